@@ -1,0 +1,65 @@
+/**
+ * The one classification of the provider's answers. The fetch room makes it once; the pipeline decides from it; nobody
+ * else looks at a status code.
+ */
+
+/** The document of a successful read and where it came from. */
+export interface ReadDocument {
+  /** The parsed body; not yet trusted. */
+  body: unknown;
+  address: string;
+  mediaType: string;
+  connectionId: string;
+}
+
+export type Answer =
+  | { kind: 'ok'; document: ReadDocument }
+  /** 304. */
+  | { kind: 'not-modified'; connectionId: string }
+  /** 404 or 410; `certain` for 410. */
+  | { kind: 'gone'; certain: boolean; connectionId: string; origin: string }
+  /** 403 with a terms location, or another required customer action with the provider's own message. */
+  | {
+      kind: 'action-required';
+      cause: 'terms' | 'required-action';
+      actionUrl: string | null;
+      message: string | null;
+      connectionId: string;
+    }
+  /** The organization carries a `connections` link. */
+  | { kind: 'not-connected'; actionUrl: string | null; connectionId: string }
+  /** The token was refused: expired, revoked, unknown. */
+  | { kind: 'reauthorize'; connectionId: string; message: string | null }
+  /** The client lacks a scope or licence: one alert for the client key. */
+  | { kind: 'client-refused'; connectionId: string; message: string | null }
+  /** This one resource is refused to this user. */
+  | { kind: 'no-access'; connectionId: string; message: string | null }
+  /** 403 whose owner is not known: cannot be attributed to an organization. */
+  | { kind: 'refused-unattributed'; connectionId: string; message: string | null }
+  /** 429: cools down the client key; at most one hour. */
+  | { kind: 'rate-limited'; retryAfterMs: number }
+  /** Network, timeout, 5xx, cut bodies, HTML instead of JSON: worth another attempt. */
+  | {
+      kind: 'transient';
+      code: string;
+      detail: string;
+      origin: string;
+      connectionId: string;
+      retryAfterMs: number | null;
+    }
+  /** 400, 405, 406 and other answers that another attempt will not change. */
+  | { kind: 'refused'; code: string; detail: string; origin: string; connectionId: string }
+  /** No connection may read it. */
+  | { kind: 'no-connection'; detail: string }
+  /** The gate refused the address: no request was made. */
+  | { kind: 'address-refused'; code: 'address-refused' | 'address-template'; detail: string }
+  /** The attempt was cut off because the process is stopping. */
+  | { kind: 'aborted' };
+
+/** What one read cost, for the wide line and the metrics. */
+export interface ReadCost {
+  calls: number;
+  bytes: number;
+  tookMs: number;
+  status: number | null;
+}

@@ -1,0 +1,104 @@
+/**
+ * The access of an organization is a state machine: causes are a set, the access is derived from it, and only an
+ * observation (a probe's answer, a refused grant, the `connections` link) changes the set. Pure; imports nothing.
+ */
+
+export type Access = 'active' | 'terms-required' | 'not-connected' | 'reauthorize';
+
+/** What can keep an organization from being read. */
+export type Cause = 'terms' | 'required-action' | 'not-connected' | 'refused-grant';
+
+export interface CauseDetail {
+  /** Milliseconds since the epoch at which this cause was first observed. */
+  sinceMs: number;
+  /** Where a person acts; null when the provider named no place. */
+  actionUrl: string | null;
+  /** The provider's own words, cut at 500 characters. */
+  message: string | null;
+}
+
+export type CauseSet = Partial<Record<Cause, CauseDetail>>;
+
+/** Several causes at once are shown as reauthorize before not-connected before terms-required. */
+const accessByPrecedence: [Cause, Access][] = [
+  ['refused-grant', 'reauthorize'],
+  ['not-connected', 'not-connected'],
+  ['terms', 'terms-required'],
+  ['required-action', 'terms-required'],
+];
+
+export function accessOf(causes: CauseSet): Access {
+  for (const [cause, access] of accessByPrecedence) if (causes[cause] !== undefined) return access;
+  return 'active';
+}
+
+/** The cause that the access is shown by; null when active. */
+export function leadingCause(causes: CauseSet): Cause | null {
+  for (const [cause] of accessByPrecedence) if (causes[cause] !== undefined) return cause;
+  return null;
+}
+
+/** What was learned about an organization's access, and when the request behind it began. */
+export interface Observation {
+  organizationId: string;
+  /** The organization's epoch when the request was begun; an answer from an earlier epoch changes nothing. */
+  epoch: number;
+  /** What was found: one blocking cause, or none. A success clears every cause; others are added. */
+  found: { cause: Cause; actionUrl: string | null; message: string | null } | { cause: null };
+  /** Who says so, for the history: `probe`, `grant`, `connections-link`, `sync`. */
+  by: 'probe' | 'grant' | 'connections-link' | 'sync';
+}
+
+export interface Transition {
+  causes: CauseSet;
+  access: Access;
+  /** True when the access as shown changed: the epoch rises, history and an access event are written. */
+  changed: boolean;
+}
+
+/**
+ * Applies an observation. A terms answer replaces other causes that such an answer disproves: an organization whose
+ * request is refused for its terms is connected and its grant is valid.
+ */
+export function transition(current: CauseSet, observation: Observation, nowMs: number): Transition {
+  const before = accessOf(current);
+  let causes: CauseSet;
+  const found = observation.found;
+  if (found.cause === null) causes = {};
+  else {
+    const detail: CauseDetail = {
+      sinceMs: current[found.cause]?.sinceMs ?? nowMs,
+      actionUrl: found.actionUrl,
+      message: found.message,
+    };
+    causes =
+      found.cause === 'refused-grant' ? { ...current, [found.cause]: detail } : { [found.cause]: detail };
+  }
+  const access = accessOf(causes);
+  return { causes, access, changed: access !== before };
+}
+
+/** An organization as commands and the console show it. */
+export interface OrganizationView {
+  id: string;
+  name: string | null;
+  access: Access;
+  since: string | null;
+  reason: string | null;
+  message: string | null;
+  actionUrl: string | null;
+  /** Tasks that wait for the organization. */
+  parked: number;
+  connection: string | null;
+}
+
+/** A due probe: repeats the refused request, else reads a known resource, else a first page. */
+export interface DueProbe {
+  organizationId: string;
+  epoch: number;
+  /** The refused request's address; null when none was refused. */
+  refusedAddress: string | null;
+  /** A known resource's address; null when none is known. */
+  knownAddress: string | null;
+  connectionId: string | null;
+}

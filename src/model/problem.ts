@@ -1,0 +1,38 @@
+/**
+ * The catalogue of errors that cross rooms. Each has a stable code; what happens next is a property of the error. The
+ * message never holds a secret. Imports nothing.
+ */
+
+/** Every code, with what a caller does about it. */
+export const problemCodes = {
+  'settings.invalid': 'the process ends with 2',
+  'store.unavailable': 'the sender is answered 503; the caller tries again',
+  'store.locked': 'another process owns the embedded store: the process ends with 2',
+  'store.closed': 'the process is stopping',
+  'store.refused': 'the call itself is at fault; repeating it does not help',
+  'store.key-missing': 'a row was sealed with a key that is not configured: the process ends with 2',
+  'publish.unavailable': 'the relay waits and builds a new producer',
+  'publish.fenced': 'the relay confirms its lease and takes a new epoch',
+  'publish.refused': 'the partition is set aside; an operator is told',
+  'publish.too-large': 'the batch is bisected; a single record is quarantined',
+  'provider.unavailable': 'the caller waits under one alert',
+  'command.usage': 'the command ends with 2',
+  'command.not-found': 'the command ends with 3',
+} as const;
+
+export type ProblemCode = keyof typeof problemCodes;
+
+export class Problem extends Error {
+  readonly code: ProblemCode;
+
+  constructor(code: ProblemCode, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'Problem';
+    this.code = code;
+  }
+}
+
+/** Narrows anything thrown to a Problem of the given code. */
+export function isProblem(error: unknown, code?: ProblemCode): error is Problem {
+  return error instanceof Problem && (code === undefined || error.code === code);
+}

@@ -1,0 +1,185 @@
+/**
+ * The store's doors, as the rooms need them. One contract for the embedded and the scaled store; every promise is a
+ * test of the contract suite. All times are of the store's clock, in milliseconds since the epoch. Any verb may throw
+ * `store.unavailable` (nothing was changed; try again) or `store.closed`.
+ */
+import type { Alert, AlertInputs } from './alert';
+import type { SealedConnection } from './connection';
+import type { Acknowledgement, OutboxRow, PublishedEvent } from './event';
+import type { Accepted, Delivery, QuarantineReason } from './notification';
+import type { Access, CauseSet, DueProbe, Observation, OrganizationView, Transition } from './organization';
+import type {
+  FinishedGone,
+  FinishedRead,
+  FinishResult,
+  FoundAbsent,
+  GivenBack,
+  Postponed,
+  QuarantinedTask,
+  TakenTask,
+  TaskState,
+} from './task';
+
+/** Acceptance and the work list. */
+export interface Inbox {
+  /** Journals the delivery and marks its tasks due, in one transaction that is on disk when this resolves. */
+  put(delivery: Delivery): Promise<Accepted>;
+  /**
+   * Takes up to `limit` tasks of active organizations, fairly between organizations: no organization gets more than
+   * its share while others wait. Each gets a lease and a fence.
+   */
+  take(limit: number): Promise<TakenTask[]>;
+  finish(read: FinishedRead): Promise<FinishResult>;
+  finishGone(read: FinishedGone): Promise<FinishResult>;
+  /** Records the first absence; the task settles until it is asked again. */
+  foundAbsent(read: FoundAbsent): Promise<void>;
+  postpone(task: Postponed): Promise<void>;
+  giveBack(task: GivenBack): Promise<void>;
+  quarantineTask(task: QuarantinedTask): Promise<void>;
+  /** Gives all leases of this process back, for shutdown; the tasks are due again at once. */
+  releaseLeases(taken: { taskId: number; fence: number }[]): Promise<void>;
+  /** Makes tasks that were postponed for reasons that are not their own due now. */
+  hasten(): Promise<number>;
+  /** Milliseconds until the next task or probe falls due; null when nothing waits for time. */
+  nextDueInMs(): Promise<number | null>;
+}
+
+/** Decided events on their way out. */
+export interface Outbox {
+  /** Takes or renews a named lease; false when another holder has it. */
+  holdLease(name: string, holder: string, leaseMs: number): Promise<boolean>;
+  /**
+   * Unsent rows in order of commit, the lowest unsent sequence of a key first, except those of the topics and slots
+   * named. `bytesMax` bounds the sum of their sizes; at least one row comes when any is there.
+   */
+  pickUnsent(limit: number, bytesMax: number, except: HeldPartition[]): Promise<OutboxRow[]>;
+  /** Gives each row its public position and, for Kafka, partition and offset. A row marked before keeps what it has. */
+  markSent(acknowledgements: Acknowledgement[]): Promise<void>;
+  quarantineRecord(row: number, reason: QuarantineReason, detail: string): Promise<void>;
+  /** Rows that only the embedded log has become unsent again, in their order: Kafka was configured since. */
+  resendLogged(): Promise<number>;
+  unsentCount(): Promise<number>;
+}
+
+/** A partition that is set aside: `slot % partitions === partition` of the topic. */
+export interface HeldPartition {
+  topic: string;
+  partition: number;
+  partitions: number;
+}
+
+export interface Organizations {
+  /** Names and sight learned from a listing; unknown organizations are added as active. */
+  learn(organizations: { id: string; name: string | null; connectionId: string }[]): Promise<void>;
+  access(organizationId: string): Promise<{ access: Access; causes: CauseSet; epoch: number } | null>;
+  /** Applies an observation under its epoch; on a change it writes history and the access event in one transaction. */
+  observe(observation: Observation): Promise<Transition & { applied: boolean }>;
+  /** Due probes, each leased for `leaseMs` so that one process probes at a time. */
+  takeProbes(limit: number, leaseMs: number): Promise<DueProbe[]>;
+  /** A probe that got no answer about access: asked again after `againInMs`. */
+  postponeProbe(organizationId: string, againInMs: number): Promise<void>;
+  /** Asks for a probe now (`onDemand`), or as a hint, at most one a minute. False when the organization is unknown. */
+  requestProbe(organizationId: string, onDemand: boolean): Promise<boolean>;
+  listOrganizations(): Promise<OrganizationView[]>;
+}
+
+export interface Connections {
+  /** Imports connections that are not stored yet, or that hold another token than the stored one did at import. */
+  importConnections(connections: (SealedConnection & { importHash: string })[]): Promise<void>;
+  listConnections(): Promise<SealedConnection[]>;
+  /** The provider refused its token; organizations that no other valid connection sees need a new consent. */
+  refuseConnection(connectionId: string, message: string | null): Promise<{ organizations: string[] }>;
+}
+
+export interface Alerts {
+  alertInputs(): Promise<AlertInputs>;
+  listAlerts(): Promise<Alert[]>;
+  saveAlerts(alerts: Alert[]): Promise<void>;
+}
+
+export interface TaskView {
+  id: number;
+  state: TaskState | 'parked';
+  address: string;
+  organizationId: string | null;
+  kind: string | null;
+  resourceId: string | null;
+  generation: number;
+  attempts: number;
+  dueAt: string | null;
+  code: string | null;
+  detail: string | null;
+}
+
+export interface QuarantineView {
+  id: string;
+  what: 'notification' | 'delivery' | 'task' | 'record';
+  reason: QuarantineReason;
+  path: string;
+  detail: string | null;
+  organizationId: string | null;
+  address: string | null;
+  deliveryId: string | null;
+  at: string;
+  state: 'waiting' | 'released' | 'discarded';
+  raw: string | null;
+}
+
+/** One line per notification: what became of it. */
+export type LedgerLine =
+  | 'published'
+  | 'merged'
+  | 'unchanged'
+  | 'gone'
+  | 'acted'
+  | 'ignored'
+  | 'parked'
+  | 'quarantined'
+  | 'discarded'
+  | 'waiting';
+
+export type Ledger = Record<LedgerLine, number> & { accepted: number };
+
+export interface ExplainStep {
+  at: string;
+  step: string;
+  text: string;
+  [detail: string]: unknown;
+}
+
+/** Reading for people: bounded pages, no read outlives a page. */
+export interface Inspection {
+  listTasks(filter: { state: TaskView['state'] | null; limit: number; after: number }): Promise<TaskView[]>;
+  listQuarantine(filter: { limit: number; after: string | null }): Promise<QuarantineView[]>;
+  releaseQuarantine(id: string): Promise<'released' | 'not-found' | 'refused'>;
+  discardQuarantine(id: string): Promise<'discarded' | 'not-found'>;
+  /** Published events above a position, in order. `floor` is the lowest position still kept, minus one. */
+  listEvents(filter: {
+    after: number;
+    limit: number;
+    type: string | null;
+    organizationId: string | null;
+  }): Promise<{ events: PublishedEvent[]; floor: number }>;
+  /** The journey of a delivery (`d12`), an event id or a resource address; null when it is unknown. */
+  explain(
+    of: string,
+  ): Promise<{ of: string; what: 'delivery' | 'event' | 'resource'; steps: ExplainStep[] } | null>;
+  ledger(): Promise<Ledger>;
+  counts(): Promise<{
+    due: number;
+    waiting: number;
+    parked: number;
+    quarantined: number;
+    unsent: number;
+    oldestDueAgeMs: number | null;
+    organizations: Record<Access, number>;
+  }>;
+  /** Deletes what is beyond its retention, a bounded amount a call; the number of rows deleted. */
+  sweep(): Promise<number>;
+  /** Writes and commits nothing but a heartbeat: true readiness. */
+  ready(): Promise<void>;
+}
+
+export interface Store extends Inbox, Outbox, Organizations, Connections, Alerts, Inspection {
+  close(): Promise<void>;
+}

@@ -1,0 +1,112 @@
+/**
+ * A task is a resource that is due. It is taken under a lease with a fence, read, and given back by exactly one of the
+ * endings below. The store refuses an ending whose fence is old.
+ */
+import type { EventDraft } from './event';
+import type { QuarantineReason } from './notification';
+import type { ResourceIdentity } from './resource';
+
+/** As shown; `parked` is derived: the organization of a waiting task is not active. */
+export type TaskState = 'due' | 'taken' | 'postponed' | 'settling' | 'quarantined' | 'done';
+
+export interface TakenTask {
+  taskId: number;
+  /** Rises with each take; an ending with another fence changes nothing. */
+  fence: number;
+  /** The generation that this read covers. */
+  generation: number;
+  /** The store's revision before the read's first request. */
+  revision: number;
+  address: string;
+  /** null for a provisional task, whose resource is not known yet. */
+  resource: ResourceIdentity | null;
+  /** The owner as known from the last finish; null when unknown. */
+  organizationId: string | null;
+  /** `metadata.orgId` of the latest hint. */
+  hintedOrganizationId: string | null;
+  /** The user whose subscription sent the latest hint. */
+  hintedUser: string | null;
+  /** The connection that last read it: sticky. */
+  connectionId: string | null;
+  /** The organization's epoch at the time of taking; 0 when it has none. */
+  epoch: number;
+  settling: boolean;
+  attempts: number;
+  /** Milliseconds of own failure so far. */
+  agedMs: number;
+  /** When its previous attempt ended in failure; null when it has not. */
+  failedAtMs: number | null;
+  /** When it was first found absent, with the address then used; null when it was not. */
+  absentSinceMs: number | null;
+  /** When the earliest notification it covers was accepted; null when none is. */
+  acceptedAtMs: number | null;
+  /** Of the latest delivery that hinted it. */
+  traceparent: string | null;
+  /** True when only a sync made it due. */
+  reconciled: boolean;
+}
+
+interface Ending {
+  taskId: number;
+  fence: number;
+  generation: number;
+  revision: number;
+}
+
+/** The read succeeded: the store decides whether it is news. */
+export interface FinishedRead extends Ending {
+  draft: EventDraft;
+  connectionId: string;
+  /** Of the span to carry on: decided into the record. */
+  traceparent: string | null;
+  reconciled: boolean;
+  settleMs: number;
+}
+
+/** The resource is not there, after all that must be tried before saying so. */
+export interface FinishedGone extends Ending {
+  observedAt: string;
+  traceparent: string | null;
+  /** Stops when more than this share of the organization's resources, at least 20, goes at once. */
+  goneShareMax: number;
+}
+
+/** Not found once: asked again later before it is believed. */
+export interface FoundAbsent extends Ending {
+  againInMs: number;
+}
+
+/** Failed for now. */
+export interface Postponed extends Ending {
+  dueInMs: number;
+  /** The item's own failure ages it by the time since its last attempt; a failure of others does not. */
+  own: boolean;
+  /** A stable code of the classification, for `explain`. */
+  code: string;
+  detail: string | null;
+}
+
+/** Refused because of its organization: goes back to waiting as it was; the organization is probed. */
+export interface GivenBack extends Ending {
+  code: string;
+  /** The organization to probe with this address; null when the owner is not known: then the task alone waits. */
+  probe: { organizationId: string; refusedAddress: string; connectionId: string } | null;
+  /** How long the task alone waits when no organization is known. */
+  dueInMs: number;
+}
+
+export interface QuarantinedTask extends Ending {
+  reason: QuarantineReason;
+  /** JSON pointer or address part where the fault is. */
+  path: string;
+  detail: string | null;
+}
+
+export type FinishResult =
+  | { outcome: 'published'; eventIds: string[]; again: boolean }
+  | { outcome: 'unchanged'; reason: string; again: boolean }
+  | { outcome: 'gone'; eventIds: string[]; again: boolean }
+  | {
+      outcome: 'refused';
+      reason: 'fenced' | 'superseded' | 'older-normalizer' | 'record-too-large' | 'mass-disappearance';
+    };
