@@ -1,0 +1,32 @@
+// How the tests run: TypeScript through swc straight from the sources, one configuration for every folder of test/.
+// Suites that need a real neighbour say so through test/support/neighbour.ts; suites that start the service as a
+// process use dist/, which `npm test` builds first.
+
+/** @type {import('jest').Config} */
+module.exports = {
+  rootDir: '..',
+  testEnvironment: 'node',
+  testMatch: ['<rootDir>/test/**/*.test.ts'],
+  testPathIgnorePatterns: ['/node_modules/', '/dist/'],
+  modulePathIgnorePatterns: ['<rootDir>/dist/'],
+  setupFiles: ['<rootDir>/test/support/deny-network.ts'],
+  setupFilesAfterEnv: ['<rootDir>/test/support/time-limit.ts'],
+  transform: {
+    '^.+\\.ts$': [
+      '@swc/jest',
+      {
+        swcrc: false,
+        jsc: { target: 'es2024', parser: { syntax: 'typescript' } },
+        module: { type: 'commonjs' },
+        sourceMaps: true,
+      },
+    ],
+  },
+  cacheDirectory: '<rootDir>/.cache/jest',
+  maxWorkers: 2,
+  reporters: ['default', '<rootDir>/.ci/reporter.cjs'],
+  collectCoverageFrom: ['src/**/*.ts'],
+  coverageDirectory: 'coverage',
+  coverageProvider: 'babel',
+  coverageReporters: ['json-summary', 'text'],
+};
