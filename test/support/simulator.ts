@@ -1,0 +1,112 @@
+// The provider's stand-in for stories: `tramline simulate` as a real process, and its controls as functions. Stories
+// talk to it as the service does, over HTTP only; where a suite wants it in its own process, it calls
+// src/simulator/start-simulator and hands the control address to `simulatorControls`.
+import { type ReadyProcess, startProcess } from './ready-process';
+
+/** The flags of `tramline simulate`, by their long names: `{ 'deliver-to': url, organizations: 2 }`. */
+export type SimulateFlags = Record<string, string | number>;
+
+export type Simulator = ReadyProcess &
+  SimulatorControls & {
+    catalog: string;
+    equipment: string;
+    control: string;
+    consent: string;
+    issuer: string;
+    vendor: string;
+    clientKey: string;
+    /** Every setting that `serve` needs to work with this simulator, name → value. */
+    environment: Record<string, string>;
+  };
+
+/** The truth as the simulator holds it. */
+export type SimulatorState = {
+  organizations: { id: string; name: string; termsAccepted: boolean; connected: boolean }[];
+  equipment: { id: string; organizationId: string; uri: string; content: Record<string, unknown> }[];
+  fieldOperations: {
+    id: string;
+    organizationId: string;
+    fieldId: string;
+    uri: string;
+    content: Record<string, unknown>;
+  }[];
+};
+
+/** One way to misbehave, for the next `times` requests that match. */
+export type SimulatorFault = {
+  match: { method?: string; path?: string };
+  times?: number;
+  status?: number;
+  headers?: Record<string, string>;
+  body?: unknown;
+  delayMs?: number;
+  lagMs?: number;
+  truncateAt?: number;
+  drip?: unknown;
+  close?: boolean;
+};
+
+export type SimulatorControls = {
+  state(): Promise<SimulatorState>;
+  /** What was asked of the provider, each with the verdict on its signature. */
+  requests(): Promise<Record<string, unknown>[]>;
+  /** What it delivered, and what it was answered. */
+  deliveries(): Promise<Record<string, unknown>[]>;
+  setOrganization(id: string, change: { termsAccepted?: boolean; connected?: boolean }): Promise<unknown>;
+  /** Merged into the content; `notify: false` keeps quiet about it. */
+  changeEquipment(id: string, change: Record<string, unknown>): Promise<unknown>;
+  changeFieldOperation(id: string, change: Record<string, unknown>): Promise<unknown>;
+  notify(body: unknown): Promise<unknown>;
+  setFaults(faults: SimulatorFault[]): Promise<unknown>;
+  /** Every address but the catalog's changes. */
+  moveLinks(): Promise<unknown>;
+  setToday(body: unknown): Promise<unknown>;
+  expireTokens(): Promise<unknown>;
+  coverage(): Promise<unknown>;
+};
+
+/** Starts it on a free port (unless `port` is among the flags); throws what it printed when it ends instead. */
+export async function startSimulator(flags: SimulateFlags = {}): Promise<Simulator> {
+  const words = Object.entries({ port: 0, ...flags }).flatMap(([name, value]) => [
+    `--${name}`,
+    String(value),
+  ]);
+  const started = await startProcess({
+    entry: 'dist/src/cli.js',
+    words: ['simulate', ...words],
+    environment: {},
+    readyKeys: ['catalog', 'control', 'environment'],
+  });
+  const ready = started.ready as Omit<Simulator, keyof ReadyProcess | keyof SimulatorControls>;
+  return Object.assign(started, ready, simulatorControls(ready.control));
+}
+
+/** The controls under this address (`…/_simulator`). Each throws on any answer but 2xx, with the answer's text. */
+export function simulatorControls(control: string): SimulatorControls {
+  const call = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
+    const response = await fetch(`${control.replace(/\/$/, '')}/${path}`, {
+      method,
+      ...(body === undefined
+        ? {}
+        : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return (text === '' ? undefined : JSON.parse(text)) as T;
+  };
+  const segment = encodeURIComponent;
+  return {
+    state: () => call('GET', 'state'),
+    requests: () => call('GET', 'requests'),
+    deliveries: () => call('GET', 'deliveries'),
+    setOrganization: (id, change) => call('PATCH', `organizations/${segment(id)}`, change),
+    changeEquipment: (id, change) => call('PATCH', `equipment/${segment(id)}`, change),
+    changeFieldOperation: (id, change) => call('PATCH', `fieldOperations/${segment(id)}`, change),
+    notify: (body) => call('POST', 'notify', body),
+    setFaults: (faults) => call('PUT', 'faults', faults),
+    moveLinks: () => call('POST', 'links/move'),
+    setToday: (body) => call('PUT', 'today', body),
+    expireTokens: () => call('POST', 'tokens/expire'),
+    coverage: () => call('GET', 'coverage'),
+  };
+}
