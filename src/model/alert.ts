@@ -1,10 +1,34 @@
 /**
  * A signal says that a state which needs a person holds now; an alert is its life in the store, from firing to
- * resolved. Identity is the label set: never a time, a pod or an error text.
+ * resolved. Identity is the label set: never a time, a pod or an error text. Everything here is plain JSON.
  */
 
 export type Severity = 'critical' | 'warning' | 'info';
 export type Owner = 'customer-success' | 'on-call' | 'platform';
+export type AlertState = 'firing' | 'resolved';
+
+/** States of the platform that the running process knows and the store does not. Each has a row in the catalogue. */
+export type ConditionName =
+  | 'client-refused'
+  | 'clock-off'
+  | 'decryption-failed'
+  | 'kafka-unavailable'
+  | 'malformed-deliveries'
+  | 'provider-unavailable'
+  | 'rate-limited'
+  | 'security-rejections'
+  | 'store-unavailable'
+  | 'topic-denied';
+
+/** A state of the platform that holds now. It ends by not being named any more. */
+export interface Condition {
+  name: ConditionName;
+  sinceMs: number;
+  /** What is known, for a person: one or two sentences. */
+  detail: string;
+  /** Further identity, from a bounded set such as topics or origins; none when left out. */
+  labels?: Record<string, string>;
+}
 
 export interface Signal {
   /** `alertname`, CamelCase, prefixed Tramline. */
@@ -15,6 +39,22 @@ export interface Signal {
   /** `summary`, `description`, `runbook_url`, `owner`, `action_url`, … */
   annotations: Record<string, string>;
   sinceMs: number;
+  /** Set when it stands for many of another name: open ones of that name that have no signal left end at once. */
+  folds?: { name: string; untilMs: number };
+}
+
+/** What a sink has of an alert. */
+export interface SentState {
+  /** The state that it took last; null when it has taken none yet. */
+  state: AlertState | null;
+  /** The severity under which it took it. */
+  severity: Severity;
+  /** When it first took this state. */
+  sinceMs: number;
+  /** When it last took this state. */
+  atMs: number;
+  /** Attempts in a row that failed. */
+  failures: number;
 }
 
 export interface Alert {
@@ -22,7 +62,7 @@ export interface Alert {
   fingerprint: string;
   name: string;
   severity: Severity;
-  state: 'firing' | 'resolved';
+  state: AlertState;
   labels: Record<string, string>;
   annotations: Record<string, string>;
   startsAtMs: number;
@@ -30,8 +70,10 @@ export interface Alert {
   resolvedAtMs: number | null;
   /** When the state behind it ended, while it is still held against flapping; null otherwise. */
   quietSinceMs: number | null;
-  /** Per sink: when it last took this state, and what it took. */
-  sent: Record<string, { atMs: number; state: 'firing' | 'resolved'; severity: Severity; failures: number }>;
+  /** For one that stands for many: when the youngest state that it covers began; null for others. */
+  coversUntilMs: number | null;
+  /** Per sink; without an entry the sink was never offered it. */
+  sent: Record<string, SentState>;
 }
 
 /** What the evaluator looks at. */
