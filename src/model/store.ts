@@ -24,6 +24,8 @@ import type {
 export interface Inbox {
   /** Journals the delivery and marks its tasks due, in one transaction that is on disk when this resolves. */
   put(delivery: Delivery): Promise<Accepted>;
+  /** Keeps a sample of an authenticated body that cannot be read, once per body. `raw` is cut by the caller. */
+  keepSample(sample: { bodyHash: string; reason: QuarantineReason; raw: string }): Promise<void>;
   /**
    * Takes up to `limit` tasks of active organizations, fairly between organizations: no organization gets more than
    * its share while others wait. Each gets a lease and a fence.
@@ -151,6 +153,7 @@ export interface ExplainStep {
 export interface Inspection {
   listTasks(filter: { state: TaskView['state'] | null; limit: number; after: number }): Promise<TaskView[]>;
   listQuarantine(filter: { limit: number; after: string | null }): Promise<QuarantineView[]>;
+  showQuarantine(id: string): Promise<QuarantineView | null>;
   releaseQuarantine(id: string): Promise<'released' | 'not-found' | 'refused'>;
   discardQuarantine(id: string): Promise<'discarded' | 'not-found'>;
   /** Published events above a position, in order. `floor` is the lowest position still kept, minus one. */

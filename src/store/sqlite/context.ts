@@ -1,0 +1,42 @@
+/**
+ * What every verb of the embedded store leans on: the database, the clock, the settings that rules depend on, and what
+ * is kept in memory beside the tables (lanes, organizations), undone when a group of calls is rolled back.
+ */
+import type { EventEnvelope } from '../../model/event';
+import type { Database } from './database';
+import type { Lanes } from './lanes';
+import type { OrganizationCache } from './organization-cache';
+
+export interface StoreSettings {
+  /** `:memory:` or a path. */
+  file: string;
+  envelope: EventEnvelope;
+  /** Address and media type that access events name as their source. */
+  catalogAddress: string;
+  catalogMediaType: string;
+  leaseMs: number;
+  /** A resource is read at most once in this time. */
+  readGapMs: number;
+  probeMs: number;
+  probeMsMax: number;
+  journalMs: number;
+  eventMs: number;
+}
+
+export interface Context {
+  database: Database;
+  settings: StoreSettings;
+  /** The store's clock, in milliseconds since the epoch. */
+  nowMs(): number;
+  lanes: Lanes;
+  organizations: OrganizationCache;
+  /** Taken tasks by id, in order of taking: this process is the only one, so a lease need not be in a table. */
+  leases: Map<number, { untilMs: number; fence: number; lane: string }>;
+  /** Registers how to take back a change in memory when the transaction around this call is rolled back. */
+  undo(action: () => void): void;
+  /** Gives the next revision, persisted with the transaction. */
+  nextRevision(): number;
+  currentRevision(): number;
+  /** Gives the next public position, persisted with the transaction. */
+  nextPosition(): number;
+}

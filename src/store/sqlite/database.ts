@@ -1,0 +1,108 @@
+/**
+ * The only file that touches node:sqlite: opening, the lock that keeps a second process out, prepared statements, and
+ * telling a store that is unavailable from a call that is at fault. WAL with synchronous=FULL: a commit is on disk.
+ */
+import { mkdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { Problem } from '../../model/problem';
+import { migrations } from './migrations';
+
+export type Row = Record<string, string | number | null>;
+
+/** SQLite's primary result codes that say "not now" rather than "not so". */
+const unavailableCodes = new Set([5, 6, 7, 8, 10, 13, 14, 23]);
+
+export interface Database {
+  get(sql: string, ...values: SQLInputValue[]): Row | undefined;
+  all(sql: string, ...values: SQLInputValue[]): Row[];
+  /** The number of rows changed. */
+  run(sql: string, ...values: SQLInputValue[]): number;
+  /** Like `run`, for an insert: the new row's id. */
+  insert(sql: string, ...values: SQLInputValue[]): number;
+  begin(): void;
+  commit(): void;
+  rollback(): void;
+  /** Moves the write-ahead log into the file when it is larger than `bytes`. */
+  checkpoint(bytes: number): void;
+  close(): void;
+}
+
+/** Throws `store.locked` when another process has the file, `store.unavailable` when it cannot be opened. */
+export function openDatabase(file: string): Database {
+  let connection: DatabaseSync;
+  try {
+    if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true });
+    connection = new DatabaseSync(file, { timeout: 0 });
+    connection.exec(`PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+      PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY;`);
+    connection.exec('BEGIN IMMEDIATE; COMMIT');
+  } catch (error) {
+    const busy = (error as { errcode?: number }).errcode === 5;
+    throw new Problem(
+      busy ? 'store.locked' : 'store.unavailable',
+      busy ? `${file} is in use by another process` : `${file} cannot be opened: ${(error as Error).message}`,
+      error,
+    );
+  }
+  const statements = new Map<string, StatementSync>();
+  const prepared = (sql: string): StatementSync => {
+    let statement = statements.get(sql);
+    if (statement === undefined) {
+      statement = connection.prepare(sql);
+      statements.set(sql, statement);
+    }
+    return statement;
+  };
+  const database: Database = {
+    get: (sql, ...values) => prepared(sql).get(...values) as Row | undefined,
+    all: (sql, ...values) => prepared(sql).all(...values) as Row[],
+    run: (sql, ...values) => Number(prepared(sql).run(...values).changes),
+    insert: (sql, ...values) => Number(prepared(sql).run(...values).lastInsertRowid),
+    begin: () => void prepared('BEGIN IMMEDIATE').run(),
+    commit: () => void prepared('COMMIT').run(),
+    rollback: () => {
+      if (connection.isTransaction) connection.exec('ROLLBACK');
+    },
+    checkpoint(bytes) {
+      if (walBytes(file) > bytes) connection.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    },
+    close() {
+      statements.clear();
+      connection.close();
+    },
+  };
+  migrate(connection, database);
+  return database;
+}
+
+function walBytes(file: string): number {
+  return statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** Applies the steps that are not recorded yet, each in a transaction of its own. */
+function migrate(connection: DatabaseSync, database: Database): void {
+  connection.exec(
+    'CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT',
+  );
+  const applied = new Set(database.all('SELECT name FROM migrations').map((row) => row.name));
+  for (const migration of migrations) {
+    if (applied.has(migration.name)) continue;
+    connection.exec('BEGIN IMMEDIATE');
+    connection.exec(migration.sql);
+    database.run('INSERT INTO migrations (name, at) VALUES (?, ?)', migration.name, Date.now());
+    connection.exec('COMMIT');
+  }
+}
+
+/** What a failed call means to its caller: `store.unavailable` (nothing was changed) or `store.refused`. */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  const code = (error as { errcode?: number }).errcode;
+  const unavailable = code !== undefined && unavailableCodes.has(code & 0xff);
+  return new Problem(
+    unavailable ? 'store.unavailable' : 'store.refused',
+    error instanceof Error ? error.message : String(error),
+    error,
+  );
+}

@@ -1,0 +1,218 @@
+/**
+ * The embedded store as synchronous verbs, executed in groups: all calls of a group share one transaction and one
+ * flush to disk. A group that fails for another reason than availability is repeated one by one, so that only the call
+ * at fault fails.
+ */
+import type { Problem } from '../../model/problem';
+import type { Store } from '../../model/store';
+import { importConnections, learn, listConnections, refuseConnection } from './connections';
+import type { Context, StoreSettings } from './context';
+import { openDatabase, problemOf } from './database';
+import { finishGone, foundAbsent, giveBack, postpone, quarantineTask } from './endings';
+import { explain } from './explain';
+import { finish } from './finish';
+import { freeLease, hasten, put, take } from './inbox';
+import {
+  alertInputs,
+  counts,
+  listAlerts,
+  listOrganizations,
+  listTasks,
+  organizationAccess,
+  saveAlerts,
+} from './inspect';
+import { Lanes } from './lanes';
+import { ledgerOfDeliveries, ledgerPage } from './ledger';
+import { OrganizationCache } from './organization-cache';
+import {
+  holdLease,
+  listEvents,
+  markSent,
+  pickUnsent,
+  quarantineRecord,
+  resendLogged,
+  unsentCount,
+} from './outbox';
+import { nextProbeMs, observe, postponeProbe, requestProbe, takeProbes } from './probes';
+import {
+  discardQuarantine,
+  keepSample,
+  listQuarantine,
+  releaseQuarantine,
+  showQuarantine,
+} from './quarantine';
+import { sweep } from './sweep';
+
+type Bound<Verb> = Verb extends (context: Context, ...rest: infer Rest) => infer Result
+  ? (...rest: Rest) => Result
+  : never;
+
+/** Every verb takes the context first; what it returns is what the store's promise resolves to. */
+export const verbs = {
+  put,
+  take,
+  finish,
+  finishGone,
+  foundAbsent,
+  postpone,
+  giveBack,
+  quarantineTask,
+  releaseLeases,
+  hasten,
+  nextDueInMs,
+  keepSample,
+  holdLease,
+  pickUnsent,
+  markSent,
+  quarantineRecord,
+  resendLogged,
+  unsentCount,
+  learn,
+  access: organizationAccess,
+  observe,
+  takeProbes,
+  postponeProbe,
+  requestProbe,
+  listOrganizations,
+  importConnections,
+  listConnections,
+  refuseConnection,
+  alertInputs,
+  listAlerts,
+  saveAlerts,
+  listTasks,
+  listQuarantine,
+  showQuarantine,
+  releaseQuarantine,
+  discardQuarantine,
+  listEvents,
+  explain,
+  ledgerPage,
+  ledgerOfDeliveries,
+  counts,
+  sweep,
+  ready,
+};
+
+export type Verbs = { [Name in keyof typeof verbs]: Bound<(typeof verbs)[Name]> };
+export type VerbName = keyof Verbs;
+
+export interface Call {
+  verb: VerbName;
+  args: unknown[];
+}
+
+export type CallResult = { value: unknown } | { problem: Problem };
+
+export interface Engine {
+  /** Executes the calls in order; each gets its result. Never throws. */
+  execute(calls: Call[]): CallResult[];
+  /** Moves the write-ahead log into the file when it is larger than `bytes`. */
+  checkpoint(bytes: number): void;
+  close(): void;
+}
+
+/** Throws `store.locked`, `store.unavailable`. `nowMs` is the store's clock. */
+export function openEngine(settings: StoreSettings, nowMs: () => number): Engine {
+  const database = openDatabase(settings.file);
+  const undone: (() => void)[] = [];
+  const meta = (name: string) => Number(database.get('SELECT value FROM meta WHERE name = ?', name)!.value);
+  const counters = { revision: meta('revision'), position: meta('position') };
+  let saved = { ...counters };
+  const context: Context = {
+    database,
+    settings,
+    nowMs,
+    lanes: new Lanes(),
+    organizations: new OrganizationCache(),
+    leases: new Map(),
+    undo: (action) => void undone.push(action),
+    nextRevision: () => ++counters.revision,
+    currentRevision: () => counters.revision,
+    nextPosition: () => ++counters.position,
+  };
+  load(context);
+
+  const commit = (): void => {
+    for (const name of ['revision', 'position'] as const) {
+      if (counters[name] !== saved[name]) {
+        database.run('UPDATE meta SET value = ? WHERE name = ?', counters[name], name);
+      }
+    }
+    database.commit();
+    saved = { ...counters };
+    undone.length = 0;
+  };
+  const rollback = (): void => {
+    try {
+      database.rollback();
+    } finally {
+      for (const action of undone.reverse()) action();
+      undone.length = 0;
+      Object.assign(counters, saved);
+    }
+  };
+  const attempt = (calls: Call[]): CallResult[] => {
+    database.begin();
+    const results = calls.map(({ verb, args }) => ({ value: verbOf(verb)(context, ...args) }));
+    commit();
+    return results;
+  };
+  const execute = (calls: Call[]): CallResult[] => {
+    try {
+      return attempt(calls);
+    } catch (error) {
+      rollback();
+      const problem = problemOf(error);
+      if (problem.code === 'store.unavailable' || calls.length === 1) return calls.map(() => ({ problem }));
+      return calls.flatMap((call) => execute([call]));
+    }
+  };
+  return {
+    execute,
+    checkpoint: (bytes) => database.checkpoint(bytes),
+    close: () => database.close(),
+  };
+}
+
+function verbOf(verb: VerbName): (context: Context, ...args: unknown[]) => unknown {
+  return verbs[verb] as (context: Context, ...args: unknown[]) => unknown;
+}
+
+/** What a former process had taken is due again, and lanes are built from what waits. */
+function load(context: Context): void {
+  const { database } = context;
+  context.organizations.load(database);
+  database.run(`UPDATE tasks SET state = 'due', due_at = ? WHERE state = 'taken'`, context.nowMs());
+  const lanes = database.all(
+    'SELECT lane, min(due_at) AS due_at FROM tasks WHERE due_at IS NOT NULL GROUP BY lane',
+  );
+  for (const { lane, due_at } of lanes) context.lanes.expect(String(lane), Number(due_at));
+}
+
+function releaseLeases(context: Context, taken: { taskId: number; fence: number }[]): void {
+  const nowMs = context.nowMs();
+  for (const { taskId, fence } of taken) {
+    if (context.leases.get(taskId)?.fence === fence) freeLease(context, taskId, nowMs);
+  }
+}
+
+function nextDueInMs(context: Context): number | null {
+  const nowMs = context.nowMs();
+  const task = context.lanes.nextDueMs((id) => context.organizations.open(id, nowMs));
+  const probe = nextProbeMs(context);
+  if (task === null && probe === null) return null;
+  return Math.max(0, Math.min(task ?? Number.MAX_SAFE_INTEGER, probe ?? Number.MAX_SAFE_INTEGER) - nowMs);
+}
+
+/** A write that is taken back would prove nothing: this one commits. */
+function ready(context: Context): void {
+  context.database.run(
+    `INSERT INTO meta (name, value) VALUES ('heartbeat', ?)
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    context.nowMs(),
+  );
+}
+
+/** The doors that the engine serves as they are; `ledger` and `close` are made by the client. */
+export type Served = Pick<Store, Exclude<keyof Store, 'ledger' | 'close'>>;

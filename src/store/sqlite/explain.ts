@@ -1,0 +1,189 @@
+/**
+ * The journey of a delivery, an event or a resource, told from the journal: what came, what was decided and why, where
+ * it went.
+ */
+import type { ExplainStep } from '../../model/store';
+import type { Context } from './context';
+import type { Row } from './database';
+
+/** At most so many hints or reads of one resource are told. */
+const stepsMax = 200;
+
+export type Explanation = { of: string; what: 'delivery' | 'event' | 'resource'; steps: ExplainStep[] };
+
+export function explain(context: Context, of: string): Explanation | null {
+  const delivery = /^d(\d{1,15})$/.exec(of)?.[1];
+  if (delivery !== undefined) return explainDelivery(context, of, Number(delivery));
+  const event = context.database.get('SELECT * FROM outbox WHERE event_id = ?', of);
+  if (event !== undefined) return explainEvent(context, of, event);
+  const alias = context.database.get('SELECT task_id FROM aliases WHERE address = ?', of);
+  if (alias === undefined) return null;
+  return { of, what: 'resource', steps: resourceSteps(context, Number(alias.task_id)) };
+}
+
+function at(ms: unknown): string {
+  return new Date(Number(ms)).toISOString();
+}
+
+function explainDelivery(context: Context, of: string, id: number): Explanation | null {
+  const { database } = context;
+  const delivery = database.get('SELECT * FROM deliveries WHERE id = ?', id);
+  if (delivery === undefined) return null;
+  const steps: ExplainStep[] = [
+    {
+      at: at(delivery.received_at),
+      step: 'accepted',
+      text: `a delivery of ${delivery.notifications} notifications was stored and answered 204`,
+      notifications: delivery.notifications,
+      messageId: delivery.message_id,
+      traceparent: delivery.traceparent,
+    },
+  ];
+  const elements = JSON.parse(String(delivery.elements)) as {
+    line: string;
+    eventTypeId?: string;
+    address?: string;
+  }[];
+  for (const [index, element] of elements.entries()) {
+    steps.push({
+      at: at(delivery.received_at),
+      step: element.line,
+      text: `notification ${index}: ${element.line} (${element.eventTypeId ?? 'no type'})`,
+      ...element,
+    });
+  }
+  const hints = database.all(
+    `SELECT DISTINCT a.task_id FROM json_each(?) e JOIN aliases a ON a.address = e.value ->> 'address'`,
+    String(delivery.elements),
+  );
+  for (const hint of hints) {
+    const covering = database.get(
+      `SELECT h.generation, r.* FROM hints h JOIN reads r ON r.task_id = h.task_id AND r.generation >= h.generation
+       WHERE h.task_id = ? AND h.delivery_id = ? ORDER BY r.generation, r.fence LIMIT 1`,
+      hint.task_id as number,
+      id,
+    );
+    steps.push(
+      ...(covering === undefined
+        ? waitingSteps(context, Number(hint.task_id))
+        : readSteps(context, [covering])),
+    );
+  }
+  return { of, what: 'delivery', steps };
+}
+
+function explainEvent(context: Context, of: string, event: Row): Explanation {
+  const steps: ExplainStep[] = [];
+  if (event.task_id !== null) {
+    const [, fence] = String(event.cause).split('/');
+    const read = context.database.get(
+      'SELECT * FROM reads WHERE task_id = ? AND fence = ?',
+      event.task_id as number,
+      Number(fence),
+    );
+    if (read !== undefined) {
+      steps.push(...hintSteps(context, Number(event.task_id), Number(read.generation)));
+      steps.push(...readSteps(context, [read]));
+    }
+  }
+  if (steps.length === 0) steps.push(...eventSteps(event));
+  return { of, what: 'event', steps };
+}
+
+function resourceSteps(context: Context, taskId: number): ExplainStep[] {
+  const reads = context.database.all(
+    'SELECT * FROM reads WHERE task_id = ? ORDER BY fence DESC LIMIT ?',
+    taskId,
+    stepsMax,
+  );
+  const steps = [
+    ...hintSteps(context, taskId, Number.MAX_SAFE_INTEGER),
+    ...readSteps(context, reads.reverse()),
+    ...waitingSteps(context, taskId),
+  ];
+  return steps.sort((left, right) => left.at.localeCompare(right.at));
+}
+
+function hintSteps(context: Context, taskId: number, generation: number): ExplainStep[] {
+  return context.database
+    .all(
+      `SELECT h.generation, h.element, d.id, d.received_at FROM hints h JOIN deliveries d ON d.id = h.delivery_id
+       WHERE h.task_id = ? AND h.generation <= ? ORDER BY h.generation DESC LIMIT ?`,
+      taskId,
+      generation,
+      stepsMax,
+    )
+    .reverse()
+    .map((row) => ({
+      at: at(row.received_at),
+      step: 'hinted',
+      text: `delivery d${row.id} said that it changed`,
+      deliveryId: `d${row.id}`,
+      element: row.element,
+      generation: row.generation,
+    }));
+}
+
+function readSteps(context: Context, reads: Row[]): ExplainStep[] {
+  return reads.flatMap((read) => {
+    const step: ExplainStep = {
+      at: at(read.at),
+      step: String(read.outcome),
+      text: `read and decided: ${read.outcome}${read.reason === null ? '' : ` (${read.reason})`}`,
+      generation: read.generation,
+      connectionId: read.connection_id,
+      eventId: read.event_id,
+    };
+    if (read.event_id === null) return [step];
+    const event = context.database.get('SELECT * FROM outbox WHERE event_id = ?', read.event_id as string);
+    return event === undefined ? [step] : [step, ...eventSteps(event)];
+  });
+}
+
+function eventSteps(event: Row): ExplainStep[] {
+  const decided: ExplainStep = {
+    at: at(event.decided_at),
+    step: 'decided',
+    text: `event ${event.event_id} was decided with sequence ${event.sequence} of ${event.key}`,
+    eventId: event.event_id,
+    key: event.key,
+    sequence: event.sequence,
+    cause: event.cause,
+  };
+  if (event.sent_at === null) return [decided];
+  const where =
+    event.partition === null ? 'the embedded log' : `${event.topic}/${event.partition}@${event.log_offset}`;
+  return [
+    decided,
+    {
+      at: at(event.sent_at),
+      step: 'sent',
+      text: `published at position ${event.position} to ${where}`,
+      position: event.position,
+      topic: event.topic,
+      partition: event.partition,
+      offset: event.log_offset,
+    },
+  ];
+}
+
+function waitingSteps(context: Context, taskId: number): ExplainStep[] {
+  const task = context.database.get(
+    `SELECT t.*, o.access FROM tasks t LEFT JOIN organizations o ON o.id = t.lane WHERE t.id = ?`,
+    taskId,
+  );
+  if (task === undefined || task.state === 'done') return [];
+  const parked = task.due_at !== null && task.access !== null && task.access !== 'active';
+  const state = parked ? 'parked' : String(task.state);
+  const why = parked ? `its organization is ${task.access}` : (task.code ?? 'it is its turn soon');
+  return [
+    {
+      at: new Date(context.nowMs()).toISOString(),
+      step: state,
+      text: `now ${state}: ${why}`,
+      dueAt: task.due_at === null ? null : at(task.due_at),
+      attempts: task.attempts,
+      detail: task.detail,
+    },
+  ];
+}

@@ -1,0 +1,252 @@
+/**
+ * Acceptance and taking. `put` journals a delivery and marks its tasks due; `take` hands out tasks of active
+ * organizations under a fence. Both are called inside a transaction. A hint meets a task by its state: waiting in
+ * back-off keeps its time, settling comes due, quarantined gets one attempt, taken stays due after its finish.
+ */
+import type { Accepted, Delivery, HintElement } from '../../model/notification';
+import type { TakenTask } from '../../model/task';
+import type { Context } from './context';
+import type { Row } from './database';
+import { hintProbe } from './probes';
+import { quarantineElement, quarantineReusedId } from './quarantine';
+
+export function put(context: Context, delivery: Delivery): Accepted {
+  const { database } = context;
+  if (delivery.messageId !== null) {
+    const known = database.get(
+      'SELECT id, body_hash FROM deliveries WHERE message_id = ?',
+      delivery.messageId,
+    );
+    if (known !== undefined) {
+      if (known.body_hash !== delivery.bodyHash) quarantineReusedId(context, Number(known.id), delivery);
+      return { deliveryId: `d${known.id}`, repeated: true, due: 0, probes: false };
+    }
+  }
+  const counts = { acted: 0, ignored: 0, quarantined: 0, hint: 0 };
+  for (const element of delivery.elements) counts[element.line] += 1;
+  const id = database.insert(
+    `INSERT INTO deliveries (received_at, message_id, body_hash, bytes, traceparent, notifications, acted, ignored,
+       quarantined, elements) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    delivery.receivedAtMs,
+    delivery.messageId,
+    delivery.bodyHash,
+    delivery.bytes,
+    delivery.traceparent,
+    delivery.elements.length,
+    counts.acted,
+    counts.ignored,
+    counts.quarantined,
+    JSON.stringify(delivery.elements.map(withoutRaw)),
+  );
+  let probes = false;
+  for (const [index, element] of delivery.elements.entries()) {
+    if (element.line === 'hint') hint(context, delivery, id, index, element);
+    else if (element.line === 'quarantined') quarantineElement(context, id, index, element);
+    else if (element.line === 'acted' && element.probeOrganizationId !== null) {
+      hintProbe(context, element.probeOrganizationId, element.dueAt);
+      probes = true;
+    }
+  }
+  return { deliveryId: `d${id}`, repeated: false, due: counts.hint, probes };
+}
+
+/** The journal tells what came; what cannot be read stands in quarantine, once. */
+function withoutRaw(element: Delivery['elements'][number]): unknown {
+  if (element.line !== 'quarantined') return element;
+  const { raw: _raw, ...rest } = element;
+  return rest;
+}
+
+/** Marks the resource behind an address due: one generation more, one row in the journal of hints. */
+export function hint(
+  context: Context,
+  delivery: Pick<Delivery, 'receivedAtMs' | 'traceparent'>,
+  deliveryId: number,
+  index: number,
+  element: HintElement,
+): void {
+  const { database } = context;
+  const nowMs = context.nowMs();
+  const known = database.get(
+    `SELECT t.id, t.state, t.generation, t.lane, t.due_at, t.read_at FROM aliases a JOIN tasks t ON t.id = a.task_id
+     WHERE a.address = ?`,
+    element.address,
+  );
+  let taskId: number;
+  let generation = 1;
+  if (known === undefined) {
+    const lane = element.organizationId ?? '';
+    if (lane !== '') context.organizations.ensure(lane, database, context.undo);
+    taskId = database.insert(
+      `INSERT INTO tasks (address, lane, hinted_organization_id, hinted_user, state, generation, due_at, first_hint_at,
+         traceparent) VALUES (?, ?, ?, ?, 'due', 1, ?, ?, ?)`,
+      element.address,
+      lane,
+      element.organizationId,
+      element.user,
+      nowMs,
+      delivery.receivedAtMs,
+      delivery.traceparent,
+    );
+    database.run('INSERT INTO aliases (address, task_id) VALUES (?, ?)', element.address, taskId);
+    context.lanes.expect(lane, nowMs);
+  } else {
+    taskId = Number(known.id);
+    generation = Number(known.generation) + 1;
+    raise(context, known, generation, element, delivery, nowMs);
+  }
+  database.run(
+    'INSERT INTO hints (task_id, generation, delivery_id, element) VALUES (?, ?, ?, ?)',
+    taskId,
+    generation,
+    deliveryId,
+    index,
+  );
+}
+
+function raise(
+  context: Context,
+  known: Row,
+  generation: number,
+  element: HintElement,
+  delivery: Pick<Delivery, 'receivedAtMs' | 'traceparent'>,
+  nowMs: number,
+): void {
+  const wakes = known.state === 'done' || known.state === 'settling' || known.state === 'quarantined';
+  const readAt = known.read_at === null ? 0 : Number(known.read_at);
+  const dueAt = wakes
+    ? Math.max(nowMs, readAt + context.settings.readGapMs)
+    : (known.due_at as number | null);
+  const state = wakes ? 'due' : String(known.state);
+  context.database.run(
+    `UPDATE tasks SET generation = ?, state = ?, due_at = ?, settling = iif(?, 0, settling),
+       first_hint_at = coalesce(first_hint_at, ?), traceparent = ?, reconciled = 0,
+       hinted_organization_id = coalesce(?, hinted_organization_id), hinted_user = coalesce(?, hinted_user)
+     WHERE id = ?`,
+    generation,
+    state,
+    dueAt,
+    wakes ? 1 : 0,
+    delivery.receivedAtMs,
+    delivery.traceparent,
+    element.organizationId,
+    element.user,
+    known.id as number,
+  );
+  if (wakes && dueAt !== null) context.lanes.expect(String(known.lane), dueAt);
+}
+
+export function take(context: Context, limit: number): TakenTask[] {
+  const nowMs = context.nowMs();
+  freeExpired(context, nowMs);
+  const taken: TakenTask[] = [];
+  const grants = context.lanes.grants(limit, nowMs, (id) => context.organizations.open(id, nowMs));
+  for (const { lane, limit: allowed } of grants) {
+    const due = context.database.all(
+      'SELECT id FROM tasks WHERE lane = ? AND due_at <= ? ORDER BY due_at LIMIT ?',
+      lane.id,
+      nowMs,
+      allowed,
+    );
+    for (const { id } of due) taken.push(takeOne(context, Number(id), lane.id, nowMs));
+    const before = { ...lane };
+    context.undo(() => Object.assign(lane, before));
+    context.lanes.served(lane, due.length);
+    lane.nextDueMs = earliest(context, lane.id);
+  }
+  return taken;
+}
+
+function earliest(context: Context, lane: string): number | null {
+  const row = context.database.get(
+    'SELECT due_at FROM tasks WHERE lane = ? AND due_at IS NOT NULL ORDER BY due_at LIMIT 1',
+    lane,
+  );
+  return row === undefined ? null : Number(row.due_at);
+}
+
+/** A lease that ran out goes back to the work list; its holder's ending will find another fence. */
+function freeExpired(context: Context, nowMs: number): void {
+  for (const [taskId, lease] of context.leases) {
+    if (lease.untilMs > nowMs) return;
+    freeLease(context, taskId, nowMs);
+  }
+}
+
+/** Gives one taken task back, due now. Nothing happens when it is not taken. */
+export function freeLease(context: Context, taskId: number, nowMs: number): void {
+  const lease = context.leases.get(taskId);
+  if (lease === undefined) return;
+  endLease(context, taskId, lease);
+  context.database.run(
+    `UPDATE tasks SET state = 'due', due_at = ?, fence = fence + 1 WHERE id = ? AND state = 'taken'`,
+    nowMs,
+    taskId,
+  );
+  context.lanes.expect(lease.lane, nowMs);
+}
+
+/** Forgets a lease in memory, so that the lane has room again. */
+export function endLease(
+  context: Context,
+  taskId: number,
+  lease: { untilMs: number; fence: number; lane: string },
+): void {
+  context.leases.delete(taskId);
+  context.lanes.returned(lease.lane);
+  context.undo(() => {
+    context.leases.set(taskId, lease);
+    context.lanes.lane(lease.lane).inFlight += 1;
+  });
+}
+
+function takeOne(context: Context, taskId: number, lane: string, nowMs: number): TakenTask {
+  const row = context.database.get(
+    `UPDATE tasks SET state = 'taken', due_at = NULL, fence = fence + 1, read_at = ?,
+       covered_hint_at = coalesce(covered_hint_at, first_hint_at), first_hint_at = NULL WHERE id = ? RETURNING *`,
+    nowMs,
+    taskId,
+  )!;
+  context.leases.set(taskId, { untilMs: nowMs + context.settings.leaseMs, fence: Number(row.fence), lane });
+  context.undo(() => context.leases.delete(taskId));
+  const organizationId = row.organization_id as string | null;
+  return {
+    taskId,
+    fence: Number(row.fence),
+    generation: Number(row.generation),
+    revision: context.currentRevision(),
+    address: String(row.address),
+    resource:
+      row.kind === null
+        ? null
+        : { kind: row.kind as 'equipment' | 'field-operation', id: String(row.resource_id) },
+    organizationId,
+    hintedOrganizationId: row.hinted_organization_id as string | null,
+    hintedUser: row.hinted_user as string | null,
+    connectionId: row.connection_id as string | null,
+    epoch: context.organizations.get(organizationId ?? String(row.lane))?.epoch ?? 0,
+    settling: row.settling === 1,
+    attempts: Number(row.attempts),
+    agedMs: Number(row.aged_ms),
+    failedAtMs: row.failed_at as number | null,
+    absentSinceMs: row.absent_since as number | null,
+    acceptedAtMs: row.covered_hint_at as number | null,
+    traceparent: row.traceparent as string | null,
+    reconciled: row.reconciled === 1,
+  };
+}
+
+/** Makes tasks due that were postponed for reasons that are not their own. */
+export function hasten(context: Context): number {
+  const nowMs = context.nowMs();
+  const lanes = context.database.all(
+    `SELECT DISTINCT lane FROM tasks WHERE due_at > ? AND state = 'postponed' AND own = 0`,
+    nowMs,
+  );
+  for (const { lane } of lanes) context.lanes.expect(String(lane), nowMs);
+  return context.database.run(
+    `UPDATE tasks SET due_at = ?, state = 'due' WHERE due_at > ? AND state = 'postponed' AND own = 0`,
+    nowMs,
+    nowMs,
+  );
+}

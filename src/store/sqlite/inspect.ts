@@ -1,0 +1,154 @@
+/**
+ * Reading for people: organizations, tasks, counts, alerts. Every list is a page; nothing here changes a task.
+ */
+import type { Alert, AlertInputs } from '../../model/alert';
+import { type Access, type CauseSet, leadingCause, type OrganizationView } from '../../model/organization';
+import type { TaskView } from '../../model/store';
+import type { Context } from './context';
+
+/** How many tasks wait in each lane whose organization is not active. */
+function parkedByLane(context: Context): Map<string, number> {
+  const rows = context.database.all(
+    `SELECT t.lane, count(*) AS parked FROM tasks t JOIN organizations o ON o.id = t.lane
+     WHERE t.due_at IS NOT NULL AND o.access <> 'active' GROUP BY t.lane`,
+  );
+  return new Map(rows.map((row) => [String(row.lane), Number(row.parked)]));
+}
+
+export function listOrganizations(context: Context): OrganizationView[] {
+  const parked = parkedByLane(context);
+  return context.database.all('SELECT * FROM organizations ORDER BY id').map((row) => {
+    const causes = JSON.parse(String(row.causes)) as CauseSet;
+    const cause = leadingCause(causes);
+    const detail = cause === null ? null : causes[cause]!;
+    return {
+      id: String(row.id),
+      name: row.name as string | null,
+      access: row.access as Access,
+      since: detail === null ? null : new Date(detail.sinceMs).toISOString(),
+      reason: cause,
+      message: detail?.message ?? null,
+      actionUrl: detail?.actionUrl ?? null,
+      parked: parked.get(String(row.id)) ?? 0,
+      connection: row.connection_id as string | null,
+    };
+  });
+}
+
+export function organizationAccess(context: Context, organizationId: string) {
+  const row = context.database.get(
+    'SELECT access, causes, epoch FROM organizations WHERE id = ?',
+    organizationId,
+  );
+  if (row === undefined) return null;
+  return {
+    access: row.access as Access,
+    causes: JSON.parse(String(row.causes)) as CauseSet,
+    epoch: Number(row.epoch),
+  };
+}
+
+const parkedState = `iif(t.due_at IS NOT NULL AND o.access IS NOT NULL AND o.access <> 'active', 'parked', t.state)`;
+
+export function listTasks(
+  context: Context,
+  filter: { state: TaskView['state'] | null; limit: number; after: number },
+): TaskView[] {
+  return context.database
+    .all(
+      `SELECT t.*, ${parkedState} AS shown FROM tasks t LEFT JOIN organizations o ON o.id = t.lane
+       WHERE t.id > ? AND t.joined_to IS NULL AND (? IS NULL OR ${parkedState} = ?) ORDER BY t.id LIMIT ?`,
+      filter.after,
+      filter.state,
+      filter.state,
+      filter.limit,
+    )
+    .map((row) => ({
+      id: Number(row.id),
+      state: row.shown as TaskView['state'],
+      address: String(row.address),
+      organizationId: (row.organization_id ?? row.hinted_organization_id) as string | null,
+      kind: row.kind as string | null,
+      resourceId: row.resource_id as string | null,
+      generation: Number(row.generation),
+      attempts: Number(row.attempts),
+      dueAt: row.due_at === null ? null : new Date(Number(row.due_at)).toISOString(),
+      code: row.code as string | null,
+      detail: row.detail as string | null,
+    }));
+}
+
+export function counts(context: Context) {
+  const { database } = context;
+  const nowMs = context.nowMs();
+  const number = (sql: string, ...values: number[]): number =>
+    Number(Object.values(database.get(sql, ...values)!)[0]);
+  const parked = [...parkedByLane(context).values()].reduce((sum, count) => sum + count, 0);
+  const oldest = database.get(
+    `SELECT min(coalesce(t.covered_hint_at, t.first_hint_at)) AS oldest FROM tasks t LEFT JOIN organizations o
+     ON o.id = t.lane WHERE t.due_at <= ? AND coalesce(o.access, 'active') = 'active'`,
+    nowMs,
+  );
+  const organizations: Record<Access, number> = {
+    active: 0,
+    'terms-required': 0,
+    'not-connected': 0,
+    reauthorize: 0,
+  };
+  for (const organization of context.organizations.all()) organizations[organization.access] += 1;
+  return {
+    due: number('SELECT count(*) FROM tasks WHERE due_at <= ?', nowMs) - parked,
+    waiting: number('SELECT count(*) FROM tasks WHERE due_at IS NOT NULL') - parked,
+    parked,
+    quarantined: number(`SELECT count(*) FROM quarantine WHERE state = 'waiting'`),
+    unsent: number('SELECT count(*) FROM outbox WHERE state = 0'),
+    oldestDueAgeMs: oldest?.oldest == null ? null : nowMs - Number(oldest.oldest),
+    organizations,
+  };
+}
+
+export function alertInputs(context: Context): AlertInputs {
+  const parked = parkedByLane(context);
+  const blocked = context.database
+    .all(`SELECT * FROM organizations WHERE access <> 'active' ORDER BY id`)
+    .map((row) => {
+      const causes = JSON.parse(String(row.causes)) as CauseSet;
+      const cause = leadingCause(causes)!;
+      const detail = causes[cause]!;
+      const waiting = parked.get(String(row.id)) ?? 0;
+      return {
+        organizationId: String(row.id),
+        name: row.name as string | null,
+        cause,
+        sinceMs: detail.sinceMs,
+        actionUrl: detail.actionUrl,
+        message: detail.message,
+        parked: waiting,
+        concerns: waiting > 0 || row.was_read === 1 || cause !== 'not-connected',
+        connectionId: row.connection_id as string | null,
+      };
+    });
+  const quarantined = context.database
+    .all(
+      `SELECT reason, count(*) AS count, min(at) AS oldest FROM quarantine WHERE state = 'waiting' GROUP BY reason`,
+    )
+    .map((row) => ({ reason: String(row.reason), count: Number(row.count), oldestMs: Number(row.oldest) }));
+  return { blocked, quarantined };
+}
+
+export function listAlerts(context: Context): Alert[] {
+  return context.database
+    .all('SELECT alert FROM alerts ORDER BY fingerprint')
+    .map((row) => JSON.parse(String(row.alert)) as Alert);
+}
+
+export function saveAlerts(context: Context, alerts: Alert[]): void {
+  for (const alert of alerts) {
+    context.database.run(
+      `INSERT INTO alerts (fingerprint, alert) VALUES (?, ?)
+       ON CONFLICT (fingerprint) DO UPDATE SET alert = excluded.alert`,
+      alert.fingerprint,
+      JSON.stringify(alert),
+    );
+  }
+}

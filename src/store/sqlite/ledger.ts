@@ -1,0 +1,79 @@
+/**
+ * What became of each notification, derived from the journal: a hint's line is that of the read which covers its
+ * generation; of several hints that one read covers the last is told by it and the others are merged into it.
+ */
+import type { Ledger, LedgerLine } from '../../model/store';
+import type { Context } from './context';
+
+export interface LedgerPage {
+  lines: Partial<Record<LedgerLine, number>>;
+  /** The last task of the page; null when there are no more. */
+  after: number | null;
+}
+
+/** The lines of the hints of up to `limit` tasks above `after`. */
+export function ledgerPage(context: Context, after: number, limit: number): LedgerPage {
+  const tasks = context.database.all('SELECT id FROM tasks WHERE id > ? ORDER BY id LIMIT ?', after, limit);
+  const last = tasks.at(-1);
+  if (last === undefined) return { lines: {}, after: null };
+  const rows = context.database.all(
+    `WITH covered AS (
+       SELECT h.task_id, h.generation,
+         (SELECT min(r.generation) FROM reads r WHERE r.task_id = h.task_id AND r.generation >= h.generation) AS by
+       FROM hints h WHERE h.task_id > ? AND h.task_id <= ?)
+     SELECT line, count(*) AS count FROM (
+       SELECT CASE
+         WHEN c.by IS NULL AND t.state = 'quarantined' THEN 'quarantined'
+         WHEN c.by IS NULL THEN
+           iif(t.due_at IS NOT NULL AND o.access IS NOT NULL AND o.access <> 'active', 'parked', 'waiting')
+         WHEN c.generation < c.by AND d.outcome <> 'discarded' THEN 'merged'
+         ELSE d.outcome END AS line
+       FROM covered c JOIN tasks t ON t.id = c.task_id LEFT JOIN organizations o ON o.id = t.lane
+       LEFT JOIN reads d ON d.task_id = c.task_id AND d.fence = (
+         SELECT r.fence FROM reads r WHERE r.task_id = c.task_id AND r.generation = c.by
+         ORDER BY r.outcome = 'published' DESC, r.fence DESC LIMIT 1))
+     GROUP BY line`,
+    after,
+    Number(last.id),
+  );
+  const lines: LedgerPage['lines'] = {};
+  for (const row of rows) lines[row.line as LedgerLine] = Number(row.count);
+  return { lines, after: Number(last.id) };
+}
+
+/** The lines of notifications that are no hints. */
+export function ledgerOfDeliveries(
+  context: Context,
+): Pick<Ledger, 'accepted' | 'acted' | 'ignored' | 'quarantined' | 'discarded'> {
+  const sums = context.database.get(
+    `SELECT coalesce(sum(notifications), 0) AS accepted, coalesce(sum(acted), 0) AS acted,
+       coalesce(sum(ignored), 0) AS ignored, coalesce(sum(quarantined), 0) AS quarantined FROM deliveries`,
+  )!;
+  const ended = context.database.get(
+    `SELECT count(*) AS discarded FROM quarantine WHERE what = 'notification' AND state = 'discarded'`,
+  )!;
+  const discarded = Number(ended.discarded);
+  return {
+    accepted: Number(sums.accepted),
+    acted: Number(sums.acted),
+    ignored: Number(sums.ignored),
+    quarantined: Number(sums.quarantined) - discarded,
+    discarded,
+  };
+}
+
+export function emptyLedger(): Ledger {
+  return {
+    accepted: 0,
+    published: 0,
+    merged: 0,
+    unchanged: 0,
+    gone: 0,
+    acted: 0,
+    ignored: 0,
+    parked: 0,
+    quarantined: 0,
+    discarded: 0,
+    waiting: 0,
+  };
+}

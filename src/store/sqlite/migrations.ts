@@ -1,0 +1,201 @@
+/**
+ * The embedded store's schema, as a list of steps that are applied in order and recorded. A step that has landed is
+ * never edited; a later one changes what it made. Times are milliseconds since the epoch.
+ */
+
+export interface Migration {
+  name: string;
+  sql: string;
+}
+
+export const migrations: Migration[] = [
+  {
+    name: '0001-path',
+    sql: `
+CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO meta (name, value) VALUES ('revision', 0), ('position', 0);
+
+-- One row a POST. 'elements' tells each notification for people; the counts feed the ledger.
+CREATE TABLE deliveries (
+  id INTEGER PRIMARY KEY,
+  received_at INTEGER NOT NULL,
+  message_id TEXT,
+  body_hash TEXT NOT NULL,
+  bytes INTEGER NOT NULL,
+  traceparent TEXT,
+  notifications INTEGER NOT NULL,
+  acted INTEGER NOT NULL,
+  ignored INTEGER NOT NULL,
+  quarantined INTEGER NOT NULL,
+  elements TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX deliveries_message_id ON deliveries (message_id) WHERE message_id IS NOT NULL;
+
+-- One row a resource: the work to do and what was published last. kind and resource_id are null while provisional.
+-- due_at is null unless the task waits, so that the index holds waiting tasks only.
+CREATE TABLE tasks (
+  id INTEGER PRIMARY KEY,
+  kind TEXT,
+  resource_id TEXT,
+  address TEXT NOT NULL,
+  organization_id TEXT,
+  lane TEXT NOT NULL,
+  hinted_organization_id TEXT,
+  hinted_user TEXT,
+  connection_id TEXT,
+  state TEXT NOT NULL,
+  joined_to INTEGER,
+  generation INTEGER NOT NULL,
+  due_at INTEGER,
+  fence INTEGER NOT NULL DEFAULT 0,
+  read_at INTEGER,
+  settling INTEGER NOT NULL DEFAULT 0,
+  attempts INTEGER NOT NULL DEFAULT 0,
+  aged_ms INTEGER NOT NULL DEFAULT 0,
+  failed_at INTEGER,
+  own INTEGER NOT NULL DEFAULT 0,
+  absent_since INTEGER,
+  code TEXT,
+  detail TEXT,
+  first_hint_at INTEGER,
+  covered_hint_at INTEGER,
+  traceparent TEXT,
+  reconciled INTEGER NOT NULL DEFAULT 0,
+  accepted_revision INTEGER NOT NULL DEFAULT 0,
+  published INTEGER NOT NULL DEFAULT 0,
+  deleted INTEGER NOT NULL DEFAULT 0,
+  archived INTEGER NOT NULL DEFAULT 0,
+  content_hash TEXT,
+  wire_hash TEXT,
+  normalizer_version INTEGER,
+  modified_time TEXT
+) STRICT;
+CREATE UNIQUE INDEX tasks_resource ON tasks (kind, resource_id) WHERE kind IS NOT NULL;
+CREATE INDEX tasks_waiting ON tasks (lane, due_at) WHERE due_at IS NOT NULL;
+
+CREATE TABLE aliases (address TEXT PRIMARY KEY, task_id INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+
+-- A hint is a notification that made a task due: one generation each.
+CREATE TABLE hints (
+  task_id INTEGER NOT NULL,
+  generation INTEGER NOT NULL,
+  delivery_id INTEGER NOT NULL,
+  element INTEGER NOT NULL,
+  PRIMARY KEY (task_id, generation)
+) STRICT, WITHOUT ROWID;
+
+-- What each decided read said about the generations that it covers.
+CREATE TABLE reads (
+  task_id INTEGER NOT NULL,
+  fence INTEGER NOT NULL,
+  generation INTEGER NOT NULL,
+  outcome TEXT NOT NULL,
+  reason TEXT,
+  event_id TEXT,
+  connection_id TEXT,
+  at INTEGER NOT NULL,
+  PRIMARY KEY (task_id, fence)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE sequences (key TEXT PRIMARY KEY, sequence INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+
+-- state: 0 unsent, 1 in the embedded log only, 2 in Kafka, 3 quarantined.
+CREATE TABLE outbox (
+  id INTEGER PRIMARY KEY,
+  event_id TEXT NOT NULL,
+  topic TEXT NOT NULL,
+  key TEXT NOT NULL,
+  slot INTEGER NOT NULL,
+  sequence INTEGER NOT NULL,
+  headers TEXT NOT NULL,
+  value TEXT NOT NULL,
+  bytes INTEGER NOT NULL,
+  state INTEGER NOT NULL DEFAULT 0,
+  position INTEGER,
+  partition INTEGER,
+  log_offset TEXT,
+  task_id INTEGER,
+  cause TEXT NOT NULL,
+  accepted_at INTEGER,
+  decided_at INTEGER NOT NULL,
+  sent_at INTEGER
+) STRICT;
+CREATE INDEX outbox_unsent ON outbox (id) WHERE state = 0;
+CREATE UNIQUE INDEX outbox_position ON outbox (position) WHERE position IS NOT NULL;
+CREATE INDEX outbox_event_id ON outbox (event_id);
+
+CREATE TABLE organizations (
+  id TEXT PRIMARY KEY,
+  name TEXT,
+  causes TEXT NOT NULL DEFAULT '{}',
+  access TEXT NOT NULL DEFAULT 'active',
+  epoch INTEGER NOT NULL DEFAULT 1,
+  since INTEGER,
+  was_read INTEGER NOT NULL DEFAULT 0,
+  probe_at INTEGER,
+  probe_interval_ms INTEGER,
+  probed_at INTEGER,
+  refused_address TEXT,
+  connection_id TEXT,
+  action_due_at TEXT
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE organization_history (
+  organization_id TEXT NOT NULL,
+  epoch INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  access TEXT NOT NULL,
+  previous TEXT NOT NULL,
+  cause TEXT,
+  said_by TEXT NOT NULL,
+  action_url TEXT,
+  message TEXT,
+  PRIMARY KEY (organization_id, epoch)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE connections (
+  id TEXT PRIMARY KEY,
+  user TEXT NOT NULL,
+  auth TEXT NOT NULL,
+  sealed_token TEXT NOT NULL,
+  sealed_token_secret TEXT,
+  sealed_refresh TEXT,
+  expires_at TEXT,
+  status TEXT NOT NULL,
+  import_hash TEXT NOT NULL,
+  refused_message TEXT
+) STRICT, WITHOUT ROWID;
+CREATE TABLE sights (
+  connection_id TEXT NOT NULL,
+  organization_id TEXT NOT NULL,
+  seen_at INTEGER NOT NULL,
+  PRIMARY KEY (connection_id, organization_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE quarantine (
+  id INTEGER PRIMARY KEY,
+  what TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  path TEXT NOT NULL,
+  detail TEXT,
+  organization_id TEXT,
+  address TEXT,
+  delivery_id INTEGER,
+  element INTEGER,
+  task_id INTEGER,
+  outbox_id INTEGER,
+  sample_hash TEXT,
+  raw TEXT,
+  at INTEGER NOT NULL,
+  state TEXT NOT NULL DEFAULT 'waiting'
+) STRICT;
+CREATE INDEX quarantine_waiting ON quarantine (reason, at) WHERE state = 'waiting';
+CREATE INDEX quarantine_task ON quarantine (task_id) WHERE task_id IS NOT NULL;
+CREATE UNIQUE INDEX quarantine_sample ON quarantine (sample_hash) WHERE sample_hash IS NOT NULL;
+
+CREATE TABLE alerts (fingerprint TEXT PRIMARY KEY, alert TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+CREATE TABLE leases (name TEXT PRIMARY KEY, holder TEXT NOT NULL, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+`,
+  },
+];

@@ -1,0 +1,73 @@
+/**
+ * What claiming and probing need to know of each organization, in memory beside its row: whether it may be read, its
+ * epoch, when its next probe is due. Built when the store opens; every change goes to the row in the same call.
+ */
+import type { Access } from '../../model/organization';
+import type { Database } from './database';
+
+export interface CachedOrganization {
+  id: string;
+  access: Access;
+  epoch: number;
+  /** Claims wait until then for a probe's answer; 0 when none is asked for. */
+  heldUntilMs: number;
+  probeAtMs: number | null;
+  probeLeaseUntilMs: number;
+  probedAtMs: number;
+  /** Tasks of it that were found gone lately, as times: many at once are not believed. */
+  goneAtMs: number[];
+}
+
+export class OrganizationCache {
+  readonly #organizations = new Map<string, CachedOrganization>();
+
+  load(database: Database): void {
+    for (const row of database.all('SELECT id, access, epoch, probe_at, probed_at FROM organizations')) {
+      const organization = this.#add(String(row.id));
+      organization.access = row.access as Access;
+      organization.epoch = Number(row.epoch);
+      organization.probeAtMs = row.probe_at === null ? null : Number(row.probe_at);
+      organization.probedAtMs = Number(row.probed_at ?? 0);
+    }
+  }
+
+  get(id: string): CachedOrganization | undefined {
+    return this.#organizations.get(id);
+  }
+
+  /** Adds an organization met for the first time, active. */
+  ensure(id: string, database: Database, undo: (action: () => void) => void): CachedOrganization {
+    const known = this.#organizations.get(id);
+    if (known !== undefined) return known;
+    database.run('INSERT INTO organizations (id) VALUES (?)', id);
+    undo(() => this.#organizations.delete(id));
+    return this.#add(id);
+  }
+
+  all(): IterableIterator<CachedOrganization> {
+    return this.#organizations.values();
+  }
+
+  /** May work of this lane be taken? Work of an unknown owner may. */
+  open(id: string, nowMs: number): boolean {
+    const organization = this.#organizations.get(id);
+    return (
+      organization === undefined || (organization.access === 'active' && organization.heldUntilMs <= nowMs)
+    );
+  }
+
+  #add(id: string): CachedOrganization {
+    const organization: CachedOrganization = {
+      id,
+      access: 'active',
+      epoch: 1,
+      heldUntilMs: 0,
+      probeAtMs: null,
+      probeLeaseUntilMs: 0,
+      probedAtMs: 0,
+      goneAtMs: [],
+    };
+    this.#organizations.set(id, organization);
+    return organization;
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * Decided events on their way out. Unsent rows are picked, never "what comes after the last": a row that committed late
+ * is sent late, but it is sent. The public position is given here, when a row is published.
+ */
+import type { Acknowledgement, OutboxRow, PublishedEvent } from '../../model/event';
+import type { QuarantineReason } from '../../model/notification';
+import type { HeldPartition } from '../../model/store';
+import type { Context } from './context';
+import type { Row } from './database';
+import { insertQuarantine } from './quarantine';
+
+export function holdLease(context: Context, name: string, holder: string, leaseMs: number): boolean {
+  const nowMs = context.nowMs();
+  return (
+    context.database.run(
+      `INSERT INTO leases (name, holder, until) VALUES (?, ?, ?)
+       ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+       WHERE leases.holder = excluded.holder OR leases.until <= ?`,
+      name,
+      holder,
+      nowMs + leaseMs,
+      nowMs,
+    ) === 1
+  );
+}
+
+export function pickUnsent(
+  context: Context,
+  limit: number,
+  bytesMax: number,
+  except: HeldPartition[],
+): OutboxRow[] {
+  const held = except.map(() => 'NOT (topic = ? AND slot % ? = ?)').join(' AND ');
+  const rows = context.database.all(
+    `SELECT id, topic, key, sequence, event_id, headers, value, bytes, accepted_at FROM outbox
+     WHERE state = 0 ${held === '' ? '' : `AND ${held}`} ORDER BY id LIMIT ?`,
+    ...except.flatMap(({ topic, partition, partitions }) => [topic, partitions, partition]),
+    limit,
+  );
+  const picked: OutboxRow[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    bytes += Number(row.bytes);
+    if (bytes > bytesMax && picked.length > 0) break;
+    picked.push({
+      row: Number(row.id),
+      topic: String(row.topic),
+      key: String(row.key),
+      sequence: Number(row.sequence),
+      eventId: String(row.event_id),
+      headers: JSON.parse(String(row.headers)) as [string, string][],
+      value: String(row.value),
+      acceptedAtMs: row.accepted_at as number | null,
+    });
+  }
+  return picked;
+}
+
+export function markSent(context: Context, acknowledgements: Acknowledgement[]): void {
+  const nowMs = context.nowMs();
+  for (const { row, partition, offset } of acknowledgements) {
+    const known = context.database.get('SELECT state, position FROM outbox WHERE id = ?', row);
+    if (known === undefined || known.state !== 0) continue;
+    context.database.run(
+      'UPDATE outbox SET state = ?, position = ?, partition = ?, log_offset = ?, sent_at = ? WHERE id = ?',
+      partition === null ? 1 : 2,
+      known.position ?? context.nextPosition(),
+      partition,
+      offset,
+      nowMs,
+      row,
+    );
+  }
+}
+
+export function quarantineRecord(
+  context: Context,
+  row: number,
+  reason: QuarantineReason,
+  detail: string,
+): void {
+  const record = context.database.get(
+    'UPDATE outbox SET state = 3 WHERE id = ? AND state = 0 RETURNING key, task_id',
+    row,
+  );
+  if (record === undefined) return;
+  const organizationId = String(record.key).split('/')[0]!;
+  insertQuarantine(context, { what: 'record', reason, path: '', detail, organizationId, outboxId: row });
+}
+
+export function resendLogged(context: Context): number {
+  return context.database.run('UPDATE outbox SET state = 0 WHERE state = 1');
+}
+
+export function unsentCount(context: Context): number {
+  return Number(context.database.get('SELECT count(*) AS unsent FROM outbox WHERE state = 0')!.unsent);
+}
+
+export function listEvents(
+  context: Context,
+  filter: { after: number; limit: number; type: string | null; organizationId: string | null },
+): { events: PublishedEvent[]; floor: number } {
+  const floor = context.database.get(
+    'SELECT position FROM outbox WHERE position IS NOT NULL ORDER BY position LIMIT 1',
+  );
+  const like = filter.organizationId === null ? '%' : `${escapeLike(filter.organizationId)}/%`;
+  const events = context.database
+    .all(
+      `SELECT * FROM outbox WHERE position > ? AND key LIKE ? ESCAPE '\\' AND (? = '' OR instr(headers, ?) > 0)
+       ORDER BY position LIMIT ?`,
+      filter.after,
+      like,
+      filter.type ?? '',
+      `["ce_type","${filter.type ?? ''}"]`,
+      filter.limit,
+    )
+    .map(publishedOf);
+  return { events, floor: floor === undefined ? 0 : Number(floor.position) - 1 };
+}
+
+function escapeLike(text: string): string {
+  return text.replace(/[\\%_]/g, '\\$&');
+}
+
+export function publishedOf(row: Row): PublishedEvent {
+  return {
+    position: Number(row.position),
+    record: {
+      eventId: String(row.event_id),
+      topic: String(row.topic),
+      key: String(row.key),
+      headers: JSON.parse(String(row.headers)) as [string, string][],
+      value: String(row.value),
+    },
+    topic: String(row.topic),
+    partition: row.partition as number | null,
+    offset: row.log_offset as string | null,
+  };
+}

@@ -1,0 +1,179 @@
+/**
+ * What waits for an operator: notifications, unreadable deliveries, tasks and records, each with a stable reason. What
+ * is released is read afresh; nothing leaves quarantine by being forgotten.
+ */
+import type { Delivery, QuarantineReason, RefusedElement } from '../../model/notification';
+import type { QuarantineView } from '../../model/store';
+import type { Context } from './context';
+import type { Row } from './database';
+
+export interface QuarantineEntry {
+  what: QuarantineView['what'];
+  reason: QuarantineReason;
+  path: string;
+  detail?: string | null;
+  organizationId?: string | null;
+  address?: string | null;
+  deliveryId?: number | null;
+  element?: number | null;
+  taskId?: number | null;
+  outboxId?: number | null;
+  sampleHash?: string | null;
+  raw?: string | null;
+}
+
+/** A task or sample that waits already is not entered twice. */
+export function insertQuarantine(context: Context, entry: QuarantineEntry): void {
+  if (entry.taskId != null) {
+    const waiting = context.database.get(
+      `SELECT id FROM quarantine WHERE task_id = ? AND state = 'waiting'`,
+      entry.taskId,
+    );
+    if (waiting !== undefined) {
+      context.database.run(
+        'UPDATE quarantine SET reason = ?, path = ?, detail = ?, at = ? WHERE id = ?',
+        entry.reason,
+        entry.path,
+        entry.detail ?? null,
+        context.nowMs(),
+        waiting.id as number,
+      );
+      return;
+    }
+  }
+  context.database.run(
+    `INSERT INTO quarantine (what, reason, path, detail, organization_id, address, delivery_id, element, task_id,
+       outbox_id, sample_hash, raw, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (sample_hash) WHERE sample_hash IS NOT NULL DO NOTHING`,
+    entry.what,
+    entry.reason,
+    entry.path,
+    entry.detail ?? null,
+    entry.organizationId ?? null,
+    entry.address ?? null,
+    entry.deliveryId ?? null,
+    entry.element ?? null,
+    entry.taskId ?? null,
+    entry.outboxId ?? null,
+    entry.sampleHash ?? null,
+    entry.raw ?? null,
+    context.nowMs(),
+  );
+}
+
+export function quarantineElement(
+  context: Context,
+  deliveryId: number,
+  element: number,
+  refused: RefusedElement,
+): void {
+  const { reason, path, raw } = refused;
+  insertQuarantine(context, { what: 'notification', reason, path, deliveryId, element, raw });
+}
+
+/** A message id that came before with another body: the first is kept, the second is shown to an operator, once. */
+export function quarantineReusedId(context: Context, deliveryId: number, delivery: Delivery): void {
+  insertQuarantine(context, {
+    what: 'delivery',
+    reason: 'message-id-reused',
+    path: '',
+    deliveryId,
+    sampleHash: `${delivery.messageId}:${delivery.bodyHash}`,
+  });
+}
+
+export function keepSample(
+  context: Context,
+  sample: { bodyHash: string; reason: QuarantineReason; raw: string },
+): void {
+  const { bodyHash, reason, raw } = sample;
+  insertQuarantine(context, { what: 'delivery', reason, path: '', sampleHash: bodyHash, raw });
+}
+
+export function listQuarantine(
+  context: Context,
+  filter: { limit: number; after: string | null },
+): QuarantineView[] {
+  return context.database
+    .all(
+      `SELECT * FROM quarantine WHERE id > ? AND state = 'waiting' ORDER BY id LIMIT ?`,
+      idOf(filter.after) ?? 0,
+      filter.limit,
+    )
+    .map(viewOf);
+}
+
+export function showQuarantine(context: Context, id: string): QuarantineView | null {
+  const row = context.database.get('SELECT * FROM quarantine WHERE id = ?', idOf(id) ?? -1);
+  return row === undefined ? null : viewOf(row);
+}
+
+/** Shown as `q12`; null for anything else. */
+function idOf(text: string | null): number | null {
+  const digits = /^q(\d{1,15})$/.exec(text ?? '')?.[1];
+  return digits === undefined ? null : Number(digits);
+}
+
+function viewOf(row: Row): QuarantineView {
+  return {
+    id: `q${row.id}`,
+    what: row.what as QuarantineView['what'],
+    reason: row.reason as QuarantineReason,
+    path: String(row.path),
+    detail: row.detail as string | null,
+    organizationId: row.organization_id as string | null,
+    address: row.address as string | null,
+    deliveryId: row.delivery_id === null ? null : `d${row.delivery_id}`,
+    at: new Date(Number(row.at)).toISOString(),
+    state: row.state as QuarantineView['state'],
+    raw: row.raw as string | null,
+  };
+}
+
+/** A released task is read afresh; a released record is sent again. What was not authenticated is never released. */
+export function releaseQuarantine(context: Context, id: string): 'released' | 'not-found' | 'refused' {
+  const { database } = context;
+  const row = database.get(`SELECT * FROM quarantine WHERE id = ? AND state = 'waiting'`, idOf(id) ?? -1);
+  if (row === undefined) return 'not-found';
+  const { task_id: taskId = null, outbox_id: outboxId = null } = row;
+  if (taskId === null && outboxId === null) return 'refused';
+  const nowMs = context.nowMs();
+  if (taskId !== null) {
+    const task = database.get(
+      `UPDATE tasks SET state = 'due', due_at = ?, attempts = 0, aged_ms = 0, failed_at = NULL, absent_since = NULL
+       WHERE id = ? AND state = 'quarantined' RETURNING lane`,
+      nowMs,
+      taskId,
+    );
+    if (task !== undefined) context.lanes.expect(String(task.lane), nowMs);
+  } else database.run('UPDATE outbox SET state = 0 WHERE id = ? AND state = 3', outboxId);
+  database.run(`UPDATE quarantine SET state = 'released' WHERE id = ?`, row.id as number);
+  return 'released';
+}
+
+export function discardQuarantine(context: Context, id: string): 'discarded' | 'not-found' {
+  const { database } = context;
+  const row = database.get(
+    `UPDATE quarantine SET state = 'discarded' WHERE id = ? AND state = 'waiting' RETURNING task_id`,
+    idOf(id) ?? -1,
+  );
+  if (row === undefined) return 'not-found';
+  const taskId = row.task_id ?? null;
+  if (taskId !== null) {
+    const task = database.get(
+      `UPDATE tasks SET state = 'done', fence = fence + 1 WHERE id = ? AND state = 'quarantined'
+       RETURNING fence, generation`,
+      taskId,
+    );
+    if (task !== undefined) {
+      database.run(
+        `INSERT INTO reads (task_id, fence, generation, outcome, at) VALUES (?, ?, ?, 'discarded', ?)`,
+        taskId,
+        task.fence as number,
+        task.generation as number,
+        context.nowMs(),
+      );
+    }
+  }
+  return 'discarded';
+}
