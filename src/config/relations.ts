@@ -1,0 +1,138 @@
+/**
+ * What settings demand of each other. Each fault names the variable to change and what is accepted; each warning names
+ * what is probably not meant. Pure: it looks at parsed settings only.
+ */
+import type { Settings } from './table';
+
+/** What the settings are read for: a process that serves needs more than a command does. */
+export type Purpose = 'serve' | 'command';
+
+export interface Fault {
+  /** The variable to change. */
+  name: string;
+  /** What completes the sentence that begins with the name. */
+  text: string;
+}
+
+/** A fault in one line that begins with the variable's name; false when there is none. */
+type Check = (settings: Settings) => string | false;
+
+const webhookValues = [
+  ['authorization', 'WEBHOOK_AUTHORIZATION', 'webhookAuthorization'],
+  ['token', 'WEBHOOK_TOKENS', 'webhookTokens'],
+  ['hmac', 'WEBHOOK_HMAC_SECRETS', 'webhookHmacSecrets'],
+] as const;
+
+const missingForServing: Check[] = [
+  ...webhookValues.map(
+    ([kind, name, field]): Check =>
+      (settings) =>
+        receives(settings) &&
+        settings.webhookAuth.includes(kind) &&
+        settings[field] === null &&
+        `${name} is missing: WEBHOOK_AUTH names \`${kind}\`; set at least one value, or WEBHOOK_AUTH=none`,
+  ),
+  (s) => works(s) && s.encryptionKeys === null && missing('ENCRYPTION_KEYS', '`id:base64` of 32 bytes'),
+  (s) => works(s) && s.providerVendor === null && missing('PROVIDER_VENDOR', 'the vendor’s name'),
+  (s) => works(s) && s.providerUrl === null && missing('PROVIDER_URL', 'the https address of the catalog'),
+  (s) => works(s) && s.providerClientKey === null && missing('PROVIDER_CLIENT_KEY', 'one line of text'),
+  (s) => works(s) && s.providerClientSecret === null && missing('PROVIDER_CLIENT_SECRET', 'any text'),
+];
+
+const faults: Check[] = [
+  (s) =>
+    s.leaseSeconds * 1000 <= s.providerTimeoutMs &&
+    'LEASE_SECONDS must be longer than PROVIDER_TIMEOUT_MS, or a task is taken away while it is read',
+  (s) => s.probeSeconds > s.probeSecondsMax && 'PROBE_SECONDS_MAX must be at least PROBE_SECONDS',
+  (s) =>
+    s.retryAgeSeconds > s.journalDays * 86_400 &&
+    'JOURNAL_DAYS must cover RETRY_AGE_SECONDS, or a delivery is forgotten while it is tried',
+  (s) =>
+    s.storeBytesMax !== null &&
+    s.storeBytesMax < s.bodyBytesMax &&
+    'STORE_BYTES_MAX must be at least BODY_BYTES_MAX',
+  (s) =>
+    s.port !== 0 &&
+    s.port === s.operationsPort &&
+    (s.host === s.operationsHost || isAny(s.host) || isAny(s.operationsHost)) &&
+    'OPERATIONS_PORT must differ from PORT',
+  (s) =>
+    s.webhookAuth.includes('none') &&
+    s.webhookAuth.length > 1 &&
+    'WEBHOOK_AUTH must be `none` alone, or any of `authorization`, `token`, `hmac`',
+  (s) => (s.kafkaCert === null) !== (s.kafkaKey === null) && 'KAFKA_CERT_FILE and KAFKA_KEY_FILE go together',
+  (s) =>
+    !s.kafkaTls &&
+    (s.kafkaCa !== null || s.kafkaCert !== null) &&
+    'KAFKA_TLS must be `true` when KAFKA_CA_FILE or KAFKA_CERT_FILE is set',
+  (s) =>
+    s.kafkaSaslMechanism !== null &&
+    (s.kafkaSaslUsername === null || s.kafkaSaslPassword === null) &&
+    'KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD must be set with KAFKA_SASL_MECHANISM',
+  (s) =>
+    s.kafkaSaslMechanism === null &&
+    (s.kafkaSaslUsername !== null || s.kafkaSaslPassword !== null) &&
+    'KAFKA_SASL_MECHANISM must be `plain`, `scram-sha-256` or `scram-sha-512` when a user or password is set',
+  (s) =>
+    s.providerPlan === 'sandbox' &&
+    s.providerSandboxSince === null &&
+    'PROVIDER_SANDBOX_SINCE must be a date as YYYY-MM-DD when PROVIDER_PLAN is `sandbox`',
+];
+
+const warnings: Check[] = [
+  (s) =>
+    s.shutdownSeconds >= s.leaseSeconds &&
+    'SHUTDOWN_SECONDS is not shorter than LEASE_SECONDS: work may be taken over while a stop still waits for it',
+  (s) =>
+    s.role !== 'all' &&
+    s.databaseUrl.kind === 'sqlite' &&
+    `ROLE=${s.role} with an embedded store: no other process can share it; use postgres:// in DATABASE_URL`,
+  (s) =>
+    s.webhookAuth.includes('none') &&
+    receives(s) &&
+    'WEBHOOK_AUTH=none: anyone who reaches the public listener can send deliveries',
+  (s) =>
+    s.kafkaSaslMechanism === 'plain' && !s.kafkaTls && 'KAFKA_SASL_MECHANISM=plain without KAFKA_TLS=true',
+  (s) =>
+    s.providerEquipmentApi === 'old' &&
+    'PROVIDER_EQUIPMENT_API=old: the provider ends the machine and implement endpoints on 2025-01-01',
+];
+
+/** What contradicts what. */
+export function findFaults(settings: Settings): Fault[] {
+  return run(faults, settings).map(faultOf);
+}
+
+/** What serving in this role would still need; empty when nothing. */
+export function findMissing(settings: Settings): Fault[] {
+  return run(missingForServing, settings).map(faultOf);
+}
+
+export function findWarnings(settings: Settings): string[] {
+  return run(warnings, settings);
+}
+
+function run(checks: Check[], settings: Settings): string[] {
+  return checks.map((check) => check(settings)).filter((line) => line !== false);
+}
+
+function faultOf(line: string): Fault {
+  const space = line.indexOf(' ');
+  return { name: line.slice(0, space), text: line.slice(space + 1) };
+}
+
+function receives(settings: Settings): boolean {
+  return settings.role !== 'worker';
+}
+
+function works(settings: Settings): boolean {
+  return settings.role !== 'receiver';
+}
+
+function isAny(host: string): boolean {
+  return host === '0.0.0.0' || host === '::';
+}
+
+function missing(name: string, accepted: string): string {
+  return `${name} is missing: a process that reads from the provider needs ${accepted}`;
+}
