@@ -42,8 +42,8 @@ export interface Inbox {
   releaseLeases(taken: { taskId: number; fence: number }[]): Promise<void>;
   /** Makes tasks that were postponed for reasons that are not their own due now. */
   hasten(): Promise<number>;
-  /** Milliseconds until the next task or probe falls due; null when nothing waits for time. */
-  nextDueInMs(): Promise<number | null>;
+  /** Milliseconds until the next task, or probe, may be taken; null when nothing waits for time. */
+  nextDueInMs(what: 'task' | 'probe'): Promise<number | null>;
 }
 
 /** Decided events on their way out. */

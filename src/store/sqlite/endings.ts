@@ -64,7 +64,10 @@ export function giveBack(context: Context, ending: GivenBack): void {
 export function foundAbsent(context: Context, ending: FoundAbsent): void {
   const task = endTake(context, ending);
   if (task === null) return;
-  if (Number(task.generation) > ending.generation) return stayDue(context, task, 'absent-once');
+  if (Number(task.generation) > ending.generation) {
+    stayDue(context, task, 'absent-once');
+    return;
+  }
   const nowMs = context.nowMs();
   const dueAt = nowMs + ending.againInMs;
   context.database.run(

@@ -197,12 +197,13 @@ function releaseLeases(context: Context, taken: { taskId: number; fence: number 
   }
 }
 
-function nextDueInMs(context: Context): number | null {
+function nextDueInMs(context: Context, what: 'task' | 'probe'): number | null {
   const nowMs = context.nowMs();
-  const task = context.lanes.nextDueMs((id) => context.organizations.open(id, nowMs));
-  const probe = nextProbeMs(context);
-  if (task === null && probe === null) return null;
-  return Math.max(0, Math.min(task ?? Number.MAX_SAFE_INTEGER, probe ?? Number.MAX_SAFE_INTEGER) - nowMs);
+  const dueMs =
+    what === 'probe'
+      ? nextProbeMs(context)
+      : context.lanes.nextDueMs((id) => context.organizations.open(id, nowMs));
+  return dueMs === null ? null : Math.max(0, dueMs - nowMs);
 }
 
 /** A write that is taken back would prove nothing: this one commits. */

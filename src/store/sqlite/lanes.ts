@@ -87,17 +87,20 @@ export class Lanes {
     ready.sort((left, right) => left.turn - right.turn);
     this.#turn = Math.max(this.#turn, ready[0]!.turn);
     const share = Math.max(1, Math.floor((inFlight + limit) / ready.length));
-    const grants: Grant[] = [];
+    const grants = new Map<Lane, Grant>();
     let left = limit;
-    for (const lane of ready) {
-      if (left === 0) break;
-      const fair = ready.length === 1 ? left : Math.max(0, share - lane.inFlight);
-      const allowed = Math.min(left, fair, lane.window === null ? left : lane.window - lane.inFlight);
-      if (allowed <= 0) continue;
-      grants.push({ lane, limit: allowed });
-      left -= allowed;
+    // First each lane up to its share; what is then left goes to whoever can use it.
+    for (const bound of [share, Number.MAX_SAFE_INTEGER]) {
+      for (const lane of ready) {
+        const given = grants.get(lane)?.limit ?? 0;
+        const room = Math.min(bound, lane.window ?? Number.MAX_SAFE_INTEGER) - lane.inFlight - given;
+        const allowed = Math.min(left, room);
+        if (allowed <= 0) continue;
+        grants.set(lane, { lane, limit: given + allowed });
+        left -= allowed;
+      }
     }
-    return grants;
+    return [...grants.values()];
   }
 
   /** The earliest due time of any lane whose organization may be read; null when nothing waits. */

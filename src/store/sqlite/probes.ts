@@ -55,7 +55,10 @@ export function holdForProbe(
     organization.id,
   );
   const nowMs = context.nowMs();
-  if (organization.access !== 'active') return hintProbe(context, organization.id, null);
+  if (organization.access !== 'active') {
+    hintProbe(context, organization.id, null);
+    return;
+  }
   const before = organization.heldUntilMs;
   organization.heldUntilMs = nowMs + heldMsMax;
   context.undo(() => {

@@ -1,0 +1,121 @@
+/**
+ * From the provider's answer to how the task ends. Pure: the one place that says what each kind of answer means for a
+ * task. Documents are judged elsewhere; an `ok` never comes here.
+ */
+import type { Answer } from '../model/answer';
+import type {
+  FinishedGone,
+  FoundAbsent,
+  GivenBack,
+  Postponed,
+  QuarantinedTask,
+  TakenTask,
+} from '../model/task';
+import { type BackoffBounds, backoffMs } from '../tools/backoff';
+
+export interface EndingRules {
+  goneAfterMs: number;
+  goneShareMax: number;
+  retryAgeMs: number;
+  backoff: BackoffBounds;
+  random: () => number;
+}
+
+export interface EndingSituation {
+  nowMs: number;
+  observedAt: string;
+  traceparent: string | null;
+  /** The failure counts as the item's own. */
+  own: boolean;
+  /** The organization that a refusal is attributed to; null when none is known. */
+  organizationId: string | null;
+}
+
+export type Ending =
+  | { verb: 'finishGone'; ending: FinishedGone }
+  | { verb: 'foundAbsent'; ending: FoundAbsent }
+  | { verb: 'postpone'; ending: Postponed }
+  | { verb: 'giveBack'; ending: GivenBack }
+  | { verb: 'quarantineTask'; ending: QuarantinedTask };
+
+export function decideEnding(
+  task: TakenTask,
+  answer: Exclude<Answer, { kind: 'ok' }>,
+  situation: EndingSituation,
+  rules: EndingRules,
+): Ending {
+  const held = heldBy(task);
+  const postpone = (dueInMs: number, code: string, detail: string | null, own = false): Ending => ({
+    verb: 'postpone',
+    ending: { ...held, dueInMs, own, code, detail },
+  });
+  const quarantine = (reason: QuarantinedTask['reason'], detail: string | null): Ending => ({
+    verb: 'quarantineTask',
+    ending: { ...held, reason, path: '', detail },
+  });
+  const back = () => backoffMs(task.attempts, rules.backoff, rules.random);
+  switch (answer.kind) {
+    case 'gone':
+      return decideGone(task, answer.certain, situation, rules);
+    case 'action-required':
+    case 'not-connected': {
+      const { organizationId } = situation;
+      const { connectionId } = answer;
+      const probe =
+        organizationId === null ? null : { organizationId, refusedAddress: task.address, connectionId };
+      return { verb: 'giveBack', ending: { ...held, code: answer.kind, probe, dueInMs: back() } };
+    }
+    case 'reauthorize':
+      return { verb: 'giveBack', ending: { ...held, code: answer.kind, probe: null, dueInMs: 0 } };
+    case 'refused-unattributed':
+      return { verb: 'giveBack', ending: { ...held, code: answer.kind, probe: null, dueInMs: back() } };
+    case 'aborted':
+      return { verb: 'giveBack', ending: { ...held, code: answer.kind, probe: null, dueInMs: 0 } };
+    case 'client-refused':
+      return postpone(back(), answer.kind, answer.message);
+    case 'not-modified':
+      return postpone(back(), answer.kind, null);
+    case 'no-access':
+      return quarantine('no-access', answer.message);
+    case 'rate-limited':
+      return postpone(answer.retryAfterMs + back(), answer.kind, null);
+    case 'refused':
+      return quarantine('request-refused', `${answer.code}: ${answer.detail}`);
+    case 'no-connection':
+      return quarantine('no-connection', answer.detail);
+    case 'address-refused':
+      return quarantine(answer.code, answer.detail);
+    case 'transient': {
+      const agedMs =
+        task.agedMs + (situation.own && task.failedAtMs !== null ? situation.nowMs - task.failedAtMs : 0);
+      if (situation.own && agedMs >= rules.retryAgeMs) {
+        return quarantine('never-readable', `${answer.code}: ${answer.detail}`);
+      }
+      return postpone(Math.max(back(), answer.retryAfterMs ?? 0), answer.code, answer.detail, situation.own);
+    }
+  }
+}
+
+/** Absent is believed when it was certain, or when it is still so after the time that a lagging provider gets. */
+function decideGone(
+  task: TakenTask,
+  certain: boolean,
+  situation: EndingSituation,
+  rules: EndingRules,
+): Ending {
+  const held = heldBy(task);
+  const absentForMs = task.absentSinceMs === null ? null : situation.nowMs - task.absentSinceMs;
+  if (certain || (absentForMs !== null && absentForMs >= rules.goneAfterMs)) {
+    const { observedAt, traceparent } = situation;
+    return {
+      verb: 'finishGone',
+      ending: { ...held, observedAt, traceparent, goneShareMax: rules.goneShareMax },
+    };
+  }
+  return { verb: 'foundAbsent', ending: { ...held, againInMs: rules.goneAfterMs - (absentForMs ?? 0) } };
+}
+
+export function heldBy(task: TakenTask) {
+  const { taskId, fence, generation, revision } = task;
+  return { taskId, fence, generation, revision };
+}
