@@ -7,6 +7,7 @@ import type { Accepted, Delivery, HintElement } from '../../model/notification';
 import type { TakenTask } from '../../model/task';
 import type { Context } from './context';
 import type { Row } from './database';
+import type { Grant } from './lanes';
 import { hintProbe } from './probes';
 import { quarantineElement, quarantineReusedId } from './quarantine';
 
@@ -140,21 +141,30 @@ export function take(context: Context, limit: number): TakenTask[] {
   const nowMs = context.nowMs();
   freeExpired(context, nowMs);
   const taken: TakenTask[] = [];
-  const grants = context.lanes.grants(limit, nowMs, (id) => context.organizations.open(id, nowMs));
-  for (const { lane, limit: allowed } of grants) {
-    const due = context.database.all(
-      'SELECT id FROM tasks WHERE lane = ? AND due_at <= ? ORDER BY due_at LIMIT ?',
-      lane.id,
-      nowMs,
-      allowed,
+  // A lane may hold less than it was granted: what is then left is granted again.
+  for (let before = -1; taken.length < limit && taken.length > before; ) {
+    before = taken.length;
+    const grants = context.lanes.grants(limit - taken.length, nowMs, (id) =>
+      context.organizations.open(id, nowMs),
     );
-    for (const { id } of due) taken.push(takeOne(context, Number(id), lane.id, nowMs));
-    const before = { ...lane };
-    context.undo(() => Object.assign(lane, before));
-    context.lanes.served(lane, due.length);
-    lane.nextDueMs = earliest(context, lane.id);
+    for (const grant of grants) taken.push(...takeFrom(context, grant, nowMs));
   }
   return taken;
+}
+
+function takeFrom(context: Context, { lane, limit }: Grant, nowMs: number): TakenTask[] {
+  const due = context.database.all(
+    'SELECT id FROM tasks WHERE lane = ? AND due_at <= ? ORDER BY due_at LIMIT ?',
+    lane.id,
+    nowMs,
+    limit,
+  );
+  const tasks = due.map(({ id }) => takeOne(context, Number(id), lane.id, nowMs));
+  const before = { ...lane };
+  context.undo(() => Object.assign(lane, before));
+  context.lanes.served(lane, due.length);
+  lane.nextDueMs = earliest(context, lane.id);
+  return tasks;
 }
 
 function earliest(context: Context, lane: string): number | null {

@@ -1,0 +1,641 @@
+/**
+ * What every store promises, as one suite that each implementation must pass. The clock is moved by hand.
+ */
+import type { EventDraft } from '../../src/model/event';
+import type { Delivery, HintElement } from '../../src/model/notification';
+import type { Store } from '../../src/model/store';
+import type { FinishResult, TakenTask } from '../../src/model/task';
+
+export interface StoreUnderTest {
+  store: Store;
+  /** Moves the store's clock. */
+  advance(ms: number): void;
+  nowMs(): number;
+  /** Ends the store without a word and opens it anew, as after a kill. */
+  reopen(): Promise<Store>;
+  close(): Promise<void>;
+}
+
+export const address = (id: string) => `https://provider.example/platform/equipment/${id}`;
+
+export function hintOf(id: string, organizationId: string | null = '4711'): HintElement {
+  return { line: 'hint', eventTypeId: 'equipment', address: address(id), organizationId, user: null };
+}
+
+export function deliveryOf(
+  nowMs: number,
+  elements: Delivery['elements'],
+  extra: Partial<Delivery> = {},
+): Delivery {
+  const common = { messageId: null, bodyHash: 'hash', bytes: 100, traceparent: null };
+  return { receivedAtMs: nowMs, ...common, elements, ...extra };
+}
+
+export function draftOf(id: string, content: string, extra: Partial<EventDraft> = {}): EventDraft {
+  const organizationId = extra.organizationId ?? '4711';
+  return {
+    kind: 'equipment',
+    id,
+    organizationId,
+    contentHash: content,
+    wireHash: content,
+    normalizerVersion: 1,
+    modifiedTime: null,
+    archived: false,
+    value: JSON.stringify({ id, organizationId, content }),
+    address: address(id),
+    mediaType: 'application/json',
+    observedAt: '2026-01-01T00:00:00.000Z',
+    ...extra,
+  };
+}
+
+const heldBy = ({ taskId, fence, generation, revision }: TakenTask) => ({
+  taskId,
+  fence,
+  generation,
+  revision,
+});
+
+export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): void {
+  describe(`store contract: ${name}`, () => {
+    let under: StoreUnderTest;
+    let store: Store;
+    beforeEach(async () => {
+      under = await open();
+      store = under.store;
+    });
+    afterEach(() => under.close());
+
+    const put = (elements: Delivery['elements'], extra: Partial<Delivery> = {}) =>
+      store.put(deliveryOf(under.nowMs(), elements, extra));
+    const take = async (): Promise<TakenTask> => {
+      const [task] = await store.take(1);
+      if (task === undefined) throw new Error('nothing was due');
+      return task;
+    };
+    const finish = (
+      task: TakenTask,
+      draft: EventDraft,
+      extra: { settleMs?: number } = {},
+    ): Promise<FinishResult> =>
+      store.finish({
+        ...heldBy(task),
+        draft,
+        connectionId: 'c1',
+        traceparent: null,
+        reconciled: false,
+        settleMs: extra.settleMs ?? 0,
+      });
+    const publish = async (id: string, content: string, extra: Partial<EventDraft> = {}) => {
+      await put([hintOf(id)]);
+      const task = await take();
+      const result = await finish(task, draftOf(id, content, extra));
+      under.advance(1000);
+      return result;
+    };
+    const records = async () => (await store.pickUnsent(1000, 1e9, [])).map((row) => row);
+    const header = (row: { headers: [string, string][] }, wanted: string) =>
+      row.headers.find(([headerName]) => headerName === wanted)?.[1];
+
+    describe('acceptance', () => {
+      test('a hundred hints of one resource are one task', async () => {
+        await put(Array.from({ length: 100 }, () => hintOf('1')));
+        const tasks = await store.take(10);
+        expect(tasks).toHaveLength(1);
+        expect(tasks[0]).toMatchObject({ generation: 100, address: address('1'), resource: null });
+      });
+
+      test('the same message id is one delivery, and another body under it is shown to an operator', async () => {
+        const first = await put([hintOf('1')], { messageId: 'm1', bodyHash: 'a' });
+        const again = await put([hintOf('1')], { messageId: 'm1', bodyHash: 'a' });
+        const other = await put([hintOf('2')], { messageId: 'm1', bodyHash: 'b' });
+        expect(again).toEqual({ deliveryId: first.deliveryId, repeated: true, due: 0, probes: false });
+        expect(other.repeated).toBe(true);
+        expect(await store.take(10)).toHaveLength(1);
+        expect(await store.listQuarantine({ limit: 10, after: null })).toMatchObject([
+          { reason: 'message-id-reused', what: 'delivery' },
+        ]);
+      });
+
+      test('without a message id an equal delivery is one more hint', async () => {
+        await put([hintOf('1')]);
+        await put([hintOf('1')]);
+        expect((await take()).generation).toBe(2);
+      });
+
+      test('elements that are no hints end in the ledger as what they are', async () => {
+        await put([
+          { line: 'acted', eventTypeId: 'heartbeat', probeOrganizationId: null, dueAt: null },
+          { line: 'ignored', eventTypeId: 'boundary', address: null },
+          { line: 'quarantined', reason: 'malformed-notification', path: '/eventTypeId', raw: '{}' },
+        ]);
+        expect(await store.ledger()).toMatchObject({
+          accepted: 3,
+          acted: 1,
+          ignored: 1,
+          quarantined: 1,
+          waiting: 0,
+        });
+      });
+    });
+
+    describe('order and identity', () => {
+      test('the first read of a resource publishes created, the next content updated, in sequence', async () => {
+        await publish('1', 'a');
+        await publish('1', 'b');
+        const rows = await records();
+        expect(rows.map((row) => [header(row, 'ce_type'), row.sequence])).toEqual([
+          ['io.tramline.equipment.created.v1', 1],
+          ['io.tramline.equipment.updated.v1', 2],
+        ]);
+        expect(rows.map((row) => header(row, 'ce_sequence'))).toEqual([
+          '00000000000000000001',
+          '00000000000000000002',
+        ]);
+      });
+
+      test('unchanged content publishes nothing', async () => {
+        await publish('1', 'a');
+        expect(await publish('1', 'a')).toMatchObject({ outcome: 'unchanged', reason: 'same-content' });
+        expect(await records()).toHaveLength(1);
+      });
+
+      test('a read that began before another was accepted does not count, and the task stays due', async () => {
+        await publish('1', 'a');
+        await put([hintOf('1'), { ...hintOf('1'), address: `${address('1')}?alias` }]);
+        const tasks = await store.take(2);
+        const [own, alias] = [
+          tasks.find((task) => task.resource !== null)!,
+          tasks.find((task) => task.resource === null)!,
+        ];
+        expect(await finish(alias, draftOf('1', 'newer'))).toMatchObject({ outcome: 'published' });
+        expect(await finish(own, draftOf('1', 'older'))).toEqual({
+          outcome: 'refused',
+          reason: 'superseded',
+        });
+        under.advance(1000);
+        const again = await take();
+        expect(again.taskId).toBe(own.taskId);
+        expect((await records()).map((row) => row.sequence)).toEqual([1, 2]);
+      });
+
+      test('two addresses of one resource are one sequence, and hints met meanwhile go on', async () => {
+        await publish('1', 'a');
+        const alias = { ...hintOf('1'), address: `${address('1')}?alias` };
+        await put([alias]);
+        const task = await take();
+        await put([alias]);
+        await finish(task, draftOf('1', 'b'));
+        under.advance(1000);
+        const later = await take();
+        expect(later.resource).toEqual({ kind: 'equipment', id: '1' });
+        await finish(later, draftOf('1', 'b'));
+        expect((await records()).map((row) => row.sequence)).toEqual([1, 2]);
+        expect(await store.ledger()).toMatchObject({ accepted: 3, published: 2, unchanged: 1, waiting: 0 });
+      });
+
+      test('an older modified time is never published', async () => {
+        await publish('1', 'a', { modifiedTime: '2026-01-02T00:00:00.000Z' });
+        expect(await publish('1', 'b', { modifiedTime: '2026-01-01T00:00:00.000Z' })).toMatchObject({
+          outcome: 'unchanged',
+          reason: 'older-than-published',
+        });
+        expect(await publish('1', 'c', { modifiedTime: '2026-01-03T00:00:00.000Z' })).toMatchObject({
+          outcome: 'published',
+        });
+      });
+
+      test('another normalizer re-baselines silently where the wire facts are equal, else it publishes', async () => {
+        await publish('1', 'a', { wireHash: 'w' });
+        expect(await publish('1', 'b', { wireHash: 'w', normalizerVersion: 2 })).toMatchObject({
+          outcome: 'unchanged',
+          reason: 'new-normalizer',
+        });
+        expect(await publish('1', 'c', { wireHash: 'w2', normalizerVersion: 3 })).toMatchObject({
+          outcome: 'published',
+        });
+        expect(await publish('1', 'd', { normalizerVersion: 2 })).toEqual({
+          outcome: 'refused',
+          reason: 'older-normalizer',
+        });
+      });
+
+      test('a move to another organization is deleted under the old key and created under the new', async () => {
+        await publish('1', 'a');
+        await publish('1', 'b', { organizationId: '99' });
+        const rows = await records();
+        expect(rows.map((row) => [row.key, header(row, 'ce_type'), row.sequence])).toEqual([
+          ['4711/equipment/1', 'io.tramline.equipment.created.v1', 1],
+          ['4711/equipment/1', 'io.tramline.equipment.deleted.v1', 2],
+          ['99/equipment/1', 'io.tramline.equipment.created.v1', 1],
+        ]);
+        expect(JSON.parse(rows[1]!.value)).toMatchObject({ id: '1', organizationId: '4711', movedTo: '99' });
+      });
+
+      test('a gone resource is deleted, and created again goes on in its sequence', async () => {
+        await publish('1', 'a');
+        await put([hintOf('1')]);
+        const gone = { observedAt: '2026-01-01T00:00:00.000Z', traceparent: null, goneShareMax: 0.05 };
+        expect(await store.finishGone({ ...heldBy(await take()), ...gone })).toMatchObject({
+          outcome: 'gone',
+        });
+        under.advance(1000);
+        await publish('1', 'a');
+        expect((await records()).map((row) => [header(row, 'ce_type'), row.sequence])).toEqual([
+          ['io.tramline.equipment.created.v1', 1],
+          ['io.tramline.equipment.deleted.v1', 2],
+          ['io.tramline.equipment.created.v1', 3],
+        ]);
+      });
+
+      test('archiving and restoring have their own types', async () => {
+        await publish('1', 'a');
+        await publish('1', 'b', { archived: true });
+        await publish('1', 'c');
+        expect((await records()).map((row) => header(row, 'ce_type'))).toEqual([
+          'io.tramline.equipment.created.v1',
+          'io.tramline.equipment.archived.v1',
+          'io.tramline.equipment.restored.v1',
+        ]);
+      });
+
+      test('a document that is too large is quarantined before it gets a sequence', async () => {
+        await publish('1', 'a', { value: 'x'.repeat(2_000_000) });
+        expect(await records()).toEqual([]);
+        await publish('1', 'b');
+        expect((await records()).map((row) => row.sequence)).toEqual([1]);
+        expect(await store.ledger()).toMatchObject({ published: 1, merged: 1 });
+      });
+    });
+
+    describe('leases and fences', () => {
+      test('a lease that ran out is taken again, and the first holder changes nothing', async () => {
+        await put([hintOf('1')]);
+        const zombie = await take();
+        under.advance(60_001);
+        const owner = await take();
+        expect(owner.taskId).toBe(zombie.taskId);
+        expect(await finish(zombie, draftOf('1', 'a'))).toEqual({ outcome: 'refused', reason: 'fenced' });
+        expect(await finish(owner, draftOf('1', 'b'))).toMatchObject({ outcome: 'published' });
+      });
+
+      test('what was given back is due at once', async () => {
+        await put([hintOf('1')]);
+        const task = await take();
+        expect(await store.take(1)).toEqual([]);
+        await store.releaseLeases([task]);
+        expect((await take()).taskId).toBe(task.taskId);
+      });
+
+      test('after a kill, what was taken is due at once and what was decided is there', async () => {
+        await publish('1', 'a');
+        await put([hintOf('2')]);
+        await take();
+        const before = await records();
+        store = await under.reopen();
+        expect((await take()).address).toBe(address('2'));
+        expect(await records()).toEqual(before);
+      });
+    });
+
+    describe('hint and state', () => {
+      test('a hint while it is read keeps the task due after the gap', async () => {
+        await put([hintOf('1')]);
+        const task = await take();
+        await put([hintOf('1')]);
+        expect(await finish(task, draftOf('1', 'a'))).toMatchObject({ outcome: 'published', again: true });
+        expect(await store.take(1)).toEqual([]);
+        expect(await store.nextDueInMs('task')).toBe(1000);
+        under.advance(1000);
+        expect((await take()).generation).toBe(2);
+      });
+
+      test('a read that found nothing new settles once', async () => {
+        await publish('1', 'a', { modifiedTime: '2026-01-02T00:00:00.000Z' });
+        await put([hintOf('1')]);
+        const draft = draftOf('1', 'a', { modifiedTime: '2026-01-02T00:00:00.000Z' });
+        expect(await finish(await take(), draft, { settleMs: 30_000 })).toMatchObject({ again: true });
+        under.advance(30_000);
+        const settling = await take();
+        expect(settling.settling).toBe(true);
+        expect(await finish(settling, draft, { settleMs: 30_000 })).toMatchObject({ again: false });
+        under.advance(60_000);
+        expect(await store.take(1)).toEqual([]);
+      });
+
+      test('the line of a hint is told by its settling read', async () => {
+        await publish('1', 'a');
+        await put([hintOf('1')]);
+        await finish(await take(), draftOf('1', 'a'), { settleMs: 30_000 });
+        expect(await store.ledger()).toMatchObject({ published: 1, unchanged: 1 });
+        under.advance(30_000);
+        await finish(await take(), draftOf('1', 'b'), { settleMs: 30_000 });
+        expect(await store.ledger()).toMatchObject({ published: 2, unchanged: 0 });
+      });
+
+      test('a hint to a settling task makes it due now; one in back-off keeps its time', async () => {
+        await put([hintOf('1'), hintOf('2')]);
+        const [first, second] = await store.take(2);
+        await finish(first!, draftOf('1', 'a'), { settleMs: 30_000 });
+        await store.postpone({
+          ...heldBy(second!),
+          dueInMs: 20_000,
+          own: false,
+          code: 'http-503',
+          detail: null,
+        });
+        under.advance(1000);
+        await put([hintOf('1'), hintOf('2')]);
+        expect((await store.take(2)).map((task) => task.address)).toEqual([address('1')]);
+        under.advance(19_000);
+        expect((await store.take(2)).map((task) => task.address)).toEqual([address('2')]);
+      });
+
+      test('a hint to a quarantined task earns one attempt, and its line is that attempt', async () => {
+        await put([hintOf('1')]);
+        await store.quarantineTask({ ...heldBy(await take()), reason: 'no-access', path: '', detail: null });
+        expect(await store.take(1)).toEqual([]);
+        expect(await store.ledger()).toMatchObject({ quarantined: 1, waiting: 0 });
+        under.advance(1000);
+        await put([hintOf('1')]);
+        await finish(await take(), draftOf('1', 'a'));
+        expect(await store.ledger()).toMatchObject({ quarantined: 0, published: 1, merged: 1 });
+      });
+
+      test('own failures age a task by the time between them, those of others do not', async () => {
+        await put([hintOf('1')]);
+        const failure = { dueInMs: 1000, code: 'http-500', detail: null };
+        await store.postpone({ ...heldBy(await take()), ...failure, own: false });
+        under.advance(1000);
+        await store.postpone({ ...heldBy(await take()), ...failure, own: true });
+        under.advance(1000);
+        const task = await take();
+        expect(task).toMatchObject({ agedMs: 1000, attempts: 2 });
+        await store.postpone({ ...heldBy(task), ...failure, own: false });
+        under.advance(1000);
+        expect((await take()).agedMs).toBe(1000);
+      });
+
+      test('what waited for the provider alone is due when it answers again', async () => {
+        await put([hintOf('1'), hintOf('2')]);
+        const [first, second] = await store.take(2);
+        const failure = { dueInMs: 900_000, code: 'http-500', detail: null };
+        await store.postpone({ ...heldBy(first!), ...failure, own: false });
+        await store.postpone({ ...heldBy(second!), ...failure, own: true });
+        expect(await store.hasten()).toBe(1);
+        expect((await store.take(2)).map((task) => task.taskId)).toEqual([first!.taskId]);
+      });
+    });
+
+    describe('fairness', () => {
+      test('a storm of one organization leaves the other its turn', async () => {
+        await put(Array.from({ length: 200 }, (_, index) => hintOf(`a${index}`, '1')));
+        await put([hintOf('b', '2')]);
+        const taken = await store.take(10);
+        expect(taken).toHaveLength(10);
+        expect(taken.map((task) => task.hintedOrganizationId)).toContain('2');
+      });
+
+      test('alone, an organization gets everything', async () => {
+        await put(Array.from({ length: 50 }, (_, index) => hintOf(`a${index}`, '1')));
+        expect(await store.take(32)).toHaveLength(32);
+      });
+    });
+
+    describe('organization access', () => {
+      const terms = {
+        cause: 'terms',
+        actionUrl: 'https://provider.example/terms',
+        message: 'restricted',
+      } as const;
+      const block = async () => {
+        const epoch = (await store.access('4711'))!.epoch;
+        return store.observe({ organizationId: '4711', epoch, found: terms, by: 'probe' });
+      };
+
+      test('a refused request holds its organization until the probe answers', async () => {
+        await put([hintOf('1'), hintOf('2')]);
+        const task = await take();
+        const probe = { organizationId: '4711', refusedAddress: task.address, connectionId: 'c1' };
+        await store.giveBack({ ...heldBy(task), code: 'action-required', probe, dueInMs: 0 });
+        expect(await store.take(10)).toEqual([]);
+        expect(await store.takeProbes(10, 30_000)).toMatchObject([
+          { organizationId: '4711', refusedAddress: task.address, connectionId: 'c1', epoch: 1 },
+        ]);
+        expect(await store.takeProbes(10, 30_000)).toEqual([]);
+      });
+
+      test('blocked work is parked, published as blocked once, and drains one, two, four after the acceptance', async () => {
+        await put(Array.from({ length: 20 }, (_, index) => hintOf(String(index))));
+        expect(await block()).toMatchObject({ changed: true, access: 'terms-required', applied: true });
+        expect(await block()).toMatchObject({ changed: false });
+        expect(await store.take(32)).toEqual([]);
+        expect(await store.ledger()).toMatchObject({ parked: 20, waiting: 0 });
+        expect(await store.listOrganizations()).toMatchObject([
+          { id: '4711', access: 'terms-required', parked: 20, actionUrl: terms.actionUrl, reason: 'terms' },
+        ]);
+        const epoch = (await store.access('4711'))!.epoch;
+        await store.observe({ organizationId: '4711', epoch, found: { cause: null }, by: 'probe' });
+        const drained: number[] = [];
+        for (let round = 0; round < 3; round += 1) {
+          const taken = await store.take(32);
+          drained.push(taken.length);
+          for (const task of taken) await finish(task, draftOf(task.address.split('/').at(-1)!, 'a'));
+        }
+        expect(drained).toEqual([1, 2, 8]);
+        const access = (await records()).filter((row) => row.topic.endsWith('organization-access.v1'));
+        expect(access.map((row) => [row.key, header(row, 'ce_type'), row.sequence])).toEqual([
+          ['4711/organization-access/4711', 'io.tramline.organization-access.blocked.v1', 1],
+          ['4711/organization-access/4711', 'io.tramline.organization-access.unblocked.v1', 2],
+        ]);
+      });
+
+      test('an answer from an earlier epoch changes nothing', async () => {
+        await put([hintOf('1')]);
+        const before = (await store.access('4711'))!.epoch;
+        await block();
+        await store.observe({
+          organizationId: '4711',
+          epoch: before + 1,
+          found: { cause: null },
+          by: 'probe',
+        });
+        const late = await store.observe({
+          organizationId: '4711',
+          epoch: before,
+          found: terms,
+          by: 'probe',
+        });
+        expect(late).toMatchObject({ applied: false, changed: false });
+        expect((await store.access('4711'))!.access).toBe('active');
+      });
+
+      test('while blocked the probe comes back later and later', async () => {
+        await put([hintOf('1')]);
+        await block();
+        expect(await store.nextDueInMs('probe')).toBe(15_000);
+        under.advance(15_000);
+        await store.takeProbes(1, 30_000);
+        await block();
+        expect(await store.nextDueInMs('probe')).toBe(30_000);
+      });
+
+      test('a required action asks for a probe at once, then at most once a minute', async () => {
+        const action = { line: 'acted', eventTypeId: 'requiredCustomerAction', dueAt: null } as const;
+        await put([{ ...action, probeOrganizationId: '4711' }]);
+        expect(await store.takeProbes(1, 1000)).toHaveLength(1);
+        await store.observe({ organizationId: '4711', epoch: 1, found: { cause: null }, by: 'probe' });
+        await put([{ ...action, probeOrganizationId: '4711' }]);
+        expect(await store.nextDueInMs('probe')).toBe(60_000);
+        expect(await store.requestProbe('4711', true)).toBe(true);
+        expect(await store.takeProbes(1, 1000)).toHaveLength(1);
+        expect(await store.requestProbe('unknown', true)).toBe(false);
+      });
+
+      test('a refused grant concerns the organizations that nobody else sees', async () => {
+        const connection = { user: 'u', auth: 'oauth2', sealedToken: 's', sealedTokenSecret: null } as const;
+        const rest = {
+          sealedRefresh: null,
+          expiresAt: null,
+          status: 'valid',
+          organizations: [],
+          importHash: 'h',
+        } as const;
+        await store.importConnections(
+          ['c1', 'c2'].map((connectionId) => ({ ...connection, ...rest, organizations: [], connectionId })),
+        );
+        await store.learn([
+          { id: '1', name: 'One', connectionId: 'c1' },
+          { id: '2', name: 'Two', connectionId: 'c1' },
+          { id: '2', name: 'Two', connectionId: 'c2' },
+        ]);
+        expect(await store.refuseConnection('c1', 'expired')).toEqual({ organizations: ['1'] });
+        expect(
+          (await store.listConnections()).map(({ connectionId, status }) => [connectionId, status]),
+        ).toEqual([
+          ['c1', 'refused'],
+          ['c2', 'valid'],
+        ]);
+      });
+    });
+
+    describe('outbox', () => {
+      test('what was not marked sent is picked again, byte for byte', async () => {
+        await publish('1', 'a');
+        await publish('2', 'b');
+        const [first, second] = await records();
+        await store.markSent([{ row: first!.row, partition: 3, offset: '17' }]);
+        expect(await records()).toEqual([second]);
+        await store.markSent([{ row: first!.row, partition: 4, offset: '99' }]);
+        const { events } = await store.listEvents({ after: 0, limit: 10, type: null, organizationId: null });
+        expect(events).toMatchObject([
+          { position: 1, partition: 3, offset: '17', record: { key: first!.key } },
+        ]);
+      });
+
+      test('events of the embedded log go to Kafka later, in order, with the position they have', async () => {
+        await publish('1', 'a');
+        await publish('1', 'b');
+        await store.markSent((await records()).map(({ row }) => ({ row, partition: null, offset: null })));
+        expect(await records()).toEqual([]);
+        expect(await store.resendLogged()).toBe(2);
+        const rows = await records();
+        expect(rows.map((row) => row.sequence)).toEqual([1, 2]);
+        await store.markSent(rows.map(({ row }) => ({ row, partition: 0, offset: '5' })));
+        const { events } = await store.listEvents({ after: 0, limit: 10, type: null, organizationId: null });
+        expect(events.map((event) => event.position)).toEqual([1, 2]);
+      });
+
+      test('a lease has one holder until it runs out', async () => {
+        expect(await store.holdLease('relay', 'a', 1000)).toBe(true);
+        expect(await store.holdLease('relay', 'b', 1000)).toBe(false);
+        expect(await store.holdLease('relay', 'a', 1000)).toBe(true);
+        under.advance(1000);
+        expect(await store.holdLease('relay', 'b', 1000)).toBe(true);
+      });
+
+      test('a quarantined record lets newer ones of its key go on, and is sent after its release', async () => {
+        await publish('1', 'a');
+        await publish('1', 'b');
+        const [first] = await records();
+        await store.quarantineRecord(first!.row, 'record-refused', 'too large for the broker');
+        expect((await records()).map((row) => row.sequence)).toEqual([2]);
+        const [entry] = await store.listQuarantine({ limit: 10, after: null });
+        expect(entry).toMatchObject({ what: 'record', organizationId: '4711' });
+        expect(await store.releaseQuarantine(entry!.id)).toBe('released');
+        expect((await records()).map((row) => row.sequence)).toEqual([1, 2]);
+      });
+    });
+
+    describe('operators', () => {
+      test('a released task is read afresh; what was not authenticated is not released', async () => {
+        await put([
+          hintOf('1'),
+          { line: 'quarantined', reason: 'unauthenticated', path: '/token', raw: '{}' },
+        ]);
+        await store.quarantineTask({ ...heldBy(await take()), reason: 'no-access', path: '', detail: null });
+        const entries = await store.listQuarantine({ limit: 10, after: null });
+        const byReason = (reason: string) => entries.find((entry) => entry.reason === reason)!.id;
+        expect(await store.releaseQuarantine(byReason('unauthenticated'))).toBe('refused');
+        expect(await store.releaseQuarantine(byReason('no-access'))).toBe('released');
+        expect(await store.releaseQuarantine('q999')).toBe('not-found');
+        expect((await take()).address).toBe(address('1'));
+      });
+
+      test('a discarded thing is on record', async () => {
+        await put([
+          hintOf('1'),
+          { line: 'quarantined', reason: 'unauthenticated', path: '/token', raw: '{}' },
+        ]);
+        await store.quarantineTask({ ...heldBy(await take()), reason: 'no-access', path: '', detail: null });
+        for (const entry of await store.listQuarantine({ limit: 10, after: null })) {
+          expect(await store.discardQuarantine(entry.id)).toBe('discarded');
+          expect(await store.discardQuarantine(entry.id)).toBe('not-found');
+        }
+        expect(await store.ledger()).toMatchObject({ discarded: 2, quarantined: 0, accepted: 2 });
+      });
+
+      test('the journey of a delivery, its event and its resource is told', async () => {
+        const { deliveryId } = await put([hintOf('1')]);
+        const result = await finish(await take(), draftOf('1', 'a'));
+        const eventId = result.outcome === 'published' ? result.eventIds[0]! : '';
+        await store.markSent((await records()).map(({ row }) => ({ row, partition: 2, offset: '7' })));
+        for (const what of [deliveryId, eventId, address('1')]) {
+          const steps = (await store.explain(what))!.steps.map((step) => step.step);
+          expect(steps).toEqual(expect.arrayContaining(['published', 'decided', 'sent']));
+        }
+        expect((await store.explain(eventId))!.steps.map((step) => step.step)).toContain('hinted');
+        expect(await store.explain('d999')).toBeNull();
+      });
+
+      test('retention keeps the newest event of a key and what still waits', async () => {
+        await publish('1', 'a');
+        await publish('1', 'b');
+        await store.markSent((await records()).map(({ row }) => ({ row, partition: null, offset: null })));
+        await put([hintOf('2')]);
+        under.advance(40 * 86_400_000);
+        while ((await store.sweep()) > 0);
+        const page = await store.listEvents({ after: 0, limit: 10, type: null, organizationId: null });
+        expect(page.events.map((event) => event.position)).toEqual([2]);
+        expect(page.floor).toBe(1);
+        expect(await store.ledger()).toMatchObject({ waiting: 1 });
+      });
+
+      test('counts tell what is due, parked, unsent and set aside', async () => {
+        await publish('1', 'a');
+        await put([hintOf('2')]);
+        under.advance(500);
+        expect(await store.counts()).toMatchObject({
+          due: 1,
+          waiting: 1,
+          parked: 0,
+          unsent: 1,
+          quarantined: 0,
+          oldestDueAgeMs: 500,
+          organizations: { active: 1 },
+        });
+      });
+    });
+  });
+}
