@@ -1,0 +1,57 @@
+// `tramline simulate`: starts the provider on a laptop, prints one JSON line when it is ready, and runs until it is told
+// to end. Only words from the shell to options and back; the simulator itself lives in its own folder.
+import { type Command, InvalidArgumentError } from 'commander';
+import type { SimulatorOptions } from '../simulator/options';
+import { isDay } from '../simulator/rules';
+import { startSimulator } from '../simulator/simulator';
+
+/** Adds the command. Its wrong options are commander's invalid arguments; a taken port rejects. */
+export function registerSimulate(program: Command): void {
+  program
+    .command('simulate')
+    .description('the farm-data provider on a laptop')
+    .option('--port <number>', 'where it listens on 127.0.0.1; 0 = a free port', whole, 9_100)
+    .option('--deliver-to <url>', 'where its webhooks are delivered', address)
+    .option('--latency-ms <number>', 'added to every answer', whole)
+    .option('--auth <kind>', 'the kind of tokens it hands out: oauth1 or oauth2', kind, 'oauth2')
+    .option('--today <date>', 'the day whose rules are in force (default: the real date)', day)
+    .option('--oauth1-ends <date>', 'from this day OAuth 1 is refused', day)
+    .option('--seed <number>', 'the same seed, the same world', whole)
+    .option('--organizations <number>', 'how many organizations', whole)
+    .option('--equipment <number>', 'pieces of equipment per organization', whole)
+    .option('--field-operations <number>', 'field operations per organization', whole)
+    .option('--users <number>', 'the organizations are dealt to this many users', whole)
+    .option('--heartbeat-ms <number>', 'time between two heartbeats; 0 = none', whole)
+    .action(run);
+}
+
+async function run(options: SimulatorOptions): Promise<void> {
+  const { close, ...ready } = await startSimulator(options);
+  process.stdout.write(`${JSON.stringify(ready)}\n`);
+  await new Promise<void>((resolve) => {
+    process.once('SIGTERM', () => resolve());
+    process.once('SIGINT', () => resolve());
+  });
+  await close();
+}
+
+function whole(text: string): number {
+  if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError('a whole number is needed.');
+  return Number(text);
+}
+
+function day(text: string): string {
+  if (!isDay(text)) throw new InvalidArgumentError('a date written YYYY-MM-DD is needed.');
+  return text;
+}
+
+function address(text: string): string {
+  if (!/^https?:\/\//.test(text) || !URL.canParse(text))
+    throw new InvalidArgumentError('an http or https address is needed.');
+  return text;
+}
+
+function kind(text: string): 'oauth1' | 'oauth2' {
+  if (text === 'oauth1' || text === 'oauth2') return text;
+  throw new InvalidArgumentError('oauth1 or oauth2 is needed.');
+}

@@ -1,0 +1,78 @@
+// Which rows of the provider's contract were exercised, and how often. Every row is listed, so that a zero shows what
+// no test has touched. Counting is one addition; what counts as a row is decided where the row is served.
+
+/** Row → what the contract says there. */
+export const CONTRACT_ROWS = {
+  'catalog-application': 'Catalog in the application context: the links that lead to authorization',
+  'catalog-user': 'Catalog in the context of a user token: the links that lead to data',
+  'oauth1-request-token': 'A request token, signed with client key and secret, with a callback',
+  'oauth1-access-token': 'A request token and its verifier traded for an access token',
+  'oauth1-signed': 'A request with a valid OAuth 1.0 HMAC-SHA1 signature',
+  'oauth1-refused': 'A request whose OAuth 1.0 parameters or signature were refused',
+  'oauth1-ended': 'OAuth 1 refused because it has ended',
+  'bearer-accepted': 'A request with a valid OAuth 2 bearer token',
+  'bearer-refused': 'A request whose bearer token was refused',
+  'oauth2-discovery': 'The OAuth 2 server describes itself',
+  'oauth2-refresh': 'A refresh token traded for an access token',
+  'oauth2-client-credentials': 'An access token for the application itself',
+  'accept-refused': 'A request without the media type of its API in Accept',
+  'paging-default': 'A list of the platform without paging parameters: 10 records',
+  'paging-new': 'A list with pageOffset or itemLimit',
+  'paging-off': 'A list with x-<vendor>-no-paging: true',
+  'paging-old-ignored': 'The old paging forms before June 1, 2024: not honoured, default page',
+  'paging-old-refused': 'The old paging forms from June 1, 2024 on: refused',
+  'organizations-list': 'GET organizations',
+  'organization-get': 'GET one organization',
+  'organization-terms':
+    'An organization that has not accepted its terms: 403 with the warning and where to accept',
+  'organization-not-connected': 'An organization that is not connected to the client: 403',
+  'files-list': 'GET files',
+  'fields-list': 'GET the fields of an organization',
+  'field-get': 'GET one field',
+  'field-boundaries': 'GET the boundaries of a field',
+  'field-operations-list': 'GET the operations of a field',
+  'field-operation-get': 'GET one field operation',
+  'field-operation-embed': 'embed=measurementTypes adds the measurement types',
+  'measurement-types-list': 'GET the measurement types of an operation',
+  'measurement-type-get': 'GET one measurement type of an operation',
+  'fields-old': 'Before the announcement: product and productTotals only',
+  'fields-both': 'Between announcement and July 10, 2024: old and new fields, one entry',
+  'fields-new': 'From July 10, 2024: products and applicationProductTotals only, several entries',
+  'units-english': 'Accept-UOM-System: ENGLISH',
+  'equipment-list-organizations': 'GET equipment by organizationIds',
+  'equipment-list-ids': 'GET equipment by ids',
+  'equipment-list-serials': 'GET equipment by serialNumbers',
+  'equipment-list-category': 'The secondary filter category of machine or implement',
+  'equipment-list-archived': 'The filter archived',
+  'equipment-get': 'GET one piece of equipment',
+  'equipment-embed': 'Connected devices and paired equipment embedded in a record',
+  'equipment-makes': 'GET equipmentMakes',
+  'equipment-types': 'GET equipmentTypes',
+  'equipment-models': 'GET equipmentModels',
+  'webhook-verification': 'A subscriptionVerification delivery that was accepted',
+  'webhook-heartbeat': 'A heartbeat delivery that was accepted',
+  'webhook-event': 'A delivery with events that was accepted',
+  'webhook-again': 'A delivery that was not accepted and is sent again',
+} as const;
+
+export type ContractRow = keyof typeof CONTRACT_ROWS;
+
+export class Coverage {
+  readonly #counts = Object.fromEntries(Object.keys(CONTRACT_ROWS).map((row) => [row, 0])) as Record<
+    ContractRow,
+    number
+  >;
+
+  count(row: ContractRow): void {
+    this.#counts[row] += 1;
+  }
+
+  /** Every row with its sentence and its count. */
+  list(): { row: ContractRow; text: string; count: number }[] {
+    return (Object.keys(CONTRACT_ROWS) as ContractRow[]).map((row) => ({
+      row,
+      text: CONTRACT_ROWS[row],
+      count: this.#counts[row],
+    }));
+  }
+}

@@ -1,0 +1,130 @@
+// Faults on request: which request they meet, how often, and what they do. A fault with `lagMs` meets a change instead:
+// the change is notified at once while clients go on seeing the old content for that time.
+// Promises that what a test sends is checked, so that a misspelt fault is an error and not a fault that never strikes.
+import { isObject, type Json } from '../json';
+
+export interface Fault {
+  method: string | undefined;
+  path: string | undefined;
+  /** How often it still strikes; undefined = every time. */
+  times: number | undefined;
+  status: number | undefined;
+  /** Null takes a header away. */
+  headers: Record<string, string | null> | undefined;
+  /** Text as it is, base64 decoded, anything else as JSON. */
+  body: Json | Buffer | undefined;
+  delayMs: number | undefined;
+  lagMs: number | undefined;
+  truncateAt: number | undefined;
+  /** One byte each so many milliseconds. */
+  drip: number | undefined;
+  close: boolean;
+}
+
+const KEYS = new Set([
+  'match',
+  'times',
+  'status',
+  'headers',
+  'body',
+  'bodyBase64',
+  'delayMs',
+  'lagMs',
+  'truncateAt',
+  'drip',
+  'close',
+]);
+const DRIP_MS = 100;
+const REGULAR_EXPRESSION = /[\^$*()[\]|\\]/;
+
+export class Faults {
+  #list: Fault[] = [];
+
+  get list(): readonly Fault[] {
+    return this.#list;
+  }
+
+  set(faults: Fault[]): void {
+    this.#list = faults;
+  }
+
+  /** The first fault for a request, once counted. `paths`: the address as sent and the path below the API's base. */
+  take(method: string, paths: readonly string[]): Fault | undefined {
+    if (this.#list.length === 0) return undefined;
+    return this.#strike((fault) => fault.lagMs === undefined && matches(fault, method, paths));
+  }
+
+  /** The lag of a change to the resource at these paths, once counted; 0 without one. */
+  takeLag(paths: readonly string[]): number {
+    return this.#strike((fault) => fault.lagMs !== undefined && matches(fault, 'GET', paths))?.lagMs ?? 0;
+  }
+
+  #strike(meets: (fault: Fault) => boolean): Fault | undefined {
+    const fault = this.#list.find((candidate) => candidate.times !== 0 && meets(candidate));
+    if (fault?.times !== undefined) fault.times -= 1;
+    return fault;
+  }
+}
+
+/** A path that holds one of `^ $ * ( ) [ ] | \` is a regular expression, any other the beginning of the path. */
+function matches(fault: Fault, method: string, paths: readonly string[]): boolean {
+  if (fault.method !== undefined && fault.method !== method) return false;
+  const { path } = fault;
+  if (path === undefined) return true;
+  if (!REGULAR_EXPRESSION.test(path)) return paths.some((candidate) => candidate.startsWith(path));
+  const expression = new RegExp(path);
+  return paths.some((candidate) => expression.test(candidate));
+}
+
+/** The faults of a control's body. Throws a TypeError that names what is wrong and where. */
+export function readFaults(body: unknown): Fault[] {
+  if (!Array.isArray(body)) throw new TypeError('faults must be an array');
+  return body.map((entry, at) => readFault(entry, `faults[${at}]`));
+}
+
+function readFault(entry: unknown, where: string): Fault {
+  if (!isObject(entry)) throw new TypeError(`${where} must be an object`);
+  for (const key of Object.keys(entry))
+    if (!KEYS.has(key)) throw new TypeError(`${where}.${key} is not known`);
+  const match = entry.match ?? {};
+  if (!isObject(match)) throw new TypeError(`${where}.match must be an object`);
+  for (const key of Object.keys(match)) {
+    if (key !== 'method' && key !== 'path') throw new TypeError(`${where}.match.${key} is not known`);
+  }
+  const number = (name: string): number | undefined => readNumber(entry[name], `${where}.${name}`);
+  const path = text(match.path, `${where}.match.path`);
+  if (path !== undefined && REGULAR_EXPRESSION.test(path)) new RegExp(path);
+  const bodyBase64 = text(entry.bodyBase64, `${where}.bodyBase64`);
+  return {
+    method: text(match.method, `${where}.match.method`)?.toUpperCase(),
+    path,
+    times: number('times'),
+    status: number('status'),
+    headers: readHeaders(entry.headers, `${where}.headers`),
+    body: bodyBase64 === undefined ? entry.body : Buffer.from(bodyBase64, 'base64'),
+    delayMs: number('delayMs'),
+    lagMs: number('lagMs'),
+    truncateAt: number('truncateAt'),
+    drip: entry.drip === true ? DRIP_MS : entry.drip === false ? undefined : number('drip'),
+    close: entry.close === true,
+  };
+}
+
+function text(value: Json | undefined, where: string): string | undefined {
+  if (value === undefined || value === null || typeof value === 'string') return value ?? undefined;
+  throw new TypeError(`${where} must be a string`);
+}
+
+function readNumber(value: Json | undefined, where: string): number | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0) return value;
+  throw new TypeError(`${where} must be a whole number`);
+}
+
+function readHeaders(value: Json | undefined, where: string): Record<string, string | null> | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (!isObject(value)) throw new TypeError(`${where} must be an object`);
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, inner === null ? null : String(inner)]),
+  );
+}

@@ -1,0 +1,52 @@
+// The settings a service needs to work with this simulator, name → value, tokens included: what `environment` prints.
+// Promises complete values only. These are the secrets of an invented provider on a loopback address.
+
+import { SCOPES } from './auth/accounts';
+import { ISSUER_PATH } from './auth/oauth2-server';
+import type { Provider } from './provider/provider';
+
+/** The `Authorization` value and the token of the simulator's deliveries. */
+export interface WebhookSecrets {
+  authorization: string;
+  token: string;
+}
+
+export function environmentFor(
+  provider: Provider,
+  auth: 'oauth1' | 'oauth2',
+  secrets: WebhookSecrets,
+): Record<string, string> {
+  const { accounts, addresses, vendor } = provider;
+  return {
+    PROVIDER_VENDOR: vendor,
+    PROVIDER_URL: addresses.catalog,
+    PROVIDER_EQUIPMENT_URL: addresses.equipmentBase,
+    PROVIDER_AUTH: auth,
+    PROVIDER_CLIENT_KEY: accounts.clientKey,
+    PROVIDER_CLIENT_SECRET: accounts.clientSecret,
+    PROVIDER_ISSUER: `${addresses.origin}${ISSUER_PATH}`,
+    PROVIDER_SCOPES: SCOPES,
+    PROVIDER_TOKENS: JSON.stringify(accounts.users.map((user) => tokenSetting(provider, auth, user))),
+    WEBHOOK_AUTH: 'authorization',
+    WEBHOOK_AUTHORIZATION: secrets.authorization,
+    WEBHOOK_TOKENS: secrets.token,
+  };
+}
+
+function tokenSetting(
+  { accounts }: Provider,
+  auth: 'oauth1' | 'oauth2',
+  user: Provider['accounts']['users'][number],
+): object {
+  const { oauth1, bearer, refresh } = accounts.tokensOf(user);
+  const issued =
+    auth === 'oauth1' ? { token: oauth1.token, secret: oauth1.secret } : { token: bearer.token, refresh };
+  const expiresAtSeconds = auth === 'oauth1' ? oauth1.expiresAtSeconds : bearer.expiresAtSeconds;
+  return {
+    connection: user.connection,
+    user: user.name,
+    auth,
+    ...issued,
+    expiresAt: new Date(expiresAtSeconds * 1_000).toISOString(),
+  };
+}

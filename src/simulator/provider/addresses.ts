@@ -1,0 +1,60 @@
+// Every address the provider hands out, and how they move. Only the catalog's address and the base of the equipment
+// API stay; all other platform addresses change with each move and the old ones are unknown from then on.
+// Pages for people (consent, terms, connections) and the OAuth 2 issuer are other sites in life, and stay.
+
+export const PLATFORM_PATH = '/platform';
+export const EQUIPMENT_PATH = '/isg';
+
+export class Addresses {
+  #moves = 0;
+
+  constructor(readonly origin: string) {}
+
+  get catalog(): string {
+    return `${this.origin}${PLATFORM_PATH}/`;
+  }
+
+  get equipmentBase(): string {
+    return `${this.origin}${EQUIPMENT_PATH}`;
+  }
+
+  get moves(): number {
+    return this.#moves;
+  }
+
+  move(): void {
+    this.#moves += 1;
+  }
+
+  /** The address of a platform path such as `/organizations/4711`. */
+  platform(path: string): string {
+    return `${this.origin}${PLATFORM_PATH}${this.#prefix()}${path}`;
+  }
+
+  equipment(path: string): string {
+    return `${this.equipmentBase}${path}`;
+  }
+
+  terms(organizationId: string): string {
+    return `${this.origin}/portal/organizations/${organizationId}/terms`;
+  }
+
+  connections(clientKey: string): string {
+    return `${this.origin}/portal/connections/${clientKey}/select-organizations`;
+  }
+
+  manageConnections(clientKey: string, organizationId: string): string {
+    return `${this.origin}/portal/connections/${clientKey}/connections-dialog?orgId=${organizationId}`;
+  }
+
+  /** The platform path behind what follows `/platform`; `''` is the catalog, undefined an address that has moved away. */
+  resolve(rest: string): string | undefined {
+    if (rest === '' || rest === '/') return '';
+    const prefix = this.#prefix();
+    return rest.startsWith(`${prefix}/`) ? rest.slice(prefix.length) : undefined;
+  }
+
+  #prefix(): string {
+    return this.#moves === 0 ? '' : `/moved-${this.#moves}`;
+  }
+}

@@ -1,0 +1,221 @@
+// The provider's door: for every request of the platform and the equipment API, in this order: judge the credentials,
+// apply a fault, refuse old paging forms and wrong media types, then the route. Every request leaves a record.
+// Promises that nothing a request says can end the process.
+import type { NextFunction, Request, RequestHandler, Response, Router } from 'express';
+import { type Judge, judge, type Purpose, type Verdict } from '../auth/verdict';
+import type { Fault, Faults } from '../controls/faults';
+import type { RequestLog } from '../controls/request-log';
+import { EQUIPMENT_PATH, PLATFORM_PATH } from './addresses';
+import { type Answer, type Exchange, header, mediaType, send } from './exchange';
+import type { Provider } from './provider';
+import { type ErrorShape, errorBody, Refusal } from './refusal';
+
+export interface Door {
+  provider: Provider;
+  judge: Judge;
+  requestTokenSecret: (token: string) => string | undefined;
+  faults: Faults;
+  requests: RequestLog;
+  latencyMs: number;
+  platform: Router;
+  equipment: Router;
+}
+
+const BODY_BYTES_MAX = 1_048_576;
+/** Paths whose call is a step of the OAuth 1 flow; they answer in form encoding, not in the API's media type. */
+const PURPOSES: Readonly<Record<string, Purpose>> = {
+  '/oauth/request_token': 'request-token',
+  '/oauth/access_token': 'access-token',
+};
+
+/** The handler of both APIs; any other path is left to what follows. */
+export function providerEntry(door: Door): RequestHandler {
+  return (request, response, next) => {
+    const { url } = request;
+    const api = below(url, PLATFORM_PATH) ? 'platform' : below(url, EQUIPMENT_PATH) ? 'equipment' : undefined;
+    if (api === undefined) return next();
+    if (request.method === 'GET' || request.method === 'HEAD')
+      return enter(door, api, request, response, undefined);
+    readBody(request).then(
+      (body) => enter(door, api, request, response, body),
+      () => response.destroy(),
+    );
+  };
+}
+
+function below(url: string, base: string): boolean {
+  return (
+    url.startsWith(base) &&
+    (url.length === base.length || url[base.length] === '/' || url[base.length] === '?')
+  );
+}
+
+async function readBody(request: Request): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of request as AsyncIterable<Buffer>) {
+    bytes += part.length;
+    if (bytes > BODY_BYTES_MAX) throw new RangeError('body too large');
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+function enter(
+  door: Door,
+  api: Exchange['api'],
+  request: Request,
+  response: Response,
+  body: Buffer | undefined,
+): void {
+  const { provider, faults, requests } = door;
+  const startedAtMs = performance.now();
+  const { url } = request;
+  const mark = url.indexOf('?');
+  const sent = mark < 0 ? url : url.slice(0, mark);
+  const query = mark < 0 ? '' : url.slice(mark + 1);
+  const rest = sent.slice(api === 'platform' ? PLATFORM_PATH.length : EQUIPMENT_PATH.length);
+  const semicolon = rest.indexOf(';');
+  const plain = semicolon < 0 ? rest : rest.replace(/;[^/]*/g, '');
+  const path = api === 'platform' ? provider.addresses.resolve(plain) : plain;
+  const purpose = (api === 'platform' && path !== undefined && PURPOSES[path]) || 'resource';
+  const verdict = judge(door.judge, {
+    method: request.method,
+    host: request.headers.host ?? '',
+    url,
+    authorization: request.headers.authorization,
+    form: isForm(request) ? body?.toString() : undefined,
+    purpose,
+    ...(purpose === 'access-token' ? { requestTokenSecret: door.requestTokenSecret } : {}),
+  });
+  countVerdict(provider, verdict);
+  const fault = faults.take(
+    request.method,
+    path === undefined ? [url] : [url, `${path}${mark < 0 ? '' : url.slice(mark)}`],
+  );
+  const record = requests.add({
+    atMs: provider.nowMs(),
+    method: request.method,
+    url,
+    scheme: verdict.scheme,
+    valid: verdict.valid,
+    reason: verdict.reason,
+    user: verdict.user?.name,
+    status: undefined,
+    tookMs: undefined,
+    fault: fault !== undefined,
+  });
+  const oldPaging = semicolon >= 0 || request.headers.no_paging !== undefined;
+  const { vendor } = provider;
+  const exchange: Exchange = {
+    request,
+    response,
+    api,
+    vendor,
+    verdict,
+    path: path ?? '',
+    query,
+    oldPaging,
+    body,
+    fault,
+    record,
+    startedAtMs,
+  };
+  const waitMs = door.latencyMs + (fault?.delayMs ?? 0);
+  const go = (): void => proceed(door, exchange, path !== undefined, purpose);
+  if (waitMs > 0) setTimeout(go, waitMs);
+  else go();
+}
+
+function isForm(request: Request): boolean {
+  return request.headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true;
+}
+
+function proceed(door: Door, exchange: Exchange, known: boolean, purpose: Purpose): void {
+  const { fault, response, request } = exchange;
+  if (fault && answeredByFault(exchange, fault)) return;
+  try {
+    check(door.provider, exchange, known, purpose);
+  } catch (problem) {
+    sendProblem(exchange, problem);
+    return;
+  }
+  const router = exchange.api === 'platform' ? door.platform : door.equipment;
+  const routed = request as Request;
+  routed.url = exchange.path === '' ? '/' : exchange.path;
+  (response as Response).locals.exchange = exchange;
+  const done: NextFunction = (problem?: unknown) =>
+    sendProblem(exchange, problem ?? new Refusal(404, 'The requested resource was not found'));
+  router(routed, response as Response, done);
+}
+
+/** True when the fault is the whole answer. Faults without status and body change the real answer instead. */
+function answeredByFault(exchange: Exchange, fault: Fault): boolean {
+  const { status, body } = fault;
+  if (status === undefined && body === undefined) {
+    if (!fault.close || fault.truncateAt !== undefined || fault.drip !== undefined) return false;
+    exchange.response.destroy();
+    return true;
+  }
+  const text = typeof body === 'string' || Buffer.isBuffer(body);
+  send(exchange, {
+    ...(status === undefined ? {} : { status }),
+    ...(body === undefined ? {} : text ? { text: body } : { json: body }),
+  });
+  return true;
+}
+
+function check(provider: Provider, exchange: Exchange, known: boolean, purpose: Purpose): void {
+  const { verdict, oldPaging } = exchange;
+  if (!verdict.valid) {
+    const challenge = verdict.scheme === 'bearer' ? 'Bearer error="invalid_token"' : 'OAuth realm=""';
+    throw new Refusal(401, `Unauthorized: ${verdict.reason}`, { headers: { 'WWW-Authenticate': challenge } });
+  }
+  if (!known) throw new Refusal(404, 'The requested resource was not found');
+  if (oldPaging) {
+    provider.coverage.count(provider.rules.oldPagingFails() ? 'paging-old-refused' : 'paging-old-ignored');
+    if (provider.rules.oldPagingFails())
+      throw new Refusal(400, 'Matrix paging parameters and No_Paging are no longer supported.');
+  }
+  if (purpose !== 'resource') return;
+  const wanted = mediaType(exchange);
+  if (accepts(header(exchange, 'accept'), wanted)) return;
+  provider.coverage.count('accept-refused');
+  throw new Refusal(406, `Accept must name ${wanted}`);
+}
+
+/** Only the exact media type counts: wildcards are refused, so that a client that forgot it is found. */
+function accepts(accept: string | undefined, wanted: string): boolean {
+  if (accept === wanted) return true;
+  return (accept ?? '').split(',').some((part) => part.split(';')[0]!.trim().toLowerCase() === wanted);
+}
+
+function countVerdict({ coverage }: Provider, verdict: Verdict): void {
+  if (verdict.scheme === 'bearer') coverage.count(verdict.valid ? 'bearer-accepted' : 'bearer-refused');
+  else if (verdict.reason === 'oauth1-ended') coverage.count('oauth1-ended');
+  else coverage.count(verdict.valid ? 'oauth1-signed' : 'oauth1-refused');
+}
+
+function sendProblem(exchange: Exchange, problem: unknown): void {
+  const refusal =
+    problem instanceof Refusal ? problem : new Refusal(500, `Internal error: ${String(problem)}`);
+  const answer: Answer = { status: refusal.status, json: errorBody(refusal, shapeOf(exchange, refusal)) };
+  send(exchange, refusal.details.headers ? { ...answer, headers: refusal.details.headers } : answer);
+}
+
+/** 401 and 403 have the platform's shape everywhere; each API writes its other errors in the shape of its documents. */
+function shapeOf(exchange: Exchange, refusal: Refusal): ErrorShape {
+  if (refusal.status === 403) return 'errors';
+  if (exchange.api === 'equipment') return 'gud';
+  return refusal.details.field === undefined ? 'errors' : 'list';
+}
+
+/** Turns a function from exchange to answer into a route; what it throws becomes the provider's error body. */
+export function route(
+  answer: (exchange: Exchange, parameters: Record<string, string>) => Answer,
+): RequestHandler {
+  return (request, response) => {
+    const exchange = response.locals.exchange as Exchange;
+    send(exchange, answer(exchange, request.params as Record<string, string>));
+  };
+}

@@ -1,0 +1,88 @@
+// The equipment API's reference lists: makes, types and models. The same for every user; open to any user token.
+import type { Router } from 'express';
+import type { JsonObject } from '../json';
+import { reference } from '../world/equipment';
+import { MAKES, MODELS, type Model, makeOf, TYPES, typeOf } from '../world/vocabulary';
+import { route } from './entry';
+import { EQUIPMENT_PAGE, equipmentCollection, pageRequest, takePage } from './paging';
+import { type Provider, userOf } from './provider';
+import { Refusal } from './refusal';
+
+export function serveEquipmentReference(router: Router, provider: Provider): void {
+  const seed = provider.world.seed;
+  const makes = MAKES.map((make) =>
+    reference(seed, 'EquipmentMake', make, {
+      certified: true,
+      harrowOrSubsidiary: make.id === 1,
+      deprecated: false,
+    }),
+  );
+  const types = TYPES.map((type) =>
+    reference(seed, 'EquipmentType', type, {
+      category: type.category,
+      marketSegment: type.marketSegment,
+      allowsCustomModel: true,
+    }),
+  );
+  serveList(router, provider, { name: 'equipmentMakes', row: 'equipment-makes', records: () => makes });
+  serveList(router, provider, { name: 'equipmentTypes', row: 'equipment-types', records: () => types });
+  serveList(router, provider, {
+    name: 'equipmentModels',
+    row: 'equipment-models',
+    records: (query) => models(seed, query),
+  });
+}
+
+interface ReferenceList {
+  name: string;
+  row: 'equipment-makes' | 'equipment-types' | 'equipment-models';
+  records: (query: URLSearchParams) => JsonObject[];
+}
+
+function serveList(router: Router, provider: Provider, { name, row, records }: ReferenceList): void {
+  router.get(
+    `/${name}`,
+    route((exchange) => {
+      userOf(exchange);
+      provider.coverage.count(row);
+      const query = new URLSearchParams(exchange.query);
+      const page = pageRequest(provider, exchange, query, EQUIPMENT_PAGE);
+      const { taken, total } = takePage(records(query), page);
+      return {
+        json: equipmentCollection(provider.addresses.equipment(`/${name}`), query, page, total, taken),
+      };
+    }),
+  );
+  router.get(
+    `/${name}/:id`,
+    route((exchange, { id }) => {
+      userOf(exchange);
+      provider.coverage.count(row);
+      const found = records(new URLSearchParams()).find(
+        (record) => String(record.id) === id || record.ERID === id,
+      );
+      if (!found) throw new Refusal(404, 'The requested resource was not found', { field: 'id', value: id! });
+      return { json: found };
+    }),
+  );
+}
+
+/** `equipmentModelName` may hold `*` for any text; `embed` adds make and type. */
+function models(seed: number, query: URLSearchParams): JsonObject[] {
+  const name = query.get('equipmentModelName');
+  const embeds = (query.get('embed') ?? '').split(',');
+  const fits = (model: Model): boolean => {
+    if (name === null) return true;
+    const pattern = name.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
+    return new RegExp(`^${pattern.join('.*')}$`, 'i').test(model.name);
+  };
+  return MODELS.filter(fits).map((model) => {
+    const type = typeOf(model);
+    return reference(seed, 'EquipmentModel', model, {
+      category: type.category,
+      certified: true,
+      ...(embeds.includes('make') ? { make: reference(seed, 'EquipmentMake', makeOf(model), {}) } : {}),
+      ...(embeds.includes('type') ? { type: reference(seed, 'EquipmentType', type, {}) } : {}),
+    });
+  });
+}

@@ -1,0 +1,173 @@
+// The equipment API: single records and the filtered list, with embeds.
+// As the provider's samples disagree, records with an odd id wrap make, type, isgType, model and organization in arrays
+// of one element and records with an even id do not: a client has to accept both.
+import type { Router } from 'express';
+import { isObject, type Json, type JsonObject } from '../json';
+import type { Seen } from '../world/world';
+import { route } from './entry';
+import type { Exchange } from './exchange';
+import { EQUIPMENT_PAGE, equipmentCollection, pageRequest, takePage } from './paging';
+import { admit, admittedOrganization, type Provider, userOf } from './provider';
+import { Refusal } from './refusal';
+import { Serialized } from './serialized';
+
+const LIST_EMBEDS = ['devices', 'equipment', 'icon', 'pairingDetails'] as const;
+const RECORD_EMBEDS = [...LIST_EMBEDS, 'offsets', 'capabilities'] as const;
+/** Every embed a record can show: what the simulator's own controls print. */
+export const ALL_EMBEDS: ReadonlySet<string> = new Set(RECORD_EMBEDS);
+const NO_EMBEDS: ReadonlySet<string> = new Set();
+const WRAPPED = ['make', 'type', 'isgType', 'model', 'organization'] as const;
+
+export function serveEquipment(router: Router, provider: Provider): void {
+  const { coverage, world, nowMs } = provider;
+  const serialized = new Serialized();
+  router.get(
+    '/equipment/:id',
+    route((exchange, { id }) => {
+      const seen = world.shown('equipment', id!, nowMs());
+      const organization = seen && world.organizations.find(seen.organizationId);
+      if (!seen || !organization) throw new Refusal(404, 'Equipment not found', { field: 'id', value: id! });
+      admit(provider, exchange, organization);
+      if (seen.removed) throw new Refusal(404, 'Equipment not found', { field: 'id', value: id! });
+      coverage.count('equipment-get');
+      const embeds =
+        exchange.query === '' ? NO_EMBEDS : readEmbeds(new URLSearchParams(exchange.query), RECORD_EMBEDS);
+      if (embeds.size > 0) coverage.count('equipment-embed');
+      const form = embeds.size === 0 ? seen.id : `${seen.id} ${[...embeds].sort().join()}`;
+      return { text: serialized.get(form, seen.revision, () => equipmentRecord(seen.content(), embeds)) };
+    }),
+  );
+  router.get(
+    '/equipment',
+    route((exchange) => {
+      const query = new URLSearchParams(exchange.query);
+      if (query.size === 0) throw new Refusal(400, 'At least one query parameter is required.');
+      const embeds = readEmbeds(query, LIST_EMBEDS);
+      if (embeds.size > 0) coverage.count('equipment-embed');
+      const page = pageRequest(provider, exchange, query, EQUIPMENT_PAGE);
+      const { taken, total } = takePage(matching(provider, exchange, query), page);
+      const values = taken.map(({ content }) => equipmentRecord(content, embeds));
+      return {
+        json: equipmentCollection(provider.addresses.equipment('/equipment'), query, page, total, values),
+      };
+    }),
+  );
+}
+
+/** Throws 400 for an embed that this call does not know, and for pairing details without what is paired. */
+function readEmbeds(query: URLSearchParams, known: readonly string[]): ReadonlySet<string> {
+  const embeds = new Set(values(query, 'embed'));
+  for (const embed of embeds) {
+    if (!known.includes(embed))
+      throw new Refusal(400, `embed must be one of ${known.join(', ')}`, { field: 'embed', value: embed });
+  }
+  if (embeds.has('pairingDetails') && !embeds.has('devices') && !embeds.has('equipment')) {
+    throw new Refusal(400, 'pairingDetails needs devices or equipment', {
+      field: 'embed',
+      value: 'pairingDetails',
+    });
+  }
+  return embeds;
+}
+
+/** A comma list, which may also be repeated. */
+function values(query: URLSearchParams, name: string): string[] {
+  return query.getAll(name).flatMap((text) => text.split(',').filter((part) => part !== ''));
+}
+
+type Match = { seen: Seen; content: JsonObject };
+
+/** The records a list call asks for, those of every organization named in turn. Throws the refusals of an organization. */
+function* matching(provider: Provider, exchange: Exchange, query: URLSearchParams): Generator<Match> {
+  const { world, coverage } = provider;
+  const keep = recordFilter(provider, query);
+  const look = (id: string): Seen | undefined => world.shown('equipment', id, provider.nowMs());
+  const ids = values(query, 'ids');
+  const serialNumbers = values(query, 'serialNumbers');
+  const organizationIds = values(query, 'organizationIds');
+  if (ids.length > 0) coverage.count('equipment-list-ids');
+  if (serialNumbers.length > 0) coverage.count('equipment-list-serials');
+  if (organizationIds.length > 0) coverage.count('equipment-list-organizations');
+  const organizations = organizationIds.map((id) => admittedOrganization(provider, exchange, id));
+  const named = [
+    ...new Set([...ids, ...serialNumbers.flatMap((serial) => world.equipmentWithSerial(serial))]),
+  ];
+  if (ids.length > 0 || serialNumbers.length > 0) {
+    for (const seen of named.map(look)) {
+      const organization = seen && world.organizations.find(seen.organizationId);
+      if (!seen || !organization || seen.removed) continue;
+      if (organizationIds.length > 0 && !organizationIds.includes(organization.id)) continue;
+      if (!provider.accounts.sees(userOf(exchange), organization.index)) continue;
+      admit(provider, exchange, organization);
+      const content = seen.content();
+      if (keep(content)) yield { seen, content };
+    }
+    return;
+  }
+  const user = userOf(exchange);
+  // Without a primary filter: everything the user can reach, as far as it is open to the client.
+  const open = world.organizations.list.filter(
+    (one) => provider.accounts.sees(user, one.index) && one.connected && one.termsAccepted,
+  );
+  for (const organization of organizationIds.length > 0 ? organizations : open) {
+    for (const seen of world.equipmentOf(organization, look)) {
+      const content = seen.content();
+      if (keep(content)) yield { seen, content };
+    }
+  }
+}
+
+/** `category` is the contract's word, `categories` the provider's other one. Throws 400 for values neither knows. */
+function recordFilter({ coverage }: Provider, query: URLSearchParams): (content: JsonObject) => boolean {
+  const categories = [...values(query, 'category'), ...values(query, 'categories')].map((text) =>
+    text.toLowerCase(),
+  );
+  for (const category of categories) {
+    if (category === 'machine' || category === 'implement') continue;
+    throw new Refusal(400, 'category must be machine or implement', { field: 'category', value: category });
+  }
+  const archived = query.get('archived');
+  if (archived !== null && archived !== 'true' && archived !== 'false') {
+    throw new Refusal(400, 'archived must be true or false', { field: 'archived', value: archived });
+  }
+  const principals = values(query, 'principalIds');
+  const capability = query.get('capableOf');
+  const role = query.get('organizationRole.type');
+  if (categories.length > 0) coverage.count('equipment-list-category');
+  if (archived !== null) coverage.count('equipment-list-archived');
+  return (content) =>
+    (categories.length === 0 || categories.includes(String(content['@type']).toLowerCase())) &&
+    (archived === null || String(content.archived) === archived) &&
+    (principals.length === 0 || principals.includes(String(content.principalId))) &&
+    (capability === null || content.telematicsCapable === (capability === 'Connectivity')) &&
+    (role === null || (isObject(content.organizationRole) && content.organizationRole.type === role));
+}
+
+/** A record as it is sent: without what was not asked for, and wrapped in arrays where its id is odd. */
+export function equipmentRecord(content: JsonObject, embeds: ReadonlySet<string>): JsonObject {
+  const { devices, implements: implementList, machine, icon, pairingDetails, ...record } = content;
+  const add = (name: string, value: Json | undefined): void => {
+    if (value !== undefined) record[name] = value;
+  };
+  if (embeds.has('icon')) add('icon', icon);
+  if (embeds.has('devices')) add('devices', trim(devices, embeds));
+  if (embeds.has('equipment')) add('implements', trim(implementList, embeds));
+  if (embeds.has('equipment')) add('machine', trim(machine, embeds));
+  if (embeds.has('pairingDetails')) add('pairingDetails', pairingDetails);
+  if (embeds.has('offsets')) add('offsets', []);
+  if (embeds.has('capabilities'))
+    add('capabilities', content.telematicsCapable === true ? [{ type: 'Connectivity' }] : []);
+  if (Number(record.id) % 2 === 1) {
+    for (const name of WRAPPED) if (isObject(record[name])) record[name] = [record[name]];
+  }
+  return record;
+}
+
+/** Pairing details inside devices and paired equipment are an embed of their own. */
+function trim(value: Json | undefined, embeds: ReadonlySet<string>): Json | undefined {
+  if (value === undefined || embeds.has('pairingDetails')) return value;
+  if (Array.isArray(value)) return value.map((entry) => trim(entry, embeds)!);
+  if (!isObject(value)) return value;
+  const { pairingDetails: _left, ...rest } = value;
+  return rest;
+}

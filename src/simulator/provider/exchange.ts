@@ -1,0 +1,73 @@
+// One request and its answer: what a route needs to know, and the only place that writes to the socket.
+// Promises the provider's headers on every answer (`Date` comes from node) and chunked bodies.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Verdict } from '../auth/verdict';
+import type { Fault } from '../controls/faults';
+import type { RequestRecord } from '../controls/request-log';
+import type { Json } from '../json';
+import { distort } from './distort';
+
+export interface Exchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+  api: 'platform' | 'equipment';
+  vendor: string;
+  verdict: Verdict;
+  /** The path below the API's base, without query and matrix parameters. */
+  path: string;
+  /** The query as sent, without the question mark. */
+  query: string;
+  /** The request carried matrix paging parameters or the old paging header. */
+  oldPaging: boolean;
+  body: Buffer | undefined;
+  fault: Fault | undefined;
+  record: RequestRecord;
+  startedAtMs: number;
+}
+
+export interface Answer {
+  status?: number;
+  /** Serialized here; `text` goes out as it is. */
+  json?: Json;
+  text?: string | Buffer;
+  contentType?: string;
+  headers?: Record<string, string>;
+}
+
+/** The value of a request header that is not a list. */
+export function header(exchange: Exchange, name: string): string | undefined {
+  const value = exchange.request.headers[name];
+  return Array.isArray(value) ? value.join(', ') : value;
+}
+
+export function mediaType(exchange: { api: Exchange['api']; vendor: string }): string {
+  return exchange.api === 'platform'
+    ? `application/vnd.${exchange.vendor}.axiom.v3+json`
+    : 'application/json';
+}
+
+/** Writes the answer, distorted where a fault says so. */
+export function send(exchange: Exchange, answer: Answer): void {
+  const { response, record, fault } = exchange;
+  if (response.destroyed || response.headersSent) return;
+  const status = answer.status ?? 200;
+  const body = answer.text ?? (answer.json === undefined ? '' : JSON.stringify(answer.json));
+  const elapsedMs = performance.now() - exchange.startedAtMs;
+  record.status = status;
+  record.tookMs = elapsedMs;
+  const headers: Record<string, string> = {
+    [`X-${exchange.vendor}-Elapsed-Ms`]: String(Math.round(elapsedMs)),
+    'Content-Language': 'en',
+    ...answer.headers,
+  };
+  if (status !== 204 && status !== 304) {
+    headers['Content-Type'] = answer.contentType ?? `${mediaType(exchange)};charset=UTF-8`;
+    headers['Transfer-Encoding'] = 'chunked';
+  }
+  if (fault) {
+    distort(response, fault, status, headers, Buffer.from(body));
+    return;
+  }
+  response.writeHead(status, headers);
+  response.end(body);
+}

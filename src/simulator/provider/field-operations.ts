@@ -1,0 +1,218 @@
+// Field operations and their measurement types: per field and single, with `embed=measurementTypes`, in the form of
+// the day and in the units asked for. Without the embed the key is absent. Answers of a single operation are kept
+// serialized until its content or its form changes; at most 20,000 of them.
+import type { Router } from 'express';
+import { isObject, type JsonObject } from '../json';
+import type { Seen } from '../world/world';
+import { route } from './entry';
+import { type Exchange, header } from './exchange';
+import { inPhase, inUnits, type Units } from './field-operation-forms';
+import { admittedField, fieldAddress } from './fields';
+import { link } from './links';
+import { collection, PLATFORM_PAGE, pageRequest, takePage } from './paging';
+import { admit, type Provider } from './provider';
+import { Refusal } from './refusal';
+import { Serialized } from './serialized';
+
+const WINDOW_MS_MAX = 7 * 86_400_000;
+
+export function serveFieldOperations(router: Router, provider: Provider): void {
+  const { addresses, coverage, rules } = provider;
+  const serialized = new Serialized();
+  router.get(
+    '/fieldOperations/:id',
+    route((exchange, { id }) => {
+      const seen = admittedOperation(provider, exchange, id!);
+      coverage.count('field-operation-get');
+      const embed = embeds(exchange, provider);
+      const units = unitsOf(provider, exchange);
+      const phase = countPhase(provider);
+      const form = `${seen.id} ${phase} ${addresses.moves} ${embed} ${units.english} ${units.yieldByVolume}`;
+      return {
+        text: serialized.get(form, seen.revision, () => operationRecord(provider, seen, { embed, units })),
+      };
+    }),
+  );
+  router.get(
+    '/fieldOperations/:id/measurementTypes',
+    route((exchange, { id }) => {
+      const seen = admittedOperation(provider, exchange, id!);
+      coverage.count('measurement-types-list');
+      const query = new URLSearchParams(exchange.query);
+      const page = pageRequest(provider, exchange, query, PLATFORM_PAGE);
+      const { taken, total } = takePage(measurements(provider, seen, unitsOf(provider, exchange)), page);
+      const address = addresses.platform(`/fieldOperations/${seen.id}/measurementTypes`);
+      return { json: collection(address, query, page, total, taken) };
+    }),
+  );
+  router.get(
+    '/fieldOperations/:id/measurementTypes/:name',
+    route((exchange, { id, name }) => {
+      const seen = admittedOperation(provider, exchange, id!);
+      coverage.count('measurement-type-get');
+      const found = measurements(provider, seen, unitsOf(provider, exchange)).find(
+        (entry) => entry.measurementName === name,
+      );
+      if (!found) throw new Refusal(404, 'The requested resource was not found');
+      return { json: found };
+    }),
+  );
+  router.get(
+    '/organizations/:organizationId/fields/:fieldId/fieldOperations',
+    route((exchange, { organizationId, fieldId }) => {
+      const field = admittedField(provider, exchange, organizationId!, fieldId!);
+      coverage.count('field-operations-list');
+      const query = new URLSearchParams(exchange.query);
+      const page = pageRequest(provider, exchange, query, PLATFORM_PAGE);
+      const wanted = operationFilter(query);
+      const shown = { embed: embeds(exchange, provider), units: unitsOf(provider, exchange) };
+      countPhase(provider);
+      const operations = provider.world
+        .operationIdsOf(field)
+        .map((id) => provider.world.shown('fieldOperations', id, provider.nowMs())!)
+        .filter((seen) => !seen.removed && wanted(seen.content()));
+      const { taken, total } = takePage(operations, page);
+      const values = taken.map((seen) => operationRecord(provider, seen, shown));
+      return {
+        json: collection(`${fieldAddress(provider, field)}/fieldOperations`, query, page, total, values),
+      };
+    }),
+  );
+  router.get(
+    '/fieldOperations',
+    route(() => {
+      throw new Refusal(404, `Field operations are listed per field (rules of ${rules.today()}).`);
+    }),
+  );
+}
+
+function admittedOperation(provider: Provider, exchange: Exchange, id: string): Seen {
+  const seen = provider.world.shown('fieldOperations', id, provider.nowMs());
+  const organization = seen && provider.world.organizations.find(seen.organizationId);
+  if (!seen || !organization) throw new Refusal(404, 'The requested resource was not found');
+  admit(provider, exchange, organization);
+  if (seen.removed) throw new Refusal(404, 'The requested resource was not found');
+  return seen;
+}
+
+function embeds(exchange: Exchange, { coverage }: Provider): boolean {
+  if (exchange.query === '') return false;
+  const embed = new URLSearchParams(exchange.query).get('embed');
+  if (embed === null) return false;
+  if (embed !== 'measurementTypes')
+    throw new Refusal(400, 'embed must be measurementTypes', { field: 'embed', value: embed });
+  coverage.count('field-operation-embed');
+  return true;
+}
+
+function countPhase({ coverage, rules }: Provider): string {
+  const phase = rules.fieldOperationPhase();
+  coverage.count(`fields-${phase}`);
+  return phase;
+}
+
+/** `METRIC` without the header; `MIXED` is served as metric. Throws 400 for other words. */
+function unitsOf({ coverage }: Provider, exchange: Exchange): Units {
+  const system = (header(exchange, 'accept-uom-system') ?? 'METRIC').toUpperCase();
+  const measure = (header(exchange, 'accept-yield-preference') ?? 'MASS').toUpperCase();
+  if (!['METRIC', 'ENGLISH', 'MIXED'].includes(system)) {
+    throw new Refusal(400, 'Accept-UOM-System must be METRIC, ENGLISH or MIXED', {
+      field: 'Accept-UOM-System',
+      value: system,
+    });
+  }
+  if (measure !== 'MASS' && measure !== 'VOLUME') {
+    throw new Refusal(400, 'Accept-Yield-Preference must be VOLUME or MASS', {
+      field: 'Accept-Yield-Preference',
+      value: measure,
+    });
+  }
+  if (system === 'ENGLISH') coverage.count('units-english');
+  return { english: system === 'ENGLISH', yieldByVolume: measure === 'VOLUME' };
+}
+
+/** Throws 400 for a window of time that is open or longer than seven days. */
+function operationFilter(query: URLSearchParams): (content: JsonObject) => boolean {
+  const [season, type, start, end] = ['cropSeason', 'fieldOperationType', 'startDate', 'endDate'].map(
+    (name) => query.get(name),
+  );
+  const [from, to] = [Date.parse(start ?? ''), Date.parse(end ?? '')];
+  const window = start != null || end != null;
+  if (window && !(to - from >= 0 && to - from <= WINDOW_MS_MAX)) {
+    throw new Refusal(400, 'startDate and endDate must span at most seven days', {
+      field: 'startDate',
+      value: start ?? '',
+    });
+  }
+  return (content) => {
+    const at = Date.parse(String(content.startDate));
+    return (
+      (season == null || content.cropSeason === season) &&
+      (type == null || String(content.fieldOperationType).toUpperCase() === type.toUpperCase()) &&
+      (!window || (at >= from && at <= to))
+    );
+  };
+}
+
+/** An operation as it is sent: form, units, links. */
+export function operationRecord(
+  provider: Provider,
+  seen: Seen,
+  shown: { embed: boolean; units: Units },
+): JsonObject {
+  const { addresses, rules, world } = provider;
+  const { measurementTypes, ...content } = inUnits(
+    inPhase(seen.content(), rules.fieldOperationPhase()),
+    shown.units,
+  );
+  const self = addresses.platform(`/fieldOperations/${seen.id}`);
+  const types = Array.isArray(measurementTypes) ? measurementTypes.filter(isObject) : [];
+  const field = world.fieldOfOperation(seen.id);
+  return {
+    ...content,
+    ...(shown.embed && measurementTypes !== undefined
+      ? {
+          measurementTypes: Array.isArray(measurementTypes)
+            ? types.map((entry) => withLinks(provider, seen, entry))
+            : measurementTypes,
+        }
+      : {}),
+    links: [
+      link('self', self),
+      link('organization', addresses.platform(`/organizations/${seen.organizationId}`)),
+      link('field', fieldAddress(provider, field)),
+      link('measurementTypes', `${self}/measurementTypes`),
+      ...types.map((entry) =>
+        link(relOf(entry), `${self}/measurementTypes/${String(entry.measurementName)}`),
+      ),
+    ],
+  };
+}
+
+/** `ApplicationRateResult` → `applicationRateResult`. */
+function relOf(measurement: JsonObject): string {
+  const name = String(measurement.measurementName);
+  return name.charAt(0).toLowerCase() + name.slice(1);
+}
+
+function measurements(provider: Provider, seen: Seen, units: Units): JsonObject[] {
+  countPhase(provider);
+  const { measurementTypes } = inUnits(inPhase(seen.content(), provider.rules.fieldOperationPhase()), units);
+  return Array.isArray(measurementTypes)
+    ? measurementTypes.filter(isObject).map((entry) => withLinks(provider, seen, entry))
+    : [];
+}
+
+function withLinks(provider: Provider, seen: Seen, measurement: JsonObject): JsonObject {
+  const { addresses, world } = provider;
+  const operation = addresses.platform(`/fieldOperations/${seen.id}`);
+  return {
+    ...measurement,
+    links: [
+      link('self', `${operation}/measurementTypes/${String(measurement.measurementName)}`),
+      link('organization', addresses.platform(`/organizations/${seen.organizationId}`)),
+      link('field', fieldAddress(provider, world.fieldOfOperation(seen.id))),
+      link('fieldOperation', operation),
+    ],
+  };
+}

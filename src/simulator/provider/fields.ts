@@ -1,0 +1,102 @@
+// Fields of an organization and their boundaries.
+// Promises every address of a field through a link of its record. Field operations are served elsewhere.
+import type { Router } from 'express';
+import type { JsonObject } from '../json';
+import { boundaryContent, fieldContent } from '../world/fields';
+import type { Organization } from '../world/organizations';
+import type { Field } from '../world/world';
+import { route } from './entry';
+import type { Exchange } from './exchange';
+import { link } from './links';
+import { collection, PLATFORM_PAGE, pageRequest, takePage } from './paging';
+import { admittedOrganization, type Provider } from './provider';
+import { Refusal } from './refusal';
+
+export function serveFields(router: Router, provider: Provider): void {
+  const { addresses, coverage, world } = provider;
+  router.get(
+    '/organizations/:organizationId/fields',
+    route((exchange, { organizationId }) => {
+      const organization = admittedOrganization(provider, exchange, organizationId!);
+      coverage.count('fields-list');
+      const query = new URLSearchParams(exchange.query);
+      const page = pageRequest(provider, exchange, query, PLATFORM_PAGE);
+      const embed = query.get('embed') === 'activeBoundary';
+      const total = world.fieldsPerOrganization;
+      const { taken } = takePage(positions(page.offset, total), { offset: 0, limit: page.limit }, total);
+      const values = taken.map((position) =>
+        fieldRecord(provider, world.fieldAt(organization, position), embed),
+      );
+      return {
+        json: collection(
+          addresses.platform(`/organizations/${organization.id}/fields`),
+          query,
+          page,
+          total,
+          values,
+        ),
+      };
+    }),
+  );
+  router.get(
+    '/organizations/:organizationId/fields/:fieldId',
+    route((exchange, { organizationId, fieldId }) => {
+      const field = admittedField(provider, exchange, organizationId!, fieldId!);
+      coverage.count('field-get');
+      return {
+        json: fieldRecord(
+          provider,
+          field,
+          new URLSearchParams(exchange.query).get('embed') === 'activeBoundary',
+        ),
+      };
+    }),
+  );
+  router.get(
+    '/organizations/:organizationId/fields/:fieldId/boundaries',
+    route((exchange, { organizationId, fieldId }) => {
+      const field = admittedField(provider, exchange, organizationId!, fieldId!);
+      coverage.count('field-boundaries');
+      const query = new URLSearchParams(exchange.query);
+      const page = pageRequest(provider, exchange, query, PLATFORM_PAGE);
+      const { taken, total } = takePage([boundaryContent(world.seed, field.index)], page);
+      return { json: collection(`${fieldAddress(provider, field)}/boundaries`, query, page, total, taken) };
+    }),
+  );
+}
+
+function* positions(from: number, to: number): Generator<number> {
+  for (let position = from; position < to; position += 1) yield position;
+}
+
+/** The field, if it lies in that organization and the request may see it. Throws 404 and the refusals of an organization. */
+export function admittedField(
+  provider: Provider,
+  exchange: Exchange,
+  organizationId: string,
+  fieldId: string,
+): Field {
+  const organization: Organization = admittedOrganization(provider, exchange, organizationId);
+  const field = provider.world.findField(fieldId);
+  if (field?.organization !== organization) throw new Refusal(404, 'The requested resource was not found');
+  return field;
+}
+
+export function fieldAddress({ addresses }: Provider, field: Field): string {
+  return addresses.platform(`/organizations/${field.organization.id}/fields/${field.id}`);
+}
+
+function fieldRecord(provider: Provider, field: Field, embedBoundary: boolean): JsonObject {
+  const { addresses, world } = provider;
+  const self = fieldAddress(provider, field);
+  return {
+    ...fieldContent(world.seed, field.index),
+    ...(embedBoundary ? { activeBoundary: boundaryContent(world.seed, field.index) } : {}),
+    links: [
+      link('self', self),
+      link('organization', addresses.platform(`/organizations/${field.organization.id}`)),
+      link('boundaries', `${self}/boundaries`),
+      link('fieldOperation', `${self}/fieldOperations`),
+    ],
+  };
+}

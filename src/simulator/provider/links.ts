@@ -1,0 +1,7 @@
+// The link objects of records.
+import type { JsonObject } from '../json';
+
+/** Links of a record carry a type, links of a page do not. */
+export function link(rel: string, uri: string): JsonObject {
+  return { '@type': 'Link', rel, uri };
+}

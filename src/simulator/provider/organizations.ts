@@ -1,0 +1,68 @@
+// Organizations: the list, which shows blocked and unconnected ones too, and the single record.
+// Promises `connections` where the client is not connected and `manage_connections` where it is; never both.
+import type { Router } from 'express';
+import type { JsonObject } from '../json';
+import type { Organization } from '../world/organizations';
+import { route } from './entry';
+import { link } from './links';
+import { collection, PLATFORM_PAGE, pageRequest, takePage } from './paging';
+import { admit, type Provider, userOf } from './provider';
+import { Refusal } from './refusal';
+
+export function serveOrganizations(router: Router, provider: Provider): void {
+  const { accounts, addresses, coverage, world } = provider;
+  router.get(
+    '/organizations',
+    route((exchange) => {
+      const user = userOf(exchange);
+      coverage.count('organizations-list');
+      const query = new URLSearchParams(exchange.query);
+      const page = pageRequest(provider, exchange, query, PLATFORM_PAGE);
+      const [wantedId, wantedName] = [query.get('orgId'), query.get('orgName')];
+      const visible = world.organizations.list.filter(
+        (organization) =>
+          accounts.sees(user, organization.index) &&
+          (wantedId === null || organization.id === wantedId) &&
+          (wantedName === null || organization.name === wantedName),
+      );
+      const { taken, total } = takePage(visible, page, visible.length);
+      const values = taken.map((organization) => organizationRecord(provider, organization));
+      return { json: collection(addresses.platform('/organizations'), query, page, total, values) };
+    }),
+  );
+  router.get(
+    '/organizations/:organizationId',
+    route((exchange, { organizationId }) => {
+      const organization = world.organizations.find(organizationId!);
+      if (!organization) throw new Refusal(404, 'The requested resource was not found');
+      // An organization that is not connected still shows itself: this is where the connections link is found.
+      if (!accounts.sees(userOf(exchange), organization.index) || organization.connected)
+        admit(provider, exchange, organization);
+      coverage.count('organization-get');
+      return { json: organizationRecord(provider, organization) };
+    }),
+  );
+  router.get(
+    '/files',
+    route((exchange) => {
+      userOf(exchange);
+      coverage.count('files-list');
+      const query = new URLSearchParams(exchange.query);
+      const page = pageRequest(provider, exchange, query, PLATFORM_PAGE);
+      return { json: collection(addresses.platform('/files'), query, page, 0, []) };
+    }),
+  );
+}
+
+function organizationRecord({ accounts, addresses }: Provider, organization: Organization): JsonObject {
+  const { id, name, type, member, connected } = organization;
+  const self = addresses.platform(`/organizations/${id}`);
+  const links = connected
+    ? [
+        link('self', self),
+        link('fields', `${self}/fields`),
+        link('manage_connections', addresses.manageConnections(accounts.clientKey, id)),
+      ]
+    : [link('self', self), link('connections', addresses.connections(accounts.clientKey))];
+  return { '@type': 'Organization', name, type, member, internal: false, id, links };
+}

@@ -1,0 +1,56 @@
+// What every route of the provider leans on, in one record: the world, its rules, accounts and addresses.
+// Made once by the simulator; holds no logic of its own.
+import type { Accounts, User } from '../auth/accounts';
+import type { Coverage } from '../controls/coverage';
+import type { Rules } from '../rules';
+import type { Organization } from '../world/organizations';
+import type { World } from '../world/world';
+import type { Addresses } from './addresses';
+import type { Exchange } from './exchange';
+import { Refusal } from './refusal';
+
+export interface Provider {
+  vendor: string;
+  world: World;
+  rules: Rules;
+  accounts: Accounts;
+  addresses: Addresses;
+  coverage: Coverage;
+  nowMs: () => number;
+}
+
+/** The user of a request. Throws a 401 refusal in the application's own context, where no data is served. */
+export function userOf(exchange: Exchange): User {
+  if (exchange.verdict.user) return exchange.verdict.user;
+  throw new Refusal(401, 'A user access token is required for this resource.');
+}
+
+/**
+ * Lets the request reach data of an organization or throws the provider's 403: not visible to the user, not connected
+ * to the client, or restricted until terms are accepted (with the two headers that tell it apart).
+ */
+export function admit(provider: Provider, exchange: Exchange, organization: Organization): void {
+  const { accounts, addresses, vendor, coverage } = provider;
+  if (!accounts.sees(userOf(exchange), organization.index)) throw new Refusal(403, 'Access Denied');
+  if (!organization.connected) {
+    coverage.count('organization-not-connected');
+    throw new Refusal(403, 'Access Denied');
+  }
+  if (organization.termsAccepted) return;
+  coverage.count('organization-terms');
+  const message = 'Requested Org is in a restricted state.';
+  throw new Refusal(403, message, {
+    headers: {
+      [`X-${vendor}-Warning`]: `${new URL(addresses.origin).host} "${message}"`,
+      [`X-${vendor}-Terms-Location`]: addresses.terms(organization.id),
+    },
+  });
+}
+
+/** The organization with this id. Throws 404 where there is none and the refusals of {@link admit}. */
+export function admittedOrganization(provider: Provider, exchange: Exchange, id: string): Organization {
+  const organization = provider.world.organizations.find(id);
+  if (!organization) throw new Refusal(404, 'The requested resource was not found');
+  admit(provider, exchange, organization);
+  return organization;
+}

@@ -1,0 +1,55 @@
+// Which of the provider's rules are in force on a day: paging forms, field operation fields, the end of OAuth 1.
+// Only rules follow this day; timestamps and token lifetimes follow the real clock. Nothing here answers a request.
+
+/** From this day calls with matrix paging parameters or the old paging header fail. */
+export const OLD_PAGING_FAILS = '2024-06-01';
+/** The day `products` and `applicationProductTotals` were announced. The contract names no day: half a year before removal. */
+export const NEW_FIELDS_ANNOUNCED = '2024-01-10';
+/** From this day the deprecated field operation fields are gone and `products` may hold several entries. */
+export const OLD_FIELDS_REMOVED = '2024-07-10';
+/** From this day the provider requires OAuth 2, unless `oauth1Ends` says otherwise. */
+export const OAUTH2_REQUIRED = '2022-05-01';
+
+export type FieldOperationPhase = 'old' | 'both' | 'new';
+
+/** The rules in force. Days are `YYYY-MM-DD`, compared as text. */
+export class Rules {
+  #today: string | undefined;
+  readonly #oauth1Ends: string | undefined;
+
+  /** `today` undefined: the real date, read at each question. `oauth1Ends` undefined: never. */
+  constructor(today: string | undefined, oauth1Ends: string | undefined) {
+    this.#today = today;
+    this.#oauth1Ends = oauth1Ends;
+  }
+
+  /** Chooses the day whose rules are in force; undefined goes back to the real date. */
+  setToday(today: string | undefined): void {
+    this.#today = today;
+  }
+
+  today(): string {
+    return this.#today ?? new Date().toISOString().slice(0, 10);
+  }
+
+  oldPagingFails(): boolean {
+    return this.today() >= OLD_PAGING_FAILS;
+  }
+
+  oauth1Ended(): boolean {
+    return this.#oauth1Ends !== undefined && this.today() >= this.#oauth1Ends;
+  }
+
+  fieldOperationPhase(): FieldOperationPhase {
+    const today = this.today();
+    if (today >= OLD_FIELDS_REMOVED) return 'new';
+    return today >= NEW_FIELDS_ANNOUNCED ? 'both' : 'old';
+  }
+}
+
+/** True for a day written `YYYY-MM-DD` that exists in the calendar. */
+export function isDay(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const at = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text);
+}

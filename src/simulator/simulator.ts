@@ -1,0 +1,194 @@
+// The farm-data provider on a laptop: makes its parts, listens on loopback, and closes. It shares no module with the
+// rest of the project, so that a mistake cannot hide in both; nothing else may be added here than making and joining.
+import { createHash } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express, { type Express } from 'express';
+import { Accounts } from './auth/accounts';
+import { Nonces } from './auth/nonces';
+import { OAuth1Flow } from './auth/oauth1-flow';
+import { ISSUER_PATH, oauth2Server } from './auth/oauth2-server';
+import { controlRouter } from './controls/controls';
+import { Coverage } from './controls/coverage';
+import { Faults } from './controls/faults';
+import { RequestLog } from './controls/request-log';
+import { environmentFor } from './environment';
+import { type CheckedOptions, checkOptions, type SimulatorOptions } from './options';
+import { pages } from './page';
+import { Addresses } from './provider/addresses';
+import { serveCatalog } from './provider/catalog';
+import { providerEntry } from './provider/entry';
+import { serveEquipment } from './provider/equipment';
+import { serveEquipmentReference } from './provider/equipment-reference';
+import { serveFieldOperations } from './provider/field-operations';
+import { serveFields } from './provider/fields';
+import { serveOrganizations } from './provider/organizations';
+import type { Provider } from './provider/provider';
+import { Rules } from './rules';
+import { Deliveries } from './webhooks/deliveries';
+import { type Sender, subscriptionNotification } from './webhooks/notifications';
+import { uuidFor } from './world/random';
+import { World } from './world/world';
+
+/** The invented provider's name, as it stands in its media type and headers. */
+export const VENDOR = 'harrow';
+const HOST = '127.0.0.1';
+
+export interface Simulator {
+  catalog: string;
+  equipment: string;
+  /** The base of the controls, with a slash at its end. */
+  control: string;
+  consent: string;
+  issuer: string;
+  vendor: string;
+  clientKey: string;
+  /** Every setting a service needs to work with this simulator. */
+  environment: Record<string, string>;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a simulator on 127.0.0.1. Throws a RangeError for options that cannot be, and the system's error when the
+ * port is taken. Memory grows with changes and with bounded logs, not with the size of the world.
+ */
+export async function startSimulator(given: SimulatorOptions = {}): Promise<Simulator> {
+  const options = checkOptions(given);
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  const server = createServer({ keepAliveTimeout: 30_000 }, app);
+  await listen(server, options.port);
+  const addresses = new Addresses(`http://${HOST}:${(server.address() as AddressInfo).port}`);
+  const provider = makeProvider(options, addresses);
+  const deliveries = new Deliveries(provider.coverage, provider.nowMs);
+  const secrets = webhookSecrets(options.seed);
+  const sender: Sender = {
+    clientKey: provider.accounts.clientKey,
+    addresses,
+    world: provider.world,
+    token: () => deliveries.settings?.token,
+  };
+  const subscriptionId = uuidFor(options.seed, 51, 1);
+  serve(app, options, { provider, deliveries, sender, subscriptionId, webhookSecrets: secrets });
+  if (options.deliverTo !== undefined) {
+    const settings = {
+      url: options.deliverTo,
+      ...secrets,
+      maxBatchSize: 10,
+      concurrentDeliveries: 1,
+      retryMs: options.retryMs,
+    };
+    deliveries.deliverTo(settings, () =>
+      subscriptionNotification(sender, 'subscriptionVerification', subscriptionId),
+    );
+  }
+  const heartbeat = startHeartbeat(options.heartbeatMs, () =>
+    deliveries.notify([subscriptionNotification(sender, 'heartbeat', subscriptionId)]),
+  );
+  return {
+    catalog: addresses.catalog,
+    equipment: addresses.equipmentBase,
+    control: `${addresses.origin}/_simulator/`,
+    consent: `${addresses.origin}/consent`,
+    issuer: `${addresses.origin}${ISSUER_PATH}`,
+    vendor: VENDOR,
+    clientKey: provider.accounts.clientKey,
+    environment: environmentFor(provider, options.auth, secrets),
+    close: async () => {
+      clearInterval(heartbeat);
+      deliveries.stop();
+      await closeServer(server);
+    },
+  };
+}
+
+function makeProvider(options: CheckedOptions, addresses: Addresses): Provider {
+  const nowMs = (): number => Date.now();
+  return {
+    vendor: VENDOR,
+    world: new World(options.seed, options),
+    rules: new Rules(options.today, options.oauth1Ends),
+    accounts: new Accounts(VENDOR, options.seed, options.users, Math.floor(nowMs() / 1_000)),
+    addresses,
+    coverage: new Coverage(),
+    nowMs,
+  };
+}
+
+interface Parts {
+  provider: Provider;
+  deliveries: Deliveries;
+  sender: Sender;
+  subscriptionId: string;
+  webhookSecrets: { authorization: string; token: string };
+}
+
+function serve(app: Express, options: CheckedOptions, parts: Parts): void {
+  const { provider } = parts;
+  const faults = new Faults();
+  const requests = new RequestLog();
+  const flow = new OAuth1Flow(provider);
+  const platform = express.Router();
+  serveCatalog(platform, provider);
+  serveOrganizations(platform, provider);
+  serveFieldOperations(platform, provider);
+  serveFields(platform, provider);
+  flow.serve(platform);
+  const equipment = express.Router();
+  serveEquipment(equipment, provider);
+  serveEquipmentReference(equipment, provider);
+  const judge = {
+    accounts: provider.accounts,
+    nonces: new Nonces(),
+    oauth1Ended: () => provider.rules.oauth1Ended(),
+    nowSeconds: () => Math.floor(provider.nowMs() / 1_000),
+  };
+  const requestTokenSecret = (token: string): string | undefined => flow.secretOf(token);
+  app.use(
+    providerEntry({
+      provider,
+      judge,
+      requestTokenSecret,
+      faults,
+      requests,
+      latencyMs: options.latencyMs,
+      platform,
+      equipment,
+    }),
+  );
+  app.use('/_simulator', controlRouter({ ...parts, faults, requests, retryMs: options.retryMs }));
+  app.use(oauth2Server(provider));
+  app.use(pages(provider, flow));
+}
+
+/** The same for the same seed, so that a simulator started again still passes the receiver's check. */
+function webhookSecrets(seed: number): { authorization: string; token: string } {
+  const secret = (purpose: string): string =>
+    createHash('sha256').update(`tramline simulator ${seed} ${purpose}`).digest('base64');
+  return { authorization: `Bearer ${secret('webhook-authorization')}`, token: secret('webhook-token') };
+}
+
+function startHeartbeat(everyMs: number, beat: () => void): NodeJS.Timeout | undefined {
+  if (everyMs === 0) return undefined;
+  const timer = setInterval(beat, everyMs);
+  timer.unref();
+  return timer;
+}
+
+function listen(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, HOST, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

@@ -1,0 +1,50 @@
+// The invented organizations and the two switches of each: terms accepted, connected to our client.
+// Promises stable ids for a seed and constant-time look-up. Knows nothing of requests or of what organizations own.
+import { randomFor } from './random';
+import { FARM_FIRST, FARM_SECOND } from './vocabulary';
+
+export interface Organization {
+  readonly index: number;
+  readonly id: string;
+  name: string;
+  readonly type: 'customer' | 'dealer';
+  /** False = a partner's organization. */
+  readonly member: boolean;
+  termsAccepted: boolean;
+  connected: boolean;
+}
+
+const FIRST_ID = 4711;
+const ID_STEP = 13;
+
+/** All organizations of a world; every one starts connected and with its terms accepted. */
+export class Organizations {
+  readonly list: readonly Organization[];
+  readonly #byId = new Map<string, Organization>();
+
+  constructor(seed: number, count: number) {
+    this.list = Array.from({ length: count }, (_, index) => organizationFor(seed, index));
+    for (const organization of this.list) this.#byId.set(organization.id, organization);
+  }
+
+  find(id: string): Organization | undefined {
+    return this.#byId.get(id);
+  }
+
+  at(index: number): Organization {
+    return this.list[index]!;
+  }
+}
+
+function organizationFor(seed: number, index: number): Organization {
+  const random = randomFor(seed, 1, index);
+  return {
+    index,
+    id: String(FIRST_ID + index * ID_STEP),
+    name: `${random.pick(FARM_FIRST)} ${random.pick(FARM_SECOND)}${index < 10 ? '' : ` ${index + 1}`}`,
+    type: 'customer',
+    member: index % 7 !== 6,
+    termsAccepted: true,
+    connected: true,
+  };
+}
