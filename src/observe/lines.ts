@@ -1,0 +1,174 @@
+/**
+ * The closed list of what is logged and measured: each fact the service tells of itself, with its fields. Values that
+ * become metric labels are unions here, so that no name, address or id of a stranger can become a series. Types only.
+ */
+import type { QuarantineReason } from '../model/notification';
+import type { Access, Cause } from '../model/organization';
+
+/** Why a delivery was not accepted. `other` stands for whatever comes later. */
+export type RefusalReason =
+  | 'unauthenticated'
+  | 'rate-limited'
+  | 'malformed'
+  | 'media-type'
+  | 'too-large'
+  | 'slow'
+  | 'aborted'
+  | 'not-found'
+  | 'method'
+  | 'store-unavailable'
+  | 'draining'
+  | 'other';
+
+export interface DeliveryAccepted {
+  deliveryId: string;
+  /** Elements by what became of them on receipt. */
+  hints: number;
+  acted: number;
+  ignored: number;
+  /** One reason for each quarantined element. */
+  quarantined: QuarantineReason[];
+  bytes: number;
+  /** From the request's last byte to the commit. */
+  tookMs: number;
+  /** True when the message id was stored before. */
+  repeated: boolean;
+  /** Tasks that became due. */
+  due: number;
+  traceparent: string | null;
+}
+
+export interface DeliveryRefused {
+  status: number;
+  reason: RefusalReason;
+  bytes: number;
+  tookMs: number;
+}
+
+/** How one attempt ended. */
+export type AttemptOutcome =
+  | 'published'
+  | 'unchanged'
+  | 'gone'
+  | 'absent'
+  | 'postponed'
+  | 'given-back'
+  | 'quarantined'
+  | 'superseded'
+  | 'fenced'
+  | 'aborted'
+  | 'failed';
+
+export interface Attempt {
+  taskId: number;
+  generation: number;
+  /** Which attempt this was, from 1. */
+  attempt: number;
+  kind: string | null;
+  resourceId: string | null;
+  organizationId: string | null;
+  connectionId: string | null;
+  address: string;
+  outcome: AttemptOutcome;
+  /** The stable code behind the outcome: of the answer, the decision or the refusal. */
+  code: string;
+  detail: string | null;
+  /** Set when the attempt put the task, or a record, into quarantine. */
+  quarantine: QuarantineReason | null;
+  eventIds: string[];
+  calls: number;
+  bytes: number;
+  status: number | null;
+  tookMs: number;
+  /** When it is tried again; null when it is not. */
+  dueInMs: number | null;
+  traceparent: string | null;
+}
+
+export interface ProviderCall {
+  method: string;
+  /** The configured origin that was called. */
+  origin: string;
+  /** What was read, as a word of ours: `catalog`, `organization`, `equipment`, … Never an address. */
+  route: string;
+  /** null when no answer came. */
+  status: number | null;
+  /** A stable code on failure; null on success. */
+  errorType: string | null;
+  tookMs: number;
+  bytes: number;
+  /** How often this request was sent before, within its read. */
+  resendCount: number;
+  /** The provider's clock minus ours, from its `Date` header; null when it sent none. */
+  clockOffsetMs: number | null;
+}
+
+export interface Sent {
+  system: 'kafka' | 'event-log';
+  topic: string;
+  /** Records sent in this call. */
+  count: number;
+  bytes: number;
+  tookMs: number;
+  /** The broker's error name, or a stable code; null when all records were acknowledged. */
+  errorType: string | null;
+  /** From acceptance to acknowledgement, of each acknowledged record that a notification caused. */
+  freshnessMs: number[];
+}
+
+export type Sink = 'alertmanager' | 'pagerduty' | 'slack' | 'log';
+
+export interface AlertPost {
+  sink: Sink;
+  outcome: 'accepted' | 'refused' | 'unreachable';
+  alerts: number;
+  status: number | null;
+  tookMs: number;
+}
+
+export interface AccessChange {
+  organizationId: string;
+  from: Access;
+  to: Access;
+  cause: Cause | null;
+  by: string;
+}
+
+export interface ProbeLine {
+  organizationId: string;
+  found: string;
+  tookMs: number;
+}
+
+/** Where trouble is: a room, or what it talks to. */
+export type Place =
+  | 'store'
+  | 'provider'
+  | 'kafka'
+  | 'alert'
+  | 'webhook'
+  | 'operations'
+  | 'pipeline'
+  | 'connections';
+
+/** Trouble that heals itself: the same place and code is written at most once in ten seconds. */
+export interface Trouble {
+  place: Place;
+  code: string;
+  detail: string;
+}
+
+/** What the store says of itself, as the gauges show it. */
+export interface Gauges {
+  counts(): Promise<{
+    due: number;
+    waiting: number;
+    parked: number;
+    quarantined: number;
+    unsent: number;
+    oldestDueAgeMs: number | null;
+    organizations: Record<Access, number>;
+  }>;
+  /** Firing alerts by severity. */
+  alertsFiring(): Promise<Record<'critical' | 'warning' | 'info', number>>;
+}

@@ -1,0 +1,175 @@
+/**
+ * JSON log lines on standard output, one function for each line there is. `error` wakes someone and has a heading in
+ * the runbook; `warn` heals itself; `info` is the two wide lines, `delivery` and `attempt`, and the process's own
+ * start and stop; `debug` is for a laptop. No line takes free-form objects, and no line holds a secret.
+ */
+import { type DestinationStream, destination, pino, stdTimeFunctions } from 'pino';
+import type { Alert } from '../model/alert';
+import type {
+  AccessChange,
+  AlertPost,
+  Attempt,
+  DeliveryAccepted,
+  DeliveryRefused,
+  Place,
+  ProbeLine,
+  ProviderCall,
+  Sent,
+  Trouble,
+} from './lines';
+import { withoutCredentials } from './without-credentials';
+
+export type LogLevel = 'error' | 'warn' | 'info' | 'debug' | 'silent';
+
+export interface Log {
+  starting(line: { role: string; version: string; store: string; events: string }): void;
+  listening(line: { listener: 'public' | 'operations'; address: string }): void;
+  draining(line: { signal: string }): void;
+  stopped(line: { tookMs: number; clean: boolean }): void;
+  setting(line: { text: string }): void;
+  deliveryAccepted(line: DeliveryAccepted): void;
+  deliveryRefused(line: DeliveryRefused): void;
+  attempt(line: Attempt): void;
+  providerCall(line: ProviderCall): void;
+  sent(line: Sent): void;
+  accessChanged(line: AccessChange): void;
+  probed(line: ProbeLine): void;
+  /** The log as an alert sink: one line for each alert and state. */
+  alert(alert: Alert): void;
+  alertPost(line: AlertPost): void;
+  trouble(line: Trouble): void;
+  /** Something that must not happen; carries the stack. Wakes someone. */
+  fault(place: Place, error: unknown): void;
+  /** Writes out what is buffered; for the end of the process. Never throws. */
+  flush(): void;
+}
+
+export interface LogOptions {
+  level: LogLevel;
+  service: string;
+  /** For the throttle of `trouble` alone. */
+  nowMs(): number;
+  /** Standard output when absent. */
+  stream?: DestinationStream;
+}
+
+const troubleGapMs = 10_000;
+const troublesMax = 200;
+const textMax = 500;
+
+/** Names of fields that no line has; were one added, its value would not be written. */
+const censored = ['authorization', 'token', 'secret', 'password', 'refresh', 'key', 'cookie', 'raw', 'body'];
+
+export function makeLog(options: LogOptions): Log {
+  const buffered = options.stream === undefined ? destination({ fd: 1, sync: false, minLength: 4096 }) : null;
+  const logger = pino(
+    {
+      level: options.level,
+      base: { service: options.service },
+      timestamp: stdTimeFunctions.isoTime,
+      messageKey: 'line',
+      formatters: { level: (label) => ({ level: label }) },
+      redact: { paths: censored.flatMap((name) => [name, `*.${name}`]), censor: '[secret]' },
+    },
+    options.stream ?? (buffered as DestinationStream),
+  );
+  // A reader of the log should not wait for a buffer to fill.
+  const flusher = buffered === null ? null : setInterval(() => buffered.flush(), 250).unref();
+  const mayWrite = throttle(options.nowMs);
+
+  return {
+    starting: (line) => logger.info(line, 'starting'),
+    listening: (line) => logger.info(line, 'listening'),
+    draining: (line) => logger.info(line, 'draining'),
+    stopped: (line) => logger.info(line, 'stopped'),
+    setting: (line) => logger.warn(line, 'setting'),
+    deliveryAccepted: (line) => {
+      if (!logger.isLevelEnabled('info')) return;
+      const { quarantined, ...rest } = line;
+      logger.info(
+        {
+          outcome: 'accepted',
+          status: 204,
+          ...rest,
+          quarantined: quarantined.length,
+          reasons: quarantined.slice(0, 5),
+        },
+        'delivery',
+      );
+    },
+    deliveryRefused: (line) => logger.info({ outcome: 'refused', ...line }, 'delivery'),
+    attempt: (line) => {
+      if (!logger.isLevelEnabled('info')) return;
+      logger.info(
+        { ...line, address: withoutCredentials(line.address), detail: cut(line.detail) },
+        'attempt',
+      );
+    },
+    providerCall: (line) => logger.debug(line, 'provider-call'),
+    sent: ({ freshnessMs: _measuredOnly, ...line }) =>
+      line.errorType === null ? logger.debug(line, 'sent') : logger.warn(line, 'sent'),
+    accessChanged: (line) => logger.warn(line, 'organization-access'),
+    probed: (line) => logger.debug(line, 'probe'),
+    alert: (alert) => logger[levelOf(alert)](alertLine(alert), 'alert'),
+    alertPost: (line) =>
+      line.outcome === 'accepted' ? logger.debug(line, 'alert-post') : logger.warn(line, 'alert-post'),
+    trouble: (line) => {
+      const suppressed = mayWrite(`${line.place} ${line.code}`);
+      if (suppressed !== null) logger.warn({ ...line, detail: cut(line.detail), suppressed }, 'trouble');
+    },
+    fault: (place, error) => logger.error({ place, ...faultOf(error) }, 'fault'),
+    flush: () => {
+      if (flusher !== null) clearInterval(flusher);
+      try {
+        buffered?.flushSync();
+      } catch {
+        // Standard output is gone: there is nobody left to tell.
+      }
+    },
+  };
+}
+
+function levelOf(alert: Alert): 'error' | 'warn' | 'info' {
+  if (alert.state === 'resolved' || alert.severity === 'info') return 'info';
+  return alert.severity === 'critical' ? 'error' : 'warn';
+}
+
+function alertLine(alert: Alert) {
+  const { name, severity, state, labels, annotations, startsAtMs, resolvedAtMs } = alert;
+  return {
+    name,
+    severity,
+    state,
+    since: new Date(startsAtMs).toISOString(),
+    resolvedAt: resolvedAtMs === null ? null : new Date(resolvedAtMs).toISOString(),
+    labels,
+    annotations,
+  };
+}
+
+function faultOf(error: unknown) {
+  if (!(error instanceof Error)) return { error: 'not an Error', detail: cut(String(error)), stack: null };
+  const code = 'code' in error ? String(error.code) : null;
+  return { error: error.name, code, detail: cut(error.message), stack: error.stack?.slice(0, 4000) ?? null };
+}
+
+function cut(text: string | null): string | null {
+  if (text === null || text.length <= textMax) return text;
+  return `${text.slice(0, textMax)}…`;
+}
+
+/** Answers null while a key is to be kept quiet, otherwise how many were kept quiet before. Bounded in keys. */
+function throttle(nowMs: () => number): (key: string) => number | null {
+  const kept = new Map<string, { sinceMs: number; suppressed: number }>();
+  return (key) => {
+    const now = nowMs();
+    const entry = kept.get(key);
+    if (entry !== undefined && now - entry.sinceMs < troubleGapMs) {
+      entry.suppressed += 1;
+      return null;
+    }
+    if (kept.size >= troublesMax) kept.clear();
+    kept.set(key, { sinceMs: now, suppressed: 0 });
+    return entry?.suppressed ?? 0;
+  };
+}

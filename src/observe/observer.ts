@@ -1,0 +1,114 @@
+/**
+ * What the path tells the outside of itself: one method for each fact, which writes its log line, its metrics, or
+ * both. The path calls these and knows neither logger nor meter. Nothing here throws, and nothing here decides.
+ */
+import type {
+  AccessChange,
+  AlertPost,
+  Attempt,
+  DeliveryAccepted,
+  DeliveryRefused,
+  Gauges,
+  Place,
+  ProbeLine,
+  ProviderCall,
+  Sent,
+  Trouble,
+} from './lines';
+import { type Log, type LogOptions, makeLog } from './log';
+import { makeMetrics } from './metrics';
+import { startTelemetry, type TelemetryOptions } from './telemetry';
+import type { AttemptSpan, DeliverySpan, FetchSpan, SendSpan } from './traces';
+
+export interface Observer {
+  /** Counts the request as active until the span ends. */
+  startDelivery(incomingTraceparent: string | null): DeliverySpan;
+  startAttempt(deliveryTraceparent: string | null, kind: string): AttemptSpan;
+  startFetch(
+    attemptTraceparent: string,
+    request: { method: string; template: string; address: string },
+  ): FetchSpan;
+  startSend(topic: string, system: 'kafka' | 'event-log', traceparents: (string | null)[]): SendSpan;
+
+  deliveryAccepted(line: DeliveryAccepted): void;
+  deliveryRefused(line: DeliveryRefused): void;
+  attempt(line: Attempt): void;
+  providerCall(line: ProviderCall): void;
+  sent(line: Sent): void;
+  accessChanged(line: AccessChange): void;
+  probed(line: ProbeLine): void;
+  alertPost(line: AlertPost): void;
+  trouble(line: Trouble): void;
+  fault(place: Place, error: unknown): void;
+
+  /** The process's own lines, and the log as an alert sink. */
+  log: Log;
+  /** All metrics as Prometheus text. */
+  metricsText(): Promise<string>;
+  /** Sends and writes what is left; at most two seconds. */
+  close(): Promise<void>;
+}
+
+export interface ObserverOptions {
+  log: LogOptions;
+  telemetry: TelemetryOptions;
+  gauges: Gauges;
+}
+
+export function makeObserver(options: ObserverOptions): Observer {
+  const log = makeLog(options.log);
+  const telemetry = startTelemetry(options.telemetry);
+  const metrics = makeMetrics(telemetry.meter, options.gauges);
+  const { traces } = telemetry;
+  return {
+    startDelivery: (incoming) => {
+      metrics.requestBegan();
+      const span = traces.startDelivery(incoming);
+      return {
+        traceparent: span.traceparent,
+        end: (result) => {
+          metrics.requestEnded();
+          span.end(result);
+        },
+      };
+    },
+    startAttempt: traces.startAttempt,
+    startFetch: traces.startFetch,
+    startSend: traces.startSend,
+    deliveryAccepted: (line) => {
+      metrics.deliveryAccepted(line);
+      log.deliveryAccepted(line);
+    },
+    deliveryRefused: (line) => {
+      metrics.deliveryRefused(line);
+      log.deliveryRefused(line);
+    },
+    attempt: (line) => {
+      metrics.attempt(line);
+      log.attempt(line);
+    },
+    providerCall: (line) => {
+      metrics.providerCall(line);
+      log.providerCall(line);
+    },
+    sent: (line) => {
+      metrics.sent(line);
+      log.sent(line);
+    },
+    accessChanged: log.accessChanged,
+    probed: log.probed,
+    alertPost: (line) => {
+      metrics.alertPost(line);
+      log.alertPost(line);
+    },
+    trouble: log.trouble,
+    fault: log.fault,
+    log,
+    metricsText: telemetry.metricsText,
+    close: async () => {
+      metrics.stop();
+      await telemetry.shutdown();
+      log.flush();
+    },
+  };
+}

@@ -1,0 +1,122 @@
+// Metrics are an interface: dashboards and alert rules name them. Here every instrument is fed once and the names and
+// labels that come out are compared with the checked-in list; what a stranger can influence must not add a series.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fastCheck from 'fast-check';
+import { makeMetrics, type Metrics } from '../../../src/observe/metrics';
+import { startTelemetry, type Telemetry } from '../../../src/observe/telemetry';
+import { accepted, attempt, call, gauges, post, refused, sent } from './sample-lines';
+
+const options = {
+  service: 'tramline',
+  version: '0.0.0',
+  instance: 'i1',
+  resourceAttributes: 'deployment.environment.name=test,k8s.pod.name=p%2C1',
+  exportTraces: false,
+  samplerGiven: false,
+};
+let telemetry: Telemetry;
+let metrics: Metrics;
+
+beforeEach(() => {
+  telemetry = startTelemetry(options);
+  metrics = makeMetrics(telemetry.meter, gauges);
+});
+afterEach(async () => {
+  metrics.stop();
+  await telemetry.shutdown();
+});
+
+function feedEverything(): void {
+  metrics.requestBegan();
+  metrics.deliveryAccepted(accepted);
+  metrics.deliveryAccepted({ ...accepted, repeated: true });
+  metrics.deliveryRefused(refused);
+  metrics.deliveryRefused({ ...refused, status: 503, reason: 'store-unavailable' });
+  metrics.attempt({ ...attempt, outcome: 'quarantined', quarantine: 'address-refused' });
+  metrics.providerCall(call);
+  metrics.providerCall({ ...call, status: null, errorType: 'timeout' });
+  metrics.sent(sent);
+  metrics.sent({ ...sent, errorType: 'NOT_ENOUGH_REPLICAS' });
+  metrics.alertPost(post);
+}
+
+/** `name{label,label}` of each family, sorted; a histogram once, without `le`. */
+function families(text: string): string[] {
+  const labels = new Map<string, Set<string>>();
+  for (const line of text.split('\n')) {
+    const match = /^([a-z][a-z0-9_]*)(?:\{(.*)\})? \S+$/.exec(line);
+    if (match === null || match[1] === 'target_info') continue;
+    const name = (match[1] ?? '').replace(/_(bucket|sum|count)$/, '');
+    const names = labels.get(name) ?? new Set();
+    for (const [, label] of (match[2] ?? '').matchAll(/([a-z_]+)="/g)) if (label !== 'le') names.add(label ?? '');
+    labels.set(name, names);
+  }
+  return [...labels].map(([name, names]) => `${name}{${[...names].sort().join(',')}}`).sort();
+}
+
+test('the metrics are those of the checked-in list', async () => {
+  feedEverything();
+  const listed = readFileSync(join(__dirname, '../../fixtures/metrics.txt'), 'utf8').trim().split('\n');
+  expect(families(await telemetry.metricsText())).toEqual(listed);
+});
+
+test('every metric has help and a type, counters alone end in _total, and durations are in seconds', async () => {
+  feedEverything();
+  const text = await telemetry.metricsText();
+  const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
+  expect(types.length).toBeGreaterThan(15);
+  for (const [, name = '', type] of types) {
+    expect(text).toMatch(new RegExp(`^# HELP ${name} (?!description missing)\\S.*`, 'm'));
+    expect([name, name.endsWith('_total')]).toEqual([name, type === 'counter']);
+    if (type === 'histogram') expect(name).toMatch(/_seconds$/);
+  }
+});
+
+test('gauges show what the store counts', async () => {
+  const text = await telemetry.metricsText();
+  expect(text).toContain('tramline_inbox_pending 7\n');
+  expect(text).toContain('tramline_inbox_oldest_pending_age_seconds 1.5\n');
+  expect(text).toContain('tramline_organizations{access="terms-required"} 1\n');
+  expect(text).toContain('tramline_alerts_active{severity="warning"} 1\n');
+  expect(text).toContain('tramline_store_reachable 1\n');
+});
+
+test('a store that does not answer leaves the other metrics readable', async () => {
+  const other = startTelemetry(options);
+  const failing = makeMetrics(other.meter, { ...gauges, counts: () => Promise.reject(new Error('gone')) });
+  failing.deliveryAccepted(accepted);
+  const text = await other.metricsText();
+  expect(text).toContain('tramline_store_reachable 0\n');
+  expect(text).toContain('tramline_deliveries_total{outcome="accepted"} 1\n');
+  expect(text).not.toContain('tramline_inbox_pending ');
+  failing.stop();
+  await other.shutdown();
+});
+
+test('freshness has the promised minute as a boundary', async () => {
+  metrics.sent(sent);
+  expect(await telemetry.metricsText()).toMatch(/tramline_freshness_seconds_bucket\{le="60"\} 1\n/);
+});
+
+test('the resource names the process and its further attributes', async () => {
+  metrics.alertPost(post);
+  const text = await telemetry.metricsText();
+  expect(text).toContain('service_name="tramline"');
+  expect(text).toContain('k8s_pod_name="p,1"');
+});
+
+test('whatever methods, origins and error names occur, the number of series stays bounded', async () => {
+  fastCheck.assert(
+    fastCheck.property(fastCheck.string(), fastCheck.webUrl(), fastCheck.string(), (method, origin, errorType) => {
+      metrics.providerCall({ ...call, method, origin, errorType });
+      metrics.sent({ ...sent, errorType });
+    }),
+    { numRuns: 1000 },
+  );
+  const text = await telemetry.metricsText();
+  const values = (label: string) => new Set([...text.matchAll(new RegExp(`${label}="([^"]*)"`, 'g'))].map(([, v]) => v));
+  expect(values('server_address').size).toBeLessThanOrEqual(51);
+  expect(values('error_type').size).toBeLessThanOrEqual(82);
+  expect(values('http_request_method').size).toBeLessThanOrEqual(8);
+});

@@ -1,0 +1,84 @@
+// One example of each fact the service tells of itself, so that tests feed every instrument and every line.
+import type {
+  AlertPost,
+  Attempt,
+  DeliveryAccepted,
+  DeliveryRefused,
+  Gauges,
+  ProviderCall,
+  Sent,
+} from '../../../src/observe/lines';
+
+export const accepted: DeliveryAccepted = {
+  deliveryId: 'd1',
+  hints: 3,
+  acted: 1,
+  ignored: 1,
+  quarantined: ['unauthenticated', 'malformed-notification'],
+  bytes: 1200,
+  tookMs: 4,
+  repeated: false,
+  due: 2,
+  traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+};
+
+export const refused: DeliveryRefused = { status: 401, reason: 'unauthenticated', bytes: 10, tookMs: 1 };
+
+export const attempt: Attempt = {
+  taskId: 7,
+  generation: 3,
+  attempt: 1,
+  kind: 'equipment',
+  resourceId: '42',
+  organizationId: '4711',
+  connectionId: 'c1',
+  address: 'https://user:canary-userinfo@api.example/equipment/42?sig=canary-query#canary-fragment',
+  outcome: 'published',
+  code: 'created',
+  detail: null,
+  quarantine: null,
+  eventIds: ['e1'],
+  calls: 1,
+  bytes: 900,
+  status: 200,
+  tookMs: 12,
+  dueInMs: null,
+  traceparent: accepted.traceparent,
+};
+
+export const call: ProviderCall = {
+  method: 'GET',
+  origin: 'https://api.example',
+  route: 'equipment',
+  status: 200,
+  errorType: null,
+  tookMs: 8,
+  bytes: 900,
+  resendCount: 0,
+  clockOffsetMs: -1500,
+};
+
+export const sent: Sent = {
+  system: 'kafka',
+  topic: 'tramline.equipment.v1',
+  count: 2,
+  bytes: 2000,
+  tookMs: 3,
+  errorType: null,
+  freshnessMs: [20, 61_000],
+};
+
+export const post: AlertPost = { sink: 'alertmanager', outcome: 'accepted', alerts: 1, status: 200, tookMs: 5 };
+
+export const gauges: Gauges = {
+  counts: async () => ({
+    due: 4,
+    waiting: 3,
+    parked: 2,
+    quarantined: 1,
+    unsent: 5,
+    oldestDueAgeMs: 1500,
+    organizations: { active: 9, 'terms-required': 1, 'not-connected': 0, reauthorize: 0 },
+  }),
+  alertsFiring: async () => ({ critical: 0, warning: 1, info: 0 }),
+};
