@@ -1,0 +1,68 @@
+/**
+ * How a body arrives: raw, whole and bounded, or an error with its reason. Long bodies are counted while they come, so
+ * that many at once cannot take more memory than was set aside. Looks at no byte of it.
+ */
+import { type ErrorRequestHandler, type RequestHandler, raw } from 'express';
+import type { InFlight } from './in-flight';
+import type { RefusalReason } from './refusals';
+import type { Responder } from './respond';
+
+/** Bodies up to this size are counted once they are whole; the number of connections bounds them until then. */
+const countedWholeBytesMax = 16 * 1024;
+
+export interface ArrivalBounds {
+  bodyBytesMax: number;
+  retryAfterSeconds: number;
+}
+
+/** Refuses a body for which there is no room, then reads it into `request.body` as a Buffer (undefined: no body). */
+export function makeArrival(
+  bounds: ArrivalBounds,
+  inFlight: InFlight,
+  responder: Responder,
+): RequestHandler[] {
+  const { bodyBytesMax, retryAfterSeconds } = bounds;
+
+  const findRoom: RequestHandler = (request, response, next) => {
+    const declared = request.headers['content-length'];
+    const bytes = declared === undefined ? 0 : Number(declared);
+    // What is too large is refused for that, whether there is room or not.
+    if (bytes > bodyBytesMax) return next();
+    if (!inFlight.hasRoom(bytes)) {
+      responder.refuse(request, response, 'overloaded', { retryAfterSeconds });
+      return;
+    }
+    if (declared === undefined || bytes > countedWholeBytesMax) {
+      let held = 0;
+      const release = () => {
+        inFlight.release(held);
+        held = 0;
+      };
+      request.on('data', (chunk: Buffer) => {
+        held += chunk.length;
+        if (inFlight.hold(chunk.length) || response.headersSent) return;
+        responder.refuse(request, response, 'overloaded', { retryAfterSeconds, cutOff: true });
+      });
+      // At its end the body begins to count as waiting for the store instead.
+      request.once('end', release).once('close', release);
+    }
+    next();
+  };
+  return [findRoom, raw({ type: () => true, inflate: false, limit: bodyBytesMax })];
+}
+
+const reasonByErrorType: Record<string, RefusalReason> = {
+  'entity.too.large': 'body-too-large',
+  'request.size.invalid': 'body-cut-short',
+  'request.aborted': 'aborted',
+};
+
+/** Errors of the body reader by their `type`; a malformed address is the sender's; anything else is a fault of ours. */
+export function makeErrorAnswer(responder: Responder, retryAfterSeconds: number): ErrorRequestHandler {
+  return (error: { type?: string; status?: number } | undefined, request, response, _next) => {
+    const known = reasonByErrorType[error?.type ?? ''];
+    if (known !== undefined) responder.refuse(request, response, known);
+    else if (error?.status === 400) responder.refuse(request, response, 'not-http');
+    else responder.refuse(request, response, 'fault', { retryAfterSeconds, cause: error });
+  };
+}

@@ -1,0 +1,47 @@
+/**
+ * Requests that never become one: too slow, not HTTP, headers too large. Node hands over the bare socket, so the answer
+ * is written byte by byte here, and the connection ends. No request object exists; nothing of what came is repeated.
+ */
+import { type Server, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { answers, problemBody, type RefusalReason, refusalReasons } from './refusals';
+import type { WebhookDoors } from './settings';
+
+const reasonByCode: Record<string, RefusalReason> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 'slow-sender',
+  HPE_HEADER_OVERFLOW: 'headers-too-large',
+  HPE_INVALID_EOF_STATE: 'aborted',
+  ECONNRESET: 'aborted',
+  EPIPE: 'aborted',
+};
+
+/**
+ * `awaitsAnswer` says that a whole request of this connection still waits for the store: what is broken then came after
+ * it, and an answer to it would be taken for the answer to the whole one. So that connection just ends.
+ */
+export function answerBrokenRequests(
+  server: Server,
+  refused: WebhookDoors['refused'],
+  awaitsAnswer: (socket: Duplex) => boolean,
+): void {
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    const reason = reasonByCode[error.code ?? ''] ?? 'not-http';
+    const code = refusalReasons[reason];
+    const { status } = answers[code];
+    if (reason === 'aborted' || !socket.writable || awaitsAnswer(socket)) {
+      refused(reason, { status: 0 });
+      socket.destroy();
+      return;
+    }
+    refused(reason, { status });
+    const body = problemBody(code);
+    socket.write(
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n` +
+        'Connection: close\r\n' +
+        'Content-Type: application/problem+json\r\n' +
+        `Content-Length: ${body.length}\r\n\r\n${body.toString()}`,
+      // Whoever caused this has no claim on an orderly end.
+      () => socket.destroy(),
+    );
+  });
+}

@@ -1,0 +1,139 @@
+/**
+ * What one notification means, judged on its own: a hint that a resource changed, something dealt with by receiving it,
+ * something unknown that is kept and counted, or something that waits for an operator with its reason and the place of
+ * the fault. Never throws; pure but for the current secrets that it hides. Whether its sender may say it is settled before.
+ */
+import type { Element, QuarantineReason, RefusedElement } from '../model/notification';
+import type { Secret } from '../tools/secret';
+import { digitsOf } from './exact-number';
+import {
+  addressSchema,
+  anyNotificationSchema,
+  type Metadata,
+  notificationSchema,
+  organizationIdSchema,
+  requiredActionSchema,
+} from './notification-schema';
+import { redactElement } from './redact';
+import type { EventTypes } from './settings';
+
+type Meaning = 'resource' | 'required-action' | 'received';
+
+export interface Judge {
+  /** `user` is the one whose subscription's token the element carried; null when unknown. */
+  judge(element: unknown, user: string | null): Element;
+  /** The element set aside with its reason; `path` is a JSON pointer into it, '' for the whole. */
+  setAside(element: unknown, reason: QuarantineReason, path: string): RefusedElement;
+}
+
+/** `secrets` gives the current secret values, to be hidden in what is kept for an operator. */
+export function makeJudge(eventTypes: EventTypes, secrets: () => readonly Secret[]): Judge {
+  const meanings = new Map<string, Meaning>();
+  for (const type of [...eventTypes.equipment, ...eventTypes.fieldOperation]) meanings.set(type, 'resource');
+  for (const type of eventTypes.requiredAction) meanings.set(type, 'required-action');
+  for (const type of ['subscriptionVerification', 'heartbeat']) meanings.set(type, 'received');
+
+  const setAside: Judge['setAside'] = (element, reason, path) => ({
+    line: 'quarantined',
+    reason,
+    path,
+    raw: redactElement(element, secrets()),
+  });
+  return {
+    setAside,
+    judge(element, user) {
+      const meaning = meanings.get(typeOf(element));
+      const judged =
+        meaning === 'resource'
+          ? judgeResource(element, user)
+          : meaning === 'required-action'
+            ? judgeRequiredAction(element)
+            : judgeOther(element, meaning === 'received');
+      return 'fault' in judged ? setAside(element, 'malformed-notification', judged.fault) : judged;
+    },
+  };
+}
+
+/** A JSON pointer to what is missing or of the wrong type. */
+interface Fault {
+  fault: string;
+}
+
+function typeOf(element: unknown): string {
+  if (typeof element !== 'object' || element === null || !Object.hasOwn(element, 'eventTypeId')) return '';
+  const { eventTypeId } = element as { eventTypeId: unknown };
+  return typeof eventTypeId === 'string' ? eventTypeId : '';
+}
+
+function judgeResource(element: unknown, user: string | null): Element | Fault {
+  const parsed = notificationSchema.safeParse(element);
+  if (!parsed.success) return faultOf(parsed.error);
+  const { eventTypeId, targetResource, metadata } = parsed.data;
+  const organizationId = organizationIn(metadata);
+  if (typeof organizationId === 'object' && organizationId !== null) return organizationId;
+  return { line: 'hint', eventTypeId, address: targetResource, organizationId, user };
+}
+
+function judgeRequiredAction(element: unknown): Element | Fault {
+  const parsed = requiredActionSchema.safeParse(element);
+  if (!parsed.success) return faultOf(parsed.error);
+  const { eventTypeId, targetResource, metadata = [] } = parsed.data;
+  const named = organizationIn(metadata);
+  if (typeof named === 'object' && named !== null) return named;
+  const probeOrganizationId = named ?? organizationAt(targetResource ?? '');
+  // Without an organization there is nothing to ask the provider about, and silence would lose it.
+  if (probeOrganizationId === null) return { fault: '/metadata' };
+  return { line: 'acted', eventTypeId, probeOrganizationId, dueAt: dueTimeIn(metadata) };
+}
+
+function judgeOther(element: unknown, received: boolean): Element | Fault {
+  const parsed = anyNotificationSchema.safeParse(element);
+  if (!parsed.success) return faultOf(parsed.error);
+  const { eventTypeId } = parsed.data;
+  if (received) return { line: 'acted', eventTypeId, probeOrganizationId: null, dueAt: null };
+  const address = addressSchema.safeParse((element as { targetResource?: unknown }).targetResource);
+  return { line: 'ignored', eventTypeId, address: address.success ? address.data : null };
+}
+
+function faultOf(error: { issues: { path: PropertyKey[] }[] }): Fault {
+  return { fault: pointerOf(error.issues[0]?.path ?? []) };
+}
+
+/** RFC 6901, section 3. */
+function pointerOf(path: PropertyKey[]): string {
+  return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}
+
+/** `orgId`, which the provider types as a string and shows as a number; null when absent. */
+function organizationIn(metadata: Metadata): string | null | Fault {
+  const at = metadata.findIndex((entry) => entry.key === 'orgId');
+  if (at < 0) return null;
+  const value = metadata[at]?.value;
+  const id = organizationIdSchema.safeParse(typeof value === 'string' ? value : digitsOf(value));
+  return id.success ? id.data : { fault: `/metadata/${at}/value` };
+}
+
+/** The organization that an address names: what follows `organizations` in its path. */
+function organizationAt(address: string): string | null {
+  const path = address.split(/[?#]/, 1)[0] ?? '';
+  const encoded = /\/organizations\/([^/]+)(?!.*\/organizations\/)/i.exec(path)?.[1];
+  if (encoded === undefined) return null;
+  try {
+    const id = organizationIdSchema.safeParse(decodeURIComponent(encoded));
+    return id.success ? id.data : null;
+  } catch {
+    return null;
+  }
+}
+
+const dueKeys = ['dueTime', 'dueDate', 'dueAt'];
+const isoTime = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
+
+/** A due time that cannot be read is no reason to lose the hint: it counts as none. Without a zone it is UTC. */
+function dueTimeIn(metadata: Metadata): string | null {
+  const text = metadata.find((entry) => dueKeys.includes(entry.key))?.value;
+  if (typeof text !== 'string' || !isoTime.test(text)) return null;
+  const zoned = /T/.test(text) && !/(?:Z|[+-]\d{2}:?\d{2})$/.test(text) ? `${text}Z` : text;
+  const time = new Date(zoned);
+  return Number.isNaN(time.getTime()) ? null : time.toISOString();
+}

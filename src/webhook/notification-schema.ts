@@ -1,0 +1,54 @@
+/**
+ * The shape of a notification as the provider posts it, as far as Tramline depends on it; what it does not know it lets
+ * pass. The published schema is made from here. No meaning: that is the judge's.
+ */
+import { z } from 'zod';
+
+/** Text that every store can hold: PostgreSQL takes no NUL, and UTF-8 no lone surrogate. */
+export function isStorable(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0');
+}
+
+const storable = (lengthMax: number) =>
+  z.string().min(1).max(lengthMax).refine(isStorable, { error: 'holds NUL or a lone surrogate' });
+
+export const eventTypeIdSchema = storable(256);
+export const addressSchema = storable(2048).describe('Address of the resource that changed.');
+export const organizationIdSchema = storable(128);
+
+const metadataSchema = z
+  .array(
+    z.object({
+      key: z.string(),
+      value: z.unknown().describe('Of `orgId`: a string, or a whole number, whose digits are the id.'),
+    }),
+  )
+  .describe('`orgId` names the organization; the other keys depend on the event type.');
+
+/** A notification of a resource: what must be there so that it can be read. */
+export const notificationSchema = z.object({
+  eventTypeId: eventTypeIdSchema,
+  targetResource: addressSchema,
+  metadata: metadataSchema,
+  clientKey: z.string().optional(),
+  token: z.string().optional().describe('As given when the subscription was created.'),
+  links: z.array(z.unknown()).optional(),
+});
+
+/** A Required Customer Action: the organization stands in `metadata.orgId` or is the target. */
+export const requiredActionSchema = z.object({
+  eventTypeId: eventTypeIdSchema,
+  targetResource: addressSchema.optional(),
+  metadata: metadataSchema.optional(),
+});
+
+/** Any notification, of known and unknown types, verification and heartbeat included. */
+export const anyNotificationSchema = z.object({ eventTypeId: eventTypeIdSchema });
+
+/** One delivery: what is posted. */
+export const deliverySchema = z
+  .array(z.union([notificationSchema, requiredActionSchema, anyNotificationSchema]))
+  .min(1)
+  .max(256);
+
+export type Metadata = z.infer<typeof metadataSchema>;

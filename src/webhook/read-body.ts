@@ -1,0 +1,45 @@
+/**
+ * From raw bytes to the elements of a delivery, within fixed bounds: UTF-8 or nothing, nesting and number of values
+ * bounded before anything is built, an array of 1 to 256. Never throws. What the elements say is judged elsewhere.
+ */
+import { isUtf8 } from 'node:buffer';
+import { parseExactly } from './exact-number';
+import { scanJson } from './scan-json';
+
+export const elementsMax = 256;
+const bounds = { depthMax: 64, valuesMax: 100_000 };
+
+/** Why an authenticated body cannot be read. Stable codes. */
+export type BodyFault =
+  | 'empty'
+  | 'not-utf8'
+  | 'not-json'
+  | 'too-deep'
+  | 'too-many-values'
+  | 'not-an-array'
+  | 'no-elements'
+  | 'too-many-elements';
+
+export type BodyReading = { elements: unknown[] } | { fault: BodyFault };
+
+/**
+ * A byte order mark counts as not JSON (RFC 8259, section 8.1). Of two members of one name the last counts; a member
+ * named `__proto__` is a member like any other. Whole numbers that JavaScript cannot hold keep their digits.
+ */
+export function readBody(body: Buffer): BodyReading {
+  if (body.length === 0) return { fault: 'empty' };
+  if (!isUtf8(body)) return { fault: 'not-utf8' };
+  const scan = scanJson(body, bounds);
+  if (scan === 'too-deep' || scan === 'too-many-values') return { fault: scan };
+  let value: unknown;
+  try {
+    const text = body.toString('utf8');
+    value = scan === 'exact' ? parseExactly(text) : JSON.parse(text);
+  } catch {
+    return { fault: 'not-json' };
+  }
+  if (!Array.isArray(value)) return { fault: 'not-an-array' };
+  if (value.length === 0) return { fault: 'no-elements' };
+  if (value.length > elementsMax) return { fault: 'too-many-elements' };
+  return { elements: value };
+}

@@ -1,0 +1,138 @@
+/**
+ * The path of one POST: authenticate by headers → media type → raw body → authenticate by bytes → parse → tokens →
+ * judge each element → the store → answer. Whatever fails on the way is refused with its own reason; a delivery is
+ * answered 204 only after the store has it. Nothing is retried or remembered here.
+ */
+import { hash } from 'node:crypto';
+import type { Request, RequestHandler, Response } from 'express';
+import type { Element } from '../model/notification';
+import type { Secret } from '../tools/secret';
+import { type Authenticator, makeAuthenticator, type TokenVerdict } from './authenticate';
+import type { AwaitStore } from './await-store';
+import { makeFailureLimit } from './failed-authentication';
+import { type Judge, makeJudge } from './judge';
+import { checkMediaType } from './media-type';
+import { readBody } from './read-body';
+import { redactBody } from './redact';
+import type { RefusalReason } from './refusals';
+import type { Responder } from './respond';
+import type { WebhookDoors, WebhookLimits, WebhookSettings } from './settings';
+import { readTraceparent } from './traceparent';
+
+const noBytes = Buffer.alloc(0);
+
+export interface Receiver {
+  /** Refuses what its headers alone refuse; before the body is read. */
+  checkHeaders: RequestHandler;
+  /** Takes the whole body from `request.body`. */
+  receiveBody: RequestHandler;
+}
+
+type RefuseStranger = (request: Request, response: Response, reason: RefusalReason) => void;
+
+/** Throws `settings.invalid` when one of the current HMAC secrets is malformed. */
+export function makeReceiver(
+  settings: WebhookSettings,
+  limits: WebhookLimits,
+  doors: WebhookDoors,
+  responder: Responder,
+  awaitStore: AwaitStore,
+): Receiver {
+  const authenticator = makeAuthenticator(settings);
+  const currentSecrets = () => [
+    ...settings.tokens().map(({ token }) => token),
+    ...settings.authorizationValues(),
+    ...settings.hmacSecrets(),
+  ];
+  const judge = makeJudge(settings.eventTypes, currentSecrets);
+  const refuseStranger = makeRefuseStranger(limits, doors, responder);
+  return {
+    checkHeaders(request, response, next) {
+      const stranger = authenticator.checkHeaders(request.headers);
+      if (stranger !== null) {
+        refuseStranger(request, response, stranger);
+        return;
+      }
+      const unreadable = checkMediaType(request.headers);
+      if (unreadable === null) next();
+      else responder.refuse(request, response, unreadable);
+    },
+    receiveBody: makeReceiveBody(doors, authenticator, judge, awaitStore, refuseStranger, currentSecrets),
+  };
+}
+
+function makeRefuseStranger(
+  limits: WebhookLimits,
+  doors: WebhookDoors,
+  responder: Responder,
+): RefuseStranger {
+  const windowMs = limits.failedAuthenticationWindowMs;
+  const limitFailures = makeFailureLimit(
+    { failuresMax: limits.failedAuthenticationsMax, windowMs },
+    doors.clock,
+    (request, response) => {
+      responder.refuse(request, response, 'too-many-failures', {
+        retryAfterSeconds: Math.ceil(windowMs / 1000),
+      });
+    },
+  );
+  return (request, response, reason) => {
+    void limitFailures(request, response, () => responder.refuse(request, response, reason));
+  };
+}
+
+function makeReceiveBody(
+  doors: WebhookDoors,
+  authenticator: Authenticator,
+  judge: Judge,
+  awaitStore: AwaitStore,
+  refuseStranger: RefuseStranger,
+  currentSecrets: () => readonly Secret[],
+): RequestHandler {
+  return (request, response) => {
+    // Refused while its body was arriving.
+    if (response.headersSent) return;
+    const body: Buffer = Buffer.isBuffer(request.body) ? request.body : noBytes;
+    // What waits for the store is the judged elements, not the bytes.
+    request.body = undefined;
+    const { headers } = request;
+    const receivedAtMs = doors.clock.nowMs();
+    const stranger = authenticator.checkBody(headers, body, receivedAtMs);
+    if (stranger !== null) {
+      refuseStranger(request, response, stranger);
+      return;
+    }
+    const reading = readBody(body);
+    if ('fault' in reading) {
+      if (!authenticator.authenticatesBody) {
+        refuseStranger(request, response, 'token-unreadable');
+        return;
+      }
+      const sample = redactBody(body, currentSecrets());
+      const keep = async () => doors.keepSample(hash('sha256', body), reading.fault, sample);
+      awaitStore.answerWhenSaved(request, response, body.length, keep, 'body-unreadable');
+      return;
+    }
+    const { verdicts, refusal } = authenticator.checkTokens(reading.elements);
+    if (refusal !== null) {
+      refuseStranger(request, response, refusal);
+      return;
+    }
+    const delivery = {
+      receivedAtMs,
+      messageId: authenticator.signsMessageId ? (headers['webhook-id'] as string) : null,
+      bodyHash: hash('sha256', body),
+      bytes: body.length,
+      traceparent: readTraceparent(headers.traceparent),
+      elements: judgeAll(judge, reading.elements, verdicts),
+    };
+    awaitStore.answerWhenSaved(request, response, body.length, async () => doors.accept(delivery));
+  };
+}
+
+function judgeAll(judge: Judge, elements: readonly unknown[], verdicts: readonly TokenVerdict[]): Element[] {
+  return elements.map((element, at) => {
+    const { holds, user } = verdicts[at] as TokenVerdict;
+    return holds ? judge.judge(element, user) : judge.setAside(element, 'unauthenticated', '/token');
+  });
+}

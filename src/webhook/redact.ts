@@ -1,0 +1,47 @@
+/**
+ * What is kept of a thing that cannot be used: its text without tokens, cut at 8 KiB. A quarantine is read by people and
+ * lives in the store, so no current secret and nothing that is called a token may get there.
+ */
+import type { Secret } from '../tools/secret';
+
+export const rawBytesMax = 8 * 1024;
+/** Redaction may shorten the text, so a little more is looked at than is kept. */
+const sampleBytesMax = 4 * rawBytesMax;
+const hidden = '[secret]';
+/** Also the last one of a text that was cut in the middle of it. */
+const tokenMember = /("token"\s*:\s*)"(?:[^"\\]|\\.)*(?:"|\\?$)/gi;
+
+/** The element as JSON text: members called `token` left out at any depth, current secrets hidden, cut at 8 KiB. */
+export function redactElement(element: unknown, secrets: readonly Secret[]): string {
+  const text = JSON.stringify(element, (name, value: unknown) =>
+    name.toLowerCase() === 'token' ? undefined : value,
+  );
+  return cutText(hideSecrets(text, secrets));
+}
+
+/** The first bytes of a body that cannot be read, changed in nothing but its tokens and current secrets. */
+export function redactBody(body: Buffer, secrets: readonly Secret[]): Buffer {
+  // Latin-1 keeps every byte, whatever the body is.
+  const text = body.subarray(0, sampleBytesMax).toString('latin1');
+  const clean = hideSecrets(text.replace(tokenMember, `$1"${hidden}"`), secrets);
+  return Buffer.from(clean, 'latin1').subarray(0, rawBytesMax);
+}
+
+function hideSecrets(text: string, secrets: readonly Secret[]): string {
+  let clean = text;
+  for (const secret of secrets) {
+    const value = secret.open();
+    // A value of one or two characters is in every text; hiding it would hide nothing and spoil everything.
+    if (value.length > 2) clean = clean.replaceAll(value, hidden);
+  }
+  return clean;
+}
+
+/** Cuts at whole characters, so that what is kept is well-formed. */
+function cutText(text: string): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= rawBytesMax) return text;
+  let end = rawBytesMax;
+  while (((bytes[end] as number) & 0xc0) === 0x80) end -= 1;
+  return bytes.toString('utf8', 0, end);
+}

@@ -1,0 +1,103 @@
+/**
+ * The answers of the public listener: a bare 204, or a problem document that tells a stranger nothing. While the process
+ * drains, every answer closes its connection. Each refusal is reported once, with our own reason.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import helmet from 'helmet';
+import { answers, problemBody, type RefusalReason, refusalReasons } from './refusals';
+import type { WebhookDoors } from './settings';
+
+/** Sent with a refusal where the protocol asks for it. */
+export interface RefusalDetails {
+  retryAfterSeconds?: number;
+  allow?: string;
+  /** What a door threw. */
+  cause?: unknown;
+  /** True when the rest of the body is not even to be thrown away. */
+  cutOff?: boolean;
+}
+
+export interface Responder {
+  /** 204. Does nothing when an answer is out already. */
+  accepted(response: ServerResponse): void;
+  /** Does nothing but report when an answer is out already or the sender is gone. */
+  refuse(
+    request: IncomingMessage,
+    response: ServerResponse,
+    reason: RefusalReason,
+    details?: RefusalDetails,
+  ): void;
+  /** From now on every answer closes its connection. */
+  drain(): void;
+  draining(): boolean;
+}
+
+/** A body of at most this is thrown away while the connection stays; a longer one costs its sender the connection. */
+const discardedBytesMax = 64 * 1024;
+/** How long the rest of a refused body is thrown away, so that its sender gets to read the answer. */
+const lingerMs = 1000;
+
+/** The headers of helmet; on a bare 204 there is nothing that they could protect. */
+const protect = helmet();
+const nothing = () => {};
+
+export function makeResponder(doors: Pick<WebhookDoors, 'clock' | 'refused'>): Responder {
+  let draining = false;
+  return {
+    accepted(response) {
+      if (response.headersSent) return;
+      if (draining) response.setHeader('Connection', 'close');
+      response.statusCode = 204;
+      response.end();
+    },
+    refuse(request, response, reason, details = {}) {
+      const code = refusalReasons[reason];
+      const { status } = answers[code];
+      const gone = response.headersSent || response.destroyed;
+      doors.refused(reason, {
+        status: gone ? 0 : status,
+        ...(details.cause === undefined ? {} : { cause: details.cause }),
+      });
+      if (gone) return;
+      const body = problemBody(code);
+      protect(request, response, nothing);
+      response.statusCode = status;
+      response.setHeader('Content-Type', 'application/problem+json');
+      response.setHeader('Content-Length', body.length);
+      response.setHeader('Cache-Control', 'no-store');
+      if (details.retryAfterSeconds !== undefined)
+        response.setHeader('Retry-After', details.retryAfterSeconds);
+      if (details.allow !== undefined) response.setHeader('Allow', details.allow);
+      // RFC 9110, section 11.6.1; which scheme is in use is nobody's business.
+      if (status === 401) response.setHeader('WWW-Authenticate', 'Bearer');
+      const lingers = bodyIsLong(request);
+      if (draining || lingers || details.cutOff === true) response.setHeader('Connection', 'close');
+      if (lingers && details.cutOff !== true) endAfterBody(request, response, body);
+      else response.end(body);
+    },
+    drain() {
+      draining = true;
+    },
+    draining: () => draining,
+  };
+
+  /** Closing at once would reset the connection, and the sender, still writing, might never see the answer. */
+  function endAfterBody(request: IncomingMessage, response: ServerResponse, body: Buffer): void {
+    const lingering = new AbortController();
+    const end = () => {
+      lingering.abort();
+      if (!response.writableEnded) response.end();
+    };
+    request.once('end', end).once('close', end).resume();
+    void doors.clock.wait(lingerMs, lingering.signal).then(end);
+    response.write(body);
+  }
+}
+
+/** True when more than a little of the body may still come. */
+function bodyIsLong(request: IncomingMessage): boolean {
+  if (request.complete) return false;
+  const length = request.headers['content-length'];
+  if (length !== undefined) return Number(length) > discardedBytesMax;
+  return request.headers['transfer-encoding'] !== undefined;
+}

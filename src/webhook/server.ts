@@ -1,0 +1,134 @@
+/**
+ * The public listener: one HTTP server with every limit that a stranger could make use of, the route of deliveries, and
+ * a place for further public routes. It starts, drains and closes; what a delivery means is decided elsewhere.
+ */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express, { type Express, type RequestHandler } from 'express';
+import helmet from 'helmet';
+import type { Clock } from '../tools/clock';
+import { makeArrival, makeErrorAnswer } from './arrive';
+import { makeAwaitStore } from './await-store';
+import { answerBrokenRequests } from './broken-requests';
+import { type InFlight, makeInFlight } from './in-flight';
+import { makeReceiver } from './receive';
+import { makeResponder, type Responder } from './respond';
+import { limitsOf, type WebhookDoors, type WebhookLimits, type WebhookSettings } from './settings';
+
+export const deliveryPath = '/webhooks';
+
+export interface WebhookServer {
+  /** Rejects with the system's error (`EADDRINUSE`, …) when the address cannot be had. Port 0 takes a free one. */
+  listen(host: string, port: number): Promise<{ port: number }>;
+  /** Adds further public routes under a path that is not that of deliveries; they get helmet's headers. */
+  mount(path: string, routes: RequestHandler): void;
+  /** From now on every answer closes its connection, and idle connections are closed. Requests are still served. */
+  drain(): void;
+  /**
+   * Takes no new connection and lets requests finish for `graceMs`; those that still wait then are answered 503 and
+   * every connection is ended. Resolves when none is left; may be called again.
+   */
+  close(graceMs: number): Promise<void>;
+  app: Express;
+}
+
+/** Throws `settings.invalid` when no authentication is named or an HMAC secret is malformed. Starts nothing. */
+export function makeWebhookServer(settings: WebhookSettings, doors: WebhookDoors): WebhookServer {
+  const limits = limitsOf(settings);
+  const inFlight = makeInFlight(
+    {
+      bytesMax: limits.bytesInFlightMax,
+      deliveriesMax: limits.deliveriesInFlightMax,
+      answerWithinMs: limits.answerWithinMs,
+    },
+    doors.clock,
+  );
+  const responder = makeResponder(doors);
+  const awaitStore = makeAwaitStore(inFlight, responder, limits.retryAfterSeconds);
+  const receiver = makeReceiver(settings, limits, doors, responder, awaitStore);
+  const further = express.Router();
+  const arrival = makeArrival(limits, inFlight, responder);
+  const app = makeApp([receiver.checkHeaders, ...arrival, receiver.receiveBody], responder, further);
+  app.use(makeErrorAnswer(responder, limits.retryAfterSeconds));
+  const server = makeServer(app, limits, responder);
+  answerBrokenRequests(server, doors.refused, awaitStore.awaitsAnswer);
+  server.on('drop', () => doors.refused('too-many-connections', { status: 0 }));
+  let closed: Promise<void> | null = null;
+
+  return {
+    app,
+    mount: (path, routes) => void further.use(path, routes),
+    listen: (host, port) => listen(server, host, port),
+    drain() {
+      responder.drain();
+      // Answers of further routes that are under way no longer keep their connection for long.
+      server.keepAliveTimeout = 1;
+      server.closeIdleConnections();
+    },
+    close(graceMs) {
+      responder.drain();
+      server.keepAliveTimeout = 1;
+      closed ??= close(server, inFlight, doors.clock, graceMs);
+      return closed;
+    },
+  };
+}
+
+function makeApp(receive: RequestHandler[], responder: Responder, further: express.Router): Express {
+  const app = express();
+  app.disable('x-powered-by').disable('etag').set('query parser', false);
+  app.enable('strict routing').enable('case sensitive routing');
+  app.post(deliveryPath, ...receive);
+  app.all(deliveryPath, (request, response) => {
+    responder.refuse(request, response, 'method', { allow: 'POST' });
+  });
+  app.use(helmet(), further);
+  app.use((request, response) => responder.refuse(request, response, 'not-found'));
+  return app;
+}
+
+function makeServer(app: Express, limits: WebhookLimits, responder: Responder): Server {
+  const server = createServer(
+    {
+      headersTimeout: limits.headersTimeoutMs,
+      requestTimeout: limits.requestTimeoutMs,
+      connectionsCheckingInterval: limits.connectionsCheckMs,
+      keepAliveTimeout: limits.keepAliveMs,
+    },
+    (request, response) => {
+      if (responder.draining()) response.setHeader('Connection', 'close');
+      app(request, response);
+    },
+  );
+  server.maxConnections = limits.connectionsMax;
+  return server;
+}
+
+function listen(server: Server, host: string, port: number): Promise<{ port: number }> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve({ port: (server.address() as AddressInfo).port });
+    });
+  });
+}
+
+async function close(server: Server, inFlight: InFlight, clock: Clock, graceMs: number): Promise<void> {
+  const finished = new AbortController();
+  const closed = new Promise<void>((resolve) => {
+    server.close(() => {
+      finished.abort();
+      resolve();
+    });
+  });
+  server.closeIdleConnections();
+  await clock.wait(graceMs, finished.signal);
+  inFlight.stop();
+  if (!finished.signal.aborted) {
+    // Those who were just told late get their answer written before their connection goes.
+    await new Promise((resolve) => setImmediate(resolve));
+    server.closeAllConnections();
+  }
+  await closed;
+}
