@@ -1,0 +1,167 @@
+/**
+ * What each kind of answer means for a task: one ending each, and nothing is forgotten.
+ */
+import { decideEnding, type EndingSituation, heldBy } from '../../../src/inbox/decide-ending';
+import type { Answer } from '../../../src/model/answer';
+import type { TakenTask } from '../../../src/model/task';
+
+const task: TakenTask = {
+  taskId: 7,
+  fence: 3,
+  generation: 2,
+  revision: 40,
+  address: 'https://provider.example/equipment/1',
+  resource: null,
+  organizationId: null,
+  hintedOrganizationId: '4711',
+  hintedUser: null,
+  connectionId: null,
+  epoch: 1,
+  settling: false,
+  attempts: 2,
+  agedMs: 0,
+  failedAtMs: null,
+  absentSinceMs: null,
+  acceptedAtMs: null,
+  traceparent: null,
+  reconciled: false,
+};
+const rules = {
+  goneAfterMs: 600_000,
+  goneShareMax: 0.05,
+  retryAgeMs: 10_000,
+  backoff: { baseMs: 1000, maxMs: 60_000 },
+  random: () => 0.5,
+};
+const situation: EndingSituation = {
+  nowMs: 1_000_000,
+  observedAt: '2026-01-01T00:00:00.000Z',
+  traceparent: 'tp',
+  own: false,
+  organizationId: '4711',
+};
+const held = { taskId: 7, fence: 3, generation: 2, revision: 40 };
+const origin = 'https://provider.example';
+const decide = (
+  answer: Exclude<Answer, { kind: 'ok' }>,
+  of: Partial<TakenTask> = {},
+  when: Partial<EndingSituation> = {},
+) => decideEnding({ ...task, ...of }, answer, { ...situation, ...when }, rules);
+const transient = {
+  kind: 'transient',
+  code: 'http-503',
+  detail: 'd',
+  origin,
+  connectionId: 'c1',
+  retryAfterMs: null,
+} as const;
+
+test('what holds the take is passed on as it was', () => {
+  expect(heldBy(task)).toEqual(held);
+});
+
+describe('absence', () => {
+  const gone = { kind: 'gone', certain: false, connectionId: 'c1', origin } as const;
+  test('once is only noted, and asked again after the time a lagging provider gets', () => {
+    expect(decide(gone)).toEqual({ verb: 'foundAbsent', ending: { ...held, againInMs: 600_000 } });
+  });
+  test('asked too early, it waits for what is left', () => {
+    expect(decide(gone, { absentSinceMs: 900_000 })).toMatchObject({
+      verb: 'foundAbsent',
+      ending: { againInMs: 500_000 },
+    });
+  });
+  test('twice, far enough apart, is gone', () => {
+    expect(decide(gone, { absentSinceMs: 400_000 })).toEqual({
+      verb: 'finishGone',
+      ending: { ...held, observedAt: situation.observedAt, traceparent: 'tp', goneShareMax: 0.05 },
+    });
+  });
+  test('certain is gone at once', () => {
+    expect(decide({ ...gone, certain: true }).verb).toBe('finishGone');
+  });
+});
+
+describe('refusals', () => {
+  const terms = {
+    kind: 'action-required',
+    cause: 'terms',
+    actionUrl: null,
+    message: null,
+    connectionId: 'c1',
+  } as const;
+  test('for an organization gives the task back and asks for a probe of the refused address', () => {
+    expect(decide(terms)).toMatchObject({
+      verb: 'giveBack',
+      ending: { probe: { organizationId: '4711', refusedAddress: task.address, connectionId: 'c1' } },
+    });
+    expect(decide({ kind: 'not-connected', actionUrl: null, connectionId: 'c1' })).toMatchObject({
+      verb: 'giveBack',
+      ending: { code: 'not-connected', probe: { organizationId: '4711' } },
+    });
+  });
+  test('without a known organization only the task waits', () => {
+    expect(decide(terms, {}, { organizationId: null })).toMatchObject({
+      verb: 'giveBack',
+      ending: { probe: null, dueInMs: 2000 },
+    });
+    expect(decide({ kind: 'refused-unattributed', connectionId: 'c1', message: null })).toMatchObject({
+      verb: 'giveBack',
+      ending: { probe: null, dueInMs: 2000 },
+    });
+  });
+  test('of the token gives it back at once: another connection may see it', () => {
+    expect(decide({ kind: 'reauthorize', connectionId: 'c1', message: null })).toMatchObject({
+      verb: 'giveBack',
+      ending: { probe: null, dueInMs: 0 },
+    });
+  });
+  test('of the client waits without ageing', () => {
+    expect(decide({ kind: 'client-refused', connectionId: 'c1', message: 'scope' })).toMatchObject({
+      verb: 'postpone',
+      ending: { own: false, code: 'client-refused' },
+    });
+  });
+  test.each([
+    [{ kind: 'no-access', connectionId: 'c1', message: 'm' }, 'no-access'],
+    [{ kind: 'refused', code: 'http-400', detail: 'd', origin, connectionId: 'c1' }, 'request-refused'],
+    [{ kind: 'no-connection', detail: 'd' }, 'no-connection'],
+    [{ kind: 'address-refused', code: 'address-template', detail: 'd' }, 'address-template'],
+  ] as const)('%j is set aside for an operator', (answer, reason) => {
+    expect(decide(answer)).toMatchObject({ verb: 'quarantineTask', ending: { reason } });
+  });
+});
+
+describe('waiting', () => {
+  test('a cut-off attempt is due again at once', () => {
+    expect(decide({ kind: 'aborted' })).toMatchObject({
+      verb: 'giveBack',
+      ending: { probe: null, dueInMs: 0 },
+    });
+  });
+  test('a 429 is obeyed', () => {
+    expect(decide({ kind: 'rate-limited', retryAfterMs: 7000 })).toMatchObject({
+      verb: 'postpone',
+      ending: { dueInMs: 9000, own: false },
+    });
+  });
+  test('an unasked 304 is asked again later', () => {
+    expect(decide({ kind: 'not-modified', connectionId: 'c1' }).verb).toBe('postpone');
+  });
+  test('a failure of others waits without bound', () => {
+    expect(decide(transient, { agedMs: 999_999, failedAtMs: 0 })).toMatchObject({
+      verb: 'postpone',
+      ending: { own: false, dueInMs: 2000, code: 'http-503' },
+    });
+  });
+  test('Retry-After is a lower bound', () => {
+    expect(decide({ ...transient, retryAfterMs: 30_000 })).toMatchObject({ ending: { dueInMs: 30_000 } });
+  });
+  test('own failures end in quarantine once they are old enough', () => {
+    expect(decide(transient, { failedAtMs: 995_000 }, { own: true }).verb).toBe('postpone');
+    expect(decide(transient, { failedAtMs: 989_000 }, { own: true })).toMatchObject({
+      verb: 'quarantineTask',
+      ending: { reason: 'never-readable', detail: 'http-503: d' },
+    });
+  });
+});

@@ -1,0 +1,184 @@
+/**
+ * The loop: as much in flight as allowed, asleep when nothing is due, and everything given back on a stop.
+ */
+import { makeRun, type WorkSource } from '../../../src/inbox/run';
+import type { Clock } from '../../../src/tools/clock';
+
+/** A clock whose waits end when the test says so, or when their signal aborts. */
+function handClock() {
+  const waits: { ms: number; end: () => void }[] = [];
+  const clock: Clock = {
+    nowMs: () => 0,
+    wait: (ms, signal) =>
+      new Promise((resolve) => {
+        const end = () => resolve();
+        if (signal?.aborted) return end();
+        signal?.addEventListener('abort', end, { once: true });
+        waits.push({ ms, end });
+      }),
+  };
+  return { clock, waits };
+}
+
+function source(work: string[], extra: Partial<WorkSource<string>> = {}) {
+  const released: string[] = [];
+  const failures: unknown[] = [];
+  const begun: string[] = [];
+  const given: WorkSource<string> = {
+    take: async (limit) => work.splice(0, limit),
+    attempt: async (item) => void begun.push(item),
+    limit: (wanted) => wanted,
+    nextDueInMs: async () => null,
+    release: async (items) => void released.push(...items),
+    failed: (error) => void failures.push(error),
+    ...extra,
+  };
+  return { given, released, failures, begun };
+}
+
+const settle = async () => {
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+};
+
+test('a step does one round and waits for it', async () => {
+  const { given, begun } = source(['a', 'b', 'c']);
+  const run = makeRun(given, 2, handClock().clock);
+  expect(await run.step()).toBe('worked');
+  expect(begun).toEqual(['a', 'b']);
+  expect(await run.step()).toBe('worked');
+  expect(await run.step()).toBe('empty');
+});
+
+test('a step takes nothing while the provider asked for a pause', async () => {
+  const { given, begun } = source(['a'], { limit: () => 0 });
+  expect(await makeRun(given, 2, handClock().clock).step()).toBe('empty');
+  expect(begun).toEqual([]);
+});
+
+test('never more than the concurrency is in flight, and what ends makes room', async () => {
+  const ends: (() => void)[] = [];
+  const attempt = () => new Promise<void>((resolve) => void ends.push(resolve));
+  const { given } = source(['a', 'b', 'c'], { attempt });
+  const { clock } = handClock();
+  const run = makeRun(given, 2, clock);
+  run.start();
+  run.start();
+  await settle();
+  expect(ends).toHaveLength(2);
+  ends[0]!();
+  await settle();
+  expect(ends).toHaveLength(3);
+  for (const end of ends) end();
+  await run.stop(1000);
+});
+
+test('asleep, it waits until the next is due, and a wake ends the sleep', async () => {
+  const work: string[] = [];
+  const { given, begun } = source(work, { nextDueInMs: async () => 700 });
+  const { clock, waits } = handClock();
+  const run = makeRun(given, 2, clock);
+  run.start();
+  await settle();
+  expect(waits.at(-1)!.ms).toBe(700);
+  work.push('a');
+  run.wake();
+  await settle();
+  expect(begun).toEqual(['a']);
+  const stopped = run.stop(1000);
+  await stopped;
+});
+
+test('with nothing to wait for, the store is asked every second', async () => {
+  const { given } = source([]);
+  const { clock, waits } = handClock();
+  const run = makeRun(given, 1, clock);
+  run.start();
+  await settle();
+  expect(waits.at(-1)!.ms).toBe(1000);
+  await run.stop(1000);
+});
+
+test('a store that is away is told, and tried again after a pause', async () => {
+  let away = true;
+  const { given, failures, begun } = source([], {
+    take: async () => {
+      if (away) throw new Error('away');
+      return begun.length === 0 ? ['a'] : [];
+    },
+  });
+  const { clock, waits } = handClock();
+  const run = makeRun(given, 1, clock);
+  run.start();
+  await settle();
+  expect(failures).toHaveLength(1);
+  away = false;
+  waits.at(-1)!.end();
+  await settle();
+  expect(begun).toEqual(['a']);
+  await run.stop(1000);
+});
+
+test('a stop waits for what is in flight, then cuts it off and gives it back', async () => {
+  let cut = false;
+  const { given, released } = source(['slow'], {
+    attempt: (_item, signal) =>
+      new Promise((resolve) => {
+        signal.addEventListener('abort', () => {
+          cut = true;
+          resolve();
+        });
+      }),
+  });
+  const { clock, waits } = handClock();
+  const run = makeRun(given, 1, clock);
+  run.start();
+  await settle();
+  const stopped = run.stop(5000);
+  await settle();
+  expect(cut).toBe(false);
+  waits.find((wait) => wait.ms === 5000)!.end();
+  await settle();
+  for (const wait of waits) wait.end();
+  await stopped;
+  expect(cut).toBe(true);
+  expect(released).toEqual(['slow']);
+});
+
+test('what is taken while a stop begins is given back untouched', async () => {
+  let give: (items: string[]) => void = () => {};
+  const { given, released, begun } = source([], {
+    take: () =>
+      new Promise((resolve) => {
+        give = resolve;
+      }),
+  });
+  const { clock, waits } = handClock();
+  const run = makeRun(given, 1, clock);
+  run.start();
+  await settle();
+  const stopped = run.stop(10);
+  give(['late']);
+  await settle();
+  for (const wait of waits) wait.end();
+  await stopped;
+  expect(released).toEqual(['late']);
+  expect(begun).toEqual([]);
+});
+
+test('a release that fails on a stop is told', async () => {
+  const { given, failures } = source(['slow'], {
+    attempt: (_item, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
+    release: async () => {
+      throw new Error('away');
+    },
+  });
+  const { clock, waits } = handClock();
+  const run = makeRun(given, 1, clock);
+  run.start();
+  await settle();
+  const stopped = run.stop(5);
+  await settle();
+  for (const wait of waits) wait.end();
+  await stopped;
+  expect(failures).toEqual([new Error('away')]);
+});
