@@ -1,0 +1,171 @@
+/**
+ * The life of alerts in the running process: read what holds, evaluate, converge, save, tell each sink what it has not
+ * been told, save its answers. All state that matters is in the store before the first post, so that a restarted
+ * process goes on; while the store is away, paging goes on from memory. It decides by the pure parts beside it.
+ */
+import type { Alert, Condition, Severity } from '../model/alert';
+import type { Alerts } from '../model/store';
+import type { Clock } from '../tools/clock';
+import { makeAlertBook } from './alert-book';
+import { converge } from './converge';
+import { pickDue, sentAfter } from './due';
+import { evaluate, openStormsOf } from './evaluate';
+import { makeGather } from './gather';
+import { type Lane, makeLane, type PostedAlert, type PostLine } from './lane';
+import type { AlertSink } from './sink';
+
+export interface AlertingOptions {
+  /** What fires is sent again after this time. */
+  resendMs: number;
+  /** An alert ends when its state has been over for so long; longer than receivers gather, or short ones are lost. */
+  holdMs: number;
+  /** More organizations of one cause than this within five minutes are one incident. */
+  groupAbove: number;
+  /** What is new waits so long for more of its kind. */
+  gatherMs: number;
+  /** For so long an end is sent again. */
+  resolveRepeatMs: number;
+  /** Where the runbooks are published. */
+  runbookBase: string;
+}
+
+/** For metrics and log lines; must not throw. */
+export interface AlertingHooks {
+  /** A sink answered. */
+  posted?(line: PostLine): void;
+  /** An alert began, ended or changed its severity. */
+  changed?(alert: Alert): void;
+  /** How many alerts are firing after a step. */
+  active?(counts: Record<Severity, number>): void;
+}
+
+export interface AlertingParts {
+  store: Alerts;
+  sinks: AlertSink[];
+  clock: Clock;
+  /** The states of the platform that hold now. */
+  conditions(): Condition[];
+  options: AlertingOptions;
+  hooks?: AlertingHooks;
+  /** In [0, 1); spreads the back-off of failing sinks. */
+  random?(): number;
+}
+
+export interface Alerting {
+  /**
+   * One round. `worked` when an alert changed or a sink was told something. Waits at most 250 ms for slow sinks; their
+   * answers are recorded in a later round. To be called one at a time, several times a second. Throws what the store
+   * throws, but not `store.unavailable`.
+   */
+  step(): Promise<'worked' | 'empty'>;
+}
+
+/** How long a round waits for its sinks: a page to one of them must not wait for another. */
+const sinkWaitMsMax = 250;
+
+export function makeAlerting(parts: AlertingParts): Alerting {
+  const { clock, options, hooks = {} } = parts;
+  const onPost = (line: PostLine) => hooks.posted?.(line);
+  const lanes = parts.sinks.map((sink) => makeLane(sink, clock, onPost, parts.random ?? Math.random));
+  const book = makeAlertBook(parts.store);
+  const gather = makeGather(options.gatherMs);
+  let refreshedAtMs = Number.NEGATIVE_INFINITY;
+
+  /** The alerts as they are now, saved; with how many of them moved. */
+  async function decide(): Promise<{ alerts: Alert[]; moved: number }> {
+    const { inputs, alerts: known } = await book.read();
+    const before = new Map(known.map((alert) => [alert.fingerprint, alert]));
+    const nowMs = clock.nowMs();
+    const answered = record(known, collectFrom(lanes));
+    const signals = evaluate(
+      { ...inputs, conditions: parts.conditions(), nowMs },
+      { ...options, openStorms: openStormsOf(answered) },
+    );
+    const alerts = converge(gather(signals, answered, nowMs), answered, nowMs, options);
+    // Texts change with every task that comes to wait: they are saved no more often than they are sent.
+    const isRefresh = nowMs - refreshedAtMs >= options.resendMs;
+    if (isRefresh) refreshedAtMs = nowMs;
+    const moved = alerts.filter((alert) => hasMoved(before.get(alert.fingerprint), alert));
+    const changed = alerts.filter((alert) => {
+      const former = before.get(alert.fingerprint);
+      if (alert === former) return false;
+      return isRefresh || alert.sent !== former?.sent || hasMoved(former, alert);
+    });
+    await book.save(alerts, changed);
+    for (const alert of moved) if (isTransition(before.get(alert.fingerprint), alert)) hooks.changed?.(alert);
+    return { alerts, moved: moved.length };
+  }
+
+  async function step(): Promise<'worked' | 'empty'> {
+    const { alerts, moved } = await decide();
+    const posts = startPosts(lanes, alerts, clock.nowMs(), options);
+    if (posts.length > 0) {
+      await someOf(posts, clock);
+      const told = record(alerts, collectFrom(lanes));
+      await book.save(
+        told,
+        told.filter((alert, index) => alert !== alerts[index]),
+      );
+    }
+    hooks.active?.(countFiring(alerts));
+    return moved + posts.length > 0 ? 'worked' : 'empty';
+  }
+
+  return { step };
+}
+
+function collectFrom(lanes: Lane[]): PostedAlert[] {
+  return lanes.flatMap((lane) => lane.collect());
+}
+
+/** The alerts with what their sinks answered; those that nobody answered for are the same objects. */
+function record(alerts: Alert[], answers: PostedAlert[]): Alert[] {
+  if (answers.length === 0) return alerts;
+  const byFingerprint = Map.groupBy(answers, (answer) => answer.fingerprint);
+  return alerts.map((alert) => {
+    let { sent } = alert;
+    for (const { sink, posted, outcome, atMs } of byFingerprint.get(alert.fingerprint) ?? []) {
+      sent = { ...sent, [sink]: sentAfter(sent[sink], posted, outcome, atMs) };
+    }
+    return sent === alert.sent ? alert : { ...alert, sent };
+  });
+}
+
+function startPosts(
+  lanes: Lane[],
+  alerts: Alert[],
+  nowMs: number,
+  options: AlertingOptions,
+): Promise<void>[] {
+  const ready = lanes.filter((lane) => lane.isReady());
+  return ready.flatMap((lane) => {
+    const due = pickDue(lane.sink, alerts, nowMs, options);
+    return due.length > 0 ? [lane.post(due)] : [];
+  });
+}
+
+/** Waits until all posts are answered, or for as long as a round may wait. */
+async function someOf(posts: Promise<void>[], clock: Clock): Promise<void> {
+  const answered = new AbortController();
+  await Promise.race([Promise.all(posts), clock.wait(sinkWaitMsMax, answered.signal)]);
+  answered.abort();
+}
+
+/** Whether anything but texts and answers changed. */
+function hasMoved(before: Alert | undefined, alert: Alert): boolean {
+  return (
+    isTransition(before, alert) ||
+    before?.quietSinceMs !== alert.quietSinceMs ||
+    before.coversUntilMs !== alert.coversUntilMs
+  );
+}
+
+function isTransition(before: Alert | undefined, alert: Alert): boolean {
+  return before?.state !== alert.state || before.severity !== alert.severity;
+}
+
+function countFiring(alerts: Alert[]): Record<Severity, number> {
+  const counts = { critical: 0, warning: 0, info: 0 };
+  for (const alert of alerts) if (alert.state === 'firing') counts[alert.severity] += 1;
+  return counts;
+}

@@ -1,0 +1,108 @@
+/**
+ * The HTTP conversation with one Alertmanager: which life it is in, and posts to `/api/v2/alerts` in bounded batches. No
+ * redirect is followed; an answer is read up to a bound. It owns no alert state.
+ */
+import type { PostableAlert } from './alertmanager-payload';
+
+/** What belongs together in a post: all payloads of one alert, with its fingerprint. */
+export interface Parcel {
+  fingerprint: string;
+  payloads: PostableAlert[];
+}
+
+export type ParcelOutcome = 'taken' | 'failed' | 'refused';
+
+export interface AlertmanagerInstance {
+  /** The time at which it says it was started, as its own text; null when it does not say. Throws when it is away. */
+  life(deadline: AbortSignal): Promise<string | null>;
+  /** Posts all parcels; never throws. After a network failure the rest is failed without being tried. */
+  post(parcels: Parcel[], deadline: AbortSignal): Promise<InstanceAnswer>;
+}
+
+export interface InstanceAnswer {
+  outcomes: Map<string, ParcelOutcome>;
+  /** Of the last answer; null when the last request had none. */
+  status: number | null;
+}
+
+const parcelsMax = 1_000;
+const answerBytesMax = 1_048_576;
+
+/** `url` is the address before `/api/v2/`, with or without a path of its own. */
+export function makeAlertmanagerInstance(url: string): AlertmanagerInstance {
+  const base = url.endsWith('/') ? url : `${url}/`;
+  const alertsAddress = new URL('api/v2/alerts', base);
+  const statusAddress = new URL('api/v2/status', base);
+
+  async function postBatch(parcels: Parcel[], deadline: AbortSignal, answer: InstanceAnswer): Promise<void> {
+    answer.status = null;
+    const status = await send(alertsAddress, parcels, deadline);
+    answer.status = status;
+    const isRefused = status === 400 || status === 413 || status === 422;
+    if (isRefused && parcels.length > 1) {
+      // One bad alert is answered for all, and the good ones may have been taken: halves isolate it, repeats do no harm.
+      const middle = Math.ceil(parcels.length / 2);
+      await postBatch(parcels.slice(0, middle), deadline, answer);
+      await postBatch(parcels.slice(middle), deadline, answer);
+      return;
+    }
+    const outcome = status >= 200 && status < 300 ? 'taken' : isRefused ? 'refused' : 'failed';
+    for (const { fingerprint } of parcels) answer.outcomes.set(fingerprint, outcome);
+  }
+
+  return {
+    async life(deadline) {
+      const response = await fetch(statusAddress, { redirect: 'manual', signal: deadline });
+      const text = await readBounded(response);
+      return response.status === 200 ? startTime(text) : null;
+    },
+    async post(parcels, deadline) {
+      const outcomes = new Map<string, ParcelOutcome>();
+      for (const { fingerprint } of parcels) outcomes.set(fingerprint, 'failed');
+      const answer: InstanceAnswer = { outcomes, status: null };
+      try {
+        for (let from = 0; from < parcels.length; from += parcelsMax) {
+          await postBatch(parcels.slice(from, from + parcelsMax), deadline, answer);
+        }
+      } catch {
+        // Not answered: what has no outcome yet stays failed and is tried again.
+      }
+      return answer;
+    },
+  };
+}
+
+async function send(address: URL, parcels: Parcel[], deadline: AbortSignal): Promise<number> {
+  const response = await fetch(address, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(parcels.flatMap(({ payloads }) => payloads)),
+    signal: deadline,
+  });
+  await readBounded(response);
+  return response.status;
+}
+
+/** The answer's text; '' when it is longer than 1 MiB, which nothing here needs. */
+async function readBounded(response: Response): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of response.body ?? []) {
+    bytes += piece.byteLength;
+    // Leaving the loop cancels the rest of the body.
+    if (bytes > answerBytesMax) return '';
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString('utf8');
+}
+
+function startTime(statusText: string): string | null {
+  try {
+    const status: unknown = JSON.parse(statusText);
+    if (typeof status !== 'object' || status === null || !('uptime' in status)) return null;
+    return typeof status.uptime === 'string' ? status.uptime : null;
+  } catch {
+    return null;
+  }
+}

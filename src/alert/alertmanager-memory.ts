@@ -1,0 +1,65 @@
+/**
+ * What one Alertmanager was told in its present life. Alertmanager keeps alerts in memory, and after a hard stop also
+ * forgets that it has notified: an end told to it then says nothing to anyone and the page stays open. So an alert that
+ * this life has not been told of, or not for long enough to have notified, is told as firing until a near end first.
+ */
+import type { Alert } from '../model/alert';
+
+export interface Telling {
+  /** `null`: tell it as resolved. Otherwise: tell it as firing, and that it ends then. */
+  firingUntilMs: number | null;
+}
+
+export interface AlertmanagerMemory {
+  /** `life` is the same text as long as the instance has not been started anew; null when it does not say. */
+  begin(life: string | null): void;
+  /** How a resolved alert is to be told now; `known` when the sink had taken it as firing last. */
+  howToEnd(alert: Alert, known: boolean, nowMs: number): Telling;
+  /** The instance took it, told in this way. */
+  told(alert: Alert, telling: Telling, nowMs: number): void;
+}
+
+interface Told {
+  /** Before this it may not have notified yet. */
+  openUntilMs: number;
+  isEnded: boolean;
+  atMs: number;
+}
+
+/** What was not told for so long is forgotten; both repetitions are much shorter. */
+const forgetMs = 3_600_000;
+
+/** `openMs`: how long an alert is firing in an instance before its end is told; longer than its `group_wait`. */
+export function makeAlertmanagerMemory(openMs: number): AlertmanagerMemory {
+  let life: string | null = null;
+  let wasRestarted = false;
+  const toldOf = new Map<string, Told>();
+
+  return {
+    begin(current) {
+      if (current === null) return;
+      if (life !== null && life !== current) {
+        wasRestarted = true;
+        toldOf.clear();
+      }
+      life = current;
+    },
+    howToEnd(alert, known, nowMs) {
+      const told = toldOf.get(alert.fingerprint);
+      if (told === undefined) return { firingUntilMs: known || wasRestarted ? nowMs + openMs : null };
+      return { firingUntilMs: !told.isEnded && nowMs < told.openUntilMs ? told.openUntilMs : null };
+    },
+    told(alert, { firingUntilMs }, nowMs) {
+      for (const [fingerprint, { atMs }] of toldOf) {
+        // The oldest stand first.
+        if (nowMs - atMs < forgetMs) break;
+        toldOf.delete(fingerprint);
+      }
+      const before = toldOf.get(alert.fingerprint);
+      toldOf.delete(alert.fingerprint);
+      const isOpen = before !== undefined && !before.isEnded;
+      const openUntilMs = isOpen ? before.openUntilMs : nowMs + openMs;
+      toldOf.set(alert.fingerprint, { openUntilMs, isEnded: firingUntilMs === null, atMs: nowMs });
+    },
+  };
+}

@@ -1,0 +1,127 @@
+/**
+ * The sink for Alertmanager (API v2). Every given instance is told everything, since instances share no alerts; the
+ * post counts when one of them took it, and the repetitions reach the one that was away. Labels, start and end follow
+ * what Alertmanager makes of them; whom it then notifies is its own configuration.
+ */
+import type { Alert } from '../model/alert';
+import { Problem } from '../model/problem';
+import {
+  type AlertmanagerInstance,
+  type InstanceAnswer,
+  makeAlertmanagerInstance,
+} from './alertmanager-instance';
+import { type AlertmanagerMemory, makeAlertmanagerMemory, type Telling } from './alertmanager-memory';
+import { areLabelsValid, labelsOf, type PostableAlert, postable } from './alertmanager-payload';
+import type { AlertSink, PostResult } from './sink';
+
+export interface AlertmanagerOptions {
+  /** Addresses of all instances, not of a load balancer before them. */
+  urls: string[];
+  /** Where a reader of the page finds this installation; never made from what was received. Left out when null. */
+  generatorUrl?: string | null;
+  /** For one round of posts to an instance, all batches together. Default 10 s. */
+  timeoutMs?: number;
+  /** How far ahead the end of a firing alert is set: several repetitions may be missed. Default 5 min. */
+  endsAheadMs?: number;
+  /** How long an alert fires in an instance before its end is told: longer than its `group_wait`. Default 60 s. */
+  openMs?: number;
+}
+
+interface Neighbour {
+  instance: AlertmanagerInstance;
+  memory: AlertmanagerMemory;
+}
+
+const name = 'alertmanager';
+
+/** Throws `settings.invalid` when an address is not http(s) or holds user info, or when there is none. */
+export function makeAlertmanagerSink(options: AlertmanagerOptions): AlertSink {
+  const { urls, generatorUrl = null, timeoutMs = 10_000, endsAheadMs = 300_000, openMs = 60_000 } = options;
+  if (urls.length === 0) throw new Problem('settings.invalid', 'no Alertmanager address is given');
+  urls.forEach(checkAddress);
+  const neighbours = urls.map((url) => ({
+    instance: makeAlertmanagerInstance(url),
+    memory: makeAlertmanagerMemory(openMs),
+  }));
+
+  async function tell(
+    { instance, memory }: Neighbour,
+    alerts: Alert[],
+    nowMs: number,
+  ): Promise<InstanceAnswer> {
+    const deadline = AbortSignal.timeout(timeoutMs);
+    try {
+      memory.begin(await instance.life(deadline));
+    } catch {
+      return { outcomes: new Map(), status: null };
+    }
+    const tellings = alerts.map((alert) => tellingOf(alert, memory, nowMs, endsAheadMs));
+    const parcels = alerts.map((alert, index) => ({
+      fingerprint: alert.fingerprint,
+      payloads: payloadsOf(alert, tellings[index] as Telling, nowMs, generatorUrl),
+    }));
+    const answer = await instance.post(parcels, deadline);
+    alerts.forEach((alert, index) => {
+      const isTaken = answer.outcomes.get(alert.fingerprint) === 'taken';
+      if (isTaken) memory.told(alert, tellings[index] as Telling, nowMs);
+    });
+    return answer;
+  }
+
+  return {
+    name,
+    repeats: true,
+    async post(alerts, nowMs) {
+      const valid = alerts.filter((alert) => areLabelsValid(labelsOf(alert, alert.severity)));
+      const answers = await Promise.all(neighbours.map((neighbour) => tell(neighbour, valid, nowMs)));
+      return judge(alerts, new Set(valid), answers);
+    },
+  };
+}
+
+function checkAddress(url: string): void {
+  const parsed = URL.canParse(url) ? new URL(url) : null;
+  const isPlain =
+    parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.username + parsed.password === '';
+  if (!isPlain) {
+    throw new Problem(
+      'settings.invalid',
+      'an Alertmanager address is not an http(s) address without user info',
+    );
+  }
+}
+
+function tellingOf(alert: Alert, memory: AlertmanagerMemory, nowMs: number, endsAheadMs: number): Telling {
+  if (alert.state === 'firing') return { firingUntilMs: nowMs + endsAheadMs };
+  return memory.howToEnd(alert, alert.sent[name]?.state === 'firing', nowMs);
+}
+
+/** The alert itself and, when it was told under another severity before, the end of that label set. */
+function payloadsOf(
+  alert: Alert,
+  telling: Telling,
+  nowMs: number,
+  generatorUrl: string | null,
+): PostableAlert[] {
+  const sent = alert.sent[name];
+  const known = sent?.state === 'firing' ? sent.severity : null;
+  const severity = alert.state === 'resolved' ? (sent?.severity ?? alert.severity) : alert.severity;
+  const endsAtMs = telling.firingUntilMs ?? alert.resolvedAtMs ?? nowMs;
+  const payloads = [postable(alert, severity, endsAtMs, generatorUrl)];
+  if (known !== null && known !== severity) payloads.push(postable(alert, known, nowMs, generatorUrl));
+  return payloads;
+}
+
+/** Taken when one instance took it; refused when every answer was a refusal. The status is that of the worst answer. */
+function judge(alerts: Alert[], valid: Set<Alert>, answers: InstanceAnswer[]): PostResult {
+  const [worst] = answers.map(({ status }) => status).sort((left, right) => (right ?? 600) - (left ?? 600));
+  const result: PostResult = { taken: [], failed: [], status: worst ?? null };
+  for (const alert of alerts) {
+    const { fingerprint } = alert;
+    const outcomes = answers.map((answer) => answer.outcomes.get(fingerprint) ?? 'failed');
+    if (!valid.has(alert)) result.failed.push({ fingerprint, retry: false });
+    else if (outcomes.includes('taken')) result.taken.push(fingerprint);
+    else result.failed.push({ fingerprint, retry: outcomes.includes('failed') });
+  }
+  return result;
+}

@@ -1,0 +1,209 @@
+/**
+ * The table of everything that may page: per cause or condition the alert's name, severity, owner, fixed summary and
+ * first step. Each name has a runbook of the same name. A new cause is a new row here; no mechanism changes.
+ */
+import type { ConditionName, Owner, Severity } from '../model/alert';
+import type { QuarantineReason } from '../model/notification';
+import type { Cause } from '../model/organization';
+
+export interface CatalogueRow {
+  name: string;
+  severity: Severity;
+  owner: Owner;
+  /** A fixed sentence. */
+  summary: string;
+  /** What to do first; `{id}` stands for the organization or connection. */
+  firstStep: string;
+}
+
+export interface OrganizationRow extends CatalogueRow {
+  /** Completes "… is blocked since T: ". */
+  because: string;
+  /** Completes "What ends it: ". */
+  remedy: string;
+}
+
+export const organizationRows: Record<Cause, OrganizationRow> = {
+  terms: {
+    name: 'TramlineTermsRequired',
+    severity: 'warning',
+    owner: 'customer-success',
+    summary: 'An organization must accept terms before its data can be read.',
+    because: 'the provider asks it to accept terms first',
+    remedy: 'someone of the organization who may accept terms does so at the address of this alert',
+    firstStep:
+      'Send the organization the address where terms are accepted; then `tramline organizations probe {id}`.',
+  },
+  'required-action': {
+    name: 'TramlineRequiredAction',
+    severity: 'warning',
+    owner: 'customer-success',
+    summary: 'An organization must act at the provider before its data can be read.',
+    because: 'the provider asks it for an action first',
+    remedy: 'the organization does what the provider asks for',
+    firstStep:
+      "Tell the organization the provider's message and address; then `tramline organizations probe {id}`.",
+  },
+  'not-connected': {
+    name: 'TramlineOrganizationNotConnected',
+    severity: 'warning',
+    owner: 'customer-success',
+    summary: 'An organization has not connected itself to this client.',
+    because: 'it is not connected to this client at the provider',
+    remedy: 'someone of the organization connects it at the address of this alert',
+    firstStep:
+      'Send the organization the address where it is connected; then `tramline organizations probe {id}`.',
+  },
+  'refused-grant': {
+    name: 'TramlineReauthorize',
+    severity: 'warning',
+    owner: 'customer-success',
+    summary: 'A consent was refused by the provider: it expired or was revoked.',
+    because: 'the provider refuses the consent it was read with',
+    remedy: 'the user of the connection gives consent anew',
+    firstStep: 'Look at it with `tramline connections`, then let its user give consent anew.',
+  },
+};
+
+/** One incident for many organizations of one cause. */
+export const manyOrganizationsRow: CatalogueRow = {
+  name: 'TramlineManyOrganizationsBlocked',
+  severity: 'critical',
+  owner: 'on-call',
+  summary: 'Many organizations were blocked for one cause within minutes.',
+  firstStep: 'List them with `tramline organizations list`; ask the provider whether something changed.',
+};
+
+export const conditionRows: Record<ConditionName, CatalogueRow> = {
+  'client-refused': {
+    name: 'TramlineClientRefused',
+    severity: 'critical',
+    owner: 'platform',
+    summary: 'The provider refuses the client key: a scope or licence is missing.',
+    firstStep: "Compare PROVIDER_SCOPES and the client's licence with the provider's developer console.",
+  },
+  'clock-off': {
+    name: 'TramlineClockOff',
+    severity: 'critical',
+    owner: 'platform',
+    summary: "This host's clock differs from the provider's or the senders'.",
+    firstStep: 'Compare `date -u` on the host with a time server and repair its time synchronization.',
+  },
+  'decryption-failed': {
+    name: 'TramlineDecryptionFailed',
+    severity: 'critical',
+    owner: 'platform',
+    summary: 'Stored tokens cannot be opened with the configured encryption keys.',
+    firstStep: 'Put the former key back into ENCRYPTION_KEYS, behind the current one, and restart.',
+  },
+  'kafka-unavailable': {
+    name: 'TramlineKafkaUnavailable',
+    severity: 'critical',
+    owner: 'on-call',
+    summary: 'Events cannot be published: Kafka does not answer or refuses writes.',
+    firstStep: 'Run `tramline check` and look at the brokers it names.',
+  },
+  'malformed-deliveries': {
+    name: 'TramlineMalformedDeliveries',
+    severity: 'warning',
+    owner: 'platform',
+    summary: 'Authenticated deliveries arrive that cannot be read.',
+    firstStep: 'Look at the kept sample: `tramline quarantine list`, then `tramline quarantine show ID`.',
+  },
+  'provider-unavailable': {
+    name: 'TramlineProviderUnavailable',
+    severity: 'critical',
+    owner: 'on-call',
+    summary: 'The provider does not answer reads.',
+    firstStep: "Run `tramline check` and look at the provider's status page.",
+  },
+  'rate-limited': {
+    name: 'TramlineRateLimited',
+    severity: 'warning',
+    owner: 'platform',
+    summary: 'The provider limits the rate of the client key.',
+    firstStep: 'Lower PROVIDER_CONCURRENCY, or ask the provider for a higher limit.',
+  },
+  'security-rejections': {
+    name: 'TramlineSecurityRejections',
+    severity: 'warning',
+    owner: 'on-call',
+    summary: 'Deliveries or addresses are being refused for security reasons.',
+    firstStep: 'See by reason: `curl -s http://127.0.0.1:9464/metrics | grep security_rejections`.',
+  },
+  'store-unavailable': {
+    name: 'TramlineStoreUnavailable',
+    severity: 'critical',
+    owner: 'on-call',
+    summary: 'The store cannot be written: deliveries are answered 503.',
+    firstStep: 'Run `tramline check`; look at free disk space, then at the database.',
+  },
+  'topic-denied': {
+    name: 'TramlineTopicDenied',
+    severity: 'critical',
+    owner: 'platform',
+    summary: 'A topic does not exist or may not be written.',
+    firstStep: 'Create the topics with `tramline migrate`, or grant the client write access.',
+  },
+};
+
+/** What waits for an operator, by what has to be looked at. */
+export type QuarantineGroup =
+  | 'access'
+  | 'delivery'
+  | 'disappearance'
+  | 'document'
+  | 'publish'
+  | 'sender'
+  | 'other';
+
+export const quarantineRow: CatalogueRow = {
+  name: 'TramlineQuarantineNotEmpty',
+  severity: 'warning',
+  owner: 'platform',
+  summary: 'Something was set aside and waits for an operator.',
+  firstStep: 'Look at it: `tramline quarantine list`, then `tramline quarantine show ID`.',
+};
+
+/** Who is behind a quarantined thing: its owner and what the group is about. */
+export const quarantineGroups: Record<QuarantineGroup, { owner: Owner; about: string }> = {
+  access: { owner: 'customer-success', about: 'resources that no connection of theirs may read' },
+  delivery: { owner: 'platform', about: 'deliveries or notifications that cannot be understood' },
+  disappearance: { owner: 'on-call', about: 'an organization that lost many resources at once' },
+  document: { owner: 'platform', about: 'resources whose reads or documents cannot be trusted' },
+  publish: { owner: 'platform', about: 'records that Kafka does not take' },
+  sender: { owner: 'on-call', about: 'notifications whose sender or address is not to be trusted' },
+  other: { owner: 'platform', about: 'things with a reason that this version does not know' },
+};
+
+export const quarantineGroupOf: Record<QuarantineReason, QuarantineGroup> = {
+  unauthenticated: 'sender',
+  'message-id-reused': 'sender',
+  'address-refused': 'sender',
+  'malformed-notification': 'delivery',
+  'malformed-body': 'delivery',
+  'store-refused': 'delivery',
+  'no-connection': 'access',
+  'organization-mismatch': 'access',
+  'no-access': 'access',
+  'address-template': 'document',
+  'request-refused': 'document',
+  'never-readable': 'document',
+  'malformed-document': 'document',
+  'mass-disappearance': 'disappearance',
+  'record-too-large': 'publish',
+  'record-refused': 'publish',
+};
+
+/** The runbook of a row, as a file of `deploy/runbooks`. */
+export function runbookFileOf(row: CatalogueRow): string {
+  return `${row.name}.md`;
+}
+
+/** Every row, once for each alert name. */
+export const catalogue: CatalogueRow[] = [
+  ...Object.values(organizationRows),
+  manyOrganizationsRow,
+  ...Object.values(conditionRows),
+  quarantineRow,
+];

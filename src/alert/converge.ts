@@ -1,0 +1,85 @@
+/**
+ * Brings the alerts as stored to what the signals say now. Pure: it decides what fires, what is held and what ends;
+ * who was told is no matter of this file, beyond keeping what is recorded there.
+ */
+import type { Alert, Signal } from '../model/alert';
+import { fingerprintOf } from './fingerprint';
+
+export interface ConvergeOptions {
+  /** How long a state must have ended before its alert does: one that comes back meanwhile is the same incident. */
+  holdMs: number;
+}
+
+/**
+ * The alerts after `signals` at `nowMs`, resolved ones included. One that did not change is the same object. A new one
+ * starts when its state began, and keeps that; one that fires again after it was resolved starts anew under the same
+ * fingerprint. A signal that stands for many ends those of theirs that have no signal any more without a hold.
+ */
+export function converge(
+  signals: Signal[],
+  alerts: Alert[],
+  nowMs: number,
+  options: ConvergeOptions,
+): Alert[] {
+  const before = new Map(alerts.map((alert) => [alert.fingerprint, alert]));
+  const after = new Map<string, Alert>();
+  const folded = new Set<string>();
+  for (const signal of signals) {
+    const fingerprint = fingerprintOf(signal.name, signal.labels);
+    after.set(fingerprint, raise(signal, fingerprint, before.get(fingerprint), nowMs));
+    if (signal.folds !== undefined) folded.add(signal.folds.name);
+  }
+  for (const alert of alerts) {
+    if (after.has(alert.fingerprint)) continue;
+    after.set(alert.fingerprint, calm(alert, nowMs, folded.has(alert.name) ? 0 : options.holdMs));
+  }
+  return [...after.values()];
+}
+
+/** The alert of a state that holds. */
+function raise(signal: Signal, fingerprint: string, alert: Alert | undefined, nowMs: number): Alert {
+  const { name, severity, labels, annotations } = signal;
+  const coversUntilMs = signal.folds?.untilMs ?? null;
+  if (alert === undefined || alert.state === 'resolved') {
+    return {
+      fingerprint,
+      name,
+      severity,
+      state: 'firing',
+      labels,
+      annotations,
+      startsAtMs: startOf(signal, alert, nowMs),
+      resolvedAtMs: null,
+      quietSinceMs: null,
+      coversUntilMs,
+      sent: alert?.sent ?? {},
+    };
+  }
+  const same =
+    alert.severity === severity &&
+    alert.quietSinceMs === null &&
+    alert.coversUntilMs === coversUntilMs &&
+    sameRecord(alert.annotations, annotations);
+  return same ? alert : { ...alert, severity, annotations, quietSinceMs: null, coversUntilMs };
+}
+
+/** A second incident must not begin inside the first one: receivers would take both for one. */
+function startOf(signal: Signal, former: Alert | undefined, nowMs: number): number {
+  const endedMs = former?.resolvedAtMs ?? Number.NEGATIVE_INFINITY;
+  return signal.sinceMs > endedMs ? Math.min(signal.sinceMs, nowMs) : nowMs;
+}
+
+/** The alert of a state that does not hold now. */
+function calm(alert: Alert, nowMs: number, holdMs: number): Alert {
+  if (alert.state === 'resolved') return alert;
+  const quietSinceMs = alert.quietSinceMs ?? nowMs;
+  if (nowMs - quietSinceMs >= holdMs) {
+    return { ...alert, state: 'resolved', resolvedAtMs: nowMs, quietSinceMs: null };
+  }
+  return alert.quietSinceMs === null ? { ...alert, quietSinceMs } : alert;
+}
+
+function sameRecord(left: Record<string, string>, right: Record<string, string>): boolean {
+  const names = Object.keys(left);
+  return names.length === Object.keys(right).length && names.every((name) => left[name] === right[name]);
+}

@@ -1,0 +1,67 @@
+/**
+ * Which alerts a sink has to be told of, and how its answer is recorded. Only the latest state counts: what came and
+ * went while a sink was away is told as it is now. Pure.
+ */
+import type { Alert, SentState } from '../model/alert';
+import type { AlertSink } from './sink';
+
+export interface DueTimes {
+  /** What fires is sent again after this time, to sinks that need it. */
+  resendMs: number;
+  /** For so long the end of an alert is sent again, at the same pace. */
+  resolveRepeatMs: number;
+}
+
+/** What happened to one alert in a post. */
+export type PostOutcome = 'taken' | 'failed' | 'refused';
+
+/**
+ * What has to be posted now. When one repetition has fallen due all of them go in the same round, so that rounds stay
+ * few however many alerts there are.
+ */
+export function pickDue(
+  sink: Pick<AlertSink, 'name' | 'repeats'>,
+  alerts: Alert[],
+  nowMs: number,
+  times: DueTimes,
+): Alert[] {
+  const news = alerts.filter((alert) => isNews(alert, alert.sent[sink.name]));
+  if (!sink.repeats) return news;
+  const repeated = alerts.filter((alert) => isRepeated(alert, alert.sent[sink.name], nowMs, times));
+  const isRound = repeated.some((alert) => (alert.sent[sink.name]?.atMs ?? 0) + times.resendMs <= nowMs);
+  return isRound ? [...news, ...repeated] : news;
+}
+
+function isNews(alert: Alert, sent: SentState | undefined): boolean {
+  // What ended before the sink was ever offered it is no news to it.
+  if (sent === undefined) return alert.state === 'firing';
+  return sent.state !== alert.state || (alert.state === 'firing' && sent.severity !== alert.severity);
+}
+
+function isRepeated(alert: Alert, sent: SentState | undefined, nowMs: number, times: DueTimes): boolean {
+  if (sent === undefined || isNews(alert, sent)) return false;
+  return alert.state === 'firing' || nowMs - sent.sinceMs < times.resolveRepeatMs;
+}
+
+/** What the sink has of an alert after it was offered `posted`. A refused state is not offered again as news. */
+export function sentAfter(
+  before: SentState | undefined,
+  posted: Pick<Alert, 'state' | 'severity'>,
+  outcome: PostOutcome,
+  nowMs: number,
+): SentState {
+  if (outcome === 'failed') {
+    const untold = { state: null, severity: posted.severity, sinceMs: nowMs, atMs: nowMs, failures: 0 };
+    return { ...(before ?? untold), failures: (before?.failures ?? 0) + 1 };
+  }
+  // An end is told under the severity that the sink knows the alert by.
+  const severity = posted.state === 'resolved' ? (before?.severity ?? posted.severity) : posted.severity;
+  const isSame = before?.state === posted.state && before.severity === severity;
+  return {
+    state: posted.state,
+    severity,
+    sinceMs: isSame ? before.sinceMs : nowMs,
+    atMs: nowMs,
+    failures: outcome === 'taken' ? 0 : (before?.failures ?? 0) + 1,
+  };
+}

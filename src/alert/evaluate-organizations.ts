@@ -1,0 +1,153 @@
+/**
+ * Signals for organizations that cannot be read: one for each organization and cause, one for each connection whose
+ * consent was refused, one for many at once. Names of organizations stand in annotations only. Pure.
+ */
+import type { AlertInputs, Signal } from '../model/alert';
+import type { Cause } from '../model/organization';
+import { manyOrganizationsRow, type OrganizationRow, organizationRows } from './catalogue';
+import { findStorm, type Storm } from './find-storm';
+import { plainAddress, plainMessage, plainName, plainTime } from './plain-text';
+
+export type Blocked = AlertInputs['blocked'][number];
+
+export interface OrganizationOptions {
+  /** More incidents of one cause than this within `groupWithinMs` are one. */
+  groupAbove: number;
+  groupWithinMs: number;
+  /** Per cause whose many are one open incident: until when a state must have begun to belong to it. */
+  openStorms: Partial<Record<Cause, number>>;
+}
+
+/** How many organizations an annotation names. */
+const namedMax = 20;
+
+/** One state that one alert tells of: an organization, or a connection with all organizations it was to read. */
+interface Incident {
+  labels: Record<string, string>;
+  sinceMs: number;
+  organizations: Blocked[];
+}
+
+/** Signals for the organizations that concern someone; the others are only listed elsewhere. */
+export function organizationSignals(blocked: Blocked[], options: OrganizationOptions): Signal[] {
+  const byCause = Map.groupBy(
+    blocked.filter((organization) => organization.concerns),
+    (organization) => organization.cause,
+  );
+  return [...byCause].flatMap(([cause, organizations]) => {
+    const row = organizationRows[cause];
+    const incidents = cause === 'refused-grant' ? perConnection(organizations) : organizations.map(alone);
+    const storm = findStorm(
+      incidents.map((incident) => incident.sinceMs),
+      options.openStorms[cause] ?? null,
+      { above: options.groupAbove, withinMs: options.groupWithinMs },
+    );
+    if (storm === null) return incidents.map((incident) => signalOf(row, incident));
+    const inside = incidents.filter((incident) => incident.sinceMs <= storm.untilMs);
+    const outside = incidents.filter((incident) => incident.sinceMs > storm.untilMs);
+    return [stormSignal(cause, row, inside, storm), ...outside.map((incident) => signalOf(row, incident))];
+  });
+}
+
+function alone(organization: Blocked): Incident {
+  const labels = { organization_id: organization.organizationId };
+  return { labels, sinceMs: organization.sinceMs, organizations: [organization] };
+}
+
+/** A refused consent is one incident, however many organizations it was for. */
+function perConnection(organizations: Blocked[]): Incident[] {
+  const known = organizations.filter((organization) => organization.connectionId !== null);
+  const unknown = organizations.filter((organization) => organization.connectionId === null);
+  const groups = Map.groupBy(known, (organization) => organization.connectionId as string);
+  const incidents = [...groups].map(([connectionId, members]) => ({
+    labels: { connection_id: connectionId },
+    sinceMs: Math.min(...members.map((organization) => organization.sinceMs)),
+    organizations: members,
+  }));
+  return [...incidents, ...unknown.map(alone)];
+}
+
+function signalOf(row: OrganizationRow, incident: Incident): Signal {
+  const [first] = incident.organizations as [Blocked];
+  const id = incident.labels.connection_id ?? first.organizationId;
+  const message = first.cause === 'required-action' ? first.message : null;
+  const description = [
+    `${subject(incident.organizations)} blocked since ${plainTime(incident.sinceMs)}: ${row.because}.`,
+    message === null ? '' : `The provider says: "${plainMessage(message, 500)}"`,
+    waiting(incident.organizations),
+    `What ends it: ${row.remedy}; reading then goes on by itself.`,
+  ];
+  return {
+    name: row.name,
+    severity: row.severity,
+    labels: incident.labels,
+    annotations: {
+      summary: row.summary,
+      description: description.filter((sentence) => sentence !== '').join(' '),
+      owner: row.owner,
+      first_step: row.firstStep.replace('{id}', id),
+      ...actionUrl(incident.organizations),
+    },
+    sinceMs: incident.sinceMs,
+  };
+}
+
+function stormSignal(cause: Cause, row: OrganizationRow, incidents: Incident[], storm: Storm): Signal {
+  const organizations = incidents
+    .flatMap((incident) => incident.organizations)
+    .sort(
+      (left, right) => left.sinceMs - right.sinceMs || (left.organizationId < right.organizationId ? -1 : 1),
+    );
+  const count =
+    organizations.length === 1 ? '1 organization is' : `${organizations.length} organizations are`;
+  const description = [
+    `${count} blocked, the first since ${plainTime(storm.sinceMs)}: ${row.because}.`,
+    waiting(organizations),
+    `What ends it for each: ${row.remedy}; reading then goes on by itself.`,
+    `Among them: ${named(organizations)}.`,
+  ];
+  return {
+    name: manyOrganizationsRow.name,
+    severity: manyOrganizationsRow.severity,
+    labels: { cause },
+    annotations: {
+      summary: manyOrganizationsRow.summary,
+      description: description.join(' '),
+      owner: manyOrganizationsRow.owner,
+      first_step: manyOrganizationsRow.firstStep,
+      ...actionUrl(organizations),
+    },
+    sinceMs: storm.sinceMs,
+    folds: { name: row.name, untilMs: storm.untilMs },
+  };
+}
+
+function subject(organizations: Blocked[]): string {
+  if (organizations.length > 1) return `${organizations.length} organizations (${named(organizations)}) are`;
+  return `${nameOf(organizations[0] as Blocked)} is`;
+}
+
+function nameOf(organization: Blocked): string {
+  const name = plainName(organization.name ?? '', 80);
+  const id = plainName(organization.organizationId, 80);
+  return name === '' ? `Organization ${id}` : `${name} (organization ${id})`;
+}
+
+function named(organizations: Blocked[]): string {
+  const names = organizations.slice(0, namedMax).map(nameOf).join(', ');
+  const more = organizations.length - namedMax;
+  return more > 0 ? `${names} and ${more} more` : names;
+}
+
+function waiting(organizations: Blocked[]): string {
+  const tasks = organizations.reduce((sum, organization) => sum + organization.parked, 0);
+  if (tasks === 0) return 'No task waits yet; what arrives meanwhile is kept.';
+  return tasks === 1 ? '1 task waits and is kept.' : `${tasks} tasks wait and are kept.`;
+}
+
+/** The one place where a person acts; none when the organizations differ in it. */
+function actionUrl(organizations: Blocked[]): { action_url?: string } {
+  const addresses = new Set(organizations.map((organization) => plainAddress(organization.actionUrl)));
+  const [address] = addresses;
+  return addresses.size === 1 && typeof address === 'string' ? { action_url: address } : {};
+}

@@ -1,0 +1,127 @@
+/**
+ * What needs a person now, from what the store and the process know: a pure function from states to signals. It keeps
+ * nothing; when something is told, held or ended is decided elsewhere.
+ */
+import type { Alert, AlertInputs, Condition, Signal } from '../model/alert';
+import type { QuarantineReason } from '../model/notification';
+import type { Cause } from '../model/organization';
+import {
+  type CatalogueRow,
+  catalogue,
+  conditionRows,
+  manyOrganizationsRow,
+  type QuarantineGroup,
+  quarantineGroupOf,
+  quarantineGroups,
+  quarantineRow,
+  runbookFileOf,
+} from './catalogue';
+import { organizationSignals } from './evaluate-organizations';
+import { fingerprintOf } from './fingerprint';
+import { plainMessage, plainTime } from './plain-text';
+
+export interface EvaluateInputs extends AlertInputs {
+  conditions: Condition[];
+  nowMs: number;
+}
+
+export interface EvaluateOptions {
+  /** More organizations of one cause than this, within five minutes, are one incident. */
+  groupAbove: number;
+  /** Where the runbooks are published; their file name follows it. */
+  runbookBase: string;
+  /** What `openStormsOf` says of the alerts that are open. */
+  openStorms: Partial<Record<Cause, number>>;
+}
+
+const groupWithinMs = 300_000;
+const runbooks = new Map(catalogue.map((row) => [row.name, runbookFileOf(row)]));
+
+/**
+ * Every state that needs a person, once each: two that would have one fingerprint are one signal, since the earlier of
+ * both. Texts are bounded and hold no e-mail address; names of organizations stand in annotations only.
+ */
+export function evaluate(inputs: EvaluateInputs, options: EvaluateOptions): Signal[] {
+  const signals = [
+    ...organizationSignals(inputs.blocked, { ...options, groupWithinMs }),
+    ...quarantineSignals(inputs.quarantined),
+    ...inputs.conditions.map(conditionSignal),
+  ];
+  const base = options.runbookBase.replace(/\/+$/, '');
+  const unique = new Map<string, Signal>();
+  for (const signal of signals) {
+    const fingerprint = fingerprintOf(signal.name, signal.labels);
+    const twin = unique.get(fingerprint);
+    unique.set(fingerprint, {
+      ...(twin ?? signal),
+      annotations: { ...(twin ?? signal).annotations, runbook_url: `${base}/${runbooks.get(signal.name)}` },
+      // A state cannot have begun later than now: clocks of the store and the process may differ.
+      sinceMs: Math.min(signal.sinceMs, twin?.sinceMs ?? inputs.nowMs),
+    });
+  }
+  return [...unique.values()];
+}
+
+/** Per cause whose many organizations are one open incident: until when a state must have begun to belong to it. */
+export function openStormsOf(alerts: Alert[]): Partial<Record<Cause, number>> {
+  const open: Partial<Record<Cause, number>> = {};
+  for (const alert of alerts) {
+    if (alert.name !== manyOrganizationsRow.name || alert.state !== 'firing') continue;
+    if (alert.coversUntilMs !== null) open[alert.labels.cause as Cause] = alert.coversUntilMs;
+  }
+  return open;
+}
+
+function conditionSignal(condition: Condition): Signal {
+  const row = conditionRows[condition.name];
+  const detail = plainMessage(condition.detail, 1000);
+  return fromRow(row, {
+    labels: condition.labels ?? {},
+    description: [detail, `It has been so since ${plainTime(condition.sinceMs)}.`].filter(Boolean).join(' '),
+    sinceMs: condition.sinceMs,
+  });
+}
+
+/** One signal for each group of reasons: what has to be looked at in the same way is one page. */
+function quarantineSignals(quarantined: AlertInputs['quarantined']): Signal[] {
+  const waiting = quarantined.filter(({ count }) => count > 0);
+  const groups = Map.groupBy(waiting, ({ reason }) => groupOf(reason));
+  return [...groups].map(([group, reasons]) => {
+    const { owner, about } = quarantineGroups[group];
+    const count = reasons.reduce((sum, reason) => sum + reason.count, 0);
+    const sinceMs = Math.min(...reasons.map(({ oldestMs }) => oldestMs));
+    const list = reasons.map((reason) => `${reason.count} ${reason.reason}`).join(', ');
+    return fromRow(
+      { ...quarantineRow, owner },
+      {
+        labels: { group },
+        description:
+          `${count === 1 ? '1 entry waits' : `${count} entries wait`} for an operator: ${about} (${list}). ` +
+          `The oldest came at ${plainTime(sinceMs)}. Each waits until it is released or discarded.`,
+        sinceMs,
+      },
+    );
+  });
+}
+
+function groupOf(reason: string): QuarantineGroup {
+  return Object.hasOwn(quarantineGroupOf, reason) ? quarantineGroupOf[reason as QuarantineReason] : 'other';
+}
+
+function fromRow(
+  row: CatalogueRow,
+  parts: { labels: Record<string, string>; description: string; sinceMs: number },
+): Signal {
+  return {
+    name: row.name,
+    severity: row.severity,
+    labels: parts.labels,
+    annotations: {
+      summary: row.summary,
+      description: parts.description,
+      owner: row.owner,
+      first_step: row.firstStep,
+    },
+    sinceMs: parts.sinceMs,
+  };
+}

@@ -1,0 +1,33 @@
+/** An alert as text for a person: the page in full, in plain sentences, without markup. Pure. */
+import type { Alert } from '../model/alert';
+import { plainTime } from './plain-text';
+
+/** Several lines, the first of which says what it is; texts come from the alert's annotations. */
+export function pageOf(alert: Alert): string {
+  const { summary, description, owner, first_step, action_url, runbook_url } = alert.annotations;
+  const start = plainTime(alert.startsAtMs);
+  if (alert.resolvedAtMs !== null) {
+    return textOf([
+      `RESOLVED ${alert.name} (${alert.severity}) from ${start} to ${plainTime(alert.resolvedAtMs)}`,
+      'It is over; nothing is left to do.',
+      labelled('What it was', description),
+    ]);
+  }
+  return textOf([
+    `FIRING ${alert.name} (${alert.severity}) since ${start}`,
+    summary,
+    description,
+    labelled('Who acts', owner),
+    labelled('Where', action_url),
+    labelled('First step', first_step),
+    labelled('Runbook', runbook_url),
+  ]);
+}
+
+function labelled(label: string, text: string | undefined): string | undefined {
+  return text === undefined ? undefined : `${label}: ${text}`;
+}
+
+function textOf(lines: (string | undefined)[]): string {
+  return lines.filter((line) => line !== undefined).join('\n');
+}

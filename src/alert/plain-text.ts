@@ -1,0 +1,46 @@
+/**
+ * Words of others (names of organizations, the provider's messages, details of errors) before they may stand in a page:
+ * one line, bounded, without e-mail addresses and without anything that looks like a token. Pure.
+ */
+
+// Control and format characters would let a name break a log line or turn the direction of the text.
+const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
+const emailAddress = /[^\s<>"'(),;:@]{1,64}@[^\s<>"'(),;:@]{1,255}/g;
+const opaque = /[A-Za-z0-9+/_=~-]{24,}/g;
+
+/** One line of at most `lengthMax` characters without e-mail addresses: for names. */
+export function plainName(name: string, lengthMax: number): string {
+  return oneLine(name, lengthMax, (line) => line);
+}
+
+/** As `plainName`, and long runs of letters and digits, which could be a token or a key, are hidden: for messages. */
+export function plainMessage(message: string, lengthMax: number): string {
+  return oneLine(message, lengthMax, (line) =>
+    line.replace(opaque, (run) => (/\d/.test(run) && /[A-Za-z]/.test(run) ? '[hidden]' : run)),
+  );
+}
+
+function oneLine(text: string, lengthMax: number, hide: (line: string) => string): string {
+  // Cut first, generously, so that the patterns never see more than a page of text.
+  const line = text
+    .slice(0, lengthMax * 4)
+    .toWellFormed()
+    .replace(unprintable, ' ')
+    .replace(emailAddress, '[address]');
+  const plain = hide(line).replace(/\s+/g, ' ').trim();
+  return plain.length <= lengthMax ? plain : `${plain.slice(0, lengthMax - 1).toWellFormed()}…`;
+}
+
+/** The address as it may be shown: absolute http(s), without user info, at most 2,000 characters; null otherwise. */
+export function plainAddress(address: string | null): string | null {
+  if (address === null || !URL.canParse(address)) return null;
+  const url = new URL(address);
+  const isWeb = url.protocol === 'https:' || url.protocol === 'http:';
+  if (!isWeb || url.username !== '' || url.password !== '' || url.href.length > 2000) return null;
+  return url.href;
+}
+
+/** ISO 8601 in UTC, to the second. */
+export function plainTime(timeMs: number): string {
+  return new Date(timeMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
+}
