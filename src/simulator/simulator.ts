@@ -25,7 +25,7 @@ import { serveFields } from './provider/fields';
 import { serveOrganizations } from './provider/organizations';
 import type { Provider } from './provider/provider';
 import { Rules } from './rules';
-import { Deliveries } from './webhooks/deliveries';
+import { ANSWER_MS, Deliveries } from './webhooks/deliveries';
 import { type Sender, subscriptionNotification } from './webhooks/notifications';
 import { uuidFor } from './world/random';
 import { World } from './world/world';
@@ -78,6 +78,7 @@ export async function startSimulator(given: SimulatorOptions = {}): Promise<Simu
       maxBatchSize: 10,
       concurrentDeliveries: 1,
       retryMs: options.retryMs,
+      answerMs: ANSWER_MS,
     };
     deliveries.deliverTo(settings, () =>
       subscriptionNotification(sender, 'subscriptionVerification', subscriptionId),

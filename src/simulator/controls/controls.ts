@@ -4,7 +4,7 @@ import express, { type ErrorRequestHandler, type RequestHandler, type Router } f
 import { isObject, type Json, type JsonObject } from '../json';
 import { httpAddress } from '../options';
 import { isDay } from '../rules';
-import type { DeliverySettings } from '../webhooks/deliveries';
+import { ANSWER_MS, type DeliverySettings } from '../webhooks/deliveries';
 import { completed, subscriptionNotification } from '../webhooks/notifications';
 import { BadControl, type Controls, control, objectBody } from './control';
 import { readFaults } from './faults';
@@ -13,6 +13,16 @@ import { writeState } from './state';
 
 const BODY_BYTES_MAX = '64mb';
 const TIMES_MAX = 1_000_000;
+const DELIVERY_KEYS = new Set([
+  'url',
+  'authorization',
+  'token',
+  'maxBatchSize',
+  'concurrentDeliveries',
+  'retryMs',
+  'answerMs',
+  'verify',
+]);
 
 /** All controls, to be mounted at `/_simulator`. Doubled slashes in an address are read as one. */
 export function controlRouter(controls: Controls): Router {
@@ -181,9 +191,11 @@ function notify(controls: Controls, body: unknown): object {
   return { queued: all.length };
 }
 
-/** `{url, authorization?, token?, maxBatchSize?, concurrentDeliveries?, retryMs?, verify?}`; null for the two secrets sends none. */
+/** `{url, authorization?, token?, maxBatchSize?, concurrentDeliveries?, retryMs?, answerMs?, verify?}`; null for the two secrets sends none. */
 function deliverTo(controls: Controls, body: JsonObject): object {
   const { deliveries, sender, subscriptionId, webhookSecrets, retryMs } = controls;
+  for (const key of Object.keys(body))
+    if (!DELIVERY_KEYS.has(key)) throw new BadControl(`${key} is not known`);
   const before = deliveries.settings;
   const url = body.url ?? before?.url;
   if (typeof url !== 'string') throw new BadControl('url is needed');
@@ -198,6 +210,7 @@ function deliverTo(controls: Controls, body: JsonObject): object {
     maxBatchSize: whole(body, 'maxBatchSize', before?.maxBatchSize ?? 10, 256),
     concurrentDeliveries: whole(body, 'concurrentDeliveries', before?.concurrentDeliveries ?? 1, 10),
     retryMs: whole(body, 'retryMs', before?.retryMs ?? retryMs, 600_000),
+    answerMs: whole(body, 'answerMs', before?.answerMs ?? ANSWER_MS, 60_000),
   };
   const sameReceiver = before?.url === settings.url && before.authorization === settings.authorization;
   if (sameReceiver && body.verify === undefined) deliveries.adjust(settings);

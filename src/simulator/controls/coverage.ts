@@ -7,6 +7,7 @@ export const CONTRACT_ROWS = {
   'catalog-user': 'Catalog in the context of a user token: the links that lead to data',
   'oauth1-request-token': 'A request token, signed with client key and secret, with a callback',
   'oauth1-access-token': 'A request token and its verifier traded for an access token',
+  'credentials-missing': 'A request without readable credentials: refused',
   'oauth1-signed': 'A request with a valid OAuth 1.0 HMAC-SHA1 signature',
   'oauth1-refused': 'A request whose OAuth 1.0 parameters or signature were refused',
   'oauth1-ended': 'OAuth 1 refused because it has ended',

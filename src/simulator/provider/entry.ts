@@ -191,7 +191,8 @@ function accepts(accept: string | undefined, wanted: string): boolean {
 }
 
 function countVerdict({ coverage }: Provider, verdict: Verdict): void {
-  if (verdict.scheme === 'bearer') coverage.count(verdict.valid ? 'bearer-accepted' : 'bearer-refused');
+  if (verdict.scheme === 'none') coverage.count('credentials-missing');
+  else if (verdict.scheme === 'bearer') coverage.count(verdict.valid ? 'bearer-accepted' : 'bearer-refused');
   else if (verdict.reason === 'oauth1-ended') coverage.count('oauth1-ended');
   else coverage.count(verdict.valid ? 'oauth1-signed' : 'oauth1-refused');
 }

@@ -18,9 +18,12 @@ export interface DeliverySettings {
   concurrentDeliveries: number;
   /** First wait before a batch is sent again; doubles up to 60 times it. */
   retryMs: number;
+  /** How long the receiver may take to answer; the provider's own limit is 5,000. */
+  answerMs: number;
 }
 
-const ANSWER_MS_MAX = 5_000;
+/** The provider's limit for an answer. */
+export const ANSWER_MS = 5_000;
 const VERIFY_AGAIN_MS = 250;
 const VERIFY_AGAIN_MS_MAX = 2_000;
 
@@ -184,9 +187,9 @@ export class Deliveries {
       },
     });
     const timer = setTimeout(() => {
-      finish({ status: undefined, error: 'no answer within 5 s' });
+      finish({ status: undefined, error: `no answer within ${settings.answerMs} ms` });
       outgoing.destroy();
-    }, ANSWER_MS_MAX);
+    }, settings.answerMs);
     this.#timers.add(timer);
     outgoing.on('response', (answer) => {
       answer.resume();
