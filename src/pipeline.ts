@@ -1,322 +1,94 @@
 /**
  * THE PATH. A delivery is accepted and its tasks are due; a task is taken, read, normalized and finished; the relay
- * sends what was decided. One direction, told here in order. Effects come in as doors; what is pure is called directly.
- * This file makes no part and opens nothing: wire.ts does.
+ * sends what was decided; an organization that refuses is asked again. One direction, told here in order. Effects come
+ * in as doors; what is pure is called directly. This file makes no part and opens nothing: wire.ts does.
  */
 import { decideEnding, type Ending, type EndingRules, heldBy } from './inbox/decide-ending';
 import { makeProviderHealth, type ProviderHealth } from './inbox/provider-health';
 import { makeRun, type Run } from './inbox/run';
 import type { Answer, ReadCost, ReadDocument } from './model/answer';
-import type { NormalizedDocument } from './model/event';
 import type { Accepted, Delivery } from './model/notification';
-import type { DueProbe, Observation } from './model/organization';
-import type { ResourceIdentity } from './model/resource';
+import { type DueProbe, leadingCause, type Observation } from './model/organization';
 import type { Connections, Inbox, Organizations } from './model/store';
-import type { FinishResult, TakenTask } from './model/task';
+import type { FinishResult, QuarantinedTask, TakenTask } from './model/task';
 import { normalizeDocument } from './normalize/normalize';
+import type { Observer } from './observe/observer';
+import { acceptanceLine, attemptLine, type Ended, endedAs } from './observe/path-lines';
 import { draftEvent } from './publish/draft-event';
 import type { Clock } from './tools/clock';
 
 /** Reading through the provider's links: every answer is classified, nothing is thrown. */
 export interface ProviderDoor {
-  read(
-    request: {
-      address: string;
-      resource: ResourceIdentity | null;
-      organizationId: string | null;
-      hintedOrganizationId: string | null;
-      hintedUser: string | null;
-      connectionId: string | null;
-    },
-    signal?: AbortSignal,
-  ): Promise<{ answer: Answer; cost: ReadCost }>;
-  probe(probe: DueProbe, signal?: AbortSignal): Promise<Answer>;
+  read(task: TakenTask, signal: AbortSignal): Promise<{ answer: Answer; cost: ReadCost }>;
+  probe(probe: DueProbe, signal: AbortSignal): Promise<Answer>;
   /** Does this connection see this organization, as last learned? */
   sees(connectionId: string, organizationId: string): boolean;
   /** Learns anew which organizations each connection sees; false when that was done a moment ago. */
   learnAgain(): Promise<boolean>;
 }
 
-/** The two wide lines and the spans around them. */
-export interface PathObserver {
-  startDelivery(traceparent: string | null): { traceparent: string; end(error: string | null): void };
-  startAttempt(traceparent: string | null): { traceparent: string; end(error: string | null): void };
-  accepted(delivery: Delivery, accepted: Accepted, tookMs: number): void;
-  attempted(attempt: AttemptLine): void;
-  probed(organizationId: string, answer: Answer['kind'], access: string | null): void;
-  failed(where: string, error: unknown): void;
-}
-
-export interface AttemptLine {
-  task: TakenTask;
-  traceparent: string;
-  answer: Answer['kind'];
-  /** `published`, `unchanged`, … or the ending's verb. */
-  outcome: string;
-  reason: string | null;
-  eventIds: string[];
-  cost: ReadCost;
-  tookMs: number;
-}
-
 export interface PathDoors {
   store: Inbox & Organizations & Connections;
   provider: ProviderDoor;
-  observer: PathObserver;
+  observer: Pick<
+    Observer,
+    'startDelivery' | 'startAttempt' | 'deliveryAccepted' | 'attempt' | 'probed' | 'accessChanged' | 'fault'
+  >;
   clock: Clock;
-  /** Called when a decided event waits in the outbox. */
+  /** A decided event waits in the outbox. */
   decided(): void;
-  /** Called when an organization's access changed. */
+  /** An organization's access changed, or a connection was refused. */
   accessChanged(): void;
 }
 
 export interface PathSettings {
+  /** Reads in flight. */
   concurrency: number;
   settleMs: number;
   includeOperatorNames: boolean;
   ending: EndingRules;
   probeLeaseMs: number;
+  /** When a probe brought no answer about access. */
   probeRetryMs: number;
 }
 
 export interface Pipeline {
+  /** Resolves when the delivery is on disk. Throws `store.unavailable`, `store.closed`. */
   accept(delivery: Delivery): Promise<Accepted>;
   /** Take → fetch → normalize → finish; `step` does one round, `start` goes on until `stop`. */
   work: Run;
-  /** Organization access: asks the provider again, which alone changes the state. */
+  /** Organization access: asks the provider again, whose answer alone changes the state. */
   probes: Run;
   health: ProviderHealth;
 }
 
 const probesAtOnce = 4;
-/** How long a task waits after the sight of its connections was learned anew. */
+/** How long a task waits after it was learned anew what its connections see. */
 const learnedAgainMs = 1000;
 
+interface Path extends PathDoors {
+  settings: PathSettings;
+  health: ProviderHealth;
+  wakeWork(): void;
+  wakeProbes(): void;
+}
+
 export function makePipeline(doors: PathDoors, settings: PathSettings): Pipeline {
-  const { store, provider, observer, clock } = doors;
+  const { store, observer, clock } = doors;
   const health = makeProviderHealth(settings.ending.random);
-
-  // 1 · A delivery is stored, then answered.
-  async function accept(delivery: Delivery): Promise<Accepted> {
-    const startedMs = clock.nowMs();
-    const span = observer.startDelivery(delivery.traceparent);
-    try {
-      const accepted = await store.put({ ...delivery, traceparent: span.traceparent });
-      observer.accepted(delivery, accepted, clock.nowMs() - startedMs);
-      if (accepted.due > 0) work.wake();
-      if (accepted.probes) probes.wake();
-      span.end(null);
-      return accepted;
-    } catch (error) {
-      span.end('store.unavailable');
-      throw error;
-    }
-  }
-
-  // 2 · A task that is due is read, judged and finished.
-  async function attempt(task: TakenTask, signal: AbortSignal): Promise<void> {
-    const startedMs = clock.nowMs();
-    const span = observer.startAttempt(task.traceparent);
-    try {
-      const { answer, cost } = await read(task, signal);
-      const { outcome, reason, eventIds } = await end(task, answer, span.traceparent);
-      const tookMs = clock.nowMs() - startedMs;
-      observer.attempted({
-        task,
-        traceparent: span.traceparent,
-        answer: answer.kind,
-        outcome,
-        reason,
-        eventIds,
-        cost,
-        tookMs,
-      });
-      span.end(outcome === 'published' || outcome === 'unchanged' || outcome === 'gone' ? null : answer.kind);
-    } catch (error) {
-      // The lease runs out, or the process that starts next frees it: the task is read again.
-      observer.failed('attempt', error);
-      span.end('failed');
-    }
-  }
-
-  async function read(task: TakenTask, signal: AbortSignal): Promise<{ answer: Answer; cost: ReadCost }> {
-    const origin = originOf(task.address);
-    const heldMs = origin === null ? 0 : health.heldMs(origin, clock.nowMs());
-    if (heldMs > 0) {
-      const detail = 'the provider is left alone for a while';
-      const connectionId = task.connectionId ?? '';
-      const code = 'provider-held';
-      const answer: Answer = {
-        kind: 'transient',
-        code,
-        detail,
-        origin: origin!,
-        connectionId,
-        retryAfterMs: heldMs,
-      };
-      return { answer, cost: { calls: 0, bytes: 0, tookMs: 0, status: null } };
-    }
-    const result = await provider.read(task, signal);
-    await learn(task, result.answer);
-    return result;
-  }
-
-  /** What the answer tells about the provider as a whole, before it is judged for the task. */
-  async function learn(task: TakenTask, answer: Answer): Promise<void> {
-    const nowMs = clock.nowMs();
-    switch (answer.kind) {
-      case 'rate-limited':
-        return health.rateLimited(answer.retryAfterMs, nowMs);
-      case 'transient':
-        return health.failed(answer.origin, `${answer.code}: ${answer.detail}`, nowMs);
-      case 'reauthorize':
-        return refuseGrant(answer.connectionId, answer.message);
-      case 'aborted':
-      case 'address-refused':
-      case 'no-connection':
-        return;
-      default: {
-        const origin = originOf(answer.kind === 'ok' ? answer.document.address : task.address);
-        const connectionId = answer.kind === 'ok' ? answer.document.connectionId : answer.connectionId;
-        if (origin !== null && health.succeeded(origin, connectionId, nowMs)) await store.hasten();
-      }
-    }
-  }
-
-  // 3 · The provider's answer becomes exactly one ending.
-  async function end(task: TakenTask, answer: Answer, traceparent: string): Promise<Ended> {
-    if (answer.kind === 'ok') return endRead(task, answer.document, traceparent);
-    if (answer.kind === 'no-connection' && (await provider.learnAgain())) {
-      const held = heldBy(task);
-      await store.postpone({
-        ...held,
-        dueInMs: learnedAgainMs,
-        own: false,
-        code: answer.kind,
-        detail: answer.detail,
-      });
-      return { outcome: 'postpone', reason: 'learned-again', eventIds: [] };
-    }
-    const nowMs = clock.nowMs();
-    const own =
-      answer.kind === 'transient' && health.isOwn(answer.origin, answer.connectionId, task.failedAtMs);
-    const organizationId = ownerOf(task, answer);
-    const observedAt = new Date(nowMs).toISOString();
-    const situation = { nowMs, observedAt, traceparent, own, organizationId };
-    return apply(decideEnding(task, answer, situation, settings.ending));
-  }
-
-  async function endRead(task: TakenTask, read: ReadDocument, traceparent: string): Promise<Ended> {
-    const judged = normalizeDocument(read.body, { includeOperatorNames: settings.includeOperatorNames });
-    const held = heldBy(task);
-    if (!judged.ok) {
-      const { path, code, detail } = judged;
-      await store.quarantineTask({
-        ...held,
-        reason: 'malformed-document',
-        path,
-        detail: `${code}: ${detail}`,
-      });
-      return { outcome: 'quarantineTask', reason: 'malformed-document', eventIds: [] };
-    }
-    const document: NormalizedDocument = judged.document;
-    if (!provider.sees(read.connectionId, document.organizationId)) {
-      const detail = `the document belongs to organization ${document.organizationId}`;
-      await store.quarantineTask({ ...held, reason: 'organization-mismatch', path: '', detail });
-      return { outcome: 'quarantineTask', reason: 'organization-mismatch', eventIds: [] };
-    }
-    const observedAt = new Date(clock.nowMs()).toISOString();
-    const draft = draftEvent(document, { address: read.address, mediaType: read.mediaType, observedAt });
-    const { connectionId } = read;
-    const { reconciled } = task;
-    const { settleMs } = settings;
-    return finished(await store.finish({ ...held, draft, connectionId, traceparent, reconciled, settleMs }));
-  }
-
-  async function apply(ending: Ending): Promise<Ended> {
-    switch (ending.verb) {
-      case 'finishGone':
-        return finished(await store.finishGone(ending.ending));
-      case 'foundAbsent':
-        await store.foundAbsent(ending.ending);
-        return { outcome: ending.verb, reason: null, eventIds: [] };
-      case 'postpone':
-        await store.postpone(ending.ending);
-        return { outcome: ending.verb, reason: ending.ending.code, eventIds: [] };
-      case 'giveBack':
-        await store.giveBack(ending.ending);
-        if (ending.ending.probe !== null) probes.wake();
-        return { outcome: ending.verb, reason: ending.ending.code, eventIds: [] };
-      case 'quarantineTask':
-        await store.quarantineTask(ending.ending);
-        return { outcome: ending.verb, reason: ending.ending.reason, eventIds: [] };
-    }
-  }
-
-  function finished(result: FinishResult): Ended {
-    if (result.outcome === 'refused') return { outcome: result.outcome, reason: result.reason, eventIds: [] };
-    if (result.outcome === 'unchanged')
-      return { outcome: result.outcome, reason: result.reason, eventIds: [] };
-    if (result.eventIds.length > 0) doors.decided();
-    return { outcome: result.outcome, reason: null, eventIds: result.eventIds };
-  }
-
-  /** The organization that a refusal speaks of: the task's owner, else the hinted one if the connection sees it. */
-  function ownerOf(task: TakenTask, answer: Answer): string | null {
-    if (task.organizationId !== null) return task.organizationId;
-    if (task.hintedOrganizationId === null || !('connectionId' in answer)) return null;
-    return provider.sees(answer.connectionId, task.hintedOrganizationId) ? task.hintedOrganizationId : null;
-  }
-
-  // 4 · An organization that refused is asked again; its answer alone changes the access.
-  async function probe(due: DueProbe, signal: AbortSignal): Promise<void> {
-    try {
-      const answer = await provider.probe(due, signal);
-      const found = foundBy(answer);
-      if (answer.kind === 'reauthorize') await refuseGrant(answer.connectionId, answer.message);
-      else if (answer.kind === 'rate-limited') health.rateLimited(answer.retryAfterMs, clock.nowMs());
-      if (found === null) {
-        await store.postponeProbe(due.organizationId, settings.probeRetryMs);
-        observer.probed(due.organizationId, answer.kind, null);
-        return;
-      }
-      const by = answer.kind === 'not-connected' ? 'connections-link' : 'probe';
-      const observation = { organizationId: due.organizationId, epoch: due.epoch, found, by } as const;
-      await observe(observation, answer.kind);
-    } catch (error) {
-      observer.failed('probe', error);
-    }
-  }
-
-  async function observe(observation: Observation, kind: Answer['kind']): Promise<void> {
-    const transition = await store.observe(observation);
-    observer.probed(observation.organizationId, kind, transition.applied ? transition.access : null);
-    if (transition.changed) {
-      doors.decided();
-      doors.accessChanged();
-    }
-    work.wake();
-  }
-
-  /** The token was refused: who is seen by no other valid connection needs a new consent. */
-  async function refuseGrant(connectionId: string, message: string | null): Promise<void> {
-    const { organizations } = await store.refuseConnection(connectionId, message);
-    for (const organizationId of organizations) {
-      const known = await store.access(organizationId);
-      const found = { cause: 'refused-grant', actionUrl: null, message } as const;
-      await observe({ organizationId, epoch: known?.epoch ?? 1, found, by: 'grant' }, 'reauthorize');
-    }
-  }
-
+  const wakeWork = () => work.wake();
+  const wakeProbes = () => probes.wake();
+  const path: Path = { ...doors, settings, health, wakeWork, wakeProbes };
   const limit = (wanted: number) => (health.coolDownMs(clock.nowMs()) > 0 ? 0 : wanted);
+  const failed = (error: unknown) => observer.fault('store', error);
   const work: Run = makeRun<TakenTask>(
     {
       take: (wanted) => store.take(wanted),
-      attempt,
-      limit,
+      attempt: (task, signal) => attempt(path, task, signal),
       nextDueInMs: () => store.nextDueInMs('task'),
       release: (tasks) => store.releaseLeases(tasks),
-      failed: (error) => observer.failed('work', error),
+      limit,
+      failed,
     },
     settings.concurrency,
     clock,
@@ -324,22 +96,205 @@ export function makePipeline(doors: PathDoors, settings: PathSettings): Pipeline
   const probes: Run = makeRun<DueProbe>(
     {
       take: (wanted) => store.takeProbes(wanted, settings.probeLeaseMs),
-      attempt: probe,
-      limit,
+      attempt: (due, signal) => probe(path, due, signal),
       nextDueInMs: () => store.nextDueInMs('probe'),
       release: async () => {},
-      failed: (error) => observer.failed('probes', error),
+      limit,
+      failed,
     },
     probesAtOnce,
     clock,
   );
-  return { accept, work, probes, health };
+  return { accept: (delivery) => accept(path, delivery), work, probes, health };
 }
 
-interface Ended {
-  outcome: string;
-  reason: string | null;
-  eventIds: string[];
+// 1 · A delivery is stored, then answered.
+
+async function accept(path: Path, delivery: Delivery): Promise<Accepted> {
+  const { observer, clock } = path;
+  const startedMs = clock.nowMs();
+  const span = observer.startDelivery(delivery.traceparent);
+  try {
+    const accepted = await path.store.put({ ...delivery, traceparent: span.traceparent });
+    if (accepted.due > 0) path.wakeWork();
+    if (accepted.probes) path.wakeProbes();
+    const tookMs = clock.nowMs() - startedMs;
+    observer.deliveryAccepted(acceptanceLine(delivery, accepted, span.traceparent, tookMs));
+    span.end({ status: 204, errorType: null });
+    return accepted;
+  } catch (error) {
+    span.end({ status: 503, errorType: 'store.unavailable' });
+    throw error;
+  }
+}
+
+// 2 · A task that is due is read, judged and finished: one ending, whatever the provider says.
+
+async function attempt(path: Path, task: TakenTask, signal: AbortSignal): Promise<void> {
+  const { observer, clock } = path;
+  const startedMs = clock.nowMs();
+  const span = observer.startAttempt(task.traceparent, task.resource?.kind ?? 'unknown');
+  try {
+    const read = await fetch(path, task, signal);
+    await learn(path, task, read.answer);
+    const ended = await end(path, task, read.answer, span.traceparent);
+    observer.attempt(attemptLine(task, read, ended, span.traceparent, clock.nowMs() - startedMs));
+    span.end({ outcome: ended.outcome, errorType: read.answer.kind === 'ok' ? null : ended.code });
+  } catch (error) {
+    // The lease runs out, or the process that starts next frees it: the task is read again.
+    observer.fault('pipeline', error);
+    span.end({ outcome: 'failed', errorType: 'failed' });
+  }
+}
+
+async function fetch(
+  path: Path,
+  task: TakenTask,
+  signal: AbortSignal,
+): Promise<{ answer: Answer; cost: ReadCost }> {
+  const origin = originOf(task.address);
+  const heldMs = origin === null ? 0 : path.health.heldMs(origin, path.clock.nowMs());
+  if (origin === null || heldMs === 0) return path.provider.read(task, signal);
+  const held = {
+    code: 'provider-held',
+    detail: 'the provider is left alone for a while',
+    retryAfterMs: heldMs,
+  };
+  const answer: Answer = { kind: 'transient', ...held, origin, connectionId: task.connectionId ?? '' };
+  return { answer, cost: { calls: 0, bytes: 0, tookMs: 0, status: null } };
+}
+
+/** What an answer tells about the provider as a whole, before it is judged for the task. */
+async function learn(path: Path, task: TakenTask, answer: Answer): Promise<void> {
+  const nowMs = path.clock.nowMs();
+  switch (answer.kind) {
+    case 'rate-limited':
+      return path.health.rateLimited(answer.retryAfterMs, nowMs);
+    case 'transient':
+      if (answer.code === 'provider-held') return;
+      return path.health.failed(answer.origin, `${answer.code}: ${answer.detail}`, nowMs);
+    case 'reauthorize':
+      return refuseGrant(path, answer.connectionId, answer.message);
+    case 'aborted':
+    case 'address-refused':
+    case 'no-connection':
+      return;
+    default: {
+      const read =
+        answer.kind === 'ok' ? answer.document : { address: task.address, connectionId: answer.connectionId };
+      const origin = originOf(read.address);
+      const outageEnded = origin !== null && path.health.succeeded(origin, read.connectionId, nowMs);
+      if (outageEnded && (await path.store.hasten()) > 0) path.wakeWork();
+    }
+  }
+}
+
+async function end(path: Path, task: TakenTask, answer: Answer, traceparent: string): Promise<Ended> {
+  if (answer.kind === 'ok') return endRead(path, task, answer.document, traceparent);
+  if (answer.kind === 'no-connection' && (await path.provider.learnAgain())) {
+    const { detail, kind: code } = answer;
+    await path.store.postpone({ ...heldBy(task), dueInMs: learnedAgainMs, own: false, code, detail });
+    return endedAs('postponed', 'learned-again', detail, { dueInMs: learnedAgainMs });
+  }
+  const nowMs = path.clock.nowMs();
+  const own =
+    answer.kind === 'transient' && path.health.isOwn(answer.origin, answer.connectionId, task.failedAtMs);
+  const organizationId = ownerOf(path, task, answer);
+  const observedAt = new Date(nowMs).toISOString();
+  const situation = { nowMs, observedAt, traceparent, own, organizationId };
+  return apply(path, decideEnding(task, answer, situation, path.settings.ending));
+}
+
+/** The organization that a refusal speaks of: the task's owner, else the hinted one if the connection sees it. */
+function ownerOf(path: Path, task: TakenTask, answer: Answer): string | null {
+  if (task.organizationId !== null) return task.organizationId;
+  if (task.hintedOrganizationId === null || !('connectionId' in answer)) return null;
+  return path.provider.sees(answer.connectionId, task.hintedOrganizationId)
+    ? task.hintedOrganizationId
+    : null;
+}
+
+// 3 · What was read becomes a document, and the store decides whether it is news.
+
+async function endRead(path: Path, task: TakenTask, read: ReadDocument, traceparent: string): Promise<Ended> {
+  const { includeOperatorNames, settleMs } = path.settings;
+  const held = heldBy(task);
+  const judged = normalizeDocument(read.body, { includeOperatorNames });
+  if (!judged.ok) {
+    const detail = `${judged.code}: ${judged.detail}`;
+    return quarantine(path, { ...held, reason: 'malformed-document', path: judged.path, detail });
+  }
+  const { organizationId } = judged.document;
+  if (!path.provider.sees(read.connectionId, organizationId)) {
+    const detail = `the document belongs to organization ${organizationId}, which the connection does not see`;
+    return quarantine(path, { ...held, reason: 'organization-mismatch', path: '', detail });
+  }
+  const observedAt = new Date(path.clock.nowMs()).toISOString();
+  const draft = draftEvent(judged.document, { address: read.address, mediaType: read.mediaType, observedAt });
+  const { connectionId } = read;
+  const { reconciled } = task;
+  return finished(
+    path,
+    await path.store.finish({ ...held, draft, connectionId, traceparent, reconciled, settleMs }),
+  );
+}
+
+function finished(path: Path, result: FinishResult): Ended {
+  switch (result.outcome) {
+    case 'unchanged':
+      return endedAs('unchanged', result.reason, null);
+    case 'refused':
+      return result.reason === 'record-too-large' || result.reason === 'mass-disappearance'
+        ? endedAs('quarantined', result.reason, null, { quarantine: result.reason })
+        : endedAs(result.reason === 'fenced' ? 'fenced' : 'superseded', result.reason, null);
+    default:
+      if (result.eventIds.length > 0) path.decided();
+      return endedAs(result.outcome, result.outcome, null, { eventIds: result.eventIds });
+  }
+}
+
+async function apply(path: Path, { verb, ending }: Ending): Promise<Ended> {
+  const { store } = path;
+  switch (verb) {
+    case 'finishGone':
+      return finished(path, await store.finishGone(ending));
+    case 'foundAbsent':
+      await store.foundAbsent(ending);
+      return endedAs('absent', 'absent-once', null, { dueInMs: ending.againInMs });
+    case 'postpone':
+      await store.postpone(ending);
+      return endedAs('postponed', ending.code, ending.detail, { dueInMs: ending.dueInMs });
+    case 'giveBack':
+      await store.giveBack(ending);
+      if (ending.probe !== null) path.wakeProbes();
+      return endedAs(ending.code === 'aborted' ? 'aborted' : 'given-back', ending.code, null);
+    case 'quarantineTask':
+      return quarantine(path, ending);
+  }
+}
+
+async function quarantine(path: Path, task: QuarantinedTask): Promise<Ended> {
+  await path.store.quarantineTask(task);
+  return endedAs('quarantined', task.reason, task.detail, { quarantine: task.reason });
+}
+
+// 4 · An organization that refused is asked again; the answer alone changes its access.
+
+async function probe(path: Path, due: DueProbe, signal: AbortSignal): Promise<void> {
+  const { organizationId, epoch } = due;
+  const startedMs = path.clock.nowMs();
+  try {
+    const answer = await path.provider.probe(due, signal);
+    path.observer.probed({ organizationId, found: answer.kind, tookMs: path.clock.nowMs() - startedMs });
+    if (answer.kind === 'reauthorize') await refuseGrant(path, answer.connectionId, answer.message);
+    if (answer.kind === 'rate-limited') path.health.rateLimited(answer.retryAfterMs, path.clock.nowMs());
+    const found = foundBy(answer);
+    if (found === null) return await path.store.postponeProbe(organizationId, path.settings.probeRetryMs);
+    const by = answer.kind === 'not-connected' ? 'connections-link' : 'probe';
+    await observe(path, { organizationId, epoch, found, by });
+  } catch (error) {
+    path.observer.fault('pipeline', error);
+  }
 }
 
 /** What a probe's answer says about access; null when it says nothing about it. */
@@ -356,6 +311,34 @@ function foundBy(answer: Answer): Observation['found'] | null {
       return { cause: null };
     default:
       return null;
+  }
+}
+
+async function observe(path: Path, observation: Observation): Promise<void> {
+  const { changed, previous, access, causes } = await path.store.observe(observation);
+  if (changed) {
+    const { organizationId, by } = observation;
+    path.observer.accessChanged({
+      organizationId,
+      from: previous,
+      to: access,
+      cause: leadingCause(causes),
+      by,
+    });
+    path.decided();
+    path.accessChanged();
+  }
+  path.wakeWork();
+}
+
+/** The token was refused: organizations that no other valid connection sees need a new consent. */
+async function refuseGrant(path: Path, connectionId: string, message: string | null): Promise<void> {
+  const { organizations } = await path.store.refuseConnection(connectionId, message);
+  path.accessChanged();
+  for (const organizationId of organizations) {
+    const known = await path.store.access(organizationId);
+    const found = { cause: 'refused-grant', actionUrl: null, message } as const;
+    await observe(path, { organizationId, epoch: known?.epoch ?? 1, found, by: 'grant' });
   }
 }
 

@@ -217,3 +217,24 @@ export interface PublishedEvent {
   partition: number | null;
   offset: string | null;
 }
+
+/**
+ * The slot of a key, a whole number in [0, 2^31): murmur2 of its UTF-8 bytes as Kafka's own clients compute it. A topic
+ * of n partitions keeps the key in partition `slot % n`, so store and publisher set the same rows aside.
+ */
+export function slotOf(key: string): number {
+  const bytes = Buffer.from(key);
+  const { length } = bytes;
+  const mix = 0x5bd1e995;
+  let hash = 0x9747b28c ^ length;
+  let at = 0;
+  for (; at + 4 <= length; at += 4) {
+    let word = Math.imul(bytes.readInt32LE(at), mix);
+    word = Math.imul(word ^ (word >>> 24), mix);
+    hash = Math.imul(hash, mix) ^ word;
+  }
+  const rest = length - at;
+  if (rest > 0) hash = Math.imul(hash ^ bytes.readUIntLE(at, rest), mix);
+  hash = Math.imul(hash ^ (hash >>> 13), mix);
+  return (hash ^ (hash >>> 15)) & 0x7fffffff;
+}

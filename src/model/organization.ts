@@ -52,6 +52,7 @@ export interface Observation {
 export interface Transition {
   causes: CauseSet;
   access: Access;
+  previous: Access;
   /** True when the access as shown changed: the epoch rises, history and an access event are written. */
   changed: boolean;
 }
@@ -75,7 +76,7 @@ export function transition(current: CauseSet, observation: Observation, nowMs: n
       found.cause === 'refused-grant' ? { ...current, [found.cause]: detail } : { [found.cause]: detail };
   }
   const access = accessOf(causes);
-  return { causes, access, changed: access !== before };
+  return { causes, access, previous: before, changed: access !== before };
 }
 
 /** An organization as commands and the console show it. */

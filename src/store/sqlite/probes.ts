@@ -133,7 +133,8 @@ export function observe(context: Context, observation: Observation): Transition 
   const nowMs = context.nowMs();
   organization.probeLeaseUntilMs = 0;
   if (observation.epoch !== organization.epoch) {
-    return { causes, access: organization.access, changed: false, applied: false };
+    const { access } = organization;
+    return { causes, access, previous: access, changed: false, applied: false };
   }
   const next = transition(causes, observation, nowMs);
   const before = { ...organization };

@@ -1,0 +1,139 @@
+/**
+ * The connections in force, opened, with the organizations that each sees as last learned. Tokens are unsealed here and
+ * kept in memory as secrets; at rest they are sealed, bound to their connection. A token that the settings name is
+ * imported once: what the provider said of it later is kept until another token is named.
+ */
+import { createHash } from 'node:crypto';
+import type { Connection, ConnectionAuth, SealedConnection } from '../model/connection';
+import type { Connections, Organizations } from '../model/store';
+import type { Clock } from '../tools/clock';
+import type { Sealer, Secret } from '../tools/secret';
+
+/** A token as the settings name it. */
+export interface NamedToken {
+  connection: string;
+  user: string;
+  auth: ConnectionAuth;
+  token: Secret;
+  secret: Secret | null;
+  refresh: Secret | null;
+  expiresAt: string | null;
+}
+
+/** A page of the organizations that a connection sees; `partial` says why a listing ended before its end. */
+export interface SightPage {
+  organizations: { id: string; name: string | null }[];
+  partial: string | null;
+}
+
+export interface ConnectionBook {
+  connections(): readonly Connection[];
+  sees(connectionId: string): ReadonlySet<string>;
+  /** Seals and stores what is new, then reads everything back. Throws `store.key-missing`. */
+  importTokens(tokens: NamedToken[]): Promise<void>;
+  /** Reads connections and sights from the store. Throws `store.key-missing`. */
+  refresh(): Promise<void>;
+  /** Lists the organizations of each valid connection; true when every listing came to its end. */
+  learn(): Promise<boolean>;
+  /** As `learn`, at most once a minute; false when it was done a moment ago. */
+  learnAgain(): Promise<boolean>;
+  /** Has each valid connection been listed at least once, now or by a former process? */
+  known(): boolean;
+}
+
+const learnGapMs = 60_000;
+
+export function makeConnectionBook(
+  store: Connections & Organizations,
+  sealer: Sealer,
+  list: (connectionId: string) => AsyncIterable<SightPage>,
+  clock: Clock,
+): ConnectionBook {
+  let connections: Connection[] = [];
+  let sights = new Map<string, ReadonlySet<string>>();
+  const listed = new Set<string>();
+  let learnedAtMs = Number.NEGATIVE_INFINITY;
+  const none: ReadonlySet<string> = new Set();
+
+  async function refresh(): Promise<void> {
+    const sealed = await store.listConnections();
+    connections = sealed.map((connection) => unseal(connection, sealer));
+    sights = new Map(
+      sealed.map((connection) => [connection.connectionId, new Set(connection.organizations)]),
+    );
+    for (const { connectionId, organizations } of sealed)
+      if (organizations.length > 0) listed.add(connectionId);
+  }
+
+  async function learnOne(connectionId: string): Promise<boolean> {
+    for await (const page of list(connectionId)) {
+      await store.learn(page.organizations.map((organization) => ({ ...organization, connectionId })));
+      if (page.partial !== null) return false;
+    }
+    listed.add(connectionId);
+    return true;
+  }
+
+  async function learn(): Promise<boolean> {
+    learnedAtMs = clock.nowMs();
+    let whole = true;
+    for (const { connectionId, status } of connections) {
+      if (status === 'valid' && !(await learnOne(connectionId))) whole = false;
+    }
+    await refresh();
+    return whole;
+  }
+
+  return {
+    connections: () => connections,
+    sees: (connectionId) => sights.get(connectionId) ?? none,
+    async importTokens(tokens) {
+      await store.importConnections(tokens.map((token) => seal(token, sealer)));
+      await refresh();
+    },
+    refresh,
+    learn,
+    async learnAgain() {
+      if (clock.nowMs() - learnedAtMs < learnGapMs) return false;
+      await learn();
+      return true;
+    },
+    known: () =>
+      connections.every(({ connectionId, status }) => status !== 'valid' || listed.has(connectionId)),
+  };
+}
+
+function unseal(sealed: SealedConnection, sealer: Sealer): Connection {
+  const { connectionId, user, auth, expiresAt, status } = sealed;
+  const open = (text: string | null, part: string) =>
+    text === null ? null : sealer.unseal(text, `${connectionId}/${part}`);
+  return {
+    connectionId,
+    user,
+    auth,
+    token: sealer.unseal(sealed.sealedToken, `${connectionId}/token`),
+    tokenSecret: open(sealed.sealedTokenSecret, 'secret'),
+    refresh: open(sealed.sealedRefresh, 'refresh'),
+    expiresAt,
+    status,
+  };
+}
+
+function seal(named: NamedToken, sealer: Sealer): SealedConnection & { importHash: string } {
+  const { connection: connectionId, user, auth, token, secret, refresh, expiresAt } = named;
+  const close = (value: Secret | null, part: string) =>
+    value === null ? null : sealer.seal(value, `${connectionId}/${part}`);
+  const parts = [token, secret, refresh].map((part) => part?.open() ?? '');
+  return {
+    connectionId,
+    user,
+    auth,
+    sealedToken: sealer.seal(token, `${connectionId}/token`),
+    sealedTokenSecret: close(secret, 'secret'),
+    sealedRefresh: close(refresh, 'refresh'),
+    expiresAt,
+    status: 'valid',
+    organizations: [],
+    importHash: createHash('sha256').update(parts.join('\n')).digest('hex'),
+  };
+}

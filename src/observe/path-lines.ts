@@ -1,0 +1,71 @@
+/**
+ * The two wide lines of the path, built from what the path has in hand: one for each acceptance, one for each attempt.
+ * Pure; what is written with them is next door.
+ */
+import type { Answer, ReadCost } from '../model/answer';
+import type { Accepted, Delivery } from '../model/notification';
+import type { TakenTask } from '../model/task';
+import type { Attempt, DeliveryAccepted } from './lines';
+
+/** How an attempt ended, as its wide line tells it. */
+export type Ended = Pick<Attempt, 'outcome' | 'code' | 'detail' | 'quarantine' | 'eventIds' | 'dueInMs'>;
+
+export function endedAs(
+  outcome: Attempt['outcome'],
+  code: string,
+  detail: string | null,
+  more: Partial<Ended> = {},
+): Ended {
+  return { outcome, code, detail, quarantine: null, eventIds: [], dueInMs: null, ...more };
+}
+
+export function acceptanceLine(
+  delivery: Delivery,
+  accepted: Accepted,
+  traceparent: string,
+  tookMs: number,
+): DeliveryAccepted {
+  const { deliveryId, repeated, due } = accepted;
+  const counts = { hints: 0, acted: 0, ignored: 0, quarantined: [] };
+  const line: DeliveryAccepted = {
+    deliveryId,
+    ...counts,
+    bytes: delivery.bytes,
+    tookMs,
+    repeated,
+    due,
+    traceparent,
+  };
+  for (const element of delivery.elements) {
+    if (element.line === 'hint') line.hints += 1;
+    else if (element.line === 'quarantined') line.quarantined.push(element.reason);
+    else line[element.line] += 1;
+  }
+  return line;
+}
+
+export function attemptLine(
+  task: TakenTask,
+  read: { answer: Answer; cost: ReadCost },
+  ended: Ended,
+  traceparent: string,
+  tookMs: number,
+): Attempt {
+  const { answer, cost } = read;
+  return {
+    taskId: task.taskId,
+    generation: task.generation,
+    attempt: task.attempts + 1,
+    kind: task.resource?.kind ?? null,
+    resourceId: task.resource?.id ?? null,
+    organizationId: task.organizationId ?? task.hintedOrganizationId,
+    connectionId: answer.kind === 'ok' ? answer.document.connectionId : task.connectionId,
+    address: task.address,
+    ...ended,
+    calls: cost.calls,
+    bytes: cost.bytes,
+    status: cost.status,
+    tookMs,
+    traceparent,
+  };
+}
