@@ -1,0 +1,82 @@
+/**
+ * What an error of Kafka asks for. Decided by Kafka's own name of it, never by whether the client would have tried
+ * again: an idempotent client calls a cluster that is merely down "not retriable". Whatever is not known here is tried
+ * again. Pure.
+ */
+import type { FailureKind } from './target';
+
+/** The request was not answered in time. */
+export const timedOut = 'TIMED_OUT';
+/** The connection failed or was closed. */
+export const connectionLost = 'CONNECTION';
+
+const kinds: Record<string, FailureKind> = {
+  MESSAGE_TOO_LARGE: 'too-large',
+  RECORD_LIST_TOO_LARGE: 'too-large',
+  INVALID_RECORD: 'refused',
+  UNKNOWN_TOPIC_OR_PARTITION: 'missing',
+  UNKNOWN_TOPIC_ID: 'missing',
+  INVALID_TOPIC_EXCEPTION: 'denied',
+  TOPIC_AUTHORIZATION_FAILED: 'denied',
+  GROUP_AUTHORIZATION_FAILED: 'denied',
+  CLUSTER_AUTHORIZATION_FAILED: 'denied',
+  TRANSACTIONAL_ID_AUTHORIZATION_FAILED: 'denied',
+  SASL_AUTHENTICATION_FAILED: 'denied',
+  UNSUPPORTED_SASL_MECHANISM: 'denied',
+  ILLEGAL_SASL_STATE: 'denied',
+  SECURITY_DISABLED: 'denied',
+  POLICY_VIOLATION: 'denied',
+  INVALID_TIMESTAMP: 'denied',
+  INVALID_REQUIRED_ACKS: 'denied',
+  UNSUPPORTED_FOR_MESSAGE_FORMAT: 'denied',
+  UNSUPPORTED_COMPRESSION_TYPE: 'denied',
+  INVALID_PRODUCER_EPOCH: 'fenced',
+  PRODUCER_FENCED: 'fenced',
+  OUT_OF_ORDER_SEQUENCE_NUMBER: 'fenced',
+  DUPLICATE_SEQUENCE_NUMBER: 'fenced',
+  UNKNOWN_PRODUCER_ID: 'fenced',
+  INVALID_PRODUCER_ID_MAPPING: 'fenced',
+  INVALID_TXN_STATE: 'fenced',
+};
+
+/** Errors of a TLS handshake that no repetition cures; Node's names. */
+const certificateCode = /^(ERR_TLS_|ERR_SSL_|CERT_|SELF_SIGNED_|DEPTH_ZERO_SELF_|UNABLE_TO_)/;
+
+export function kindOf(code: string): FailureKind {
+  return kinds[code] ?? (certificateCode.test(code) ? 'denied' : 'retry');
+}
+
+/** Codes after which the same bytes may be tried again at once: leadership moves, a connection breaks. */
+export function healsInAMoment(code: string): boolean {
+  return [connectionLost, 'NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE', 'NETWORK_EXCEPTION'].includes(
+    code,
+  );
+}
+
+/**
+ * The code of anything thrown by the client. The name that says something is often that of the cause, or of the cause's
+ * cause. `detail` names the broker where one is known; messages of logins are left out, since brokers may echo them.
+ */
+export function describeError(error: unknown): { code: string; detail: string } {
+  let broker = '';
+  let name = '';
+  for (let at = error, depth = 0; isObject(at) && depth < 5; at = at.cause, depth += 1) {
+    if (typeof at.broker === 'string') broker ||= ` at ${at.broker}`;
+    if (typeof at.type === 'string') return { code: at.type, detail: `${at.type}${broker}` };
+    if (at.name === 'KafkaJSRequestTimeoutError') return { code: timedOut, detail: `no answer${broker}` };
+    if (at.name === 'KafkaJSSASLAuthenticationError') {
+      return { code: 'SASL_AUTHENTICATION_FAILED', detail: `the login was refused${broker}` };
+    }
+    if (at.name === 'KafkaJSConnectionError' || at.name === 'KafkaJSConnectionClosedError') {
+      const reason = typeof at.code === 'string' ? at.code : '';
+      const code = certificateCode.test(reason) ? reason : connectionLost;
+      return { code, detail: `no connection${broker}${reason && ` (${reason})`}` };
+    }
+    if (typeof at.name === 'string') name = at.name;
+  }
+  return { code: name || 'UNKNOWN', detail: `${name || 'an unknown error'}${broker}` };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,190 @@
+/**
+ * A connected Kafka cluster as the producer needs it: what is known of its topics, a producer epoch that is fenced by a
+ * fixed transactional id, one produce request to one broker. Sequences, repetition and the meaning of answers must not
+ * be here.
+ */
+import type { KafkaConfig, SASLOptions } from 'kafkajs';
+import type { Secret } from '../tools/secret';
+import { errorName, makeAdministrator, makeInnerCluster } from './kafkajs-inside';
+import { makeSockets, type SocketRequest } from './sockets';
+
+export interface KafkaSettings {
+  /** `host:port` of each. */
+  brokers: string[];
+  clientId: string;
+  /** PEM texts; null for a plain connection. */
+  tls: { ca: string | null; cert: string | null; key: Secret | null } | null;
+  sasl: {
+    mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
+    username: string;
+    password: Secret;
+  } | null;
+}
+
+export interface ClusterTimes {
+  /** For a connection and its login. */
+  connectTimeoutMs: number;
+  /** For one request. */
+  requestTimeoutMs: number;
+}
+
+/** What the cluster says about a topic; `code` is Kafka's name of the reason why it cannot be had. */
+export interface TopicState {
+  code: string | null;
+  /** By partition number; `leader` is a node id, -1 while there is none. */
+  partitions: { leader: number; replicas: number }[];
+}
+
+export interface ProducerEpoch {
+  producerId: string;
+  producerEpoch: number;
+}
+
+/** A record as kafkajs writes it: text becomes UTF-8. */
+export interface WireRecord {
+  key: string;
+  value: string;
+  headers: Record<string, string>;
+}
+
+export interface WireBatch {
+  topic: string;
+  partition: number;
+  firstSequence: number;
+  records: WireRecord[];
+}
+
+/** A broker's answer for one partition; `code` is null where it was written. */
+export interface PartitionAnswer {
+  topic: string;
+  partition: number;
+  code: string | null;
+  firstOffset: string;
+}
+
+export interface KafkaCluster {
+  connect(): Promise<void>;
+  /** Asks the transaction coordinator for the next epoch of the id: older ones are refused where it has written. */
+  takeEpoch(transactionalId: string): Promise<ProducerEpoch>;
+  /** Learns the state of these topics, and asks for them with every refresh from now on. */
+  learn(topics: string[]): Promise<void>;
+  refresh(): Promise<void>;
+  /** Refreshes what is older than a minute. */
+  refreshIfOld(): Promise<void>;
+  /** As last learned; null before that. */
+  topicState(topic: string): TopicState | null;
+  brokerCount(): number;
+  /** One request to one broker, waiting for all in-sync replicas. Throws what kafkajs throws when no answer came. */
+  produce(node: number, epoch: ProducerEpoch, batches: WireBatch[]): Promise<PartitionAnswer[]>;
+  /** Ends politely; waits as long as brokers do. */
+  end(): Promise<void>;
+  /** Ends at once: what was asked fails now. */
+  destroy(): void;
+}
+
+const transactionCoordinator = 1;
+const metadataMaxAgeMs = 60_000;
+
+/** Throws `publish.refused` for another kafkajs; every other method throws what kafkajs throws. */
+export function makeCluster(settings: KafkaSettings, times: ClusterTimes): KafkaCluster {
+  const sockets = makeSockets();
+  const cluster = makeInnerCluster({
+    ...clientConfig(settings, times),
+    socketFactory: (request) => sockets.make(request as SocketRequest),
+    metadataMaxAge: metadataMaxAgeMs,
+  });
+  const { brokerPool } = cluster;
+
+  return {
+    connect: () => cluster.connect(),
+    async takeEpoch(transactionalId) {
+      const anyBroker = await brokerPool.findConnectedBroker();
+      const { coordinator } = await anyBroker.findGroupCoordinator({
+        groupId: transactionalId,
+        coordinatorType: transactionCoordinator,
+      });
+      const broker = await cluster.findBroker(coordinator);
+      // No transaction is ever begun; brokers want a time below their own bound all the same.
+      return broker.initProducerId({ transactionalId, transactionTimeout: 60_000 });
+    },
+    async learn(topics) {
+      for (const topic of topics) cluster.targetTopics.add(topic);
+      await cluster.refreshMetadata();
+    },
+    refresh: () => cluster.refreshMetadata(),
+    refreshIfOld: () => cluster.refreshMetadataIfNecessary(),
+    topicState(name) {
+      const found = brokerPool.metadata?.topicMetadata.find(({ topic }) => topic === name);
+      if (found === undefined) return null;
+      const partitions: TopicState['partitions'] = [];
+      for (const { partitionId, leader, replicas } of found.partitionMetadata) {
+        partitions[partitionId] = { leader, replicas: replicas.length };
+      }
+      return { code: errorName(found.topicErrorCode), partitions };
+    },
+    brokerCount: () => brokerPool.metadata?.brokers.length ?? 0,
+    async produce(node, { producerId, producerEpoch }, batches) {
+      const broker = await cluster.findBroker({ nodeId: node });
+      const { topics } = await broker.produce({
+        acks: -1,
+        // The broker gives up before the client does, so that its answer is heard.
+        timeout: Math.ceil(times.requestTimeoutMs * 0.8),
+        producerId,
+        producerEpoch,
+        topicData: byTopic(batches),
+      });
+      return topics.flatMap(({ topicName, partitions }) =>
+        partitions.map(({ partition, errorCode, baseOffset }) => ({
+          topic: topicName,
+          partition,
+          code: errorName(errorCode),
+          firstOffset: baseOffset,
+        })),
+      );
+    },
+    end: () => cluster.disconnect(),
+    destroy: () => sockets.destroyAll(),
+  };
+}
+
+function byTopic(batches: WireBatch[]) {
+  const topics = new Map<string, { partition: number; firstSequence: number; messages: WireRecord[] }[]>();
+  for (const { topic, partition, firstSequence, records } of batches) {
+    const partitions = topics.get(topic) ?? [];
+    partitions.push({ partition, firstSequence, messages: records });
+    topics.set(topic, partitions);
+  }
+  return [...topics].map(([topic, partitions]) => ({ topic, partitions }));
+}
+
+/** The administration client for these settings. */
+export function administrate(settings: KafkaSettings, times: ClusterTimes) {
+  return makeAdministrator(clientConfig(settings, times));
+}
+
+function clientConfig(settings: KafkaSettings, times: ClusterTimes): KafkaConfig {
+  const { tls, sasl } = settings;
+  return {
+    clientId: settings.clientId,
+    brokers: settings.brokers,
+    connectionTimeout: times.connectTimeoutMs,
+    authenticationTimeout: times.connectTimeoutMs,
+    requestTimeout: times.requestTimeoutMs,
+    // Every broker that is named is tried before connecting fails.
+    retry: { retries: Math.max(4, settings.brokers.length), initialRetryTime: 100, maxRetryTime: 800 },
+    ...(tls !== null && {
+      ssl: {
+        ...(tls.ca !== null && { ca: tls.ca }),
+        ...(tls.cert !== null && { cert: tls.cert }),
+        ...(tls.key !== null && { key: tls.key.open() }),
+      },
+    }),
+    ...(sasl !== null && {
+      sasl: {
+        mechanism: sasl.mechanism,
+        username: sasl.username,
+        password: sasl.password.open(),
+      } as SASLOptions,
+    }),
+  };
+}

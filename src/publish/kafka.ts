@@ -1,0 +1,160 @@
+/**
+ * Kafka as a target: one client at a time, opened with a new epoch, given up without waiting. Every call is bounded by a
+ * deadline of its own, since a mute broker answers nothing and refuses nothing. What is in here is the life of a client;
+ * what it says to brokers is in producer.ts and kafka-cluster.ts.
+ */
+import { Problem } from '../model/problem';
+import type { Clock } from '../tools/clock';
+import { describeError, kindOf } from './classify-error';
+import { type KafkaCluster, type KafkaSettings, makeCluster, type ProducerEpoch } from './kafka-cluster';
+import { makeProducer, type Producer } from './producer';
+import type { Batch, PublishTarget, SendResult } from './target';
+
+export interface KafkaTargetOptions {
+  clock: Clock;
+  /** Full names of the topics that will be sent to, so that their state is known before the first send. */
+  topics: string[];
+  /** Which relay this is: its producers share one transactional id, `<clientId>-relay-<shard>`. */
+  shard: number;
+  /** For a connection and its login; opening takes at most three times as long. */
+  connectTimeoutMs: number;
+  /** For one request to a broker. */
+  requestTimeoutMs: number;
+  /** For one send with its repetitions. Must be well below the relay's lease. */
+  sendTimeoutMs: number;
+  /** Waits before the repetitions inside one send. */
+  repeatAfterMs: number[];
+}
+
+export const kafkaTargetDefaults = {
+  shard: 0,
+  connectTimeoutMs: 3_000,
+  requestTimeoutMs: 10_000,
+  sendTimeoutMs: 15_000,
+  repeatAfterMs: [100, 200, 400, 800],
+};
+
+/** The coordinator is being found or loaded: seen on every new cluster. */
+const coordinatorCodes = [
+  'GROUP_LOAD_IN_PROGRESS',
+  'GROUP_COORDINATOR_NOT_AVAILABLE',
+  'NOT_COORDINATOR_FOR_GROUP',
+  'CONCURRENT_TRANSACTIONS',
+];
+const coordinatorPauseMs = 100;
+const farewellMs = 1_000;
+
+/** Nothing is connected before `open`. `open` throws `publish.refused` also when kafkajs is not 2.2.4. */
+export function makeKafkaTarget(settings: KafkaSettings, options: KafkaTargetOptions): PublishTarget {
+  return new KafkaTarget(settings, options);
+}
+
+class KafkaTarget implements PublishTarget {
+  readonly name = 'kafka';
+  private readonly topics: Set<string>;
+  private client: { cluster: KafkaCluster; producer: Producer } | null = null;
+  private opened = 0;
+
+  constructor(
+    private readonly settings: KafkaSettings,
+    private readonly options: KafkaTargetOptions,
+  ) {
+    this.topics = new Set(options.topics);
+  }
+
+  async open(): Promise<void> {
+    await this.discard();
+    const { clock, connectTimeoutMs, repeatAfterMs } = this.options;
+    const brokers = rotate(this.settings.brokers, this.opened);
+    this.opened += 1;
+    const cluster = makeCluster({ ...this.settings, brokers }, this.options);
+    try {
+      const epoch = await this.within(3 * connectTimeoutMs, this.introduce(cluster));
+      if (epoch === late) {
+        throw new Problem('publish.unavailable', `Kafka gave no answer at ${brokers.join(', ')}`);
+      }
+      this.client = { cluster, producer: makeProducer(cluster, epoch, { repeatAfterMs, wait: clock.wait }) };
+    } catch (error) {
+      cluster.destroy();
+      if (error instanceof Problem) throw error;
+      const { code, detail } = describeError(error);
+      const problem = kindOf(code) === 'denied' ? 'publish.refused' : 'publish.unavailable';
+      throw new Problem(problem, `Kafka cannot be used: ${detail}`, error);
+    }
+  }
+
+  async partitionsOf(topic: string): Promise<number> {
+    const { cluster } = this.theClient();
+    this.topics.add(topic);
+    const learned = isHealthy(cluster, topic) ? cluster.refreshIfOld() : cluster.learn([topic]);
+    // Where this fails or hangs, what was known before holds, and `send` says what is wrong.
+    await this.within(this.options.connectTimeoutMs, learned).catch(() => late);
+    return Math.max(1, cluster.topicState(topic)?.partitions.length ?? 0);
+  }
+
+  async send(batches: Batch[]): Promise<SendResult> {
+    const { ended, result } = this.theClient().producer.send(batches);
+    const inTime = (await this.within(this.options.sendTimeoutMs, ended)) !== late;
+    return inTime ? result() : { ...result(), spent: true };
+  }
+
+  async discard(): Promise<void> {
+    const given = this.client;
+    this.client = null;
+    given?.cluster.destroy();
+  }
+
+  async close(): Promise<void> {
+    if (this.client === null) return;
+    await this.within(farewellMs, this.client.cluster.end()).catch(() => late);
+    await this.discard();
+  }
+
+  /** Connects, learns the topics, takes the epoch. */
+  private async introduce(cluster: KafkaCluster): Promise<ProducerEpoch> {
+    const { clock, connectTimeoutMs, shard } = this.options;
+    const untilMs = clock.nowMs() + 3 * connectTimeoutMs;
+    await cluster.connect();
+    await cluster.learn([...this.topics]);
+    for (;;) {
+      try {
+        return await cluster.takeEpoch(`${this.settings.clientId}-relay-${shard}`);
+      } catch (error) {
+        if (!coordinatorCodes.includes(describeError(error).code) || clock.nowMs() >= untilMs) throw error;
+      }
+      await clock.wait(coordinatorPauseMs);
+    }
+  }
+
+  private theClient() {
+    if (this.client === null) throw new Problem('publish.unavailable', 'the Kafka client is not open');
+    return this.client;
+  }
+
+  /** What `work` answers or throws, or `late` after so many milliseconds; what it does later is nobody's. */
+  private async within<T>(ms: number, work: Promise<T>): Promise<T | typeof late> {
+    const over = new AbortController();
+    work.catch(() => {});
+    try {
+      return await Promise.race([
+        work,
+        this.options.clock.wait(ms, over.signal).then((): typeof late => late),
+      ]);
+    } finally {
+      over.abort();
+    }
+  }
+}
+
+const late = Symbol('late');
+
+/** Another broker first each time: a mute one would otherwise be asked for ever. */
+function rotate(brokers: string[], by: number): string[] {
+  const at = by % brokers.length;
+  return [...brokers.slice(at), ...brokers.slice(0, at)];
+}
+
+function isHealthy(cluster: KafkaCluster, topic: string): boolean {
+  const state = cluster.topicState(topic);
+  return state !== null && state.code === null && state.partitions.every(({ leader }) => leader >= 0);
+}

@@ -1,0 +1,153 @@
+/**
+ * The only file that imports kafkajs. It opens the inside of version 2.2.4, refuses every other version, and mends two
+ * things there: a timer that never rests, and answers that are thrown away for the first error in them. What requests
+ * are made, and what their answers mean, must not be here. Why not its own producer: WHY.md.
+ */
+import { Kafka, type KafkaConfig, logLevel } from 'kafkajs';
+import { Problem } from '../model/problem';
+
+export interface Metadata {
+  brokers: unknown[];
+  topicMetadata: {
+    topicErrorCode: number;
+    topic: string;
+    partitionMetadata: { partitionId: number; leader: number; replicas: number[] }[];
+  }[];
+}
+
+export interface ProduceAnswer {
+  topics: {
+    topicName: string;
+    partitions: { partition: number; errorCode: number; baseOffset: string }[];
+  }[];
+}
+
+export interface Broker {
+  lookupRequest(apiKey: number, definition: unknown): MakeRequest;
+  metadata(topics: string[]): Promise<Metadata>;
+  produce(request: unknown): Promise<ProduceAnswer>;
+  findGroupCoordinator(request: { groupId: string; coordinatorType: number }): Promise<{
+    coordinator: { nodeId: number };
+  }>;
+  initProducerId(request: { transactionalId: string; transactionTimeout: number }): Promise<{
+    producerId: string;
+    producerEpoch: number;
+  }>;
+}
+
+export interface Cluster {
+  targetTopics: Set<string>;
+  brokerPool: {
+    metadata: Metadata | null;
+    createBroker(options: unknown): Broker;
+    findConnectedBroker(): Promise<Broker>;
+  };
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+  refreshMetadata(): Promise<void>;
+  refreshMetadataIfNecessary(): Promise<void>;
+  findBroker(of: { nodeId: number }): Promise<Broker>;
+}
+
+interface Answer {
+  decode(raw: Buffer): Promise<unknown>;
+  parse(data: unknown): Promise<unknown>;
+}
+type MakeRequest = (parameters: unknown) => { request: unknown; response: Answer };
+
+interface RequestQueue {
+  pending: unknown[];
+  scheduleCheckPendingRequests(): void;
+}
+
+interface Inside {
+  Cluster: new (options: unknown) => Cluster;
+  /** Kafka's name of an error code other than 0. */
+  nameOf(errorCode: number): string;
+}
+
+const supportedVersion = '2.2.4';
+/** PRODUCER_FENCED is younger than the client's own list. */
+const producerFencedCode = 90;
+
+let inside: Inside | undefined;
+
+/** Throws `publish.refused` for another version than the one this was written against. */
+function openInside(): Inside {
+  if (inside !== undefined) return inside;
+  const { version } = require('kafkajs/package.json') as { version: string };
+  if (version !== supportedVersion) {
+    throw new Problem(
+      'publish.refused',
+      `kafkajs ${version} is installed where ${supportedVersion} is needed`,
+    );
+  }
+  mendIdleTimer((require('kafkajs/src/network/requestQueue') as { prototype: RequestQueue }).prototype);
+  const { createErrorFromCode } = require('kafkajs/src/protocol/error') as {
+    createErrorFromCode(code: number): { type: string };
+  };
+  inside = {
+    Cluster: require('kafkajs/src/cluster') as Inside['Cluster'],
+    nameOf: (code) => (code === producerFencedCode ? 'PRODUCER_FENCED' : createErrorFromCode(code).type),
+  };
+  return inside;
+}
+
+/**
+ * The queue looks after waiting requests by a timer that it arms again for ever, one millisecond after the other, also
+ * when nothing waits. Whoever adds to the queue arms it as well, so an empty one needs none.
+ */
+function mendIdleTimer(queue: RequestQueue): void {
+  const { scheduleCheckPendingRequests } = queue;
+  queue.scheduleCheckPendingRequests = function whenAnyWaits(this: RequestQueue) {
+    if (this.pending.length > 0) scheduleCheckPendingRequests.call(this);
+  };
+}
+
+/**
+ * kafkajs throws the first error that it finds in an answer and drops the rest: one topic that is denied hides every
+ * other topic of the metadata, one partition that is refused hides the offsets of those that were written. A broker
+ * changed by this hands both answers over as they came.
+ */
+function answerInFull(broker: Broker): Broker {
+  const { metadata, produce } = broker;
+  const lookupRequest: Broker['lookupRequest'] = (apiKey, definition) => {
+    const make = broker.lookupRequest(apiKey, definition);
+    return (parameters) => {
+      const { request, response } = make(parameters);
+      return { request, response: { decode: response.decode, parse: async (data) => data } };
+    };
+  };
+  const inFull: Broker = Object.create(broker, { lookupRequest: { value: lookupRequest } });
+  broker.metadata = (topics) => metadata.call(inFull, topics);
+  broker.produce = (request) => produce.call(inFull, request);
+  return broker;
+}
+
+// Rooms do not log: what matters is returned or thrown.
+const silent = { logLevel: logLevel.NOTHING, logCreator: () => () => {} };
+
+/** A cluster that is not connected yet and that answers in full. Throws `publish.refused` for another kafkajs. */
+export function makeInnerCluster(config: KafkaConfig & { metadataMaxAge: number }): Cluster {
+  const { Cluster } = openInside();
+  const cluster = new Cluster({
+    ...config,
+    logger: new Kafka({ ...config, ...silent }).logger(),
+    allowAutoTopicCreation: false,
+    maxInFlightRequests: null,
+  });
+  const { createBroker } = cluster.brokerPool;
+  cluster.brokerPool.createBroker = (options) => answerInFull(createBroker(options));
+  return cluster;
+}
+
+/** kafkajs's administration client, as it is. Throws `publish.refused` for another kafkajs. */
+export function makeAdministrator(config: KafkaConfig) {
+  openInside();
+  return new Kafka({ ...config, ...silent }).admin();
+}
+
+/** Kafka's name of an error code; null for 0. */
+export function errorName(errorCode: number): string | null {
+  return errorCode === 0 ? null : openInside().nameOf(errorCode);
+}

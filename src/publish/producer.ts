@@ -1,0 +1,133 @@
+/**
+ * One producer epoch at work: numbers the batches of each partition as an idempotent producer must, sends one request to
+ * each leader, and repeats a batch under the same numbers while that can heal in a moment, so that the broker recognises
+ * what it has. Every partition has its own outcome; one that fails takes none with it. After any failure the producer is
+ * spent: it must not be used again.
+ */
+import type { OutboxRow } from '../model/event';
+import { connectionLost, describeError, healsInAMoment, kindOf, timedOut } from './classify-error';
+import type { KafkaCluster, PartitionAnswer, ProducerEpoch, WireBatch, WireRecord } from './kafka-cluster';
+import type { Batch, Failure, Outcome, SendResult } from './target';
+
+export interface ProducerOptions {
+  /** How long to wait before each repetition inside one send; as many repetitions as there are numbers. */
+  repeatAfterMs: number[];
+  wait(ms: number): Promise<void>;
+}
+
+export interface Producer {
+  /** Starts sending; `result()` is what is known at any time, and all that will be known once `ended` resolves. */
+  send(batches: Batch[]): { ended: Promise<void>; result(): SendResult };
+}
+
+/** One batch on its way. */
+interface Sending {
+  batch: Batch;
+  wire: WireBatch;
+  /** Whether a broker may have it. */
+  attempted: boolean;
+  outcome: Outcome | null;
+}
+
+export function makeProducer(
+  cluster: KafkaCluster,
+  epoch: ProducerEpoch,
+  options: ProducerOptions,
+): Producer {
+  const nextSequences = new Map<string, number>();
+
+  function begin(batch: Batch): Sending {
+    const { topic, partition } = batch;
+    const name = `${topic}/${partition}`;
+    const firstSequence = nextSequences.get(name) ?? 0;
+    nextSequences.set(name, firstSequence + batch.rows.length);
+    return {
+      batch,
+      wire: { topic, partition, firstSequence, records: batch.rows.map(recordOf) },
+      attempted: false,
+      outcome: null,
+    };
+  }
+
+  async function sendToLeader(node: number, sendings: Sending[]): Promise<void> {
+    for (const sending of sendings) sending.attempted = true;
+    const wires = sendings.map(({ wire }) => wire);
+    const answers = await cluster.produce(node, epoch, wires).catch(describeError);
+    for (const sending of sendings) sending.outcome = outcomeOf(sending.batch, answers);
+  }
+
+  async function attempt(sendings: Sending[]): Promise<void> {
+    const byLeader = new Map<number, Sending[]>();
+    for (const sending of sendings) {
+      const leader = findLeader(cluster, sending.batch);
+      if (typeof leader !== 'number') sending.outcome = leader;
+      else byLeader.set(leader, [...(byLeader.get(leader) ?? []), sending]);
+    }
+    await Promise.all([...byLeader].map(([node, ofLeader]) => sendToLeader(node, ofLeader)));
+  }
+
+  async function sendAll(sendings: Sending[]): Promise<void> {
+    await attempt(sendings);
+    for (const pauseMs of options.repeatAfterMs) {
+      const again = sendings.filter(worthRepeating);
+      if (again.length === 0) return;
+      await options.wait(pauseMs);
+      // When even the metadata cannot be had, what is known of it is as good as before.
+      await cluster.refresh().catch(() => {});
+      await attempt(again);
+    }
+  }
+
+  return {
+    send(batches) {
+      const sendings = batches.map(begin);
+      return {
+        ended: sendAll(sendings),
+        result: () => ({
+          outcomes: sendings.map(({ outcome }) => outcome ?? failure(timedOut, 'no answer in time')),
+          spent: sendings.some(({ attempted, outcome }) => attempted && outcome?.sent !== true),
+        }),
+      };
+    },
+  };
+}
+
+/** Only what a broker may have is repeated here; what never left this process waits for the next send. */
+function worthRepeating({ attempted, outcome }: Sending): boolean {
+  return attempted && outcome !== null && !outcome.sent && healsInAMoment(outcome.code);
+}
+
+function recordOf({ key, value, headers }: OutboxRow): WireRecord {
+  return { key, value, headers: Object.fromEntries(headers) };
+}
+
+function failure(code: string, detail: string): Failure {
+  return { sent: false, kind: kindOf(code), code, detail };
+}
+
+/** The node to send to, or why there is none. */
+function findLeader(cluster: KafkaCluster, { topic, partition, partitions }: Batch): number | Failure {
+  const state = cluster.topicState(topic);
+  if (state === null) return failure('UNKNOWN_TOPIC_OR_PARTITION', `nothing is known of topic ${topic}`);
+  if (state.code !== null) return failure(state.code, `${state.code}: topic ${topic}`);
+  if (state.partitions.length !== partitions) {
+    return failure(
+      'PARTITIONS_CHANGED',
+      `${topic} has ${state.partitions.length} partitions, not ${partitions}`,
+    );
+  }
+  const leader = state.partitions[partition]?.leader ?? -1;
+  return leader >= 0 ? leader : failure('LEADER_NOT_AVAILABLE', `${topic}-${partition} has no leader`);
+}
+
+/** What an answer, or the lack of one, says of a batch. */
+function outcomeOf(batch: Batch, answers: PartitionAnswer[] | { code: string; detail: string }): Outcome {
+  if (!Array.isArray(answers)) return failure(answers.code, answers.detail);
+  const named = answers.find(
+    ({ topic, partition }) => topic === batch.topic && partition === batch.partition,
+  );
+  if (named === undefined)
+    return failure(connectionLost, `${batch.topic}-${batch.partition} was not answered for`);
+  if (named.code === null) return { sent: true, firstOffset: named.firstOffset };
+  return failure(named.code, `${named.code}: ${batch.topic}-${batch.partition}`);
+}

@@ -1,0 +1,299 @@
+/**
+ * The relay drains the outbox: one send in flight, rows of a key in order, the same bytes until they are acknowledged.
+ * Order of a step: take the epoch, then confirm the lease, then pick rows, so that a relay that was replaced can neither
+ * write late nor mark. What a send does not name as written was not sent. Nothing here knows Kafka.
+ */
+import type { Condition } from '../model/alert';
+import type { Acknowledgement, OutboxRow } from '../model/event';
+import type { QuarantineReason } from '../model/notification';
+import { isProblem } from '../model/problem';
+import type { Outbox } from '../model/store';
+import { type BackoffBounds, backoffMs } from '../tools/backoff';
+import { type Lease, type LeaseOptions, makeLease } from './lease';
+import { groupByPartition, planRounds } from './plan-rounds';
+import { makeSetbacks, type Setbacks } from './setbacks';
+import type { Batch, Failure, PublishTarget, Success } from './target';
+import { makeWidths, type Widths } from './widths';
+
+export interface RelayOptions extends LeaseOptions {
+  /** Rows and bytes picked at a time. */
+  batchRows: number;
+  batchBytes: number;
+  /** Bytes of one partition's batch; below what brokers take (1 MiB unless told otherwise). */
+  partitionBytesMax: number;
+  retry: BackoffBounds;
+  denied: BackoffBounds;
+  conditionAfterMs: number;
+  /** How long `close` waits for the step that is under way before it gives the producer up. */
+  closeWithinMs: number;
+  random: () => number;
+}
+
+/** `leaseMs` is well above what one send of Kafka may take. */
+export const relayDefaults = {
+  leaseName: 'relay-0',
+  leaseMs: 60_000,
+  batchRows: 500,
+  batchBytes: 8_388_608,
+  partitionBytesMax: 917_504,
+  retry: { baseMs: 100, maxMs: 10_000 },
+  denied: { baseMs: 5_000, maxMs: 60_000 },
+  conditionAfterMs: 15_000,
+  closeWithinMs: 5_000,
+  random: Math.random,
+};
+
+/** What the composition counts and traces. None may throw. */
+export interface RelayHooks {
+  /** Rows that were acknowledged and are marked; the time of their send. */
+  sent?(rows: OutboxRow[], tookMs: number): void;
+  /** A batch of the topic failed, or, with null, opening the target did. */
+  failed?(topic: string | null, code: string): void;
+  quarantined?(row: OutboxRow, reason: QuarantineReason): void;
+  /** The producer was given up: what it did not acknowledge is sent again by the next. */
+  discarded?(): void;
+}
+
+export interface Relay {
+  /**
+   * One turn: `worked` when there was something to send, `empty` when nothing is unsent, `waiting` when what is unsent
+   * must wait (for a lease, a back-off, a broker). Turns never overlap. Throws what the outbox throws.
+   */
+  step(): Promise<'worked' | 'empty' | 'waiting'>;
+  /** When a waiting relay should be stepped again, by its clock; null when nothing but new rows can make a difference. */
+  holdUntilMs(): number | null;
+  /** What a person should know; at most one for each topic, and one for Kafka. */
+  conditions(): Condition[];
+  /** Ends: waits a bounded time for the step under way, gives producer and lease back. */
+  close(): Promise<void>;
+}
+
+export function makeRelay(
+  outbox: Outbox,
+  target: PublishTarget,
+  options: RelayOptions,
+  hooks: RelayHooks = {},
+): Relay {
+  return new OutboxRelay(outbox, target, options, hooks);
+}
+
+class OutboxRelay implements Relay {
+  private readonly lease: Lease;
+  private readonly setbacks: Setbacks;
+  private readonly widths: Widths;
+  private turn: Promise<unknown> = Promise.resolve();
+  private closing = false;
+  private isOpen = false;
+  private resent = false;
+  private resumeAtMs = Number.NEGATIVE_INFINITY;
+  /** Since when there is no producer that may send, and why. */
+  private trouble: { sinceMs: number; attempts: number; detail: string } | null = null;
+  /** Acknowledged, but not marked yet: the store failed. */
+  private unmarked: Acknowledgement[] = [];
+
+  constructor(
+    private readonly outbox: Outbox,
+    private readonly target: PublishTarget,
+    private readonly options: RelayOptions,
+    private readonly hooks: RelayHooks,
+  ) {
+    this.lease = makeLease(outbox, options);
+    this.setbacks = makeSetbacks(options);
+    this.widths = makeWidths(options.batchRows);
+  }
+
+  step(): Promise<'worked' | 'empty' | 'waiting'> {
+    const step = this.turn.then(() => this.takeTurn());
+    this.turn = step.catch(() => {});
+    return step;
+  }
+
+  holdUntilMs(): number | null {
+    const nowMs = this.nowMs();
+    const times = this.setbacks.held(nowMs).map(({ untilMs }) => untilMs);
+    if (this.resumeAtMs > nowMs) times.push(this.resumeAtMs);
+    return times.length === 0 ? null : Math.min(...times);
+  }
+
+  conditions(): Condition[] {
+    const nowMs = this.nowMs();
+    const conditions = this.setbacks.conditions(nowMs);
+    const { trouble } = this;
+    if (trouble === null || nowMs - trouble.sinceMs < this.options.conditionAfterMs) return conditions;
+    const { sinceMs, detail } = trouble;
+    const ofTopics = conditions.filter(({ name }) => name !== 'kafka-unavailable');
+    return [{ name: 'kafka-unavailable', sinceMs, detail }, ...ofTopics];
+  }
+
+  async close(): Promise<void> {
+    this.closing = true;
+    await Promise.race([this.turn, this.options.clock.wait(this.options.closeWithinMs)]);
+    // Whatever still runs fails now, and is sent again by whoever leads next.
+    await this.target.close();
+    await this.turn;
+    await this.lease.giveBack();
+  }
+
+  private async takeTurn(): Promise<'worked' | 'empty' | 'waiting'> {
+    if (this.closing || this.nowMs() < this.resumeAtMs) return 'waiting';
+    if (!(await this.lead())) return 'waiting';
+    await this.mark();
+    const { batchRows, batchBytes, partitionBytesMax } = this.options;
+    const held = this.setbacks.held(this.nowMs());
+    const rows = await this.outbox.pickUnsent(batchRows, batchBytes, held);
+    if (rows.length === 0) {
+      this.trouble = null;
+      this.setbacks.drained(this.nowMs());
+      return held.length === 0 ? 'empty' : 'waiting';
+    }
+    const groups = groupByPartition(rows, await this.countPartitions(rows));
+    const bounds = { partitionBytesMax, rowsMax: this.widths.of };
+    for (const round of planRounds(groups, bounds)) if (!(await this.send(round))) break;
+    return 'worked';
+  }
+
+  /** True when this relay may pick rows: its producer is the newest, and after that the lease was confirmed. */
+  private async lead(): Promise<boolean> {
+    // A lease that lapsed may have been another's since, with an epoch newer than ours.
+    if (!this.lease.isHeld()) await this.stepDown();
+    if (!this.isOpen) {
+      // Asked before as well: whoever does not hold the lease must not fence the one who does.
+      if (!(await this.confirm()) || !(await this.open()) || !(await this.confirm())) return false;
+    } else if (this.lease.isAging() && !(await this.confirm())) return false;
+    if (this.target.name === 'kafka' && !this.resent) {
+      await this.outbox.resendLogged();
+      this.resent = true;
+    }
+    return true;
+  }
+
+  private async confirm(): Promise<boolean> {
+    if (await this.lease.confirm()) return true;
+    this.trouble = null;
+    this.resumeAtMs = this.nowMs() + this.options.leaseMs / 10;
+    await this.stepDown();
+    return false;
+  }
+
+  private async open(): Promise<boolean> {
+    try {
+      await this.target.open();
+      this.isOpen = true;
+      return true;
+    } catch (error) {
+      if (!isProblem(error)) throw error;
+      this.hooks.failed?.(null, error.code);
+      this.pause(error.code === 'publish.refused' ? this.options.denied : this.options.retry, error.message);
+      return false;
+    }
+  }
+
+  private async countPartitions(rows: OutboxRow[]): Promise<Map<string, number>> {
+    const counts = new Map<string, number>();
+    for (const { topic } of rows) {
+      if (!counts.has(topic)) counts.set(topic, await this.target.partitionsOf(topic));
+    }
+    return counts;
+  }
+
+  /** Sends one round and deals with what came of it. True when the next may follow. */
+  private async send(round: Batch[]): Promise<boolean> {
+    if (this.closing || (this.lease.isAging() && !(await this.confirm()))) return false;
+    const startedMs = this.nowMs();
+    const { outcomes, spent } = await this.target.send(round);
+    // Held up beyond the lease: another may have sent since, and what is newest is no longer ours to say.
+    if (!this.lease.isHeld()) {
+      await this.stepDown();
+      return false;
+    }
+    const sentRows: OutboxRow[] = [];
+    const failures: [Batch, Failure][] = [];
+    round.forEach((batch, index) => {
+      const outcome = outcomes[index] ?? unnamed;
+      if (outcome.sent) this.acknowledge(batch, outcome, sentRows);
+      else failures.push([batch, outcome]);
+    });
+    const nowMs = this.nowMs();
+    const isSpent = spent || outcomes.length < round.length;
+    if (isSpent) await this.discard();
+    if (sentRows.length > 0) {
+      await this.mark();
+      this.hooks.sent?.(sentRows, nowMs - startedMs);
+    }
+    await this.setBack(failures, nowMs);
+    return failures.length === 0 && !isSpent;
+  }
+
+  private acknowledge({ rows, ...place }: Batch, { firstOffset }: Success, sentRows: OutboxRow[]): void {
+    const first = firstOffset === null ? null : BigInt(firstOffset);
+    rows.forEach((row, index) => {
+      const offset = first === null ? null : String(first + BigInt(index));
+      this.unmarked.push({ row: row.row, partition: first === null ? null : place.partition, offset });
+      sentRows.push(row);
+    });
+    this.setbacks.succeeded(place);
+    this.widths.accepted(place);
+    this.trouble = null;
+  }
+
+  private async mark(): Promise<void> {
+    if (this.unmarked.length === 0) return;
+    await this.outbox.markSent(this.unmarked);
+    this.unmarked = [];
+  }
+
+  private async setBack(failures: [Batch, Failure][], nowMs: number): Promise<void> {
+    for (const [batch, failure] of failures) {
+      const { kind, code } = failure;
+      this.hooks.failed?.(batch.topic, code);
+      if (kind === 'too-large' || kind === 'refused') await this.narrow(batch, failure);
+      else if (kind !== 'fenced') this.setbacks.failed(batch, failure, nowMs);
+    }
+    const fenced = failures.find(([, { kind }]) => kind === 'fenced');
+    if (fenced === undefined) return;
+    const detail = `Another producer took over (${fenced[1].detail}). If this lasts, another installation uses the same KAFKA_CLIENT_ID.`;
+    // The first time at once, since the lease decides; then slower, since two installations may be at war.
+    if (this.trouble === null) this.trouble = { sinceMs: nowMs, attempts: 0, detail };
+    else this.pause(this.options.retry, detail);
+  }
+
+  /** A batch was refused for what is in it: fewer rows next time, and one that stands alone is set aside. */
+  private async narrow(batch: Batch, { kind, detail }: Failure): Promise<void> {
+    const [row] = batch.rows;
+    if (batch.rows.length > 1 || row === undefined) return this.widths.refused(batch, batch.rows.length);
+    const reason = kind === 'too-large' ? 'record-too-large' : 'record-refused';
+    await this.outbox.quarantineRecord(row.row, reason, detail);
+    this.widths.clear(batch);
+    this.hooks.quarantined?.(row, reason);
+  }
+
+  private async stepDown(): Promise<void> {
+    this.unmarked = [];
+    await this.discard();
+  }
+
+  private async discard(): Promise<void> {
+    if (!this.isOpen) return;
+    this.isOpen = false;
+    await this.target.discard();
+    this.hooks.discarded?.();
+  }
+
+  private pause(bounds: BackoffBounds, detail: string): void {
+    const nowMs = this.nowMs();
+    const attempts = (this.trouble?.attempts ?? 0) + 1;
+    this.trouble = { sinceMs: this.trouble?.sinceMs ?? nowMs, attempts, detail };
+    this.resumeAtMs = nowMs + Math.max(bounds.baseMs, backoffMs(attempts, bounds, this.options.random));
+  }
+
+  private nowMs(): number {
+    return this.options.clock.nowMs();
+  }
+}
+
+const unnamed: Failure = {
+  sent: false,
+  kind: 'retry',
+  code: 'UNNAMED',
+  detail: 'the answer did not name this partition',
+};

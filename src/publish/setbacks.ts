@@ -1,0 +1,107 @@
+/**
+ * What the relay remembers of partitions that failed: until when each is left alone, and since when a person should
+ * know. One partition's trouble never delays another's. Pure but for its memory, which holds one entry for each troubled
+ * partition and loses it with the first success.
+ */
+import type { Condition } from '../model/alert';
+import type { HeldPartition } from '../model/store';
+import { type BackoffBounds, backoffMs } from '../tools/backoff';
+import type { Failure } from './target';
+
+export interface SetbackOptions {
+  /** Between attempts at what heals by itself. */
+  retry: BackoffBounds;
+  /** Between attempts at what somebody must change. */
+  denied: BackoffBounds;
+  /** How long a fault that may heal by itself must last before it is a condition. */
+  conditionAfterMs: number;
+  random: () => number;
+}
+
+export interface Setback extends HeldPartition {
+  failure: Failure;
+  sinceMs: number;
+  attempts: number;
+  untilMs: number;
+}
+
+export interface Setbacks {
+  failed(partition: HeldPartition, failure: Failure, nowMs: number): void;
+  succeeded(partition: HeldPartition): void;
+  /** Nothing unsent is left outside the partitions that are held: whatever else was troubled is so no more. */
+  drained(nowMs: number): void;
+  /** Those to leave alone at this time. */
+  held(nowMs: number): Setback[];
+  /** What a person should know now. */
+  conditions(nowMs: number): Condition[];
+}
+
+export function makeSetbacks(options: SetbackOptions): Setbacks {
+  const setbacks = new Map<string, Setback>();
+  return {
+    failed({ topic, partition, partitions }, failure, nowMs) {
+      const name = partitionName({ topic, partition, partitions });
+      const before = setbacks.get(name);
+      const attempts = (before?.attempts ?? 0) + 1;
+      const bounds = needsSomebody(failure) ? options.denied : options.retry;
+      // Never sooner than the base: a missing topic is not asked for again at once.
+      const pauseMs = Math.max(bounds.baseMs, backoffMs(attempts, bounds, options.random));
+      const sinceMs = before?.sinceMs ?? nowMs;
+      setbacks.set(name, {
+        topic,
+        partition,
+        partitions,
+        failure,
+        sinceMs,
+        attempts,
+        untilMs: nowMs + pauseMs,
+      });
+    },
+    succeeded: (partition) => void setbacks.delete(partitionName(partition)),
+    drained(nowMs) {
+      for (const [name, { untilMs }] of setbacks) if (untilMs <= nowMs) setbacks.delete(name);
+    },
+    held: (nowMs) => [...setbacks.values()].filter(({ untilMs }) => untilMs > nowMs),
+    conditions(nowMs) {
+      const all = [...setbacks.values()];
+      const lasting = all.filter(
+        ({ failure, sinceMs }) => !needsSomebody(failure) && nowMs - sinceMs >= options.conditionAfterMs,
+      );
+      return [...topicsDenied(all.filter(({ failure }) => needsSomebody(failure))), ...unavailable(lasting)];
+    },
+  };
+}
+
+/** The same for all that mean the same partition. */
+export function partitionName({ topic, partition, partitions }: HeldPartition): string {
+  return `${topic}/${partition}/${partitions}`;
+}
+
+function needsSomebody({ kind }: Failure): boolean {
+  return kind === 'denied' || kind === 'missing';
+}
+
+/** One for each topic. */
+function topicsDenied(setbacks: Setback[]): Condition[] {
+  const byTopic = Map.groupBy(setbacks, ({ topic }) => topic);
+  return [...byTopic].map(([topic, ofTopic]) => ({
+    name: 'topic-denied',
+    labels: { topic },
+    sinceMs: Math.min(...ofTopic.map(({ sinceMs }) => sinceMs)),
+    detail: `Nothing can be written to topic ${topic}: ${ofTopic[0]?.failure.code}. Its events are kept and wait.`,
+  }));
+}
+
+/** One for all, with the first reason in full. */
+function unavailable(setbacks: Setback[]): Condition[] {
+  const [first] = setbacks;
+  if (first === undefined) return [];
+  const others = setbacks.length === 1 ? '' : ` and ${setbacks.length - 1} more partitions`;
+  return [
+    {
+      name: 'kafka-unavailable',
+      sinceMs: Math.min(...setbacks.map(({ sinceMs }) => sinceMs)),
+      detail: `${first.topic}-${first.partition}${others} cannot be written: ${first.failure.detail}.`,
+    },
+  ];
+}

@@ -1,0 +1,59 @@
+/**
+ * Where the relay sends: a Kafka cluster or the embedded event log. Types only. A target knows partitions, producers and
+ * the errors of its far side; it knows nothing of leases, back-off or the outbox.
+ */
+
+import type { OutboxRow } from '../model/event';
+import type { HeldPartition } from '../model/store';
+
+/** Rows of one partition in the order in which they must stand there: at least one. */
+export interface Batch extends HeldPartition {
+  rows: OutboxRow[];
+}
+
+/**
+ * What a failure asks for. `retry`: the same bytes later. `too-large`, `refused`: fewer rows at a time, until the one
+ * that is at fault stands alone. `denied`, `missing`: rarely again, until somebody has changed the topic or its rights.
+ * `fenced`: another producer has, or may have, taken over: confirm the lease first.
+ */
+export type FailureKind = 'retry' | 'too-large' | 'refused' | 'denied' | 'missing' | 'fenced';
+
+/** Not known to be written. `code` is Kafka's name of the error where it has one; `detail` is for people, no secrets. */
+export interface Failure {
+  sent: false;
+  kind: FailureKind;
+  code: string;
+  detail: string;
+}
+
+/** Every row of the batch is written; `firstOffset` is that of its first row, null where there are no offsets. */
+export interface Success {
+  sent: true;
+  firstOffset: string | null;
+}
+
+export type Outcome = Success | Failure;
+
+export interface SendResult {
+  /** One for each batch, in their order. A batch without one is not known to be written. */
+  outcomes: Outcome[];
+  /** True when this producer must not send again: what it failed to send may still arrive, or its numbering is off. */
+  spent: boolean;
+}
+
+export interface PublishTarget {
+  name: 'kafka' | 'event-log';
+  /**
+   * Takes a new epoch: from now on a producer opened earlier, here or in another process, cannot write where this one
+   * has written. Bounded in time. Throws `publish.unavailable` or `publish.refused`.
+   */
+  open(): Promise<void>;
+  /** Partitions of the topic as last known, at least 1; 1 also for a topic that is not there: `send` says why. */
+  partitionsOf(topic: string): Promise<number>;
+  /** One call at a time, between `open` and `discard`. Bounded in time. Does not throw for what brokers do. */
+  send(batches: Batch[]): Promise<SendResult>;
+  /** Gives the producer up at once, without waiting for anybody. `open` comes next, or nothing. */
+  discard(): Promise<void>;
+  /** Ends politely, within a second. */
+  close(): Promise<void>;
+}
