@@ -61,7 +61,8 @@ export const organizationRows: Record<Cause, OrganizationRow> = {
     summary: 'A consent was refused by the provider: it expired or was revoked.',
     because: 'the provider refuses the consent it was read with',
     remedy: 'the user of the connection gives consent anew',
-    firstStep: 'Look at it with `tramline connections`, then let its user give consent anew.',
+    firstStep:
+      'See what it was for: `tramline organizations list`; then let its user consent anew and give the new token.',
   },
 };
 
