@@ -15,6 +15,7 @@ export type { ProviderToken, WebhookToken } from './config/credentials';
 export { settingsSchema, settingsTable } from './config/describe';
 export type { Fault, Purpose } from './config/relations';
 export type { SettingName, Settings } from './config/table';
+export { telemetryWishes } from './config/telemetry';
 
 /** Where a setting came from, and how it may be shown: a secret as `set` or `unset`. */
 export interface Origin {

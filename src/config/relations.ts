@@ -72,7 +72,7 @@ const faults: Check[] = [
   (s) =>
     s.kafkaSaslMechanism === null &&
     (s.kafkaSaslUsername !== null || s.kafkaSaslPassword !== null) &&
-    'KAFKA_SASL_MECHANISM must be `plain`, `scram-sha-256` or `scram-sha-512` when a user or password is set',
+    'KAFKA_SASL_MECHANISM must be `plain`, `scram-sha-256` or `scram-sha-512` when KAFKA_SASL_USERNAME or KAFKA_SASL_PASSWORD is set',
   (s) =>
     s.providerPlan === 'sandbox' &&
     s.providerSandboxSince === null &&

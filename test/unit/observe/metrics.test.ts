@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fastCheck from 'fast-check';
-import { makeMetrics, type Metrics } from '../../../src/observe/metrics';
+import { type Metrics, makeMetrics } from '../../../src/observe/metrics';
 import { startTelemetry, type Telemetry } from '../../../src/observe/telemetry';
 import { accepted, attempt, call, gauges, post, refused, sent } from './sample-lines';
 
@@ -49,7 +49,8 @@ function families(text: string): string[] {
     if (match === null || match[1] === 'target_info') continue;
     const name = (match[1] ?? '').replace(/_(bucket|sum|count)$/, '');
     const names = labels.get(name) ?? new Set();
-    for (const [, label] of (match[2] ?? '').matchAll(/([a-z_]+)="/g)) if (label !== 'le') names.add(label ?? '');
+    for (const [, label] of (match[2] ?? '').matchAll(/([a-z_]+)="/g))
+      if (label !== 'le') names.add(label ?? '');
     labels.set(name, names);
   }
   return [...labels].map(([name, names]) => `${name}{${[...names].sort().join(',')}}`).sort();
@@ -108,14 +109,20 @@ test('the resource names the process and its further attributes', async () => {
 
 test('whatever methods, origins and error names occur, the number of series stays bounded', async () => {
   fastCheck.assert(
-    fastCheck.property(fastCheck.string(), fastCheck.webUrl(), fastCheck.string(), (method, origin, errorType) => {
-      metrics.providerCall({ ...call, method, origin, errorType });
-      metrics.sent({ ...sent, errorType });
-    }),
+    fastCheck.property(
+      fastCheck.string(),
+      fastCheck.webUrl(),
+      fastCheck.string(),
+      (method, origin, errorType) => {
+        metrics.providerCall({ ...call, method, origin, errorType });
+        metrics.sent({ ...sent, errorType });
+      },
+    ),
     { numRuns: 1000 },
   );
   const text = await telemetry.metricsText();
-  const values = (label: string) => new Set([...text.matchAll(new RegExp(`${label}="([^"]*)"`, 'g'))].map(([, v]) => v));
+  const values = (label: string) =>
+    new Set([...text.matchAll(new RegExp(`${label}="([^"]*)"`, 'g'))].map(([, v]) => v));
   expect(values('server_address').size).toBeLessThanOrEqual(51);
   expect(values('error_type').size).toBeLessThanOrEqual(82);
   expect(values('http_request_method').size).toBeLessThanOrEqual(8);

@@ -68,7 +68,13 @@ export const sent: Sent = {
   freshnessMs: [20, 61_000],
 };
 
-export const post: AlertPost = { sink: 'alertmanager', outcome: 'accepted', alerts: 1, status: 200, tookMs: 5 };
+export const post: AlertPost = {
+  sink: 'alertmanager',
+  outcome: 'accepted',
+  alerts: 1,
+  status: 200,
+  tookMs: 5,
+};
 
 export const gauges: Gauges = {
   counts: async () => ({

@@ -1,0 +1,335 @@
+// Settings are the door for everything an operator can get wrong: each mistake is one clear line that names the
+// variable and what is accepted, and no line ever repeats a value.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import fastCheck from 'fast-check';
+import { type Environment, loadSettings, telemetryWishes } from '../../../src/config';
+import { rows } from '../../../src/config/describe';
+import { isProblem } from '../../../src/model/problem';
+
+const key = Buffer.alloc(32, 7).toString('base64');
+const complete: Environment = {
+  ENCRYPTION_KEYS: `k1:${key}`,
+  PROVIDER_VENDOR: 'vendor',
+  PROVIDER_URL: 'https://api.example/platform',
+  PROVIDER_CLIENT_KEY: 'client',
+  PROVIDER_CLIENT_SECRET: 'canary-client-secret',
+  WEBHOOK_AUTHORIZATION: 'Bearer canary-header',
+};
+
+function faultsOf(environment: Environment, purpose: 'serve' | 'command' = 'serve'): string[] {
+  try {
+    loadSettings(purpose, environment);
+    return [];
+  } catch (error) {
+    if (!isProblem(error, 'settings.invalid')) throw error;
+    return error.message.split('\n');
+  }
+}
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tramline-config-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+const file = (name: string, content: string) => {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+};
+
+test('a complete environment serves, and everything else has its default', () => {
+  const { settings, origins, missing, warnings } = loadSettings('serve', complete);
+  expect(settings).toMatchObject({ role: 'all', port: 8080, operationsPort: 9464, leaseSeconds: 60 });
+  expect(settings.equipmentEventTypes).toEqual(['equipment', 'machine', 'implement']);
+  expect(settings.databaseUrl).toEqual({ kind: 'sqlite', path: './data/tramline.db' });
+  expect(origins.PORT).toEqual({ from: 'default', path: null, shown: 8080 });
+  expect(origins.PROVIDER_URL.from).toBe('environment');
+  expect(origins.KAFKA_BROKERS).toEqual({ from: 'unset', path: null, shown: null });
+  expect([missing, warnings]).toEqual([[], []]);
+});
+
+test('what is missing is named in one line each, by role', () => {
+  const names = (role: string) => faultsOf({ ROLE: role }).map((line) => line.split(' ')[0]);
+  expect(names('receiver')).toEqual(['WEBHOOK_AUTHORIZATION']);
+  expect(names('worker')).toEqual([
+    'ENCRYPTION_KEYS',
+    'PROVIDER_VENDOR',
+    'PROVIDER_URL',
+    'PROVIDER_CLIENT_KEY',
+    'PROVIDER_CLIENT_SECRET',
+  ]);
+  expect(names('all')).toHaveLength(6);
+});
+
+test('a command needs none of them, and is told which serving would need', () => {
+  const { missing } = loadSettings('command', {});
+  expect(missing.map(({ name }) => name)).toContain('ENCRYPTION_KEYS');
+});
+
+test('what is wrong and what is missing are said together', () => {
+  const faults = faultsOf({ ...complete, PORT: 'x', PROVIDER_VENDOR: '', ENCRYPTION_KEYS: 'canary' });
+  expect(faults.map((line) => line.split(' ')[0])).toEqual(['PORT', 'ENCRYPTION_KEYS', 'PROVIDER_VENDOR']);
+});
+
+test('an empty variable counts as unset', () => {
+  expect(loadSettings('serve', { ...complete, PORT: '', KAFKA_BROKERS: '' }).settings).toMatchObject({
+    port: 8080,
+    kafkaBrokers: null,
+  });
+});
+
+test('secrets are hidden wherever settings are printed', () => {
+  const { settings, origins } = loadSettings('serve', complete);
+  for (const text of [JSON.stringify(settings), inspect(settings, { depth: 9 }), JSON.stringify(origins)]) {
+    expect(text).not.toContain('canary');
+  }
+  expect(origins.PROVIDER_CLIENT_SECRET.shown).toBe('set');
+  expect(origins.OPERATIONS_TOKEN.shown).toBe('unset');
+  expect(settings.providerClientSecret?.open()).toBe('canary-client-secret');
+});
+
+test('settings cannot be changed afterwards', () => {
+  const { settings } = loadSettings('serve', complete);
+  expect(() => Object.assign(settings, { port: 1 })).toThrow(TypeError);
+  expect(() => settings.webhookAuth.push('none')).toThrow(TypeError);
+});
+
+describe('values from files', () => {
+  test('every secret can come from a file, without its last line break', () => {
+    const { PROVIDER_CLIENT_SECRET: _given, ...rest } = complete;
+    const path = file('secret', 'from-file\n');
+    const { settings, origins } = loadSettings('serve', { ...rest, PROVIDER_CLIENT_SECRET_FILE: path });
+    expect(settings.providerClientSecret?.open()).toBe('from-file');
+    expect(origins.PROVIDER_CLIENT_SECRET).toEqual({ from: 'file', path, shown: 'set' });
+  });
+
+  test('a variable and its file together are refused', () => {
+    const faults = faultsOf({ ...complete, ENCRYPTION_KEYS_FILE: file('keys', 'x') });
+    expect(faults).toEqual(['ENCRYPTION_KEYS and ENCRYPTION_KEYS_FILE are both set: one is accepted']);
+  });
+
+  test('a file that cannot be read, is too large or is empty is a fault that names the variable', () => {
+    const { ENCRYPTION_KEYS: _given, ...rest } = complete;
+    const paths = [join(folder, 'none'), folder, file('large', 'x'.repeat(1_048_577)), file('empty', '')];
+    for (const path of paths) {
+      const faults = faultsOf({ ...rest, ENCRYPTION_KEYS_FILE: path });
+      expect(faults).toEqual([
+        expect.stringMatching(/^ENCRYPTION_KEYS \(by ENCRYPTION_KEYS_FILE\) must be /),
+      ]);
+      expect(faults[0]).not.toContain(folder);
+    }
+  });
+
+  test('certificates are read from their paths', () => {
+    const pem = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----';
+    const path = file('ca.pem', `${pem}\n`);
+    const given = { ...complete, KAFKA_TLS: 'true', KAFKA_CA_FILE: path };
+    const { settings, origins } = loadSettings('serve', given);
+    expect(settings.kafkaCa).toBe(pem);
+    expect(origins.KAFKA_CA_FILE.shown).toBe(path);
+    expect(faultsOf({ ...given, KAFKA_CA_FILE: file('no.pem', 'canary') })).toEqual([
+      'KAFKA_CA_FILE must be the path of a PEM file',
+    ]);
+  });
+});
+
+describe('any single bad value', () => {
+  const bad: [name: string, value: string][] = [
+    ['ROLE', 'boss'],
+    ['HOST', 'a b'],
+    ['PORT', '65536'],
+    ['PORT', '-1'],
+    ['PORT', '1e3'],
+    ['DATABASE_URL', 'mysql://canary@host/db'],
+    ['DATABASE_URL', 'sqlite::memory:'],
+    ['DATABASE_URL', 'sqlite:'],
+    ['ENCRYPTION_KEYS', 'k1:canary'],
+    ['ENCRYPTION_KEYS', `k1:${key},k1:${key}`],
+    ['ENCRYPTION_KEYS', ','],
+    ['KAFKA_BROKERS', 'host'],
+    ['KAFKA_BROKERS', 'host:99999'],
+    ['KAFKA_TLS', 'maybe'],
+    ['KAFKA_TOPIC_PREFIX', 'a/b'],
+    ['PROVIDER_URL', 'http://api.example'],
+    ['PROVIDER_URL', 'http://localhost:1'],
+    ['PROVIDER_URL', 'https://canary:canary@api.example'],
+    ['PROVIDER_EQUIPMENT_URL', 'http://127.0.0.1.example'],
+    ['PROVIDER_ORIGINS', 'https://a.example/path'],
+    ['PROVIDER_ORIGINS', 'https://a.example,http://b.example'],
+    ['PROVIDER_ISSUER', 'ftp://a.example'],
+    ['PROVIDER_TOKENS', '{'],
+    ['PROVIDER_TOKENS', '[{"connection":"c","user":"u","auth":"oauth2","token":"canary","extra":1}]'],
+    ['PROVIDER_TOKENS', '[{"connection":"c","user":"u","auth":"oauth1","token":"canary"}]'],
+    ['PROVIDER_SANDBOX_SINCE', '2024-02-30'],
+    ['PROVIDER_TIMEOUT_MS', '0'],
+    ['GONE_SHARE_MAX', '1.5'],
+    ['GONE_SHARE_MAX', '5%'],
+    ['WEBHOOK_AUTH', 'authorization,basic'],
+    ['WEBHOOK_AUTHORIZATION', 'Bearer caf\u00e9'],
+    ['WEBHOOK_TOKENS', 'a b c'],
+    ['WEBHOOK_HMAC_SECRETS', 'whsec_!!'],
+    ['ALERTMANAGER_URLS', 'http://u:canary@alertmanager'],
+    ['SLACK_WEBHOOK_URL', 'canary'],
+    ['LOG_LEVEL', 'loud'],
+    ['TRAMLINE_URL', 'unix:/canary'],
+    ['OTEL_TRACES_SAMPLER', 'dice'],
+  ];
+  test.each(bad)('%s=%j is one line with the name and what is accepted', (name, value) => {
+    const faults = faultsOf({ ...complete, [name]: value });
+    expect(faults).toEqual([expect.stringMatching(new RegExp(`^${name} must be .+`))]);
+    expect(faults.join()).not.toContain('canary');
+  });
+
+  test('whatever stands in any variable, it is taken or named, and never repeated', () => {
+    const names = rows.map(([name]) => name);
+    const value = fastCheck.string({ minLength: 1 }).map((text) => `canary${text}\u00e9`);
+    fastCheck.assert(
+      fastCheck.property(fastCheck.constantFrom(...names), value, (name, text) => {
+        const faults = faultsOf({ ...complete, [name]: text });
+        for (const fault of faults) expect(fault).not.toContain('canary');
+        if (faults.length > 0) expect(faults.join('\n')).toContain(name);
+      }),
+    );
+  });
+});
+
+describe('settings that contradict each other', () => {
+  const contradictions: [Environment, string][] = [
+    [{ LEASE_SECONDS: '20' }, 'LEASE_SECONDS'],
+    [{ PROBE_SECONDS: '1000' }, 'PROBE_SECONDS_MAX'],
+    [{ JOURNAL_DAYS: '1', RETRY_AGE_SECONDS: '86401' }, 'JOURNAL_DAYS'],
+    [{ STORE_BYTES_MAX: '2000000' }, 'STORE_BYTES_MAX'],
+    [{ PORT: '9464' }, 'OPERATIONS_PORT'],
+    [{ WEBHOOK_AUTH: 'none,token', WEBHOOK_TOKENS: 'a' }, 'WEBHOOK_AUTH'],
+    [{ KAFKA_SASL_MECHANISM: 'plain' }, 'KAFKA_SASL_USERNAME'],
+    [{ KAFKA_SASL_USERNAME: 'u' }, 'KAFKA_SASL_MECHANISM'],
+    [{ PROVIDER_PLAN: 'sandbox' }, 'PROVIDER_SANDBOX_SINCE'],
+    [{ NODE_TLS_REJECT_UNAUTHORIZED: '0' }, 'NODE_TLS_REJECT_UNAUTHORIZED'],
+    [{ WEBHOOK_AUTH: 'token,hmac' }, 'WEBHOOK_TOKENS'],
+  ];
+  test.each(contradictions)('%j names %s', (environment, name) => {
+    expect(faultsOf({ ...complete, ...environment })[0]).toMatch(new RegExp(`^${name} `));
+  });
+
+  test('certificates demand TLS and each other', () => {
+    const pem = file('c.pem', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----');
+    expect(faultsOf({ ...complete, KAFKA_CERT_FILE: pem })).toEqual([
+      'KAFKA_CERT_FILE and KAFKA_KEY_FILE go together',
+      'KAFKA_TLS must be `true` when KAFKA_CA_FILE or KAFKA_CERT_FILE is set',
+    ]);
+  });
+
+  test('two listeners on free ports, or on other hosts, may share a number', () => {
+    expect(faultsOf({ ...complete, PORT: '0', OPERATIONS_PORT: '0' })).toEqual([]);
+    expect(faultsOf({ ...complete, HOST: '10.0.0.1', PORT: '9464' })).toEqual([]);
+  });
+});
+
+describe('values with a form of their own', () => {
+  const load = (environment: Environment) => loadSettings('serve', { ...complete, ...environment }).settings;
+
+  test('the provider may be reached by http at a loopback literal only', () => {
+    expect(load({ PROVIDER_URL: 'http://127.0.0.1:9100/x' }).providerUrl).toBe('http://127.0.0.1:9100/x');
+    expect(load({ PROVIDER_ORIGINS: 'http://[::1]:9, https://b.example/' }).providerOrigins).toEqual([
+      'http://[::1]:9',
+      'https://b.example',
+    ]);
+  });
+
+  test('tokens to import keep their secrets closed', () => {
+    const given = { connection: 'c', user: 'u', auth: 'oauth1', token: 't/+=', secret: 's' };
+    const [token] = load({ PROVIDER_TOKENS: JSON.stringify([given]) }).providerTokens ?? [];
+    expect(token).toMatchObject({ connection: 'c', refresh: null, expiresAt: null });
+    expect([token?.token.open(), token?.secret?.open()]).toEqual(['t/+=', 's']);
+    const twice = JSON.stringify([given, given]);
+    expect(faultsOf({ ...complete, PROVIDER_TOKENS: twice })[0]).toMatch(/; look at \[1\]$/);
+  });
+
+  test('secrets of deliveries are one a line, and a token may name its user', () => {
+    const settings = load({
+      WEBHOOK_AUTH: 'authorization,token',
+      WEBHOOK_AUTHORIZATION: 'Bearer one\r\nBasic two\n\n',
+      WEBHOOK_TOKENS: 'abc=\ndef anna',
+    });
+    expect(settings.webhookAuthorization?.map((value) => value.open())).toEqual(['Bearer one', 'Basic two']);
+    expect(settings.webhookTokens?.map(({ token, user }) => [token.open(), user])).toEqual([
+      ['abc=', null],
+      ['def', 'anna'],
+    ]);
+  });
+
+  test('the first of several keys is the one that encrypts', () => {
+    const keys = load({ ENCRYPTION_KEYS: `new:${Buffer.alloc(32, 1).toString('base64')}, old:${key}` });
+    expect(keys.encryptionKeys?.map(({ id, key: bytes }) => [id, bytes.length])).toEqual([
+      ['new', 32],
+      ['old', 32],
+    ]);
+  });
+
+  test('a store is a path or a server, whose address is shown without credentials', () => {
+    expect(load({ DATABASE_URL: 'sqlite:///var/t.db' }).databaseUrl).toEqual({
+      kind: 'sqlite',
+      path: '/var/t.db',
+    });
+    const loaded = loadSettings('serve', {
+      ...complete,
+      DATABASE_URL: 'postgres://u:canary@db:5432/t?x=canary',
+    });
+    expect(loaded.origins.DATABASE_URL.shown).toBe('postgres://db:5432/t');
+    expect(inspect(loaded.settings)).not.toContain('canary');
+  });
+
+  test('booleans are words, and `false` is false', () => {
+    expect(load({ KAFKA_TLS: 'false' }).kafkaTls).toBe(false);
+    expect(load({ INCLUDE_OPERATOR_NAMES: 'yes' }).includeOperatorNames).toBe(true);
+  });
+});
+
+test('traces are exported only where the environment says where to', () => {
+  const wishes = (environment: Environment) => telemetryWishes(loadSettings('command', environment).settings);
+  expect(wishes({}).exportTraces).toBe(false);
+  expect(wishes({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' }).exportTraces).toBe(true);
+  expect(
+    wishes({ OTEL_TRACES_EXPORTER: 'none', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:1' }).exportTraces,
+  ).toBe(false);
+  expect(wishes({ OTEL_TRACES_EXPORTER: 'otlp', OTEL_SDK_DISABLED: 'true' }).exportTraces).toBe(false);
+  expect(wishes({ OTEL_TRACES_EXPORTER: 'console', OTEL_TRACES_SAMPLER: 'always_on' })).toMatchObject({
+    exportTraces: true,
+    samplerGiven: true,
+  });
+});
+
+describe('what is probably not meant is a warning', () => {
+  const warningsOf = (environment: Environment) =>
+    loadSettings('serve', { ...complete, ...environment }).warnings;
+
+  test('a mistyped name is answered with the nearest setting', () => {
+    expect(warningsOf({ WEBHOOK_TOKEN: 'x', KAFKA_BROKER: 'y', PROVIDER_ZZZZZZZZZZZZ: 'z' })).toEqual([
+      'WEBHOOK_TOKEN is not a setting; did you mean WEBHOOK_TOKENS?',
+      'KAFKA_BROKER is not a setting; did you mean KAFKA_BROKERS?',
+      'PROVIDER_ZZZZZZZZZZZZ is not a setting',
+    ]);
+  });
+
+  test('names that Kubernetes adds for services are no mistake', () => {
+    expect(
+      warningsOf({ KAFKA_SERVICE_HOST: 'x', KAFKA_PORT_9092_TCP_ADDR: 'y', KAFKA_PORT: 'tcp://z' }),
+    ).toEqual([]);
+  });
+
+  test.each([
+    [{ WEBHOOK_AUTH: 'none' }, 'WEBHOOK_AUTH=none'],
+    [{ SHUTDOWN_SECONDS: '60' }, 'SHUTDOWN_SECONDS'],
+    [{ ROLE: 'worker' }, 'ROLE=worker'],
+    [
+      { KAFKA_SASL_MECHANISM: 'plain', KAFKA_SASL_USERNAME: 'u', KAFKA_SASL_PASSWORD: 'p' },
+      'KAFKA_SASL_MECHANISM=plain',
+    ],
+    [{ PROVIDER_EQUIPMENT_API: 'old' }, 'PROVIDER_EQUIPMENT_API=old'],
+  ])('%j warns of %s', (environment, beginning) => {
+    expect(warningsOf(environment)).toEqual([expect.stringMatching(new RegExp(`^${beginning}`))]);
+  });
+});
