@@ -5,20 +5,38 @@
 import type { QuarantineReason } from '../model/notification';
 import type { Access, Cause } from '../model/organization';
 
-/** Why a delivery was not accepted. `other` stands for whatever comes later. */
+/** Why a delivery was refused to keep strangers out. */
+export type SecurityReason =
+  | 'authorization-missing'
+  | 'authorization-wrong'
+  | 'signature-missing'
+  | 'signature-wrong'
+  | 'timestamp-too-old'
+  | 'timestamp-in-the-future'
+  | 'token-missing'
+  | 'token-wrong'
+  | 'token-unreadable'
+  | 'too-many-failures';
+
+/** Why a delivery was not accepted. */
 export type RefusalReason =
-  | 'unauthenticated'
-  | 'rate-limited'
-  | 'malformed'
+  | SecurityReason
+  | 'body-unreadable'
+  | 'body-too-large'
+  | 'body-cut-short'
+  | 'not-http'
+  | 'headers-too-large'
   | 'media-type'
-  | 'too-large'
-  | 'slow'
-  | 'aborted'
+  | 'content-encoding'
   | 'not-found'
   | 'method'
+  | 'slow-sender'
+  | 'aborted'
+  | 'too-many-connections'
+  | 'overloaded'
+  | 'late'
   | 'store-unavailable'
-  | 'draining'
-  | 'other';
+  | 'fault';
 
 export interface DeliveryAccepted {
   deliveryId: string;
@@ -39,10 +57,11 @@ export interface DeliveryAccepted {
 }
 
 export interface DeliveryRefused {
+  /** 0 where no answer could be given. */
   status: number;
   reason: RefusalReason;
-  bytes: number;
-  tookMs: number;
+  /** null where it was not measured. */
+  tookMs: number | null;
 }
 
 /** How one attempt ended. */

@@ -12,7 +12,6 @@ import type {
   DeliveryRefused,
   Gauges,
   ProviderCall,
-  RefusalReason,
   Sent,
 } from './lines';
 
@@ -35,7 +34,7 @@ const durationBuckets = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 
 const freshnessBuckets = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600];
 
 const methods = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']);
-const securityReasons = new Set<RefusalReason>(['unauthenticated', 'rate-limited']);
+const securityReasons = /^(authorization|signature|timestamp|token)-|^too-many-failures$/;
 const originsMax = 50;
 const errorTypesMax = 40;
 
@@ -118,12 +117,13 @@ function deliveryInstruments(meter: Meter) {
       addUnlessZero(security, strange, { reason: 'unauthenticated' });
     },
     refused: (line: DeliveryRefused) => {
+      outcomes.add(1, { outcome: line.reason });
+      if (securityReasons.test(line.reason)) security.add(1, { reason: line.reason });
+      if (line.tookMs === null || line.status === 0) return;
       const known = line.reason === 'not-found' || line.reason === 'method' ? otherRoute : route;
       const error = line.status >= 500 ? { 'error.type': String(line.status) } : {};
       const attributes = { ...known, 'http.response.status_code': line.status, ...error };
       duration.record(line.tookMs / 1000, attributes);
-      outcomes.add(1, { outcome: line.reason });
-      if (securityReasons.has(line.reason)) security.add(1, { reason: line.reason });
     },
   };
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import fastCheck from 'fast-check';
 import { type Metrics, makeMetrics } from '../../../src/observe/metrics';
 import { startTelemetry, type Telemetry } from '../../../src/observe/telemetry';
+import { refusalReasons, type RefusalReason as WebhookReason } from '../../../src/webhook/refusals';
 import { accepted, attempt, call, gauges, post, refused, sent } from './sample-lines';
 
 const options = {
@@ -72,6 +73,15 @@ test('every metric has help and a type, counters alone end in _total, and durati
     expect([name, name.endsWith('_total')]).toEqual([name, type === 'counter']);
     if (type === 'histogram') expect(name).toMatch(/_seconds$/);
   }
+});
+
+test('every reason for which a delivery is refused is counted under its own name', async () => {
+  const reasons: RefusalReason[] = Object.keys(refusalReasons) as WebhookReason[];
+  for (const reason of reasons) metrics.deliveryRefused({ status: 401, reason, tookMs: null });
+  const text = await telemetry.metricsText();
+  for (const reason of reasons) expect(text).toContain(`tramline_deliveries_total{outcome="${reason}"} 1\n`);
+  expect(text).toContain('tramline_security_rejections_total{reason="timestamp-too-old"} 1\n');
+  expect(text).not.toContain('tramline_security_rejections_total{reason="overloaded"}');
 });
 
 test('gauges show what the store counts', async () => {

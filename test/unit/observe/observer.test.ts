@@ -40,8 +40,9 @@ test('each fact reaches its line and its metric', async () => {
   for (const sample of [
     /http_server_active_requests\{.*\} 0\n/,
     /tramline_deliveries_total\{outcome="accepted"\} 1\n/,
-    /tramline_deliveries_total\{outcome="unauthenticated"\} 1\n/,
-    /tramline_security_rejections_total\{reason="unauthenticated"\} 2\n/,
+    /tramline_deliveries_total\{outcome="token-wrong"\} 1\n/,
+    /tramline_security_rejections_total\{reason="unauthenticated"\} 1\n/,
+    /tramline_security_rejections_total\{reason="token-wrong"\} 1\n/,
     /tramline_attempts_total\{outcome="published"\} 1\n/,
     /http_client_request_duration_seconds_count\{.*url_template="equipment".*\} 1\n/,
     /messaging_client_sent_messages_total\{.*\} 2\n/,

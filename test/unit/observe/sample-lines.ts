@@ -22,7 +22,7 @@ export const accepted: DeliveryAccepted = {
   traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
 };
 
-export const refused: DeliveryRefused = { status: 401, reason: 'unauthenticated', bytes: 10, tookMs: 1 };
+export const refused: DeliveryRefused = { status: 401, reason: 'token-wrong', tookMs: 1 };
 
 export const attempt: Attempt = {
   taskId: 7,
