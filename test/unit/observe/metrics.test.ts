@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fastCheck from 'fast-check';
+import type { RefusalReason } from '../../../src/observe/lines';
 import { type Metrics, makeMetrics } from '../../../src/observe/metrics';
 import { startTelemetry, type Telemetry } from '../../../src/observe/telemetry';
 import { refusalReasons, type RefusalReason as WebhookReason } from '../../../src/webhook/refusals';
