@@ -1,0 +1,147 @@
+/**
+ * The catalog, once per security context: the application alone, and each connection. It is read when a context is first
+ * needed, when its token changes, and again on demand; callers that come together share one read. What it names for
+ * authorization is told to the gate.
+ */
+import type { Answer } from '../model/answer';
+import type { Connection } from '../model/connection';
+import type { Secret } from '../tools/secret';
+import type { Ask } from './ask';
+import { Attempt } from './attempt';
+import type { Gate } from './gate';
+import { linksOf } from './links';
+import { makeSharedRead, type SharedRead } from './shared-read';
+import { answerOnTheWay, cutOnTheWay, type Way } from './waiting-answer';
+
+export interface Catalog {
+  /** Rises whenever an address in any context's catalog is another than before. */
+  version: number;
+  /** Relationship → address, not yet admitted by the gate. */
+  links: ReadonlyMap<string, string>;
+}
+
+export type CatalogResult = { catalog: Catalog } | { answer: Answer };
+
+export interface Catalogs {
+  /** What is known already, without waiting; null when a read is needed. */
+  known(connection: Connection): Catalog | null;
+  of(connection: Connection, attempt: Attempt): Promise<CatalogResult>;
+  /** Reads anew: the read begins after this call. */
+  again(connection: Connection, attempt: Attempt): Promise<CatalogResult>;
+}
+
+export interface CatalogsParts {
+  catalogUrl: URL;
+  /** Whether there is a catalog for the application alone: OAuth 1.0 signs without a user, OAuth 2 does not. */
+  application: boolean;
+  timeoutMs: number;
+  ask: Ask;
+  gate: Gate;
+  connections(): readonly Connection[];
+}
+
+/** One security context. */
+interface Context {
+  token: Secret | null;
+  catalog: Catalog | null;
+  read: SharedRead<CatalogResult>;
+}
+
+const applicationId = '';
+/** Relationships of the consent flow and of tokens: their addresses are never read as resources. */
+const authorizationRel = /^oauth|token/i;
+
+export function makeCatalogs(parts: CatalogsParts): Catalogs {
+  const contextOf = makeContexts(parts);
+
+  /** Where OAuth 1.0 gives the application a catalog of its own, it names the authorization addresses. */
+  async function readApplication(connection: Connection, fresh: boolean): Promise<Answer | null> {
+    const context = contextOf(null);
+    if (context.catalog !== null && !fresh) return null;
+    const result = await (fresh ? context.read.next() : context.read.join());
+    if ('catalog' in result) return null;
+    // Refused for the application, refused for each of its connections.
+    return { ...result.answer, connectionId: connection.connectionId } as Answer;
+  }
+
+  async function read(connection: Connection, fresh: boolean): Promise<CatalogResult> {
+    const context = contextOf(connection);
+    const before = context.catalog;
+    let result: CatalogResult;
+    if (fresh) result = await context.read.next();
+    else result = before === null ? await context.read.join() : { catalog: before };
+    if ('answer' in result || !parts.application) return result;
+    const refusal = await readApplication(connection, fresh && before !== result.catalog);
+    return refusal === null ? result : { answer: refusal };
+  }
+
+  async function within(attempt: Attempt, connection: Connection, fresh: boolean): Promise<CatalogResult> {
+    const result = await attempt.during(read(connection, fresh));
+    if (typeof result !== 'string') return result;
+    return { answer: cutOnTheWay(result, wayOf(parts.catalogUrl, connection.connectionId)) };
+  }
+
+  function known(connection: Connection): Catalog | null {
+    if (parts.application && contextOf(null).catalog === null) return null;
+    return contextOf(connection).catalog;
+  }
+
+  return {
+    known,
+    async of(connection, attempt) {
+      const catalog = known(connection);
+      return catalog === null ? within(attempt, connection, false) : { catalog };
+    },
+    again: (connection, attempt) => within(attempt, connection, true),
+  };
+}
+
+/** The contexts by connection: a new token begins a new one, and what no connection needs any more is forgotten. */
+function makeContexts(parts: CatalogsParts): (connection: Connection | null) => Context {
+  const { catalogUrl, ask, gate } = parts;
+  const contexts = new Map<string, Context>();
+  let version = 0;
+
+  function forgetUnknown(): void {
+    const ids = new Set(parts.connections().map((connection) => connection.connectionId)).add(applicationId);
+    for (const id of contexts.keys()) if (!ids.has(id)) contexts.delete(id);
+  }
+
+  async function readCatalog(connection: Connection | null, context: Context): Promise<CatalogResult> {
+    const attempt = new Attempt(parts.timeoutMs);
+    const verdict = await ask({ url: catalogUrl, operation: 'catalog', connection }, attempt);
+    attempt.end();
+    const connectionId = connection?.connectionId ?? applicationId;
+    if (verdict.kind !== 'ok') return { answer: answerOnTheWay(verdict, wayOf(catalogUrl, connectionId)) };
+    const links = linksOf(verdict.document.body);
+    if (context.catalog === null || !equalLinks(context.catalog.links, links)) {
+      version += 1;
+      context.catalog = { version, links };
+      const named = [...links].filter(([rel]) => authorizationRel.test(rel)).map(([, uri]) => uri);
+      gate.refuseAuthorization(connectionId, named);
+    }
+    return { catalog: context.catalog };
+  }
+
+  return (connection) => {
+    const id = connection?.connectionId ?? applicationId;
+    const token = connection?.token ?? null;
+    const known = contexts.get(id);
+    if (known !== undefined && (known.token === token || known.token?.open() === token?.open())) return known;
+    forgetUnknown();
+    const read = makeSharedRead<CatalogResult>(() => readCatalog(connection, context));
+    const context: Context = { token, catalog: null, read };
+    contexts.set(id, context);
+    return context;
+  };
+}
+
+function wayOf(catalogUrl: URL, connectionId: string): Way {
+  return { code: 'catalog-unavailable', origin: catalogUrl.origin, connectionId };
+}
+
+function equalLinks(left: ReadonlyMap<string, string>, right: ReadonlyMap<string, string>): boolean {
+  if (left.size !== right.size) return false;
+  for (const [rel, uri] of left) if (right.get(rel) !== uri) return false;
+  return true;
+}

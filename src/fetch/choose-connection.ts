@@ -1,0 +1,44 @@
+/**
+ * Whose token reads a resource. The owner is known from the last read or from the subscription; what a delivery claims
+ * only narrows the choice. Pure.
+ */
+import type { Connection } from '../model/connection';
+
+export interface Claim {
+  /** The connection that last read it. */
+  connectionId: string | null;
+  /** The owner as known; null when unknown. */
+  organizationId: string | null;
+  /** The user whose subscription sent the hint. */
+  hintedUser: string | null;
+  /** What the delivery says the owner is. */
+  hintedOrganizationId: string | null;
+}
+
+/**
+ * The sticky connection while it is valid and sees the owner; else the hinted user's; else any that sees the owner, or
+ * the claimed owner where none is known. null when no valid connection may read it.
+ */
+export function chooseConnection(
+  claim: Claim,
+  connections: readonly Connection[],
+  sees: (connectionId: string) => ReadonlySet<string>,
+): Connection | null {
+  const { connectionId, organizationId, hintedUser, hintedOrganizationId } = claim;
+  let ofUser: Connection | null = null;
+  let ofUserSeeing: Connection | null = null;
+  let seeing: Connection | null = null;
+  const owner = organizationId ?? hintedOrganizationId;
+  for (const connection of connections) {
+    if (connection.status !== 'valid') continue;
+    const seesOwner = owner !== null && sees(connection.connectionId).has(owner);
+    if (connection.connectionId === connectionId && (organizationId === null || seesOwner)) return connection;
+    if (seesOwner) seeing ??= connection;
+    if (hintedUser === null || connection.user !== hintedUser) continue;
+    ofUser ??= connection;
+    if (seesOwner) ofUserSeeing ??= connection;
+  }
+  // The known user's own connection also reads what no listing has shown yet, such as an organization connected since;
+  // the document is still compared with what the connection sees.
+  return ofUserSeeing ?? (organizationId === null ? ofUser : null) ?? seeing;
+}

@@ -1,0 +1,159 @@
+/**
+ * The one classification: status, headers and body of an exchange become an answer. Pure. A 403 without a customer
+ * action is the one thing that it cannot tell alone: it is handed back as `forbidden`, for the organization to be
+ * looked at. The provider names no status besides 200, so anything else is read leniently.
+ */
+import type { Answer } from '../model/answer';
+import type { Exchange, ReceivedHeaders } from './client';
+import { errorMessageOf, shown } from './error-message';
+import { mediaTypeOf, parseDocument } from './parse-document';
+
+/** Refused for a reason that only the organization can tell; `client` when the words name a scope or licence. */
+export interface Forbidden {
+  kind: 'forbidden';
+  connectionId: string;
+  message: string | null;
+  client: boolean;
+}
+
+export type Verdict = Answer | Forbidden;
+
+export interface Classification {
+  connectionId: string;
+  origin: string;
+  /** Where the document counts as read. */
+  address: string;
+  vendor: string;
+  depthMax: number;
+  nowMs: number;
+}
+
+const retryAfterMsMax = 3_600_000;
+const retryAfterMsDefault = 30_000;
+const passing = new Set([408, 409, 421, 423, 425]);
+
+export function classify(exchange: Exchange, about: Classification): Verdict {
+  if (exchange.status === null) {
+    if (exchange.code === 'aborted') return { kind: 'aborted' };
+    return transient(exchange.code, `no answer: ${exchange.code}`, about);
+  }
+  const { status, headers, body } = exchange;
+  if (status === 200) return classifyDocument(headers, body, about);
+  if (status === 304) return { kind: 'not-modified', connectionId: about.connectionId };
+  if (status < 300) return transient('empty-answer', `status ${status} carries no document`, about);
+  if (status < 400) return transient('redirected', `status ${status}; redirects are not followed`, about);
+  if (status >= 500) {
+    const retryAfterMs = retryAfterOf(headers, about.nowMs);
+    return { ...transient(`status-${status}`, describe(status, headers, body), about), retryAfterMs };
+  }
+  return classifyRefusal(status, headers, body, about);
+}
+
+function classifyDocument(headers: ReceivedHeaders, body: Buffer, about: Classification): Answer {
+  const { address, connectionId, depthMax } = about;
+  const mediaType = mediaTypeOf(headers['content-type']);
+  const parsed = parseDocument(body, mediaType, depthMax);
+  if ('code' in parsed) {
+    return transient(parsed.code, `200 with ${mediaType || 'no media type'}, ${body.length} bytes`, about);
+  }
+  return { kind: 'ok', document: { body: parsed.document, address, mediaType, connectionId } };
+}
+
+function classifyRefusal(
+  status: number,
+  headers: ReceivedHeaders,
+  body: Buffer,
+  about: Classification,
+): Verdict {
+  const { connectionId, origin } = about;
+  if (status === 404 || status === 410)
+    return { kind: 'gone', certain: status === 410, connectionId, origin };
+  if (status === 429) {
+    return { kind: 'rate-limited', retryAfterMs: retryAfterOf(headers, about.nowMs) ?? retryAfterMsDefault };
+  }
+  const message = errorMessageOf(body, mediaTypeOf(headers['content-type']));
+  if (status === 401) return classifyUnauthorized(message, headers, about);
+  const action = requiredActionOf(status, headers, message, about);
+  if (action !== null) return action;
+  if (status === 403) return { kind: 'forbidden', connectionId, message, client: namesClient(message) };
+  if (passing.has(status)) return transient(`status-${status}`, describe(status, headers, body), about);
+  return {
+    kind: 'refused',
+    code: `status-${status}`,
+    detail: describe(status, headers, body),
+    origin,
+    connectionId,
+  };
+}
+
+/** A refused nonce or timestamp says nothing about the token, and a missing licence is not the user's to mend. */
+function classifyUnauthorized(
+  message: string | null,
+  headers: ReceivedHeaders,
+  about: Classification,
+): Answer {
+  const { connectionId } = about;
+  const said = `${message ?? ''} ${headers['www-authenticate'] ?? ''}`;
+  if (/nonce|timestamp/i.test(said)) return transient('signature-refused', shown(said) ?? '', about);
+  if (/licen[cs]e|consumer[ _-]key|client[ -](?:key )?unknown/i.test(said))
+    return { kind: 'client-refused', connectionId, message };
+  return { kind: 'reauthorize', connectionId, message };
+}
+
+/** The headers tell it; the body carries no code. A warning without a place is an action with the provider's words. */
+function requiredActionOf(
+  status: number,
+  headers: ReceivedHeaders,
+  message: string | null,
+  { vendor, connectionId }: Classification,
+): Answer | null {
+  const terms = headers[`x-${vendor}-terms-location`];
+  const warning = headers[`x-${vendor}-warning`];
+  if (terms === undefined && (status !== 403 || warning === undefined)) return null;
+  const quoted = /"([^"]*)"/.exec(String(warning ?? ''))?.[1];
+  return {
+    kind: 'action-required',
+    cause: terms === undefined ? 'required-action' : 'terms',
+    actionUrl: pageUrl(terms),
+    message: message ?? shown(quoted ?? String(warning ?? '')),
+    connectionId,
+  };
+}
+
+/** An address for a person to open: http or https without user info; null for anything else. */
+export function pageUrl(address: unknown): string | null {
+  const url = typeof address === 'string' && address.length <= 2048 ? URL.parse(address) : null;
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return null;
+  return url.username === '' && url.password === '' ? url.href : null;
+}
+
+function namesClient(message: string | null): boolean {
+  return message !== null && /\bscopes?\b|\blicen[cs]es?\b|proper access for this API/i.test(message);
+}
+
+/** Milliseconds, at least one second and at most one hour; null when the header is missing or cannot be read. */
+function retryAfterOf(headers: ReceivedHeaders, nowMs: number): number | null {
+  const said = headers['retry-after']?.trim();
+  if (said === undefined) return null;
+  const waitMs = /^\d+$/.test(said) ? Number(said) * 1000 : Date.parse(said) - serverNow(headers, nowMs);
+  return Number.isNaN(waitMs) ? null : Math.min(Math.max(waitMs, 1000), retryAfterMsMax);
+}
+
+/** A date of the provider is measured on the provider's clock where it shows it. */
+function serverNow(headers: ReceivedHeaders, nowMs: number): number {
+  const shownMs = Date.parse(headers.date ?? '');
+  return Number.isNaN(shownMs) ? nowMs : shownMs;
+}
+
+function describe(status: number, headers: ReceivedHeaders, body: Buffer): string {
+  const message = errorMessageOf(body, mediaTypeOf(headers['content-type']));
+  return message === null ? `status ${status}` : `status ${status}: ${message}`;
+}
+
+function transient(
+  code: string,
+  detail: string,
+  { origin, connectionId }: Classification,
+): Extract<Answer, { kind: 'transient' }> {
+  return { kind: 'transient', code, detail, origin, connectionId, retryAfterMs: null };
+}

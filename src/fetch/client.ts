@@ -1,0 +1,176 @@
+/**
+ * The only outgoing HTTP of this room: node:http and node:https with keep-alive agents. One GET at a time for an
+ * attempt, no redirect followed, the body capped before and after decompression and read to its very end. It never
+ * rejects: whatever goes wrong is an exchange with a code. It knows nothing of JSON, tokens or the provider.
+ */
+import * as http from 'node:http';
+import * as https from 'node:https';
+import type { Duplex } from 'node:stream';
+import type { Attempt } from './attempt';
+import { type Decoded, decodeBody } from './decode-body';
+import { failureCode } from './failure-code';
+import { isReachable } from './reachable';
+
+export type ReceivedHeaders = http.IncomingHttpHeaders;
+export type SentHeaders = http.OutgoingHttpHeaders;
+
+/** An answer that was read whole, or why none was. */
+export type Exchange =
+  | { status: number; headers: ReceivedHeaders; body: Buffer; wireBytes: number }
+  | { status: null; code: string; wireBytes: number };
+
+export interface HttpClient {
+  /**
+   * `headersOf` is asked again for the one repetition that a dead keep-alive connection earns. Ends with the attempt's
+   * cut at the latest; the codes of a failed exchange are those of `failureCode`.
+   */
+  get(url: URL, headersOf: () => SentHeaders, attempt: Attempt): Promise<Exchange>;
+  /** Closes every connection; what is under way fails with `aborted`. */
+  close(): void;
+}
+
+export interface HttpBounds {
+  bodyBytesMax: number;
+  connectionsMax: number;
+}
+
+type Done = (exchange: Exchange, mayRepeat: boolean) => void;
+
+export function makeHttpClient(bounds: HttpBounds): HttpClient {
+  const kept = agentsOf({ keepAlive: true, maxSockets: bounds.connectionsMax });
+  // A repetition gets a connection of its own: the pool may hold more dead ones.
+  const fresh = agentsOf({ keepAlive: false, maxSockets: bounds.connectionsMax });
+  let closed = false;
+  return {
+    get(url, headersOf, attempt) {
+      return new Promise((resolve) => {
+        if (closed || attempt.cut !== null) return resolve(failed(attempt.cut ?? 'aborted'));
+        const finish = (exchange: Exchange) => {
+          attempt.whenCut(null);
+          if (closed && exchange.status === null) exchange.code = 'aborted';
+          resolve(exchange);
+        };
+        exchangeOnce(url, headersOf, attempt, kept, bounds, (first, mayRepeat) => {
+          if (!mayRepeat || closed || attempt.cut !== null) return finish(first);
+          exchangeOnce(url, headersOf, attempt, fresh, bounds, finish);
+        });
+      });
+    },
+    close() {
+      closed = true;
+      for (const { plain, secure } of [kept, fresh]) {
+        plain.destroy();
+        secure.destroy();
+      }
+    },
+  };
+}
+
+function exchangeOnce(
+  url: URL,
+  headersOf: () => SentHeaders,
+  attempt: Attempt,
+  agents: Agents,
+  bounds: HttpBounds,
+  done: Done,
+): void {
+  let answered = false;
+  let settled = false;
+  const settle = (exchange: Exchange, mayRepeat = false) => {
+    if (settled) return;
+    settled = true;
+    done(exchange, mayRepeat);
+  };
+  const secure = url.protocol === 'https:';
+  let request: http.ClientRequest;
+  try {
+    request = (secure ? https : http).request({
+      method: 'GET',
+      protocol: url.protocol,
+      hostname: url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname,
+      port: url.port,
+      path: url.pathname + url.search,
+      headers: headersOf(),
+      agent: secure ? agents.secure : agents.plain,
+    });
+  } catch {
+    // A header that cannot be sent, such as a token with a line break; its value stays out of the detail.
+    settle(failed('request-invalid'));
+    return;
+  }
+  attempt.whenCut((cut) => {
+    settle(failed(cut));
+    request.destroy();
+  });
+  request.on('response', (response) => {
+    answered = true;
+    collect(response, bounds.bodyBytesMax, settle);
+  });
+  request.on('error', (error) => {
+    const code = failureCode(error);
+    settle(failed(code), !answered && request.reusedSocket && code === 'connection-reset');
+  });
+  request.on('close', () => {
+    if (!answered) settle(failed('connection-reset'));
+  });
+  request.end();
+}
+
+/** Reads the body to its end. A length that promises more than the cap is not read at all. */
+function collect(response: http.IncomingMessage, bodyBytesMax: number, settle: (exchange: Exchange) => void) {
+  const chunks: Buffer[] = [];
+  let wireBytes = 0;
+  const refuse = (code: string) => {
+    settle(failed(code, wireBytes));
+    response.destroy();
+  };
+  if (Number(response.headers['content-length']) > bodyBytesMax) return refuse('body-too-large');
+  response.on('data', (chunk: Buffer) => {
+    wireBytes += chunk.length;
+    if (wireBytes > bodyBytesMax) return refuse('body-too-large');
+    chunks.push(chunk);
+  });
+  response.on('error', () => settle(failed('body-cut', wireBytes)));
+  response.on('close', () => {
+    if (!response.readableEnded) settle(failed('body-cut', wireBytes));
+  });
+  response.on('end', () => {
+    if (!response.complete) return refuse('body-cut');
+    const received = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, wireBytes);
+    const { statusCode = 0, headers } = response;
+    const finish = (decoded: Decoded) => {
+      if (typeof decoded === 'string') settle(failed(decoded, wireBytes));
+      else settle({ status: statusCode, headers, body: decoded, wireBytes });
+    };
+    const decoded = decodeBody(received, headers['content-encoding'], bodyBytesMax);
+    if (decoded instanceof Promise) void decoded.then(finish);
+    else finish(decoded);
+  });
+}
+
+function failed(code: string, wireBytes = 0): Exchange {
+  return { status: null, code, wireBytes };
+}
+
+interface Agents {
+  plain: http.Agent;
+  secure: https.Agent;
+}
+
+function agentsOf(options: https.AgentOptions): Agents {
+  return { plain: guarded(new http.Agent(options)), secure: guarded(new https.Agent(options)) };
+}
+
+/** Judges each socket in the moment it is connected, before the request or a TLS greeting is written to it. */
+function guarded<A extends http.Agent>(agent: A): A {
+  const create = agent.createConnection.bind(agent);
+  agent.createConnection = (options, callback) => {
+    const socket = create(options, callback) as (Duplex & { remoteAddress?: string }) | null | undefined;
+    socket?.prependOnceListener('connect', () => {
+      if (isReachable(options.host ?? '', socket.remoteAddress)) return;
+      socket.destroy(Object.assign(new Error('the address is not public'), { code: 'EADDRESSPRIVATE' }));
+    });
+    return socket;
+  };
+  return agent;
+}

@@ -1,0 +1,21 @@
+/**
+ * The equipment API's addresses: its base is configured, its records stand below it. Pure.
+ */
+
+export interface EquipmentAddresses {
+  /** True for an address of the equipment API. */
+  holds(url: URL): boolean;
+  record(id: string): string;
+}
+
+export function makeEquipmentAddresses(equipmentUrl: string): EquipmentAddresses {
+  const { origin, pathname } = new URL(equipmentUrl);
+  const base = pathname.replace(/\/+$/, '');
+  return {
+    holds: (url) =>
+      url.origin === origin &&
+      url.pathname.startsWith(base) &&
+      (url.pathname.length === base.length || url.pathname[base.length] === '/'),
+    record: (id) => `${origin}${base}/equipment/${encodeURIComponent(id)}`,
+  };
+}

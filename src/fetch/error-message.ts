@@ -1,0 +1,48 @@
+/**
+ * The provider's own words in an error body: three JSON shapes, OAuth's, plain text, or none at all. Lenient: whatever
+ * cannot be read is no message. Pure.
+ */
+
+const bodyBytesRead = 16_384;
+const messageCharsMax = 500;
+const messagesMax = 3;
+
+/** At most 500 characters without control characters; null when the body says nothing a person could read. */
+export function errorMessageOf(body: Buffer, mediaType: string): string | null {
+  if (body.length === 0 || mediaType === 'text/html') return null;
+  const text = body.toString('utf8', 0, bodyBytesRead);
+  const messages = messagesOf(parse(text));
+  if (messages !== null) return shown(messages.slice(0, messagesMax).join('; '));
+  return /^\s*[{[<]/.test(text) ? null : shown(text);
+}
+
+/** The provider's words for a person to read: one line, at most 500 characters; null when nothing is left. */
+export function shown(text: string): string | null {
+  const line = text
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ')
+    .trim()
+    .slice(0, messageCharsMax);
+  return line === '' ? null : line;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** null when the value has none of the known shapes. */
+function messagesOf(value: unknown): string[] | null {
+  if (typeof value === 'string') return [value];
+  if (Array.isArray(value)) return value.flatMap((error) => messagesOf(error) ?? []);
+  if (typeof value !== 'object' || value === null) return null;
+  const fields = value as Record<string, unknown>;
+  if (Array.isArray(fields.errors)) return messagesOf(fields.errors);
+  for (const name of ['message', 'error_description', 'error', 'detail', 'title']) {
+    const message = fields[name];
+    if (typeof message === 'string') return [message];
+  }
+  return null;
+}

@@ -1,0 +1,65 @@
+/**
+ * What the fetch room is given: the provider's addresses and bounds, fixed at the start, and the doors to what changes
+ * while it runs. Types only; they are checked where each is used.
+ */
+import type { Connection, ConnectionAuth } from '../model/connection';
+import type { Clock } from '../tools/clock';
+import type { Secret } from '../tools/secret';
+
+export interface ProviderOptions {
+  /** The provider's name inside media types and headers. */
+  vendor: string;
+  /** The only fixed address of the platform. */
+  catalogUrl: string;
+  /** The base of the equipment API. */
+  equipmentUrl: string;
+  /** Further exact origins that links may lead to. */
+  origins: string[];
+  auth: ConnectionAuth;
+  clientKey: string;
+  clientSecret: Secret;
+  /** One deadline per attempt, over headers and bodies of all its calls. */
+  timeoutMs: number;
+  /** Of one answer, after decompression. */
+  bodyBytesMax: number;
+  /** Nesting of a JSON answer. */
+  depthMax: number;
+  /** Pages of one listing. */
+  pagesMax: number;
+  /** Sockets per origin. */
+  connectionsMax: number;
+  /** Sent as the preferred unit system; null = the provider's own choice. */
+  unitSystem: 'METRIC' | 'ENGLISH' | null;
+}
+
+/** What a call was for: a closed list, used as a metric label. */
+export type Operation =
+  | 'catalog'
+  | 'equipment'
+  | 'field-operation'
+  | 'organization'
+  | 'organizations'
+  | 'relocation'
+  | 'probe';
+
+/** One call to the provider, as the metrics see it. */
+export interface Called {
+  operation: Operation;
+  /** null when no answer came. */
+  status: number | null;
+  tookMs: number;
+  /** Of the body, as received. */
+  bytes: number;
+  /** What the provider says it took; null when it does not. */
+  elapsedMs: number | null;
+  /** The provider's clock, milliseconds since the epoch; null when it does not say. */
+  serverDateMs: number | null;
+}
+
+export interface ProviderDoors {
+  connections(): readonly Connection[];
+  /** Ids of the organizations that a connection sees, as last learned. */
+  sees(connectionId: string): ReadonlySet<string>;
+  clock: Clock;
+  called(call: Called): void;
+}

@@ -1,0 +1,136 @@
+/**
+ * Organizations as the provider lists them to one user, blocked and unconnected ones too: the listing page by page, and
+ * one of them by its id. Addresses come from the catalog and from the items' own links.
+ */
+import type { Answer } from '../model/answer';
+import type { Connection } from '../model/connection';
+import { type AddressPattern, addressOf, patternOf } from './address-pattern';
+import type { Caller } from './caller';
+import { pageUrl } from './classify';
+import type { Gate } from './gate';
+import { linksOf } from './links';
+import { type Page, type Pages, partialDetail } from './pages';
+import { answerOnTheWay, type Way, waitingAnswer } from './waiting-answer';
+
+export interface OrganizationSeen {
+  id: string;
+  name: string | null;
+  /** True when the customer has not connected it: it carries a `connections` link. */
+  unconnected: boolean;
+  /** Where a person connects it; null when it is connected, or the link leads nowhere. */
+  connectUrl: string | null;
+  /** Relationship → address, as received. */
+  links: ReadonlyMap<string, string>;
+}
+
+/** `organization` is null when the complete listing does not hold it: this user does not see it. */
+export type OrganizationResult = { organization: OrganizationSeen | null } | { answer: Answer };
+
+export interface Organizations {
+  /** Page after page; a partial end comes last. When the first page is not found, once more with a fresh catalog. */
+  list(connection: Connection, caller: Caller): AsyncGenerator<Page, void>;
+  /** One call once the form of the addresses is learned; through the listing otherwise, and where that call fails. */
+  find(id: string, connection: Connection, caller: Caller): Promise<OrganizationResult>;
+}
+
+export function makeOrganizations(gate: Gate, pages: Pages, catalogOrigin: string): Organizations {
+  const patterns = new Map<string, AddressPattern>();
+
+  /** Through the learned form; null when that leads nowhere and the listing must tell. */
+  async function findDirectly(
+    id: string,
+    connection: Connection,
+    caller: Caller,
+  ): Promise<OrganizationResult | null> {
+    const pattern = patterns.get(connection.connectionId);
+    const admission = pattern === undefined ? null : gate.admit(addressOf(pattern, id));
+    if (!admission?.admitted) return null;
+    const verdict = await caller.call({ url: admission.url, operation: 'organization', connection });
+    switch (verdict.kind) {
+      case 'ok': {
+        const organization = organizationOf(verdict.document.body);
+        return organization?.id === id ? { organization } : null;
+      }
+      case 'gone':
+        patterns.delete(connection.connectionId);
+        return null;
+      case 'forbidden':
+      case 'refused':
+        // Its record is refused, but the listing may still show it.
+        return null;
+      default:
+        return { answer: verdict };
+    }
+  }
+
+  async function findListed(id: string, connection: Connection, caller: Caller): Promise<OrganizationResult> {
+    const { connectionId } = connection;
+    const way: Way = { code: 'organization-unavailable', origin: catalogOrigin, connectionId };
+    for await (const page of list(connection, caller)) {
+      if (page.partial) {
+        const { verdict } = page;
+        return {
+          answer: verdict === null ? waitingAnswer(way, partialDetail(page)) : answerOnTheWay(verdict, way),
+        };
+      }
+      for (const organization of organizationsOf(page.values)) {
+        const pattern = patternOf(organization.links.get('self'), organization.id);
+        if (pattern !== null) patterns.set(connectionId, pattern);
+        if (organization.id === id) return { organization };
+      }
+    }
+    return { organization: null };
+  }
+
+  async function* list(connection: Connection, caller: Caller): AsyncGenerator<Page, void> {
+    for (const fresh of [false, true]) {
+      const result = await caller.catalog(connection, fresh);
+      if ('answer' in result) return yield unlisted('call-failed', 'catalog', result.answer);
+      const first = result.catalog.links.get('organizations');
+      if (first === undefined)
+        return yield unlisted('no-listing', 'the catalog names no organizations', null);
+      let moved = false;
+      const listing = { first, operation: 'organizations', connection, call: caller.call } as const;
+      for await (const page of pages(listing)) {
+        moved = !fresh && page.partial && page.page === 1 && page.verdict?.kind === 'gone';
+        if (!moved) yield page;
+      }
+      if (!moved) return;
+    }
+  }
+
+  return {
+    list,
+    find: async (id, connection, caller) =>
+      (await findDirectly(id, connection, caller)) ?? (await findListed(id, connection, caller)),
+  };
+}
+
+/** The organizations of a page; what has no id is left out. */
+export function organizationsOf(values: unknown[]): OrganizationSeen[] {
+  return values.flatMap((value) => organizationOf(value) ?? []);
+}
+
+function organizationOf(value: unknown): OrganizationSeen | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const { id, name } = value as { id?: unknown; name?: unknown };
+  if ((typeof id !== 'string' && typeof id !== 'number') || id === '') return null;
+  const links = linksOf(value);
+  return {
+    id: String(id),
+    name: typeof name === 'string' ? name : null,
+    unconnected: links.has('connections'),
+    connectUrl: pageUrl(links.get('connections')),
+    links,
+  };
+}
+
+function unlisted(reason: 'call-failed' | 'no-listing', detail: string, verdict: Answer | null): Page {
+  return {
+    partial: true,
+    reason,
+    detail,
+    page: 0,
+    verdict: verdict as Exclude<Answer, { kind: 'ok' }> | null,
+  };
+}

@@ -1,0 +1,88 @@
+/**
+ * A probe: does the provider let us read this organization now? The refused request is repeated; where none was
+ * refused, or its resource is gone, a known resource is read; else the organization's record and the first page of one
+ * of its relationships. A listing of organizations proves nothing, since it shows blocked ones too.
+ */
+import type { Answer } from '../model/answer';
+import type { Connection } from '../model/connection';
+import type { DueProbe } from '../model/organization';
+import type { Ask } from './ask';
+import type { Attempt } from './attempt';
+import type { Callers } from './caller';
+import type { Gate } from './gate';
+import type { OrganizationSeen, Organizations } from './organizations';
+import type { ReadResource } from './read-resource';
+
+/** A success is `ok` or `not-modified`. Never rejects; all its calls share the attempt. */
+export type ProbeOrganization = (
+  probe: DueProbe,
+  connection: Connection,
+  attempt: Attempt,
+) => Promise<Answer>;
+
+export interface ProbeParts {
+  ask: Ask;
+  gate: Gate;
+  callers: Callers;
+  organizations: Organizations;
+  readResource: ReadResource;
+}
+
+/** How many relationships are tried before an organization counts as open but empty. */
+const relsMax = 3;
+const relsOfNoData = new Set(['self', 'connections', 'manage_connections']);
+
+export function makeProbeOrganization(parts: ProbeParts): ProbeOrganization {
+  const { ask, gate, callers, organizations, readResource } = parts;
+
+  async function probeRels(
+    organization: OrganizationSeen,
+    connection: Connection,
+    attempt: Attempt,
+  ): Promise<Answer> {
+    const { connectionId } = connection;
+    const rels = [...organization.links].filter(([rel]) => !relsOfNoData.has(rel)).slice(0, relsMax);
+    let refused: Answer | null = null;
+    for (const [, address] of rels) {
+      const admission = gate.admit(address);
+      if (!admission.admitted) continue;
+      const { url } = admission;
+      if (!url.searchParams.has('itemLimit')) url.searchParams.set('itemLimit', '1');
+      const verdict = await ask({ url, operation: 'probe', connection }, attempt);
+      if (verdict.kind === 'forbidden') {
+        const { message, client } = verdict;
+        refused = { kind: client ? 'client-refused' : 'no-access', connectionId, message };
+      } else if (verdict.kind !== 'gone' && verdict.kind !== 'refused') return verdict;
+    }
+    // Connected, not restricted, and nothing shared that could be read: nothing blocks it.
+    return refused ?? { kind: 'not-modified', connectionId };
+  }
+
+  return async (probe, connection, attempt) => {
+    const { organizationId, refusedAddress, knownAddress } = probe;
+    for (const address of new Set([refusedAddress, knownAddress])) {
+      const admission = gate.admit(address);
+      if (!admission.admitted) continue;
+      const owner = { organizationId, certain: true };
+      const wanted = { url: admission.url, identity: null, owner, connection, operation: 'probe' } as const;
+      const answer = await readResource(wanted, attempt);
+      // An absent resource says nothing about the organization.
+      if (answer.kind !== 'gone' && answer.kind !== 'refused') return answer;
+    }
+    const found = await organizations.find(organizationId, connection, callers.within(attempt));
+    if ('answer' in found) return found.answer;
+    const { organization } = found;
+    const { connectionId } = connection;
+    if (organization === null) {
+      return {
+        kind: 'refused-unattributed',
+        connectionId,
+        message: 'the organization is not listed to this user',
+      };
+    }
+    if (organization.unconnected) {
+      return { kind: 'not-connected', actionUrl: organization.connectUrl, connectionId };
+    }
+    return probeRels(organization, connection, attempt);
+  };
+}

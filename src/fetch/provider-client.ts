@@ -1,0 +1,198 @@
+/**
+ * The provider as a client that follows its links: makes the parts of this room and joins them. Everything it answers
+ * is classified; nothing is thrown. It decides nothing about tasks or organizations and stores nothing.
+ */
+import type { Answer, ReadCost } from '../model/answer';
+import type { Connection } from '../model/connection';
+import type { DueProbe } from '../model/organization';
+import type { ResourceIdentity } from '../model/resource';
+import { makeAsk } from './ask';
+import { Attempt } from './attempt';
+import { makeCallers } from './caller';
+import { makeCatalogs } from './catalogs';
+import { chooseConnection } from './choose-connection';
+import { makeHttpClient } from './client';
+import { makeEquipmentAddresses } from './equipment-addresses';
+import { makeGate } from './gate';
+import type { ProviderDoors, ProviderOptions } from './options';
+import { makeOrganizations, type OrganizationSeen, organizationsOf } from './organizations';
+import { makePages, type PartialReason, partialDetail } from './pages';
+import { makeProbeOrganization } from './probe-organization';
+import { makeReadResource } from './read-resource';
+import { makeRelocate } from './relocate';
+import { makeSigner } from './sign';
+
+export interface ReadRequest {
+  /** As the delivery or a link gave it; it passes the gate here. */
+  address: string;
+  /** null when it is not known yet which resource stands there. */
+  resource: ResourceIdentity | null;
+  /** The owner as known from an earlier read. */
+  organizationId: string | null;
+  /** What the latest delivery says the owner is: narrows only. */
+  hintedOrganizationId: string | null;
+  /** The user whose subscription sent the latest hint. */
+  hintedUser: string | null;
+  /** The connection that last read it: kept while it is valid. */
+  connectionId: string | null;
+}
+
+/** A page of organizations; a partial end comes last and says that the listing was not followed to its end. */
+export type OrganizationsPage =
+  | { partial: false; organizations: OrganizationSeen[] }
+  | {
+      partial: true;
+      reason: PartialReason;
+      detail: string;
+      /** What the failed call was answered, where one failed with an answer that has a meaning of its own. */
+      answer: Answer | null;
+    };
+
+export interface ProviderClient {
+  /** One attempt. A field operation and an equipment record are one call each while nothing is amiss. */
+  read(request: ReadRequest, signal?: AbortSignal): Promise<{ answer: Answer; cost: ReadCost }>;
+  /** One attempt. A success is `ok` or `not-modified`. */
+  probe(probe: DueProbe, signal?: AbortSignal): Promise<Answer>;
+  /** null when the complete listing of this connection does not hold it. */
+  readOrganization(
+    organizationId: string,
+    connectionId: string,
+    signal?: AbortSignal,
+  ): Promise<{ organization: OrganizationSeen | null } | { answer: Answer }>;
+  /** Streams the pages, each under a deadline of its own; at most `pagesMax`. */
+  organizations(connectionId: string, signal?: AbortSignal): AsyncIterable<OrganizationsPage>;
+  /** Closes every connection; reads under way end as `aborted`. */
+  close(): void;
+}
+
+const nothing: ReadCost = { calls: 0, bytes: 0, tookMs: 0, status: null };
+
+/** Throws `settings.invalid` when an address of the options is neither https nor http on a loopback literal. */
+export function makeProviderClient(options: ProviderOptions, doors: ProviderDoors): ProviderClient {
+  const { timeoutMs } = options;
+  const parts = joinParts(options, doors);
+  const { gate, catalogs, callers, organizations, readResource, probeOrganization } = parts;
+
+  async function read(request: ReadRequest, signal?: AbortSignal) {
+    let admission = gate.admit(request.address);
+    const connection = chooseConnection(request, doors.connections(), doors.sees);
+    if (!admission.admitted) return { answer: refused(admission), cost: nothing };
+    if (connection === null) return { answer: noConnection(request), cost: nothing };
+    const attempt = new Attempt(timeoutMs, signal);
+    if (catalogs.known(connection) === null) {
+      const result = await catalogs.of(connection, attempt);
+      if ('answer' in result) return { answer: result.answer, cost: attempt.end() };
+      // Only now the gate knows what is named for authorization.
+      admission = gate.admit(request.address);
+      if (!admission.admitted) return { answer: refused(admission), cost: attempt.end() };
+    }
+    const owner = ownerOf(request, connection);
+    const wanted = { url: admission.url, identity: request.resource, owner, connection };
+    const answer = await readResource(wanted, attempt);
+    return { answer, cost: attempt.end() };
+  }
+
+  /** A claimed owner counts only when the connection sees it, and never as certain. */
+  function ownerOf(
+    { organizationId, hintedOrganizationId: hinted }: ReadRequest,
+    { connectionId }: Connection,
+  ) {
+    if (organizationId !== null) return { organizationId, certain: true };
+    const seen = hinted !== null && doors.sees(connectionId).has(hinted);
+    return { organizationId: seen ? hinted : null, certain: false };
+  }
+
+  async function probe(due: DueProbe, signal?: AbortSignal): Promise<Answer> {
+    const claim = { ...due, hintedUser: null, hintedOrganizationId: null };
+    const connection = chooseConnection(claim, doors.connections(), doors.sees);
+    if (connection === null) return noConnection(claim);
+    const attempt = new Attempt(timeoutMs, signal);
+    const result = await catalogs.of(connection, attempt);
+    const answer = 'answer' in result ? result.answer : await probeOrganization(due, connection, attempt);
+    attempt.end();
+    return answer;
+  }
+
+  async function readOrganization(organizationId: string, connectionId: string, signal?: AbortSignal) {
+    const connection = connectionOf(connectionId);
+    if (connection === null) return { answer: unknownConnection(connectionId) };
+    const attempt = new Attempt(timeoutMs, signal);
+    const result = await organizations.find(organizationId, connection, callers.within(attempt));
+    attempt.end();
+    return result;
+  }
+
+  async function* list(connectionId: string, signal?: AbortSignal): AsyncGenerator<OrganizationsPage, void> {
+    const connection = connectionOf(connectionId);
+    if (connection === null) {
+      const answer = unknownConnection(connectionId);
+      return yield { partial: true, reason: 'call-failed', detail: answer.detail, answer };
+    }
+    for await (const page of organizations.list(connection, callers.alone(timeoutMs, signal))) {
+      if (!page.partial) yield { partial: false, organizations: organizationsOf(page.values) };
+      else {
+        const { reason, verdict } = page;
+        const answer = verdict === null || verdict.kind === 'forbidden' ? null : verdict;
+        yield { partial: true, reason, detail: partialDetail(page), answer };
+      }
+    }
+  }
+
+  function connectionOf(connectionId: string): Connection | null {
+    const found = doors.connections().find((connection) => connection.connectionId === connectionId);
+    return found?.status === 'valid' ? found : null;
+  }
+
+  return { read, probe, readOrganization, organizations: list, close: () => parts.client.close() };
+}
+
+function joinParts(options: ProviderOptions, doors: ProviderDoors) {
+  const { catalogUrl, equipmentUrl, origins, timeoutMs, pagesMax } = options;
+  const { clock } = doors;
+  const gate = makeGate([catalogUrl, equipmentUrl, ...origins]);
+  const catalogAddress = new URL(catalogUrl);
+  const catalogOrigin = catalogAddress.origin;
+  const equipment = makeEquipmentAddresses(equipmentUrl);
+  const client = makeHttpClient(options);
+  const signer = makeSigner({ ...options, clock });
+  const ask = makeAsk({ options, doors, client, signer, isEquipment: equipment.holds });
+  const catalogs = makeCatalogs({
+    catalogUrl: catalogAddress,
+    application: options.auth === 'oauth1',
+    timeoutMs,
+    ask,
+    gate,
+    connections: doors.connections,
+  });
+  const pages = makePages(gate, pagesMax);
+  const callers = makeCallers(ask, catalogs);
+  const organizations = makeOrganizations(gate, pages, catalogOrigin);
+  const relocate = makeRelocate({ gate, pages, organizations, equipment, catalogOrigin, clock });
+  const readResource = makeReadResource({ ask, callers, organizations, relocate, equipment });
+  const probeOrganization = makeProbeOrganization({ ask, gate, callers, organizations, readResource });
+  return { gate, client, catalogs, callers, organizations, readResource, probeOrganization };
+}
+
+function refused({
+  code,
+  detail,
+}: Extract<ReturnType<ReturnType<typeof makeGate>['admit']>, { admitted: false }>): Answer {
+  return { kind: 'address-refused', code, detail };
+}
+
+function noConnection({
+  organizationId,
+  hintedOrganizationId,
+}: {
+  organizationId: string | null;
+  hintedOrganizationId: string | null;
+}): Answer {
+  const owner = organizationId ?? hintedOrganizationId;
+  const detail =
+    owner === null ? 'no owner is known or named' : `no valid connection sees organization ${owner}`;
+  return { kind: 'no-connection', detail };
+}
+
+function unknownConnection(connectionId: string) {
+  return { kind: 'no-connection', detail: `no valid connection ${connectionId}` } as const;
+}
