@@ -17,10 +17,14 @@ const sourceJson = JSON as unknown as {
 /** Parses JSON; throws SyntaxError as `JSON.parse` does. Slower than it, so only for text that needs it. */
 export function parseExactly(text: string): unknown {
   return sourceJson.parse(text, (_key, value, { source }) =>
-    typeof value === 'number' && source !== undefined && !Number.isSafeInteger(value)
+    typeof value === 'number' && source !== undefined && losesDigits(value, source)
       ? sourceJson.rawJSON(source)
       : value,
   );
+}
+
+function losesDigits(value: number, source: string): boolean {
+  return Number.isInteger(value) ? !Number.isSafeInteger(value) : String(value) !== source;
 }
 
 /** The decimal digits of a whole number that is not negative, however long; null for anything else. */

@@ -20,7 +20,10 @@ const metadataSchema = z
   .array(
     z.object({
       key: z.string(),
-      value: z.unknown().describe('Of `orgId`: a string, or a whole number, whose digits are the id.'),
+      value: z
+        .unknown()
+        .optional()
+        .describe('Of `orgId`: a string, or a whole number, whose digits are the id.'),
     }),
   )
   .describe('`orgId` names the organization; the other keys depend on the event type.');

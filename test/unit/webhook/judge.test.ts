@@ -1,0 +1,287 @@
+import fc from 'fast-check';
+import { Secret } from '../../../src/tools/secret';
+import { makeJudge } from '../../../src/webhook/judge';
+import { readBody } from '../../../src/webhook/read-body';
+import { notification, settingsWith } from './receiver';
+
+const { judge, setAside } = makeJudge(settingsWith().eventTypes, () => [new Secret('planted-canary')]);
+
+/** Through the real reader, so that numbers arrive as they do in a delivery. */
+function judgeText(text: string) {
+  const reading = readBody(Buffer.from(`[${text}]`));
+  if ('fault' in reading) throw new Error(reading.fault);
+  return judge(reading.elements[0], null);
+}
+
+function without(name: string): Record<string, unknown> {
+  const { [name]: _left, ...rest } = notification();
+  return rest;
+}
+
+describe('a notification of a resource', () => {
+  test.each(['equipment', 'machine', 'fieldOperation'])('of type %s is a hint', (eventTypeId) => {
+    expect(judge(notification({ eventTypeId }), 'ann')).toEqual({
+      line: 'hint',
+      eventTypeId,
+      address: 'https://api.acme.test/platform/fieldOperations/795b80cf',
+      organizationId: '4711',
+      user: 'ann',
+    });
+  });
+
+  test('keeps no token, and lets fields pass that it does not know', () => {
+    const judged = judge(notification({ token: 'planted-canary', version: 7, more: { deep: [] } }), null);
+    expect(judged).toMatchObject({ line: 'hint', organizationId: '4711' });
+    expect(JSON.stringify(judged)).not.toContain('planted-canary');
+  });
+
+  test('that names no organization has none', () => {
+    expect(judge(notification({ metadata: [] }), null)).toMatchObject({ line: 'hint', organizationId: null });
+  });
+
+  test.each([
+    ['4711', '4711'],
+    ['0', '0'],
+    ['9007199254740993', '9007199254740993'],
+    ['"0047"', '0047'],
+    ['"a/b"', 'a/b'],
+  ])('whose orgId is %s is of the organization %s', (value, organizationId) => {
+    const text = JSON.stringify(notification({ metadata: 'M' })).replace(
+      '"M"',
+      `[{"key":"x"},{"key":"orgId","value":${value}}]`,
+    );
+    expect(judgeText(text)).toMatchObject({ line: 'hint', organizationId });
+  });
+
+  test.each(['null', '""', '-1', '1.5', '1e400', 'true', '["4711"]', '{}', '"a\\u0000b"', '"\\ud800"'])(
+    'whose orgId is %s is set aside with its place',
+    (value) => {
+      const text = JSON.stringify(notification({ metadata: 'M' })).replace(
+        '"M"',
+        `[{"key":"x"},{"key":"orgId","value":${value}}]`,
+      );
+      expect(judgeText(text)).toMatchObject({
+        line: 'quarantined',
+        reason: 'malformed-notification',
+        path: '/metadata/1/value',
+      });
+    },
+  );
+
+  test.each(['targetResource', 'metadata'])('without %s is set aside', (name) => {
+    expect(judge(without(name), null)).toMatchObject({
+      line: 'quarantined',
+      reason: 'malformed-notification',
+      path: `/${name}`,
+    });
+  });
+
+  test.each([
+    ['/targetResource', { targetResource: '' }],
+    ['/targetResource', { targetResource: null }],
+    ['/targetResource', { targetResource: 5 }],
+    ['/targetResource', { targetResource: ['https://api.acme.test'] }],
+    ['/targetResource', { targetResource: `https://api.acme.test/${'a'.repeat(2048)}` }],
+    ['/targetResource', { targetResource: 'https://api.acme.test/\0' }],
+    ['/targetResource', { targetResource: 'https://api.acme.test/\ud800' }],
+    ['/metadata', { metadata: null }],
+    ['/metadata', { metadata: { orgId: '4711' } }],
+    ['/metadata/1', { metadata: [{ key: 'a', value: 'b' }, null] }],
+    ['/metadata/0/key', { metadata: [{ value: '4711' }] }],
+    ['/clientKey', { clientKey: null }],
+    ['/token', { token: 5 }],
+    ['/links', { links: 'none' }],
+  ])('is set aside with the place %s', (path, differences) => {
+    expect(judge(notification(differences), null)).toMatchObject({
+      line: 'quarantined',
+      reason: 'malformed-notification',
+      path,
+    });
+  });
+});
+
+describe('what is no notification', () => {
+  test.each([null, 5, 'text', true, [], [notification()], {}, { eventTypeId: null }, { eventTypeId: '' }])(
+    '%j is set aside',
+    (element) => {
+      expect(judge(element, null)).toMatchObject({ line: 'quarantined', reason: 'malformed-notification' });
+    },
+  );
+
+  test('an event type that no store can hold is set aside', () => {
+    for (const eventTypeId of ['a\0b', '\udc00', 'a'.repeat(257)]) {
+      expect(judge(notification({ eventTypeId }), null)).toMatchObject({ path: '/eventTypeId' });
+    }
+  });
+
+  test('an event type that is inherited is none', () => {
+    expect(judgeText('{"__proto__":{"eventTypeId":"heartbeat"}}')).toMatchObject({
+      line: 'quarantined',
+      path: '/eventTypeId',
+    });
+  });
+});
+
+describe('verification and heartbeat', () => {
+  test.each(['subscriptionVerification', 'heartbeat'])('%s is dealt with, whatever else it holds', (type) => {
+    const acted = { line: 'acted', eventTypeId: type, probeOrganizationId: null, dueAt: null };
+    expect(judge({ eventTypeId: type }, null)).toEqual(acted);
+    expect(judge({ eventTypeId: type, targetResource: null, metadata: null }, null)).toEqual(acted);
+  });
+});
+
+describe('an unknown type', () => {
+  test('is kept with its address', () => {
+    expect(judge(notification({ eventTypeId: 'boundary' }), null)).toEqual({
+      line: 'ignored',
+      eventTypeId: 'boundary',
+      address: 'https://api.acme.test/platform/fieldOperations/795b80cf',
+    });
+  });
+
+  test.each([null, 5, 'a\0', `https://${'a'.repeat(2048)}`])(
+    'is kept without the address %.20j',
+    (target) => {
+      expect(judge({ eventTypeId: 'boundary', targetResource: target }, null)).toMatchObject({
+        line: 'ignored',
+        address: null,
+      });
+    },
+  );
+
+  test.each(['constructor', '__proto__', 'toString'])('named %s is unknown as well', (eventTypeId) => {
+    expect(judge(notification({ eventTypeId }), null)).toMatchObject({ line: 'ignored', eventTypeId });
+  });
+});
+
+describe('a Required Customer Action', () => {
+  const action = (differences: Record<string, unknown>) => ({
+    eventTypeId: 'requiredCustomerAction',
+    ...differences,
+  });
+  const orgId = { key: 'orgId', value: 4711 };
+
+  test('names its organization in its metadata, or as its target', () => {
+    const expected = { line: 'acted', probeOrganizationId: '4711', dueAt: null };
+    expect(judge(action({ metadata: [orgId] }), null)).toMatchObject(expected);
+    for (const target of [
+      'https://api.acme.test/platform/organizations/4711',
+      'https://api.acme.test/organizations/4711/?a=b#c',
+      '/moved/Organizations/4711',
+      'https://api.acme.test/organizations/47%311/terms',
+    ]) {
+      expect(judge(action({ targetResource: target, metadata: [] }), null)).toMatchObject(expected);
+    }
+  });
+
+  test('whose metadata and target differ is of the organization that the metadata names', () => {
+    const both = action({ targetResource: 'https://api.acme.test/organizations/9', metadata: [orgId] });
+    expect(judge(both, null)).toMatchObject({ probeOrganizationId: '4711' });
+  });
+
+  test.each([
+    {},
+    { metadata: [] },
+    { targetResource: 'https://api.acme.test/organizations/' },
+    { targetResource: 'https://api.acme.test/organizations/%zz' },
+    { targetResource: 'https://api.acme.test/organizations/%00' },
+    { targetResource: 'https://api.acme.test/fields/4711' },
+  ])('that names no organization is set aside: %j', (differences) => {
+    expect(judge(action(differences), null)).toMatchObject({ line: 'quarantined', path: '/metadata' });
+  });
+
+  test.each([
+    ['an unreadable orgId', '/metadata/0/value', { metadata: [{ key: 'orgId', value: {} }] }],
+    ['a target that is no text', '/targetResource', { targetResource: 5 }],
+  ])('with %s is set aside', (_what, path, differences) => {
+    expect(judge(action(differences), null)).toMatchObject({ line: 'quarantined', path });
+  });
+
+  test.each([
+    ['dueTime', '2026-03-01T12:00:00Z', '2026-03-01T12:00:00.000Z'],
+    ['dueDate', '2026-03-01', '2026-03-01T00:00:00.000Z'],
+    ['dueAt', '2026-03-01T12:00:00+02:00', '2026-03-01T10:00:00.000Z'],
+    ['dueAt', '2026-03-01T12:00:00', '2026-03-01T12:00:00.000Z'],
+    ['dueAt', 'soon', null],
+    ['dueAt', '2026-13-45', null],
+    ['dueAt', 1_772_366_400, null],
+    ['other', '2026-03-01', null],
+  ])('with %s %j is due at %j', (key, value, dueAt) => {
+    expect(judge(action({ metadata: [orgId, { key, value }] }), null)).toMatchObject({
+      line: 'acted',
+      dueAt,
+    });
+  });
+
+  test('counts as one also when its type is listed as a resource', () => {
+    const both = makeJudge({ requiredAction: ['x'], equipment: ['x'], fieldOperation: [] }, () => []);
+    expect(both.judge({ eventTypeId: 'x', metadata: [orgId] }, null)).toMatchObject({ line: 'acted' });
+  });
+});
+
+describe('what is kept of an element', () => {
+  const rawOf = (element: unknown) => setAside(element, 'malformed-notification', '').raw;
+
+  test('is its JSON without tokens, at any depth and in any case', () => {
+    expect(rawOf({ a: 1, token: 'x', b: { Token: 'y', c: 2 } })).toBe('{"a":1,"b":{"c":2}}');
+  });
+
+  test('holds no current secret, wherever it stood', () => {
+    expect(rawOf({ note: 'it is planted-canary!' })).toBe('{"note":"it is [secret]!"}');
+    expect(rawOf('planted-canary')).toBe('"[secret]"');
+  });
+
+  test('keeps the digits of long numbers', () => {
+    expect(judgeText('{"id":9007199254740993,"x":1e400}')).toMatchObject({
+      raw: '{"id":9007199254740993,"x":1e400}',
+    });
+  });
+
+  test('is cut at 8 KiB and stays well-formed', () => {
+    for (const filler of ['a', 'é', '€', '🚜', '\ud800', '\0']) {
+      for (let shift = 0; shift < 4; shift += 1) {
+        const raw = rawOf('x'.repeat(shift) + filler.repeat(9000));
+        expect(Buffer.byteLength(raw)).toBeLessThanOrEqual(8192);
+        expect(Buffer.byteLength(raw)).toBeGreaterThan(8188);
+        expect(raw.isWellFormed()).toBe(true);
+        expect(raw).not.toMatch(/\0|\uFFFD/);
+      }
+    }
+  });
+});
+
+test('any JSON is judged as exactly one line, and what is kept of it can be stored', () => {
+  const part = fc.oneof(fc.jsonValue({ maxDepth: 3 }), fc.string({ unit: 'binary' }));
+  const element = fc.oneof(
+    fc.jsonValue(),
+    fc.record(
+      {
+        eventTypeId: fc.oneof(fc.constantFrom('equipment', 'requiredCustomerAction', 'heartbeat'), part),
+        targetResource: part,
+        metadata: fc.oneof(
+          fc.array(fc.oneof(fc.record({ key: fc.constantFrom('orgId', 'dueAt'), value: part }), part)),
+          part,
+        ),
+        token: part,
+        ['__proto__']: part,
+      },
+      { requiredKeys: [] },
+    ),
+  );
+  const storable = (text: string | null) => text === null || (text.isWellFormed() && !text.includes('\0'));
+  fc.assert(
+    fc.property(element, (value) => {
+      const judged = judgeText(JSON.stringify(value));
+      if (judged.line === 'hint') {
+        expect([judged.address, judged.eventTypeId, judged.organizationId].every(storable)).toBe(true);
+      } else if (judged.line === 'quarantined') {
+        expect(storable(judged.raw) && storable(judged.path)).toBe(true);
+        expect(judged.reason).toBe('malformed-notification');
+      } else {
+        expect(['acted', 'ignored']).toContain(judged.line);
+        expect(storable(judged.eventTypeId)).toBe(true);
+      }
+    }),
+    { numRuns: 1500 },
+  );
+});

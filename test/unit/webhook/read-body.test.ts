@@ -1,0 +1,108 @@
+import fc from 'fast-check';
+import { digitsOf } from '../../../src/webhook/exact-number';
+import { readBody } from '../../../src/webhook/read-body';
+
+const read = (text: string) => readBody(Buffer.from(text));
+const faultOf = (body: Buffer) => {
+  const reading = readBody(body);
+  return 'fault' in reading ? reading.fault : null;
+};
+
+test('an array of 1 to 256 is read as it is', () => {
+  expect(read('[1]')).toEqual({ elements: [1] });
+  const many = JSON.stringify(Array.from({ length: 256 }, (_, at) => at));
+  expect(read(many)).toEqual({ elements: JSON.parse(many) });
+});
+
+test.each([
+  ['', 'empty'],
+  [' ', 'not-json'],
+  ['[', 'not-json'],
+  ['[1,]', 'not-json'],
+  ['[1] x', 'not-json'],
+  ['\uFEFF[1]', 'not-json'],
+  ['{}', 'not-an-array'],
+  ['{"0":1,"length":1}', 'not-an-array'],
+  ['null', 'not-an-array'],
+  ['5', 'not-an-array'],
+  ['12345678901234567890', 'not-an-array'],
+  ['"[1]"', 'not-an-array'],
+  ['[]', 'no-elements'],
+  [`[${'1,'.repeat(256)}1]`, 'too-many-elements'],
+  [`${'['.repeat(65)}${']'.repeat(65)}`, 'too-deep'],
+  ['['.repeat(200_000), 'too-deep'],
+  [`[{${Array.from({ length: 60_000 }, (_, at) => `"k${at}":1`).join(',')}}]`, 'too-many-values'],
+])('%.20j… is refused as %s', (text, fault) => {
+  expect(read(text)).toEqual({ fault });
+});
+
+test.each([
+  ['a byte that begins nothing', [0x5b, 0x22, 0xff, 0x22, 0x5d]],
+  ['a cut character', [0x5b, 0x22, 0xc3, 0x22, 0x5d]],
+  ['an overlong form', [0x5b, 0x22, 0xc0, 0xaf, 0x22, 0x5d]],
+  ['a surrogate', [0x5b, 0x22, 0xed, 0xa0, 0x80, 0x22, 0x5d]],
+  ['Latin-1', [...Buffer.from('["é"]', 'latin1')]],
+  ['UTF-16', [...Buffer.from('\uFEFF["a"]', 'utf16le')]],
+])('%s is not UTF-8', (_what, bytes) => {
+  expect(faultOf(Buffer.from(bytes))).toBe('not-utf8');
+});
+
+test('a member named `__proto__` is a member like any other, and changes no prototype', () => {
+  const reading = read('[{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}]');
+  const element = 'elements' in reading ? (reading.elements[0] as Record<string, unknown>) : {};
+  expect(Object.keys(element)).toEqual(['__proto__', 'constructor']);
+  expect(Object.getPrototypeOf(element)).toBe(Object.prototype);
+  expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+  expect(element.polluted).toBeUndefined();
+});
+
+test('of two members of one name the last counts', () => {
+  expect(read('[{"a":1,"a":2}]')).toEqual({ elements: [{ a: 2 }] });
+});
+
+test.each(['9007199254740993', '340282366920938463463374607431768211456', '18446744073709551616'])(
+  'the number %s keeps its digits',
+  (digits) => {
+    const reading = read(`[{"id":${digits}}]`);
+    const [element] = 'elements' in reading ? reading.elements : [];
+    expect(digitsOf((element as { id: unknown }).id)).toBe(digits);
+    expect(JSON.stringify(element)).toBe(`{"id":${digits}}`);
+  },
+);
+
+test.each(['-1', '1.5', '1e400', '"4711"', 'null', '[4711]', '-9007199254740993', '0.12345678901234567'])(
+  '%s is no whole number that could be an id',
+  (text) => {
+    const reading = read(`[{"id":${text}}]`);
+    const [element] = 'elements' in reading ? reading.elements : [];
+    expect(digitsOf((element as { id: unknown }).id)).toBeNull();
+  },
+);
+
+test('ordinary numbers are ordinary, also beside long ones', () => {
+  expect(read('[{"a":1.5,"b":47,"c":1000000000000000000}]')).toMatchObject({ elements: [{ a: 1.5, b: 47 }] });
+  expect(digitsOf(47)).toBe('47');
+  expect(digitsOf(0)).toBe('0');
+});
+
+test('no bytes whatever make it throw, and what it returns can be printed', () => {
+  const hostile = fc.oneof(
+    fc.uint8Array({ maxLength: 400 }).map((bytes) => Buffer.from(bytes)),
+    fc.string({ unit: 'binary', maxLength: 400 }).map((text) => Buffer.from(text)),
+    fc.json().map((text) => Buffer.from(text)),
+    fc
+      .array(fc.constantFrom('[', ']', '{', '}', '"', ',', ':', '\\', '1', 'e', '-', '"a"', '\\u0000'))
+      .map((parts) => Buffer.from(`[${parts.join('')}]`)),
+  );
+  fc.assert(
+    fc.property(hostile, (body) => {
+      const reading = readBody(body);
+      if ('fault' in reading) expect(typeof reading.fault).toBe('string');
+      else {
+        expect(reading.elements.length).toBeGreaterThan(0);
+        expect(JSON.parse(JSON.stringify(reading.elements))).toEqual(JSON.parse(body.toString()));
+      }
+    }),
+    { numRuns: 2000 },
+  );
+});
