@@ -106,7 +106,9 @@ export function sign(simulator: Simulator, url: string, signing: Signing = {}): 
     data: { ...data },
   };
   // The library writes the request's data into what it is given, hence the copies.
-  const signature = oauth.getSignature(request, signing.token?.secret, { ...protocol } as unknown as OAuth.Data);
+  const signature = oauth.getSignature(request, signing.token?.secret, {
+    ...protocol,
+  } as unknown as OAuth.Data);
   const all = { realm: '', ...protocol, oauth_signature: signature };
   return `OAuth ${Object.entries(all)
     .map(([name, value]) => `${name}="${oauth.percentEncode(value)}"`)
