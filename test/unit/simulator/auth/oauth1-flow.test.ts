@@ -1,0 +1,85 @@
+// The three-legged flow on the provider's side, from request token to a signed request of the user.
+import { type Simulator, startSimulator } from '../../../../src/simulator/simulator';
+import { type Answered, call, platformAccept, type Signing, sign } from '../caller';
+
+let simulator: Simulator;
+beforeAll(async () => {
+  simulator = await startSimulator({ auth: 'oauth1' });
+});
+afterAll(() => simulator.close());
+
+const signed = (url: string, signing: Signing = {}): Promise<Answered> =>
+  call(
+    url,
+    { Accept: platformAccept(simulator), Authorization: sign(simulator, url, signing) },
+    signing.method,
+  );
+
+async function addresses(): Promise<{ request: string; authorize: string; access: string }> {
+  const [request, authorize, access] = (await signed(simulator.catalog)).body.links;
+  return { request: request.uri, authorize: authorize.uri, access: access.uri };
+}
+
+async function requestToken(callback: string): Promise<{ key: string; secret: string }> {
+  const answer = await signed((await addresses()).request, { protocol: { oauth_callback: callback } });
+  expect([answer.status, answer.headers['content-type']]).toEqual([200, 'text/plain;charset=UTF-8']);
+  const form = new URLSearchParams(answer.text);
+  expect(form.get('oauth_callback_confirmed')).toBe('true');
+  return { key: form.get('oauth_token')!, secret: form.get('oauth_token_secret')! };
+}
+
+async function approve(token: string): Promise<Answered> {
+  const page = (await addresses()).authorize.replace('{token}', token);
+  expect((await call(page)).text).toContain('Allow as');
+  return call(
+    page,
+    { 'Content-Type': 'application/x-www-form-urlencoded' },
+    'POST',
+    `oauth_token=${token}&user=harrow-user-1`,
+  );
+}
+
+test('request token, consent with a callback, access token, and a signed request with it', async () => {
+  const token = await requestToken('http://127.0.0.1:1/connect/callback?state=s1');
+  const back = new URL((await approve(token.key)).headers.location!);
+  expect([back.searchParams.get('state'), back.searchParams.get('oauth_token')]).toEqual(['s1', token.key]);
+  const verifier = back.searchParams.get('oauth_verifier')!;
+  const { access } = await addresses();
+  const wrong = await signed(access, { token, protocol: { oauth_verifier: 'wrong' } });
+  expect(wrong.status).toBe(401);
+  const answer = await signed(access, { token, method: 'POST', protocol: { oauth_verifier: verifier } });
+  expect(answer.status).toBe(200);
+  const form = new URLSearchParams(answer.text);
+  const user = { key: form.get('oauth_token')!, secret: form.get('oauth_token_secret')! };
+  expect((await signed(simulator.catalog, { token: user })).body).toHaveProperty('link');
+  expect((await signed(access, { token, protocol: { oauth_verifier: verifier } })).status).toBe(401);
+});
+
+test('with oob, in any letter case, the page shows the verifier', async () => {
+  const token = await requestToken('OOB');
+  const page = await approve(token.key);
+  expect(page.status).toBe(200);
+  const [, verifier] = /Verifier <code>([^<]+)/.exec(page.text)!;
+  const { access } = await addresses();
+  expect((await signed(access, { token, protocol: { oauth_verifier: verifier! } })).status).toBe(200);
+});
+
+test('a request token is approved once and is no access token', async () => {
+  const token = await requestToken('oob');
+  expect((await signed(simulator.catalog, { token })).status).toBe(401);
+  expect((await approve(token.key)).status).toBe(200);
+  const again = await call(
+    simulator.consent,
+    { 'Content-Type': 'application/x-www-form-urlencoded' },
+    'POST',
+    `oauth_token=${token.key}`,
+  );
+  expect(again.status).toBe(400);
+  expect((await call(`${simulator.consent}?oauth_token=unknown`)).status).toBe(400);
+});
+
+test('a request token needs a callback that is an address', async () => {
+  const { request } = await addresses();
+  expect((await signed(request)).status).toBe(401);
+  expect((await signed(request, { protocol: { oauth_callback: 'nowhere' } })).status).toBe(400);
+});
