@@ -8,12 +8,13 @@ import { makeProviderHealth, type ProviderHealth } from './inbox/provider-health
 import { makeRun, type Run } from './inbox/run';
 import type { Answer, ReadCost, ReadDocument } from './model/answer';
 import type { Accepted, Delivery } from './model/notification';
-import { type DueProbe, leadingCause, type Observation } from './model/organization';
+import { type DueProbe, leadingCause } from './model/organization';
 import type { Connections, Inbox, Organizations } from './model/store';
 import type { FinishResult, QuarantinedTask, TakenTask } from './model/task';
 import { normalizeDocument } from './normalize/normalize';
 import type { Observer } from './observe/observer';
 import { acceptanceLine, attemptLine, type Ended, endedAs } from './observe/path-lines';
+import { makeOrganizationAccess, type OrganizationAccess } from './organization/access';
 import { draftEvent } from './publish/draft-event';
 import type { Clock } from './tools/clock';
 
@@ -57,8 +58,9 @@ export interface Pipeline {
   accept(delivery: Delivery): Promise<Accepted>;
   /** Take → fetch → normalize → finish; `step` does one round, `start` goes on until `stop`. */
   work: Run;
-  /** Organization access: asks the provider again, whose answer alone changes the state. */
+  /** Organizations that refused are asked again; the answer alone changes their access. */
   probes: Run;
+  access: OrganizationAccess;
   health: ProviderHealth;
 }
 
@@ -69,6 +71,7 @@ const learnedAgainMs = 1000;
 interface Path extends PathDoors {
   settings: PathSettings;
   health: ProviderHealth;
+  access: OrganizationAccess;
   wakeWork(): void;
   wakeProbes(): void;
 }
@@ -78,7 +81,8 @@ export function makePipeline(doors: PathDoors, settings: PathSettings): Pipeline
   const health = makeProviderHealth(settings.ending.random);
   const wakeWork = () => work.wake();
   const wakeProbes = () => probes.wake();
-  const path: Path = { ...doors, settings, health, wakeWork, wakeProbes };
+  const access = accessOf(doors, settings, health, wakeWork);
+  const path: Path = { ...doors, settings, health, access, wakeWork, wakeProbes };
   const limit = (wanted: number) => (health.coolDownMs(clock.nowMs()) > 0 ? 0 : wanted);
   const failed = (error: unknown) => observer.fault('store', error);
   const work: Run = makeRun<TakenTask>(
@@ -96,7 +100,7 @@ export function makePipeline(doors: PathDoors, settings: PathSettings): Pipeline
   const probes: Run = makeRun<DueProbe>(
     {
       take: (wanted) => store.takeProbes(wanted, settings.probeLeaseMs),
-      attempt: (due, signal) => probe(path, due, signal),
+      attempt: (due, signal) => access.probe(due, signal).catch((error) => observer.fault('pipeline', error)),
       nextDueInMs: () => store.nextDueInMs('probe'),
       release: async () => {},
       limit,
@@ -105,7 +109,7 @@ export function makePipeline(doors: PathDoors, settings: PathSettings): Pipeline
     probesAtOnce,
     clock,
   );
-  return { accept: (delivery) => accept(path, delivery), work, probes, health };
+  return { accept: (delivery) => accept(path, delivery), work, probes, access, health };
 }
 
 // 1 · A delivery is stored, then answered.
@@ -174,7 +178,7 @@ async function learn(path: Path, task: TakenTask, answer: Answer): Promise<void>
       if (answer.code === 'provider-held') return;
       return path.health.failed(answer.origin, `${answer.code}: ${answer.detail}`, nowMs);
     case 'reauthorize':
-      return refuseGrant(path, answer.connectionId, answer.message);
+      return path.access.refuseGrant(answer.connectionId, answer.message);
     case 'aborted':
     case 'address-refused':
     case 'no-connection':
@@ -280,66 +284,28 @@ async function quarantine(path: Path, task: QuarantinedTask): Promise<Ended> {
 
 // 4 · An organization that refused is asked again; the answer alone changes its access.
 
-async function probe(path: Path, due: DueProbe, signal: AbortSignal): Promise<void> {
-  const { organizationId, epoch } = due;
-  const startedMs = path.clock.nowMs();
-  try {
-    const answer = await path.provider.probe(due, signal);
-    path.observer.probed({ organizationId, found: answer.kind, tookMs: path.clock.nowMs() - startedMs });
-    if (answer.kind === 'reauthorize') await refuseGrant(path, answer.connectionId, answer.message);
-    if (answer.kind === 'rate-limited') path.health.rateLimited(answer.retryAfterMs, path.clock.nowMs());
-    const found = foundBy(answer);
-    if (found === null) return await path.store.postponeProbe(organizationId, path.settings.probeRetryMs);
-    const by = answer.kind === 'not-connected' ? 'connections-link' : 'probe';
-    await observe(path, { organizationId, epoch, found, by });
-  } catch (error) {
-    path.observer.fault('pipeline', error);
-  }
-}
-
-/** What a probe's answer says about access; null when it says nothing about it. */
-function foundBy(answer: Answer): Observation['found'] | null {
-  switch (answer.kind) {
-    case 'action-required':
-      return { cause: answer.cause, actionUrl: answer.actionUrl, message: answer.message };
-    case 'not-connected':
-      return { cause: 'not-connected', actionUrl: answer.actionUrl, message: null };
-    case 'ok':
-    case 'not-modified':
-    case 'gone':
-    case 'no-access':
-      return { cause: null };
-    default:
-      return null;
-  }
-}
-
-async function observe(path: Path, observation: Observation): Promise<void> {
-  const { changed, previous, access, causes } = await path.store.observe(observation);
-  if (changed) {
-    const { organizationId, by } = observation;
-    path.observer.accessChanged({
-      organizationId,
-      from: previous,
-      to: access,
-      cause: leadingCause(causes),
-      by,
-    });
-    path.decided();
-    path.accessChanged();
-  }
-  path.wakeWork();
-}
-
-/** The token was refused: organizations that no other valid connection sees need a new consent. */
-async function refuseGrant(path: Path, connectionId: string, message: string | null): Promise<void> {
-  const { organizations } = await path.store.refuseConnection(connectionId, message);
-  path.accessChanged();
-  for (const organizationId of organizations) {
-    const known = await path.store.access(organizationId);
-    const found = { cause: 'refused-grant', actionUrl: null, message } as const;
-    await observe(path, { organizationId, epoch: known?.epoch ?? 1, found, by: 'grant' });
-  }
+function accessOf(
+  doors: PathDoors,
+  settings: PathSettings,
+  health: ProviderHealth,
+  wakeWork: () => void,
+): OrganizationAccess {
+  const { store, provider, observer, clock } = doors;
+  return makeOrganizationAccess({
+    store,
+    clock,
+    ask: (due, signal) => provider.probe(due, signal),
+    rateLimited: (retryAfterMs, nowMs) => health.rateLimited(retryAfterMs, nowMs),
+    probed: (line) => observer.probed(line),
+    changed: ({ organizationId, by }, { previous, access, causes }) => {
+      observer.accessChanged({ organizationId, from: previous, to: access, cause: leadingCause(causes), by });
+      doors.decided();
+      doors.accessChanged();
+    },
+    connectionRefused: () => doors.accessChanged(),
+    answered: wakeWork,
+    retryMs: settings.probeRetryMs,
+  });
 }
 
 function originOf(address: string): string | null {

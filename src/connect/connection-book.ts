@@ -4,6 +4,7 @@
  * imported once: what the provider said of it later is kept until another token is named.
  */
 import { createHash } from 'node:crypto';
+import type { Answer } from '../model/answer';
 import type { Connection, ConnectionAuth, SealedConnection } from '../model/connection';
 import type { Connections, Organizations } from '../model/store';
 import type { Clock } from '../tools/clock';
@@ -20,10 +21,28 @@ export interface NamedToken {
   expiresAt: string | null;
 }
 
-/** A page of the organizations that a connection sees; `partial` says why a listing ended before its end. */
-export interface SightPage {
-  organizations: { id: string; name: string | null }[];
-  partial: string | null;
+export interface SeenOrganization {
+  id: string;
+  name: string | null;
+  /** True when it carries a `connections` link. */
+  unconnected: boolean;
+  connectUrl: string | null;
+}
+
+/** A page of the organizations that a connection sees, or why the listing ended before its end. */
+export type SightPage =
+  | { partial: false; organizations: SeenOrganization[] }
+  | { partial: true; answer: Answer | null };
+
+export interface BookDoors {
+  store: Connections & Organizations;
+  sealer: Sealer;
+  list(connectionId: string): AsyncIterable<SightPage>;
+  /** The listing shows that its customer has not connected it. */
+  unconnected(organizationId: string, actionUrl: string | null): Promise<void>;
+  /** The listing was refused for the connection's token. */
+  refused(connectionId: string, message: string | null): Promise<void>;
+  clock: Clock;
 }
 
 export interface ConnectionBook {
@@ -43,12 +62,8 @@ export interface ConnectionBook {
 
 const learnGapMs = 60_000;
 
-export function makeConnectionBook(
-  store: Connections & Organizations,
-  sealer: Sealer,
-  list: (connectionId: string) => AsyncIterable<SightPage>,
-  clock: Clock,
-): ConnectionBook {
+export function makeConnectionBook(doors: BookDoors): ConnectionBook {
+  const { store, sealer, clock } = doors;
   let connections: Connection[] = [];
   let sights = new Map<string, ReadonlySet<string>>();
   const listed = new Set<string>();
@@ -66,9 +81,15 @@ export function makeConnectionBook(
   }
 
   async function learnOne(connectionId: string): Promise<boolean> {
-    for await (const page of list(connectionId)) {
-      await store.learn(page.organizations.map((organization) => ({ ...organization, connectionId })));
-      if (page.partial !== null) return false;
+    for await (const page of doors.list(connectionId)) {
+      if (page.partial) {
+        if (page.answer?.kind === 'reauthorize') await doors.refused(connectionId, page.answer.message);
+        return false;
+      }
+      await store.learn(page.organizations.map(({ id, name }) => ({ id, name, connectionId })));
+      for (const { id, unconnected, connectUrl } of page.organizations) {
+        if (unconnected) await doors.unconnected(id, connectUrl);
+      }
     }
     listed.add(connectionId);
     return true;

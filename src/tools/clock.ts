@@ -23,3 +23,59 @@ export const systemClock: Clock = {
       signal?.addEventListener('abort', done, { once: true });
     }),
 };
+
+/** A part that is stepped again and again until it is stopped. */
+export interface Loop {
+  start(): void;
+  /** Step now instead of waiting on. */
+  wake(): void;
+  /** Resolves when the step under way has ended. */
+  stop(): Promise<void>;
+}
+
+/**
+ * `step` says how long to wait until it is called again, in milliseconds; a wake ends the wait. A step that throws is
+ * told to `failed` and called again after `afterFailureMs`.
+ */
+export function makeLoop(
+  step: () => Promise<number>,
+  clock: Clock,
+  failed: (error: unknown) => void,
+  afterFailureMs = 1000,
+): Loop {
+  const ended = new AbortController();
+  let waiting: AbortController | null = null;
+  let woken = false;
+  let running: Promise<void> | null = null;
+
+  async function run(): Promise<void> {
+    while (!ended.signal.aborted) {
+      woken = false;
+      const waitMs = await step().catch((error: unknown) => {
+        failed(error);
+        return afterFailureMs;
+      });
+      if (woken || waitMs <= 0 || ended.signal.aborted) continue;
+      waiting = new AbortController();
+      await clock.wait(waitMs, waiting.signal);
+      waiting = null;
+    }
+  }
+
+  function wake(): void {
+    woken = true;
+    waiting?.abort();
+  }
+
+  return {
+    start() {
+      running ??= run();
+    },
+    wake,
+    async stop() {
+      ended.abort();
+      wake();
+      await running;
+    },
+  };
+}

@@ -25,21 +25,15 @@ export function pointerStep(name: string): string {
   return name.slice(0, 64).replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
-export interface SchemaNames {
-  /** Becomes `$id`: the address under which the schema is published. */
-  id: string;
-  title: string;
-  description: string;
-}
-
 const lineWidth = 110;
 
 /**
- * The text of a schema file: two spaces, a final line feed, short lists on one line. Objects stay open, because readers of
- * a document must let fields be added. Throws what zod throws for types that JSON cannot say (dates, transforms).
+ * The text of a schema file, published under `id`: two spaces, a final line feed, short lists on one line. Objects stay
+ * open, because readers of a document must let fields be added. Throws what zod throws for types that JSON cannot say
+ * (dates, transforms).
  */
-export function writeJsonSchema(schema: z.ZodType, names: SchemaNames): string {
-  const { $schema, ...written } = z.toJSONSchema(schema, {
+export function writeJsonSchema(schema: z.ZodType, id: string): string {
+  const { $schema, title, description, ...written } = z.toJSONSchema(schema, {
     target: 'draft-2020-12',
     io: 'input',
     unrepresentable: 'throw',
@@ -48,7 +42,6 @@ export function writeJsonSchema(schema: z.ZodType, names: SchemaNames): string {
       delete jsonSchema.id;
     },
   });
-  const { id, title, description } = names;
   return `${print({ $schema, $id: id, title, description, ...written }, '', 0)}\n`;
 }
 

@@ -214,7 +214,7 @@ function accept(
   const revision = context.nextRevision();
   const older = decision.reason === 'older-than-published';
   const joined = resource.id !== task.id;
-  context.organizations.ensure(draft.organizationId, database, context.undo);
+  noteReadable(context, draft.organizationId);
   database.run(
     `UPDATE tasks SET accepted_revision = ?, published = 1, deleted = 0, kind = ?, resource_id = ?,
        organization_id = ?, lane = iif(state = 'taken', ?, lane), connection_id = ?,
@@ -241,6 +241,17 @@ function accept(
   );
   const uncertain = decision.change === null || draft.modifiedTime === null;
   return joined ? false : rest(context, task, read, uncertain ? read.settleMs : 0, draft.organizationId);
+}
+
+/** The organization was read: its first time is kept. */
+function noteReadable(context: Context, organizationId: string): void {
+  const organization = context.organizations.ensure(organizationId, context.database, context.undo);
+  if (organization.wasRead) return;
+  organization.wasRead = true;
+  context.undo(() => {
+    organization.wasRead = false;
+  });
+  context.database.run('UPDATE organizations SET was_read = 1 WHERE id = ?', organizationId);
 }
 
 /**

@@ -14,6 +14,8 @@ export interface CachedOrganization {
   probeAtMs: number | null;
   probeLeaseUntilMs: number;
   probedAtMs: number;
+  /** A read of it succeeded once: from then on a missing connection concerns somebody. */
+  wasRead: boolean;
   /** Tasks of it that were found gone lately, as times: many at once are not believed. */
   goneAtMs: number[];
 }
@@ -22,12 +24,15 @@ export class OrganizationCache {
   readonly #organizations = new Map<string, CachedOrganization>();
 
   load(database: Database): void {
-    for (const row of database.all('SELECT id, access, epoch, probe_at, probed_at FROM organizations')) {
+    for (const row of database.all(
+      'SELECT id, access, epoch, probe_at, probed_at, was_read FROM organizations',
+    )) {
       const organization = this.#add(String(row.id));
       organization.access = row.access as Access;
       organization.epoch = Number(row.epoch);
       organization.probeAtMs = row.probe_at === null ? null : Number(row.probe_at);
       organization.probedAtMs = Number(row.probed_at ?? 0);
+      organization.wasRead = row.was_read === 1;
     }
   }
 
@@ -65,6 +70,7 @@ export class OrganizationCache {
       probeAtMs: null,
       probeLeaseUntilMs: 0,
       probedAtMs: 0,
+      wasRead: false,
       goneAtMs: [],
     };
     this.#organizations.set(id, organization);

@@ -1,0 +1,94 @@
+/**
+ * Organization access as it is learned: a refused request or a notification only asks for a probe; the probe's answer, a
+ * refused token or the `connections` link of a listing is an observation, which the store applies under the
+ * organization's epoch. Nothing here decides what the state means for tasks: claiming does.
+ */
+import type { Answer } from '../model/answer';
+import type { DueProbe, Observation, Transition } from '../model/organization';
+import type { Connections, Organizations } from '../model/store';
+import type { Clock } from '../tools/clock';
+
+export interface AccessDoors {
+  store: Organizations & Connections;
+  /** Repeats the refused request, or the next best. */
+  ask(probe: DueProbe, signal: AbortSignal): Promise<Answer>;
+  rateLimited(retryAfterMs: number, nowMs: number): void;
+  probed(line: { organizationId: string; found: Answer['kind']; tookMs: number }): void;
+  /** The access as shown changed: history, event and alert follow. */
+  changed(observation: Observation, transition: Transition): void;
+  /** A connection was refused. */
+  connectionRefused(): void;
+  /** Something was observed, even if nothing changed: work that waited for the answer may go on. */
+  answered(): void;
+  clock: Clock;
+  /** When a probe brought no answer about access, it is asked again after this time. */
+  retryMs: number;
+}
+
+export interface OrganizationAccess {
+  /** One probe, answered and applied. Throws what the store throws. */
+  probe(due: DueProbe, signal: AbortSignal): Promise<void>;
+  /** The token was refused: organizations that no other valid connection sees need a new consent. */
+  refuseGrant(connectionId: string, message: string | null): Promise<void>;
+  /** A listing showed the organization with its `connections` link: its customer has not connected it. */
+  unconnected(organizationId: string, actionUrl: string | null): Promise<void>;
+}
+
+export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
+  const { store, clock } = doors;
+
+  async function observe(observation: Observation): Promise<void> {
+    const transition = await store.observe(observation);
+    if (transition.changed) doors.changed(observation, transition);
+    doors.answered();
+  }
+
+  async function refuseGrant(connectionId: string, message: string | null): Promise<void> {
+    const { organizations } = await store.refuseConnection(connectionId, message);
+    doors.connectionRefused();
+    for (const organizationId of organizations) {
+      const known = await store.access(organizationId);
+      const found = { cause: 'refused-grant', actionUrl: null, message } as const;
+      await observe({ organizationId, epoch: known?.epoch ?? 1, found, by: 'grant' });
+    }
+  }
+
+  return {
+    refuseGrant,
+    async probe(due, signal) {
+      const { organizationId, epoch } = due;
+      const startedMs = clock.nowMs();
+      const answer = await doors.ask(due, signal);
+      doors.probed({ organizationId, found: answer.kind, tookMs: clock.nowMs() - startedMs });
+      if (answer.kind === 'reauthorize') await refuseGrant(answer.connectionId, answer.message);
+      if (answer.kind === 'rate-limited') doors.rateLimited(answer.retryAfterMs, clock.nowMs());
+      const found = foundBy(answer);
+      if (found === null) return store.postponeProbe(organizationId, doors.retryMs);
+      const by = answer.kind === 'not-connected' ? 'connections-link' : 'probe';
+      return observe({ organizationId, epoch, found, by });
+    },
+    async unconnected(organizationId, actionUrl) {
+      const known = await store.access(organizationId);
+      if (known?.causes['not-connected'] !== undefined) return;
+      const found = { cause: 'not-connected', actionUrl, message: null } as const;
+      await observe({ organizationId, epoch: known?.epoch ?? 1, found, by: 'connections-link' });
+    },
+  };
+}
+
+/** What a probe's answer says about access; null when it says nothing about it. */
+export function foundBy(answer: Answer): Observation['found'] | null {
+  switch (answer.kind) {
+    case 'action-required':
+      return { cause: answer.cause, actionUrl: answer.actionUrl, message: answer.message };
+    case 'not-connected':
+      return { cause: 'not-connected', actionUrl: answer.actionUrl, message: null };
+    case 'ok':
+    case 'not-modified':
+    case 'gone':
+    case 'no-access':
+      return { cause: null };
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,257 @@
+/**
+ * The only place where parts are made and joined. Settings come in, a worker or a receiver comes out; nothing is
+ * decided here. The doors to the outside (store, provider, target, sinks) pass through `around`, where a test may put
+ * something before each.
+ */
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { type Alerting, makeAlerting } from './alert/alerting';
+import { makeAlertmanagerSink } from './alert/alertmanager';
+import { makeLogSink } from './alert/log-sink';
+import type { AlertSink } from './alert/sink';
+import type { Settings } from './config';
+import { type ConnectionBook, makeConnectionBook } from './connect/connection-book';
+import { makeProviderClient, type ProviderClient } from './fetch/provider-client';
+import type { Condition } from './model/alert';
+import type { OutboxRow } from './model/event';
+import { isProblem } from './model/problem';
+import type { Store } from './model/store';
+import type { Place } from './observe/lines';
+import type { Observer } from './observe/observer';
+import { makePipeline, type Pipeline } from './pipeline';
+import { makeEventLogTarget } from './publish/event-log';
+import { kafkaTargetDefaults, makeKafkaTarget } from './publish/kafka';
+import { makeRelay, type Relay, relayDefaults } from './publish/relay';
+import type { PublishTarget } from './publish/target';
+import { openStore as openStoreWith } from './store/open-store';
+import { type Clock, type Loop, makeLoop, systemClock } from './tools/clock';
+import { makeSealer } from './tools/secret';
+import * as options from './wire/options';
+
+/** The doors to the outside, as one object. */
+export interface OutsideDoors {
+  store: Store;
+  provider: Pick<ProviderClient, 'read' | 'probe'>;
+  target: PublishTarget;
+  sinks: AlertSink[];
+}
+
+export type Around = (doors: OutsideDoors) => OutsideDoors;
+
+export interface Worker {
+  pipeline: Pipeline;
+  relay: Relay;
+  alerting: Alerting;
+  book: ConnectionBook;
+  conditions(): Condition[];
+  start(): void;
+  /** Takes nothing more, lets what is in flight end within `graceMs`, gives the rest back. */
+  stop(graceMs: number): Promise<void>;
+}
+
+const alertStepMs = 250;
+const sweepMs = 60_000;
+const sweepOnMs = 50;
+const learnMs = 600_000;
+const learnRetryMs = 2000;
+const relayIdleMs = 1000;
+
+/** Opens the store that the settings name. Throws `store.locked`, `store.unavailable`, `settings.invalid`. */
+export function openStore(settings: Settings): Promise<Store> {
+  return openStoreWith(options.storeOptions(settings));
+}
+
+/** Everything that a worker does, joined and not started. Throws `store.key-missing`, `store.unavailable`. */
+export async function wireWorker(
+  settings: Settings,
+  store: Store,
+  observer: Observer,
+  around: Around = (doors) => doors,
+  clock: Clock = systemClock,
+): Promise<Worker> {
+  const client = makeProviderClient(options.providerOptions(settings), {
+    connections: () => book.connections(),
+    sees: (connectionId) => book.sees(connectionId),
+    clock,
+    called: (call) => observer.providerCall(options.callLine(settings, call, clock.nowMs())),
+  });
+  const doors = around({
+    store,
+    provider: client,
+    target: targetOf(settings, clock),
+    sinks: sinksOf(settings, observer),
+  });
+  const pipeline = makePipeline(
+    {
+      store: doors.store,
+      provider: {
+        read: (task, signal) => doors.provider.read(task, signal),
+        probe: (due, signal) => doors.provider.probe(due, signal),
+        sees: (connectionId, organizationId) => book.sees(connectionId).has(organizationId),
+        learnAgain: () => book.learnAgain(),
+      },
+      observer,
+      clock,
+      decided: () => loops.relay.wake(),
+      accessChanged: () => {
+        loops.alert.wake();
+        book.refresh().catch((error: unknown) => observer.fault('connections', error));
+      },
+    },
+    options.pathOptions(settings),
+  );
+  const book = makeConnectionBook({
+    store: doors.store,
+    sealer: makeSealer(settings.encryptionKeys ?? []),
+    list: (connectionId) => client.organizations(connectionId),
+    unconnected: pipeline.access.unconnected,
+    refused: pipeline.access.refuseGrant,
+    clock,
+  });
+  const relay = relayOf(doors, observer, clock);
+  const conditions = () => [...pipeline.health.troubles(clock.nowMs()), ...relay.conditions()];
+  const alerting = makeAlerting({
+    store: doors.store,
+    sinks: doors.sinks,
+    clock,
+    conditions,
+    options: options.alertingOptions(settings),
+    hooks: { posted: (line) => observer.alertPost(line) },
+  });
+  const loops = loopsOf({ pipeline, relay, alerting, book, store: doors.store }, observer, clock);
+  if (settings.providerTokens === null) await book.refresh();
+  else await book.importTokens([...settings.providerTokens]);
+  return {
+    pipeline,
+    relay,
+    alerting,
+    book,
+    conditions,
+    start() {
+      if (doors.target.name === 'kafka') {
+        void doors.store.resendLogged().then(() => loops.relay.wake(), troubleOf(observer, 'store'));
+      }
+      if (book.known()) startReading(pipeline);
+      for (const loop of Object.values(loops)) loop.start();
+    },
+    stop: (graceMs) => stopWorker(pipeline, relay, client, loops, graceMs, clock),
+  };
+}
+
+/** Nothing is read before it is known what each connection sees: nothing must be refused for our own ignorance. */
+function startReading(pipeline: Pipeline): void {
+  pipeline.work.start();
+  pipeline.probes.start();
+}
+
+type Loops = Record<'relay' | 'alert' | 'sweep' | 'learn', Loop>;
+
+function loopsOf(
+  parts: Pick<Worker, 'pipeline' | 'relay' | 'alerting' | 'book'> & { store: Store },
+  observer: Observer,
+  clock: Clock,
+): Loops {
+  const { pipeline, relay, alerting, book, store } = parts;
+  return {
+    relay: makeLoop(() => stepRelay(relay, clock), clock, troubleOf(observer, 'kafka')),
+    alert: makeLoop(() => alerting.step().then(() => alertStepMs), clock, troubleOf(observer, 'alert')),
+    sweep: makeLoop(
+      () => store.sweep().then((swept) => (swept > 0 ? sweepOnMs : sweepMs)),
+      clock,
+      troubleOf(observer, 'store'),
+    ),
+    learn: makeLoop(
+      async () => {
+        const whole = await book.learn();
+        if (book.known()) startReading(pipeline);
+        return whole ? learnMs : learnRetryMs;
+      },
+      clock,
+      troubleOf(observer, 'provider'),
+    ),
+  };
+}
+
+/** How long the relay waits after a step: not at all while there is work. */
+async function stepRelay(relay: Relay, clock: Clock): Promise<number> {
+  const did = await relay.step();
+  if (did === 'worked') return 0;
+  const holdUntilMs = relay.holdUntilMs();
+  return did === 'empty' || holdUntilMs === null
+    ? relayIdleMs
+    : Math.min(Math.max(holdUntilMs - clock.nowMs(), 1), relayIdleMs);
+}
+
+async function stopWorker(
+  pipeline: Pipeline,
+  relay: Relay,
+  client: ProviderClient,
+  loops: Loops,
+  graceMs: number,
+  clock: Clock,
+): Promise<void> {
+  const beganMs = clock.nowMs();
+  const learned = loops.learn.stop();
+  await Promise.all([pipeline.work.stop(graceMs), pipeline.probes.stop(graceMs)]);
+  client.close();
+  const leftMs = Math.max(500, graceMs - (clock.nowMs() - beganMs));
+  const rest = Promise.all([
+    learned,
+    relay.close(),
+    loops.relay.stop(),
+    loops.alert.stop(),
+    loops.sweep.stop(),
+  ]);
+  await Promise.race([rest, clock.wait(leftMs)]);
+}
+
+function targetOf(settings: Settings, clock: Clock): PublishTarget {
+  const kafka = options.kafkaOptions(settings);
+  if (kafka === null) return makeEventLogTarget();
+  return makeKafkaTarget(kafka, { ...kafkaTargetDefaults, clock, topics: options.topicsOf(settings) });
+}
+
+function sinksOf(settings: Settings, observer: Observer): AlertSink[] {
+  const log = makeLogSink((alert) => observer.log.alert(alert));
+  const urls = settings.alertmanagerUrls;
+  return urls === null
+    ? [log]
+    : [makeAlertmanagerSink({ urls: [...urls], generatorUrl: settings.publicUrl })];
+}
+
+function relayOf(doors: OutsideDoors, observer: Observer, clock: Clock): Relay {
+  const system = doors.target.name;
+  const nothing = { count: 0, bytes: 0, tookMs: 0, freshnessMs: [] };
+  return makeRelay(
+    doors.store,
+    doors.target,
+    { ...relayDefaults, clock, holder: `${hostname()}-${randomUUID()}` },
+    {
+      sent: (rows, tookMs) => {
+        for (const [topic, ofTopic] of byTopic(rows)) {
+          const nowMs = clock.nowMs();
+          observer.sent({
+            ...{ system, topic, tookMs, errorType: null, count: ofTopic.length },
+            bytes: ofTopic.reduce((sum, row) => sum + row.value.length, 0),
+            freshnessMs: ofTopic.flatMap(({ acceptedAtMs }) =>
+              acceptedAtMs === null ? [] : [nowMs - acceptedAtMs],
+            ),
+          });
+        }
+      },
+      failed: (topic, code) => observer.sent({ system, topic: topic ?? '', ...nothing, errorType: code }),
+    },
+  );
+}
+
+function byTopic(rows: OutboxRow[]): Map<string, OutboxRow[]> {
+  return Map.groupBy(rows, (row) => row.topic);
+}
+
+function troubleOf(observer: Observer, place: Place): (error: unknown) => void {
+  return (error) => {
+    const code = isProblem(error) ? error.code : 'fault';
+    if (code === 'fault') observer.fault(place, error);
+    else observer.trouble({ place, code, detail: error instanceof Error ? error.message : String(error) });
+  };
+}

@@ -1,0 +1,166 @@
+/**
+ * From the settings to what each part is told. Pure: no part is made here, and no setting is read anywhere else.
+ */
+import type { AlertingOptions } from '../alert/alerting';
+import type { Settings } from '../config';
+import type { Called, ProviderOptions } from '../fetch/options';
+import { topicOf } from '../model/event';
+import { Problem } from '../model/problem';
+import type { ProviderCall } from '../observe/lines';
+import type { PathSettings } from '../pipeline';
+import type { KafkaSettings } from '../publish/kafka-cluster';
+import { relayDefaults } from '../publish/relay';
+import type { StoreSettings } from '../store/open-store';
+import type { WebhookSettings } from '../webhook/settings';
+
+const dayMs = 86_400_000;
+const runbookBase = 'https://github.com/tramline/tramline/blob/main/deploy/runbooks';
+
+/** Throws `settings.invalid` for a store that this version does not have. */
+export function storeOptions(settings: Settings): StoreSettings {
+  const address = settings.databaseUrl;
+  if (address.kind !== 'sqlite') {
+    throw new Problem(
+      'settings.invalid',
+      'DATABASE_URL must be sqlite:PATH: this version has the embedded store only',
+    );
+  }
+  return {
+    file: address.path,
+    envelope: {
+      source: sourceOf(settings),
+      topicPrefix: settings.kafkaTopicPrefix,
+      recordBytesMax: relayDefaults.partitionBytesMax,
+    },
+    catalogAddress: settings.providerUrl ?? '',
+    catalogMediaType: `application/vnd.${settings.providerVendor ?? 'provider'}.axiom.v3+json`,
+    leaseMs: settings.leaseSeconds * 1000,
+    readGapMs: settings.readGapMs,
+    probeMs: settings.probeSeconds * 1000,
+    probeMsMax: settings.probeSecondsMax * 1000,
+    journalMs: settings.journalDays * dayMs,
+    eventMs: settings.eventDays * dayMs,
+  };
+}
+
+/** `ce_source`: the provider's catalog origin and vendor. */
+function sourceOf({ providerUrl, providerVendor }: Settings): string {
+  return providerUrl === null ? 'tramline' : `${new URL(providerUrl).origin}/${providerVendor ?? ''}`;
+}
+
+/** Throws `settings.invalid` naming what a worker cannot do without. */
+export function providerOptions(settings: Settings): ProviderOptions {
+  const { providerVendor, providerUrl, providerEquipmentUrl, providerClientKey, providerClientSecret } =
+    settings;
+  if (
+    providerVendor === null ||
+    providerUrl === null ||
+    providerEquipmentUrl === null ||
+    providerClientKey === null ||
+    providerClientSecret === null
+  ) {
+    throw new Problem(
+      'settings.invalid',
+      'PROVIDER_VENDOR, _URL, _EQUIPMENT_URL, _CLIENT_KEY and _CLIENT_SECRET are needed',
+    );
+  }
+  return {
+    vendor: providerVendor,
+    catalogUrl: providerUrl,
+    equipmentUrl: providerEquipmentUrl,
+    origins: [...(settings.providerOrigins ?? [])],
+    auth: settings.providerAuth,
+    clientKey: providerClientKey,
+    clientSecret: providerClientSecret,
+    timeoutMs: settings.providerTimeoutMs,
+    bodyBytesMax: settings.providerBodyBytesMax,
+    depthMax: 64,
+    pagesMax: 10_000,
+    connectionsMax: settings.providerConcurrency,
+    unitSystem: 'METRIC',
+  };
+}
+
+/** One call as the metrics see it. The origin is one of those configured: the gate lets no other be called. */
+export function callLine(settings: Settings, call: Called, nowMs: number): ProviderCall {
+  const address = call.operation === 'equipment' ? settings.providerEquipmentUrl : settings.providerUrl;
+  return {
+    method: 'GET',
+    origin: address === null ? '' : new URL(address).origin,
+    route: call.operation,
+    status: call.status,
+    errorType: call.status === null ? 'no-answer' : call.status >= 400 ? String(call.status) : null,
+    tookMs: call.tookMs,
+    bytes: call.bytes,
+    resendCount: 0,
+    clockOffsetMs: call.serverDateMs === null ? null : call.serverDateMs - nowMs,
+  };
+}
+
+export function pathOptions(settings: Settings): PathSettings {
+  return {
+    concurrency: settings.providerConcurrency,
+    settleMs: settings.settleSeconds * 1000,
+    includeOperatorNames: settings.includeOperatorNames,
+    ending: {
+      goneAfterMs: settings.goneAfterSeconds * 1000,
+      goneShareMax: settings.goneShareMax,
+      retryAgeMs: settings.retryAgeSeconds * 1000,
+      backoff: { baseMs: 1000, maxMs: 300_000 },
+      random: Math.random,
+    },
+    probeLeaseMs: settings.leaseSeconds * 1000,
+    probeRetryMs: settings.probeSeconds * 1000,
+  };
+}
+
+export function alertingOptions(settings: Settings): AlertingOptions {
+  const resendMs = settings.alertResendSeconds * 1000;
+  return {
+    resendMs,
+    holdMs: Math.min(60_000, resendMs),
+    groupAbove: settings.alertGroupAbove,
+    gatherMs: 1000,
+    resolveRepeatMs: 600_000,
+    runbookBase,
+  };
+}
+
+/** null: no broker is named, events go to the embedded log. */
+export function kafkaOptions(settings: Settings): KafkaSettings | null {
+  if (settings.kafkaBrokers === null) return null;
+  const {
+    kafkaSaslMechanism: mechanism,
+    kafkaSaslUsername: username,
+    kafkaSaslPassword: password,
+  } = settings;
+  const { kafkaCa: ca, kafkaCert: cert, kafkaKey: key } = settings;
+  return {
+    brokers: [...settings.kafkaBrokers],
+    clientId: settings.kafkaClientId,
+    tls: settings.kafkaTls ? { ca, cert, key } : null,
+    sasl:
+      mechanism === null || username === null || password === null ? null : { mechanism, username, password },
+  };
+}
+
+export function topicsOf(settings: Settings): string[] {
+  const kinds = ['equipment', 'field-operation', 'organization-access'] as const;
+  return kinds.map((kind) => topicOf(settings.kafkaTopicPrefix, kind));
+}
+
+export function webhookOptions(settings: Settings): WebhookSettings {
+  const kinds = settings.webhookAuth;
+  return {
+    auth: kinds.includes('none') ? 'none' : kinds.filter((kind) => kind !== 'none'),
+    authorizationValues: () => settings.webhookAuthorization ?? [],
+    tokens: () => settings.webhookTokens ?? [],
+    hmacSecrets: () => settings.webhookHmacSecrets ?? [],
+    eventTypes: {
+      requiredAction: settings.requiredActionEventTypes,
+      equipment: settings.equipmentEventTypes,
+      fieldOperation: settings.fieldOperationEventTypes,
+    },
+    limits: { bodyBytesMax: settings.bodyBytesMax },
+  };
+}
