@@ -26,30 +26,37 @@ const movedTo = z
   .describe('Only when deleted: the organization to which the resource has moved.');
 
 // Of the facts none is required of a whole value, because the value of a `deleted` event has none.
-export const equipmentSchema = z.object({
-  ...common,
-  movedTo,
-  ...equipmentFacts.partial({ category: true }).shape,
-});
+export const equipmentSchema = z
+  .object({ ...common, movedTo, ...equipmentFacts.partial({ category: true }).shape })
+  .meta({
+    title: 'Equipment',
+    description: 'A machine or an implement of an organization. A deleted one has no facts.',
+  });
 
-export const fieldOperationSchema = z.object({
-  ...common,
-  movedTo,
-  ...fieldOperationFacts.partial({ fieldOperationType: true }).shape,
-});
+export const fieldOperationSchema = z
+  .object({ ...common, movedTo, ...fieldOperationFacts.partial({ fieldOperationType: true }).shape })
+  .meta({
+    title: 'Field operation',
+    description: 'What was done on a field, and what was measured. A deleted one has no facts.',
+  });
 
 const access = z.enum(['active', 'terms-required', 'not-connected', 'reauthorize']);
 
-export const organizationAccessSchema = z.object({
-  ...common,
-  name: z.string().nullish().describe("The organization's name, as last learned."),
-  access: access.describe('Whether the organization can be read, and if not, what its customer must do.'),
-  previousAccess: access,
-  cause: z.string().nullable().describe('What was found; null when nothing keeps it from being read.'),
-  since: utcTimeSchema.nullable().describe('Since when the access is what it is.'),
-  actionUrl: z.string().nullable().describe('Where a person acts.'),
-  message: z.string().nullable().describe("The provider's own words."),
-});
+export const organizationAccessSchema = z
+  .object({
+    ...common,
+    name: z.string().nullish().describe("The organization's name, as last learned."),
+    access: access.describe('Whether the organization can be read, and if not, what its customer must do.'),
+    previousAccess: access,
+    cause: z.string().nullable().describe('What was found; null when nothing keeps it from being read.'),
+    since: utcTimeSchema.nullable().describe('Since when the access is what it is.'),
+    actionUrl: z.string().nullable().describe('Where a person acts.'),
+    message: z.string().nullable().describe("The provider's own words."),
+  })
+  .meta({
+    title: 'Organization access',
+    description: 'Whether an organization can be read now, and what must be done where it cannot.',
+  });
 
 /** The schema of each kind's value, `deleted` included. */
 export const eventSchemas: Record<EventKind, z.ZodObject> = {

@@ -112,9 +112,9 @@ function roundedText(value: number): string {
   const written = String(value);
   // So few characters hold no more digits than are kept.
   if (written.length <= significantDigits) return written;
-  // Rounded twice: the first takes the noise of a conversion away, so that a value on the edge of the second falls the
-  // same way whichever unit it came in.
-  const settled = Number(value.toPrecision(12));
+  // Rounded twice: the first takes away what a conversion and the provider's own rounding add, so that a value on the edge
+  // of the second falls the same way whichever unit it came in.
+  const settled = Number(value.toPrecision(significantDigits + 1));
   return String(Number(settled.toPrecision(significantDigits)));
 }
 
