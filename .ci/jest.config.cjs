@@ -2,6 +2,15 @@
 // Suites that need a real neighbour say so through test/support/neighbour.ts; suites that start the service as a
 // process use dist/, which `npm test` builds first.
 
+const esModules = [
+  'nock',
+  '@mswjs/interceptors',
+  '@open-draft/[a-z-]+',
+  'outvariant',
+  'rettime',
+  'until-async',
+];
+
 /** @type {import('jest').Config} */
 module.exports = {
   rootDir: '..',
@@ -12,7 +21,7 @@ module.exports = {
   setupFiles: ['<rootDir>/test/support/deny-network.ts'],
   setupFilesAfterEnv: ['<rootDir>/test/support/time-limit.ts'],
   transform: {
-    '^.+\\.ts$': [
+    '^.+\\.(ts|js|mjs)$': [
       '@swc/jest',
       {
         swcrc: false,
@@ -23,6 +32,8 @@ module.exports = {
       },
     ],
   },
+  // Packages that come as ES modules only; what runs in jest is CommonJS, like what runs in production.
+  transformIgnorePatterns: [`/node_modules/(?!(${esModules.join('|')})/)`],
   cacheDirectory: '<rootDir>/.cache/jest',
   maxWorkers: 2,
   reporters: ['default', '<rootDir>/.ci/reporter.cjs'],
