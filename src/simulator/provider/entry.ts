@@ -198,15 +198,21 @@ function countVerdict({ coverage }: Provider, verdict: Verdict): void {
 }
 
 function sendProblem(exchange: Exchange, problem: unknown): void {
-  const refusal =
-    problem instanceof Refusal ? problem : new Refusal(500, `Internal error: ${String(problem)}`);
+  const refusal = asRefusal(problem);
   const answer: Answer = { status: refusal.status, json: errorBody(refusal, shapeOf(exchange, refusal)) };
   send(exchange, refusal.details.headers ? { ...answer, headers: refusal.details.headers } : answer);
 }
 
+/** A path that cannot be decoded is the caller's mistake; anything else that is not a refusal is the simulator's own. */
+function asRefusal(problem: unknown): Refusal {
+  if (problem instanceof Refusal) return problem;
+  if (problem instanceof URIError) return new Refusal(400, 'The address cannot be decoded.');
+  return new Refusal(500, `Internal error: ${String(problem)}`);
+}
+
 /** 401 and 403 have the platform's shape everywhere; each API writes its other errors in the shape of its documents. */
 function shapeOf(exchange: Exchange, refusal: Refusal): ErrorShape {
-  if (refusal.status === 403) return 'errors';
+  if (refusal.status === 401 || refusal.status === 403) return 'errors';
   if (exchange.api === 'equipment') return 'gud';
   return refusal.details.field === undefined ? 'errors' : 'list';
 }

@@ -4,7 +4,7 @@ import type { JsonObject } from '../json';
 import { reference } from '../world/equipment';
 import { MAKES, MODELS, type Model, makeOf, TYPES, typeOf } from '../world/vocabulary';
 import { route } from './entry';
-import { EQUIPMENT_PAGE, equipmentCollection, pageRequest, takePage } from './paging';
+import { EQUIPMENT_PAGE, equipmentCollection, pageRequest, takeSome } from './paging';
 import { type Provider, userOf } from './provider';
 import { Refusal } from './refusal';
 
@@ -47,10 +47,8 @@ function serveList(router: Router, provider: Provider, { name, row, records }: R
       provider.coverage.count(row);
       const query = new URLSearchParams(exchange.query);
       const page = pageRequest(provider, exchange, query, EQUIPMENT_PAGE);
-      const { taken, total } = takePage(records(query), page);
-      return {
-        json: equipmentCollection(provider.addresses.equipment(`/${name}`), query, page, total, taken),
-      };
+      const address = provider.addresses.equipment(`/${name}`);
+      return { json: equipmentCollection(address, query, page, takeSome(records(query), page)) };
     }),
   );
   router.get(

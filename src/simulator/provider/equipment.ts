@@ -6,7 +6,7 @@ import { isObject, type Json, type JsonObject } from '../json';
 import type { Seen } from '../world/world';
 import { route } from './entry';
 import type { Exchange } from './exchange';
-import { EQUIPMENT_PAGE, equipmentCollection, pageRequest, takePage } from './paging';
+import { EQUIPMENT_PAGE, equipmentCollection, pageRequest, takeSome } from './paging';
 import { admit, admittedOrganization, type Provider, userOf } from './provider';
 import { Refusal } from './refusal';
 import { Serialized } from './serialized';
@@ -45,11 +45,10 @@ export function serveEquipment(router: Router, provider: Provider): void {
       const embeds = readEmbeds(query, LIST_EMBEDS);
       if (embeds.size > 0) coverage.count('equipment-embed');
       const page = pageRequest(provider, exchange, query, EQUIPMENT_PAGE);
-      const { taken, total } = takePage(matching(provider, exchange, query), page);
-      const values = taken.map(({ content }) => equipmentRecord(content, embeds));
-      return {
-        json: equipmentCollection(provider.addresses.equipment('/equipment'), query, page, total, values),
-      };
+      const { taken, more } = takeSome(matching(provider, exchange, query), page);
+      const values = taken.map((seen) => equipmentRecord(seen.content(), embeds));
+      const address = provider.addresses.equipment('/equipment');
+      return { json: equipmentCollection(address, query, page, { taken: values, more }) };
     }),
   );
 }
@@ -75,10 +74,8 @@ function values(query: URLSearchParams, name: string): string[] {
   return query.getAll(name).flatMap((text) => text.split(',').filter((part) => part !== ''));
 }
 
-type Match = { seen: Seen; content: JsonObject };
-
 /** The records a list call asks for, those of every organization named in turn. Throws the refusals of an organization. */
-function* matching(provider: Provider, exchange: Exchange, query: URLSearchParams): Generator<Match> {
+function* matching(provider: Provider, exchange: Exchange, query: URLSearchParams): Generator<Seen> {
   const { world, coverage } = provider;
   const keep = recordFilter(provider, query);
   const look = (id: string): Seen | undefined => world.shown('equipment', id, provider.nowMs());
@@ -99,8 +96,7 @@ function* matching(provider: Provider, exchange: Exchange, query: URLSearchParam
       if (organizationIds.length > 0 && !organizationIds.includes(organization.id)) continue;
       if (!provider.accounts.sees(userOf(exchange), organization.index)) continue;
       admit(provider, exchange, organization);
-      const content = seen.content();
-      if (keep(content)) yield { seen, content };
+      if (keep(seen)) yield seen;
     }
     return;
   }
@@ -111,14 +107,13 @@ function* matching(provider: Provider, exchange: Exchange, query: URLSearchParam
   );
   for (const organization of organizationIds.length > 0 ? organizations : open) {
     for (const seen of world.equipmentOf(organization, look)) {
-      const content = seen.content();
-      if (keep(content)) yield { seen, content };
+      if (keep(seen)) yield seen;
     }
   }
 }
 
-/** `category` is the contract's word, `categories` the provider's other one. Throws 400 for values neither knows. */
-function recordFilter({ coverage }: Provider, query: URLSearchParams): (content: JsonObject) => boolean {
+/** `category` is the contract's word, `categories` the provider's other one. Throws 400 for values that are unknown. */
+function recordFilter({ coverage }: Provider, query: URLSearchParams): (seen: Seen) => boolean {
   const categories = [...values(query, 'category'), ...values(query, 'categories')].map((text) =>
     text.toLowerCase(),
   );
@@ -135,12 +130,15 @@ function recordFilter({ coverage }: Provider, query: URLSearchParams): (content:
   const role = query.get('organizationRole.type');
   if (categories.length > 0) coverage.count('equipment-list-category');
   if (archived !== null) coverage.count('equipment-list-archived');
-  return (content) =>
+  const filtered = categories.length > 0 || principals.length > 0 || archived !== null || capability !== null;
+  if (!filtered && role === null) return () => true;
+  const fits = (content: JsonObject): boolean =>
     (categories.length === 0 || categories.includes(String(content['@type']).toLowerCase())) &&
     (archived === null || String(content.archived) === archived) &&
     (principals.length === 0 || principals.includes(String(content.principalId))) &&
     (capability === null || content.telematicsCapable === (capability === 'Connectivity')) &&
     (role === null || (isObject(content.organizationRole) && content.organizationRole.type === role));
+  return (seen) => fits(seen.content());
 }
 
 /** A record as it is sent: without what was not asked for, and wrapped in arrays where its id is odd. */

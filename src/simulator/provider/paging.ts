@@ -47,20 +47,32 @@ function whole(query: URLSearchParams, name: string, least: number): number | un
   throw new Refusal(400, `${name} must be a whole number of at least ${least}`, { field: name, value: text });
 }
 
-/** The records of one page out of a list that is walked no further than needed, and how many there are in all. */
+/** The records of one page, and how many there are in all; with `count` known the list is walked no further than needed. */
 export function takePage<T>(
   all: Iterable<T>,
   page: PageRequest,
   count?: number,
 ): { taken: T[]; total: number } {
+  if (count !== undefined) return { taken: takeSome(all, page).taken, total: count };
+  const taken: T[] = [];
+  let total = 0;
+  for (const entry of all) {
+    if (total >= page.offset && taken.length < page.limit) taken.push(entry);
+    total += 1;
+  }
+  return { taken, total };
+}
+
+/** The records of one page, and whether more follow: the list is walked one record beyond the page. */
+export function takeSome<T>(all: Iterable<T>, page: PageRequest): { taken: T[]; more: boolean } {
   const taken: T[] = [];
   let at = 0;
   for (const entry of all) {
-    if (at >= page.offset && taken.length < page.limit) taken.push(entry);
+    if (taken.length >= page.limit) return { taken, more: true };
+    if (at >= page.offset) taken.push(entry);
     at += 1;
-    if (count !== undefined && taken.length >= page.limit) return { taken, total: count };
   }
-  return { taken, total: count ?? at };
+  return { taken, more: false };
 }
 
 /** The collection object of the platform; `address` is the list's own without query. */
@@ -92,15 +104,10 @@ export function equipmentCollection(
   address: string,
   query: URLSearchParams,
   page: PageRequest,
-  total: number,
-  values: JsonObject[],
+  { taken, more }: { taken: JsonObject[]; more: boolean },
 ): JsonObject {
-  const more = page.offset + values.length < total && values.length > 0;
-  const next = {
-    rel: 'nextPage',
-    uri: withPage(address, query, { offset: page.offset + page.limit, limit: page.limit }),
-  };
-  return { links: more ? [next] : [], values };
+  const next = () => withPage(address, query, { offset: page.offset + page.limit, limit: page.limit });
+  return { links: more ? [{ rel: 'nextPage', uri: next() }] : [], values: taken };
 }
 
 function withPage(address: string, query: URLSearchParams, page: PageRequest | undefined): string {

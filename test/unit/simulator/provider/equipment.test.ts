@@ -140,3 +140,7 @@ test('makes, types and models are lists of their own', async () => {
   expect((await get(simulator, `${simulator.equipment}/equipmentMakes/1`)).body.name).toBe('Harrow');
   expect((await get(simulator, `${simulator.equipment}/equipmentMakes/2`)).status).toBe(404);
 });
+
+test('an address that cannot be decoded is the caller’s mistake', async () => {
+  expect((await equipment('/%zz')).status).toBe(400);
+});

@@ -18,12 +18,11 @@ test('the same seed gives the same world, another seed another one', () => {
 });
 
 test('every identifier leads back to its number and no other', () => {
+  const form = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/;
   const seen = new Set<string>();
   for (let index = 0; index < 5_000; index += 1) {
     const uuid = uuidFor(1, 41, index);
-    expect(uuid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/);
-    expect(indexOfUuid(1, 41, uuid)).toBe(index);
-    seen.add(uuid);
+    if (form.test(uuid) && indexOfUuid(1, 41, uuid) === index) seen.add(uuid);
   }
   expect(seen.size).toBe(5_000);
   expect(indexOfUuid(1, 42, uuidFor(1, 41, 3))).toBeUndefined();
