@@ -1,0 +1,94 @@
+// A provider client with plain settings for suites of the fetch room: an https provider that only nock or a loopback
+// server stands behind, one connection that sees one organization, a clock that stands still, and every call recorded.
+import type { Called, ProviderOptions } from '../../src/fetch/options';
+import { makeProviderClient, type ProviderClient, type ReadRequest } from '../../src/fetch/provider-client';
+import type { Connection } from '../../src/model/connection';
+import type { Clock } from '../../src/tools/clock';
+import { Secret } from '../../src/tools/secret';
+
+/** 2026-03-01T12:00:00Z. */
+export const startMs = Date.UTC(2026, 2, 1, 12);
+
+export interface StillClock extends Clock {
+  set(ms: number): void;
+}
+
+export function stillClock(ms = startMs): StillClock {
+  let nowMs = ms;
+  return {
+    nowMs: () => nowMs,
+    wait: async () => {},
+    set: (to) => {
+      nowMs = to;
+    },
+  };
+}
+
+export function connectionOf(more: Partial<Connection> = {}): Connection {
+  return {
+    connectionId: 'c1',
+    user: 'ann',
+    auth: 'oauth2',
+    token: new Secret('canary-token'),
+    tokenSecret: null,
+    refresh: null,
+    expiresAt: null,
+    status: 'valid',
+    ...more,
+  };
+}
+
+export const origin = 'https://api.example.test';
+export const equipmentOrigin = 'https://equipment.example.test';
+
+export function optionsOf(more: Partial<ProviderOptions> = {}): ProviderOptions {
+  return {
+    vendor: 'Acme',
+    catalogUrl: `${origin}/platform/`,
+    equipmentUrl: `${equipmentOrigin}/isg`,
+    origins: [],
+    auth: 'oauth2',
+    clientKey: 'client-key',
+    clientSecret: new Secret('canary-client-secret'),
+    timeoutMs: 2000,
+    bodyBytesMax: 100_000,
+    depthMax: 32,
+    pagesMax: 20,
+    connectionsMax: 4,
+    unitSystem: null,
+    ...more,
+  };
+}
+
+export interface Staged {
+  client: ProviderClient;
+  calls: Called[];
+  connections: Connection[];
+  sees: Map<string, Set<string>>;
+  clock: StillClock;
+}
+
+export function stageClient(more: Partial<ProviderOptions> = {}, connections = [connectionOf()]): Staged {
+  const calls: Called[] = [];
+  const clock = stillClock();
+  const sees = new Map([['c1', new Set(['4711'])]]);
+  const client = makeProviderClient(optionsOf(more), {
+    connections: () => connections,
+    sees: (connectionId) => sees.get(connectionId) ?? new Set(),
+    clock,
+    called: (call) => calls.push(call),
+  });
+  return { client, calls, connections, sees, clock };
+}
+
+export function requestFor(address: string, more: Partial<ReadRequest> = {}): ReadRequest {
+  return {
+    address,
+    resource: null,
+    organizationId: null,
+    hintedOrganizationId: null,
+    hintedUser: 'ann',
+    connectionId: null,
+    ...more,
+  };
+}
