@@ -23,15 +23,17 @@ export function converge(
 ): Alert[] {
   const before = new Map(alerts.map((alert) => [alert.fingerprint, alert]));
   const after = new Map<string, Alert>();
-  const folded = new Set<string>();
+  const folded = new Map<string, string>();
   for (const signal of signals) {
     const fingerprint = fingerprintOf(signal.name, signal.labels);
     after.set(fingerprint, raise(signal, fingerprint, before.get(fingerprint), nowMs));
-    if (signal.folds !== undefined) folded.add(signal.folds.name);
+    if (signal.folds !== undefined) folded.set(signal.folds.name, signal.name);
   }
   for (const alert of alerts) {
     if (after.has(alert.fingerprint)) continue;
-    after.set(alert.fingerprint, calm(alert, nowMs, folded.has(alert.name) ? 0 : options.holdMs));
+    const into = folded.get(alert.name);
+    const next = into === undefined ? calm(alert, nowMs, options.holdMs) : fold(alert, into, nowMs);
+    after.set(alert.fingerprint, next);
   }
   return [...after.values()];
 }
@@ -77,6 +79,13 @@ function calm(alert: Alert, nowMs: number, holdMs: number): Alert {
     return { ...alert, state: 'resolved', resolvedAtMs: nowMs, quietSinceMs: null };
   }
   return alert.quietSinceMs === null ? { ...alert, quietSinceMs } : alert;
+}
+
+/** The alert of a state that another alert stands for from now on; one that was over before just ends. */
+function fold(alert: Alert, into: string, nowMs: number): Alert {
+  const ended = calm(alert, nowMs, 0);
+  if (ended === alert || alert.quietSinceMs !== null) return ended;
+  return { ...ended, annotations: { ...alert.annotations, folded_into: into } };
 }
 
 function sameRecord(left: Record<string, string>, right: Record<string, string>): boolean {

@@ -4,12 +4,14 @@ import { plainTime } from './plain-text';
 
 /** Several lines, the first of which says what it is; texts come from the alert's annotations. */
 export function pageOf(alert: Alert): string {
-  const { summary, description, owner, first_step, action_url, runbook_url } = alert.annotations;
+  const { summary, description, owner, first_step, action_url, runbook_url, folded_into } = alert.annotations;
   const start = plainTime(alert.startsAtMs);
   if (alert.resolvedAtMs !== null) {
     return textOf([
       `RESOLVED ${alert.name} (${alert.severity}) from ${start} to ${plainTime(alert.resolvedAtMs)}`,
-      'It is over; nothing is left to do.',
+      folded_into === undefined
+        ? 'It is over; nothing is left to do.'
+        : `It goes on as a part of ${folded_into}.`,
       labelled('What it was', description),
     ]);
   }

@@ -1,0 +1,32 @@
+// A clock that stands still until it is moved by hand. What waits for it is let go when the time has come, in order.
+import type { Clock } from '../../src/tools/clock';
+
+export type HandClock = Clock & {
+  /** Moves the clock on, lets waiters go, and lets what hangs on them run. */
+  advance(ms: number): Promise<void>;
+};
+
+export function makeHandClock(startMs: number): HandClock {
+  let nowMs = startMs;
+  let waiters: { atMs: number; go: () => void }[] = [];
+  return {
+    nowMs: () => nowMs,
+    wait: (ms, signal) =>
+      new Promise((resolve) => {
+        if (signal?.aborted) return resolve();
+        const waiter = { atMs: nowMs + ms, go: resolve };
+        waiters.push(waiter);
+        signal?.addEventListener('abort', () => {
+          waiters = waiters.filter((other) => other !== waiter);
+          resolve();
+        });
+      }),
+    async advance(ms) {
+      nowMs += ms;
+      const due = waiters.filter(({ atMs }) => atMs <= nowMs).sort((left, right) => left.atMs - right.atMs);
+      waiters = waiters.filter(({ atMs }) => atMs > nowMs);
+      for (const { go } of due) go();
+      await new Promise(setImmediate);
+    },
+  };
+}

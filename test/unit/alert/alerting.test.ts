@@ -1,0 +1,374 @@
+// Goal: on-call's state follows the true state, through failing and slow sinks, restarts and a store that is away.
+// Method: the real parts on a store in memory, recording sinks and a clock that is moved by hand.
+import fc from 'fast-check';
+import { type AlertingParts, makeAlerting } from '../../../src/alert/alerting';
+import type { AlertSink, PostResult, SinkName } from '../../../src/alert/sink';
+import type { Alert, Condition } from '../../../src/model/alert';
+import { makeHandClock } from '../../support/hand-clock';
+import { makeMemoryAlerts } from '../../support/memory-alerts';
+import { aBlocked, anAlert, noonMs } from './samples';
+
+const options = {
+  resendMs: 60_000,
+  holdMs: 30_000,
+  groupAbove: 50,
+  gatherMs: 1000,
+  resolveRepeatMs: 600_000,
+  runbookBase: 'https://runbooks.example',
+};
+
+/** A sink that keeps what it took; `answer` may be replaced to make it fail. */
+function recordingSink(name: SinkName, repeats: boolean) {
+  const posts: Alert[][] = [];
+  const sink = {
+    name,
+    repeats,
+    posts,
+    answer: async (alerts: Alert[]): Promise<PostResult> => ({
+      taken: alerts.map((alert) => alert.fingerprint),
+      failed: [],
+    }),
+    post: (alerts: Alert[]) => {
+      posts.push(alerts);
+      return sink.answer(alerts);
+    },
+    /** What was posted since the last call, as `name state`. */
+    news: () => posts.splice(0).map((alerts) => alerts.map((alert) => `${alert.name} ${alert.state}`)),
+  };
+  return sink satisfies AlertSink;
+}
+
+function setUp(parts: Partial<AlertingParts> = {}) {
+  const clock = makeHandClock(noonMs);
+  const store = makeMemoryAlerts();
+  const manager = recordingSink('alertmanager', true);
+  const log = recordingSink('log', false);
+  const conditions: Condition[] = [];
+  const make = () =>
+    makeAlerting({
+      store,
+      sinks: [manager, log],
+      clock,
+      conditions: () => conditions,
+      options,
+      random: () => 0.999,
+      ...parts,
+    });
+  let alerting = make();
+  const world = {
+    clock,
+    store,
+    manager,
+    log,
+    conditions,
+    step: () => alerting.step(),
+    /** A new process on the same store. */
+    restart() {
+      alerting = make();
+    },
+    /** Steps once in every second. */
+    async pass(seconds: number) {
+      for (let second = 0; second < seconds; second += 1) {
+        await clock.advance(1000);
+        await alerting.step();
+      }
+    },
+  };
+  return world;
+}
+
+const terms = 'TramlineTermsRequired';
+
+test('a block pages each sink once, after a second in which more could have come', async () => {
+  const world = setUp();
+  world.store.inputs.blocked = [aBlocked()];
+  expect(await world.step()).toBe('empty');
+  await world.clock.advance(1000);
+  expect(await world.step()).toBe('worked');
+  expect(world.manager.news()).toEqual([[`${terms} firing`]]);
+  expect(world.log.news()).toEqual([[`${terms} firing`]]);
+  expect(await world.step()).toBe('empty');
+  expect(world.store.rows()).toMatchObject([
+    {
+      startsAtMs: noonMs,
+      sent: { alertmanager: { state: 'firing', failures: 0 }, log: { state: 'firing', failures: 0 } },
+    },
+  ]);
+});
+
+test('the alert is saved before it is posted', async () => {
+  const world = setUp();
+  world.store.inputs.blocked = [aBlocked()];
+  await world.step();
+  await world.clock.advance(1000);
+  world.manager.answer = async () => {
+    expect(world.store.rows()).toMatchObject([{ state: 'firing', sent: {} }]);
+    return { taken: [anAlert().fingerprint], failed: [] };
+  };
+  await world.step();
+  expect(world.store.rows()[0]?.sent.alertmanager).toMatchObject({ state: 'firing' });
+});
+
+test('what fires is sent again every minute, with fresh texts, to the sink that needs it', async () => {
+  const world = setUp();
+  world.store.inputs.blocked = [aBlocked()];
+  await world.pass(3);
+  world.manager.news();
+  world.store.inputs.blocked = [aBlocked({ parked: 9 })];
+  await world.pass(58);
+  expect(world.manager.posts).toEqual([]);
+  await world.pass(2);
+  expect(world.manager.posts).toMatchObject([
+    [{ annotations: { description: expect.stringContaining('9 tasks wait') }, startsAtMs: noonMs }],
+  ]);
+  expect(world.log.news()).toEqual([[`${terms} firing`]]);
+});
+
+test('texts are saved no more often than they are sent', async () => {
+  const world = setUp({ sinks: [] });
+  world.store.inputs.blocked = [aBlocked()];
+  await world.pass(3);
+  const writes = world.store.writes.length;
+  for (let parked = 10; parked < 70; parked += 1) {
+    world.store.inputs.blocked = [aBlocked({ parked })];
+    await world.pass(1);
+  }
+  expect(world.store.writes.length - writes).toBe(1);
+  expect(world.store.rows()[0]?.annotations.description).toMatch(/\d\d tasks wait/);
+});
+
+test('an acceptance ends the alert after its hold, and the end is sent again for ten minutes', async () => {
+  const world = setUp();
+  world.store.inputs.blocked = [aBlocked()];
+  await world.pass(3);
+  world.store.inputs.blocked = [];
+  await world.pass(30);
+  expect(world.store.rows()).toMatchObject([{ state: 'firing', quietSinceMs: noonMs + 4000 }]);
+  world.manager.news();
+  world.log.news();
+  await world.pass(1);
+  expect(world.manager.news()).toEqual([[`${terms} resolved`]]);
+  expect(world.log.news()).toEqual([[`${terms} resolved`]]);
+  await world.pass(1200);
+  expect(world.manager.news()).toEqual(Array.from({ length: 9 }, () => [`${terms} resolved`]));
+  expect(world.log.news()).toEqual([]);
+  expect(await world.step()).toBe('empty');
+});
+
+test('a state that comes and goes each few seconds is one incident', async () => {
+  const world = setUp();
+  for (let second = 0; second < 300; second += 1) {
+    world.store.inputs.blocked = second % 20 < 5 ? [aBlocked({ sinceMs: world.clock.nowMs() })] : [];
+    await world.pass(1);
+  }
+  expect(world.log.news()).toEqual([[`${terms} firing`]]);
+  expect(world.store.rows()).toMatchObject([{ state: 'firing', startsAtMs: noonMs + 1000 }]);
+});
+
+test('a state that comes back after its end is a new incident under the same identity', async () => {
+  const world = setUp();
+  world.store.inputs.blocked = [aBlocked()];
+  await world.pass(3);
+  world.store.inputs.blocked = [];
+  await world.pass(40);
+  world.store.inputs.blocked = [aBlocked({ sinceMs: noonMs + 43_000 })];
+  await world.pass(3);
+  expect(world.log.news().flat()).toEqual([`${terms} firing`, `${terms} resolved`, `${terms} firing`]);
+  expect(world.store.rows()).toMatchObject([{ state: 'firing', startsAtMs: noonMs + 43_000 }]);
+});
+
+test('a condition pages, and ends when it is not named any more', async () => {
+  const world = setUp();
+  world.conditions.push({ name: 'kafka-unavailable', sinceMs: noonMs, detail: 'No broker answers.' });
+  await world.pass(3);
+  world.conditions.length = 0;
+  await world.pass(40);
+  expect(world.log.news().flat()).toEqual([
+    'TramlineKafkaUnavailable firing',
+    'TramlineKafkaUnavailable resolved',
+  ]);
+});
+
+test('5,000 organizations blocked within seconds are one incident and few posts', async () => {
+  const world = setUp();
+  const all = Array.from({ length: 5000 }, (_, id) =>
+    aBlocked({ organizationId: `${id}`, sinceMs: noonMs + id }),
+  );
+  // The first thirty are met before the others.
+  for (const known of [30, 30, 30, 3000, 5000]) {
+    world.store.inputs.blocked = all.slice(0, known);
+    await world.pass(1);
+  }
+  const open = world.store.rows().filter((alert) => alert.state === 'firing');
+  expect(open).toMatchObject([{ name: 'TramlineManyOrganizationsBlocked', startsAtMs: noonMs }]);
+  expect(world.store.rows()).toHaveLength(31);
+  await world.pass(55);
+  expect(world.manager.posts.length).toBeLessThanOrEqual(10);
+  world.store.inputs.blocked = all.slice(0, 2);
+  world.manager.news();
+  await world.pass(120);
+  expect(world.store.rows().filter((alert) => alert.state === 'firing')).toHaveLength(1);
+  world.store.inputs.blocked = [];
+  await world.pass(40);
+  expect(world.store.rows().every((alert) => alert.state === 'resolved')).toBe(true);
+});
+
+test('while a sink fails, the other is served, and then it gets the latest state with the first start', async () => {
+  const world = setUp();
+  const { answer } = world.manager;
+  world.manager.answer = () => Promise.reject(new Error('away'));
+  world.store.inputs.blocked = [aBlocked(), aBlocked({ organizationId: '2' })];
+  await world.pass(1800);
+  expect(world.log.news()).toEqual([[`${terms} firing`, `${terms} firing`]]);
+  expect(world.manager.posts.length).toBeLessThan(80);
+  world.store.inputs.blocked = [aBlocked()];
+  await world.pass(60);
+  world.manager.news();
+  world.manager.answer = answer;
+  await world.pass(31);
+  // It may have taken an earlier post without our hearing of it, so it is told of the end as well.
+  expect(world.manager.posts).toMatchObject([
+    [{ state: 'firing', startsAtMs: noonMs }, { state: 'resolved' }],
+  ]);
+  expect(world.store.rows()[0]?.sent.alertmanager).toMatchObject({ state: 'firing', failures: 0 });
+});
+
+test('a sink that refuses an alert is not asked about it in a hurry', async () => {
+  const world = setUp();
+  world.log.answer = async (alerts) => ({
+    taken: [],
+    failed: alerts.map(({ fingerprint }) => ({ fingerprint, retry: false })),
+  });
+  world.store.inputs.blocked = [aBlocked()];
+  await world.pass(300);
+  expect(world.log.news()).toEqual([[`${terms} firing`]]);
+});
+
+test('a sink that does not answer holds up neither the step nor the other sink', async () => {
+  const world = setUp();
+  let release: (result: PostResult) => void = () => {};
+  world.manager.answer = () =>
+    new Promise((resolve) => {
+      release = resolve;
+    });
+  world.store.inputs.blocked = [aBlocked()];
+  await world.step();
+  await world.clock.advance(1000);
+  const stepping = world.step();
+  await new Promise(setImmediate);
+  await world.clock.advance(250);
+  await stepping;
+  world.store.inputs.blocked = [aBlocked(), aBlocked({ organizationId: '2' })];
+  await world.pass(3);
+  expect(world.log.news()).toEqual([[`${terms} firing`], [`${terms} firing`]]);
+  expect(world.manager.posts).toHaveLength(1);
+  release({ taken: [anAlert().fingerprint], failed: [] });
+  await new Promise(setImmediate);
+  world.manager.answer = async (alerts) => ({ taken: alerts.map((alert) => alert.fingerprint), failed: [] });
+  await world.pass(1);
+  expect(world.store.rows().map((alert) => alert.sent.alertmanager?.state)).toEqual(['firing', 'firing']);
+  expect(world.manager.posts[1]).toMatchObject([{ labels: { organization_id: '2' } }]);
+});
+
+test('a new process goes on where the last one stopped', async () => {
+  const world = setUp();
+  world.store.inputs.blocked = [aBlocked()];
+  await world.pass(3);
+  world.restart();
+  await world.pass(3);
+  expect(world.log.news()).toEqual([[`${terms} firing`]]);
+  world.store.inputs.blocked = [];
+  await world.pass(10);
+  world.restart();
+  await world.pass(25);
+  expect(world.log.news()).toEqual([[`${terms} resolved`]]);
+  expect(world.store.rows()).toMatchObject([{ startsAtMs: noonMs, resolvedAtMs: noonMs + 37_000 }]);
+});
+
+test('while the store is away paging goes on from memory, and is saved when it is back', async () => {
+  const world = setUp();
+  world.store.inputs.blocked = [aBlocked()];
+  await world.pass(3);
+  world.store.away = true;
+  world.conditions.push({
+    name: 'store-unavailable',
+    sinceMs: world.clock.nowMs(),
+    detail: 'The disk is full.',
+  });
+  await world.pass(60);
+  expect(world.log.news()).toEqual([[`${terms} firing`], ['TramlineStoreUnavailable firing']]);
+  expect(world.manager.news().flat()).toContain(`${terms} firing`);
+  world.store.away = false;
+  world.conditions.length = 0;
+  await world.pass(32);
+  expect(world.log.news()).toEqual([['TramlineStoreUnavailable resolved']]);
+  expect(world.store.rows().map((alert) => alert.state)).toEqual(['firing', 'resolved']);
+});
+
+test('hooks hear of each change, each post and the count', async () => {
+  const heard: unknown[] = [];
+  const world = setUp({
+    hooks: {
+      changed: (alert) => heard.push([alert.name, alert.state]),
+      posted: ({ sink, outcome, alerts }) => heard.push([sink, outcome, alerts]),
+      active: ({ warning }) => heard.push(warning),
+    },
+  });
+  world.store.inputs.blocked = [aBlocked()];
+  await world.pass(2);
+  world.store.inputs.blocked = [];
+  await world.pass(2);
+  expect(heard).toEqual([
+    0,
+    [terms, 'firing'],
+    ['alertmanager', 'accepted', 1],
+    ['log', 'accepted', 1],
+    1,
+    1,
+    1,
+  ]);
+});
+
+test('whatever happens, each sink ends with the true state, one incident for each organization', async () => {
+  const event = fc.oneof(
+    fc.record({ block: fc.constantFrom('1', '2', '3') }),
+    fc.record({ accept: fc.constantFrom('1', '2', '3') }),
+    fc.record({ sinkWorks: fc.boolean() }),
+    fc.record({ storeAway: fc.boolean() }),
+    fc.record({ pass: fc.integer({ min: 1, max: 70 }) }),
+    fc.constant('restart' as const),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(event, { maxLength: 25 }), async (events) => {
+      const world = setUp();
+      const held = new Map<string, string>();
+      let works = true;
+      world.manager.answer = async (alerts) => {
+        if (!works) throw new Error('away');
+        for (const alert of alerts) held.set(alert.labels.organization_id as string, alert.state);
+        return { taken: alerts.map((alert) => alert.fingerprint), failed: [] };
+      };
+      const { inputs } = world.store;
+      for (const happening of events) {
+        // A process that dies while the store is away loses what it could not save: that is another promise.
+        if (happening === 'restart') world.store.away || world.restart();
+        else if ('pass' in happening) await world.pass(happening.pass);
+        else if ('sinkWorks' in happening) works = happening.sinkWorks;
+        else if ('storeAway' in happening) world.store.away = happening.storeAway;
+        else if ('block' in happening) {
+          const isKnown = inputs.blocked.some(({ organizationId }) => organizationId === happening.block);
+          const sinceMs = world.clock.nowMs();
+          if (!isKnown) inputs.blocked.push(aBlocked({ organizationId: happening.block, sinceMs }));
+        } else {
+          inputs.blocked = inputs.blocked.filter(({ organizationId }) => organizationId !== happening.accept);
+        }
+      }
+      works = true;
+      world.store.away = false;
+      await world.pass(120);
+      const firing = [...held].filter(([, state]) => state === 'firing').map(([id]) => id);
+      expect(firing.sort()).toEqual(inputs.blocked.map(({ organizationId }) => organizationId).sort());
+    }),
+    { numRuns: 60 },
+  );
+});

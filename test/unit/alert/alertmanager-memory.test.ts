@@ -1,0 +1,72 @@
+// Goal: an end is told to an Alertmanager that can notify of it: one that knows the alert, for long enough.
+import { makeAlertmanagerMemory } from '../../../src/alert/alertmanager-memory';
+import { anAlert, noonMs } from './samples';
+
+const openMs = 60_000;
+const ahead = { firingUntilMs: noonMs + 300_000 };
+const ended = { firingUntilMs: null };
+const alert = anAlert();
+const at = (seconds: number): number => noonMs + seconds * 1000;
+
+function memoryInLife(life: string | null) {
+  const memory = makeAlertmanagerMemory(openMs);
+  memory.begin(life);
+  return memory;
+}
+
+test('what it was told long enough ago ends at once', () => {
+  const memory = memoryInLife('monday');
+  memory.told(alert, ahead, noonMs);
+  memory.told(alert, ahead, at(59));
+  expect(memory.howToEnd(alert, true, at(60))).toEqual(ended);
+});
+
+test('what it was told a moment ago ends when it had time to notify', () => {
+  const memory = memoryInLife('monday');
+  memory.told(alert, ahead, noonMs);
+  expect(memory.howToEnd(alert, true, at(5))).toEqual({ firingUntilMs: at(60) });
+});
+
+test('what this process has not told it is told first, when it may know it from before', () => {
+  const memory = memoryInLife('monday');
+  expect(memory.howToEnd(alert, true, noonMs)).toEqual({ firingUntilMs: at(60) });
+  expect(memory.howToEnd(alert, false, noonMs)).toEqual(ended);
+});
+
+test('after it was started anew, even an end that it had taken is told again from the beginning', () => {
+  const memory = memoryInLife('monday');
+  memory.told(alert, ahead, noonMs);
+  memory.told(alert, ended, at(60));
+  expect(memory.howToEnd(alert, false, at(120))).toEqual(ended);
+  memory.begin('tuesday');
+  expect(memory.howToEnd(alert, false, at(120))).toEqual({ firingUntilMs: at(180) });
+  memory.told(alert, { firingUntilMs: at(180) }, at(120));
+  expect(memory.howToEnd(alert, false, at(179))).toEqual({ firingUntilMs: at(180) });
+  expect(memory.howToEnd(alert, false, at(180))).toEqual(ended);
+});
+
+test('one that does not say when it was started is taken for the same', () => {
+  const memory = memoryInLife(null);
+  memory.told(alert, ahead, noonMs);
+  memory.begin(null);
+  memory.begin('monday');
+  expect(memory.howToEnd(alert, true, at(60))).toEqual(ended);
+});
+
+test('a second incident has its own time to notify', () => {
+  const memory = memoryInLife('monday');
+  memory.told(alert, ahead, noonMs);
+  memory.told(alert, ended, at(60));
+  memory.told(alert, ahead, at(100));
+  expect(memory.howToEnd(alert, true, at(110))).toEqual({ firingUntilMs: at(160) });
+});
+
+test('what was not told for an hour is forgotten, the rest is kept', () => {
+  const memory = memoryInLife('monday');
+  const other = anAlert({ labels: { organization_id: '2' } });
+  memory.told(alert, ahead, noonMs);
+  memory.told(other, ahead, at(10));
+  memory.told(other, ahead, at(3600));
+  expect(memory.howToEnd(alert, true, at(3601))).toEqual({ firingUntilMs: at(3661) });
+  expect(memory.howToEnd(other, true, at(3601))).toEqual(ended);
+});

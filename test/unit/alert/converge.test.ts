@@ -1,0 +1,152 @@
+// Goal: on-call sees one incident per state: it begins when the state began, survives flapping, ends after a hold, and
+// comes back as a new one under the same identity.
+import { converge } from '../../../src/alert/converge';
+import type { Alert, Signal } from '../../../src/model/alert';
+import { anAlert, aSignal, minuteMs, noonMs } from './samples';
+
+const options = { holdMs: 60_000 };
+const at = (seconds: number): number => noonMs + seconds * 1000;
+
+function one(alerts: Alert[]): Alert {
+  expect(alerts).toHaveLength(1);
+  return alerts[0] as Alert;
+}
+
+function run(steps: [seconds: number, signals: Signal[]][]): Alert[] {
+  return steps.reduce<Alert[]>(
+    (alerts, [seconds, signals]) => converge(signals, alerts, at(seconds), options),
+    [],
+  );
+}
+
+test('a new signal fires, and starts when its state began', () => {
+  expect(one(converge([aSignal()], [], at(90), options))).toEqual({
+    ...anAlert(),
+    startsAtMs: noonMs,
+    state: 'firing',
+    sent: {},
+  });
+});
+
+test('an alert does not start in the future', () => {
+  expect(one(converge([aSignal({ sinceMs: at(100) })], [], at(90), options)).startsAtMs).toBe(at(90));
+});
+
+test('a signal that says the same again changes nothing', () => {
+  const alert = anAlert();
+  expect(converge([aSignal({ sinceMs: at(5) })], [alert], at(90), options)[0]).toBe(alert);
+});
+
+test.each([
+  { summary: 'Terms, still.', owner: 'customer-success' },
+  { summary: 'Terms.' },
+  { summary: 'Terms.', owner: 'customer-success', action_url: 'https://provider.example/' },
+])('new texts are taken over and the start is kept: %j', (annotations) => {
+  const alert = one(converge([aSignal({ annotations, sinceMs: at(5) })], [anAlert()], at(90), options));
+  expect(alert).toEqual({ ...anAlert(), annotations });
+});
+
+test('a state that ended is held before its alert ends', () => {
+  const held = one(
+    run([
+      [0, [aSignal()]],
+      [10, []],
+      [69, []],
+    ]),
+  );
+  expect(held).toMatchObject({ state: 'firing', quietSinceMs: at(10), resolvedAtMs: null });
+  const ended = one(converge([], [held], at(70), options));
+  expect(ended).toMatchObject({
+    state: 'resolved',
+    quietSinceMs: null,
+    resolvedAtMs: at(70),
+    startsAtMs: noonMs,
+  });
+});
+
+test('a state that comes back within the hold is the same incident', () => {
+  const alert = one(
+    run([
+      [0, [aSignal()]],
+      [10, []],
+      [65, [aSignal({ sinceMs: at(65) })]],
+      [69, []],
+      [128, []],
+    ]),
+  );
+  expect(alert).toMatchObject({ state: 'firing', startsAtMs: noonMs, quietSinceMs: at(69) });
+});
+
+test('a state that comes back after the end starts anew under the same fingerprint', () => {
+  const again = aSignal({ sinceMs: at(200) });
+  const alert = one(
+    run([
+      [0, [aSignal()]],
+      [10, []],
+      [70, []],
+      [201, [again]],
+    ]),
+  );
+  expect(alert).toMatchObject({
+    fingerprint: anAlert().fingerprint,
+    state: 'firing',
+    startsAtMs: at(200),
+    resolvedAtMs: null,
+  });
+});
+
+test('a second incident never begins inside the first, and what sinks have is kept', () => {
+  const sent = { log: { state: 'resolved', severity: 'warning', sinceMs: 1, atMs: 1, failures: 0 } } as const;
+  const ended = anAlert({ state: 'resolved', resolvedAtMs: at(70), sent });
+  const alert = one(converge([aSignal()], [ended], at(201), options));
+  expect(alert).toMatchObject({ startsAtMs: at(201), sent });
+});
+
+test('a resolved alert without a signal stays as it is', () => {
+  const ended = anAlert({ state: 'resolved', resolvedAtMs: at(70) });
+  expect(converge([], [ended], at(900), options)[0]).toBe(ended);
+});
+
+test('another severity is the same incident', () => {
+  const alert = one(
+    run([
+      [0, [aSignal()]],
+      [30, [aSignal({ severity: 'critical' })]],
+    ]),
+  );
+  expect(alert).toMatchObject({ severity: 'critical', state: 'firing', startsAtMs: noonMs });
+});
+
+test('an incident of many ends the single ones at once, and nothing else', () => {
+  const storm = aSignal({
+    name: 'TramlineManyOrganizationsBlocked',
+    labels: { cause: 'terms' },
+    folds: { name: 'TramlineTermsRequired', untilMs: at(4) },
+  });
+  const late = aSignal({ labels: { organization_id: 'late' } });
+  const other = anAlert({ name: 'TramlineRequiredAction' });
+  const quiet = anAlert({ labels: { organization_id: 'over' }, quietSinceMs: at(1) });
+  const past = anAlert({ labels: { organization_id: 'past' }, state: 'resolved', resolvedAtMs: at(1) });
+  const alerts = converge([storm, late], [anAlert(), other, quiet, past], at(5), options);
+  expect(alerts).toMatchObject([
+    { name: 'TramlineManyOrganizationsBlocked', state: 'firing', coversUntilMs: at(4) },
+    { labels: { organization_id: 'late' }, state: 'firing', coversUntilMs: null },
+    { name: 'TramlineTermsRequired', state: 'resolved', resolvedAtMs: at(5) },
+    { name: 'TramlineRequiredAction', state: 'firing', quietSinceMs: at(5) },
+    { labels: { organization_id: 'over' }, state: 'resolved', resolvedAtMs: at(5) },
+    past,
+  ]);
+  const into = alerts.map((alert) => alert.annotations.folded_into);
+  expect(into.filter((name) => name !== undefined)).toEqual(['TramlineManyOrganizationsBlocked']);
+  expect(into[2]).toBeDefined();
+  const grown = { ...storm, folds: { name: 'TramlineTermsRequired', untilMs: at(6) } };
+  expect(converge([grown], alerts, at(7), options)[0]).toMatchObject({ coversUntilMs: at(6) });
+});
+
+test('5,000 alerts converge in well under a second', () => {
+  const signals = Array.from({ length: 5000 }, (_, id) => aSignal({ labels: { organization_id: `${id}` } }));
+  const alerts = converge(signals, [], noonMs, options);
+  const began = performance.now();
+  expect(converge(signals, alerts, noonMs + minuteMs, options)).toHaveLength(5000);
+  expect(performance.now() - began).toBeLessThan(1000);
+});

@@ -1,0 +1,97 @@
+// Goal: a sink is told of each change once, of what lasts again and again if it needs that, and only of the latest state.
+import { pickDue, sentAfter } from '../../../src/alert/due';
+import type { SentState } from '../../../src/model/alert';
+import { anAlert, noonMs } from './samples';
+
+const times = { resendMs: 60_000, resolveRepeatMs: 600_000 };
+const repeating = { name: 'alertmanager', repeats: true } as const;
+const once = { name: 'log', repeats: false } as const;
+const at = (seconds: number): number => noonMs + seconds * 1000;
+
+function sent(of: Partial<SentState> = {}): SentState {
+  return { state: 'firing', severity: 'warning', sinceMs: noonMs, atMs: noonMs, failures: 0, ...of };
+}
+
+const told = (of: Partial<SentState> = {}) => ({ sent: { alertmanager: sent(of), log: sent(of) } });
+
+test('a firing alert that a sink was never offered is due', () => {
+  expect(pickDue(once, [anAlert()], noonMs, times)).toHaveLength(1);
+  expect(pickDue(repeating, [anAlert()], noonMs, times)).toHaveLength(1);
+});
+
+test('what ended before a sink was offered it is not due', () => {
+  const alert = anAlert({ state: 'resolved', resolvedAtMs: at(1) });
+  expect(pickDue(repeating, [alert], at(2), times)).toEqual([]);
+});
+
+test('an end is due when the sink has it as firing, or may have it', () => {
+  const ended = { state: 'resolved', resolvedAtMs: at(1) } as const;
+  expect(pickDue(once, [anAlert({ ...ended, ...told() })], at(2), times)).toHaveLength(1);
+  expect(
+    pickDue(once, [anAlert({ ...ended, ...told({ state: null, failures: 1 }) })], at(2), times),
+  ).toHaveLength(1);
+});
+
+test('another severity is due while firing', () => {
+  expect(pickDue(once, [anAlert({ severity: 'critical', ...told() })], at(1), times)).toHaveLength(1);
+});
+
+test('what a sink has is sent again only to one that needs it, when its time has come', () => {
+  const alert = anAlert(told());
+  expect(pickDue(repeating, [alert], at(59), times)).toEqual([]);
+  expect(pickDue(repeating, [alert], at(60), times)).toEqual([alert]);
+  expect(pickDue(once, [alert], at(6000), times)).toEqual([]);
+});
+
+test('one repetition that is due takes all others along, so that rounds stay few', () => {
+  const old = anAlert(told());
+  const young = anAlert({ labels: { organization_id: '2' }, ...told({ atMs: at(50) }) });
+  const fresh = anAlert({ labels: { organization_id: '3' } });
+  expect(pickDue(repeating, [old, young, fresh], at(60), times)).toEqual([fresh, old, young]);
+});
+
+test('an end is sent again for ten minutes after the sink first took it, however late that was', () => {
+  const ended = { state: 'resolved', resolvedAtMs: noonMs } as const;
+  const alert = (seconds: number) =>
+    anAlert({ ...ended, ...told({ state: 'resolved', sinceMs: at(3000), atMs: at(seconds) }) });
+  expect(pickDue(repeating, [alert(3540)], at(3599), times)).toHaveLength(0);
+  expect(pickDue(repeating, [alert(3539)], at(3599), times)).toHaveLength(1);
+  expect(pickDue(repeating, [alert(3540)], at(3600), times)).toHaveLength(0);
+});
+
+test('a taken alert is recorded with when the sink first and last took it', () => {
+  const first = sentAfter(undefined, anAlert(), 'taken', at(1));
+  expect(first).toEqual(sent({ sinceMs: at(1), atMs: at(1) }));
+  expect(sentAfter(first, anAlert(), 'taken', at(2))).toEqual(sent({ sinceMs: at(1), atMs: at(2) }));
+  expect(sentAfter(first, anAlert({ severity: 'critical' }), 'taken', at(2))).toEqual(
+    sent({ severity: 'critical', sinceMs: at(2), atMs: at(2) }),
+  );
+});
+
+test('an end is recorded under the severity that the sink knew', () => {
+  const ended = anAlert({ state: 'resolved', severity: 'critical', resolvedAtMs: at(1) });
+  expect(sentAfter(sent(), ended, 'taken', at(2))).toMatchObject({ state: 'resolved', severity: 'warning' });
+  expect(sentAfter(undefined, ended, 'taken', at(2))).toMatchObject({
+    state: 'resolved',
+    severity: 'critical',
+  });
+});
+
+test('a failure counts and leaves what the sink has', () => {
+  const first = sentAfter(undefined, anAlert(), 'failed', at(1));
+  expect(first).toMatchObject({ state: null, failures: 1 });
+  expect(sentAfter(first, anAlert(), 'failed', at(2))).toMatchObject({ state: null, failures: 2 });
+  expect(sentAfter(sent({ failures: 4 }), anAlert({ state: 'resolved' }), 'failed', at(3))).toEqual(
+    sent({ failures: 5 }),
+  );
+  expect(sentAfter(sent({ failures: 4 }), anAlert(), 'taken', at(3))).toMatchObject({ failures: 0 });
+});
+
+test('a refused alert is no news any more, until it changes', () => {
+  const refused = sentAfter(undefined, anAlert(), 'refused', at(1));
+  expect(refused).toMatchObject({ state: 'firing', failures: 1 });
+  expect(pickDue(once, [anAlert({ sent: { log: refused } })], at(2), times)).toEqual([]);
+  const ended = anAlert({ state: 'resolved', resolvedAtMs: at(2), sent: { log: refused } });
+  expect(pickDue(once, [ended], at(2), times)).toEqual([ended]);
+  expect(sentAfter(refused, anAlert(), 'refused', at(3))).toMatchObject({ failures: 2 });
+});

@@ -1,0 +1,158 @@
+// Goal: a page about an organization says who, since when, how much waits, where to act and what to do; and many at
+// once are one incident.
+import { type Blocked, organizationSignals } from '../../../src/alert/evaluate-organizations';
+import type { Cause } from '../../../src/model/organization';
+import { aBlocked, minuteMs, noonMs } from './samples';
+
+const options = { groupAbove: 50, groupWithinMs: 5 * minuteMs, openStorms: {} };
+
+function many(count: number, of: (index: number) => Partial<Blocked> = () => ({})): Blocked[] {
+  return Array.from({ length: count }, (_, index) =>
+    aBlocked({
+      organizationId: `${index}`,
+      name: `Farm ${index}`,
+      sinceMs: noonMs + index * 1000,
+      ...of(index),
+    }),
+  );
+}
+
+test('an organization whose terms are not accepted: who, since when, how many wait, where, what to do', () => {
+  expect(organizationSignals([aBlocked()], options)).toEqual([
+    {
+      name: 'TramlineTermsRequired',
+      severity: 'warning',
+      labels: { organization_id: '4711' },
+      annotations: {
+        summary: 'An organization must accept terms before its data can be read.',
+        description:
+          'Green Acres (organization 4711) is blocked since 2026-03-01T12:00:00Z: the provider asks it to accept ' +
+          'terms first. 3 tasks wait and are kept. What ends it: someone of the organization who may accept terms ' +
+          'does so at the address of this alert; reading then goes on by itself.',
+        owner: 'customer-success',
+        first_step:
+          'Send the organization the address where terms are accepted; then `tramline organizations probe 4711`.',
+        action_url: 'https://provider.example/terms',
+      },
+      sinceMs: noonMs,
+    },
+  ]);
+});
+
+test.each<[Cause, string, Record<string, string>]>([
+  ['terms', 'TramlineTermsRequired', { organization_id: '4711' }],
+  ['required-action', 'TramlineRequiredAction', { organization_id: '4711' }],
+  ['not-connected', 'TramlineOrganizationNotConnected', { organization_id: '4711' }],
+  ['refused-grant', 'TramlineReauthorize', { connection_id: 'c1' }],
+])('%s is told as %s', (cause, name, labels) => {
+  expect(organizationSignals([aBlocked({ cause })], options)).toMatchObject([{ name, labels }]);
+});
+
+test('an organization that concerns nobody yet raises nothing', () => {
+  expect(organizationSignals([aBlocked({ concerns: false })], options)).toEqual([]);
+});
+
+test('only a required action carries what the provider says, and nobody personally', () => {
+  const message = 'Verify the account of jo@example.org';
+  const texts = (cause: Cause) =>
+    organizationSignals([aBlocked({ cause, message })], options)[0]?.annotations.description;
+  expect(texts('required-action')).toContain('The provider says: "Verify the account of [address]"');
+  for (const cause of ['terms', 'not-connected', 'refused-grant'] as const) {
+    expect(texts(cause)).not.toContain('Verify');
+  }
+});
+
+test('an organization without a name is called by its id, and one task is one task', () => {
+  const [signal] = organizationSignals([aBlocked({ name: null, parked: 1, actionUrl: null })], options);
+  expect(signal?.annotations.description).toMatch(
+    /^Organization 4711 is blocked .+ 1 task waits and is kept\./,
+  );
+  expect(signal?.annotations).not.toHaveProperty('action_url');
+});
+
+test('when nothing waits yet it says that what comes is kept', () => {
+  const [signal] = organizationSignals([aBlocked({ parked: 0 })], options);
+  expect(signal?.annotations.description).toContain('No task waits yet; what arrives meanwhile is kept.');
+});
+
+test('a refused consent is one signal for its connection, since the first of its organizations', () => {
+  const cause = 'refused-grant';
+  const signals = organizationSignals(
+    [
+      aBlocked({ cause, organizationId: '1', name: 'A', sinceMs: noonMs + 5 }),
+      aBlocked({ cause, organizationId: '2', name: 'B', sinceMs: noonMs }),
+      aBlocked({ cause, organizationId: '3', connectionId: 'c2' }),
+      aBlocked({ cause, organizationId: '4', connectionId: null }),
+    ],
+    options,
+  );
+  expect(signals.map((signal) => signal.labels)).toEqual([
+    { connection_id: 'c1' },
+    { connection_id: 'c2' },
+    { organization_id: '4' },
+  ]);
+  expect(signals[0]).toMatchObject({ sinceMs: noonMs });
+  expect(signals[0]?.annotations.description).toMatch(
+    /^2 organizations \(A \(organization 1\), B \(organization 2\)\) are blocked .+ 6 tasks wait/,
+  );
+});
+
+test('as many as the bound page one by one', () => {
+  expect(organizationSignals(many(50), options)).toHaveLength(50);
+});
+
+test('more than the bound within five minutes are one incident, with the count and the first 20', () => {
+  const [signal, ...others] = organizationSignals(many(51).reverse(), options);
+  expect(others).toEqual([]);
+  expect(signal).toMatchObject({
+    name: 'TramlineManyOrganizationsBlocked',
+    severity: 'critical',
+    labels: { cause: 'terms' },
+    sinceMs: noonMs,
+    folds: { name: 'TramlineTermsRequired', untilMs: noonMs + 50_000 },
+    annotations: { owner: 'on-call', action_url: 'https://provider.example/terms' },
+  });
+  const { description = '' } = signal?.annotations ?? {};
+  expect(description).toMatch(/^51 organizations are blocked, the first since 2026-03-01T12:00:00Z/);
+  expect(description).toContain('153 tasks wait and are kept.');
+  expect(description).toMatch(
+    /Farm 0 \(organization 0\), Farm 1 .+, Farm 19 \(organization 19\) and 31 more\.$/,
+  );
+  expect(description).not.toContain('Farm 20 ');
+});
+
+test('more than the bound over a longer time page one by one', () => {
+  const slow = many(60, (index) => ({ sinceMs: noonMs + index * 10_000 }));
+  expect(organizationSignals(slow, options)).toHaveLength(60);
+});
+
+test('causes are counted apart, and so is what comes long after a storm', () => {
+  const storm = many(51);
+  const late = aBlocked({ organizationId: 'late', sinceMs: noonMs + 60 * minuteMs });
+  const other = aBlocked({ organizationId: 'other', cause: 'not-connected' });
+  expect(organizationSignals([...storm, late, other], options)).toMatchObject([
+    { labels: { cause: 'terms' } },
+    { labels: { organization_id: 'late' } },
+    { labels: { organization_id: 'other' } },
+  ]);
+});
+
+test('a few that remain of an open storm stay one incident, also the last one', () => {
+  const openStorms = { terms: noonMs + 50_000 };
+  for (const left of [3, 1]) {
+    const signals = organizationSignals(many(left), { ...options, openStorms });
+    expect(signals).toMatchObject([{ labels: { cause: 'terms' } }]);
+    expect(signals[0]?.annotations.description).toMatch(
+      left === 1 ? /^1 organization is / : /^3 organizations are /,
+    );
+  }
+});
+
+test('many that act at different places have no one address; equal times are ordered by id', () => {
+  const storm = many(51, (index) => ({ actionUrl: `https://provider.example/${index}`, sinceMs: noonMs }));
+  const [signal] = organizationSignals(storm, options);
+  expect(signal?.annotations).not.toHaveProperty('action_url');
+  expect(signal?.annotations.description).toContain(
+    'Farm 0 (organization 0), Farm 1 (organization 1), Farm 10 ',
+  );
+});

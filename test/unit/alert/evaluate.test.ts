@@ -1,0 +1,158 @@
+// Goal: the evaluator turns states into signals, one for each thing a person has to do, and takes any named cause.
+import fc from 'fast-check';
+import {
+  conditionRows,
+  type QuarantineGroup,
+  quarantineGroupOf,
+  quarantineGroups,
+} from '../../../src/alert/catalogue';
+import { type EvaluateInputs, evaluate, openStormsOf } from '../../../src/alert/evaluate';
+import { fingerprintOf } from '../../../src/alert/fingerprint';
+import type { Condition, ConditionName, Signal } from '../../../src/model/alert';
+import { aBlocked, anAlert, minuteMs, noonMs } from './samples';
+
+const options = { groupAbove: 50, runbookBase: 'https://runbooks.example/tramline/', openStorms: {} };
+
+function evaluated(inputs: Partial<EvaluateInputs>): Signal[] {
+  const nothing = { blocked: [], quarantined: [], conditions: [], nowMs: noonMs + minuteMs };
+  return evaluate({ ...nothing, ...inputs }, options);
+}
+
+test('nothing to tell is no signal', () => {
+  expect(evaluated({})).toEqual([]);
+});
+
+test('a condition is the signal of its row, with what is known and since when', () => {
+  const condition: Condition = {
+    name: 'kafka-unavailable',
+    sinceMs: noonMs,
+    detail: 'No broker answers at kafka-1.example:9092.',
+  };
+  expect(evaluated({ conditions: [condition] })).toEqual([
+    {
+      name: 'TramlineKafkaUnavailable',
+      severity: 'critical',
+      labels: {},
+      annotations: {
+        summary: 'Events cannot be published: Kafka does not answer or refuses writes.',
+        description: 'No broker answers at kafka-1.example:9092. It has been so since 2026-03-01T12:00:00Z.',
+        owner: 'on-call',
+        first_step: 'Run `tramline check` and look at the brokers it names.',
+        runbook_url: 'https://runbooks.example/tramline/TramlineKafkaUnavailable.md',
+      },
+      sinceMs: noonMs,
+    },
+  ]);
+});
+
+test('every named condition pages under the name of its row', () => {
+  const names = Object.keys(conditionRows) as ConditionName[];
+  const conditions = names.map((name) => ({ name, sinceMs: noonMs, detail: '' }));
+  const signals = evaluated({ conditions });
+  expect(signals.map((signal) => signal.name)).toEqual(names.map((name) => conditionRows[name].name));
+  for (const { annotations } of signals) {
+    expect(annotations.description).toBe('It has been so since 2026-03-01T12:00:00Z.');
+  }
+});
+
+test('conditions of one name with different labels are different incidents', () => {
+  const topics = ['tramline.equipment.v1', 'tramline.field-operation.v1'];
+  const conditions = topics.map(
+    (topic): Condition => ({ name: 'topic-denied', sinceMs: noonMs, detail: '', labels: { topic } }),
+  );
+  expect(evaluated({ conditions }).map((signal) => signal.labels)).toEqual(
+    topics.map((topic) => ({ topic })),
+  );
+});
+
+test('the same condition named twice is one signal, since the earlier of both', () => {
+  const named = (sinceMs: number): Condition => ({ name: 'clock-off', sinceMs, detail: 'Off by 400 s.' });
+  for (const conditions of [
+    [named(noonMs), named(noonMs - 5)],
+    [named(noonMs - 5), named(noonMs)],
+  ]) {
+    expect(evaluated({ conditions })).toMatchObject([{ name: 'TramlineClockOff', sinceMs: noonMs - 5 }]);
+  }
+});
+
+test('a detail holds no address of a person and no token', () => {
+  const detail = 'Login of jo@example.org with 3yZTF0b5kRkZs1OmYwJ2q8XcQ9 failed.';
+  const [signal] = evaluated({ conditions: [{ name: 'client-refused', sinceMs: noonMs, detail }] });
+  expect(signal?.annotations.description).toMatch(/^Login of \[address\] with \[hidden\] failed\./);
+});
+
+test('a state of a store whose clock is ahead did not begin later than now', () => {
+  const signals = evaluated({ blocked: [aBlocked({ sinceMs: noonMs + 5 * minuteMs })] });
+  expect(signals).toMatchObject([{ sinceMs: noonMs + minuteMs }]);
+});
+
+test('what is quarantined is one warning for each kind of look it needs', () => {
+  const signals = evaluated({
+    quarantined: [
+      { reason: 'malformed-document', count: 2, oldestMs: noonMs },
+      { reason: 'never-readable', count: 1, oldestMs: noonMs - minuteMs },
+      { reason: 'unauthenticated', count: 1, oldestMs: noonMs },
+      { reason: 'mass-disappearance', count: 0, oldestMs: 0 },
+    ],
+  });
+  expect(signals).toMatchObject([
+    {
+      name: 'TramlineQuarantineNotEmpty',
+      severity: 'warning',
+      labels: { group: 'document' },
+      sinceMs: noonMs - minuteMs,
+      annotations: {
+        owner: 'platform',
+        description:
+          '3 entries wait for an operator: resources whose reads or documents cannot be trusted ' +
+          '(2 malformed-document, 1 never-readable). The oldest came at 2026-03-01T11:59:00Z. ' +
+          'Each waits until it is released or discarded.',
+      },
+    },
+    { labels: { group: 'sender' }, annotations: { owner: 'on-call' } },
+  ]);
+  expect(signals[1]?.annotations.description).toMatch(/^1 entry waits /);
+});
+
+test('every reason belongs to a group, and one that this version does not know to the last', () => {
+  const groups = Object.keys(quarantineGroups) as QuarantineGroup[];
+  expect(new Set([...Object.values(quarantineGroupOf), 'other'])).toEqual(new Set(groups));
+  for (const reason of ['from-a-later-version', 'constructor']) {
+    expect(evaluated({ quarantined: [{ reason, count: 1, oldestMs: noonMs }] })).toMatchObject([
+      { labels: { group: 'other' } },
+    ]);
+  }
+});
+
+test('open storms are read from firing alerts only', () => {
+  const storm = { name: 'TramlineManyOrganizationsBlocked', labels: { cause: 'terms' }, coversUntilMs: 7 };
+  expect(openStormsOf([anAlert(storm), anAlert()])).toEqual({ terms: 7 });
+  expect(openStormsOf([anAlert({ ...storm, state: 'resolved', resolvedAtMs: 9 })])).toEqual({});
+  expect(openStormsOf([anAlert({ ...storm, coversUntilMs: null })])).toEqual({});
+});
+
+test('whatever is blocked, no fingerprint comes twice and no name of an organization is in a label', () => {
+  const blocked = fc.array(
+    fc.record({
+      organizationId: fc.constantFrom('1', '2', '3'),
+      name: fc.constantFrom(null, 'Secret Farm', ''),
+      cause: fc.constantFrom('terms', 'required-action', 'not-connected', 'refused-grant'),
+      sinceMs: fc.integer({ min: noonMs - 10 * minuteMs, max: noonMs }),
+      actionUrl: fc.constantFrom(null, 'https://provider.example/'),
+      message: fc.constantFrom(null, 'Secret words'),
+      parked: fc.nat(3),
+      concerns: fc.boolean(),
+      connectionId: fc.constantFrom(null, 'c1', 'c2'),
+    }),
+  );
+  fc.assert(
+    fc.property(blocked, fc.nat(3), (list, groupAbove) => {
+      const inputs = { blocked: list, quarantined: [], conditions: [], nowMs: noonMs };
+      const signals = evaluate(inputs, { ...options, groupAbove });
+      const fingerprints = signals.map((signal) => fingerprintOf(signal.name, signal.labels));
+      expect(new Set(fingerprints).size).toBe(fingerprints.length);
+      expect(fingerprints.join()).not.toMatch(/Secret/);
+      expect(signals.length > 0).toBe(list.some((organization) => organization.concerns));
+    }),
+  );
+});

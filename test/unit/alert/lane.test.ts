@@ -1,0 +1,85 @@
+// Goal: a sink is asked one thing at a time, is left alone after a failure, and nothing that it does is lost or thrown.
+import { makeLane, type PostLine } from '../../../src/alert/lane';
+import type { AlertSink, PostResult } from '../../../src/alert/sink';
+import { makeHandClock } from '../../support/hand-clock';
+import { anAlert, noonMs } from './samples';
+
+function laneOf(post: AlertSink['post'], random = () => 0.999) {
+  const clock = makeHandClock(noonMs);
+  const lines: PostLine[] = [];
+  const sink: AlertSink = { name: 'alertmanager', repeats: true, post };
+  return { clock, lines, lane: makeLane(sink, clock, (line) => lines.push(line), random) };
+}
+
+const alerts = ['1', '2', '3'].map((id) => anAlert({ labels: { organization_id: id } }));
+const [first, second, third] = alerts.map((alert) => alert.fingerprint) as [string, string, string];
+
+test('what each alert came to is known once', async () => {
+  const { lane, lines } = laneOf(async () => ({
+    taken: [first],
+    failed: [{ fingerprint: second, retry: false }],
+    status: 400,
+  }));
+  await lane.post(alerts);
+  expect(lane.collect().map(({ fingerprint, outcome }) => [fingerprint, outcome])).toEqual([
+    [first, 'taken'],
+    [second, 'refused'],
+    [third, 'failed'],
+  ]);
+  expect(lane.collect()).toEqual([]);
+  const line = { sink: 'alertmanager', alerts: 1, status: 400, tookMs: 0 };
+  expect(lines).toEqual([
+    { ...line, outcome: 'accepted' },
+    { ...line, outcome: 'refused' },
+    { ...line, outcome: 'unreachable' },
+  ]);
+});
+
+test('while a post is under way there is no other', async () => {
+  let answer: (result: PostResult) => void = () => {};
+  const { lane, clock, lines } = laneOf(
+    () =>
+      new Promise((resolve) => {
+        answer = resolve;
+      }),
+  );
+  const posted = lane.post(alerts);
+  expect(lane.isReady()).toBe(false);
+  await clock.advance(4000);
+  answer({ taken: [first, second, third], failed: [] });
+  await posted;
+  expect(lane.isReady()).toBe(true);
+  expect(lines).toEqual([
+    { sink: 'alertmanager', outcome: 'accepted', alerts: 3, status: null, tookMs: 4000 },
+  ]);
+});
+
+test('a sink that throws has failed for all, and is asked again after a growing time', async () => {
+  const { lane, clock } = laneOf(async () => {
+    throw new Error('away');
+  });
+  const waits: number[] = [];
+  for (let attempt = 0; attempt < 7; attempt += 1) {
+    await lane.post(alerts);
+    let waitedMs = 0;
+    for (; !lane.isReady(); waitedMs += 1000) await clock.advance(1000);
+    waits.push(waitedMs);
+  }
+  expect(lane.collect().every(({ outcome }) => outcome === 'failed')).toBe(true);
+  expect(waits).toEqual([2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
+});
+
+test('after a success there is no waiting, also when single alerts were refused', async () => {
+  const answers: PostResult[] = [
+    { taken: [], failed: alerts.map(({ fingerprint }) => ({ fingerprint, retry: true })) },
+    { taken: [first, second], failed: [{ fingerprint: third, retry: false }] },
+  ];
+  const { lane } = laneOf(
+    async () => answers.shift() as PostResult,
+    () => 0,
+  );
+  await lane.post(alerts);
+  expect(lane.isReady()).toBe(false);
+  await lane.post(alerts);
+  expect(lane.isReady()).toBe(true);
+});

@@ -1,0 +1,51 @@
+// Goal: words of others cannot smuggle anything into a page: no address of a person, no token, no second line.
+import { plainAddress, plainMessage, plainName, plainTime } from '../../../src/alert/plain-text';
+
+test('a name stays as it is, on one line', () => {
+  expect(plainName('  Høj  & Søn\nGårde 2 ', 80)).toBe('Høj & Søn Gårde 2');
+});
+
+test('a long name of letters and digits is still a name', () => {
+  expect(plainName('Smith-Johnson-Brothers-Farms-2020', 80)).toBe('Smith-Johnson-Brothers-Farms-2020');
+});
+
+test('an e-mail address is left out of names and messages', () => {
+  expect(plainName('Farm of jo.doe@example.org', 80)).toBe('Farm of [address]');
+  expect(plainMessage('write to <jo@example.org>!', 80)).toBe('write to <[address]>!');
+});
+
+test('what looks like a token is hidden in messages, long words are not', () => {
+  expect(plainMessage('token 3yZTF0b5kRkZs1OmYwJ2q8XcQ9 rejected', 80)).toBe('token [hidden] rejected');
+  expect(plainMessage('Grundstuecksverkehrsgenehmigungszustaendigkeit', 80)).toBe(
+    'Grundstuecksverkehrsgenehmigungszustaendigkeit',
+  );
+});
+
+test('characters that would break or turn a line are gone', () => {
+  expect(plainMessage('a\u0000b\u001b[31mc\u202ed\u2028e', 80)).toBe('a b [31mc d e');
+});
+
+test('a text is cut at its bound, and never in the middle of a character', () => {
+  expect(plainName('abcdef', 4)).toBe('abc…');
+  expect(plainName('ab😀def', 4).isWellFormed()).toBe(true);
+  expect(plainMessage('x '.repeat(100_000), 10)).toHaveLength(10);
+});
+
+test('only a web address without user info is shown', () => {
+  expect(plainAddress('https://provider.example/terms?org=1')).toBe('https://provider.example/terms?org=1');
+  expect(plainAddress('http://127.0.0.1:9100/terms')).toBe('http://127.0.0.1:9100/terms');
+  for (const refused of [
+    null,
+    '/terms',
+    'javascript:alert(1)',
+    'https://jo:secret@provider.example/',
+    'https://:secret@provider.example/',
+    `https://provider.example/${'x'.repeat(2000)}`,
+  ]) {
+    expect(plainAddress(refused)).toBeNull();
+  }
+});
+
+test('a time is UTC, to the second', () => {
+  expect(plainTime(Date.UTC(2026, 2, 1, 12, 0, 0, 987))).toBe('2026-03-01T12:00:00Z');
+});
