@@ -60,7 +60,11 @@ export function healsInAMoment(code: string): boolean {
 export function describeError(error: unknown): { code: string; detail: string } {
   let broker = '';
   let name = '';
-  for (let at = error, depth = 0; isObject(at) && depth < 5; at = at.cause, depth += 1) {
+  for (
+    let at = error, depth = 0;
+    isObject(at) && depth < 5;
+    at = at.cause ?? firstOf(at.errors), depth += 1
+  ) {
     if (typeof at.broker === 'string') broker ||= ` at ${at.broker}`;
     if (typeof at.type === 'string') return { code: at.type, detail: `${at.type}${broker}` };
     if (at.name === 'KafkaJSRequestTimeoutError') return { code: timedOut, detail: `no answer${broker}` };
@@ -75,6 +79,10 @@ export function describeError(error: unknown): { code: string; detail: string } 
     if (typeof at.name === 'string') name = at.name;
   }
   return { code: name || 'UNKNOWN', detail: `${name || 'an unknown error'}${broker}` };
+}
+
+function firstOf(errors: unknown): unknown {
+  return Array.isArray(errors) ? errors[0] : undefined;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

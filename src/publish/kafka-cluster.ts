@@ -3,9 +3,15 @@
  * fixed transactional id, one produce request to one broker. Sequences, repetition and the meaning of answers must not
  * be here.
  */
-import type { KafkaConfig, SASLOptions } from 'kafkajs';
 import type { Secret } from '../tools/secret';
-import { errorName, makeAdministrator, makeInnerCluster } from './kafkajs-inside';
+import {
+  errorName,
+  type KafkaConfig,
+  makeAdministrator,
+  makeInnerCluster,
+  type SASLOptions,
+} from './kafkajs-inside';
+import type { WireBatch } from './produce-body';
 import { makeSockets, type SocketRequest } from './sockets';
 
 export interface KafkaSettings {
@@ -38,20 +44,6 @@ export interface TopicState {
 export interface ProducerEpoch {
   producerId: string;
   producerEpoch: number;
-}
-
-/** A record as kafkajs writes it: text becomes UTF-8. */
-export interface WireRecord {
-  key: string;
-  value: string;
-  headers: Record<string, string>;
-}
-
-export interface WireBatch {
-  topic: string;
-  partition: number;
-  firstSequence: number;
-  records: WireRecord[];
 }
 
 /** A broker's answer for one partition; `code` is null where it was written. */
@@ -126,12 +118,12 @@ export function makeCluster(settings: KafkaSettings, times: ClusterTimes): Kafka
     async produce(node, { producerId, producerEpoch }, batches) {
       const broker = await cluster.findBroker({ nodeId: node });
       const { topics } = await broker.produce({
-        acks: -1,
-        // The broker gives up before the client does, so that its answer is heard.
-        timeout: Math.ceil(times.requestTimeoutMs * 0.8),
         producerId,
         producerEpoch,
-        topicData: byTopic(batches),
+        batches,
+        // The broker gives up before the client does, so that its answer is heard.
+        timeoutMs: Math.ceil(times.requestTimeoutMs * 0.8),
+        timestampMs: Date.now(),
       });
       return topics.flatMap(({ topicName, partitions }) =>
         partitions.map(({ partition, errorCode, baseOffset }) => ({
@@ -145,16 +137,6 @@ export function makeCluster(settings: KafkaSettings, times: ClusterTimes): Kafka
     end: () => cluster.disconnect(),
     destroy: () => sockets.destroyAll(),
   };
-}
-
-function byTopic(batches: WireBatch[]) {
-  const topics = new Map<string, { partition: number; firstSequence: number; messages: WireRecord[] }[]>();
-  for (const { topic, partition, firstSequence, records } of batches) {
-    const partitions = topics.get(topic) ?? [];
-    partitions.push({ partition, firstSequence, messages: records });
-    topics.set(topic, partitions);
-  }
-  return [...topics].map(([topic, partitions]) => ({ topic, partitions }));
 }
 
 /** The administration client for these settings. */

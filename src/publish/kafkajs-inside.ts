@@ -3,8 +3,11 @@
  * things there: a timer that never rests, and answers that are thrown away for the first error in them. What requests
  * are made, and what their answers mean, must not be here. Why not its own producer: WHY.md.
  */
-import { Kafka, type KafkaConfig, logLevel } from 'kafkajs';
+import { Kafka, type KafkaConfig, logLevel, type SASLOptions } from 'kafkajs';
 import { Problem } from '../model/problem';
+import { encodeProduceBody, type ProduceBody } from './produce-body';
+
+export type { KafkaConfig, SASLOptions };
 
 export interface Metadata {
   brokers: unknown[];
@@ -25,7 +28,7 @@ export interface ProduceAnswer {
 export interface Broker {
   lookupRequest(apiKey: number, definition: unknown): MakeRequest;
   metadata(topics: string[]): Promise<Metadata>;
-  produce(request: unknown): Promise<ProduceAnswer>;
+  produce(body: ProduceBody): Promise<ProduceAnswer>;
   findGroupCoordinator(request: { groupId: string; coordinatorType: number }): Promise<{
     coordinator: { nodeId: number };
   }>;
@@ -53,7 +56,11 @@ interface Answer {
   decode(raw: Buffer): Promise<unknown>;
   parse(data: unknown): Promise<unknown>;
 }
-type MakeRequest = (parameters: unknown) => { request: unknown; response: Answer };
+interface Request {
+  apiVersion: number;
+  encode(): Promise<unknown>;
+}
+type MakeRequest = (parameters: { topicData: ProduceBody }) => { request: Request; response: Answer };
 
 interface RequestQueue {
   pending: unknown[];
@@ -64,9 +71,12 @@ interface Inside {
   Cluster: new (options: unknown) => Cluster;
   /** Kafka's name of an error code other than 0. */
   nameOf(errorCode: number): string;
+  crc32c(bytes: Buffer): number;
 }
 
 const supportedVersion = '2.2.4';
+/** Of the produce request: the newest that kafkajs knows; every broker since Kafka 2.1 takes it. */
+const producedVersion = 7;
 /** PRODUCER_FENCED is younger than the client's own list. */
 const producerFencedCode = 90;
 
@@ -89,6 +99,7 @@ function openInside(): Inside {
   inside = {
     Cluster: require('kafkajs/src/cluster') as Inside['Cluster'],
     nameOf: (code) => (code === producerFencedCode ? 'PRODUCER_FENCED' : createErrorFromCode(code).type),
+    crc32c: require('kafkajs/src/protocol/recordBatch/crc32C') as Inside['crc32c'],
   };
   return inside;
 }
@@ -107,37 +118,58 @@ function mendIdleTimer(queue: RequestQueue): void {
 /**
  * kafkajs throws the first error that it finds in an answer and drops the rest: one topic that is denied hides every
  * other topic of the metadata, one partition that is refused hides the offsets of those that were written. A broker
- * changed by this hands both answers over as they came.
+ * changed by this hands both answers over as they came, and writes produce requests with our encoder, which makes the
+ * same bytes for a fifth of the time.
  */
-function answerInFull(broker: Broker): Broker {
-  const { metadata, produce } = broker;
+function mendBroker(broker: Broker, { crc32c }: Inside): Broker {
+  const { metadata, produce } = broker as unknown as Record<'metadata' | 'produce', (of: unknown) => never>;
+  const reading = withRequests(broker, (request) => request);
+  const writing = withRequests(broker, (request, { topicData }) => {
+    if (request.apiVersion !== producedVersion) {
+      throw new Problem('publish.refused', 'these brokers are older than Kafka 2.1');
+    }
+    // What kafkajs takes for one of its encoders.
+    const encode = async () => {
+      const buffer = encodeProduceBody(topicData, crc32c);
+      return { buf: buffer, buffer };
+    };
+    return { ...request, encode };
+  });
+  broker.metadata = (topics) => metadata.call(reading, topics);
+  broker.produce = (body) => produce.call(writing, { topicData: body });
+  return broker;
+}
+
+/** The same broker, but its requests are changed and its answers are not judged. */
+function withRequests(
+  broker: Broker,
+  change: (request: Request, parameters: { topicData: ProduceBody }) => Request,
+): Broker {
   const lookupRequest: Broker['lookupRequest'] = (apiKey, definition) => {
     const make = broker.lookupRequest(apiKey, definition);
     return (parameters) => {
       const { request, response } = make(parameters);
-      return { request, response: { decode: response.decode, parse: async (data) => data } };
+      const answer = { decode: response.decode, parse: async (data: unknown) => data };
+      return { request: change(request, parameters), response: answer };
     };
   };
-  const inFull: Broker = Object.create(broker, { lookupRequest: { value: lookupRequest } });
-  broker.metadata = (topics) => metadata.call(inFull, topics);
-  broker.produce = (request) => produce.call(inFull, request);
-  return broker;
+  return Object.create(broker, { lookupRequest: { value: lookupRequest } });
 }
 
 // Rooms do not log: what matters is returned or thrown.
 const silent = { logLevel: logLevel.NOTHING, logCreator: () => () => {} };
 
-/** A cluster that is not connected yet and that answers in full. Throws `publish.refused` for another kafkajs. */
+/** A cluster that is not connected yet and whose brokers are mended. Throws `publish.refused` for another kafkajs. */
 export function makeInnerCluster(config: KafkaConfig & { metadataMaxAge: number }): Cluster {
-  const { Cluster } = openInside();
-  const cluster = new Cluster({
+  const inner = openInside();
+  const cluster = new inner.Cluster({
     ...config,
     logger: new Kafka({ ...config, ...silent }).logger(),
     allowAutoTopicCreation: false,
     maxInFlightRequests: null,
   });
   const { createBroker } = cluster.brokerPool;
-  cluster.brokerPool.createBroker = (options) => answerInFull(createBroker(options));
+  cluster.brokerPool.createBroker = (options) => mendBroker(createBroker(options), inner);
   return cluster;
 }
 

@@ -4,9 +4,9 @@
  * what it has. Every partition has its own outcome; one that fails takes none with it. After any failure the producer is
  * spent: it must not be used again.
  */
-import type { OutboxRow } from '../model/event';
 import { connectionLost, describeError, healsInAMoment, kindOf, timedOut } from './classify-error';
-import type { KafkaCluster, PartitionAnswer, ProducerEpoch, WireBatch, WireRecord } from './kafka-cluster';
+import type { KafkaCluster, PartitionAnswer, ProducerEpoch } from './kafka-cluster';
+import type { WireBatch } from './produce-body';
 import type { Batch, Failure, Outcome, SendResult } from './target';
 
 export interface ProducerOptions {
@@ -43,7 +43,7 @@ export function makeProducer(
     nextSequences.set(name, firstSequence + batch.rows.length);
     return {
       batch,
-      wire: { topic, partition, firstSequence, records: batch.rows.map(recordOf) },
+      wire: { topic, partition, firstSequence, records: batch.rows },
       attempted: false,
       outcome: null,
     };
@@ -95,10 +95,6 @@ export function makeProducer(
 /** Only what a broker may have is repeated here; what never left this process waits for the next send. */
 function worthRepeating({ attempted, outcome }: Sending): boolean {
   return attempted && outcome !== null && !outcome.sent && healsInAMoment(outcome.code);
-}
-
-function recordOf({ key, value, headers }: OutboxRow): WireRecord {
-  return { key, value, headers: Object.fromEntries(headers) };
 }
 
 function failure(code: string, detail: string): Failure {
