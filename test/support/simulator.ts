@@ -1,6 +1,6 @@
-// The provider's stand-in for stories: `tramline simulate` as a real process, and its controls as functions. Stories
-// talk to it as the service does, over HTTP only; where a suite wants it in its own process, it calls
-// src/simulator/start-simulator and hands the control address to `simulatorControls`.
+// The provider's stand-in for stories: `tramline simulate` as a real process, or the same program in this one, and its
+// controls as functions. Tests talk to it as the service does, over HTTP only.
+import { type Simulator as HereSimulator, startSimulator as start } from '../../src/simulator/simulator';
 import { type ReadyProcess, startProcess } from './ready-process';
 
 /** The flags of `tramline simulate`, by their long names: `{ 'deliver-to': url, organizations: 2 }`. */
@@ -46,6 +46,13 @@ export type SimulatorFault = {
   close?: boolean;
 };
 
+export type SimulatorCounts = {
+  requests: number;
+  deliveries: number;
+  notificationsAccepted: number;
+  notificationsPending: number;
+};
+
 export type SimulatorControls = {
   state(): Promise<SimulatorState>;
   /** What was asked of the provider, each with the verdict on its signature. */
@@ -57,11 +64,16 @@ export type SimulatorControls = {
   changeEquipment(id: string, change: Record<string, unknown>): Promise<unknown>;
   changeFieldOperation(id: string, change: Record<string, unknown>): Promise<unknown>;
   notify(body: unknown): Promise<unknown>;
+  /** Where deliveries go from now on, and how: `{ url, maxBatchSize, concurrentDeliveries, retryMs, answerMs, … }`. */
+  deliverTo(settings: Record<string, unknown>): Promise<unknown>;
+  /** How much was asked and delivered so far, without the entries. */
+  counts(): Promise<SimulatorCounts>;
   setFaults(faults: SimulatorFault[]): Promise<unknown>;
   /** Every address but the catalog's changes. */
   moveLinks(): Promise<unknown>;
   setToday(body: unknown): Promise<unknown>;
-  expireTokens(): Promise<unknown>;
+  expireTokens(which?: { user?: string; refresh?: boolean }): Promise<unknown>;
+  restoreTokens(): Promise<unknown>;
   coverage(): Promise<unknown>;
 };
 
@@ -79,6 +91,14 @@ export async function startSimulator(flags: SimulateFlags = {}): Promise<Simulat
   });
   const ready = started.ready as Omit<Simulator, keyof ReadyProcess | keyof SimulatorControls>;
   return Object.assign(started, ready, simulatorControls(ready.control));
+}
+
+/** The same in this process; options by the names of its own module. Closed by `close`, not by the end of the suite. */
+export async function startSimulatorHere(
+  options: Parameters<typeof start>[0] = {},
+): Promise<HereSimulator & SimulatorControls> {
+  const started = await start(options);
+  return Object.assign(started, simulatorControls(started.control));
 }
 
 /** The controls under this address (`…/_simulator`). Each throws on any answer but 2xx, with the answer's text. */
@@ -104,9 +124,12 @@ export function simulatorControls(control: string): SimulatorControls {
     changeFieldOperation: (id, change) => call('PATCH', `fieldOperations/${segment(id)}`, change),
     notify: (body) => call('POST', 'notify', body),
     setFaults: (faults) => call('PUT', 'faults', faults),
-    moveLinks: () => call('POST', 'links/move'),
+    deliverTo: (settings) => call('PUT', 'deliver-to', settings),
+    counts: () => call('GET', 'counts'),
+    moveLinks: () => call('POST', 'links/move', {}),
     setToday: (body) => call('PUT', 'today', body),
-    expireTokens: () => call('POST', 'tokens/expire'),
+    expireTokens: (which = {}) => call('POST', 'tokens/expire', which),
+    restoreTokens: () => call('POST', 'tokens/restore', {}),
     coverage: () => call('GET', 'coverage'),
   };
 }
