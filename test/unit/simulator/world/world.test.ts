@@ -89,3 +89,14 @@ test('merging goes into objects only and keeps the prototype out', () => {
   expect(without({ a: 1 }, 'a.b')).toEqual({ a: 1 });
   expect(without({ a: 1 }, 'x')).toEqual({ a: 1 });
 });
+
+test('two changes in one moment still raise modifiedTime, and so does one on a clock that is behind', () => {
+  const world = new World(1, size);
+  const [id] = world.operationIdsOf(world.fieldAt(world.organizations.at(0), 0));
+  const modified = (): number =>
+    Date.parse(String(world.truth('fieldOperations', id!)!.content().modifiedTime));
+  const before = modified();
+  world.change('fieldOperations', id!, {}, 0, 0);
+  world.change('fieldOperations', id!, {}, 0, 0);
+  expect(modified()).toBe(before + 2);
+});
