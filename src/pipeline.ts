@@ -114,7 +114,11 @@ export function makePipeline(doors: PathDoors, settings: PathSettings): Pipeline
 
 // 1 · A delivery is stored, then answered.
 
-async function accept(path: Path, delivery: Delivery): Promise<Accepted> {
+/** Also for a receiver, which has no more of the path than this. */
+export async function accept(
+  path: Pick<Path, 'store' | 'observer' | 'clock' | 'wakeWork' | 'wakeProbes'>,
+  delivery: Delivery,
+): Promise<Accepted> {
   const { observer, clock } = path;
   const startedMs = clock.nowMs();
   const span = observer.startDelivery(delivery.traceparent);

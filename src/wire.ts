@@ -44,6 +44,8 @@ export interface Worker {
   alerting: Alerting;
   book: ConnectionBook;
   conditions(): Condition[];
+  /** Reads the first page of organizations through each connection; rejects with what a person should know. */
+  checkProvider(): Promise<{ detail: string; dateMs: number | null }>;
   start(): void;
   /** Takes nothing more, lets what is in flight end within `graceMs`, gives the rest back. */
   stop(graceMs: number): Promise<void>;
@@ -69,11 +71,15 @@ export async function wireWorker(
   around: Around = (doors) => doors,
   clock: Clock = systemClock,
 ): Promise<Worker> {
+  let providerDateMs: number | null = null;
   const client = makeProviderClient(options.providerOptions(settings), {
     connections: () => book.connections(),
     sees: (connectionId) => book.sees(connectionId),
     clock,
-    called: (call) => observer.providerCall(options.callLine(settings, call, clock.nowMs())),
+    called: (call) => {
+      providerDateMs = call.serverDateMs ?? providerDateMs;
+      observer.providerCall(options.callLine(settings, call, clock.nowMs()));
+    },
   });
   const doors = around({
     store,
@@ -127,6 +133,10 @@ export async function wireWorker(
     alerting,
     book,
     conditions,
+    async checkProvider() {
+      const detail = await checkConnections(client, book);
+      return { detail, dateMs: providerDateMs };
+    },
     start() {
       if (doors.target.name === 'kafka') {
         void doors.store.resendLogged().then(() => loops.relay.wake(), troubleOf(observer, 'store'));
@@ -136,6 +146,18 @@ export async function wireWorker(
     },
     stop: (graceMs) => stopWorker(pipeline, relay, client, loops, graceMs, clock),
   };
+}
+
+async function checkConnections(client: ProviderClient, book: ConnectionBook): Promise<string> {
+  const connections = book.connections();
+  if (connections.length === 0) throw new Error('there is no connection yet: no user has given consent');
+  for (const { connectionId } of connections) {
+    for await (const page of client.organizations(connectionId)) {
+      if (page.partial) throw new Error(`connection ${connectionId}: ${page.detail}`);
+      break;
+    }
+  }
+  return `answers for ${connections.length} connections`;
 }
 
 /** Nothing is read before it is known what each connection sees: nothing must be refused for our own ignorance. */

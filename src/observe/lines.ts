@@ -36,6 +36,7 @@ export type RefusalReason =
   | 'overloaded'
   | 'late'
   | 'store-unavailable'
+  | 'connection-failed'
   | 'fault';
 
 export interface DeliveryAccepted {

@@ -1,0 +1,16 @@
+/**
+ * `tramline serve`: reads the settings to serve, and hands the process to main.
+ */
+import type { Command } from 'commander';
+import { loadSettings } from '../config';
+import { serve } from '../main';
+
+export function registerServe(program: Command): void {
+  program
+    .command('serve')
+    .description('receive deliveries, read what changed, publish events (ROLE decides which)')
+    .action(async () => {
+      process.exitCode = await serve(loadSettings('serve'));
+      process.exit();
+    });
+}

@@ -1,0 +1,199 @@
+/**
+ * The process: settings, build, run the role, drain on TERM. The second signal ends at once. Exit codes: 0 after a stop
+ * that was asked for, 1 after a fault, 2 when the settings or the store do not let it start.
+ */
+import { randomUUID } from 'node:crypto';
+import type { LoadedSettings, Settings } from './config';
+import type { Store } from './model/store';
+import { type Health, makeHealth } from './observe/health';
+import { makeObserver, type Observer } from './observe/observer';
+import type { OperationsServer } from './operations/server';
+import { accept } from './pipeline';
+import { systemClock } from './tools/clock';
+import { makeWebhookServer, type WebhookServer } from './webhook/server';
+import { type Around, openStore, type Worker, wireWorker } from './wire';
+import { operationsOf } from './wire/operations';
+import * as options from './wire/options';
+
+/** The line that says that it serves. */
+export interface Ready {
+  /** null for a worker. */
+  public: string | null;
+  operations: string;
+  role: Settings['role'];
+  store: 'sqlite' | 'postgres';
+  events: 'kafka' | 'event-log';
+}
+
+export interface Service {
+  ready: Ready;
+  observer: Observer;
+  worker: Worker | null;
+  store: Store;
+  /** Readiness red first, then what is in flight ends, then everything closes; within SHUTDOWN_SECONDS. */
+  stop(): Promise<void>;
+}
+
+export const version = '0.1.0';
+
+/** Builds and starts the role. Throws `settings.invalid`, `store.locked`, `store.unavailable`, `store.key-missing`. */
+export async function startService(loaded: LoadedSettings, around?: Around): Promise<Service> {
+  const { settings } = loaded;
+  const opened = await openStore(settings);
+  const observer = observerOf(settings, opened);
+  for (const text of loaded.warnings) observer.log.setting({ text });
+  const health = makeHealth(() => opened.ready());
+  let worker: Worker | null = null;
+  let store = opened;
+  try {
+    if (settings.role !== 'receiver') {
+      worker = await wireWorker(settings, opened, observer, (doors) => {
+        const passed = around?.(doors) ?? doors;
+        store = passed.store;
+        return passed;
+      });
+    }
+    const webhook = settings.role === 'worker' ? null : webhookOf(settings, store, observer, worker);
+    const operations = operationsOf(loaded, { store: opened, observer, health, worker });
+    const ready = await listen(settings, webhook, operations);
+    worker?.start();
+    health.markStarted();
+    const stop = () => stopAll(settings, { health, webhook, worker, operations, store: opened, observer });
+    return { ready, observer, worker, store: opened, stop };
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}
+
+function observerOf(settings: Settings, store: Store): Observer {
+  const exportTraces =
+    !settings.otelSdkDisabled &&
+    (settings.otelTracesExporter === null
+      ? (settings.otelExporterOtlpEndpoint ?? settings.otelExporterOtlpTracesEndpoint) !== null
+      : !settings.otelTracesExporter.includes('none'));
+  return makeObserver({
+    log: { level: settings.logLevel, service: settings.otelServiceName, nowMs: systemClock.nowMs },
+    telemetry: {
+      service: settings.otelServiceName,
+      version,
+      instance: randomUUID(),
+      resourceAttributes: settings.otelResourceAttributes,
+      exportTraces,
+      samplerGiven: settings.otelTracesSampler !== null,
+    },
+    gauges: {
+      counts: () => store.counts(),
+      async alertsFiring() {
+        const firing = { critical: 0, warning: 0, info: 0 };
+        for (const alert of await store.listAlerts())
+          if (alert.state === 'firing') firing[alert.severity] += 1;
+        return firing;
+      },
+    },
+  });
+}
+
+function webhookOf(
+  settings: Settings,
+  store: Store,
+  observer: Observer,
+  worker: Worker | null,
+): WebhookServer {
+  const clock = systemClock;
+  // A receiver alone wakes nobody: its workers look at the store by themselves.
+  const nobody = () => {};
+  const path = { store, observer, clock, wakeWork: nobody, wakeProbes: nobody };
+  return makeWebhookServer(options.webhookOptions(settings), {
+    accept: worker === null ? (delivery) => accept(path, delivery) : worker.pipeline.accept,
+    clock,
+    refused: (reason, { status, cause }) => {
+      observer.deliveryRefused({ status, reason, tookMs: null });
+      if (reason === 'fault') observer.fault('webhook', cause);
+    },
+    keepSample: (bodyHash, _fault, raw) =>
+      store.keepSample({ bodyHash, reason: 'malformed-body', raw: raw.toString('utf8') }),
+  });
+}
+
+async function listen(
+  settings: Settings,
+  webhook: WebhookServer | null,
+  operations: OperationsServer,
+): Promise<Ready> {
+  const operationsPort = await operations.listen(settings.operationsHost, settings.operationsPort);
+  const publicPort = webhook === null ? null : await webhook.listen(settings.host, settings.port);
+  return {
+    public: publicPort === null ? null : `http://${hostOf(settings.host)}:${publicPort.port}`,
+    operations: `http://${hostOf(settings.operationsHost)}:${operationsPort.port}`,
+    role: settings.role,
+    store: settings.databaseUrl.kind,
+    events: settings.kafkaBrokers === null ? 'event-log' : 'kafka',
+  };
+}
+
+/** An address that a person on this machine can open. */
+function hostOf(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+interface Parts {
+  health: Health;
+  webhook: WebhookServer | null;
+  worker: Worker | null;
+  operations: OperationsServer;
+  store: Store;
+  observer: Observer;
+}
+
+async function stopAll(settings: Settings, parts: Parts): Promise<void> {
+  const { health, webhook, worker, operations, store, observer } = parts;
+  const graceMs = settings.shutdownSeconds * 1000;
+  const beganMs = systemClock.nowMs();
+  health.markDraining();
+  webhook?.drain();
+  operations.drain();
+  // The rest of the grace is for what must still be written when the slow ones were cut off.
+  await Promise.all([webhook?.close(graceMs * 0.4), worker?.stop(graceMs * 0.6)]);
+  await operations.close(graceMs * 0.1);
+  const closed = await Promise.race([
+    store.close().then(() => true),
+    systemClock.wait(graceMs * 0.2).then(() => false),
+  ]);
+  observer.log.stopped({ tookMs: systemClock.nowMs() - beganMs, clean: closed });
+  await observer.close();
+}
+
+/** Serves until a signal, then drains; resolves to the exit code. Prints one line when ready. */
+export async function serve(loaded: LoadedSettings, around?: Around): Promise<number> {
+  const service = await startService(loaded, around);
+  const { observer, ready } = service;
+  observer.log.starting({ role: ready.role, version, store: ready.store, events: ready.events });
+  process.stdout.write(`${JSON.stringify(ready)}\n`);
+  const signal = await firstSignal(observer);
+  observer.log.draining({ signal });
+  const overdue = setTimeout(() => process.exit(1), loaded.settings.shutdownSeconds * 1000);
+  await service.stop();
+  clearTimeout(overdue);
+  return 0;
+}
+
+function firstSignal(observer: Observer): Promise<string> {
+  const fatal = (error: unknown): void => {
+    observer.fault('pipeline', error);
+    observer.log.flush();
+    process.exit(1);
+  };
+  process.on('uncaughtException', fatal);
+  process.on('unhandledRejection', fatal);
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.once(signal, () => {
+        // What was acknowledged is on disk at every moment: an end at once loses nothing.
+        process.on(signal, () => process.exit(130));
+        resolve(signal);
+      });
+    }
+  });
+}

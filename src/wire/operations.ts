@@ -1,0 +1,101 @@
+/**
+ * Joins the operations listener: the API on the store, and a check that asks each neighbour through the part that
+ * talks to it.
+ */
+import { makeAlertmanagerInstance } from '../alert/alertmanager-instance';
+import type { LoadedSettings, Settings } from '../config';
+import type { Store } from '../model/store';
+import type { Health } from '../observe/health';
+import type { Observer } from '../observe/observer';
+import { type Api, type ConfigView, makeApi } from '../operations/api';
+import { type CheckDoors, runCheck } from '../operations/check';
+import { makeOperationsServer, type OperationsServer } from '../operations/server';
+import { kafkaTargetDefaults } from '../publish/kafka';
+import { describeTopics } from '../publish/topics';
+import { systemClock } from '../tools/clock';
+import type { Worker } from '../wire';
+import { kafkaOptions, topicsOf } from './options';
+
+export interface OperationsParts {
+  store: Store;
+  observer: Observer;
+  health: Health;
+  /** null in a receiver, which cannot ask the provider. */
+  worker: Worker | null;
+}
+
+export function operationsOf(loaded: LoadedSettings, parts: OperationsParts): OperationsServer {
+  const { observer, health } = parts;
+  return makeOperationsServer({
+    api: apiOf(loaded, parts.store, parts.worker),
+    health,
+    metricsText: () => observer.metricsText(),
+    token: loaded.settings.operationsToken,
+    fault: (error) => observer.fault('operations', error),
+  });
+}
+
+/** The API on an opened store; `worker` is what a running service has beside it. */
+export function apiOf(loaded: LoadedSettings, store: Store, worker: Worker | null): Api {
+  return makeApi({
+    store,
+    async probeNow(organizationId) {
+      const known = await store.requestProbe(organizationId, true);
+      if (known) worker?.pipeline.probes.wake();
+      return known;
+    },
+    check: () => runCheck(checkDoors(loaded, store, worker)),
+    config: () => configView(loaded),
+  });
+}
+
+export function configView({ origins }: LoadedSettings): ConfigView {
+  return Object.fromEntries(
+    Object.entries(origins).map(([name, { shown, from, path }]) => [
+      name,
+      { value: shown, from, ...(path === null ? {} : { path }) },
+    ]),
+  );
+}
+
+function checkDoors(loaded: LoadedSettings, store: Store, worker: Worker | null): CheckDoors {
+  const { settings, missing, warnings } = loaded;
+  return {
+    settings: { missing: missing.map(({ name, text }) => `${name} ${text}`), warnings },
+    store: () => store.ready().then(() => `${settings.databaseUrl.kind} takes writes`),
+    provider: worker === null ? null : () => worker.checkProvider(),
+    kafka: settings.kafkaBrokers === null ? null : () => checkKafka(settings),
+    sinks:
+      settings.alertmanagerUrls === null ? null : () => checkAlertmanagers(settings.alertmanagerUrls ?? []),
+    nowMs: systemClock.nowMs,
+  };
+}
+
+async function checkKafka(settings: Settings): Promise<string> {
+  const kafka = kafkaOptions(settings);
+  if (kafka === null) throw new Error('no broker is named');
+  const topics = await describeTopics(kafka, topicsOf(settings), {
+    ...kafkaTargetDefaults,
+    clock: systemClock,
+  });
+  const absent = topics
+    .filter(({ state }) => state !== 'present')
+    .map(({ topic, state }) => `${topic} is ${state}`);
+  if (absent.length > 0) throw new Error(`${absent.join('; ')}: tramline migrate creates what is missing`);
+  return `${topics.length} topics are there`;
+}
+
+const sinkMsMax = 3000;
+
+async function checkAlertmanagers(urls: readonly string[]): Promise<string> {
+  const deadline = AbortSignal.timeout(sinkMsMax);
+  await Promise.all(
+    urls.map(async (url) => {
+      const life = await makeAlertmanagerInstance(url)
+        .life(deadline)
+        .catch(() => null);
+      if (life === null) throw new Error(`Alertmanager at ${new URL(url).origin} does not answer`);
+    }),
+  );
+  return `${urls.length} Alertmanagers answer`;
+}
