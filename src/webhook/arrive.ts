@@ -15,7 +15,7 @@ export interface ArrivalBounds {
   retryAfterSeconds: number;
 }
 
-/** Refuses a body for which there is no room, then reads it into `request.body` as a Buffer (undefined: no body). */
+/** Refuses a body that is too large or for which there is no room, as early as it is known, and reads another into `request.body` as a Buffer (undefined: no body). */
 export function makeArrival(
   bounds: ArrivalBounds,
   inFlight: InFlight,
@@ -26,8 +26,11 @@ export function makeArrival(
   const findRoom: RequestHandler = (request, response, next) => {
     const declared = request.headers['content-length'];
     const bytes = declared === undefined ? 0 : Number(declared);
-    // What is too large is refused for that, whether there is room or not.
-    if (bytes > bodyBytesMax) return next();
+    // The body reader would answer only after the rest had come.
+    if (bytes > bodyBytesMax) {
+      responder.refuse(request, response, 'body-too-large');
+      return;
+    }
     if (!inFlight.hasRoom(bytes)) {
       responder.refuse(request, response, 'overloaded', { retryAfterSeconds });
       return;
@@ -39,9 +42,13 @@ export function makeArrival(
         held = 0;
       };
       request.on('data', (chunk: Buffer) => {
+        if (response.headersSent) return;
         held += chunk.length;
-        if (inFlight.hold(chunk.length) || response.headersSent) return;
-        responder.refuse(request, response, 'overloaded', { retryAfterSeconds, cutOff: true });
+        const room = inFlight.hold(chunk.length);
+        if (held > bodyBytesMax) responder.refuse(request, response, 'body-too-large');
+        else if (!room) {
+          responder.refuse(request, response, 'overloaded', { retryAfterSeconds, cutOff: true });
+        }
       });
       // At its end the body begins to count as waiting for the store instead.
       request.once('end', release).once('close', release);

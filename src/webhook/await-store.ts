@@ -2,7 +2,6 @@
  * From a delivery in the hand to its answer: it is handed to the store, and its sender is told what became of it, in time
  * whatever the store does. A store that answers too late has its answer ignored, but its bytes are counted until then.
  */
-import type { Duplex } from 'node:stream';
 import type { Request, Response } from 'express';
 import type { InFlight, Waiting } from './in-flight';
 import type { RefusalReason } from './refusals';
@@ -17,8 +16,6 @@ export interface AwaitStore {
     save: () => Promise<unknown>,
     refusal?: RefusalReason,
   ): void;
-  /** True while a whole delivery that came by this connection waits for the store. */
-  awaitsAnswer(socket: Duplex): boolean;
 }
 
 export function makeAwaitStore(
@@ -26,12 +23,8 @@ export function makeAwaitStore(
   responder: Responder,
   retryAfterSeconds: number,
 ): AwaitStore {
-  const awaiting = new WeakSet<Duplex>();
   return {
-    awaitsAnswer: (socket) => awaiting.has(socket),
-
     answerWhenSaved(request, response, bytes, save, refusal) {
-      const { socket } = request;
       let open = true;
       const waiting: Waiting = {
         bytes,
@@ -44,20 +37,15 @@ export function makeAwaitStore(
         responder.refuse(request, response, 'overloaded', { retryAfterSeconds });
         return;
       }
-      awaiting.add(socket);
-      const leave = () => {
-        inFlight.leave(waiting);
-        awaiting.delete(socket);
-      };
       save().then(
         () => {
-          leave();
+          inFlight.leave(waiting);
           if (!open) return;
           if (refusal === undefined) responder.accepted(response);
           else responder.refuse(request, response, refusal);
         },
         (cause: unknown) => {
-          leave();
+          inFlight.leave(waiting);
           if (open) responder.refuse(request, response, 'store-unavailable', { retryAfterSeconds, cause });
         },
       );

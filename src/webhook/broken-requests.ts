@@ -2,7 +2,7 @@
  * Requests that never become one: too slow, not HTTP, headers too large. Node hands over the bare socket, so the answer
  * is written byte by byte here, and the connection ends. No request object exists; nothing of what came is repeated.
  */
-import { type Server, STATUS_CODES } from 'node:http';
+import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { answers, problemBody, type RefusalReason, refusalReasons } from './refusals';
 import type { WebhookDoors } from './settings';
@@ -15,20 +15,15 @@ const reasonByCode: Record<string, RefusalReason> = {
   EPIPE: 'aborted',
 };
 
-/**
- * `awaitsAnswer` says that a whole request of this connection still waits for the store: what is broken then came after
- * it, and an answer to it would be taken for the answer to the whole one. So that connection just ends.
- */
-export function answerBrokenRequests(
-  server: Server,
-  refused: WebhookDoors['refused'],
-  awaitsAnswer: (socket: Duplex) => boolean,
-): void {
+/** Answers what is broken, unless that answer would be taken for the answer to a whole request before it. */
+export function answerBrokenRequests(server: Server, refused: WebhookDoors['refused']): void {
+  const latest = new WeakMap<Duplex, ServerResponse>();
+  server.on('request', (request, response) => latest.set(request.socket, response));
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const reason = reasonByCode[error.code ?? ''] ?? 'not-http';
     const code = refusalReasons[reason];
     const { status } = answers[code];
-    if (reason === 'aborted' || !socket.writable || awaitsAnswer(socket)) {
+    if (reason === 'aborted' || !socket.writable || owesAnswer(latest.get(socket), socket)) {
       refused(reason, { status: 0 });
       socket.destroy();
       return;
@@ -44,4 +39,10 @@ export function answerBrokenRequests(
       () => socket.destroy(),
     );
   });
+}
+
+/** True when a whole request of this connection has no answer yet: this one, or one that is pipelined before it. */
+function owesAnswer(response: ServerResponse | undefined, socket: Duplex): boolean {
+  if (response === undefined || response.writableFinished) return false;
+  return response.req.complete || response.headersSent || response.socket !== socket;
 }

@@ -47,6 +47,7 @@ export const refusalReasons = {
   /** The sender went away before its body was whole. */
   aborted: 'webhook.bad-request',
   'too-many-connections': 'webhook.unavailable',
+  'connection-failed': 'webhook.unavailable',
   overloaded: 'webhook.unavailable',
   late: 'webhook.unavailable',
   'store-unavailable': 'webhook.unavailable',

@@ -20,7 +20,7 @@ export interface RefusalDetails {
 export interface Responder {
   /** 204. Does nothing when an answer is out already. */
   accepted(response: ServerResponse): void;
-  /** Does nothing but report when an answer is out already or the sender is gone. */
+  /** Does nothing when an answer is out already, and nothing but report when the sender is gone. */
   refuse(
     request: IncomingMessage,
     response: ServerResponse,
@@ -53,12 +53,12 @@ export function makeResponder(doors: Pick<WebhookDoors, 'clock' | 'refused'>): R
     refuse(request, response, reason, details = {}) {
       const code = refusalReasons[reason];
       const { status } = answers[code];
-      const gone = response.headersSent || response.destroyed;
+      if (response.headersSent) return;
       doors.refused(reason, {
-        status: gone ? 0 : status,
+        status: response.destroyed ? 0 : status,
         ...(details.cause === undefined ? {} : { cause: details.cause }),
       });
-      if (gone) return;
+      if (response.destroyed) return;
       const body = problemBody(code);
       protect(request, response, nothing);
       response.statusCode = status;

@@ -14,6 +14,7 @@ import { type InFlight, makeInFlight } from './in-flight';
 import { makeReceiver } from './receive';
 import { makeResponder, type Responder } from './respond';
 import { limitsOf, type WebhookDoors, type WebhookLimits, type WebhookSettings } from './settings';
+import { trackSilentConnections } from './silent-connections';
 
 export const deliveryPath = '/webhooks';
 
@@ -51,8 +52,11 @@ export function makeWebhookServer(settings: WebhookSettings, doors: WebhookDoors
   const app = makeApp([receiver.checkHeaders, ...arrival, receiver.receiveBody], responder, further);
   app.use(makeErrorAnswer(responder, limits.retryAfterSeconds));
   const server = makeServer(app, limits, responder);
-  answerBrokenRequests(server, doors.refused, awaitStore.awaitsAnswer);
+  answerBrokenRequests(server, doors.refused);
+  const closeSilent = trackSilentConnections(server);
   server.on('drop', () => doors.refused('too-many-connections', { status: 0 }));
+  // Without a listener a connection that the system cannot give us would end the process.
+  server.on('error', (cause) => doors.refused('connection-failed', { status: 0, cause }));
   let closed: Promise<void> | null = null;
 
   return {
@@ -60,14 +64,13 @@ export function makeWebhookServer(settings: WebhookSettings, doors: WebhookDoors
     mount: (path, routes) => void further.use(path, routes),
     listen: (host, port) => listen(server, host, port),
     drain() {
-      responder.drain();
-      // Answers of further routes that are under way no longer keep their connection for long.
-      server.keepAliveTimeout = 1;
+      startDraining(server, responder);
       server.closeIdleConnections();
+      closeSilent();
     },
     close(graceMs) {
-      responder.drain();
-      server.keepAliveTimeout = 1;
+      startDraining(server, responder);
+      closeSilent();
       closed ??= close(server, inFlight, doors.clock, graceMs);
       return closed;
     },
@@ -76,7 +79,7 @@ export function makeWebhookServer(settings: WebhookSettings, doors: WebhookDoors
 
 function makeApp(receive: RequestHandler[], responder: Responder, further: express.Router): Express {
   const app = express();
-  app.disable('x-powered-by').disable('etag').set('query parser', false);
+  app.disable('x-powered-by').disable('etag').set('query parser', 'simple');
   app.enable('strict routing').enable('case sensitive routing');
   app.post(deliveryPath, ...receive);
   app.all(deliveryPath, (request, response) => {
@@ -102,6 +105,12 @@ function makeServer(app: Express, limits: WebhookLimits, responder: Responder): 
   );
   server.maxConnections = limits.connectionsMax;
   return server;
+}
+
+function startDraining(server: Server, responder: Responder): void {
+  responder.drain();
+  // Answers of further routes that are under way no longer keep their connection for long.
+  server.keepAliveTimeout = 1;
 }
 
 function listen(server: Server, host: string, port: number): Promise<{ port: number }> {

@@ -147,6 +147,7 @@ export function openConnection(port: number): {
   destroy(): void;
   /** Resolves once so many status lines have come, with all that came. */
   answers(count: number): Promise<string>;
+  opened: Promise<void>;
   ended: Promise<string>;
 } {
   const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true });
@@ -156,6 +157,7 @@ export function openConnection(port: number): {
     text += chunk.toString('latin1');
     look();
   });
+  const opened = new Promise<void>((resolve) => socket.once('connect', resolve));
   // A reset is one of the ways in which a connection ends.
   socket.on('error', () => {});
   const ended = new Promise<string>((resolve) => {
@@ -174,6 +176,7 @@ export function openConnection(port: number): {
         look();
         void ended.then(() => reject(new Error(`closed after: ${text}`)));
       }),
+    opened,
     ended,
   };
 }

@@ -1,0 +1,407 @@
+import { createHash } from 'node:crypto';
+import { request as httpRequest } from 'node:http';
+import express from 'express';
+import type { Accepted } from '../../../src/model/notification';
+import { Secret } from '../../../src/tools/secret';
+import { makeWebhookServer } from '../../../src/webhook/server';
+import type { WebhookSettings } from '../../../src/webhook/settings';
+import { makeFakeClock } from './fake-clock';
+import {
+  authorization,
+  codeOf,
+  notification,
+  openConnection,
+  post,
+  requestText,
+  settingsWith,
+  startReceiver,
+  stopReceivers,
+  stored,
+} from './receiver';
+
+afterEach(stopReceivers);
+
+const doors = {
+  accept: async () => stored,
+  clock: makeFakeClock(),
+  refused: () => {},
+  keepSample: async () => {},
+};
+
+/** A promise and what settles it. */
+function later<Value>() {
+  return Promise.withResolvers<Value>();
+}
+
+/** Resolves once the receiver has handed over so many deliveries. */
+async function handedOver(deliveries: unknown[], count: number): Promise<void> {
+  while (deliveries.length < count) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('a delivery', () => {
+  test('is handed over as it was judged, and answered 204 without a body', async () => {
+    const clock = makeFakeClock(1_790_000_000_123);
+    const receiver = await startReceiver({ clock });
+    const body = JSON.stringify([notification(), { eventTypeId: 'heartbeat' }, 5]);
+    const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+    const answer = await post(receiver.port, body, { headers: { traceparent } });
+    expect(answer).toMatchObject({ status: 204, body: '' });
+    expect(receiver.deliveries).toEqual([
+      {
+        receivedAtMs: 1_790_000_000_123,
+        messageId: null,
+        bodyHash: createHash('sha256').update(body).digest('hex'),
+        bytes: Buffer.byteLength(body),
+        traceparent,
+        elements: [
+          expect.objectContaining({ line: 'hint', organizationId: '4711' }),
+          expect.objectContaining({ line: 'acted' }),
+          { line: 'quarantined', reason: 'malformed-notification', path: '', raw: '5' },
+        ],
+      },
+    ]);
+    expect(receiver.refusals).toEqual([]);
+  });
+
+  test('is answered only after the store has it', async () => {
+    const saved = later<Accepted>();
+    const receiver = await startReceiver({ accept: () => saved.promise });
+    let answered = false;
+    const answer = post(receiver.port, [notification()]).finally(() => {
+      answered = true;
+    });
+    await handedOver(receiver.deliveries, 1);
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(answered).toBe(false);
+    saved.resolve(stored);
+    expect((await answer).status).toBe(204);
+  });
+
+  test('that was stored before is answered 204 as well', async () => {
+    const receiver = await startReceiver({ accept: async () => ({ ...stored, repeated: true }) });
+    expect((await post(receiver.port, [notification()])).status).toBe(204);
+  });
+
+  test('sent twice without a message id is handed over twice', async () => {
+    const receiver = await startReceiver();
+    await post(receiver.port, [notification()]);
+    await post(receiver.port, [notification()]);
+    expect(receiver.deliveries).toHaveLength(2);
+  });
+
+  test('with tokens tells whose subscription each element is of, and sets aside those with a wrong one', async () => {
+    const tokens = () => [{ token: new Secret('dG9rZW4x'), user: 'ann' }];
+    const receiver = await startReceiver({ settings: { auth: ['token'], tokens } });
+    const body = [notification({ token: 'dG9rZW4x' }), notification({ token: 'canary' }), notification()];
+    expect((await post(receiver.port, body)).status).toBe(204);
+    expect(receiver.deliveries[0]?.elements).toEqual([
+      expect.objectContaining({ line: 'hint', user: 'ann' }),
+      expect.objectContaining({ line: 'quarantined', reason: 'unauthenticated', path: '/token' }),
+      expect.objectContaining({ line: 'quarantined', reason: 'unauthenticated', path: '/token' }),
+    ]);
+    expect(JSON.stringify(receiver.deliveries)).not.toMatch(/canary|dG9rZW4x/);
+  });
+});
+
+describe('the store', () => {
+  test.each([
+    ['throws', () => Promise.reject(new Error('no space'))],
+    [
+      'throws at once',
+      () => {
+        throw new Error('no space');
+      },
+    ],
+  ])('that %s is a 503 with Retry-After, and its error is told to us alone', async (_how, accept) => {
+    const receiver = await startReceiver({ accept });
+    const answer = await post(receiver.port, [notification()]);
+    expect(answer.status).toBe(503);
+    expect(answer.headers['retry-after']).toBe('5');
+    expect(codeOf(answer)).toBe('webhook.unavailable');
+    expect(answer.body).not.toContain('no space');
+    expect(receiver.refusals).toEqual([
+      { reason: 'store-unavailable', status: 503, cause: expect.objectContaining({ message: 'no space' }) },
+    ]);
+  });
+
+  test('that is not done in time is a 503 within 4 s, and its late answer changes nothing', async () => {
+    const clock = makeFakeClock();
+    const saved = later<Accepted>();
+    const receiver = await startReceiver({ clock, accept: () => saved.promise });
+    const answer = post(receiver.port, [notification()]);
+    await handedOver(receiver.deliveries, 1);
+    await clock.advance(3999);
+    expect(await answer).toMatchObject({ status: 503, headers: { 'retry-after': '5' } });
+    saved.resolve(stored);
+    await clock.advance(1);
+    expect(receiver.refusals).toEqual([{ reason: 'late', status: 503 }]);
+  });
+
+  test('that stalls lets no more deliveries wait than the bound, and takes them again afterwards', async () => {
+    const saved = later<Accepted>();
+    const receiver = await startReceiver({
+      settings: { limits: { deliveriesInFlightMax: 2 } },
+      accept: () => saved.promise,
+    });
+    const waiting = [post(receiver.port, [notification()]), post(receiver.port, [notification()])];
+    await handedOver(receiver.deliveries, 2);
+    const refused = await post(receiver.port, [notification()]);
+    expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': '5' } });
+    saved.resolve(stored);
+    for (const one of waiting) expect((await one).status).toBe(204);
+    expect((await post(receiver.port, [notification()])).status).toBe(204);
+    expect(receiver.refusals).toEqual([{ reason: 'overloaded', status: 503 }]);
+  });
+
+  test('that stalls lets no more bytes wait than the bound', async () => {
+    const saved = later<Accepted>();
+    const receiver = await startReceiver({
+      settings: { limits: { bodyBytesMax: 60_000, bytesInFlightMax: 100_000 } },
+      accept: () => saved.promise,
+    });
+    const long = [notification({ displayName: 'x'.repeat(55_000) })];
+    const first = post(receiver.port, long);
+    await handedOver(receiver.deliveries, 1);
+    expect((await post(receiver.port, long)).status).toBe(503);
+    const short = post(receiver.port, [notification()]);
+    await handedOver(receiver.deliveries, 2);
+    saved.resolve(stored);
+    expect([(await first).status, (await short).status]).toEqual([204, 204]);
+  });
+
+  test('a long body without a length is refused while it arrives when there is no room for it', async () => {
+    const receiver = await startReceiver({
+      settings: { limits: { bodyBytesMax: 60_000, bytesInFlightMax: 60_000 } },
+    });
+    const head = `POST /webhooks HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nAuthorization: ${authorization}\r\nTransfer-Encoding: chunked\r\n\r\n`;
+    const chunk = `8000\r\n${'['.repeat(0x8000)}\r\n`;
+    const first = openConnection(receiver.port);
+    first.write(head + chunk);
+    // The first is known to have arrived once a second can no longer be taken.
+    let second: string;
+    do {
+      const connection = openConnection(receiver.port);
+      connection.write(`${head}${chunk}0\r\n\r\n`);
+      second = await connection.answers(1);
+      connection.destroy();
+    } while (!second.includes(' 503 '));
+    expect(second).toContain('Connection: close');
+    first.destroy();
+    await first.ended;
+    expect(receiver.refusals).toContainEqual({ reason: 'overloaded', status: 503 });
+    let again: number;
+    do again = (await post(receiver.port, [notification({ x: 'x'.repeat(50_000) })])).status;
+    while (again !== 204);
+    expect(again).toBe(204);
+  });
+});
+
+describe('an authenticated body that cannot be read', () => {
+  test('is a 400, and a sample without tokens is kept', async () => {
+    const receiver = await startReceiver();
+    const body = `[{"token":"canary","note":"${authorization}"},`;
+    const answer = await post(receiver.port, body);
+    expect([answer.status, codeOf(answer)]).toEqual([400, 'webhook.unreadable']);
+    expect(receiver.samples).toEqual([
+      {
+        bodyHash: createHash('sha256').update(body).digest('hex'),
+        fault: 'not-json',
+        raw: Buffer.from('[{"token":"[secret]","note":"[secret]"},'),
+      },
+    ]);
+    expect(receiver.deliveries).toEqual([]);
+    expect(receiver.refusals).toEqual([{ reason: 'body-unreadable', status: 400 }]);
+  });
+
+  test('of which no sample can be kept is a 503', async () => {
+    const keepSample = () => Promise.reject(new Error('no space'));
+    const receiver = await startReceiver({ keepSample });
+    expect((await post(receiver.port, '{}')).status).toBe(503);
+  });
+
+  test('is a 401 and leaves nothing where only tokens authenticate', async () => {
+    const receiver = await startReceiver({ settings: { auth: ['token'] } });
+    expect((await post(receiver.port, '{}')).status).toBe(401);
+    expect([receiver.samples, receiver.deliveries]).toEqual([[], []]);
+    expect(receiver.refusals).toEqual([{ reason: 'token-unreadable', status: 401 }]);
+  });
+});
+
+describe('repeated failed authentication', () => {
+  const limits = { failedAuthenticationsMax: 3, failedAuthenticationWindowMs: 60_000 };
+  const wrong = { headers: { authorization: 'Bearer wrong' } };
+  const statuses = async (port: number, count: number) => {
+    const all: number[] = [];
+    for (let at = 0; at < count; at += 1) all.push((await post(port, [notification()], wrong)).status);
+    return all;
+  };
+
+  test('from one address is answered 429 until its window is over', async () => {
+    const clock = makeFakeClock();
+    const receiver = await startReceiver({ settings: { limits }, clock });
+    expect(await statuses(receiver.port, 5)).toEqual([401, 401, 401, 429, 429]);
+    const answer = await post(receiver.port, [notification()], wrong);
+    expect([answer.headers['retry-after'], codeOf(answer)]).toEqual(['60', 'webhook.too-many-failures']);
+    expect(receiver.refusals.at(-1)).toEqual({ reason: 'too-many-failures', status: 429 });
+    await clock.advance(60_000);
+    expect(await statuses(receiver.port, 4)).toEqual([401, 401, 401, 429]);
+  });
+
+  test('refuses no authenticated delivery, and authenticated deliveries are not counted', async () => {
+    const receiver = await startReceiver({ settings: { limits } });
+    for (let at = 0; at < 10; at += 1) {
+      expect((await post(receiver.port, [notification()])).status).toBe(204);
+    }
+    expect(await statuses(receiver.port, 4)).toEqual([401, 401, 401, 429]);
+    expect((await post(receiver.port, [notification()])).status).toBe(204);
+  });
+
+  test('does not count what was refused for something else', async () => {
+    const receiver = await startReceiver({ settings: { limits } });
+    for (let at = 0; at < 5; at += 1) {
+      expect((await post(receiver.port, '{}')).status).toBe(400);
+      expect((await post(receiver.port, '', { path: '/other' })).status).toBe(404);
+    }
+    expect(await statuses(receiver.port, 4)).toEqual([401, 401, 401, 429]);
+  });
+});
+
+describe('draining', () => {
+  test('closes idle connections, and every answer closes its own', async () => {
+    const saved = later<Accepted>();
+    const receiver = await startReceiver({ accept: () => saved.promise });
+    const idle = openConnection(receiver.port);
+    idle.write('GET /other HTTP/1.1\r\nHost: a\r\n\r\n');
+    expect(await idle.answers(1)).toContain('Connection: keep-alive');
+    const busy = openConnection(receiver.port);
+    busy.write(requestText(JSON.stringify([notification()])));
+    await handedOver(receiver.deliveries, 1);
+    receiver.server.drain();
+    await idle.ended;
+    saved.resolve(stored);
+    expect(await busy.ended).toMatch(/^HTTP\/1\.1 204 [\s\S]*Connection: close/);
+    const afterwards = openConnection(receiver.port);
+    afterwards.write(requestText(JSON.stringify([notification()])));
+    expect(await afterwards.ended).toMatch(/^HTTP\/1\.1 204 [\s\S]*Connection: close/);
+    expect((await post(receiver.port, '', { path: '/other' })).headers.connection).toBe('close');
+  });
+
+  test('closing lets what is under way finish and takes nothing new', async () => {
+    const saved = later<Accepted>();
+    const receiver = await startReceiver({ accept: () => saved.promise });
+    const answer = post(receiver.port, [notification()]);
+    await handedOver(receiver.deliveries, 1);
+    const closed = receiver.server.close(60_000);
+    await expect(post(receiver.port, [notification()])).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    saved.resolve(stored);
+    expect((await answer).status).toBe(204);
+    await closed;
+  });
+
+  test('what is not finished in the time of grace is answered 503, and nothing is left', async () => {
+    const clock = makeFakeClock();
+    const receiver = await startReceiver({ clock, accept: () => later<Accepted>().promise });
+    const answer = post(receiver.port, [notification()]);
+    const silent = openConnection(receiver.port);
+    await handedOver(receiver.deliveries, 1);
+    const closed = receiver.server.close(2000);
+    await clock.advance(2000);
+    expect(await answer).toMatchObject({ status: 503, headers: { 'retry-after': '5' } });
+    await closed;
+    await silent.ended;
+    await receiver.server.close(2000);
+  });
+
+  test('closing what never listened is done at once', async () => {
+    const server = makeWebhookServer(settingsWith(), doors);
+    await expect(server.close(1000)).resolves.toBeUndefined();
+  });
+
+  test('a connection over which nothing ever came is idle as well', async () => {
+    const receiver = await startReceiver();
+    const silent = openConnection(receiver.port);
+    // Connections are taken in order, so an answer on a later one says that the silent one was taken.
+    await post(receiver.port, [notification()]);
+    receiver.server.drain();
+    expect(await silent.ended).toBe('');
+  });
+});
+
+describe('further routes', () => {
+  test('are mounted beside the deliveries, with the headers that protect a browser', async () => {
+    const receiver = await startReceiver();
+    const routes = express.Router();
+    routes.get('/', (_request, response) => void response.send('hello'));
+    routes.get('/broken', () => {
+      throw new Error('canary');
+    });
+    receiver.server.mount('/connect', routes);
+    const answer = await post(receiver.port, '', { method: 'GET', path: '/connect' });
+    expect([answer.status, answer.body]).toEqual([200, 'hello']);
+    expect(answer.headers['x-content-type-options']).toBe('nosniff');
+    const broken = await post(receiver.port, '', { method: 'GET', path: '/connect/broken' });
+    expect(broken.status).toBe(503);
+    expect(broken.body).not.toContain('canary');
+    expect(receiver.refusals).toEqual([
+      { reason: 'fault', status: 503, cause: expect.objectContaining({ message: 'canary' }) },
+    ]);
+  });
+});
+
+describe('starting', () => {
+  test('no kind of authentication at all is refused: `none` must be said', () => {
+    const make = (auth: WebhookSettings['auth']) => makeWebhookServer(settingsWith({ auth }), doors);
+    expect(() => make([])).toThrow(expect.objectContaining({ code: 'settings.invalid' }));
+    expect(() => make('none')).not.toThrow();
+  });
+
+  test('an address that is taken rejects with the reason of the system', async () => {
+    const receiver = await startReceiver();
+    const second = makeWebhookServer(settingsWith(), doors);
+    await expect(second.listen('127.0.0.1', receiver.port)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  });
+});
+
+test('a connection that keeps alive carries one delivery after another', async () => {
+  const receiver = await startReceiver();
+  const connection = openConnection(receiver.port);
+  const one = requestText(JSON.stringify([notification()]));
+  for (let count = 1; count <= 3; count += 1) {
+    connection.write(one);
+    expect(await connection.answers(count)).toContain('Connection: keep-alive');
+  }
+  connection.destroy();
+  expect(receiver.deliveries).toHaveLength(3);
+});
+
+test('beyond the number of connections a further one is dropped and counted', async () => {
+  const receiver = await startReceiver({ settings: { limits: { connectionsMax: 1 } } });
+  const first = openConnection(receiver.port);
+  first.write('GET /other HTTP/1.1\r\nHost: a\r\n\r\n');
+  await first.answers(1);
+  const second = openConnection(receiver.port);
+  expect(await second.ended).toBe('');
+  expect(receiver.refusals).toContainEqual({ reason: 'too-many-connections', status: 0 });
+  first.destroy();
+});
+
+test('a sender that goes away after its body leaves its delivery with the store', async () => {
+  const saved = later<Accepted>();
+  const receiver = await startReceiver({ accept: () => saved.promise });
+  const bytes = JSON.stringify([notification()]);
+  const sent = httpRequest({
+    host: '127.0.0.1',
+    port: receiver.port,
+    agent: false,
+    method: 'POST',
+    path: '/webhooks',
+    headers: { authorization, 'content-type': 'application/json' },
+  });
+  sent.on('error', () => {});
+  sent.end(bytes);
+  await handedOver(receiver.deliveries, 1);
+  sent.destroy();
+  saved.resolve(stored);
+  expect((await post(receiver.port, [notification()])).status).toBe(204);
+  expect(receiver.deliveries).toHaveLength(2);
+});
