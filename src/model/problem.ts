@@ -18,6 +18,8 @@ export const problemCodes = {
   'provider.unavailable': 'the caller waits under one alert',
   'command.usage': 'the command ends with 2',
   'command.not-found': 'the command ends with 3',
+  'command.refused': 'the state of the thing forbids it: the command ends with 1',
+  'command.expired': 'what was asked for is no longer kept: the command ends with 1',
 } as const;
 
 export type ProblemCode = keyof typeof problemCodes;

@@ -1,0 +1,78 @@
+/**
+ * Every way in which a request of the operations listener is not answered with what it asked for: problem documents
+ * (RFC 9457) with stable codes. Details are sentences of ours; nothing of the request is repeated beyond an id.
+ */
+import { STATUS_CODES } from 'node:http';
+import type { Response } from 'express';
+import { isProblem, type ProblemCode } from '../model/problem';
+
+export const answers = {
+  'operations.parameter': { status: 400, title: 'A parameter is not accepted.' },
+  'operations.bad-request': { status: 400, title: 'The request is malformed.' },
+  'operations.unauthenticated': { status: 401, title: 'A bearer token is needed.' },
+  'operations.forbidden': { status: 403, title: 'Without a token this is answered on this machine only.' },
+  'operations.not-found': { status: 404, title: 'There is no such thing.' },
+  'operations.method': { status: 405, title: 'The method is not allowed here.' },
+  'operations.slow': { status: 408, title: 'The request did not arrive in time.' },
+  'operations.refused': { status: 409, title: 'Its state forbids this.' },
+  'operations.expired': { status: 410, title: 'This is no longer kept.' },
+  'operations.headers-too-large': { status: 431, title: 'The headers are too large.' },
+  'operations.fault': { status: 500, title: 'Something went wrong here.' },
+  'operations.unavailable': { status: 503, title: 'What this needs does not answer now.' },
+} as const;
+
+export type AnswerCode = keyof typeof answers;
+
+const codeOfProblem: Partial<Record<ProblemCode, AnswerCode>> = {
+  'command.usage': 'operations.parameter',
+  'command.not-found': 'operations.not-found',
+  'command.refused': 'operations.refused',
+  'command.expired': 'operations.expired',
+  'store.unavailable': 'operations.unavailable',
+  'store.closed': 'operations.unavailable',
+  'provider.unavailable': 'operations.unavailable',
+};
+
+export function refuse(response: Response, code: AnswerCode, detail?: string): void {
+  const { status, title } = answers[code];
+  response
+    .status(status)
+    .type('application/problem+json')
+    .send(
+      JSON.stringify({
+        type: 'about:blank',
+        title,
+        status,
+        code,
+        ...(detail === undefined ? {} : { detail }),
+      }),
+    );
+}
+
+/** Answers what was thrown; a fault of our own is told to `fault` and its text to nobody else. */
+export function refuseError(response: Response, error: unknown, fault: (error: unknown) => void): void {
+  const code = isProblem(error) ? codeOfProblem[error.code] : undefined;
+  if (code !== undefined) {
+    // Why something does not answer is for the log; what a parameter or id has wrong is for the asker.
+    refuse(response, code, code === 'operations.unavailable' ? undefined : (error as Error).message);
+  } else if ((error as { status?: unknown }).status === 400) {
+    // Express marks so what it could not decode in a path.
+    refuse(response, 'operations.bad-request');
+  } else {
+    fault(error);
+    refuse(response, 'operations.fault');
+  }
+}
+
+/** For requests that never became one: the answer as bytes of HTTP, and the connection is closed with it. */
+export function rawAnswer(code: AnswerCode): string {
+  const { status, title } = answers[code];
+  const body = JSON.stringify({ type: 'about:blank', title, status, code });
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'Content-Type: application/problem+json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ];
+  return `${head.join('\r\n')}\r\n\r\n${body}`;
+}

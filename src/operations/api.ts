@@ -1,0 +1,167 @@
+/**
+ * What operators can ask and order, as one object: the routes serve it, and a command that finds no service uses it on
+ * the store directly. Every page is bounded; what is not there is an error. No HTTP here.
+ */
+import type { Alert } from '../model/alert';
+import type { OrganizationView } from '../model/organization';
+import { Problem } from '../model/problem';
+import type { Ledger, QuarantineView, Store, TaskView } from '../model/store';
+import type { CheckLine } from './check';
+import { type StructuredEvent, structuredEvent } from './structured-event';
+
+/** Rows of one page. */
+export const pageRowsMax = 1000;
+
+export interface Page<After> {
+  limit: number;
+  /** Only what comes after this; null from the beginning. */
+  after: After | null;
+}
+
+export interface EventFilter extends Page<number> {
+  type: string | null;
+  organizationId: string | null;
+}
+
+export interface AlertView {
+  name: string;
+  severity: Alert['severity'];
+  state: Alert['state'];
+  since: string;
+  resolvedAt: string | null;
+  labels: Record<string, string>;
+  annotations: Record<string, string>;
+}
+
+/** `lost` is what was accepted and is in no line: always 0. */
+export type LedgerView = Ledger & { lost: number };
+
+export interface Journey {
+  of: string;
+  what: 'delivery' | 'event' | 'resource';
+  steps: { at: string; step: string; text: string; [detail: string]: unknown }[];
+}
+
+/** Where a setting came from, and its value; a secret's is `set` or `unset`. */
+export type ConfigView = Record<string, { value: unknown; from: string; path?: string }>;
+
+/**
+ * Throws `command.not-found` for an id that is not known, `command.refused` where the state forbids it,
+ * `command.expired` below the oldest event that is kept, and what the store throws.
+ */
+export interface Api {
+  /** By id. */
+  organizations(page: Page<string>): Promise<OrganizationView[]>;
+  organization(id: string): Promise<OrganizationView>;
+  /** Asks the provider again; the organization as it stands when that was done, or asked for. */
+  probe(id: string): Promise<OrganizationView>;
+  tasks(page: Page<number> & { state: TaskView['state'] | null }): Promise<TaskView[]>;
+  quarantine(page: Page<string>): Promise<QuarantineView[]>;
+  quarantined(id: string): Promise<QuarantineView>;
+  release(id: string): Promise<{ id: string; state: 'released' }>;
+  discard(id: string): Promise<{ id: string; state: 'discarded' }>;
+  /** In order of position. */
+  events(filter: EventFilter): Promise<StructuredEvent[]>;
+  alerts(): Promise<AlertView[]>;
+  explain(of: string): Promise<Journey>;
+  ledger(): Promise<LedgerView>;
+  check(): Promise<CheckLine[]>;
+  config(): Promise<ConfigView>;
+}
+
+export interface ApiDoors {
+  store: Pick<
+    Store,
+    | 'listOrganizations'
+    | 'listTasks'
+    | 'listQuarantine'
+    | 'showQuarantine'
+    | 'releaseQuarantine'
+    | 'discardQuarantine'
+    | 'listEvents'
+    | 'listAlerts'
+    | 'explain'
+    | 'ledger'
+  >;
+  /** Resolves when the probe was made or asked for; false when the organization is unknown. */
+  probeNow(organizationId: string): Promise<boolean>;
+  check(): Promise<CheckLine[]>;
+  config(): ConfigView;
+}
+
+export function makeApi({ store, probeNow, check, config }: ApiDoors): Api {
+  const organization = async (id: string): Promise<OrganizationView> => {
+    const found = (await store.listOrganizations()).find((candidate) => candidate.id === id);
+    return found ?? notFound('organization', id);
+  };
+  return {
+    organizations: async ({ limit, after }) => {
+      const all = (await store.listOrganizations()).sort((left, right) => compareText(left.id, right.id));
+      return all.filter(({ id }) => after === null || compareText(id, after) > 0).slice(0, limit);
+    },
+    organization,
+    probe: async (id) => ((await probeNow(id)) ? organization(id) : notFound('organization', id)),
+    tasks: ({ limit, after, state }) => store.listTasks({ limit, after: after ?? 0, state }),
+    quarantine: (page) => store.listQuarantine(page),
+    quarantined: async (id) => (await store.showQuarantine(id)) ?? notFound('quarantine entry', id),
+    release: async (id) => {
+      const outcome = await store.releaseQuarantine(id);
+      if (outcome === 'not-found') return notFound('waiting quarantine entry', id);
+      if (outcome === 'refused')
+        throw new Problem('command.refused', `${cut(id)} cannot be released, only discarded`);
+      return { id, state: outcome };
+    },
+    discard: async (id) => {
+      const outcome = await store.discardQuarantine(id);
+      return outcome === 'not-found' ? notFound('waiting quarantine entry', id) : { id, state: outcome };
+    },
+    events: async (filter) => {
+      const { events, floor } = await store.listEvents({ ...filter, after: filter.after ?? 0 });
+      // Whoever names a position expects every event after it.
+      if (filter.after !== null && filter.after < floor) {
+        throw new Problem(
+          'command.expired',
+          `events up to position ${floor} are no longer kept: use --after ${floor}`,
+        );
+      }
+      return events.map(structuredEvent);
+    },
+    alerts: async () => (await store.listAlerts()).map(alertView),
+    explain: async (of) => (await store.explain(of)) ?? notFound('delivery, event or resource', of),
+    ledger: async () => ledgerView(await store.ledger()),
+    check,
+    config: async () => config(),
+  };
+}
+
+export function alertView(alert: Alert): AlertView {
+  const { name, severity, state, startsAtMs, resolvedAtMs, labels, annotations } = alert;
+  const resolvedAt = resolvedAtMs === null ? null : new Date(resolvedAtMs).toISOString();
+  return {
+    name,
+    severity,
+    state,
+    since: new Date(startsAtMs).toISOString(),
+    resolvedAt,
+    labels,
+    annotations,
+  };
+}
+
+export function ledgerView(ledger: Ledger): LedgerView {
+  const { accepted, ...lines } = ledger;
+  const accounted = Object.values(lines).reduce((sum, count) => sum + count, 0);
+  return { ...ledger, lost: accepted - accounted };
+}
+
+function compareText(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+function notFound(what: string, id: string): never {
+  throw new Problem('command.not-found', `there is no ${what} ${JSON.stringify(cut(id))}`);
+}
+
+function cut(text: string): string {
+  return text.slice(0, 200);
+}

@@ -1,0 +1,114 @@
+/**
+ * Walks what the service stands on, one line each: settings, store, provider, Kafka, sinks, clock. Asks through doors,
+ * each for a bounded time, all at once; a part that fails says so in its line and hides no other.
+ */
+
+export type CheckName = 'settings' | 'store' | 'provider' | 'kafka' | 'sinks' | 'clock';
+
+export interface CheckLine {
+  name: CheckName;
+  state: 'ok' | 'warning' | 'failed' | 'skipped';
+  detail: string;
+  /** What to do; null when there is nothing to do. */
+  next: string | null;
+}
+
+export interface CheckDoors {
+  /** Sentences about settings: what serving misses, and what is probably not meant. */
+  settings: { missing: string[]; warnings: string[] };
+  /** Each resolves to what is worth knowing, or rejects with a message for people; null: not configured here. */
+  store: (() => Promise<string>) | null;
+  /** `dateMs` is the provider's clock as its answer had it. */
+  provider: (() => Promise<{ detail: string; dateMs: number | null }>) | null;
+  kafka: (() => Promise<string>) | null;
+  sinks: (() => Promise<string>) | null;
+  nowMs(): number;
+  timeoutMs?: number;
+}
+
+const timeoutMsDefault = 5000;
+/** The provider refuses signatures five minutes off; a host that keeps time is off by much less than this. */
+const offsetWarnMs = 10_000;
+const offsetFailMs = 120_000;
+
+/** Never rejects; takes as long as its slowest part, at most `timeoutMs`. */
+export async function runCheck(doors: CheckDoors): Promise<CheckLine[]> {
+  const timeoutMs = doors.timeoutMs ?? timeoutMsDefault;
+  const ask = async (name: CheckName, door: (() => Promise<string>) | null, absent: string, next: string) => {
+    if (door === null) return line(name, 'skipped', absent);
+    try {
+      return line(name, 'ok', await within(door, timeoutMs));
+    } catch (error) {
+      return line(name, 'failed', messageOf(error), next);
+    }
+  };
+  let dateMs: number | null = null;
+  const provider =
+    doors.provider === null
+      ? null
+      : async () => {
+          const answer = await (doors.provider as NonNullable<CheckDoors['provider']>)();
+          dateMs = answer.dateMs === null ? null : answer.dateMs - doors.nowMs();
+          return answer.detail;
+        };
+  const asked = await Promise.all([
+    ask('store', doors.store, 'not asked', 'Look at DATABASE_URL and at the disk or server behind it.'),
+    ask('provider', provider, 'not configured', 'Look at PROVIDER_URL, the credentials and the way out.'),
+    ask(
+      'kafka',
+      doors.kafka,
+      'KAFKA_BROKERS is not set: events go to the embedded log',
+      'Look at KAFKA_BROKERS.',
+    ),
+    ask('sinks', doors.sinks, 'none set: alerts are log lines', 'Look at the sinks’ addresses.'),
+  ]);
+  return [settingsLine(doors.settings), ...asked, clockLine(dateMs)];
+}
+
+function settingsLine({ missing, warnings }: CheckDoors['settings']): CheckLine {
+  const [first] = missing;
+  if (first !== undefined) return line('settings', 'failed', missing.join('; '), 'Set what is missing.');
+  if (warnings.length > 0)
+    return line('settings', 'warning', warnings.join('; '), 'See whether this is meant.');
+  return line('settings', 'ok', 'complete');
+}
+
+function clockLine(offsetMs: number | null): CheckLine {
+  if (offsetMs === null) return line('clock', 'skipped', 'no answer of the provider to compare with');
+  // The Date header has whole seconds.
+  const seconds = Math.round(offsetMs / 1000);
+  const detail = `the provider’s clock is ${Math.abs(seconds)} s ${seconds < 0 ? 'behind' : 'ahead of'} ours`;
+  const far = Math.abs(offsetMs);
+  if (far < offsetWarnMs) return line('clock', 'ok', detail);
+  return line(
+    'clock',
+    far < offsetFailMs ? 'warning' : 'failed',
+    detail,
+    'Synchronize this machine’s clock.',
+  );
+}
+
+function line(
+  name: CheckName,
+  state: CheckLine['state'],
+  detail: string,
+  next: string | null = null,
+): CheckLine {
+  return { name, state, detail: detail.slice(0, 1000), next };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+async function within(door: () => Promise<string>, timeoutMs: number): Promise<string> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);
+  });
+  try {
+    return await Promise.race([door(), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

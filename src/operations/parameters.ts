@@ -1,0 +1,60 @@
+/**
+ * Query parameters to typed values. Each route names the ones it takes; another name, a repeated one or a value that
+ * does not fit is refused by name. Nothing is guessed.
+ */
+import { z } from 'zod';
+import { Problem } from '../model/problem';
+import { pageRowsMax } from './api';
+
+const whole = (max: number) =>
+  z
+    .string()
+    .regex(/^\d{1,16}$/)
+    .transform(Number)
+    .pipe(z.number().int().max(max));
+
+const oneLine = (max: number) =>
+  z
+    .string()
+    .min(1)
+    .max(max)
+    .regex(/^\P{Cc}*$/u);
+
+/** Every parameter that any route takes, with what is accepted. */
+export const parameters = {
+  limit: {
+    schema: whole(pageRowsMax).pipe(z.number().min(1)),
+    accepts: `a whole number from 1 to ${pageRowsMax}`,
+  },
+  position: { schema: whole(Number.MAX_SAFE_INTEGER), accepts: 'a whole number' },
+  text: { schema: oneLine(200), accepts: 'one line of at most 200 characters' },
+  reference: { schema: oneLine(2048), accepts: 'one line of at most 2048 characters' },
+  taskState: {
+    schema: z.enum(['due', 'taken', 'postponed', 'settling', 'quarantined', 'done', 'parked']),
+    accepts: 'a state: due, taken, postponed, settling, quarantined, done or parked',
+  },
+} as const;
+
+type Kinds = typeof parameters;
+type Names = Record<string, keyof Kinds>;
+type Given<Wanted extends Names> = { [Name in keyof Wanted]: z.output<Kinds[Wanted[Name]]['schema']> | null };
+
+/** The values by name, null where not given. Throws `command.usage`. `search` is the part of the address after `?`. */
+export function readParameters<Wanted extends Names>(search: string, wanted: Wanted): Given<Wanted> {
+  const values: Record<string, unknown> = Object.fromEntries(Object.keys(wanted).map((name) => [name, null]));
+  const seen = new Set<string>();
+  for (const [name, text] of new URLSearchParams(search)) {
+    const kind = Object.hasOwn(wanted, name) ? wanted[name] : undefined;
+    if (kind === undefined) throw new Problem('command.usage', `accepted parameters: ${listOf(wanted)}`);
+    if (seen.has(name)) throw new Problem('command.usage', `${name} is given twice`);
+    seen.add(name);
+    const parsed = parameters[kind].schema.safeParse(text);
+    if (!parsed.success) throw new Problem('command.usage', `${name} must be ${parameters[kind].accepts}`);
+    values[name] = parsed.data;
+  }
+  return values as Given<Wanted>;
+}
+
+function listOf(wanted: Names): string {
+  return Object.keys(wanted).join(', ') || 'none';
+}

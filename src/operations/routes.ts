@@ -1,0 +1,147 @@
+/**
+ * The table of routes: method, path, who may ask, and what answers. The listener, its index and the check against
+ * `schemas/openapi.yaml` are made from it, so that no route exists beside it.
+ */
+
+import { Problem } from '../model/problem';
+import type { Api } from './api';
+import { pageRowsMax } from './api';
+import { readParameters } from './parameters';
+
+export interface Asked {
+  /** The `{id}` of the path, decoded; '' where it has none. */
+  id: string;
+  /** The query without its `?`. */
+  search: string;
+}
+
+export interface Route {
+  method: 'get' | 'post';
+  /** As Express has it. */
+  path: string;
+  summary: string;
+  answer(api: Api, asked: Asked): Promise<unknown>;
+}
+
+const idMax = 200;
+
+export const apiRoutes: Route[] = [
+  {
+    method: 'get',
+    path: '/api/organizations',
+    summary: 'organizations and their access',
+    answer: (api, { search }) => {
+      const { limit, after } = readParameters(search, { limit: 'limit', after: 'text' });
+      return api.organizations({ limit: limit ?? pageRowsMax, after });
+    },
+  },
+  {
+    method: 'get',
+    path: '/api/organizations/:id',
+    summary: 'one organization',
+    answer: (api, asked) => api.organization(idOf(asked)),
+  },
+  {
+    method: 'post',
+    path: '/api/organizations/:id/probe',
+    summary: 'ask the provider now whether it may be read',
+    answer: (api, asked) => api.probe(idOf(asked)),
+  },
+  {
+    method: 'get',
+    path: '/api/tasks',
+    summary: 'resources that are due, waiting, parked, …',
+    answer: (api, { search }) => {
+      const given = readParameters(search, { state: 'taskState', limit: 'limit', after: 'position' });
+      return api.tasks({ ...given, limit: given.limit ?? pageRowsMax });
+    },
+  },
+  {
+    method: 'get',
+    path: '/api/quarantine',
+    summary: 'what waits for an operator',
+    answer: (api, { search }) => {
+      const { limit, after } = readParameters(search, { limit: 'limit', after: 'text' });
+      return api.quarantine({ limit: limit ?? pageRowsMax, after });
+    },
+  },
+  {
+    method: 'get',
+    path: '/api/quarantine/:id',
+    summary: 'one of them',
+    answer: (api, asked) => api.quarantined(idOf(asked)),
+  },
+  {
+    method: 'post',
+    path: '/api/quarantine/:id/release',
+    summary: 'try it once more',
+    answer: (api, asked) => api.release(idOf(asked)),
+  },
+  {
+    method: 'post',
+    path: '/api/quarantine/:id/discard',
+    summary: 'give it up, on record',
+    answer: (api, asked) => api.discard(idOf(asked)),
+  },
+  {
+    method: 'get',
+    path: '/api/events',
+    summary: 'published events after a position',
+    answer: (api, { search }) => {
+      const given = readParameters(search, {
+        after: 'position',
+        limit: 'limit',
+        type: 'text',
+        organization: 'text',
+      });
+      const { after, limit, type, organization } = given;
+      return api.events({ after, limit: limit ?? pageRowsMax, type, organizationId: organization });
+    },
+  },
+  {
+    method: 'get',
+    path: '/api/alerts',
+    summary: 'alerts, firing and lately resolved',
+    answer: (api, asked) => plain(asked, () => api.alerts()),
+  },
+  {
+    method: 'get',
+    path: '/api/explain',
+    summary: 'the journey of a delivery, an event or a resource',
+    answer: (api, { search }) => {
+      const { of } = readParameters(search, { of: 'reference' });
+      if (of === null)
+        throw new Problem('command.usage', 'of must be a delivery id, an event id or an address');
+      return api.explain(of);
+    },
+  },
+  {
+    method: 'get',
+    path: '/api/ledger',
+    summary: 'what became of every notification',
+    answer: (api, asked) => plain(asked, () => api.ledger()),
+  },
+  {
+    method: 'get',
+    path: '/api/check',
+    summary: 'what the service stands on, one line each',
+    answer: (api, asked) => plain(asked, () => api.check()),
+  },
+  {
+    method: 'get',
+    path: '/api/config',
+    summary: 'settings in force, secrets hidden',
+    answer: (api, asked) => plain(asked, () => api.config()),
+  },
+];
+
+function plain<Answer>({ search }: Asked, answer: () => Promise<Answer>): Promise<Answer> {
+  readParameters(search, {});
+  return answer();
+}
+
+function idOf({ id, search }: Asked): string {
+  readParameters(search, {});
+  if (id.length > idMax) throw new Problem('command.not-found', 'there is nothing with an id that long');
+  return id;
+}

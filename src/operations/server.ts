@@ -1,0 +1,173 @@
+/**
+ * The operations listener: probes, metrics and the API, on an address of their own. It has the limits of a public
+ * listener, reads no bodies, and goes on answering probes while the process drains. What the answers hold is decided
+ * next door.
+ */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import helmet from 'helmet';
+import type { Secret } from '../tools/secret';
+import { type AnswerCode, rawAnswer, refuse, refuseError } from './answers';
+import type { Api } from './api';
+import { judgeCaller } from './guard';
+import { apiRoutes } from './routes';
+
+export interface OperationsDoors {
+  api: Api;
+  health: {
+    live(): { status: 'live' };
+    ready(): Promise<{ status: 'ready' } | { status: 'not-ready'; reason: string }>;
+  };
+  metricsText(): Promise<string>;
+  /** null: the API answers this machine only. */
+  token: Secret | null;
+  /** A fault of our own, for the log. */
+  fault(error: unknown): void;
+}
+
+export interface OperationsServer {
+  /** Rejects with the system's error (`EADDRINUSE`, …). Port 0 takes a free one. */
+  listen(host: string, port: number): Promise<{ port: number }>;
+  /** From now on every answer closes its connection. */
+  drain(): void;
+  /** Takes no new connection, lets answers finish for `graceMs`, then ends all. May be called again. */
+  close(graceMs: number): Promise<void>;
+  app: Express;
+}
+
+/** Whoever holds more connections than this is not a probe or an operator. */
+const connectionsMax = 512;
+const limits = {
+  headersTimeout: 10_000,
+  requestTimeout: 20_000,
+  // Node looks every 30 s otherwise, and the two timeouts above would mean nothing.
+  connectionsCheckingInterval: 500,
+  keepAliveTimeout: 10_000,
+};
+
+const brokenRequests: Record<string, AnswerCode> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 'operations.slow',
+  HPE_HEADER_OVERFLOW: 'operations.headers-too-large',
+};
+
+export function makeOperationsServer(doors: OperationsDoors): OperationsServer {
+  const app = makeApp(doors);
+  let draining = false;
+  const server = createServer(limits, (request, response) => {
+    if (draining) response.setHeader('Connection', 'close');
+    // No route takes a body; what is sent is not read, and the connection is of no further use.
+    if (
+      request.headers['content-length'] !== undefined ||
+      request.headers['transfer-encoding'] !== undefined
+    ) {
+      response.setHeader('Connection', 'close');
+    }
+    app(request, response);
+  });
+  server.maxConnections = connectionsMax;
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (!socket.writable) return void socket.destroy();
+    socket.end(rawAnswer(brokenRequests[error.code ?? ''] ?? 'operations.bad-request'));
+  });
+  let closed: Promise<void> | null = null;
+  return {
+    app,
+    listen: (host, port) => listen(server, host, port),
+    drain() {
+      draining = true;
+      server.closeIdleConnections();
+    },
+    close(graceMs) {
+      draining = true;
+      closed ??= close(server, graceMs);
+      return closed;
+    },
+  };
+}
+
+function makeApp(doors: OperationsDoors): Express {
+  const app = express();
+  app.disable('x-powered-by').disable('etag').set('query parser', false);
+  app.enable('strict routing').enable('case sensitive routing');
+  app.use(helmet());
+  app.use((_request, response, next) => {
+    response.setHeader('Cache-Control', 'no-store');
+    next();
+  });
+  const only = (path: string, method: 'get' | 'post', handler: RequestHandler, guarded = false) => {
+    const route = app.route(path);
+    if (guarded) route.all(guard(doors.token));
+    route[method](handler).all((_request, response) => {
+      response.setHeader('Allow', method === 'get' ? 'GET, HEAD' : 'POST');
+      refuse(response, 'operations.method');
+    });
+  };
+  only('/', 'get', (_request, response) => {
+    response.type('text/plain').send(indexText());
+  });
+  only('/healthz', 'get', (_request, response) => {
+    response.json(doors.health.live());
+  });
+  only('/readyz', 'get', async (_request, response) => {
+    const ready = await doors.health.ready();
+    response.status(ready.status === 'ready' ? 200 : 503).json(ready);
+  });
+  only('/metrics', 'get', async (_request, response) => {
+    response.setHeader('Content-Type', 'text/plain; version=0.0.4; charset=utf-8');
+    response.send(await doors.metricsText());
+  });
+  for (const { method, path, answer } of apiRoutes) {
+    const handler: RequestHandler = async (request, response) => {
+      const [, search = ''] = /\?(.*)$/s.exec(request.url) ?? [];
+      const id = request.params.id;
+      response.json(await answer(doors.api, { id: typeof id === 'string' ? id : '', search }));
+    };
+    only(path, method, handler, true);
+  }
+  // A stranger does not learn which routes exist.
+  app.use('/api', guard(doors.token));
+  app.use((_request, response) => refuse(response, 'operations.not-found'));
+  const answerError: ErrorRequestHandler = (error, _request, response, _next) =>
+    refuseError(response, error, doors.fault);
+  app.use(answerError);
+  return app;
+}
+
+function guard(token: Secret | null): RequestHandler {
+  return (request, response, next) => {
+    const verdict = judgeCaller(request, token);
+    if (verdict === 'admitted') return next();
+    if (verdict === 'operations.unauthenticated') response.setHeader('WWW-Authenticate', 'Bearer');
+    refuse(response, verdict);
+  };
+}
+
+function indexText(): string {
+  const open = ['GET  /healthz', 'GET  /readyz', 'GET  /metrics'];
+  const guarded = apiRoutes.map(({ method, path, summary }) => {
+    const shown = path.replace(/:(\w+)/g, '{$1}');
+    return `${method.toUpperCase().padEnd(4)} ${shown.padEnd(34)} ${summary}`;
+  });
+  return ['Tramline', '', ...open, ...guarded, ''].join('\n');
+}
+
+function listen(server: Server, host: string, port: number): Promise<{ port: number }> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve({ port: (server.address() as AddressInfo).port });
+    });
+  });
+}
+
+async function close(server: Server, graceMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => {
+    server.close(() => resolve());
+  });
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+  await closed;
+  clearTimeout(timer);
+}

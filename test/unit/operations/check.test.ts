@@ -1,0 +1,71 @@
+// A check walks the whole installation; the value lies in a part that fails being named, alone, and in time.
+import { type CheckDoors, runCheck } from '../../../src/operations/check';
+
+const healthy: CheckDoors = {
+  settings: { missing: [], warnings: [] },
+  store: async () => 'sqlite',
+  provider: async () => ({ detail: 'https://api.example answered 200', dateMs: 1000 }),
+  kafka: async () => '3 topics',
+  sinks: async () => 'alertmanager answers',
+  nowMs: () => 0,
+  timeoutMs: 30,
+};
+
+const states = async (doors: Partial<CheckDoors>) =>
+  Object.fromEntries((await runCheck({ ...healthy, ...doors })).map(({ name, state }) => [name, state]));
+
+test('a healthy installation is six lines that are ok', async () => {
+  expect(await states({})).toEqual({
+    settings: 'ok',
+    store: 'ok',
+    provider: 'ok',
+    kafka: 'ok',
+    sinks: 'ok',
+    clock: 'ok',
+  });
+});
+
+test('what fails or hangs is told in its own line, with what to do', async () => {
+  const lines = await runCheck({
+    ...healthy,
+    kafka: () => Promise.reject(new Error('no broker answers')),
+    sinks: () => new Promise(() => {}),
+  });
+  expect(lines.filter(({ state }) => state === 'failed')).toEqual([
+    { name: 'kafka', state: 'failed', detail: 'no broker answers', next: 'Look at KAFKA_BROKERS.' },
+    { name: 'sinks', state: 'failed', detail: 'no answer within 0.03 s', next: expect.any(String) },
+  ]);
+});
+
+test('what is not configured is skipped', async () => {
+  expect(await states({ store: null, provider: null, kafka: null, sinks: null })).toEqual({
+    settings: 'ok',
+    store: 'skipped',
+    provider: 'skipped',
+    kafka: 'skipped',
+    sinks: 'skipped',
+    clock: 'skipped',
+  });
+});
+
+test('settings that miss something fail, and doubtful ones warn', async () => {
+  expect(
+    (await states({ settings: { missing: ['PROVIDER_URL is missing'], warnings: ['x'] } })).settings,
+  ).toBe('failed');
+  expect((await states({ settings: { missing: [], warnings: ['x'] } })).settings).toBe('warning');
+});
+
+test.each([
+  [9_000, 'ok', 'ahead of'],
+  [-60_000, 'warning', 'behind'],
+  [600_000, 'failed', '600 s ahead of'],
+])('a provider’s clock that is %d ms off is %s', async (dateMs, state, words) => {
+  const lines = await runCheck({ ...healthy, provider: async () => ({ detail: '', dateMs }) });
+  expect(lines.at(-1)).toMatchObject({ name: 'clock', state, detail: expect.stringContaining(words) });
+});
+
+test('what is thrown need not be an error', async () => {
+  const thrown: unknown = 'broken';
+  const lines = await runCheck({ ...healthy, store: () => Promise.reject(thrown) });
+  expect(lines[1]).toMatchObject({ state: 'failed', detail: 'broken' });
+});

@@ -1,0 +1,159 @@
+// A store with one of everything, as far as operators see it. It answers; it promises nothing about being durable.
+import type { Alert } from '../../../src/model/alert';
+import type { PublishedEvent } from '../../../src/model/event';
+import { completeRecord } from '../../../src/model/event';
+import type { OrganizationView } from '../../../src/model/organization';
+import type { QuarantineView, TaskView } from '../../../src/model/store';
+import type { ApiDoors } from '../../../src/operations/api';
+
+const at = '2025-03-01T10:00:00.000Z';
+
+export const organizations: OrganizationView[] = ['4711', '4712', '5000'].map((id, place) => ({
+  id,
+  name: place === 2 ? null : `Farm ${id}`,
+  access: place === 1 ? 'terms-required' : 'active',
+  since: place === 1 ? at : null,
+  reason: place === 1 ? 'terms' : null,
+  message: place === 1 ? 'Please accept the terms.' : null,
+  actionUrl: place === 1 ? 'https://provider.example/terms' : null,
+  parked: place === 1 ? 3 : 0,
+  connection: 'c1',
+}));
+
+export const task: TaskView = {
+  id: 1,
+  state: 'parked',
+  address: 'https://api.example/equipment/1',
+  organizationId: '4712',
+  kind: 'equipment',
+  resourceId: '1',
+  generation: 2,
+  attempts: 1,
+  dueAt: at,
+  code: 'terms',
+  detail: null,
+};
+
+export const entry: QuarantineView = {
+  id: 'q1',
+  what: 'notification',
+  reason: 'malformed-notification',
+  path: '/targetResource',
+  detail: null,
+  organizationId: null,
+  address: null,
+  deliveryId: 'd1',
+  at,
+  state: 'waiting',
+  raw: '{}',
+};
+
+export const alert: Alert = {
+  fingerprint: 'f',
+  name: 'TramlineTermsRequired',
+  severity: 'warning',
+  state: 'firing',
+  labels: { organization_id: '4712' },
+  annotations: { summary: 'Terms must be accepted.', action_url: 'https://provider.example/terms' },
+  startsAtMs: Date.parse(at),
+  resolvedAtMs: null,
+  quietSinceMs: null,
+  coversUntilMs: null,
+  sent: {},
+};
+
+export function publishedEvent(position: number, organizationId = '4711'): PublishedEvent {
+  const key = `${organizationId}/equipment/${position}`;
+  const value = JSON.stringify({ id: String(position), organizationId, observedAt: at, source: {} });
+  const record = completeRecord(
+    {
+      kind: 'equipment',
+      key,
+      sequence: 1,
+      change: 'created',
+      contentHash: 'h',
+      value,
+      observedAt: at,
+      traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+      reconciled: position % 2 === 0,
+    },
+    { source: 'https://api.example/vendor', topicPrefix: 'tramline', recordBytesMax: 1e6 },
+  );
+  return { position, record, topic: record.topic, partition: 3, offset: '17' };
+}
+
+export interface SampleStore {
+  store: ApiDoors['store'];
+  /** Positions up to this are no longer kept. */
+  floor: number;
+  /** What every verb throws; null while the store answers. */
+  failure: Error | null;
+  events: PublishedEvent[];
+  entries: QuarantineView[];
+}
+
+export function makeSampleStore(): SampleStore {
+  const sample: SampleStore = {
+    floor: 0,
+    failure: null,
+    events: [1, 2, 3].map((position) => publishedEvent(position, position === 3 ? '4712' : '4711')),
+    entries: [entry, { ...entry, id: 'q2', what: 'task', reason: 'unauthenticated' }],
+    store: {
+      listOrganizations: async () => answer([...organizations].reverse()),
+      listTasks: async ({ state, after, limit }) =>
+        answer(
+          [task]
+            .filter(({ id, state: is }) => id > after && (state === null || is === state))
+            .slice(0, limit),
+        ),
+      listQuarantine: async ({ limit, after }) =>
+        answer(sample.entries.filter(({ id }) => after === null || id > after).slice(0, limit)),
+      showQuarantine: async (id) => answer(sample.entries.find((candidate) => candidate.id === id) ?? null),
+      releaseQuarantine: async (id) => settle(id, 'released'),
+      discardQuarantine: async (id) => (await settle(id, 'discarded')) as 'discarded' | 'not-found',
+      listEvents: async ({ after, limit, type, organizationId }) =>
+        answer({
+          floor: sample.floor,
+          events: sample.events
+            .filter(({ position }) => position > Math.max(after, sample.floor))
+            .filter(({ record }) => organizationId === null || record.key.startsWith(`${organizationId}/`))
+            .filter(({ record }) => type === null || record.headers.some(([, value]) => value === type))
+            .slice(0, limit),
+        }),
+      listAlerts: async () => answer([alert]),
+      explain: async (of) =>
+        answer(
+          of === 'd1'
+            ? { of, what: 'delivery', steps: [{ at, step: 'accepted', text: 'Stored.', elements: 1 }] }
+            : null,
+        ),
+      ledger: async () => answer({ ...emptyLedger, accepted: 9, published: 5, merged: 3, parked: 1 }),
+    },
+  };
+  function answer<Value>(value: Value): Value {
+    if (sample.failure !== null) throw sample.failure;
+    return value;
+  }
+  async function settle<State extends 'released' | 'discarded'>(id: string, state: State) {
+    const found = sample.entries.find((candidate) => candidate.id === id && candidate.state === 'waiting');
+    if (answer(found) === undefined) return 'not-found' as const;
+    if (state === 'released' && found?.reason === 'unauthenticated') return 'refused' as const;
+    sample.entries = sample.entries.map((other) => (other === found ? { ...other, state } : other));
+    return state;
+  }
+  return sample;
+}
+
+export const emptyLedger = {
+  accepted: 0,
+  published: 0,
+  merged: 0,
+  unchanged: 0,
+  gone: 0,
+  acted: 0,
+  ignored: 0,
+  parked: 0,
+  quarantined: 0,
+  discarded: 0,
+  waiting: 0,
+};

@@ -1,0 +1,318 @@
+// The operations listener as its users meet it: through real HTTP. Every answer seen here is held against
+// schemas/openapi.yaml, and the document and the routes name each other completely.
+import { connect } from 'node:net';
+import request from 'supertest';
+import { Problem } from '../../../src/model/problem';
+import { makeApi } from '../../../src/operations/api';
+import type { CheckLine } from '../../../src/operations/check';
+import { apiRoutes } from '../../../src/operations/routes';
+import { makeOperationsServer, type OperationsServer } from '../../../src/operations/server';
+import { Secret } from '../../../src/tools/secret';
+import { faultOfAnswer, readOpenApi } from '../../support/openapi';
+import { makeSampleStore, organizations, type SampleStore } from './sample-store';
+
+const lines: CheckLine[] = (['settings', 'store', 'provider', 'kafka', 'sinks', 'clock'] as const).map(
+  (name) => ({
+    name,
+    state: 'ok',
+    detail: 'fine',
+    next: null,
+  }),
+);
+
+let sample: SampleStore;
+let server: OperationsServer;
+let faults: unknown[];
+let ready: { status: 'ready' } | { status: 'not-ready'; reason: string };
+
+function open(token: Secret | null = null): OperationsServer {
+  sample = makeSampleStore();
+  faults = [];
+  ready = { status: 'ready' };
+  server = makeOperationsServer({
+    api: makeApi({
+      store: sample.store,
+      probeNow: async (id) => organizations.some((organization) => organization.id === id),
+      check: async () => lines,
+      config: () => ({
+        PORT: { value: 8080, from: 'default' },
+        OPERATIONS_TOKEN: { value: 'set', from: 'file', path: '/t' },
+      }),
+    }),
+    health: { live: () => ({ status: 'live' }), ready: async () => ready },
+    metricsText: async () => '# nothing\n',
+    token,
+    fault: (error) => faults.push(error),
+  });
+  return server;
+}
+
+type Method = 'get' | 'post' | 'delete' | 'put';
+
+/** Asks, and holds the answer against its description. */
+async function ask(method: Method, address: string, headers: Record<string, string> = {}) {
+  const answer = await request(server.app)[method](address).set(headers);
+  const mediaType = String(answer.headers['content-type'] ?? '');
+  const body: unknown = mediaType.includes('json')
+    ? JSON.parse(answer.text || JSON.stringify(answer.body))
+    : answer.text;
+  const path = address.replace(/\?.*$/s, '');
+  expect(faultOfAnswer({ method, path, status: answer.status, mediaType, body })).toBeNull();
+  return {
+    status: answer.status,
+    body: body as never as Record<string, never>,
+    text: answer.text,
+    headers: answer.headers,
+  };
+}
+
+describe('on this machine, without a token', () => {
+  beforeEach(() => void open());
+
+  test('the document and the routes name each other completely', () => {
+    const described = Object.entries(readOpenApi().paths)
+      .filter(([path]) => path !== '/webhooks')
+      .flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method} ${path}`));
+    const stack = (
+      server.app.router as unknown as {
+        stack: { route?: { path: string; methods: Record<string, boolean> } }[];
+      }
+    ).stack;
+    const served = stack.flatMap(({ route }) => {
+      if (route === undefined) return [];
+      const path = route.path.replace(/:(\w+)/g, '{$1}');
+      return Object.keys(route.methods)
+        .filter((method) => method !== '_all')
+        .map((method) => `${method} ${path}`);
+    });
+    expect(served.sort()).toEqual(described.sort());
+    expect(apiRoutes.length).toBe(served.filter((route) => route.includes('/api/')).length);
+  });
+
+  test('probes and metrics answer', async () => {
+    expect((await ask('get', '/healthz')).body).toEqual({ status: 'live' });
+    expect((await ask('get', '/readyz')).status).toBe(200);
+    ready = { status: 'not-ready', reason: 'draining' };
+    expect((await ask('get', '/readyz')).status).toBe(503);
+    const metrics = await ask('get', '/metrics');
+    expect(metrics.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
+    expect(metrics.text).toBe('# nothing\n');
+  });
+
+  test('the index names every route', async () => {
+    const { text } = await ask('get', '/');
+    for (const { path } of apiRoutes) expect(text).toContain(path.replace(':id', '{id}'));
+  });
+
+  test('organizations are paged by id', async () => {
+    expect((await ask('get', '/api/organizations')).body).toEqual(organizations);
+    expect((await ask('get', '/api/organizations?limit=1&after=4711')).body).toEqual([organizations[1]]);
+    expect((await ask('get', '/api/organizations/4712')).body).toEqual(organizations[1]);
+    expect((await ask('post', '/api/organizations/4712/probe')).body).toEqual(organizations[1]);
+    for (const address of ['/api/organizations/none', '/api/organizations/none%2F..%2Fx']) {
+      expect((await ask('get', address)).status).toBe(404);
+    }
+    expect((await ask('post', '/api/organizations/none/probe')).status).toBe(404);
+  });
+
+  test('tasks are listed by state', async () => {
+    expect((await ask('get', '/api/tasks')).body).toHaveLength(1);
+    expect((await ask('get', '/api/tasks?state=due')).body).toEqual([]);
+    expect((await ask('get', '/api/tasks?state=parked&after=1')).body).toEqual([]);
+  });
+
+  test('quarantine is listed, shown, released and discarded', async () => {
+    expect((await ask('get', '/api/quarantine?after=q1')).body).toHaveLength(1);
+    expect((await ask('get', '/api/quarantine/q1')).body).toMatchObject({
+      id: 'q1',
+      reason: 'malformed-notification',
+    });
+    expect((await ask('post', '/api/quarantine/q1/release')).body).toEqual({ id: 'q1', state: 'released' });
+    expect((await ask('post', '/api/quarantine/q1/release')).status).toBe(404);
+    const refused = await ask('post', '/api/quarantine/q2/release');
+    expect([refused.status, refused.body.code]).toEqual([409, 'operations.refused']);
+    expect((await ask('post', '/api/quarantine/q2/discard')).body).toEqual({ id: 'q2', state: 'discarded' });
+    expect((await ask('get', '/api/quarantine/q9')).status).toBe(404);
+    expect((await ask('post', '/api/quarantine/q9/discard')).status).toBe(404);
+  });
+
+  test('events come in order after a position, by type and by organization', async () => {
+    const all = (await ask('get', '/api/events?after=0')).body as never as {
+      position: number;
+      reconciled?: boolean;
+    }[];
+    expect(all.map(({ position }) => position)).toEqual([1, 2, 3]);
+    expect(all.map(({ reconciled }) => reconciled)).toEqual([undefined, true, undefined]);
+    expect((await ask('get', '/api/events?organization=4712')).body).toHaveLength(1);
+    expect((await ask('get', '/api/events?type=io.tramline.equipment.deleted.v1')).body).toEqual([]);
+    expect((await ask('get', '/api/events?after=2&limit=1')).body).toHaveLength(1);
+  });
+
+  test('a position below the oldest event that is kept is an error that names it', async () => {
+    sample.floor = 2;
+    const expired = await ask('get', '/api/events?after=1');
+    expect([expired.status, expired.body.code]).toEqual([410, 'operations.expired']);
+    expect(expired.body.detail).toContain('--after 2');
+    expect((await ask('get', '/api/events?after=2')).body).toHaveLength(1);
+    expect((await ask('get', '/api/events')).body).toHaveLength(1);
+  });
+
+  test('alerts, journeys, the ledger, checks and settings are told', async () => {
+    expect((await ask('get', '/api/alerts')).body).toMatchObject([
+      { state: 'firing', since: '2025-03-01T10:00:00.000Z' },
+    ]);
+    expect((await ask('get', '/api/explain?of=d1')).body).toMatchObject({ what: 'delivery' });
+    expect((await ask('get', '/api/explain?of=d2')).status).toBe(404);
+    expect((await ask('get', '/api/explain')).status).toBe(400);
+    expect((await ask('get', '/api/ledger')).body).toMatchObject({ accepted: 9, published: 5, lost: 0 });
+    expect((await ask('get', '/api/check')).body).toHaveLength(6);
+    expect((await ask('get', '/api/config')).body).toMatchObject({
+      OPERATIONS_TOKEN: { value: 'set', from: 'file' },
+    });
+  });
+
+  test.each([
+    '/api/organizations?limit=0',
+    '/api/organizations?limit=1001',
+    '/api/organizations?limit=1e2',
+    '/api/organizations?limit=',
+    '/api/organizations?limit=1&limit=2',
+    '/api/organizations?unknown=1',
+    '/api/organizations?__proto__=1',
+    '/api/organizations?constructor=1',
+    '/api/organizations/4711?x=1',
+    '/api/tasks?state=other',
+    '/api/tasks?after=-1',
+    '/api/tasks?after=99999999999999999',
+    '/api/events?after=9007199254740993',
+    '/api/events?type=',
+    '/api/events?type=%00',
+    `/api/explain?of=${'x'.repeat(2049)}`,
+    '/api/explain?of=%0a',
+    '/api/ledger?limit=1',
+    '/api/organizations/%',
+    '/api/organizations/%ff',
+  ])('%s is refused as malformed', async (address) => {
+    const answer = await ask('get', address);
+    expect(answer.status).toBe(400);
+    expect(faults).toEqual([]);
+  });
+
+  test('a wrong method, and what is not there, are refused by name', async () => {
+    const wrong = await ask('delete', '/api/tasks');
+    expect([wrong.status, wrong.headers.allow]).toEqual([405, 'GET, HEAD']);
+    expect((await ask('get', '/api/organizations/1/probe')).headers.allow).toBe('POST');
+    expect((await ask('put', '/healthz')).status).toBe(405);
+    for (const address of ['/api/nothing', '/nothing', '/api/tasks/', '/API/tasks']) {
+      expect((await ask('get', address)).status).toBe(404);
+    }
+    expect((await ask('get', `/api/quarantine/${'9'.repeat(201)}`)).status).toBe(404);
+  });
+
+  test('a store that does not answer is 503, and a fault of ours 500, and neither tells a secret', async () => {
+    sample.failure = new Problem('store.unavailable', 'canary path');
+    const unavailable = await ask('get', '/api/ledger');
+    expect([unavailable.status, faults.length]).toEqual([503, 0]);
+    sample.failure = new TypeError('canary');
+    const fault = await ask('get', '/api/ledger');
+    expect([fault.status, faults.length]).toEqual([500, 1]);
+    expect(unavailable.text + fault.text).not.toContain('canary');
+  });
+
+  test.each([
+    { Host: 'tramline.evil.example' },
+    { Host: 'localhost.evil.example:9464' },
+    { 'X-Forwarded-For': '10.0.0.1' },
+    { Forwarded: 'for=10.0.0.1' },
+    { Origin: 'https://evil.example' },
+    { Origin: 'null' },
+    { 'Sec-Fetch-Site': 'cross-site' },
+  ])('a request with %j is not from an operator of this machine', async (headers) => {
+    for (const address of ['/api/ledger', '/api/nothing']) {
+      const answer = await ask('get', address, headers as Record<string, string>);
+      expect([answer.status, answer.body.code]).toEqual([403, 'operations.forbidden']);
+    }
+    expect((await ask('get', '/healthz', headers as Record<string, string>)).status).toBe(200);
+  });
+
+  test.each(['127.0.0.1:9464', 'localhost', '[::1]:1'])('the host %s is this machine', async (host) => {
+    expect((await ask('get', '/api/ledger', { Host: host })).status).toBe(200);
+  });
+});
+
+describe('with a token', () => {
+  beforeEach(() => void open(new Secret('canary-token')));
+
+  test('only who sends it is answered, and from anywhere', async () => {
+    const right = { Authorization: 'Bearer canary-token', Host: 'tramline.example' };
+    expect((await ask('get', '/api/ledger', right)).status).toBe(200);
+    for (const given of ['Bearer canary-toke', 'Bearer', 'Basic canary-token', 'canary-token', '']) {
+      const answer = await ask('get', '/api/ledger', given === '' ? {} : { Authorization: given });
+      expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, 'Bearer']);
+      expect(answer.text).not.toContain('canary');
+    }
+    expect((await ask('delete', '/api/ledger')).status).toBe(401);
+    expect((await ask('get', '/api/nothing')).status).toBe(401);
+  });
+
+  test('probes and metrics need none', async () => {
+    for (const address of ['/healthz', '/readyz', '/metrics', '/'])
+      expect((await ask('get', address)).status).toBe(200);
+  });
+});
+
+describe('as a listener', () => {
+  /** Sends bytes and gives what comes back until the connection ends. */
+  function send(port: number, text: string): Promise<string> {
+    return new Promise((resolve, reject) => {
+      let received = '';
+      const socket = connect(port, '127.0.0.1', () => socket.write(text));
+      socket.on('data', (part) => {
+        received += part.toString();
+      });
+      socket.on('close', () => resolve(received));
+      socket.on('error', reject);
+    });
+  }
+
+  test('what is not HTTP gets a problem document and the end of the connection', async () => {
+    const { port } = await open().listen('127.0.0.1', 0);
+    expect(await send(port, 'HELLO\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 [\s\S]*"operations\.bad-request"/);
+    const large = `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`;
+    expect(await send(port, large)).toMatch(/^HTTP\/1\.1 431 [\s\S]*"operations\.headers-too-large"/);
+    await server.close(100);
+  });
+
+  test('a body is not read, and ends the connection', async () => {
+    const { port } = await open().listen('127.0.0.1', 0);
+    const text = 'POST /api/quarantine/q1/discard HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}';
+    expect(await send(port, text)).toMatch(/^HTTP\/1\.1 200 [\s\S]*Connection: close/i);
+    await server.close(100);
+  });
+
+  test('while draining, probes are answered on connections that close', async () => {
+    const { port } = await open().listen('127.0.0.1', 0);
+    server.drain();
+    ready = { status: 'not-ready', reason: 'draining' };
+    const answer = await send(port, 'GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    expect(answer).toMatch(/^HTTP\/1\.1 503 [\s\S]*Connection: close/i);
+    await Promise.all([server.close(100), server.close(100)]);
+    await expect(send(port, 'x')).rejects.toThrow('ECONNREFUSED');
+  });
+
+  test('an answer that hangs does not outlive the grace of closing', async () => {
+    const { port } = await open().listen('127.0.0.1', 0);
+    sample.store.ledger = () => new Promise(() => {});
+    const hanging = send(port, 'GET /api/ledger HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await request(`http://127.0.0.1:${port}`).get('/healthz');
+    await server.close(50);
+    expect(await hanging).toBe('');
+  });
+
+  test('a port that is taken is an error of the system', async () => {
+    const { port } = await open().listen('127.0.0.1', 0);
+    const first = server;
+    await expect(open().listen('127.0.0.1', port)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    await first.close(10);
+  });
+});
