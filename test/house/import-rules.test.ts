@@ -52,7 +52,9 @@ const wholeFiles: Tree = {
     "import './fetch/client'; import './publish/kafka-producer'; import './alert/slack'; import './observe/log';",
     'export const wire = createServer;',
   ].join('\n'),
-  'src/main.ts': "import { wire } from './wire'; import './config'; export const main = wire;",
+  'src/wire/options.ts': "import '../model/task'; import '../config'; export const options = 1;",
+  'src/main.ts':
+    "import './wire/options'; import './webhook/accept'; import { wire } from './wire'; import './config'; export const main = wire;",
   'src/commands/serve.ts': "import { main } from '../main'; import '../config'; export const serve = main;",
   'src/commands/simulate.ts': "export const simulate = () => import('../simulator/start-simulator');",
   'src/cli.ts': "import './commands/serve'; import './commands/simulate'; import './main';",
@@ -94,8 +96,9 @@ const badExamples: [rule: string, file: string, text: string][] = [
   ['rooms do not know who joins them', 'src/alert/bad.ts', "import { table } from '../config/table';"],
   ['the path touches nothing outside', 'src/pipeline.ts', "import type { open } from './store/open';"],
   ['settings know no room', 'src/config/bad.ts', "import type { take } from '../inbox/take';"],
-  ['only the wiring opens the rooms', 'src/commands/bad.ts', "import { open } from '../store/open';"],
-  ['only the process and the commands use the wiring', 'src/connect/bad.ts', "import '../wire';"],
+  ['commands open no room', 'src/commands/bad.ts', "import { open } from '../store/open';"],
+  ['only the process and the commands use the wiring', 'src/pipeline-bad.ts', "import './wire';"],
+  ['rooms do not know who joins them', 'src/connect/bad.ts', "import '../wire/options';"],
   [
     'nothing imports the command line, and only commands import the process',
     'src/observe/bad.ts',
