@@ -42,7 +42,7 @@ export interface Reading {
   unknown: Set<string>;
 }
 
-export const unknownMax = 50;
+const unknownMax = 50;
 
 /** Reads one value at a JSON pointer; throws `Fault`. What it returns fits the schema, or is null for "none". */
 export interface Part {
