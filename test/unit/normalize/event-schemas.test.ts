@@ -53,7 +53,7 @@ test.each([
   ['category', null, '/category'],
   ['make', { name: 5 }, '/make/name'],
   ['devices', [{ id: 5 }], '/devices/0/id'],
-])('equipment with another %s does not fit (%#)', (name, value, path) => {
+])('equipment with another %s does not fit, case %#', (name, value, path) => {
   expect(checkEventValue('equipment', { ...common, [name]: value })?.path).toBe(path);
 });
 
