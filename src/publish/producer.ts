@@ -23,9 +23,8 @@ export interface Producer {
 /** One batch on its way. */
 interface Sending {
   batch: Batch;
-  wire: WireBatch;
-  /** Whether a broker may have it. */
-  attempted: boolean;
+  /** As it left; null as long as no broker may have it. */
+  wire: WireBatch | null;
   outcome: Outcome | null;
 }
 
@@ -36,22 +35,19 @@ export function makeProducer(
 ): Producer {
   const nextSequences = new Map<string, number>();
 
-  function begin(batch: Batch): Sending {
-    const { topic, partition } = batch;
+  /** Numbers are given when a batch first leaves: a gap would be refused, and so would other numbers for a repetition. */
+  function number({ batch: { topic, partition, rows } }: Sending): WireBatch {
     const name = `${topic}/${partition}`;
     const firstSequence = nextSequences.get(name) ?? 0;
-    nextSequences.set(name, firstSequence + batch.rows.length);
-    return {
-      batch,
-      wire: { topic, partition, firstSequence, records: batch.rows },
-      attempted: false,
-      outcome: null,
-    };
+    nextSequences.set(name, firstSequence + rows.length);
+    return { topic, partition, firstSequence, records: rows };
   }
 
   async function sendToLeader(node: number, sendings: Sending[]): Promise<void> {
-    for (const sending of sendings) sending.attempted = true;
-    const wires = sendings.map(({ wire }) => wire);
+    const wires = sendings.map((sending) => {
+      sending.wire ??= number(sending);
+      return sending.wire;
+    });
     const answers = await cluster.produce(node, epoch, wires).catch(describeError);
     for (const sending of sendings) sending.outcome = outcomeOf(sending.batch, answers);
   }
@@ -80,12 +76,12 @@ export function makeProducer(
 
   return {
     send(batches) {
-      const sendings = batches.map(begin);
+      const sendings = batches.map((batch): Sending => ({ batch, wire: null, outcome: null }));
       return {
         ended: sendAll(sendings),
         result: () => ({
           outcomes: sendings.map(({ outcome }) => outcome ?? failure(timedOut, 'no answer in time')),
-          spent: sendings.some(({ attempted, outcome }) => attempted && outcome?.sent !== true),
+          spent: sendings.some(({ wire, outcome }) => wire !== null && outcome?.sent !== true),
         }),
       };
     },
@@ -93,8 +89,8 @@ export function makeProducer(
 }
 
 /** Only what a broker may have is repeated here; what never left this process waits for the next send. */
-function worthRepeating({ attempted, outcome }: Sending): boolean {
-  return attempted && outcome !== null && !outcome.sent && healsInAMoment(outcome.code);
+function worthRepeating({ wire, outcome }: Sending): boolean {
+  return wire !== null && outcome !== null && !outcome.sent && healsInAMoment(outcome.code);
 }
 
 function failure(code: string, detail: string): Failure {

@@ -1,0 +1,57 @@
+import { draftEvent } from '../../../src/publish/draft-event';
+
+const document = {
+  kind: 'equipment' as const,
+  id: '12',
+  organizationId: '4711',
+  facts: { name: 'Größte', archived: false },
+  contentHash: 'c',
+  wireHash: 'w',
+  normalizerVersion: 3,
+  modifiedTime: '2025-06-01T00:00:00.000Z',
+  archived: false,
+  unknownFields: ['/x'],
+};
+const read = {
+  address: 'https://api.example.com/equipment/12',
+  mediaType: 'application/json',
+  observedAt: '2025-06-01T08:00:00.000Z',
+};
+
+test('the value is identity, time and source, then the facts', () => {
+  expect(draftEvent(document, read).value).toBe(
+    '{"id":"12","organizationId":"4711","observedAt":"2025-06-01T08:00:00.000Z","source":' +
+      '{"address":"https://api.example.com/equipment/12","mediaType":"application/json"},"name":"Größte","archived":false}',
+  );
+});
+
+test('the same document read the same way is the same draft', () => {
+  expect(draftEvent(structuredClone(document), { ...read })).toEqual(draftEvent(document, read));
+});
+
+test('no fact takes the place of the identity', () => {
+  const facts = { id: 'forged', source: 'forged', name: 'n' };
+  const value = JSON.parse(draftEvent({ ...document, facts }, read).value);
+  expect(value).toEqual({
+    id: '12',
+    organizationId: '4711',
+    observedAt: read.observedAt,
+    source: { address: read.address, mediaType: read.mediaType },
+    name: 'n',
+  });
+});
+
+test('what the store needs for its decision is carried over, unknown fields are not', () => {
+  expect(draftEvent(document, read)).toEqual({
+    kind: 'equipment',
+    id: '12',
+    organizationId: '4711',
+    contentHash: 'c',
+    wireHash: 'w',
+    normalizerVersion: 3,
+    modifiedTime: '2025-06-01T00:00:00.000Z',
+    archived: false,
+    value: expect.any(String),
+    ...read,
+  });
+});

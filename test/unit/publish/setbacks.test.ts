@@ -1,0 +1,77 @@
+import { makeSetbacks } from '../../../src/publish/setbacks';
+import { failure } from '../../support/scripted-target';
+
+const options = {
+  retry: { baseMs: 100, maxMs: 10_000 },
+  denied: { baseMs: 5_000, maxMs: 60_000 },
+  conditionAfterMs: 15_000,
+  random: () => 0.999,
+};
+const place = { topic: 't', partition: 1, partitions: 3 };
+const other = { ...place, partition: 2 };
+
+test('each failure in a row waits longer, up to a bound, and success forgets them', () => {
+  const setbacks = makeSetbacks(options);
+  const pauses = [];
+  for (let attempt = 0; attempt < 9; attempt += 1) {
+    setbacks.failed(place, failure('retry', 'NOT_ENOUGH_REPLICAS'), 0);
+    pauses.push(setbacks.held(0)[0]?.untilMs);
+  }
+  expect(pauses).toEqual([199, 399, 799, 1598, 3196, 6393, 9990, 9990, 9990]);
+  setbacks.succeeded(place);
+  expect(setbacks.held(0)).toEqual([]);
+});
+
+test('a missing topic is asked for rarely, however the dice fall', () => {
+  const setbacks = makeSetbacks({ ...options, random: () => 0 });
+  setbacks.failed(place, failure('missing', 'UNKNOWN_TOPIC_OR_PARTITION'), 1_000);
+  expect(setbacks.held(5_999)).toMatchObject([{ ...place, untilMs: 6_000 }]);
+  expect(setbacks.held(6_000)).toEqual([]);
+});
+
+test('partitions are set aside one by one', () => {
+  const setbacks = makeSetbacks(options);
+  setbacks.failed(place, failure('retry', 'NOT_LEADER_FOR_PARTITION'), 0);
+  setbacks.failed(other, failure('denied', 'TOPIC_AUTHORIZATION_FAILED'), 0);
+  expect(setbacks.held(1_000)).toMatchObject([other]);
+});
+
+test('a topic that is denied is a condition at once, one for the topic, since its first failure', () => {
+  const setbacks = makeSetbacks(options);
+  setbacks.failed(place, failure('denied', 'TOPIC_AUTHORIZATION_FAILED'), 1_000);
+  setbacks.failed(other, failure('denied', 'TOPIC_AUTHORIZATION_FAILED'), 2_000);
+  setbacks.failed(other, failure('denied', 'TOPIC_AUTHORIZATION_FAILED'), 9_000);
+  expect(setbacks.conditions(9_000)).toEqual([
+    {
+      name: 'topic-denied',
+      labels: { topic: 't' },
+      sinceMs: 1_000,
+      detail: 'Nothing can be written to topic t: TOPIC_AUTHORIZATION_FAILED. Its events are kept and wait.',
+    },
+  ]);
+});
+
+test('what may heal by itself is a condition only when it lasts', () => {
+  const setbacks = makeSetbacks(options);
+  setbacks.failed(place, failure('retry', 'NOT_ENOUGH_REPLICAS'), 1_000);
+  expect(setbacks.conditions(15_999)).toEqual([]);
+  expect(setbacks.conditions(16_000)).toEqual([
+    {
+      name: 'kafka-unavailable',
+      sinceMs: 1_000,
+      detail: 't-1 cannot be written: NOT_ENOUGH_REPLICAS was said.',
+    },
+  ]);
+  setbacks.failed(other, failure('retry', 'NOT_ENOUGH_REPLICAS'), 500);
+  expect(setbacks.conditions(16_000)).toMatchObject([
+    { sinceMs: 500, detail: 't-1 and 1 more partitions cannot be written: NOT_ENOUGH_REPLICAS was said.' },
+  ]);
+});
+
+test('when nothing is left to send, troubles that are over are forgotten and held ones are not', () => {
+  const setbacks = makeSetbacks(options);
+  setbacks.failed(place, failure('denied', 'TOPIC_AUTHORIZATION_FAILED'), 0);
+  setbacks.failed({ ...place, topic: 'u' }, failure('denied', 'TOPIC_AUTHORIZATION_FAILED'), 60_000);
+  setbacks.drained(60_000);
+  expect(setbacks.conditions(60_000)).toMatchObject([{ labels: { topic: 'u' } }]);
+});
