@@ -2,6 +2,7 @@
  * A signal says that a state which needs a person holds now; an alert is its life in the store, from firing to
  * resolved. Identity is the label set: never a time, a pod or an error text. Everything here is plain JSON.
  */
+import type { Cause } from './organization';
 
 export type Severity = 'critical' | 'warning' | 'info';
 export type Owner = 'customer-success' | 'on-call' | 'platform';
@@ -81,7 +82,7 @@ export interface AlertInputs {
   blocked: {
     organizationId: string;
     name: string | null;
-    cause: import('./organization').Cause;
+    cause: Cause;
     sinceMs: number;
     actionUrl: string | null;
     message: string | null;

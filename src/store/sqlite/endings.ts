@@ -14,8 +14,9 @@ import type {
 } from '../../model/task';
 import type { Context } from './context';
 import type { Row } from './database';
-import { endTake, noteRead, refuse, rest, stayDue, writeEvent } from './finish';
+import { endTake, noteRead, refuse, rest, stayDue } from './finish';
 import { holdForProbe } from './probes';
+import { writeEvent } from './write-event';
 
 /** Of the organization's resources, at least so many may go at once before it is not believed. */
 const goneAtOnceMin = 20;

@@ -11,7 +11,7 @@ import { openDatabase, problemOf } from './database';
 import { finishGone, foundAbsent, giveBack, postpone, quarantineTask } from './endings';
 import { explain } from './explain';
 import { finish } from './finish';
-import { freeLease, hasten, put, take } from './inbox';
+import { hasten, put, take } from './inbox';
 import {
   alertInputs,
   counts,
@@ -22,6 +22,7 @@ import {
   saveAlerts,
 } from './inspect';
 import { Lanes } from './lanes';
+import { freeLease } from './leases';
 import { ledgerOfDeliveries, ledgerPage } from './ledger';
 import { OrganizationCache } from './organization-cache';
 import {

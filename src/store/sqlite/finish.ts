@@ -4,14 +4,15 @@
  * changes nothing. A higher generation never refuses a finish: it keeps the task due.
  */
 import type { Change, EventDraft, EventRecord } from '../../model/event';
-import { changeOf, completeRecord, deletedValue, recordBytes, slotOf } from '../../model/event';
+import { changeOf, completeRecord, deletedValue, recordBytes } from '../../model/event';
 import { keyOf } from '../../model/resource';
 import type { FinishedRead, FinishResult } from '../../model/task';
 import type { Context } from './context';
 import type { Row } from './database';
-import { endLease } from './inbox';
 import { joinTask } from './join';
+import { endLease } from './leases';
 import { insertQuarantine } from './quarantine';
+import { writeEvent } from './write-event';
 
 export interface Ending {
   taskId: number;
@@ -154,51 +155,6 @@ function decideRecords(
   }
   write(draft.organizationId, change, draft.value);
   return records;
-}
-
-export interface EventToWrite {
-  kind: Parameters<typeof completeRecord>[0]['kind'];
-  key: string;
-  change: Change;
-  contentHash: string;
-  value: string;
-  observedAt: string;
-  traceparent: string | null;
-  reconciled: boolean;
-  taskId: number | null;
-  acceptedAtMs: number | null;
-  /** What the event traces to, for `explain`. */
-  cause: string;
-}
-
-/** Gives the key its next sequence and puts the event's bytes into the outbox. */
-export function writeEvent(context: Context, event: EventToWrite): EventRecord {
-  const { database } = context;
-  const sequence = Number(
-    database.get(
-      `INSERT INTO sequences (key, sequence) VALUES (?, 1)
-       ON CONFLICT (key) DO UPDATE SET sequence = sequence + 1 RETURNING sequence`,
-      event.key,
-    )!.sequence,
-  );
-  const record = completeRecord({ ...event, sequence }, context.settings.envelope);
-  database.run(
-    `INSERT INTO outbox (event_id, topic, key, slot, sequence, headers, value, bytes, task_id, cause, accepted_at,
-       decided_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    record.eventId,
-    record.topic,
-    record.key,
-    slotOf(record.key),
-    sequence,
-    JSON.stringify(record.headers),
-    record.value,
-    recordBytes(record),
-    event.taskId,
-    event.cause,
-    event.acceptedAtMs,
-    context.nowMs(),
-  );
-  return record;
 }
 
 /** Writes what this read found as the resource's accepted state, and when the task is due again. */

@@ -8,6 +8,7 @@ import type { TakenTask } from '../../model/task';
 import type { Context } from './context';
 import type { Row } from './database';
 import type { Grant } from './lanes';
+import { freeExpired } from './leases';
 import { hintProbe } from './probes';
 import { quarantineElement, quarantineReusedId } from './quarantine';
 
@@ -173,41 +174,6 @@ function earliest(context: Context, lane: string): number | null {
     lane,
   );
   return row === undefined ? null : Number(row.due_at);
-}
-
-/** A lease that ran out goes back to the work list; its holder's ending will find another fence. */
-function freeExpired(context: Context, nowMs: number): void {
-  for (const [taskId, lease] of context.leases) {
-    if (lease.untilMs > nowMs) return;
-    freeLease(context, taskId, nowMs);
-  }
-}
-
-/** Gives one taken task back, due now. Nothing happens when it is not taken. */
-export function freeLease(context: Context, taskId: number, nowMs: number): void {
-  const lease = context.leases.get(taskId);
-  if (lease === undefined) return;
-  endLease(context, taskId, lease);
-  context.database.run(
-    `UPDATE tasks SET state = 'due', due_at = ?, fence = fence + 1 WHERE id = ? AND state = 'taken'`,
-    nowMs,
-    taskId,
-  );
-  context.lanes.expect(lease.lane, nowMs);
-}
-
-/** Forgets a lease in memory, so that the lane has room again. */
-export function endLease(
-  context: Context,
-  taskId: number,
-  lease: { untilMs: number; fence: number; lane: string },
-): void {
-  context.leases.delete(taskId);
-  context.lanes.returned(lease.lane);
-  context.undo(() => {
-    context.leases.set(taskId, lease);
-    context.lanes.lane(lease.lane).inFlight += 1;
-  });
 }
 
 function takeOne(context: Context, taskId: number, lane: string, nowMs: number): TakenTask {

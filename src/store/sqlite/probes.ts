@@ -14,8 +14,8 @@ import {
 } from '../../model/organization';
 import { keyOf } from '../../model/resource';
 import type { Context } from './context';
-import { writeEvent } from './finish';
 import type { CachedOrganization } from './organization-cache';
+import { writeEvent } from './write-event';
 
 /** Hints cause at most one probe in this time. */
 const hintedProbeGapMs = 60_000;

@@ -1,0 +1,79 @@
+/**
+ * `tramline demo`: the whole path on a laptop, told in plain sentences, with a ledger at its end. Exit code 1 when the
+ * ledger does not add up.
+ */
+import type { Command } from 'commander';
+import pico from 'picocolors';
+import { pageOf } from '../alert/page';
+import type { AlertSink } from '../alert/sink';
+import { reckon } from '../demo/reckoning';
+import { setStage } from '../demo/stage';
+import { type Page, tellStory } from '../demo/story';
+import { makeTeller } from '../demo/tell';
+
+export function registerDemo(program: Command): void {
+  program
+    .command('demo')
+    .description('the whole path on a laptop: no credentials, under a minute')
+    .option('--kafka <host:port>', 'publish to a real Kafka instead of the embedded event log')
+    .option('--stay', 'keep running afterwards')
+    .action(async (given: { kafka?: string; stay?: boolean }) => {
+      process.exitCode = await demo(given.kafka ?? null, given.stay ?? false);
+    });
+}
+
+async function demo(kafka: string | null, stay: boolean): Promise<number> {
+  const teller = makeTeller((text) => process.stdout.write(text), pico.isColorSupported);
+  const pager = makePager();
+  const stage = await setStage({ kafka, sink: pager.sink });
+  try {
+    const { ready } = stage.service;
+    teller.title('Tramline: farm-data webhooks in, ordered events out');
+    teller.say(
+      `A simulated provider and the service run in this process. Deliveries go to ${ready.public}, ` +
+        `events to ${kafka === null ? 'the embedded event log' : `Kafka at ${kafka}`}, pages to this terminal.`,
+    );
+    await stage.control('PUT', 'deliver-to', { url: `${ready.public}/webhooks` });
+    await tellStory({ stage, teller, nextPage: pager.next });
+    const faults = await reckon(stage, teller);
+    if (stay) {
+      teller.say(
+        `It goes on running: operations at ${ready.operations}, the provider’s page at ${stage.simulator.control.replace('_simulator/', '')}. Ctrl-C ends it.`,
+      );
+      await new Promise<void>((resolve) => {
+        process.once('SIGINT', () => resolve());
+        process.once('SIGTERM', () => resolve());
+      });
+    }
+    return faults.length === 0 ? 0 : 1;
+  } finally {
+    await stage.close();
+  }
+}
+
+/** A sink that hands each page to whoever waits for it; pages that nobody waits for are kept in order. */
+function makePager(): { sink: AlertSink; next(): Promise<Page> } {
+  const pages: Page[] = [];
+  const waiting: ((page: Page) => void)[] = [];
+  return {
+    sink: {
+      name: 'log',
+      repeats: false,
+      async post(alerts) {
+        for (const alert of alerts) {
+          const page = { alert, text: pageOf(alert) };
+          const taker = waiting.shift();
+          if (taker === undefined) pages.push(page);
+          else taker(page);
+        }
+        return { taken: alerts.map(({ fingerprint }) => fingerprint), failed: [] };
+      },
+    },
+    next: () =>
+      new Promise((resolve) => {
+        const page = pages.shift();
+        if (page === undefined) waiting.push(resolve);
+        else resolve(page);
+      }),
+  };
+}

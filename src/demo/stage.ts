@@ -1,0 +1,114 @@
+/**
+ * What the demonstration stands on: simulator and service in this process, on embedded defaults in a folder of their
+ * own, and the means to move the provider and to look at the result through the interfaces that everybody has. No
+ * sentences here, and no shortcut into the service.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { AlertSink } from '../alert/sink';
+import { loadSettings } from '../config';
+import { type Service, startService } from '../main';
+import { type Simulator, startSimulator } from '../simulator/simulator';
+
+export interface StageOptions {
+  /** `host:port` of a real Kafka; null for the embedded event log. */
+  kafka: string | null;
+  /** Where pages go. */
+  sink: AlertSink;
+}
+
+export interface Stage {
+  service: Service;
+  simulator: Simulator;
+  /** Calls one of the simulator's controls. Throws when it is refused. */
+  control<Answer>(method: string, path: string, body?: unknown): Promise<Answer>;
+  /** Reads one of the service's own routes, as a command does. Throws when it is refused. */
+  ask<Answer>(path: string): Promise<Answer>;
+  /** Asks until `holds`, every 25 ms. Throws with the sentence after `withinMs`. */
+  until<Answer>(path: string, holds: (answer: Answer) => boolean, sentence: string): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+const untilMsMax = 15_000;
+
+/** Starts both; everything that was started is ended again when a part of it fails. */
+export async function setStage(options: StageOptions): Promise<Stage> {
+  const folder = mkdtempSync(join(tmpdir(), 'tramline-demo-'));
+  const simulator = await startSimulator({
+    organizations: 3,
+    equipment: 8,
+    fieldOperations: 6,
+    latencyMs: 5,
+  });
+  const end = async (service: Service | null): Promise<void> => {
+    await service?.stop();
+    await simulator.close();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  let service: Service;
+  try {
+    service = await startService(
+      loadSettings('serve', environmentFor(simulator, folder, options.kafka)),
+      (doors) => ({
+        ...doors,
+        sinks: [options.sink],
+      }),
+    );
+  } catch (error) {
+    await end(null);
+    throw error;
+  }
+  const { control: controls } = simulator;
+  const { operations } = service.ready;
+  const ask = <Answer>(path: string) => call<Answer>('GET', `${operations}${path}`);
+  return {
+    service,
+    simulator,
+    control: (method, path, body) => call(method, new URL(path, controls).href, body),
+    ask,
+    async until(path, holds, sentence) {
+      const untilMs = Date.now() + untilMsMax;
+      for (;;) {
+        const answer = await ask<Parameters<typeof holds>[0]>(path);
+        if (holds(answer)) return answer;
+        if (Date.now() > untilMs) throw new Error(`${sentence}: not within ${untilMsMax / 1000} s`);
+        await new Promise((resolve) => setTimeout(resolve, 25));
+      }
+    },
+    close: () => end(service),
+  };
+}
+
+/** The simulator's settings, the embedded defaults, and times short enough to be watched. */
+function environmentFor(simulator: Simulator, folder: string, kafka: string | null): Record<string, string> {
+  return {
+    ...simulator.environment,
+    HOST: '127.0.0.1',
+    PORT: '0',
+    OPERATIONS_PORT: '0',
+    DATABASE_URL: `sqlite:${join(folder, 'tramline.db')}`,
+    ENCRYPTION_KEYS: `demo:${randomBytes(32).toString('base64')}`,
+    LOG_LEVEL: 'silent',
+    READ_GAP_MS: '300',
+    SETTLE_SECONDS: '1',
+    PROBE_SECONDS: '1',
+    ALERT_RESEND_SECONDS: '1',
+    ...(kafka === null
+      ? {}
+      : { KAFKA_BROKERS: kafka, KAFKA_TOPIC_PREFIX: `demo-${randomBytes(3).toString('hex')}` }),
+  };
+}
+
+async function call<Answer>(method: string, address: string, body?: unknown): Promise<Answer> {
+  const response = await fetch(address, {
+    method,
+    ...(body === undefined
+      ? {}
+      : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} ${new URL(address).pathname} was answered ${response.status}`);
+  return (text === '' ? null : JSON.parse(text)) as Answer;
+}
