@@ -6,9 +6,6 @@ import type { Request, RequestHandler } from 'express';
 import { ipKeyGenerator, rateLimit, type Store } from 'express-rate-limit';
 import type { Clock } from '../tools/clock';
 
-/** Beyond this the address that came first is forgotten: memory stays bounded, whoever calls. */
-const addressesMax = 10_000;
-
 /**
  * `next` runs while the address is within bounds, `tooMany` beyond. Addresses of one IPv6 /56 count as one. The address
  * is the socket's: behind a proxy all callers share one, which costs strangers nothing but another status.
@@ -31,8 +28,8 @@ export function makeFailureLimit(
   });
 }
 
-/** Counts per address in fixed windows that begin with an address's first failure. */
-function makeFailureCounts(windowMs: number, clock: Clock): Store {
+/** Counts per address in windows that begin with an address's first failure; never more addresses than the bound. */
+export function makeFailureCounts(windowMs: number, clock: Clock, addressesMax = 10_000): Store {
   const counts = new Map<string, { failures: number; endsMs: number }>();
   return {
     localKeys: true,
@@ -41,6 +38,7 @@ function makeFailureCounts(windowMs: number, clock: Clock): Store {
       let count = counts.get(address);
       if (count === undefined || count.endsMs <= nowMs || count.endsMs > nowMs + windowMs) {
         counts.delete(address);
+        // The address that came first is forgotten: memory stays bounded, whoever calls.
         if (counts.size >= addressesMax) counts.delete(counts.keys().next().value as string);
         count = { failures: 0, endsMs: nowMs + windowMs };
         counts.set(address, count);

@@ -32,7 +32,8 @@ function hideSecrets(text: string, secrets: readonly Secret[]): string {
   for (const secret of secrets) {
     const value = secret.open();
     // A value of one or two characters is in every text; hiding it would hide nothing and spoil everything.
-    if (value.length > 2) clean = clean.replaceAll(value, hidden);
+    if (value.length <= 2) continue;
+    clean = clean.replaceAll(value, hidden).replaceAll(JSON.stringify(value).slice(1, -1), hidden);
   }
   return clean;
 }

@@ -22,6 +22,11 @@ test('current secrets are hidden wherever they stand', () => {
   expect(redact('Bearer canary-1 and canary-2', 'canary-1', 'canary-2')).toBe('Bearer [secret] and [secret]');
 });
 
+test('a secret is hidden also where JSON escapes it', () => {
+  const secret = 'Digest username="ann"';
+  expect(redact(JSON.stringify([secret]), secret)).toBe('["[secret]"]');
+});
+
 test('a secret of two characters is not searched for', () => {
   expect(redact('[1,2]', '1', ',2')).toBe('[1,2]');
 });

@@ -169,6 +169,27 @@ describe('the store', () => {
     expect([(await first).status, (await short).status]).toEqual([204, 204]);
   });
 
+  test('that fills while a body arrives is a 503 for that body', async () => {
+    const saved = later<Accepted>();
+    const receiver = await startReceiver({
+      settings: { limits: { deliveriesInFlightMax: 1 } },
+      accept: () => saved.promise,
+    });
+    const text = requestText(JSON.stringify([notification()]));
+    const slow = openConnection(receiver.port);
+    slow.write(text.slice(0, -5));
+    // Its headers are known to have been read once a later connection is served.
+    expect((await post(receiver.port, '', { path: '/other' })).status).toBe(404);
+    const first = post(receiver.port, [notification()]);
+    await handedOver(receiver.deliveries, 1);
+    slow.write(text.slice(-5));
+    expect(await slow.answers(1)).toMatch(/^HTTP\/1\.1 503 /);
+    slow.destroy();
+    saved.resolve(stored);
+    expect((await first).status).toBe(204);
+    expect(receiver.deliveries).toHaveLength(1);
+  });
+
   test('a long body without a length is refused while it arrives when there is no room for it', async () => {
     const receiver = await startReceiver({
       settings: { limits: { bodyBytesMax: 60_000, bytesInFlightMax: 60_000 } },
@@ -332,6 +353,7 @@ describe('further routes', () => {
     const receiver = await startReceiver();
     const routes = express.Router();
     routes.get('/', (_request, response) => void response.send('hello'));
+    routes.get('/of/:id', (request, response) => void response.json([request.params.id, request.query]));
     routes.get('/broken', () => {
       throw new Error('canary');
     });
@@ -339,10 +361,14 @@ describe('further routes', () => {
     const answer = await post(receiver.port, '', { method: 'GET', path: '/connect' });
     expect([answer.status, answer.body]).toEqual([200, 'hello']);
     expect(answer.headers['x-content-type-options']).toBe('nosniff');
+    const get = (path: string) => post(receiver.port, '', { method: 'GET', path });
+    expect((await get('/connect/of/7?state=a%20b')).body).toBe('["7",{"state":"a b"}]');
+    expect(codeOf(await get('/connect/of/%zz'))).toBe('webhook.bad-request');
     const broken = await post(receiver.port, '', { method: 'GET', path: '/connect/broken' });
     expect(broken.status).toBe(503);
     expect(broken.body).not.toContain('canary');
     expect(receiver.refusals).toEqual([
+      { reason: 'not-http', status: 400 },
       { reason: 'fault', status: 503, cause: expect.objectContaining({ message: 'canary' }) },
     ]);
   });
