@@ -31,7 +31,7 @@ export interface InFlight {
   stop(): void;
 }
 
-/** Those who came within one fortieth of the time share a timer: one each would cost more than all else here. */
+/** Those who came within one fortieth of the time share a timer, so that a busy server has few of them. */
 const sharesPerDeadline = 40;
 
 export function makeInFlight(bounds: InFlightBounds, clock: Clock): InFlight {
