@@ -1,0 +1,289 @@
+// Goal: a real Alertmanager tells on-call the true state: paged once with everything that is needed, and told the end,
+// also when Alertmanager is killed in between.
+// Method: the service's alerting on a store in memory, driven by real time with short settings; a receiver that keeps
+// every notification. What would reach a person is what the receiver has.
+import { setTimeout as delay } from 'node:timers/promises';
+import { makeAlerting } from '../../../src/alert/alerting';
+import { makeAlertmanagerSink } from '../../../src/alert/alertmanager';
+import type { AlertSink } from '../../../src/alert/sink';
+import type { Alert } from '../../../src/model/alert';
+import { systemClock } from '../../../src/tools/clock';
+import {
+  type Alertmanager,
+  type AlertmanagerOptions,
+  alertmanagerAvailable,
+  type NotificationRecorder,
+  type NotifiedAlert,
+  recordNotifications,
+  startAlertmanager,
+} from '../../support/alertmanager';
+import { makeMemoryAlerts } from '../../support/memory-alerts';
+import { describeWithNeighbour } from '../../support/neighbour';
+import { until } from '../../support/until';
+import { aBlocked, anAlert } from '../../unit/alert/samples';
+
+const within = { withinMs: 15_000 };
+
+describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real Alertmanager', () => {
+  const started: { stop(): Promise<void> }[] = [];
+
+  afterEach(async () => {
+    for (const part of started.splice(0).reverse()) await part.stop();
+  });
+
+  async function receiver(): Promise<NotificationRecorder> {
+    const recorder = await recordNotifications();
+    started.push(recorder);
+    return recorder;
+  }
+
+  async function alertmanager(options: AlertmanagerOptions): Promise<Alertmanager> {
+    const instance = await startAlertmanager(options);
+    started.push(instance);
+    return instance;
+  }
+
+  /** The service's alerting at work, some twenty rounds a second, until it is stopped. */
+  function run(urls: string[], store = makeMemoryAlerts(), holdMs = 0) {
+    const sink = makeAlertmanagerSink({ urls, openMs: 600 });
+    const alerting = makeAlerting({
+      store,
+      sinks: [sink],
+      clock: systemClock,
+      conditions: () => [],
+      options: {
+        resendMs: 300,
+        holdMs,
+        groupAbove: 50,
+        gatherMs: 0,
+        resolveRepeatMs: 5_000,
+        runbookBase: 'https://runbooks.example',
+      },
+      random: () => 0,
+    });
+    let isStopped = false;
+    const loop = (async () => {
+      while (!isStopped) {
+        await alerting.step();
+        await delay(50);
+      }
+    })();
+    const service = {
+      store,
+      block: (organizationId = '4711') =>
+        store.inputs.blocked.push(aBlocked({ organizationId, sinceMs: Date.now() - 60_000 })),
+      accept: () => {
+        store.inputs.blocked = [];
+      },
+      /** Waits until a post that began later than now was taken. */
+      async nextPost() {
+        const nowMs = Date.now();
+        await until(() => store.rows().some(({ sent }) => (sent.alertmanager?.atMs ?? 0) > nowMs), within);
+      },
+      async stop() {
+        isStopped = true;
+        await loop;
+      },
+    };
+    started.push(service);
+    return service;
+  }
+
+  const told = ({ notifications }: NotificationRecorder): NotifiedAlert[] =>
+    notifications.flatMap((notification) => notification.alerts);
+  const states = (recorder: NotificationRecorder): string[] => told(recorder).map((alert) => alert.status);
+  const isOver = (recorder: NotificationRecorder) => () => states(recorder).at(-1) === 'resolved';
+
+  test('a block is one page with who, since when, where and what to do, and one end', async () => {
+    const recorder = await receiver();
+    const { url } = await alertmanager({ webhookUrl: recorder.url });
+    const service = run([url]);
+    service.block();
+    await until(() => told(recorder).length > 0, within);
+    for (let round = 0; round < 3; round += 1) await service.nextPost();
+    const [sinceMs] = service.store.rows().map((alert) => alert.startsAtMs) as [number];
+    expect(told(recorder)).toMatchObject([
+      {
+        status: 'firing',
+        labels: {
+          alertname: 'TramlineTermsRequired',
+          service: 'tramline',
+          severity: 'warning',
+          owner: 'customer-success',
+          organization_id: '4711',
+        },
+        annotations: {
+          description: expect.stringMatching(
+            /^Green Acres \(organization 4711\) is blocked since .+ 3 tasks wait/,
+          ),
+          action_url: 'https://provider.example/terms',
+          runbook_url: 'https://runbooks.example/TramlineTermsRequired.md',
+        },
+        startsAt: new Date(sinceMs).toISOString(),
+      },
+    ]);
+    service.accept();
+    await until(isOver(recorder), within);
+    await service.nextPost();
+    expect(states(recorder)).toEqual(['firing', 'resolved']);
+    expect(Date.parse(told(recorder)[1]?.startsAt ?? '')).toBe(sinceMs);
+  });
+
+  test('A-4: a block after the end is a new page with a new start under the same identity', async () => {
+    const recorder = await receiver();
+    const { url } = await alertmanager({ webhookUrl: recorder.url });
+    const service = run([url]);
+    service.block();
+    await until(() => states(recorder).length === 1, within);
+    service.accept();
+    await until(isOver(recorder), within);
+    service.block();
+    await until(() => states(recorder).length === 3, within);
+    const [first, , third] = told(recorder);
+    expect(third).toMatchObject({ status: 'firing', labels: first?.labels });
+    expect(Date.parse(third?.startsAt ?? '')).toBeGreaterThan(Date.parse(first?.startsAt ?? ''));
+  });
+
+  test('A-2: killed and started again while the alert fires, it tells the end', async () => {
+    const recorder = await receiver();
+    const instance = await alertmanager({ webhookUrl: recorder.url });
+    const service = run([instance.url]);
+    service.block();
+    await until(() => states(recorder).length === 1, within);
+    await instance.restart();
+    await service.nextPost();
+    service.accept();
+    await until(isOver(recorder), within);
+  });
+
+  test('A-2: killed before the end and started again after it, it tells the end', async () => {
+    const recorder = await receiver();
+    const instance = await alertmanager({ webhookUrl: recorder.url });
+    const service = run([instance.url]);
+    service.block();
+    await until(() => states(recorder).length === 1, within);
+    await instance.kill();
+    service.accept();
+    await until(() => service.store.rows()[0]?.state === 'resolved', within);
+    await instance.restart();
+    await until(isOver(recorder), within);
+  });
+
+  test('A-2: killed with the end already taken but not yet told, it tells the end', async () => {
+    const recorder = await receiver();
+    const instance = await alertmanager({ webhookUrl: recorder.url, groupIntervalMs: 1_500 });
+    const service = run([instance.url]);
+    service.block();
+    await until(() => states(recorder).length === 1, within);
+    for (let round = 0; round < 3; round += 1) await service.nextPost();
+    service.accept();
+    await until(() => service.store.rows()[0]?.sent.alertmanager?.state === 'resolved', within);
+    await instance.restart();
+    await until(isOver(recorder), within);
+  });
+
+  test('K9: a service that is started anew ends what its predecessor paged', async () => {
+    const recorder = await receiver();
+    const { url } = await alertmanager({ webhookUrl: recorder.url });
+    const service = run([url]);
+    service.block();
+    await until(() => states(recorder).length === 1, within);
+    await service.stop();
+    const next = run([url], service.store);
+    next.accept();
+    await until(isOver(recorder), within);
+    expect(states(recorder)).toEqual(['firing', 'resolved']);
+  });
+
+  test('A-11: of two instances with one away, the page comes; the other is told when it is back', async () => {
+    const [recorder, late] = [await receiver(), await receiver()];
+    const there = await alertmanager({ webhookUrl: recorder.url });
+    const away = await alertmanager({ webhookUrl: late.url });
+    await away.kill();
+    const service = run([away.url, there.url]);
+    service.block();
+    await until(() => states(recorder).length === 1, within);
+    expect(states(late)).toEqual([]);
+    await away.restart();
+    await until(() => states(late).length === 1, within);
+    service.accept();
+    await until(isOver(recorder), within);
+    await until(isOver(late), within);
+    expect(told(late)[0]?.startsAt).toBe(told(recorder)[0]?.startsAt);
+  });
+
+  test('A-8: a state shorter than the time in which it gathers still pages, and ends', async () => {
+    const recorder = await receiver();
+    const { url } = await alertmanager({ webhookUrl: recorder.url, groupWaitMs: 400 });
+    const service = run([url]);
+    service.block();
+    await until(() => service.store.rows()[0]?.sent.alertmanager?.state === 'firing', within);
+    service.accept();
+    await until(isOver(recorder), within);
+    expect(states(recorder)).toEqual(['firing', 'resolved']);
+  });
+
+  describe('posted once', () => {
+    let recorder: NotificationRecorder;
+    let sink: AlertSink;
+
+    beforeEach(async () => {
+      recorder = await receiver();
+      const { url } = await alertmanager({ webhookUrl: recorder.url });
+      sink = makeAlertmanagerSink({ urls: [url], openMs: 0 });
+    });
+
+    const recent = (of: Partial<Alert>): Alert => anAlert({ startsAtMs: Date.now() - 60_000, ...of });
+
+    test('F15: an alert that it refuses spoils no other', async () => {
+      // A start before the year 0 passes the local check and is refused by Alertmanager.
+      const bad = recent({ labels: { organization_id: 'bad' }, startsAtMs: -8e15 });
+      const good = ['1', '2', '3'].map((id) => recent({ labels: { organization_id: id } }));
+      const result = await sink.post([good[0] as Alert, bad, ...good.slice(1)], Date.now());
+      expect(result).toMatchObject({
+        taken: good.map((alert) => alert.fingerprint),
+        failed: [{ fingerprint: bad.fingerprint, retry: false }],
+      });
+      await until(() => told(recorder).length === 3, within);
+    });
+
+    test('another severity ends the old label set in the same post', async () => {
+      const alert = recent({});
+      await sink.post([alert], Date.now());
+      await until(() => told(recorder).length === 1, within);
+      const nowMs = Date.now();
+      const sent = {
+        state: 'firing',
+        severity: 'warning',
+        sinceMs: nowMs,
+        atMs: nowMs,
+        failures: 0,
+      } as const;
+      await sink.post([{ ...alert, severity: 'critical', sent: { alertmanager: sent } }], nowMs);
+      await until(() => told(recorder).length === 3, within);
+      const changes = told(recorder)
+        .slice(1)
+        .map(({ status, labels }) => `${labels.severity} ${status}`);
+      expect(changes.sort()).toEqual(['critical firing', 'warning resolved']);
+    });
+
+    test('A-9: the same alert from two processes is one page', async () => {
+      const alert = recent({});
+      await Promise.all([sink.post([alert], Date.now()), sink.post([alert], Date.now())]);
+      await until(() => told(recorder).length === 1, within);
+      await sink.post([alert], Date.now());
+      await sink.post([{ ...alert, state: 'resolved', resolvedAtMs: Date.now() }], Date.now());
+      await until(isOver(recorder), within);
+      expect(states(recorder)).toEqual(['firing', 'resolved']);
+    });
+
+    test('A-6: 2,000 alerts are two posts and arrive complete', async () => {
+      const alerts = Array.from({ length: 2000 }, (_, id) =>
+        recent({ labels: { organization_id: `${id}` } }),
+      );
+      const { taken } = await sink.post(alerts, Date.now());
+      expect(taken).toHaveLength(2000);
+      await until(() => told(recorder).length === 2000, within);
+    });
+  });
+});
