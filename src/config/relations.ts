@@ -35,6 +35,10 @@ const missingForServing: Check[] = [
   (s) => works(s) && s.encryptionKeys === null && missing('ENCRYPTION_KEYS', '`id:base64` of 32 bytes'),
   (s) => works(s) && s.providerVendor === null && missing('PROVIDER_VENDOR', 'the vendor’s name'),
   (s) => works(s) && s.providerUrl === null && missing('PROVIDER_URL', 'the https address of the catalog'),
+  (s) =>
+    works(s) &&
+    s.providerEquipmentUrl === null &&
+    missing('PROVIDER_EQUIPMENT_URL', 'the https base of the equipment API'),
   (s) => works(s) && s.providerClientKey === null && missing('PROVIDER_CLIENT_KEY', 'one line of text'),
   (s) => works(s) && s.providerClientSecret === null && missing('PROVIDER_CLIENT_SECRET', 'any text'),
 ];

@@ -1,73 +1,15 @@
 /**
- * What operators can ask and order, as one object: the routes serve it, and a command that finds no service uses it on
- * the store directly. Every page is bounded; what is not there is an error. No HTTP here.
+ * What operators can ask and order, on the doors of the store: the routes serve it, and a command that finds no service
+ * uses it directly. What is not there is an error. No HTTP here.
  */
 import type { Alert } from '../model/alert';
+import type { AlertView, Api, CheckLine, ConfigView, LedgerView } from '../model/api';
 import type { OrganizationView } from '../model/organization';
 import { Problem } from '../model/problem';
-import type { Ledger, QuarantineView, Store, TaskView } from '../model/store';
-import type { CheckLine } from './check';
-import { type StructuredEvent, structuredEvent } from './structured-event';
+import type { Ledger, Store } from '../model/store';
+import { structuredEvent } from './structured-event';
 
-/** Rows of one page. */
-export const pageRowsMax = 1000;
-
-export interface Page<After> {
-  limit: number;
-  /** Only what comes after this; null from the beginning. */
-  after: After | null;
-}
-
-export interface EventFilter extends Page<number> {
-  type: string | null;
-  organizationId: string | null;
-}
-
-export interface AlertView {
-  name: string;
-  severity: Alert['severity'];
-  state: Alert['state'];
-  since: string;
-  resolvedAt: string | null;
-  labels: Record<string, string>;
-  annotations: Record<string, string>;
-}
-
-/** `lost` is what was accepted and is in no line: always 0. */
-export type LedgerView = Ledger & { lost: number };
-
-export interface Journey {
-  of: string;
-  what: 'delivery' | 'event' | 'resource';
-  steps: { at: string; step: string; text: string; [detail: string]: unknown }[];
-}
-
-/** Where a setting came from, and its value; a secret's is `set` or `unset`. */
-export type ConfigView = Record<string, { value: unknown; from: string; path?: string }>;
-
-/**
- * Throws `command.not-found` for an id that is not known, `command.refused` where the state forbids it,
- * `command.expired` below the oldest event that is kept, and what the store throws.
- */
-export interface Api {
-  /** By id. */
-  organizations(page: Page<string>): Promise<OrganizationView[]>;
-  organization(id: string): Promise<OrganizationView>;
-  /** Asks the provider again; the organization as it stands when that was done, or asked for. */
-  probe(id: string): Promise<OrganizationView>;
-  tasks(page: Page<number> & { state: TaskView['state'] | null }): Promise<TaskView[]>;
-  quarantine(page: Page<string>): Promise<QuarantineView[]>;
-  quarantined(id: string): Promise<QuarantineView>;
-  release(id: string): Promise<{ id: string; state: 'released' }>;
-  discard(id: string): Promise<{ id: string; state: 'discarded' }>;
-  /** In order of position. */
-  events(filter: EventFilter): Promise<StructuredEvent[]>;
-  alerts(): Promise<AlertView[]>;
-  explain(of: string): Promise<Journey>;
-  ledger(): Promise<LedgerView>;
-  check(): Promise<CheckLine[]>;
-  config(): Promise<ConfigView>;
-}
+export type { Api, ConfigView } from '../model/api';
 
 export interface ApiDoors {
   store: Pick<

@@ -3,15 +3,7 @@
  * each for a bounded time, all at once; a part that fails says so in its line and hides no other.
  */
 
-export type CheckName = 'settings' | 'store' | 'provider' | 'kafka' | 'sinks' | 'clock';
-
-export interface CheckLine {
-  name: CheckName;
-  state: 'ok' | 'warning' | 'failed' | 'skipped';
-  detail: string;
-  /** What to do; null when there is nothing to do. */
-  next: string | null;
-}
+import type { CheckLine, CheckName } from '../model/api';
 
 export interface CheckDoors {
   /** Sentences about settings: what serving misses, and what is probably not meant. */
@@ -53,7 +45,12 @@ export async function runCheck(doors: CheckDoors): Promise<CheckLine[]> {
         };
   const asked = await Promise.all([
     ask('store', doors.store, 'not asked', 'Look at DATABASE_URL and at the disk or server behind it.'),
-    ask('provider', provider, 'not configured', 'Look at PROVIDER_URL, the credentials and the way out.'),
+    ask(
+      'provider',
+      provider,
+      'not asked: it takes a worker that runs',
+      'Look at PROVIDER_URL, the credentials and the way out.',
+    ),
     ask(
       'kafka',
       doors.kafka,

@@ -3,8 +3,8 @@
  * does not fit is refused by name. Nothing is guessed.
  */
 import { z } from 'zod';
+import { pageRowsMax } from '../model/api';
 import { Problem } from '../model/problem';
-import { pageRowsMax } from './api';
 
 const whole = (max: number) =>
   z

@@ -3,9 +3,9 @@
  * `schemas/openapi.yaml` are made from it, so that no route exists beside it.
  */
 
+import type { Api } from '../model/api';
+import { pageRowsMax } from '../model/api';
 import { Problem } from '../model/problem';
-import type { Api } from './api';
-import { pageRowsMax } from './api';
 import { readParameters } from './parameters';
 
 export interface Asked {

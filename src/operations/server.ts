@@ -7,9 +7,9 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import helmet from 'helmet';
+import type { Api } from '../model/api';
 import type { Secret } from '../tools/secret';
 import { type AnswerCode, rawAnswer, refuse, refuseError } from './answers';
-import type { Api } from './api';
 import { judgeCaller } from './guard';
 import { apiRoutes } from './routes';
 

@@ -2,22 +2,10 @@
  * A published event in CloudEvents' structured JSON form (JSON Event Format 1.0, section 3), with where it is: the
  * same attributes and the same data as the record's headers and value. Pure.
  */
+import type { StructuredEvent } from '../model/api';
 import type { PublishedEvent } from '../model/event';
 
-export interface StructuredEvent {
-  specversion: string;
-  id: string;
-  source: string;
-  type: string;
-  /** Its place among all events of this store. */
-  position: number;
-  topic: string;
-  partition: number | null;
-  offset: string | null;
-  data: unknown;
-  /** Further attributes, named as in the record without `ce_`. */
-  [attribute: string]: unknown;
-}
+export type { StructuredEvent } from '../model/api';
 
 export function structuredEvent(event: PublishedEvent): StructuredEvent {
   const attributes: Record<string, unknown> = {};

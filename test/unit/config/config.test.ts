@@ -14,6 +14,7 @@ const complete: Environment = {
   ENCRYPTION_KEYS: `k1:${key}`,
   PROVIDER_VENDOR: 'vendor',
   PROVIDER_URL: 'https://api.example/platform',
+  PROVIDER_EQUIPMENT_URL: 'https://api.example/equipment',
   PROVIDER_CLIENT_KEY: 'client',
   PROVIDER_CLIENT_SECRET: 'canary-client-secret',
   WEBHOOK_AUTHORIZATION: 'Bearer canary-header',
@@ -58,10 +59,11 @@ test('what is missing is named in one line each, by role', () => {
     'ENCRYPTION_KEYS',
     'PROVIDER_VENDOR',
     'PROVIDER_URL',
+    'PROVIDER_EQUIPMENT_URL',
     'PROVIDER_CLIENT_KEY',
     'PROVIDER_CLIENT_SECRET',
   ]);
-  expect(names('all')).toHaveLength(6);
+  expect(names('all')).toHaveLength(7);
 });
 
 test('a command needs none of them, and is told which serving would need', () => {

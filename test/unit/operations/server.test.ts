@@ -2,9 +2,9 @@
 // schemas/openapi.yaml, and the document and the routes name each other completely.
 import { connect } from 'node:net';
 import request from 'supertest';
+import type { CheckLine } from '../../../src/model/api';
 import { Problem } from '../../../src/model/problem';
 import { makeApi } from '../../../src/operations/api';
-import type { CheckLine } from '../../../src/operations/check';
 import { apiRoutes } from '../../../src/operations/routes';
 import { makeOperationsServer, type OperationsServer } from '../../../src/operations/server';
 import { Secret } from '../../../src/tools/secret';

@@ -1,0 +1,95 @@
+/**
+ * What operators can ask and order, in the shapes they see: routes serve it, commands print it. Shapes only; times are
+ * ISO 8601 UTC. Pages are bounded.
+ */
+import type { Severity } from './alert';
+import type { OrganizationView } from './organization';
+import type { Ledger, QuarantineView, TaskView } from './store';
+
+/** Rows of one page, at most. */
+export const pageRowsMax = 1000;
+
+export interface Page<After> {
+  limit: number;
+  /** Only what comes after this; null from the beginning. */
+  after: After | null;
+}
+
+export interface EventFilter extends Page<number> {
+  type: string | null;
+  organizationId: string | null;
+}
+
+/** A published event in CloudEvents' structured JSON form, and where it is. */
+export interface StructuredEvent {
+  specversion: string;
+  id: string;
+  source: string;
+  type: string;
+  subject: string;
+  time: string;
+  /** Its place among all events of this store. */
+  position: number;
+  topic: string;
+  partition: number | null;
+  offset: string | null;
+  data: unknown;
+  /** Further attributes, named as in the record without `ce_`. */
+  [attribute: string]: unknown;
+}
+
+export interface AlertView {
+  name: string;
+  severity: Severity;
+  state: 'firing' | 'resolved';
+  since: string;
+  resolvedAt: string | null;
+  labels: Record<string, string>;
+  annotations: Record<string, string>;
+}
+
+/** `lost` is what was accepted and is in no line: always 0. */
+export type LedgerView = Ledger & { lost: number };
+
+export interface Journey {
+  of: string;
+  what: 'delivery' | 'event' | 'resource';
+  steps: { at: string; step: string; text: string; [detail: string]: unknown }[];
+}
+
+/** Where a setting came from, and its value; a secret's is `set` or `unset`. */
+export type ConfigView = Record<string, { value: unknown; from: string; path?: string }>;
+
+export type CheckName = 'settings' | 'store' | 'provider' | 'kafka' | 'sinks' | 'clock';
+
+export interface CheckLine {
+  name: CheckName;
+  state: 'ok' | 'warning' | 'failed' | 'skipped';
+  detail: string;
+  /** What to do; null when there is nothing to do. */
+  next: string | null;
+}
+
+/**
+ * Throws `command.not-found` for an id that is not known, `command.refused` where the state forbids it,
+ * `command.expired` below the oldest event that is kept, and what the store throws.
+ */
+export interface Api {
+  /** By id. */
+  organizations(page: Page<string>): Promise<OrganizationView[]>;
+  organization(id: string): Promise<OrganizationView>;
+  /** Asks the provider again; the organization as it stands when that was done, or asked for. */
+  probe(id: string): Promise<OrganizationView>;
+  tasks(page: Page<number> & { state: TaskView['state'] | null }): Promise<TaskView[]>;
+  quarantine(page: Page<string>): Promise<QuarantineView[]>;
+  quarantined(id: string): Promise<QuarantineView>;
+  release(id: string): Promise<{ id: string; state: 'released' }>;
+  discard(id: string): Promise<{ id: string; state: 'discarded' }>;
+  /** In order of position. */
+  events(filter: EventFilter): Promise<StructuredEvent[]>;
+  alerts(): Promise<AlertView[]>;
+  explain(of: string): Promise<Journey>;
+  ledger(): Promise<LedgerView>;
+  check(): Promise<CheckLine[]>;
+  config(): Promise<ConfigView>;
+}
