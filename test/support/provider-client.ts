@@ -1,4 +1,4 @@
-// A provider client with plain settings for suites of the fetch room: an https provider that only nock or a loopback
+// A provider client with plain settings for suites of the fetch room: a provider that only nock or a loopback
 // server stands behind, one connection that sees one organization, a clock that stands still, and every call recorded.
 import type { Called, ProviderOptions } from '../../src/fetch/options';
 import { makeProviderClient, type ProviderClient, type ReadRequest } from '../../src/fetch/provider-client';
@@ -38,8 +38,9 @@ export function connectionOf(more: Partial<Connection> = {}): Connection {
   };
 }
 
-export const origin = 'https://api.example.test';
-export const equipmentOrigin = 'https://equipment.example.test';
+// Loopback literals: nock answers every name from 127.0.0.1, and the client rightly leaves a public name that leads there.
+export const origin = 'http://127.0.0.1:9100';
+export const equipmentOrigin = 'http://127.0.0.1:9200';
 
 export function optionsOf(more: Partial<ProviderOptions> = {}): ProviderOptions {
   return {

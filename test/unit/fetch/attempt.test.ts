@@ -1,0 +1,46 @@
+import { Attempt } from '../../../src/fetch/attempt';
+
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => jest.useRealTimers());
+
+test('the deadline stops what is under way, once', () => {
+  const attempt = new Attempt(100);
+  const cuts: string[] = [];
+  attempt.whenCut((cut) => cuts.push(cut));
+  jest.advanceTimersByTime(99);
+  expect(cuts).toEqual([]);
+  jest.advanceTimersByTime(1);
+  expect(cuts).toEqual(['deadline']);
+  expect(attempt.cut).toBe('deadline');
+});
+
+test('an ended attempt is cut no more and leaves nothing behind', () => {
+  const stop = new AbortController();
+  const attempt = new Attempt(100, stop.signal);
+  attempt.whenCut(() => {
+    throw new Error('cut after its end');
+  });
+  expect(attempt.end().tookMs).toBeGreaterThanOrEqual(0);
+  expect(jest.getTimerCount()).toBe(0);
+  stop.abort();
+  expect(attempt.cut).toBeNull();
+});
+
+test('a stopping process cuts it, also before it begins', () => {
+  const stop = new AbortController();
+  const attempt = new Attempt(100, stop.signal);
+  stop.abort();
+  expect(attempt.cut).toBe('aborted');
+  jest.advanceTimersByTime(100);
+  expect(attempt.cut).toBe('aborted');
+  expect(new Attempt(100, stop.signal).cut).toBe('aborted');
+});
+
+test('a wait for shared work ends with the work, or with the attempt', async () => {
+  const attempt = new Attempt(100);
+  expect(await attempt.during(Promise.resolve('done'))).toBe('done');
+  const waiting = attempt.during(new Promise(() => {}));
+  jest.advanceTimersByTime(100);
+  expect(await waiting).toBe('deadline');
+  expect(await attempt.during(Promise.resolve('done'))).toBe('deadline');
+});

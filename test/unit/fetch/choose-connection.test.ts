@@ -1,0 +1,61 @@
+import { type Claim, chooseConnection } from '../../../src/fetch/choose-connection';
+import { connectionOf } from '../../support/provider-client';
+
+const ann = connectionOf({ connectionId: 'ann', user: 'ann' });
+const bob = connectionOf({ connectionId: 'bob', user: 'bob' });
+const bobToo = connectionOf({ connectionId: 'bob-2', user: 'bob' });
+const eve = connectionOf({ connectionId: 'eve', user: 'eve', status: 'refused' });
+const all = [ann, bob, bobToo, eve];
+const sight: Record<string, string[]> = { ann: ['1', '2'], bob: ['2'], 'bob-2': ['3'], eve: ['1', '4'] };
+
+function chosen(claim: Partial<Claim>): string | null {
+  const whole = {
+    connectionId: null,
+    organizationId: null,
+    hintedUser: null,
+    hintedOrganizationId: null,
+    ...claim,
+  };
+  return chooseConnection(whole, all, (id) => new Set(sight[id]))?.connectionId ?? null;
+}
+
+test('the connection that last read it is kept', () => {
+  expect(chosen({ connectionId: 'bob', organizationId: '2', hintedUser: 'ann' })).toBe('bob');
+  expect(chosen({ connectionId: 'bob', hintedUser: 'ann' })).toBe('bob');
+});
+
+test('a kept connection that is refused, or sees the owner no more, is replaced by one that sees it', () => {
+  expect(chosen({ connectionId: 'eve', organizationId: '1' })).toBe('ann');
+  expect(chosen({ connectionId: 'bob-2', organizationId: '2' })).toBe('ann');
+  expect(chosen({ connectionId: 'unknown', organizationId: '3' })).toBe('bob-2');
+});
+
+test('of those that see the owner, the hinted user’s goes first', () => {
+  expect(chosen({ organizationId: '2', hintedUser: 'bob' })).toBe('bob');
+  expect(chosen({ organizationId: '2' })).toBe('ann');
+  expect(chosen({ organizationId: '1', hintedUser: 'bob' })).toBe('ann');
+});
+
+test('what a delivery says about the owner changes nothing when the owner is known', () => {
+  expect(chosen({ organizationId: '1', hintedOrganizationId: '3', hintedUser: 'bob' })).toBe('ann');
+});
+
+test('with an unknown owner the hinted user’s own connection reads, never another’s', () => {
+  expect(chosen({ hintedUser: 'bob' })).toBe('bob');
+  expect(chosen({ hintedUser: 'bob', hintedOrganizationId: '3' })).toBe('bob-2');
+  expect(chosen({ hintedUser: 'bob', hintedOrganizationId: '1' })).toBe('bob');
+});
+
+test('without a known user, any connection that sees the claimed owner reads', () => {
+  expect(chosen({ hintedOrganizationId: '2' })).toBe('ann');
+  expect(chosen({ hintedOrganizationId: '3' })).toBe('bob-2');
+  expect(chosen({ hintedUser: 'eve', hintedOrganizationId: '1' })).toBe('ann');
+});
+
+test('nobody reads what no valid connection sees', () => {
+  expect(chosen({ organizationId: '4' })).toBeNull();
+  expect(chosen({ organizationId: '9', hintedUser: 'ann' })).toBeNull();
+  expect(chosen({ hintedOrganizationId: '4' })).toBeNull();
+  expect(chosen({ hintedUser: 'eve' })).toBeNull();
+  expect(chosen({})).toBeNull();
+});

@@ -1,0 +1,248 @@
+import { type Classification, classify, pageUrl } from '../../../src/fetch/classify';
+import type { Exchange } from '../../../src/fetch/client';
+import { startMs } from '../../support/provider-client';
+
+const about: Classification = {
+  connectionId: 'c1',
+  origin: 'https://api.example.test',
+  address: 'https://api.example.test/x',
+  vendor: 'acme',
+  depthMax: 8,
+  nowMs: startMs,
+};
+
+function answered(status: number, body: unknown = '', headers: Record<string, string> = {}) {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const exchange: Exchange = {
+    status,
+    headers: { 'content-type': 'application/vnd.acme.axiom.v3+json;charset=UTF-8', ...headers },
+    body: Buffer.from(text),
+    wireBytes: text.length,
+  };
+  return classify(exchange, about);
+}
+
+const said = (message: string) => ({
+  '@type': 'Errors',
+  errors: [{ '@type': 'Error', guid: 'x', message }],
+  otherAttributes: {},
+});
+
+test('a document is told with its address, media type and connection', () => {
+  expect(answered(200, { id: '1' })).toEqual({
+    kind: 'ok',
+    document: {
+      body: { id: '1' },
+      address: about.address,
+      mediaType: 'application/vnd.acme.axiom.v3+json',
+      connectionId: 'c1',
+    },
+  });
+});
+
+test.each([
+  ['an HTML page', '<html>', { 'content-type': 'text/html' }, 'html-answer'],
+  ['an empty body', '', {}, 'empty-answer'],
+  ['plain text', 'hello', { 'content-type': 'text/plain' }, 'unexpected-media-type'],
+  ['JSON cut short', '{"id":"1', {}, 'invalid-json'],
+  ['a body too deep', '['.repeat(9) + ']'.repeat(9), {}, 'too-deep'],
+])('200 with %s is worth another attempt', (_what, body, headers, code) => {
+  expect(answered(200, body, headers)).toMatchObject({
+    kind: 'transient',
+    code,
+    origin: about.origin,
+    connectionId: 'c1',
+    retryAfterMs: null,
+  });
+});
+
+test.each([201, 202, 204, 206])('status %i carries no document', (status) => {
+  expect(answered(status)).toMatchObject({ kind: 'transient', code: 'empty-answer' });
+});
+
+test.each([301, 302, 303, 307, 308])('status %i is not followed', (status) => {
+  expect(answered(status, '', { location: 'https://evil.test/' })).toMatchObject({
+    kind: 'transient',
+    code: 'redirected',
+  });
+});
+
+test('304 is not modified', () => {
+  expect(answered(304)).toEqual({ kind: 'not-modified', connectionId: 'c1' });
+});
+
+test('404 is gone, and 410 for certain', () => {
+  expect(answered(404)).toMatchObject({ kind: 'gone', certain: false });
+  expect(answered(410)).toMatchObject({ kind: 'gone', certain: true });
+});
+
+test.each([400, 405, 406, 402, 411, 451])('status %i stays as it is, however often it is asked', (status) => {
+  expect(answered(status, said('no'))).toMatchObject({
+    kind: 'refused',
+    code: `status-${status}`,
+    detail: `status ${status}: no`,
+  });
+});
+
+test.each([408, 409, 421, 423, 425])('status %i passes', (status) => {
+  expect(answered(status)).toMatchObject({ kind: 'transient', code: `status-${status}` });
+});
+
+test.each([500, 501, 502, 503, 504, 599])('status %i is worth another attempt', (status) => {
+  expect(answered(status, said('sorry'))).toMatchObject({
+    kind: 'transient',
+    code: `status-${status}`,
+    detail: `status ${status}: sorry`,
+    retryAfterMs: null,
+  });
+});
+
+describe('how long to wait', () => {
+  const wait = (status: number, headers: Record<string, string>) =>
+    (answered(status, '', headers) as { retryAfterMs: number | null }).retryAfterMs;
+
+  test.each([
+    ['seconds', '7', 7000],
+    ['none', '0', 1000],
+    ['an absurd number of seconds', '31536000', 3_600_000],
+    ['more digits than a number holds', '9'.repeat(400), 3_600_000],
+    ['a date', new Date(startMs + 90_000).toUTCString(), 90_000],
+    ['a date long past', new Date(0).toUTCString(), 1000],
+    ['a date next year', new Date(startMs + 365 * 86_400_000).toUTCString(), 3_600_000],
+    ['what nobody can read', 'soon', 30_000],
+  ])('429 with %s', (_what, value, expected) => {
+    expect(wait(429, { 'retry-after': value })).toBe(expected);
+  });
+
+  test('429 without a header waits half a minute', () => {
+    expect(answered(429)).toEqual({ kind: 'rate-limited', retryAfterMs: 30_000 });
+  });
+
+  test('a date is measured on the provider’s clock', () => {
+    const headers = {
+      date: new Date(startMs - 600_000).toUTCString(),
+      'retry-after': new Date(startMs - 590_000).toUTCString(),
+    };
+    expect(wait(429, headers)).toBe(10_000);
+  });
+
+  test('503 keeps the wait it names', () => {
+    expect(wait(503, { 'retry-after': '120' })).toBe(120_000);
+    expect(wait(503, { 'retry-after': 'soon' })).toBeNull();
+  });
+});
+
+describe('401', () => {
+  test('is a refused token', () => {
+    expect(answered(401, said('Unauthorized'))).toEqual({
+      kind: 'reauthorize',
+      connectionId: 'c1',
+      message: 'Unauthorized',
+    });
+    expect(answered(401)).toMatchObject({ kind: 'reauthorize', message: null });
+  });
+
+  test.each(['oauth_problem=nonce_used', 'Unauthorized: timestamp-off'])(
+    'about %s says nothing about the token',
+    (message) => {
+      expect(answered(401, said(message))).toMatchObject({ kind: 'transient', code: 'signature-refused' });
+      expect(answered(401, '', { 'www-authenticate': `OAuth ${message}` })).toMatchObject({
+        kind: 'transient',
+        code: 'signature-refused',
+      });
+    },
+  );
+
+  test.each(['no license for this endpoint', 'oauth_problem=consumer_key_unknown', 'client-unknown'])(
+    'about %s is the client’s matter',
+    (message) => {
+      expect(answered(401, said(message))).toMatchObject({ kind: 'client-refused', message });
+    },
+  );
+});
+
+describe('a required customer action', () => {
+  const terms = 'https://teammanager.example.test/organizations/4711/terms';
+  const warning = 'partner.example.test "Requested Org is in a restricted state."';
+
+  test('is told by the terms header', () => {
+    const headers = { 'x-acme-terms-location': terms, 'x-acme-warning': warning };
+    expect(answered(403, said('Requested Org is in a restricted state.'), headers)).toEqual({
+      kind: 'action-required',
+      cause: 'terms',
+      actionUrl: terms,
+      message: 'Requested Org is in a restricted state.',
+      connectionId: 'c1',
+    });
+  });
+
+  test('without terms is told by the warning, in the provider’s words', () => {
+    expect(answered(403, '', { 'x-acme-warning': warning })).toMatchObject({
+      cause: 'required-action',
+      actionUrl: null,
+      message: 'Requested Org is in a restricted state.',
+    });
+    expect(answered(403, '', { 'x-acme-warning': 'verify your account' })).toMatchObject({
+      message: 'verify your account',
+    });
+    expect(answered(403, said('Verify account information.'), { 'x-acme-warning': warning })).toMatchObject({
+      message: 'Verify account information.',
+    });
+  });
+
+  test('is told by the terms header under any other refusal too', () => {
+    expect(answered(400, '', { 'x-acme-terms-location': terms })).toMatchObject({
+      cause: 'terms',
+      message: null,
+    });
+    expect(answered(400, '', { 'x-acme-warning': warning })).toMatchObject({ kind: 'refused' });
+  });
+
+  test('of another vendor is none', () => {
+    expect(answered(403, '', { 'x-other-terms-location': terms })).toMatchObject({ kind: 'forbidden' });
+  });
+
+  test.each([
+    'javascript:alert(1)',
+    'https://user@evil.test/',
+    'not an address',
+    `https://x.test/${'a'.repeat(2048)}`,
+  ])('never sends a person to %s', (address) => {
+    expect(answered(403, '', { 'x-acme-terms-location': address })).toMatchObject({
+      cause: 'terms',
+      actionUrl: null,
+    });
+  });
+});
+
+test('any other 403 is handed back, with whether it names the client', () => {
+  expect(answered(403, said('Access Denied'))).toEqual({
+    kind: 'forbidden',
+    connectionId: 'c1',
+    message: 'Access Denied',
+    client: false,
+  });
+  expect(answered(403)).toMatchObject({ kind: 'forbidden', message: null, client: false });
+  for (const message of [
+    'The client does not have a proper access for this API',
+    'requires scope ag2',
+    'missing licence',
+    'needs licenses A and B',
+  ]) {
+    expect(answered(403, said(message))).toMatchObject({ kind: 'forbidden', client: true });
+  }
+});
+
+test('no answer at all is worth another attempt, unless the process stops', () => {
+  expect(classify({ status: null, code: 'connection-reset', wireBytes: 0 }, about)).toMatchObject({
+    kind: 'transient',
+    code: 'connection-reset',
+  });
+  expect(classify({ status: null, code: 'aborted', wireBytes: 0 }, about)).toEqual({ kind: 'aborted' });
+});
+
+test('a place for a person is http or https', () => {
+  expect(pageUrl('http://127.0.0.1:9100/terms')).toBe('http://127.0.0.1:9100/terms');
+  expect(pageUrl(undefined)).toBeNull();
+  expect(pageUrl(['https://x.test/'])).toBeNull();
+});

@@ -1,0 +1,191 @@
+// The HTTP client against real servers on loopback: what connections do to a request.
+import { createServer, type Server as HttpServer, type RequestListener } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { Attempt } from '../../../src/fetch/attempt';
+import { type Exchange, type HttpClient, makeHttpClient } from '../../../src/fetch/client';
+
+let client: HttpClient;
+let open: (HttpServer | Server)[] = [];
+let sockets: Socket[] = [];
+
+beforeEach(() => {
+  client = makeHttpClient({ bodyBytesMax: 1000, connectionsMax: 4 });
+});
+
+afterEach(async () => {
+  client.close();
+  for (const socket of sockets) socket.destroy();
+  await Promise.all(open.map((server) => new Promise((resolve) => server.close(resolve))));
+  open = [];
+  sockets = [];
+});
+
+async function listen(server: HttpServer | Server): Promise<URL> {
+  server.on('connection', (socket: Socket) => sockets.push(socket));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  open.push(server);
+  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+}
+
+const serve = (listener: RequestListener) => listen(createServer(listener));
+/** A server that answers bytes, whatever it is asked. */
+const answerBytes = (bytes: string) =>
+  listen(createTcpServer((socket) => socket.on('error', () => {}).once('data', () => socket.end(bytes))));
+
+async function get(
+  url: URL,
+  headersOf = () => ({}),
+  timeoutMs = 2000,
+  signal?: AbortSignal,
+): Promise<Exchange> {
+  const attempt = new Attempt(timeoutMs, signal);
+  const exchange = await client.get(url, headersOf, attempt);
+  attempt.end();
+  return exchange;
+}
+
+const codeOf = (exchange: Exchange) => (exchange.status === null ? exchange.code : exchange.status);
+
+test('a connection is kept and used again', async () => {
+  const url = await serve((_request, response) => response.end('{}'));
+  for (let at = 0; at < 3; at += 1) expect(await get(url)).toMatchObject({ status: 200, wireBytes: 2 });
+  expect(sockets).toHaveLength(1);
+});
+
+test('a kept connection that the far side resets is replaced once, with headers made anew', async () => {
+  let requests = 0;
+  const url = await serve((request, response) => {
+    requests += 1;
+    if (requests === 2) request.socket.resetAndDestroy();
+    else response.end(String(request.headers['x-nonce']));
+  });
+  let nonce = 0;
+  const headersOf = () => {
+    nonce += 1;
+    return { 'x-nonce': String(nonce) };
+  };
+  await get(url, headersOf);
+  const exchange = await get(url, headersOf);
+  expect(exchange).toMatchObject({ status: 200, body: Buffer.from('3') });
+  expect(sockets).toHaveLength(2);
+});
+
+test('a kept connection that is reset twice is not asked a third time', async () => {
+  let requests = 0;
+  const url = await serve((request, response) => {
+    requests += 1;
+    if (requests > 1) request.socket.resetAndDestroy();
+    else response.end();
+  });
+  await get(url);
+  expect(codeOf(await get(url))).toBe('connection-reset');
+  expect(requests).toBe(3);
+});
+
+test('a fresh connection that is reset is not asked again', async () => {
+  let requests = 0;
+  const url = await serve((request) => {
+    requests += 1;
+    request.socket.resetAndDestroy();
+  });
+  expect(codeOf(await get(url))).toBe('connection-reset');
+  expect(requests).toBe(1);
+});
+
+test('a stopping process ends what is under way, and its reset is not repeated', async () => {
+  const stop = new AbortController();
+  const url = await serve(() => stop.abort());
+  expect(codeOf(await get(url, undefined, 2000, stop.signal))).toBe('aborted');
+});
+
+test('a closed client ends what is under way and begins nothing', async () => {
+  const url = await serve(() => client.close());
+  expect(codeOf(await get(url))).toBe('aborted');
+  expect(codeOf(await get(url))).toBe('aborted');
+});
+
+test('a cut attempt begins nothing', async () => {
+  const url = await serve((_request, response) => response.end());
+  const stop = new AbortController();
+  stop.abort();
+  expect(codeOf(await get(url, undefined, 2000, stop.signal))).toBe('aborted');
+  expect(sockets).toHaveLength(0);
+});
+
+test('requests beyond the connections wait for one, within their deadline', async () => {
+  const url = await serve((request, response) => {
+    if (request.url === '/fast') response.end();
+  });
+  const slow = Array.from({ length: 4 }, () => get(url, undefined, 300));
+  const queued = get(new URL('/fast', url), undefined, 100);
+  expect(codeOf(await queued)).toBe('deadline');
+  expect((await Promise.all(slow)).map(codeOf)).toEqual(Array(4).fill('deadline'));
+});
+
+test.each([
+  ['an answer that is no HTTP', 'SSH-2.0-x\r\n\r\n', 'answer-malformed'],
+  ['no answer', '', 'connection-reset'],
+  [
+    'a switch of protocols that nobody asked for',
+    'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n',
+    'connection-reset',
+  ],
+  ['headers without an end', `HTTP/1.1 200 OK\r\nX: ${'a'.repeat(20_000)}`, 'answer-malformed'],
+])('%s has a code', async (_what, bytes, code) => {
+  expect(codeOf(await get(await answerBytes(bytes)))).toBe(code);
+});
+
+test('informational answers are passed over', async () => {
+  const url = await answerBytes(
+    'HTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}',
+  );
+  expect(codeOf(await get(url))).toBe(200);
+});
+
+test('a body without length ends with its connection', async () => {
+  const exchange = await get(await answerBytes('HTTP/1.0 200 OK\r\n\r\n{"a":1}'));
+  expect(exchange).toMatchObject({ status: 200, body: Buffer.from('{"a":1}') });
+});
+
+test('where nothing listens, the connection is refused', async () => {
+  const url = await serve((_request, response) => response.end());
+  await new Promise((resolve) => open.pop()!.close(resolve));
+  expect(codeOf(await get(url))).toBe('connection-refused');
+});
+
+test('IPv6 loopback is reached by its literal', async () => {
+  const server = createServer((_request, response) => response.end('{}'));
+  await new Promise<void>((resolve) => server.listen(0, '::1', resolve));
+  open.push(server);
+  const { port } = server.address() as AddressInfo;
+  expect(codeOf(await get(new URL(`http://[::1]:${port}/`)))).toBe(200);
+});
+
+test.each(['http', 'https'])(
+  'a name that leads to this machine is left before a byte is sent over %s',
+  async (scheme) => {
+    const chunks: Buffer[] = [];
+    let left: () => void;
+    const closed = new Promise<void>((resolve) => {
+      left = resolve;
+    });
+    const url = await listen(
+      createTcpServer((socket) =>
+        socket
+          .on('error', () => {})
+          .on('data', (chunk) => chunks.push(chunk))
+          .on('close', () => left()),
+      ),
+    );
+    const named = new URL(`${scheme}://localhost:${url.port}/`);
+    expect(codeOf(await get(named, () => ({ Authorization: 'Bearer canary' })))).toBe('address-private');
+    await closed;
+    expect(chunks).toEqual([]);
+  },
+);
+
+test('headers that cannot be sent fail the request alone', async () => {
+  const url = await serve((_request, response) => response.end('{}'));
+  expect(codeOf(await get(url, () => ({ Authorization: 'a\nb' })))).toBe('request-invalid');
+  expect(codeOf(await get(url))).toBe(200);
+});

@@ -1,0 +1,117 @@
+import type { Question } from '../../../src/fetch/ask';
+import type { Verdict } from '../../../src/fetch/classify';
+import { makeGate } from '../../../src/fetch/gate';
+import { makePages, type Page, partialDetail } from '../../../src/fetch/pages';
+import { connectionOf } from '../../support/provider-client';
+
+const connection = connectionOf();
+const gate = makeGate(['https://a.test/']);
+const first = 'https://a.test/organizations';
+
+type Body = { values?: unknown; links?: unknown } | Verdict['kind'];
+
+/** Follows a listing whose pages are told by address, in whatever order they are asked for. */
+async function follow(bodies: Record<string, Body> | ((url: URL, asked: number) => Body), pagesMax = 5) {
+  const asked: string[] = [];
+  const call = async ({ url }: Question): Promise<Verdict> => {
+    asked.push(url.href);
+    const body = typeof bodies === 'function' ? bodies(url, asked.length) : bodies[url.href];
+    if (typeof body === 'string') {
+      return {
+        kind: 'transient',
+        code: 'status-503',
+        detail: '',
+        origin: '',
+        connectionId: '',
+        retryAfterMs: null,
+      };
+    }
+    return { kind: 'ok', document: { body, address: url.href, mediaType: '', connectionId: 'c1' } };
+  };
+  const pages: Page[] = [];
+  for await (const page of makePages(
+    gate,
+    pagesMax,
+  )({ first, operation: 'organizations', connection, call })) {
+    pages.push(page);
+  }
+  return { asked, pages, last: pages.at(-1) };
+}
+
+const next = (uri: string) => [{ rel: 'nextPage', uri }];
+
+test('a listing is followed to the page without a next one', async () => {
+  const { asked, pages } = await follow({
+    'https://a.test/organizations?itemLimit=100': {
+      values: [1, 2],
+      links: next('https://a.test/organizations?pageOffset=2&itemLimit=2'),
+    },
+    'https://a.test/organizations?pageOffset=2&itemLimit=2': { values: [3], links: [] },
+  });
+  expect(asked).toHaveLength(2);
+  expect(pages).toEqual([
+    { partial: false, values: [1, 2] },
+    { partial: false, values: [3] },
+  ]);
+});
+
+test('the old paging form of a link is never sent', async () => {
+  const { asked } = await follow((_url, at) => ({
+    values: [],
+    ...(at === 1 && { links: next('https://a.test/organizations;start=10;count=5?x=1') }),
+  }));
+  expect(asked[1]).toBe('https://a.test/organizations?x=1&pageOffset=10&itemLimit=5');
+});
+
+test('a loop ends partial', async () => {
+  const { asked, last } = await follow(() => ({
+    values: [1],
+    links: next('https://a.test/organizations?itemLimit=100'),
+  }));
+  expect(asked).toHaveLength(1);
+  expect(last).toMatchObject({ partial: true, reason: 'loop', page: 2 });
+});
+
+test('an endless chain ends partial after the most pages', async () => {
+  const { asked, last } = await follow((_url, at) => ({
+    values: [at],
+    links: next(`https://a.test/organizations?pageOffset=${at}`),
+  }));
+  expect(asked).toHaveLength(5);
+  expect(last).toMatchObject({ partial: true, reason: 'too-many-pages' });
+});
+
+test.each([
+  ['another origin', 'https://evil.test/organizations', 'address-refused'],
+  ['a template', 'https://a.test/organizations?x={page}', 'address-template'],
+])('a next page at %s is not asked for', async (_what, uri, reason) => {
+  const { asked, last } = await follow(() => ({ values: [], links: next(uri) }));
+  expect(asked).toHaveLength(1);
+  expect(last).toMatchObject({ partial: true, reason });
+});
+
+test.each([[{}], [{ values: { a: 1 } }], [null], ['text']])(
+  'a page without a list of values is not the end: %j',
+  async (body) => {
+    const { last } = await follow(() => body as never);
+    expect(last).toMatchObject({
+      partial: true,
+      reason: typeof body === 'string' ? 'call-failed' : 'malformed-page',
+    });
+  },
+);
+
+test('a page that fails ends partial, in words that name it', async () => {
+  const { last } = await follow((_url, at) =>
+    at === 1 ? { values: [1], links: next(`${first}?p=2`) } : 'transient',
+  );
+  expect(last).toMatchObject({ partial: true, reason: 'call-failed', verdict: { code: 'status-503' } });
+  expect(partialDetail(last as never)).toBe('page 2: it was not answered with a page (status-503)');
+  expect(partialDetail({ partial: true, reason: 'loop', detail: 'x', page: 2, verdict: null })).toBe(
+    'page 2: x (loop)',
+  );
+  const gone = { kind: 'gone', certain: false, connectionId: '', origin: '' } as const;
+  expect(partialDetail({ partial: true, reason: 'call-failed', detail: 'x', page: 1, verdict: gone })).toBe(
+    'page 1: x (gone)',
+  );
+});

@@ -1,0 +1,777 @@
+// Recorded answers of the provider, played back by nock; no other network is there.
+import nock from 'nock';
+import type { DueProbe } from '../../../src/model/organization';
+import { Secret } from '../../../src/tools/secret';
+import {
+  connectionOf,
+  equipmentOrigin,
+  origin,
+  requestFor,
+  type Staged,
+  stageClient,
+  startMs,
+} from '../../support/provider-client';
+
+const axiom = { 'content-type': 'application/vnd.Acme.axiom.v3+json;charset=UTF-8' };
+const json = { 'content-type': 'application/json' };
+const api = () => nock(origin);
+const equipmentApi = () => nock(equipmentOrigin);
+const operation = { '@type': 'FieldOperation', id: 'op-1', orgId: 4711, measurementTypes: [], links: [] };
+const operationUrl = `${origin}/platform/fieldOperations/op-1`;
+const self = (uri: string) => ({ '@type': 'Link', rel: 'self', uri });
+const said = (message: string) => ({ errors: [{ message }] });
+
+let staged: Staged;
+
+beforeEach(() => {
+  nock.disableNetConnect();
+  staged = stageClient();
+});
+
+afterEach(() => {
+  staged.client.close();
+  expect(nock.pendingMocks()).toEqual([]);
+  nock.cleanAll();
+  nock.enableNetConnect();
+});
+
+/** The catalog, `times` in a row. */
+function catalog(
+  links: [rel: string, uri: string][] = [['organizations', `${origin}/platform/organizations`]],
+  times = 1,
+) {
+  api()
+    .get('/platform/')
+    .times(times)
+    .reply(200, { links: links.map(([rel, uri]) => ({ rel, uri })) }, axiom);
+}
+
+/** The listing with one organization that has these links. */
+function organizations(links: { rel: string; uri: string }[], times = 1, at = '/platform/organizations') {
+  const organization = { '@type': 'Organization', id: '4711', name: 'North Farm', links };
+  api()
+    .get(`${at}?itemLimit=100`)
+    .times(times)
+    .reply(200, { links: [], total: 1, values: [organization] }, axiom);
+}
+
+describe('one call', () => {
+  test('a field operation is asked for with its measurement types, by the platform’s media type', async () => {
+    catalog();
+    api()
+      .matchHeader('accept', 'application/vnd.Acme.axiom.v3+json')
+      .matchHeader('authorization', 'Bearer canary-token')
+      .get('/platform/fieldOperations/op-1?embed=measurementTypes')
+      .reply(200, operation, { ...axiom, 'x-acme-elapsed-ms': '12', date: new Date(startMs).toUTCString() });
+    const { answer, cost } = await staged.client.read(requestFor(operationUrl));
+    expect(answer).toEqual({
+      kind: 'ok',
+      document: {
+        body: operation,
+        address: operationUrl,
+        mediaType: 'application/vnd.acme.axiom.v3+json',
+        connectionId: 'c1',
+      },
+    });
+    expect(cost).toMatchObject({ calls: 1, status: 200, bytes: JSON.stringify(operation).length });
+    expect(staged.calls.map(({ operation: name }) => name)).toEqual(['catalog', 'field-operation']);
+    expect(staged.calls[1]).toMatchObject({ status: 200, elapsedMs: 12, serverDateMs: startMs });
+  });
+
+  test('equipment is asked for with its devices, as plain JSON', async () => {
+    catalog();
+    equipmentApi()
+      .matchHeader('accept', 'application/json')
+      .get('/isg/equipment/217001?embed=devices,equipment')
+      .reply(200, { id: 217001 }, json);
+    const { answer } = await staged.client.read(requestFor(`${equipmentOrigin}/isg/equipment/217001`));
+    expect(answer).toMatchObject({ kind: 'ok', document: { body: { id: 217001 } } });
+    expect(staged.calls[1]).toMatchObject({ operation: 'equipment', elapsedMs: null });
+  });
+
+  test('equipment named by a filter is taken out of its collection', async () => {
+    catalog();
+    equipmentApi()
+      .get('/isg/equipment?ids=217001&embed=devices,equipment')
+      .reply(200, { links: [], values: [{ id: 217001 }] }, json);
+    const { answer } = await staged.client.read(requestFor(`${equipmentOrigin}/isg/equipment?ids=217001`));
+    expect(answer).toMatchObject({ kind: 'ok', document: { body: { id: 217001 } } });
+  });
+
+  test('a machine of the old endpoints is asked for without embeds', async () => {
+    catalog();
+    api().get('/platform/machines/5').reply(200, { id: '5' }, axiom);
+    expect((await staged.client.read(requestFor(`${origin}/platform/machines/5`))).answer.kind).toBe('ok');
+  });
+
+  test('the preferred unit system is asked for', async () => {
+    staged = stageClient({ unitSystem: 'METRIC' });
+    catalog();
+    api()
+      .matchHeader('accept-uom-system', 'METRIC')
+      .get('/platform/fieldOperations/op-1')
+      .query(true)
+      .reply(200, operation, axiom);
+    expect((await staged.client.read(requestFor(operationUrl))).answer.kind).toBe('ok');
+  });
+
+  test('an address is refused without a call', async () => {
+    const { answer, cost } = await staged.client.read(requestFor('https://evil.test/fieldOperations/1'));
+    expect(answer).toMatchObject({ kind: 'address-refused', code: 'address-refused' });
+    expect(cost.calls).toBe(0);
+    expect((await staged.client.read(requestFor(`${origin}/platform/{id}`))).answer).toMatchObject({
+      code: 'address-template',
+    });
+    expect(staged.calls).toEqual([]);
+  });
+
+  test('nothing is asked for where no connection may read', async () => {
+    const { answer } = await staged.client.read(requestFor(operationUrl, { organizationId: '9' }));
+    expect(answer).toEqual({ kind: 'no-connection', detail: 'no valid connection sees organization 9' });
+    const unknown = await staged.client.read(requestFor(operationUrl, { hintedUser: null }));
+    expect(unknown.answer).toEqual({ kind: 'no-connection', detail: 'no owner is known or named' });
+    expect(staged.calls).toEqual([]);
+  });
+
+  test('a stopping process aborts it before it begins', async () => {
+    const stop = new AbortController();
+    stop.abort();
+    expect((await staged.client.read(requestFor(operationUrl), stop.signal)).answer).toEqual({
+      kind: 'aborted',
+    });
+  });
+
+  test('a closed client answers aborted', async () => {
+    staged.client.close();
+    expect((await staged.client.read(requestFor(operationUrl))).answer).toEqual({ kind: 'aborted' });
+  });
+
+  test('a token that no header can carry fails the call and is not told', async () => {
+    staged = stageClient({}, [connectionOf({ token: new Secret('canary\nline') })]);
+    const { answer } = await staged.client.read(requestFor(operationUrl));
+    expect(answer).toMatchObject({ kind: 'transient', code: 'request-invalid' });
+    expect(JSON.stringify(answer)).not.toContain('canary');
+  });
+});
+
+describe('the catalog', () => {
+  test('is read once for many reads, and again when the token changes', async () => {
+    catalog();
+    api().get('/platform/fieldOperations/op-1').query(true).times(4).reply(200, operation, axiom);
+    await Promise.all([1, 2, 3].map(() => staged.client.read(requestFor(operationUrl))));
+    expect(staged.calls.filter(({ operation: name }) => name === 'catalog')).toHaveLength(1);
+    catalog();
+    staged.connections[0] = connectionOf({ token: new Secret('canary-token-2') });
+    expect((await staged.client.read(requestFor(operationUrl))).answer.kind).toBe('ok');
+  });
+
+  test('is forgotten with its connection', async () => {
+    catalog();
+    api().get('/platform/fieldOperations/op-1').query(true).times(3).reply(200, operation, axiom);
+    await staged.client.read(requestFor(operationUrl));
+    staged.connections[0] = connectionOf({ connectionId: 'c2' });
+    catalog();
+    await staged.client.read(requestFor(operationUrl));
+    staged.connections[0] = connectionOf();
+    catalog();
+    expect((await staged.client.read(requestFor(operationUrl))).answer.kind).toBe('ok');
+  });
+
+  test('is read for the application too under OAuth 1.0, and names what is no resource', async () => {
+    const auth = { auth: 'oauth1', tokenSecret: new Secret('ts') } as const;
+    staged = stageClient({ auth: 'oauth1' }, [connectionOf(auth)]);
+    catalog();
+    const request = `${origin}/platform/oauth/request_token`;
+    catalog([
+      ['oauthRequestToken', request],
+      ['oauthAuthorizeRequestToken', 'https://consent.test/?oauth_token={token}'],
+    ]);
+    const { answer } = await staged.client.read(requestFor(request));
+    expect(answer).toMatchObject({ kind: 'address-refused', code: 'address-refused' });
+    api()
+      .get('/platform/fieldOperations/op-1')
+      .query(true)
+      .matchHeader('authorization', /^OAuth realm="", .*oauth_token="canary-token"/)
+      .reply(200, operation, axiom);
+    expect((await staged.client.read(requestFor(operationUrl))).answer.kind).toBe('ok');
+  });
+
+  test('of the application that fails fails the read in the connection’s name, and is asked for alone next time', async () => {
+    const auth = { auth: 'oauth1', tokenSecret: new Secret('ts') } as const;
+    staged = stageClient({ auth: 'oauth1' }, [connectionOf(auth)]);
+    catalog();
+    api().get('/platform/').reply(503);
+    expect((await staged.client.read(requestFor(operationUrl))).answer).toMatchObject({
+      kind: 'transient',
+      code: 'status-503',
+      connectionId: 'c1',
+    });
+    catalog([]);
+    api().get('/platform/fieldOperations/op-1').query(true).reply(200, operation, axiom);
+    expect((await staged.client.read(requestFor(operationUrl))).answer.kind).toBe('ok');
+  });
+
+  test.each([
+    [404, '', { kind: 'transient', code: 'catalog-unavailable' }],
+    [410, '', { kind: 'transient', code: 'catalog-unavailable' }],
+    [400, '', { kind: 'transient', code: 'catalog-unavailable' }],
+    [304, '', { kind: 'transient', code: 'catalog-unavailable' }],
+    [403, said('Access Denied'), { kind: 'transient', code: 'catalog-unavailable', detail: 'Access Denied' }],
+    [403, '', { kind: 'transient', code: 'catalog-unavailable' }],
+    [403, said('missing scope'), { kind: 'client-refused', message: 'missing scope' }],
+    [401, said('Unauthorized'), { kind: 'reauthorize' }],
+    [429, '', { kind: 'rate-limited' }],
+    [500, '', { kind: 'transient', code: 'status-500' }],
+  ])('answered %i says nothing about the resource', async (status, body, expected) => {
+    api().get('/platform/').reply(status, body, axiom);
+    expect((await staged.client.read(requestFor(operationUrl))).answer).toMatchObject(expected);
+  });
+});
+
+describe('a bare 403', () => {
+  const refusedOnce = (message = 'Access Denied') =>
+    api().get('/platform/fieldOperations/op-1').query(true).reply(403, said(message), axiom);
+  const known = requestFor(operationUrl, { organizationId: '4711' });
+
+  beforeEach(() => catalog());
+
+  test('of an organization with a connections link is not connected', async () => {
+    refusedOnce();
+    organizations([{ rel: 'connections', uri: 'https://connections.example.test/select' }]);
+    const { answer, cost } = await staged.client.read(known);
+    expect(answer).toEqual({
+      kind: 'not-connected',
+      actionUrl: 'https://connections.example.test/select',
+      connectionId: 'c1',
+    });
+    expect(cost.calls).toBe(2);
+  });
+
+  test('of a connected organization is this one resource’s', async () => {
+    refusedOnce();
+    organizations([self(`${origin}/platform/organizations/4711`)]);
+    expect((await staged.client.read(known)).answer).toEqual({
+      kind: 'no-access',
+      connectionId: 'c1',
+      message: 'Access Denied',
+    });
+  });
+
+  test('that names a scope is the client’s', async () => {
+    refusedOnce('requires scope ag2');
+    organizations([self(`${origin}/platform/organizations/4711`)]);
+    expect((await staged.client.read(known)).answer).toMatchObject({
+      kind: 'client-refused',
+      message: 'requires scope ag2',
+    });
+  });
+
+  test('without a known owner blocks the task alone, or is the client’s', async () => {
+    refusedOnce();
+    refusedOnce('requires scope ag2');
+    expect((await staged.client.read(requestFor(operationUrl))).answer.kind).toBe('refused-unattributed');
+    expect((await staged.client.read(requestFor(operationUrl))).answer.kind).toBe('client-refused');
+  });
+
+  test('with a claimed owner is believed about the connections link only', async () => {
+    refusedOnce();
+    organizations([{ rel: 'connections', uri: 'javascript:alert(1)' }]);
+    const hinted = requestFor(operationUrl, { hintedOrganizationId: '4711' });
+    expect((await staged.client.read(hinted)).answer).toEqual({
+      kind: 'not-connected',
+      actionUrl: null,
+      connectionId: 'c1',
+    });
+    refusedOnce();
+    organizations([]);
+    expect((await staged.client.read(hinted)).answer.kind).toBe('refused-unattributed');
+    refusedOnce();
+    const unseen = requestFor(operationUrl, { hintedOrganizationId: '99' });
+    expect((await staged.client.read(unseen)).answer.kind).toBe('refused-unattributed');
+  });
+
+  test('of an organization that is not listed is not attributed to it', async () => {
+    refusedOnce();
+    api()
+      .get('/platform/organizations?itemLimit=100')
+      .reply(200, { values: [null, {}, { id: '5' }] }, axiom);
+    expect((await staged.client.read(known)).answer.kind).toBe('refused-unattributed');
+  });
+
+  test('waits when the organization cannot be looked at', async () => {
+    refusedOnce();
+    api().get('/platform/organizations?itemLimit=100').reply(500, '', axiom);
+    expect((await staged.client.read(known)).answer).toMatchObject({ kind: 'transient', code: 'status-500' });
+    refusedOnce();
+    api().get('/platform/organizations?itemLimit=100').reply(200, { values: 'x' }, axiom);
+    expect((await staged.client.read(known)).answer).toMatchObject({
+      kind: 'transient',
+      code: 'organization-unavailable',
+    });
+  });
+
+  test('asks for the organization by its own address once that form is learned', async () => {
+    refusedOnce();
+    organizations([self(`${origin}/platform/organizations/4711`)]);
+    await staged.client.read(known);
+    const record = (status: number, body: object) =>
+      api().get('/platform/organizations/4711').reply(status, body, axiom);
+    refusedOnce();
+    record(200, { id: '4711', links: [{ rel: 'connections', uri: 'https://c.test/' }] });
+    expect((await staged.client.read(known)).answer.kind).toBe('not-connected');
+    refusedOnce();
+    record(429, {});
+    expect((await staged.client.read(known)).answer.kind).toBe('rate-limited');
+    for (const [status, body] of [
+      [403, said('no')],
+      [400, {}],
+      [200, { id: '5' }],
+      [404, {}],
+    ] as const) {
+      refusedOnce();
+      record(status, body);
+      organizations([self(`${origin}/platform/organizations/4711`)]);
+      expect((await staged.client.read(known)).answer.kind).toBe('no-access');
+    }
+  });
+});
+
+test('the terms header is the organization’s, whoever asks', async () => {
+  catalog();
+  api()
+    .get('/platform/fieldOperations/op-1')
+    .query(true)
+    .reply(403, said('restricted'), { ...axiom, 'X-Acme-Terms-Location': 'https://t.test/terms' });
+  expect((await staged.client.read(requestFor(operationUrl))).answer).toMatchObject({
+    kind: 'action-required',
+    cause: 'terms',
+    actionUrl: 'https://t.test/terms',
+  });
+  expect(staged.calls).toHaveLength(2);
+});
+
+describe('what is not found', () => {
+  const missing = (status = 404, at = '/platform/fieldOperations/op-1') =>
+    api().get(at).query(true).reply(status, '', axiom);
+  const known = requestFor(operationUrl, {
+    organizationId: '4711',
+    resource: { kind: 'field-operation', id: 'op-1' },
+  });
+  const fields = (at: string, links: { rel: string; uri: string }[], more: object = {}) =>
+    api()
+      .get(`${at}?itemLimit=100`)
+      .reply(200, { values: [{ id: 'f1', links }], ...more }, axiom);
+  const moved = `${origin}/platform/v2`;
+
+  /** The provider after every address has moved, up to the listing of field operations. */
+  function movedListings(rel = 'fieldOperations') {
+    catalog();
+    missing();
+    catalog([['organizations', `${moved}/organizations`]]);
+    organizations(
+      [self(`${moved}/organizations/4711`), { rel: 'fields', uri: `${moved}/organizations/4711/fields` }],
+      1,
+      '/platform/v2/organizations',
+    );
+    fields('/platform/v2/organizations/4711/fields', [{ rel, uri: `${moved}/fields/f1/fieldOperations` }]);
+  }
+
+  const listed = (values: unknown[]) =>
+    api().get('/platform/v2/fields/f1/fieldOperations?itemLimit=100').reply(200, { values }, axiom);
+
+  test('is found where another item shows that addresses have moved', async () => {
+    movedListings();
+    listed([null, { id: 'other', links: [self(`${moved}/fieldOperations/other`)] }]);
+    api().get('/platform/v2/fieldOperations/op-1?embed=measurementTypes').reply(200, operation, axiom);
+    const { answer } = await staged.client.read(known);
+    expect(answer).toMatchObject({ kind: 'ok', document: { address: `${moved}/fieldOperations/op-1` } });
+
+    // The next one costs the catalog and its own call: the form of the addresses is known.
+    missing(404, '/platform/fieldOperations/op-2');
+    catalog([['organizations', `${moved}/organizations`]]);
+    api().get('/platform/v2/fieldOperations/op-2?embed=measurementTypes').reply(200, { id: 'op-2' }, axiom);
+    const next = await staged.client.read(requestFor(`${origin}/platform/fieldOperations/op-2`));
+    expect(next.answer).toMatchObject({ kind: 'ok', document: { body: { id: 'op-2' } } });
+    expect(next.cost.calls).toBe(2);
+  });
+
+  test('is looked for anew when what was learned is a minute old', async () => {
+    movedListings('fieldOperation');
+    listed([{ id: 'other', links: [self(`${moved}/fieldOperations/other`)] }]);
+    api().get('/platform/v2/fieldOperations/op-1').query(true).reply(200, operation, axiom);
+    await staged.client.read(known);
+    staged.clock.set(startMs + 60_000);
+    missing();
+    catalog([['organizations', `${moved}/organizations`]]);
+    api()
+      .get('/platform/v2/organizations/4711')
+      .reply(
+        200,
+        { id: '4711', links: [{ rel: 'fields', uri: `${moved}/organizations/4711/fields` }] },
+        axiom,
+      );
+    fields('/platform/v2/organizations/4711/fields', [
+      { rel: 'fieldOperations', uri: `${moved}/fields/f1/fieldOperations` },
+    ]);
+    listed([{ id: 'op-1', links: [self(`${moved}/fieldOperations/op-1`)] }]);
+    api().get('/platform/v2/fieldOperations/op-1').query(true).reply(200, operation, axiom);
+    expect((await staged.client.read(known)).answer.kind).toBe('ok');
+  });
+
+  test('is found by its id where addresses say nothing', async () => {
+    movedListings();
+    listed([
+      { id: 7, links: [self(`${moved}/x/a`)] },
+      { id: 'op-1', links: [self(`${moved}/x/b`)] },
+    ]);
+    api().get('/platform/v2/x/b?embed=measurementTypes').reply(200, operation, axiom);
+    expect((await staged.client.read(known)).answer).toMatchObject({
+      kind: 'ok',
+      document: { address: `${moved}/x/b` },
+    });
+  });
+
+  test.each([
+    [404, false],
+    [410, true],
+  ])('with %i is gone when it stands nowhere else', async (status, certain) => {
+    catalog([['organizations', `${origin}/platform/organizations`]], 2);
+    missing(status);
+    organizations([{ rel: 'fields', uri: `${origin}/platform/organizations/4711/fields` }], 2);
+    fields('/platform/organizations/4711/fields', [
+      { rel: 'fieldOperations', uri: `${origin}/platform/fields/f1/fieldOperations` },
+    ]);
+    api()
+      .get('/platform/fields/f1/fieldOperations?itemLimit=100')
+      .reply(200, { values: [{ id: 'x', links: [self(`${origin}/platform/fieldOperations/x`)] }] }, axiom);
+    expect((await staged.client.read(known)).answer).toMatchObject({ kind: 'gone', certain });
+  });
+
+  test('is gone when no field holds an operation', async () => {
+    catalog(undefined, 2);
+    missing();
+    organizations([{ rel: 'fields', uri: `${origin}/platform/organizations/4711/fields` }], 2);
+    api()
+      .get('/platform/organizations/4711/fields?itemLimit=100')
+      .reply(
+        200,
+        {
+          values: [
+            { id: 'f0' },
+            { id: 'f1', links: [{ rel: 'fieldOperations', uri: `${origin}/platform/f1/ops` }] },
+          ],
+        },
+        axiom,
+      );
+    api().get('/platform/f1/ops?itemLimit=100').reply(404, '', axiom);
+    expect((await staged.client.read(known)).answer.kind).toBe('gone');
+  });
+
+  test('is not gone while its organization is not listed, or not connected', async () => {
+    catalog(undefined, 3);
+    missing();
+    api().get('/platform/organizations?itemLimit=100').times(2).reply(200, { values: [] }, axiom);
+    expect((await staged.client.read(known)).answer).toMatchObject({
+      kind: 'transient',
+      code: 'organization-unavailable',
+    });
+    missing();
+    organizations([{ rel: 'connections', uri: 'https://c.test/' }], 2);
+    expect((await staged.client.read(known)).answer.kind).toBe('not-connected');
+  });
+
+  test('waits when the search cannot be finished', async () => {
+    catalog(undefined, 2);
+    missing();
+    organizations([{ rel: 'fields', uri: `${origin}/platform/fields` }]);
+    api().get('/platform/fields?itemLimit=100').reply(400, '', axiom);
+    expect((await staged.client.read(known)).answer).toMatchObject({
+      kind: 'transient',
+      code: 'relocation-incomplete',
+    });
+
+    catalog();
+    missing();
+    organizations([{ rel: 'fields', uri: `${origin}/platform/fields` }]);
+    fields('/platform/fields', [{ rel: 'fieldOperations', uri: 'https://evil.test/ops' }]);
+    expect((await staged.client.read(known)).answer).toMatchObject({
+      kind: 'transient',
+      code: 'relocation-incomplete',
+    });
+
+    catalog();
+    missing();
+    api().get('/platform/organizations?itemLimit=100').reply(503, '', axiom);
+    expect((await staged.client.read(known)).answer).toMatchObject({ kind: 'transient', code: 'status-503' });
+
+    missing();
+    api().get('/platform/').reply(500);
+    expect((await staged.client.read(known)).answer).toMatchObject({ kind: 'transient', code: 'status-500' });
+  });
+
+  test('with an unknown owner is searched in every organization that is open', async () => {
+    const unknown = requestFor(operationUrl);
+    const closed = { id: '1', links: [{ rel: 'fields', uri: `${origin}/platform/closed` }] };
+    const open = { id: '2', links: [{ rel: 'fields', uri: `${origin}/platform/fields` }] };
+    const terms = { ...axiom, 'x-acme-terms-location': 'https://t.test/' };
+    const listBoth = () => {
+      api()
+        .get('/platform/organizations?itemLimit=100')
+        .reply(200, { values: [closed, open] }, axiom);
+      api().get('/platform/closed?itemLimit=100').reply(403, '', terms);
+    };
+    catalog(undefined, 4);
+    missing();
+    listBoth();
+    api().get('/platform/fields?itemLimit=100').reply(200, { values: [] }, axiom);
+    expect((await staged.client.read(unknown)).answer).toMatchObject({
+      kind: 'transient',
+      code: 'relocation-incomplete',
+    });
+
+    missing();
+    listBoth();
+    api().get('/platform/fields?itemLimit=100').reply(500, '', axiom);
+    expect((await staged.client.read(unknown)).answer).toMatchObject({
+      kind: 'transient',
+      code: 'status-500',
+    });
+
+    missing();
+    api().get('/platform/organizations?itemLimit=100').reply(429, '', axiom);
+    expect((await staged.client.read(unknown)).answer.kind).toBe('rate-limited');
+  });
+
+  test('is gone without a search when its address names no id', async () => {
+    catalog();
+    missing(404, '/platform/fieldOperations/');
+    expect((await staged.client.read(requestFor(`${origin}/platform/fieldOperations/`))).answer.kind).toBe(
+      'gone',
+    );
+  });
+
+  test('equipment is found below the configured base', async () => {
+    catalog(undefined, 2);
+    api().get('/platform/old/217001?embed=devices,equipment').reply(404, '', axiom);
+    equipmentApi().get('/isg/equipment/217001?embed=devices,equipment').reply(200, { id: 217001 }, json);
+    const resource = { kind: 'equipment', id: '217001' } as const;
+    const { answer } = await staged.client.read(requestFor(`${origin}/platform/old/217001`, { resource }));
+    expect(answer).toMatchObject({
+      kind: 'ok',
+      document: { address: `${equipmentOrigin}/isg/equipment/217001` },
+    });
+  });
+
+  test('equipment that a filter does not find is gone', async () => {
+    catalog(undefined, 2);
+    equipmentApi().get('/isg/equipment?ids=5&embed=devices,equipment').reply(200, { values: [] }, json);
+    equipmentApi().get('/isg/equipment/5?embed=devices,equipment').reply(404, '', json);
+    const resource = { kind: 'equipment', id: '5' } as const;
+    const { answer } = await staged.client.read(
+      requestFor(`${equipmentOrigin}/isg/equipment?ids=5`, { resource }),
+    );
+    expect(answer).toMatchObject({ kind: 'gone', certain: false });
+  });
+});
+
+describe('a probe', () => {
+  const due: DueProbe = {
+    organizationId: '4711',
+    epoch: 1,
+    refusedAddress: null,
+    knownAddress: null,
+    connectionId: 'c1',
+  };
+  const record = (links: { rel: string; uri: string }[]) => organizations(links);
+
+  test('repeats the refused request', async () => {
+    catalog();
+    api().get('/platform/fieldOperations/op-1').query(true).reply(200, operation, axiom);
+    const answer = await staged.client.probe({
+      ...due,
+      refusedAddress: operationUrl,
+      knownAddress: `${origin}/platform/x`,
+    });
+    expect(answer.kind).toBe('ok');
+    expect(staged.calls.at(-1)).toMatchObject({ operation: 'probe' });
+  });
+
+  test('goes on to a known resource when the refused address is refused by the gate or of no use', async () => {
+    catalog();
+    api().get('/platform/fieldOperations/op-1').query(true).times(2).reply(200, operation, axiom);
+    api().get('/platform/odd').query(true).reply(400, '', axiom);
+    expect(
+      (
+        await staged.client.probe({
+          ...due,
+          refusedAddress: 'https://evil.test/',
+          knownAddress: operationUrl,
+        })
+      ).kind,
+    ).toBe('ok');
+    expect(
+      (
+        await staged.client.probe({
+          ...due,
+          refusedAddress: `${origin}/platform/odd`,
+          knownAddress: operationUrl,
+        })
+      ).kind,
+    ).toBe('ok');
+  });
+
+  test('reads the first page of a relationship where nothing is known', async () => {
+    catalog();
+    record([
+      self(`${origin}/platform/organizations/4711`),
+      { rel: 'manage_connections', uri: 'https://c.test/' },
+      { rel: 'fields', uri: `${origin}/platform/fields` },
+    ]);
+    api()
+      .get('/platform/fields?itemLimit=1')
+      .reply(403, '', { ...axiom, 'x-acme-terms-location': 'https://t.test/' });
+    expect(await staged.client.probe(due)).toMatchObject({ kind: 'action-required', cause: 'terms' });
+  });
+
+  test('tries other relationships when one leads nowhere', async () => {
+    catalog();
+    const rels = [
+      { rel: 'a', uri: 'https://evil.test/' },
+      { rel: 'b', uri: `${origin}/platform/b?itemLimit=5` },
+      { rel: 'c', uri: `${origin}/platform/c` },
+      { rel: 'd', uri: `${origin}/platform/d` },
+    ];
+    record(rels);
+    api().get('/platform/b?itemLimit=5').reply(404, '', axiom);
+    api().get('/platform/c?itemLimit=1').reply(403, said('Access Denied'), axiom);
+    expect(await staged.client.probe(due)).toMatchObject({ kind: 'no-access', message: 'Access Denied' });
+    record(rels.slice(2));
+    api().get('/platform/c?itemLimit=1').reply(403, said('missing scope'), axiom);
+    api().get('/platform/d?itemLimit=1').reply(405, '', axiom);
+    expect(await staged.client.probe(due)).toMatchObject({ kind: 'client-refused' });
+  });
+
+  test('of a connected organization that shares nothing finds nothing that blocks it', async () => {
+    catalog();
+    record([]);
+    expect(await staged.client.probe(due)).toEqual({ kind: 'not-modified', connectionId: 'c1' });
+  });
+
+  test('sees the connections link', async () => {
+    catalog();
+    record([{ rel: 'connections', uri: 'https://c.test/' }]);
+    expect(await staged.client.probe(due)).toEqual({
+      kind: 'not-connected',
+      actionUrl: 'https://c.test/',
+      connectionId: 'c1',
+    });
+  });
+
+  test('says nothing about an organization that is not listed or cannot be listed', async () => {
+    catalog();
+    api().get('/platform/organizations?itemLimit=100').reply(200, { values: [] }, axiom);
+    expect((await staged.client.probe(due)).kind).toBe('refused-unattributed');
+    api().get('/platform/organizations?itemLimit=100').reply(503, '', axiom);
+    expect((await staged.client.probe(due)).kind).toBe('transient');
+  });
+
+  test('needs a connection and a catalog', async () => {
+    expect((await staged.client.probe({ ...due, organizationId: '9' })).kind).toBe('no-connection');
+    api().get('/platform/').reply(401, '', axiom);
+    expect((await staged.client.probe(due)).kind).toBe('reauthorize');
+  });
+});
+
+describe('organizations', () => {
+  async function listed(connectionId = 'c1') {
+    const pages = [];
+    for await (const page of staged.client.organizations(connectionId)) pages.push(page);
+    return pages;
+  }
+
+  test('are listed to the last page', async () => {
+    catalog();
+    api()
+      .get('/platform/organizations?itemLimit=100')
+      .reply(
+        200,
+        {
+          links: [{ rel: 'nextPage', uri: `${origin}/platform/organizations?pageOffset=1` }],
+          values: [{ id: 1, name: 'A' }],
+        },
+        axiom,
+      );
+    api()
+      .get('/platform/organizations?pageOffset=1')
+      .reply(200, { values: [{ id: '2', links: [{ rel: 'connections', uri: 'https://c.test/' }] }] }, axiom);
+    expect(await listed()).toMatchObject([
+      { partial: false, organizations: [{ id: '1', name: 'A', unconnected: false, connectUrl: null }] },
+      {
+        partial: false,
+        organizations: [{ id: '2', name: null, unconnected: true, connectUrl: 'https://c.test/' }],
+      },
+    ]);
+  });
+
+  test('whose listing breaks off are told as partial, with the answer behind it', async () => {
+    catalog();
+    api()
+      .get('/platform/organizations?itemLimit=100')
+      .reply(
+        200,
+        { links: [{ rel: 'nextPage', uri: `${origin}/platform/organizations?pageOffset=1` }], values: [] },
+        axiom,
+      );
+    api().get('/platform/organizations?pageOffset=1').reply(429, '', axiom);
+    expect(await listed()).toMatchObject([
+      { partial: false, organizations: [] },
+      { partial: true, reason: 'call-failed', answer: { kind: 'rate-limited' } },
+    ]);
+    api().get('/platform/organizations?itemLimit=100').reply(403, '', axiom);
+    expect(await listed()).toMatchObject([{ partial: true, reason: 'call-failed', answer: null }]);
+  });
+
+  test('are found again when the listing has moved', async () => {
+    catalog();
+    api().get('/platform/organizations?itemLimit=100').reply(404, '', axiom);
+    catalog([['organizations', `${origin}/platform/v2/organizations`]]);
+    api()
+      .get('/platform/v2/organizations?itemLimit=100')
+      .reply(200, { values: [{ id: '1' }] }, axiom);
+    expect(await listed()).toMatchObject([{ partial: false, organizations: [{ id: '1' }] }]);
+  });
+
+  test('are partial when the listing is found nowhere', async () => {
+    catalog(undefined, 2);
+    api().get('/platform/organizations?itemLimit=100').times(2).reply(404, '', axiom);
+    expect(await listed()).toMatchObject([
+      { partial: true, reason: 'call-failed', answer: { kind: 'gone' } },
+    ]);
+  });
+
+  test('are partial without a catalog, and where it does not name them', async () => {
+    api().get('/platform/').reply(500);
+    expect(await listed()).toMatchObject([
+      { partial: true, reason: 'call-failed', answer: { kind: 'transient' } },
+    ]);
+    catalog([]);
+    expect(await listed()).toMatchObject([{ partial: true, reason: 'no-listing', answer: null }]);
+  });
+
+  test('of an unknown or refused connection are not listed', async () => {
+    expect(await listed('nobody')).toMatchObject([{ partial: true, answer: { kind: 'no-connection' } }]);
+    staged.connections[0] = connectionOf({ status: 'refused' });
+    expect(await listed()).toMatchObject([{ partial: true, answer: { kind: 'no-connection' } }]);
+    expect(await staged.client.readOrganization('4711', 'c1')).toMatchObject({
+      answer: { kind: 'no-connection' },
+    });
+  });
+
+  test('are read one by one', async () => {
+    catalog();
+    organizations([]);
+    expect(await staged.client.readOrganization('4711', 'c1')).toMatchObject({
+      organization: { id: '4711', name: 'North Farm' },
+    });
+  });
+});
