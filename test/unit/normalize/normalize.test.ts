@@ -131,10 +131,16 @@ function mutate(body: Json, mutation: Mutation): void {
       parent[key] = Array.from({ length: (mutation.other % 3) + 1 }, () => structuredClone(value));
       break;
     case 'retype':
-      parent[key] = mutation.value as Json;
+      // A copy: what later mutations change must not be the value that the next run is given.
+      parent[key] = structuredClone(mutation.value) as Json;
       break;
     case 'add':
-      Object.defineProperty(parent, '__proto__', { value: mutation.value, enumerable: true, writable: true });
+      Object.defineProperty(parent, '__proto__', {
+        value: structuredClone(mutation.value),
+        enumerable: true,
+        writable: true,
+        configurable: true,
+      });
       break;
   }
 }
