@@ -23,7 +23,11 @@ const said = (message: string) => ({ errors: [{ message }] });
 
 let staged: Staged;
 
+// Suites of one worker share the network that nock takes hold of.
+afterAll(() => nock.restore());
+
 beforeEach(() => {
+  if (!nock.isActive()) nock.activate();
   nock.disableNetConnect();
   staged = stageClient();
 });
