@@ -1,0 +1,40 @@
+/**
+ * `tramline alerts`: what on-call is told, firing and lately resolved.
+ */
+import type { Command } from 'commander';
+import type { AlertView, Api } from '../model/api';
+import { type Action, type CommandContext, withApi } from './context';
+import { exitCodes } from './exit-code';
+
+export function registerAlerts(program: Command, action: Action): void {
+  program
+    .command('alerts')
+    .description('alerts, firing and lately resolved')
+    .action(action((context) => withApi(context, (api) => run(context, api))));
+}
+
+async function run({ output }: CommandContext, api: Api): Promise<number> {
+  const alerts = await api.alerts();
+  if (output.json) output.value(alerts);
+  else if (alerts.length === 0) output.line('No alert fires.');
+  else {
+    output.table<AlertView>(alerts, [
+      { title: 'STATE', of: ({ state }) => state },
+      { title: 'SEVERITY', of: ({ severity }) => severity },
+      { title: 'NAME', of: ({ name }) => name },
+      { title: 'SINCE', of: ({ since }) => since },
+      { title: 'OF', of: ({ labels }) => subjectOf(labels), gives: true },
+    ]);
+    const firing = alerts.find(({ state }) => state === 'firing');
+    const todo = firing?.annotations.description ?? firing?.annotations.summary;
+    if (todo !== undefined) output.next(todo);
+  }
+  return exitCodes.done;
+}
+
+const everyAlertHas = new Set(['alertname', 'service', 'severity']);
+
+function subjectOf(labels: Record<string, string>): string | null {
+  const telling = Object.entries(labels).filter(([name]) => !everyAlertHas.has(name));
+  return telling.map(([name, value]) => `${name}=${value}`).join(' ') || null;
+}

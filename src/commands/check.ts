@@ -1,0 +1,26 @@
+/**
+ * `tramline check`: settings, store, provider, Kafka, sinks, clock; a line each, and what to do where one is not well.
+ */
+import type { Command } from 'commander';
+import type { Api } from '../model/api';
+import { type Action, type CommandContext, withApi } from './context';
+import { exitCodes } from './exit-code';
+
+export function registerCheck(program: Command, action: Action): void {
+  program
+    .command('check')
+    .description('what the service stands on, one line each')
+    .action(action((context) => withApi(context, (api) => run(context, api))));
+}
+
+async function run({ output }: CommandContext, api: Api): Promise<number> {
+  const lines = await api.check();
+  if (output.json) output.value(lines);
+  else {
+    for (const { name, state, detail } of lines) {
+      output.line(`${name.padEnd(9)} ${state.padEnd(8)} ${detail}`);
+    }
+    for (const { name, next } of lines) if (next !== null) output.next(`${name}: ${next}`);
+  }
+  return lines.some(({ state }) => state === 'failed') ? exitCodes.failed : exitCodes.done;
+}

@@ -1,0 +1,132 @@
+/**
+ * The client of our own API: one method for each thing operators ask, over HTTP. It throws the same problems as the API
+ * itself, so that a command does not know whether it spoke to a service. Answers are bounded in time and size.
+ */
+import type { Api } from '../model/api';
+import { Problem, type ProblemCode } from '../model/problem';
+import type { Secret } from '../tools/secret';
+
+export interface ClientOptions {
+  /** Address of the operations listener. */
+  url: string;
+  token: Secret | null;
+  timeoutMs?: number;
+}
+
+const timeoutMsDefault = 15_000;
+/** Pages of events are asked for in pieces that fit, see there. */
+const answerBytesMax = 256 * 1024 * 1024;
+
+const problemOfCode: Record<string, ProblemCode> = {
+  'operations.parameter': 'command.usage',
+  'operations.not-found': 'command.not-found',
+  'operations.refused': 'command.refused',
+  'operations.expired': 'command.expired',
+  'operations.unavailable': 'store.unavailable',
+  'operations.unauthenticated': 'settings.invalid',
+  'operations.forbidden': 'settings.invalid',
+};
+
+/** Thrown when nothing listens at the address. */
+export class NobodyListens extends Error {
+  constructor(url: string) {
+    super(`no service listens at ${url}`);
+    this.name = 'NobodyListens';
+  }
+}
+
+/** Throws `NobodyListens`; what the API throws; `settings.invalid` for a token that is not accepted. */
+export function makeClient(options: ClientOptions): Api {
+  const get = <Answer>(path: string, query: Query = {}) => ask<Answer>(options, 'GET', path, query);
+  const post = <Answer>(path: string) => ask<Answer>(options, 'POST', path, {});
+  const at = (id: string) => encodeURIComponent(id);
+  return {
+    organizations: (page) => get('/api/organizations', { ...page }),
+    organization: (id) => get(`/api/organizations/${at(id)}`),
+    probe: (id) => post(`/api/organizations/${at(id)}/probe`),
+    tasks: (page) => get('/api/tasks', { ...page }),
+    quarantine: (page) => get('/api/quarantine', { ...page }),
+    quarantined: (id) => get(`/api/quarantine/${at(id)}`),
+    release: (id) => post(`/api/quarantine/${at(id)}/release`),
+    discard: (id) => post(`/api/quarantine/${at(id)}/discard`),
+    events: ({ organizationId, ...page }) => get('/api/events', { ...page, organization: organizationId }),
+    alerts: () => get('/api/alerts'),
+    explain: (of) => get('/api/explain', { of }),
+    ledger: () => get('/api/ledger'),
+    check: () => get('/api/check'),
+    config: () => get('/api/config'),
+  };
+}
+
+type Query = Record<string, string | number | null>;
+
+async function ask<Answer>(
+  options: ClientOptions,
+  method: 'GET' | 'POST',
+  path: string,
+  query: Query,
+): Promise<Answer> {
+  const { url, token, timeoutMs = timeoutMsDefault } = options;
+  const address = new URL(`${url.replace(/\/$/, '')}${path}`);
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== null) address.searchParams.set(name, String(value));
+  }
+  const headers: Record<string, string> = { accept: 'application/json' };
+  if (token !== null) headers.authorization = `Bearer ${token.open()}`;
+  let status: number;
+  let text: string;
+  try {
+    const signal = AbortSignal.timeout(timeoutMs);
+    // A redirect would carry the token to wherever it leads.
+    const response = await fetch(address, { method, headers, redirect: 'error', signal });
+    status = response.status;
+    text = await readBounded(response);
+  } catch (error) {
+    throw unreachable(url, error);
+  }
+  const body = jsonOf(text);
+  if (status === 200 && body !== undefined) return body as Answer;
+  throw problemOf(url, status, body);
+}
+
+async function readBounded(response: Response): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of response.body ?? []) {
+    bytes += part.byteLength;
+    if (bytes > answerBytesMax) throw new Error('the answer is too large');
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
+function unreachable(url: string, error: unknown): Error {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const code = (cause as NodeJS.ErrnoException).code;
+  if (code === 'ECONNREFUSED') return new NobodyListens(url);
+  const why =
+    error instanceof Error && error.name === 'TimeoutError' ? 'no answer in time' : (code ?? 'broken answer');
+  return new Problem('store.unavailable', `the service at ${url} cannot be reached: ${why}`, error);
+}
+
+function problemOf(url: string, status: number, body: unknown): Error {
+  const { code, title, detail } = (body ?? {}) as Record<string, unknown>;
+  const known = typeof code === 'string' ? problemOfCode[code] : undefined;
+  if (known === 'settings.invalid') {
+    return new Problem(known, `OPERATIONS_TOKEN must be the token of the service at ${url}`);
+  }
+  const said = typeof detail === 'string' ? detail : typeof title === 'string' ? title : null;
+  if (known !== undefined && said !== null) return new Problem(known, said);
+  const what =
+    typeof code === 'string' ? `answered ${status} ${code}` : `answered ${status} and is not Tramline`;
+  return new Problem('store.unavailable', `the service at ${url} ${what}`);
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Another program's page: told by its status.
+    return undefined;
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * Words from the shell to one command: the table of commands, their common option, and how their problems become exit
+ * codes. Commands that bring the whole service or the simulator with them are loaded only when they are named.
+ */
+import { Command, CommanderError, Option } from 'commander';
+import { isProblem } from '../model/problem';
+import { registerAlerts } from './alerts';
+import { registerCheck } from './check';
+import { registerConfig } from './config';
+import type { Action, CommandDoors } from './context';
+import type * as Demo from './demo';
+import { registerEvents } from './events';
+import { exitCodeOf, exitCodes } from './exit-code';
+import { registerExplain } from './explain';
+import { registerLedger } from './ledger';
+import { registerMigrate } from './migrate';
+import { registerOrganizations } from './organizations';
+import { makeOutput, type Streams } from './output';
+import { registerParked } from './parked';
+import { registerQuarantine } from './quarantine';
+import type * as Serve from './serve';
+import type * as Simulate from './simulate';
+
+const light = [
+  registerMigrate,
+  registerConfig,
+  registerCheck,
+  registerOrganizations,
+  registerEvents,
+  registerParked,
+  registerQuarantine,
+  registerExplain,
+  registerAlerts,
+  registerLedger,
+];
+
+/** Required by name, or all of them for the help. */
+const heavy: Record<string, (program: Command) => void> = {
+  serve: (program) => (require('./serve') as typeof Serve).registerServe(program),
+  demo: (program) => (require('./demo') as typeof Demo).registerDemo(program),
+  simulate: (program) => (require('./simulate') as typeof Simulate).registerSimulate(program),
+};
+
+/** Runs the command that the words name and resolves to its exit code. Never rejects. */
+export async function runCommandLine(
+  words: string[],
+  streams: Streams,
+  doors: CommandDoors,
+): Promise<number> {
+  let exitCode: number = exitCodes.done;
+  const program = new Command('tramline')
+    .description('Farm-data webhooks in, correct, ordered, stable Kafka events out.')
+    .version(doors.version())
+    .exitOverride()
+    .configureOutput({ writeOut: streams.out, writeErr: streams.error })
+    .showHelpAfterError('(tramline --help lists the commands)');
+  const action: Action =
+    (run) =>
+    async (...given) => {
+      const command = given.at(-1) as Command;
+      const options = command.optsWithGlobals<{ json?: boolean }>();
+      const context = { ...doors, output: makeOutput(streams, options.json === true) };
+      const argument = typeof given[0] === 'string' ? given[0] : undefined;
+      exitCode = await run(context, argument, options);
+    };
+  try {
+    register(program, words, action);
+    await program.parseAsync(words, { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    // Commander has already said what is wrong; help and version are no mistakes.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+    streams.error(`${sentencesOf(error)}\n`);
+    return exitCodeOf(error);
+  }
+}
+
+function register(program: Command, words: string[], action: Action): void {
+  const named = words.find((word) => !word.startsWith('-'));
+  const load = named === undefined ? undefined : heavy[named];
+  if (load !== undefined) load(program);
+  else for (const add of light) add(program, action);
+  if (named === undefined || named === 'help') for (const each of Object.values(heavy)) each(program);
+  addJson(program);
+  inherit(program);
+}
+
+/** Every command has it, in whatever place it is written. */
+function addJson(command: Command): void {
+  const has = command.options.some(({ long }) => long === '--json');
+  if (!has) command.addOption(new Option('--json', 'print JSON'));
+  for (const child of command.commands) addJson(child);
+}
+
+/** Commands made by others end the process neither, and write where we do. */
+function inherit(command: Command): void {
+  for (const child of command.commands) {
+    child.copyInheritedSettings(command);
+    inherit(child);
+  }
+}
+
+function sentencesOf(error: unknown): string {
+  if (isProblem(error, 'settings.invalid')) return error.message;
+  return `tramline: ${error instanceof Error ? error.message : String(error)}`;
+}

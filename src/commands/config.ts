@@ -1,0 +1,41 @@
+/**
+ * `tramline config`: the settings that a process started here would have, where each came from, secrets hidden.
+ */
+import type { Command } from 'commander';
+import type { Origin } from '../config';
+import type { Action, CommandContext } from './context';
+import { exitCodes } from './exit-code';
+
+export function registerConfig(program: Command, action: Action): void {
+  program
+    .command('config')
+    .description('settings in force, secrets hidden')
+    .action(action(async (context) => run(context)));
+}
+
+function run({ output, load }: CommandContext): number {
+  const { origins, missing, warnings } = load();
+  const settings = Object.entries(origins);
+  if (output.json) {
+    output.value(Object.fromEntries(settings.map(([name, origin]) => [name, viewOf(origin)])));
+  } else {
+    output.table(settings, [
+      { title: 'NAME', of: ([name]) => name },
+      { title: 'VALUE', of: ([, { shown }]) => textOf(shown), gives: true },
+      { title: 'FROM', of: ([, { from }]) => from },
+    ]);
+  }
+  for (const warning of warnings) output.warn(warning);
+  for (const { name, text } of missing) output.note(`${name} ${text}`);
+  if (missing.length > 0) output.next('serve needs what is missing; `demo` needs none of it');
+  return exitCodes.done;
+}
+
+function viewOf({ shown, from, path }: Origin): object {
+  return { value: shown, from, ...(path === null ? {} : { path }) };
+}
+
+function textOf(shown: unknown): string | null {
+  if (shown === null) return null;
+  return Array.isArray(shown) ? shown.join(',') : String(shown);
+}

@@ -1,0 +1,33 @@
+/**
+ * The doors of commands in a real process. The store, Kafka and what they bring are loaded only when a command goes
+ * through: asking a running service must not cost a second.
+ */
+import { loadSettings } from '../config';
+import { systemClock } from '../tools/clock';
+import type * as Wire from '../wire';
+import type * as Operations from '../wire/operations';
+import { packageVersion } from '../wire/package-files';
+import type * as Topics from '../wire/topics';
+import type { CommandDoors } from './context';
+
+export const processDoors: CommandDoors = {
+  load: () => loadSettings('command'),
+  version: packageVersion,
+  async openStore(loaded) {
+    const { openStore } = require('../wire') as typeof Wire;
+    const { apiOf } = require('../wire/operations') as typeof Operations;
+    const store = await openStore(loaded.settings);
+    return { api: apiOf(loaded, store, null), close: () => store.close() };
+  },
+  async createTopics(settings) {
+    const { createDeclaredTopics } = require('../wire/topics') as typeof Topics;
+    return createDeclaredTopics(settings);
+  },
+  clock: systemClock,
+  interrupted() {
+    const interrupt = new AbortController();
+    process.once('SIGINT', () => interrupt.abort());
+    process.once('SIGTERM', () => interrupt.abort());
+    return interrupt.signal;
+  },
+};

@@ -1,0 +1,64 @@
+/**
+ * `tramline events`: what was published, one CloudEvent a line, as it was or as it goes on. Memory holds one page.
+ */
+import { type Command, InvalidArgumentError } from 'commander';
+import type { Api, EventFilter, StructuredEvent } from '../model/api';
+import { type Action, type CommandContext, withApi } from './context';
+import { exitCodes } from './exit-code';
+
+interface Options {
+  follow?: boolean;
+  after?: number;
+  type?: string;
+  organization?: string;
+}
+
+/** Records have up to a megabyte: a page of this many fits into an answer. */
+const pageRows = 200;
+const followPauseMs = 500;
+
+export function registerEvents(program: Command, action: Action<Options>): void {
+  program
+    .command('events')
+    .description('published events, in order')
+    .option('--follow', 'go on with those to come, until interrupted')
+    .option('--after <position>', 'only those after this position', position)
+    .option('--type <type>', 'only those of this CloudEvents type')
+    .option('--organization <id>', 'only those of this organization')
+    .action(action((context, _argument, options) => withApi(context, (api) => run(context, api, options))));
+}
+
+async function run(context: CommandContext, api: Api, options: Options): Promise<number> {
+  const { output, clock } = context;
+  const signal = options.follow === true ? context.interrupted() : null;
+  const filter: EventFilter = {
+    limit: pageRows,
+    after: options.after ?? null,
+    type: options.type ?? null,
+    organizationId: options.organization ?? null,
+  };
+  for (;;) {
+    const page = await api.events(filter);
+    for (const event of page) print(output, event);
+    filter.after = page.at(-1)?.position ?? filter.after;
+    if (signal?.aborted) return exitCodes.interrupted;
+    if (page.length === pageRows) continue;
+    if (signal === null) return exitCodes.done;
+    await clock.wait(followPauseMs, signal);
+    if (signal.aborted) return exitCodes.interrupted;
+  }
+}
+
+function print(output: CommandContext['output'], event: StructuredEvent): void {
+  if (output.json) {
+    output.item(event);
+    return;
+  }
+  const change = event.type.replace(/^io\.tramline\.|\.v1$/g, '');
+  output.line(`${String(event.position).padStart(8)}  ${event.time}  ${change.padEnd(24)}  ${event.subject}`);
+}
+
+function position(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('a whole number is needed.');
+  return Number(text);
+}

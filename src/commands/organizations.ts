@@ -1,0 +1,95 @@
+/**
+ * `tramline organizations`: those met in deliveries or seen by a token, and what each of them waits for.
+ */
+import type { Command } from 'commander';
+import { type Api, pageRowsMax } from '../model/api';
+import type { OrganizationView } from '../model/organization';
+import { type Action, allPages, type CommandContext, type Via, withApi } from './context';
+import { exitCodes } from './exit-code';
+import type { Column } from './output';
+
+const columns: Column<OrganizationView>[] = [
+  { title: 'ID', of: ({ id }) => id },
+  { title: 'NAME', of: ({ name }) => name, gives: true },
+  { title: 'ACCESS', of: ({ access }) => access },
+  { title: 'SINCE', of: ({ since }) => since },
+  { title: 'PARKED', of: ({ parked }) => parked },
+];
+
+export function registerOrganizations(program: Command, action: Action): void {
+  const organizations = program.command('organizations').description('organizations and their access');
+  organizations
+    .command('list', { isDefault: true })
+    .description('all of them')
+    .action(action((context) => withApi(context, (api) => list(context, api))));
+  organizations
+    .command('get')
+    .argument('<id>', 'the organization')
+    .description('one of them')
+    .action(action((context, id) => withApi(context, (api) => get(context, api, id ?? ''))));
+  organizations
+    .command('probe')
+    .argument('<id>', 'the organization')
+    .description('ask the provider now whether it may be read')
+    .action(action((context, id) => withApi(context, (api, via) => probe(context, api, via, id ?? ''))));
+}
+
+async function list({ output }: CommandContext, api: Api): Promise<number> {
+  const all = await allPages(
+    pageRowsMax,
+    (after: string | null) => api.organizations({ limit: pageRowsMax, after }),
+    ({ id }) => id,
+  );
+  if (output.json) output.value(all);
+  else if (all.length === 0) output.line('No organization was met yet.');
+  else output.table(all, columns);
+  const blocked = all.find(({ access }) => access !== 'active');
+  if (blocked !== undefined) output.next(whatToDo(blocked));
+  return exitCodes.done;
+}
+
+async function get({ output }: CommandContext, api: Api, id: string): Promise<number> {
+  show(output, await api.organization(id));
+  return exitCodes.done;
+}
+
+const probeWaitMsMax = 5000;
+const probePauseMs = 100;
+
+/** A running service asks at once; its answer is waited for while the organization is still blocked. */
+async function probe({ output, clock }: CommandContext, api: Api, via: Via, id: string): Promise<number> {
+  let organization = await api.probe(id);
+  const untilMs = clock.nowMs() + (via === 'service' ? probeWaitMsMax : 0);
+  while (organization.access !== 'active' && clock.nowMs() < untilMs) {
+    await clock.wait(probePauseMs);
+    organization = await api.organization(id);
+  }
+  show(output, organization);
+  if (via === 'store') output.note('No service runs: the provider is asked when one starts.');
+  return organization.access === 'active' ? exitCodes.done : exitCodes.customerMustAct;
+}
+
+function show(output: CommandContext['output'], organization: OrganizationView): void {
+  if (output.json) {
+    output.value(organization);
+    return;
+  }
+  for (const [name, value] of Object.entries(organization)) {
+    output.line(`${name.padEnd(11)} ${value ?? '–'}`);
+  }
+  if (organization.access !== 'active') output.next(whatToDo(organization));
+}
+
+/** One sentence: who must do what, and how to go on. */
+export function whatToDo({ id, name, access, actionUrl, message }: OrganizationView): string {
+  const who = name === null ? `Organization ${id}` : `${name} (${id})`;
+  const where = actionUrl === null ? '' : ` at ${actionUrl}`;
+  const said = message === null ? '' : ` (“${message}”)`;
+  const needs = {
+    active: 'need do nothing',
+    'terms-required': `must do what the provider requires${where}${said}`,
+    'not-connected': `must connect${where}`,
+    reauthorize: `must give consent anew${where}`,
+  }[access];
+  return `${who} ${needs}; then: tramline organizations probe ${id}`;
+}

@@ -1,0 +1,91 @@
+/**
+ * How commands print: JSON for machines, aligned tables of at most 80 columns for people, notes on standard error. Text
+ * from outside loses its control characters, so that nothing printed moves a cursor. Nothing here decides.
+ */
+import { createColors } from 'picocolors';
+
+export interface Output {
+  /** For machines: nothing but JSON goes to standard output. */
+  readonly json: boolean;
+  /** One value, or one array. */
+  value(value: unknown): void;
+  /** One object of a stream. */
+  item(value: unknown): void;
+  line(text: string): void;
+  /** What a person wants to know beside the answer; kept quiet for machines. */
+  note(text: string): void;
+  /** Always on standard error. */
+  warn(text: string): void;
+  table<Row>(rows: Row[], columns: Column<Row>[]): void;
+  /** What to do next. */
+  next(text: string): void;
+}
+
+export interface Column<Row> {
+  title: string;
+  of(row: Row): string | number | null;
+  /** The column that gives way when the line would be too long. At most one. */
+  gives?: boolean;
+}
+
+export interface Streams {
+  out(text: string): void;
+  error(text: string): void;
+  /** True on a terminal. */
+  colors: boolean;
+}
+
+const widthMax = 80;
+const gap = 2;
+
+export function makeOutput(streams: Streams, json: boolean): Output {
+  const colors = createColors(streams.colors && !json);
+  const print = (text: string) => streams.out(`${text}\n`);
+  return {
+    json,
+    value: (value) => print(JSON.stringify(value, null, streams.colors ? 2 : 0)),
+    item: (value) => print(JSON.stringify(value)),
+    line: (text) => print(visible(text)),
+    note: (text) => {
+      if (!json) streams.error(`${colors.dim(visible(text))}\n`);
+    },
+    warn: (text) => streams.error(`${visible(text)}\n`),
+    table: (rows, columns) => {
+      const [head = '', ...lines] = layOut(rows, columns);
+      print(colors.bold(head));
+      for (const line of lines) print(line);
+    },
+    next: (text) => {
+      if (!json) print(`\n${colors.cyan('→')} ${visible(text)}`);
+    },
+  };
+}
+
+/** Lines of a table, the titles first, without trailing spaces. */
+export function layOut<Row>(rows: Row[], columns: Column<Row>[]): string[] {
+  const cells = [
+    columns.map(({ title }) => title),
+    ...rows.map((row) => columns.map((column) => visible(String(column.of(row) ?? '–')))),
+  ];
+  const widths = columns.map((_column, place) =>
+    cells.reduce((width, line) => Math.max(width, (line[place] ?? '').length), 0),
+  );
+  const place = columns.findIndex(({ gives }) => gives === true);
+  const excess = widths.reduce((sum, width) => sum + width + gap, -gap) - widthMax;
+  if (place >= 0 && excess > 0) widths[place] = Math.max(8, (widths[place] ?? 0) - excess);
+  return cells.map((line) =>
+    line
+      .map((cell, column) => fill(cell, widths[column] ?? 0))
+      .join(' '.repeat(gap))
+      .trimEnd(),
+  );
+}
+
+function fill(text: string, width: number): string {
+  return text.length > width ? `${text.slice(0, Math.max(0, width - 1))}…` : text.padEnd(width);
+}
+
+/** Line breaks and other control characters as spaces. */
+export function visible(text: string): string {
+  return text.replace(/\p{Cc}+/gu, ' ');
+}

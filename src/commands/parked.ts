@@ -1,0 +1,42 @@
+/**
+ * `tramline parked`: resources that wait for a customer, and what each customer must do.
+ */
+import type { Command } from 'commander';
+import { type Api, pageRowsMax } from '../model/api';
+import type { TaskView } from '../model/store';
+import { type Action, allPages, type CommandContext, withApi } from './context';
+import { exitCodes } from './exit-code';
+import { whatToDo } from './organizations';
+
+export function registerParked(program: Command, action: Action): void {
+  program
+    .command('parked')
+    .description('resources that wait for a customer')
+    .action(action((context) => withApi(context, (api) => run(context, api))));
+}
+
+async function run({ output }: CommandContext, api: Api): Promise<number> {
+  const tasks = await allPages(
+    pageRowsMax,
+    (after: number | null) => api.tasks({ state: 'parked', limit: pageRowsMax, after }),
+    ({ id }) => id,
+  );
+  if (output.json) {
+    output.value(tasks);
+    return exitCodes.done;
+  }
+  if (tasks.length === 0) {
+    output.line('Nothing waits for a customer.');
+    return exitCodes.done;
+  }
+  output.table<TaskView>(tasks, [
+    { title: 'ORGANIZATION', of: ({ organizationId }) => organizationId },
+    { title: 'KIND', of: ({ kind }) => kind },
+    { title: 'ID', of: ({ resourceId }) => resourceId },
+    { title: 'ADDRESS', of: ({ address }) => address, gives: true },
+  ]);
+  for (const id of new Set(tasks.map(({ organizationId }) => organizationId))) {
+    if (id !== null) output.next(whatToDo(await api.organization(id)));
+  }
+  return exitCodes.done;
+}
