@@ -70,8 +70,8 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
     })();
     const service = {
       store,
-      block: (organizationId = '4711') =>
-        store.inputs.blocked.push(aBlocked({ organizationId, sinceMs: Date.now() - 60_000 })),
+      /** Alertmanager does not gather what began long ago, so only a fresh state shows what gathering does. */
+      block: (agoMs = 60_000) => store.inputs.blocked.push(aBlocked({ sinceMs: Date.now() - agoMs })),
       accept: () => {
         store.inputs.blocked = [];
       },
@@ -119,14 +119,14 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
           action_url: 'https://provider.example/terms',
           runbook_url: 'https://runbooks.example/TramlineTermsRequired.md',
         },
-        startsAt: new Date(sinceMs).toISOString(),
       },
     ]);
     service.accept();
     await until(isOver(recorder), within);
     await service.nextPost();
     expect(states(recorder)).toEqual(['firing', 'resolved']);
-    expect(Date.parse(told(recorder)[1]?.startsAt ?? '')).toBe(sinceMs);
+    // Alertmanager writes times without trailing zeros.
+    expect(told(recorder).map((alert) => Date.parse(alert.startsAt))).toEqual([sinceMs, sinceMs]);
   });
 
   test('A-4: a block after the end is a new page with a new start under the same identity', async () => {
@@ -216,7 +216,7 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
     const recorder = await receiver();
     const { url } = await alertmanager({ webhookUrl: recorder.url, groupWaitMs: 400 });
     const service = run([url]);
-    service.block();
+    service.block(0);
     await until(() => service.store.rows()[0]?.sent.alertmanager?.state === 'firing', within);
     service.accept();
     await until(isOver(recorder), within);
