@@ -12,6 +12,7 @@ import {
 } from 'node:http';
 import {
   type AddressInfo,
+  connect,
   createServer as createTcpServer,
   type Socket,
   type Server as TcpServer,
