@@ -28,6 +28,9 @@ interface Sending {
   outcome: Outcome | null;
 }
 
+/** Numbers of a partition go round. */
+const sequences = 2 ** 31;
+
 export function makeProducer(
   cluster: KafkaCluster,
   epoch: ProducerEpoch,
@@ -39,7 +42,7 @@ export function makeProducer(
   function number({ batch: { topic, partition, rows } }: Sending): WireBatch {
     const name = `${topic}/${partition}`;
     const firstSequence = nextSequences.get(name) ?? 0;
-    nextSequences.set(name, firstSequence + rows.length);
+    nextSequences.set(name, (firstSequence + rows.length) % sequences);
     return { topic, partition, firstSequence, records: rows };
   }
 

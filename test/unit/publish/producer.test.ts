@@ -121,6 +121,17 @@ test('records of a partition are numbered on from send to send', async () => {
   ]);
 });
 
+test('after two billion records the numbers of a partition begin anew', async () => {
+  const cluster = new ScriptedCluster();
+  const { send } = producerOn(cluster);
+  const many: Batch['rows'] = [];
+  many.length = 2 ** 31 - 1;
+  await send([{ ...batch(0), rows: many }]);
+  await send([batch(0, 3)]);
+  await send([batch(0, 1)]);
+  expect(cluster.requests.map(({ batches }) => batches[0]?.firstSequence)).toEqual([0, 2 ** 31 - 1, 2]);
+});
+
 test('rows that never left leave no gap in the numbers', async () => {
   const cluster = new ScriptedCluster();
   cluster.lead('t', [-1, 2, 1]);

@@ -1,0 +1,238 @@
+// Goal: only the relay that holds the lease sends and marks, and Kafka's absence is waited out and told.
+// Method: the outbox in memory, a target that follows a script, a clock that is moved by hand; the relay is stepped.
+import { Problem } from '../../../src/model/problem';
+import type { RelayHooks } from '../../../src/publish/relay';
+import { makeRelay, relayDefaults } from '../../../src/publish/relay';
+import type { Batch } from '../../../src/publish/target';
+import { makeHandClock } from '../../support/hand-clock';
+import { makeMemoryOutbox } from '../../support/memory-outbox';
+import { failAll, makeScriptedTarget } from '../../support/scripted-target';
+
+function setUp(hooks: RelayHooks = {}) {
+  const clock = makeHandClock(1_000_000);
+  const outbox = makeMemoryOutbox(clock);
+  outbox.add({ topic: 't', key: 'a' });
+  const target = makeScriptedTarget();
+  const options = { ...relayDefaults, random: () => 0.5, clock };
+  const relay = makeRelay(outbox, target, { ...options, holder: 'me' }, hooks);
+  const other = makeRelay(outbox, makeScriptedTarget(), { ...options, holder: 'another' });
+  return { clock, outbox, target, relay, other };
+}
+
+test('a relay without the lease opens nothing, sends nothing and asks again later', async () => {
+  const { clock, target, relay, other } = setUp();
+  await other.step();
+  expect(await relay.step()).toBe('waiting');
+  expect(target.calls).toEqual([]);
+  expect(relay.holdUntilMs()).toBe(clock.nowMs() + 6_000);
+});
+
+test('a relay that loses the lease while it opens sends nothing', async () => {
+  const { outbox, target, relay } = setUp();
+  target.open = async () => outbox.giveLeaseTo('another', 60_000);
+  expect(await relay.step()).toBe('waiting');
+  expect(target.calls).toEqual(['discard']);
+  expect(outbox.calls).not.toContain('pickUnsent');
+});
+
+test('the lease is renewed while it is young enough, and its loss ends the producer', async () => {
+  const { clock, outbox, target, relay } = setUp();
+  await relay.step();
+  await clock.advance(19_000);
+  await relay.step();
+  expect(outbox.calls.filter((verb) => verb === 'holdLease')).toHaveLength(2);
+  await clock.advance(1_000);
+  await relay.step();
+  expect(outbox.calls.filter((verb) => verb === 'holdLease')).toHaveLength(3);
+  outbox.giveLeaseTo('another', 60_000);
+  await clock.advance(20_000);
+  expect(await relay.step()).toBe('waiting');
+  expect(target.calls.at(-1)).toBe('discard');
+});
+
+test('a lease that lapsed in silence means a new producer before anything is sent', async () => {
+  const { clock, outbox, target, relay } = setUp();
+  await relay.step();
+  await clock.advance(60_000);
+  outbox.add({ topic: 't', key: 'b' });
+  await relay.step();
+  expect(target.calls).toEqual(['open', 'send', 'discard', 'open', 'send']);
+});
+
+test('a relay that was held up beyond its lease marks nothing of what it sent', async () => {
+  const { clock, outbox, target, relay } = setUp();
+  target.script = [
+    async (batches: Batch[]) => {
+      await clock.advance(60_000);
+      return { outcomes: target.write(batches), spent: false };
+    },
+  ];
+  await relay.step();
+  expect(outbox.calls).not.toContain('markSent');
+  expect(target.calls).toEqual(['open', 'send', 'discard']);
+  await relay.step();
+  expect(target.written.map(({ key, sequence }) => key + sequence)).toEqual(['a1', 'a1']);
+});
+
+test('between two sends of one step the lease is confirmed when it has aged', async () => {
+  const { clock, outbox, target, relay } = setUp();
+  for (let number = 0; number < 2; number += 1)
+    outbox.add({ topic: 't', key: 'a', value: 'v'.repeat(900_000) });
+  target.script = [
+    async (batches: Batch[]) => {
+      await clock.advance(30_000);
+      outbox.giveLeaseTo('another', 60_000);
+      return { outcomes: target.write(batches), spent: false };
+    },
+  ];
+  await relay.step();
+  expect(target.sends).toHaveLength(1);
+  expect(outbox.rows.map(({ sent }) => sent !== null)).toEqual([true, true, false]);
+});
+
+test('a fenced producer is given up, the lease is confirmed, another is opened, the same bytes are sent', async () => {
+  const discarded = jest.fn();
+  const { outbox, target, relay } = setUp({ discarded });
+  target.script = [failAll('fenced', 'INVALID_PRODUCER_EPOCH')];
+  expect([await relay.step(), await relay.step(), await relay.step()]).toEqual(['worked', 'worked', 'empty']);
+  expect(target.calls).toEqual(['open', 'send', 'discard', 'open', 'send']);
+  expect(outbox.calls.slice(-5)).toEqual(['holdLease', 'holdLease', 'pickUnsent', 'markSent', 'pickUnsent']);
+  expect(target.sends[1]).toEqual(target.sends[0]);
+  expect(discarded).toHaveBeenCalledTimes(1);
+});
+
+test('a fenced producer whose relay is not the leader any more sends nothing', async () => {
+  const { outbox, target, relay } = setUp();
+  target.script = [
+    (batches) => {
+      outbox.giveLeaseTo('another', 60_000);
+      return failAll('fenced', 'INVALID_PRODUCER_EPOCH')(batches);
+    },
+  ];
+  await relay.step();
+  expect(await relay.step()).toBe('waiting');
+  expect(target.calls).toEqual(['open', 'send', 'discard']);
+  expect(relay.conditions()).toEqual([]);
+});
+
+test('producers that fence each other for ever slow down, and a person is told why', async () => {
+  const { clock, target, relay } = setUp();
+  target.script = Array(500).fill(failAll('fenced', 'INVALID_PRODUCER_EPOCH'));
+  for (let elapsedMs = 0; elapsedMs < 60_000; elapsedMs += 100) {
+    await relay.step();
+    await clock.advance(100);
+  }
+  expect(target.sends.length).toBeLessThan(30);
+  expect(relay.conditions()).toEqual([
+    { name: 'kafka-unavailable', sinceMs: 1_000_000, detail: expect.stringContaining('KAFKA_CLIENT_ID') },
+  ]);
+});
+
+test('while Kafka is away nothing is picked, the pause grows, and a lasting absence is a condition', async () => {
+  const failed: unknown[] = [];
+  const { clock, outbox, target, relay } = setUp({ failed: (...what) => failed.push(what) });
+  target.openProblems = Array(500).fill(
+    new Problem('publish.unavailable', 'Kafka gave no answer at b1:9092'),
+  );
+  expect(await relay.step()).toBe('waiting');
+  expect(relay.holdUntilMs()).toBe(clock.nowMs() + 100);
+  expect(await relay.step()).toBe('waiting');
+  expect(relay.conditions()).toEqual([]);
+  for (let elapsedMs = 0; elapsedMs < 300_000; elapsedMs += 100) {
+    await clock.advance(100);
+    await relay.step();
+  }
+  expect(failed.length).toBeGreaterThan(10);
+  expect(failed.length).toBeLessThan(75);
+  expect(failed[0]).toEqual([null, 'publish.unavailable']);
+  expect(outbox.calls).not.toContain('pickUnsent');
+  expect(relay.conditions()).toEqual([
+    { name: 'kafka-unavailable', sinceMs: 1_000_000, detail: 'Kafka gave no answer at b1:9092' },
+  ]);
+  target.openProblems = [];
+  await clock.advance(10_000);
+  expect(await relay.step()).toBe('worked');
+  expect(relay.conditions()).toEqual([]);
+});
+
+test('Kafka that is back while nothing waits is not called away', async () => {
+  const { clock, outbox, target, relay } = setUp();
+  await relay.step();
+  await clock.advance(60_000);
+  target.openProblems = [new Problem('publish.unavailable', 'no answer')];
+  await relay.step();
+  await clock.advance(20_000);
+  expect(relay.conditions()).toHaveLength(1);
+  expect(await relay.step()).toBe('empty');
+  expect(relay.conditions()).toEqual([]);
+  expect(outbox.rows).toHaveLength(1);
+});
+
+test('a login that is refused is not tried hotly', async () => {
+  const { clock, target, relay } = setUp();
+  target.openProblems = [new Problem('publish.refused', 'Kafka cannot be used: the login was refused')];
+  await relay.step();
+  expect(relay.holdUntilMs()).toBe(clock.nowMs() + 5_000);
+});
+
+test('an error that is no problem of Kafka is not hidden', async () => {
+  const { target, relay } = setUp();
+  target.openProblems = [new TypeError('a mistake')];
+  await expect(relay.step()).rejects.toThrow('a mistake');
+  expect(await relay.step()).toBe('worked');
+});
+
+test('closing ends the producer and gives the lease back, so that another goes on at once', async () => {
+  const { relay, target, other } = setUp();
+  await relay.step();
+  await relay.close();
+  expect(target.calls.at(-1)).toBe('close');
+  expect(await relay.step()).toBe('waiting');
+  expect(await other.step()).toBe('empty');
+});
+
+test('a relay that never led gives nothing back', async () => {
+  const { outbox, relay } = setUp();
+  await relay.close();
+  expect(outbox.calls).toEqual([]);
+});
+
+test('closing waits for the send under way, and no longer than it may', async () => {
+  const { clock, outbox, target, relay } = setUp();
+  let end = () => {};
+  target.script = [
+    (batches) =>
+      new Promise((resolve) => {
+        end = () => resolve(failAll('retry', 'CONNECTION')(batches));
+      }),
+  ];
+  const close = target.close;
+  target.close = async () => {
+    end();
+    await close();
+  };
+  const step = relay.step();
+  await new Promise(setImmediate);
+  const closed = relay.close();
+  await clock.advance(4_999);
+  expect(target.calls).not.toContain('close');
+  await clock.advance(1);
+  await closed;
+  expect(await step).toBe('worked');
+  expect(outbox.rows[0]?.sent).toBeNull();
+});
+
+test('a send that succeeds while the relay closes is marked, and nothing is sent after it', async () => {
+  const { outbox, target, relay } = setUp();
+  for (let number = 0; number < 2; number += 1)
+    outbox.add({ topic: 't', key: 'a', value: 'v'.repeat(900_000) });
+  target.script = [
+    (batches) => {
+      void relay.close();
+      return { outcomes: target.write(batches), spent: false };
+    },
+  ];
+  await relay.step();
+  expect(target.sends).toHaveLength(1);
+  expect(outbox.rows.map(({ sent }) => sent !== null)).toEqual([true, true, false]);
+});
