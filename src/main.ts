@@ -111,8 +111,7 @@ function webhookOf(
       observer.deliveryRefused({ status, reason, tookMs: null });
       if (reason === 'fault') observer.fault('webhook', cause);
     },
-    keepSample: (bodyHash, _fault, raw) =>
-      store.keepSample({ bodyHash, reason: 'malformed-body', raw: raw.toString('utf8') }),
+    keepSample: (bodyHash, detail, raw) => store.keepSample({ bodyHash, detail, raw: raw.toString('utf8') }),
   });
 }
 

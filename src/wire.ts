@@ -216,15 +216,15 @@ async function stopWorker(
   const learned = loops.learn.stop();
   await Promise.all([pipeline.work.stop(graceMs), pipeline.probes.stop(graceMs)]);
   client.close();
-  const leftMs = Math.max(500, graceMs - (clock.nowMs() - beganMs));
-  const rest = Promise.all([
-    learned,
-    relay.close(),
-    loops.relay.stop(),
-    loops.alert.stop(),
-    loops.sweep.stop(),
-  ]);
-  await Promise.race([rest, clock.wait(leftMs)]);
+  const leftMs = () => Math.max(500, graceMs - (clock.nowMs() - beganMs));
+  // What was decided last goes out before the end, unless its far side makes it wait.
+  const flushed = loops.relay.stop().then(() => flush(relay, () => leftMs() > graceMs / 4));
+  const rest = [learned, flushed.then(() => relay.close()), loops.alert.stop(), loops.sweep.stop()];
+  await Promise.race([Promise.all(rest), clock.wait(leftMs())]);
+}
+
+async function flush(relay: Relay, mayGoOn: () => boolean): Promise<void> {
+  while (mayGoOn() && (await relay.step()) === 'worked');
 }
 
 function targetOf(settings: Settings, clock: Clock): PublishTarget {

@@ -24,8 +24,8 @@ import type {
 export interface Inbox {
   /** Journals the delivery and marks its tasks due, in one transaction that is on disk when this resolves. */
   put(delivery: Delivery): Promise<Accepted>;
-  /** Keeps a sample of an authenticated body that cannot be read, once per body. `raw` is cut by the caller. */
-  keepSample(sample: { bodyHash: string; reason: QuarantineReason; raw: string }): Promise<void>;
+  /** Keeps a sample of a body that cannot be read, once per body, a bounded number in all. `raw` is cut by the caller. */
+  keepSample(sample: { bodyHash: string; detail: string; raw: string }): Promise<void>;
   /**
    * Takes up to `limit` tasks of active organizations, fairly between organizations: no organization gets more than
    * its share while others wait. Each gets a lease and a fence.

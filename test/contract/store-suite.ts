@@ -292,8 +292,10 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         await publish('1', 'a');
         await put([hintOf('2')]);
         await take();
+        await store.holdLease('relay', 'the dead', 60_000);
         const before = await records();
         store = await under.reopen();
+        expect(await store.holdLease('relay', 'the living', 60_000)).toBe(true);
         expect((await take()).address).toBe(address('2'));
         expect(await records()).toEqual(before);
       });

@@ -22,6 +22,9 @@ export interface QuarantineEntry {
   raw?: string | null;
 }
 
+/** Where nobody is authenticated anybody can send bodies that cannot be read. */
+const samplesMax = 1000;
+
 /** A task or sample that waits already is not entered twice. */
 export function insertQuarantine(context: Context, entry: QuarantineEntry): void {
   if (entry.taskId != null) {
@@ -84,10 +87,16 @@ export function quarantineReusedId(context: Context, deliveryId: number, deliver
 
 export function keepSample(
   context: Context,
-  sample: { bodyHash: string; reason: QuarantineReason; raw: string },
+  sample: { bodyHash: string; detail: string; raw: string },
 ): void {
-  const { bodyHash, reason, raw } = sample;
-  insertQuarantine(context, { what: 'delivery', reason, path: '', sampleHash: bodyHash, raw });
+  const { bodyHash, detail, raw } = sample;
+  const reason = 'malformed-body';
+  const { kept } = context.database.get(
+    `SELECT count(*) AS kept FROM quarantine WHERE state = 'waiting' AND reason = ?`,
+    reason,
+  )!;
+  if (Number(kept) >= samplesMax) return;
+  insertQuarantine(context, { what: 'delivery', reason, path: '', detail, sampleHash: bodyHash, raw });
 }
 
 export function listQuarantine(

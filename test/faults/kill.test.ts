@@ -1,0 +1,158 @@
+/**
+ * kill -9 at every step of the path, in a real process: what was answered 204 is in exactly one line of the ledger after
+ * the restart, and what is published twice is the same bytes. The ledger is read from the tables and the log, by code
+ * that is not the product's.
+ */
+import { join } from 'node:path';
+import { evidenceOf } from '../support/evidence';
+import { checkLedger } from '../support/ledger-checker';
+import type { Failpoint } from '../support/serve-with-failpoints';
+import { type Service, startService, temporaryFolder, until } from '../support/service';
+import { type Simulator, startSimulator } from '../support/simulator';
+
+const entry = 'dist/test/support/serve-with-failpoints.js';
+const settings = {
+  ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
+  SETTLE_SECONDS: '0',
+  READ_GAP_MS: '0',
+  LEASE_SECONDS: '30',
+  PROBE_SECONDS: '1',
+  ALERT_RESEND_SECONDS: '1',
+  LOG_LEVEL: 'warn',
+};
+
+const soon = { withinMs: 20_000 };
+
+let simulator: Simulator;
+let folder: string;
+let service: Service;
+
+beforeEach(async () => {
+  simulator = await startSimulator({
+    organizations: 1,
+    equipment: 4,
+    'field-operations': 1,
+    'heartbeat-ms': 0,
+  });
+  folder = temporaryFolder();
+});
+afterEach(async () => {
+  await service.kill();
+  await simulator.kill();
+});
+
+const environment = () => ({ ...simulator.environment, ...settings });
+
+async function start(failpoint: Failpoint | null): Promise<void> {
+  service = await startService({
+    dataFolder: folder,
+    entry,
+    environment: { ...environment(), ...(failpoint === null ? {} : { FAILPOINT: failpoint }) },
+  });
+  await simulator.deliverTo({ url: `${service.publicUrl}/webhooks`, retryMs: 50, verify: false });
+}
+
+const ask = async <Answer>(path: string): Promise<Answer> =>
+  (await fetch(`${service.operationsUrl}${path}`)).json() as Promise<Answer>;
+
+/** Changes one machine, waits for the death at the failpoint, starts again and waits for quiet. */
+async function changeAndDieAt(failpoint: Failpoint): Promise<void> {
+  await start(failpoint);
+  const [machine] = (await simulator.state()).equipment;
+  await simulator.changeEquipment(machine!.id, { name: 'Changed once' });
+  expect((await service.exited).signal).toBe('SIGKILL');
+  await start(null);
+  await until(async () => {
+    const { notificationsPending } = await simulator.counts();
+    const ledger = await ask<Record<string, number>>('/api/ledger');
+    const events = await ask<unknown[]>('/api/events');
+    return notificationsPending === 0 && events.length > 0 && ledger.waiting === 0;
+  }, soon);
+}
+
+/** Ends the service and holds everything against everything. */
+async function reckon(published: number): Promise<void> {
+  const { notificationsAccepted } = await simulator.counts();
+  await service.stop();
+  const evidence = evidenceOf(join(folder, 'tramline.db'), notificationsAccepted, 'embedded');
+  expect(checkLedger(evidence)).toEqual([]);
+  expect(evidence.records.map(({ value }) => (JSON.parse(value) as { name: string }).name)).toEqual(
+    Array.from({ length: published }, () => 'Changed once'),
+  );
+}
+
+test('K1: killed before the delivery is stored, it is stored once when it is sent again', async () => {
+  await changeAndDieAt('S2 verified');
+  await reckon(1);
+});
+
+test('K2: killed after the commit and before the answer, the repeat is one more hint and no second event', async () => {
+  await changeAndDieAt('S3 stored');
+  const ledger = await ask<Record<string, number>>('/api/ledger');
+  expect(ledger.accepted).toBe(2);
+  await reckon(1);
+});
+
+test('K3: killed after the 204 and before the claim, it is read without a new delivery', async () => {
+  await start('S4 answered');
+  const [machine] = (await simulator.state()).equipment;
+  await simulator.changeEquipment(machine!.id, { name: 'Changed once' });
+  await until(async () => (await simulator.counts()).notificationsAccepted === 1, soon);
+  await service.kill();
+  await start(null);
+  await until(async () => (await ask<Record<string, number>>('/api/ledger')).published === 1, soon);
+  await reckon(1);
+});
+
+test('K4: killed after the claim, the task is taken again at once and not twice', async () => {
+  await changeAndDieAt('S5 claimed');
+  const reads = (await simulator.requests()).filter(({ path }) => String(path).includes('/equipment/'));
+  expect(reads).toHaveLength(1);
+  await reckon(1);
+});
+
+test('K6: killed after the fetch and before the decision, it is read again and decided once', async () => {
+  await changeAndDieAt('S7 fetched');
+  const reads = (await simulator.requests()).filter(({ path }) => String(path).includes('/equipment/'));
+  expect(reads).toHaveLength(2);
+  await reckon(1);
+});
+
+test('K7: killed after the decision and before it is sent, it is sent after the restart', async () => {
+  await changeAndDieAt('S8 decided');
+  await reckon(1);
+});
+
+test('K8: killed after the log took it and before it is marked, it is the same event', async () => {
+  await changeAndDieAt('S9 acknowledged');
+  await reckon(1);
+});
+
+test('killed after it was marked, nothing is left to do', async () => {
+  await changeAndDieAt('S10 marked');
+  await reckon(1);
+});
+
+describe.each(['A1 alert saved', 'A2 alert posted'] as const)('K9: killed at %s', (failpoint) => {
+  test('the alert still fires with its first start, and resolves', async () => {
+    await start(failpoint);
+    const { equipment, organizations } = await simulator.state();
+    await simulator.setOrganization(organizations[0]!.id, { termsAccepted: false });
+    await simulator.changeEquipment(equipment[0]!.id, { name: 'Changed once' });
+    expect((await service.exited).signal).toBe('SIGKILL');
+    await start(null);
+    type AlertView = { name: string; state: string; since: string };
+    const alertIs = (state: string) => async () => {
+      const alerts = await ask<AlertView[]>('/api/alerts');
+      return alerts.some((alert) => alert.name === 'TramlineTermsRequired' && alert.state === state);
+    };
+    await until(alertIs('firing'), soon);
+    const [blocked] = await ask<{ since: string; access: string }[]>('/api/organizations');
+    const [alert] = await ask<AlertView[]>('/api/alerts');
+    expect(blocked!.access).toBe('terms-required');
+    expect(alert!.since).toBe(blocked!.since);
+    await simulator.setOrganization(organizations[0]!.id, { termsAccepted: true });
+    await until(alertIs('resolved'), soon);
+    await until(async () => (await ask<Record<string, number>>('/api/ledger')).published === 1, soon);
+  });
+});

@@ -1,0 +1,95 @@
+// The service as `serve` builds it, with one more door before each way to the outside: at a named step the process kills
+// itself, or stops answering, as the test asked for in FAILPOINT. Only this program reads that variable.
+import { loadSettings } from '../../src/config';
+import { serve } from '../../src/main';
+import type { OutsideDoors } from '../../src/wire';
+
+/** Where it ends. The names are those of the steps of the path. */
+export type Failpoint =
+  | 'S2 verified'
+  | 'S3 stored'
+  | 'S4 answered'
+  | 'S5 claimed'
+  | 'S7 fetched'
+  | 'S8 decided'
+  | 'S9 acknowledged'
+  | 'S10 marked'
+  | 'A1 alert saved'
+  | 'A2 alert posted';
+
+const failpoint = process.env.FAILPOINT;
+const never = new Promise<never>(() => {});
+
+/** kill -9, by ourselves: nothing after this line runs. */
+function die(at: Failpoint): Promise<never> | undefined {
+  if (failpoint !== at) return undefined;
+  process.kill(process.pid, 'SIGKILL');
+  return never;
+}
+
+function around(doors: OutsideDoors): OutsideDoors {
+  const { store, provider, target, sinks } = doors;
+  const guarded = Object.create(store) as typeof store;
+  return {
+    store: Object.assign(guarded, {
+      async put(...given: Parameters<typeof store.put>) {
+        await die('S2 verified');
+        const accepted = await store.put(...given);
+        // Verifications and heartbeats come before what the test sends.
+        if (given[0].elements.some(({ line }) => line === 'hint')) await die('S3 stored');
+        return accepted;
+      },
+      async take(limit: number) {
+        if (failpoint === 'S4 answered') return never;
+        const taken = await store.take(limit);
+        if (taken.length > 0) await die('S5 claimed');
+        return taken;
+      },
+      async finish(...given: Parameters<typeof store.finish>) {
+        const result = await store.finish(...given);
+        await die('S8 decided');
+        return result;
+      },
+      async markSent(...given: Parameters<typeof store.markSent>) {
+        await store.markSent(...given);
+        await die('S10 marked');
+      },
+      async saveAlerts(...given: Parameters<typeof store.saveAlerts>) {
+        await store.saveAlerts(...given);
+        if (given[0].length > 0) await die('A1 alert saved');
+      },
+    }),
+    provider: {
+      probe: (...given) => provider.probe(...given),
+      async read(...given) {
+        const result = await provider.read(...given);
+        await die('S7 fetched');
+        return result;
+      },
+    },
+    target: Object.assign(Object.create(target) as typeof target, {
+      name: target.name,
+      async send(...given: Parameters<typeof target.send>) {
+        const result = await target.send(...given);
+        await die('S9 acknowledged');
+        return result;
+      },
+    }),
+    sinks: sinks.map((sink) => ({
+      ...sink,
+      async post(...given: Parameters<typeof sink.post>) {
+        const result = await sink.post(...given);
+        await die('A2 alert posted');
+        return result;
+      },
+    })),
+  };
+}
+
+serve(loadSettings('serve'), around).then(
+  (code) => process.exit(code),
+  (error: Error) => {
+    process.stderr.write(`${error.message}\n`);
+    process.exit(2);
+  },
+);
