@@ -9,7 +9,7 @@ import { type Health, makeHealth } from './observe/health';
 import { makeObserver, type Observer } from './observe/observer';
 import type { OperationsServer } from './operations/server';
 import { accept } from './pipeline';
-import { systemClock } from './tools/clock';
+import { endsWithin, systemClock } from './tools/clock';
 import { makeWebhookServer, type WebhookServer } from './webhook/server';
 import { type Around, openStore, type Worker, wireWorker } from './wire';
 import { operationsOf } from './wire/operations';
@@ -156,10 +156,7 @@ async function stopAll(settings: Settings, parts: Parts): Promise<void> {
   // The rest of the grace is for what must still be written when the slow ones were cut off.
   await Promise.all([webhook?.close(graceMs * 0.4), worker?.stop(graceMs * 0.6)]);
   await operations.close(graceMs * 0.1);
-  const closed = await Promise.race([
-    store.close().then(() => true),
-    systemClock.wait(graceMs * 0.2).then(() => false),
-  ]);
+  const closed = await endsWithin(store.close(), graceMs * 0.2, systemClock);
   observer.log.stopped({ tookMs: systemClock.nowMs() - beganMs, clean: closed });
   await observer.close();
 }

@@ -24,7 +24,7 @@ import { kafkaTargetDefaults, makeKafkaTarget } from './publish/kafka';
 import { makeRelay, type Relay, relayDefaults } from './publish/relay';
 import type { PublishTarget } from './publish/target';
 import { openStore as openStoreWith } from './store/open-store';
-import { type Clock, type Loop, makeLoop, systemClock } from './tools/clock';
+import { type Clock, endsWithin, type Loop, makeLoop, systemClock } from './tools/clock';
 import { makeSealer } from './tools/secret';
 import * as options from './wire/options';
 
@@ -220,7 +220,7 @@ async function stopWorker(
   // What was decided last goes out before the end, unless its far side makes it wait.
   const flushed = loops.relay.stop().then(() => flush(relay, () => leftMs() > graceMs / 4));
   const rest = [learned, flushed.then(() => relay.close()), loops.alert.stop(), loops.sweep.stop()];
-  await Promise.race([Promise.all(rest), clock.wait(leftMs())]);
+  await endsWithin(Promise.all(rest), leftMs(), clock);
 }
 
 async function flush(relay: Relay, mayGoOn: () => boolean): Promise<void> {

@@ -2,7 +2,7 @@
  * The loop that keeps work in flight: up to `concurrency` at once, a new take as soon as there is room, asleep when
  * nothing is due. `step` does one round and waits for it, for tests that move by hand; `start` runs until stopped.
  */
-import type { Clock } from '../tools/clock';
+import { type Clock, endsWithin } from '../tools/clock';
 
 export interface WorkSource<Work> {
   take(limit: number): Promise<Work[]>;
@@ -101,13 +101,11 @@ export function makeRun<Work>(source: WorkSource<Work>, concurrency: number, clo
     async stop(graceMs) {
       stopping = true;
       wake();
-      const patience = new AbortController();
-      await Promise.race([Promise.all(inFlight.values()), clock.wait(graceMs, patience.signal)]);
-      patience.abort();
+      await endsWithin(Promise.all(inFlight.values()), graceMs, clock);
       const left = [...inFlight.keys()];
       cut.abort();
       if (left.length > 0) await source.release(left).catch(source.failed);
-      await Promise.race([loop, clock.wait(graceMs)]);
+      if (loop !== null) await endsWithin(loop, graceMs, clock);
     },
   };
 }

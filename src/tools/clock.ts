@@ -24,6 +24,16 @@ export const systemClock: Clock = {
     }),
 };
 
+/** True when `work` ended within `ms`; no timer is left behind when it did. Rejects as `work` does. */
+export async function endsWithin(work: Promise<unknown>, ms: number, clock: Clock): Promise<boolean> {
+  const patience = new AbortController();
+  try {
+    return await Promise.race([work.then(() => true), clock.wait(ms, patience.signal).then(() => false)]);
+  } finally {
+    patience.abort();
+  }
+}
+
 /** A part that is stepped again and again until it is stopped. */
 export interface Loop {
   start(): void;
