@@ -127,7 +127,10 @@ class OutboxRelay implements Relay {
 
   async close(): Promise<void> {
     this.closing = true;
-    await Promise.race([this.turn, this.options.clock.wait(this.options.closeWithinMs)]);
+    const { clock, closeWithinMs } = this.options;
+    const ended = new AbortController();
+    await Promise.race([this.turn, clock.wait(closeWithinMs, ended.signal)]);
+    ended.abort();
     // Whatever still runs fails now, and is sent again by whoever leads next.
     await this.target.close();
     await this.turn;
