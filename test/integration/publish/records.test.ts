@@ -1,0 +1,351 @@
+// Goal: what stands on real topics is what the outbox holds, byte for byte, in order, once, whatever one topic or record
+// does.
+// Method: two brokers, topics made as declared, the relay stepped by hand with the outbox in memory, topics read back by
+// an ordinary consumer.
+import { CloudEvent, Kafka as KafkaBinding } from 'cloudevents';
+import { Kafka, logLevel } from 'kafkajs';
+import { slotOf } from '../../../src/model/event';
+import { type KafkaTargetOptions, kafkaTargetDefaults, makeKafkaTarget } from '../../../src/publish/kafka';
+import { makeRelay, relayDefaults } from '../../../src/publish/relay';
+import type { Batch, PublishTarget } from '../../../src/publish/target';
+import { createTopics, describeTopics } from '../../../src/publish/topics';
+import { systemClock } from '../../../src/tools/clock';
+import { Secret } from '../../../src/tools/secret';
+import { type KafkaCluster, kafkaAvailable, startKafka } from '../../support/kafka';
+import { type MemoryOutbox, makeMemoryOutbox } from '../../support/memory-outbox';
+import { describeWithNeighbour } from '../../support/neighbour';
+import { readTopic, type TopicRecord } from '../../support/read-topic';
+import { until } from '../../support/until';
+
+const clock = systemClock;
+const times = { connectTimeoutMs: 3_000, requestTimeoutMs: 5_000 };
+const relayOptions = {
+  ...relayDefaults,
+  clock,
+  retry: { baseMs: 20, maxMs: 100 },
+  denied: { baseMs: 50, maxMs: 100 },
+};
+const declaration = (name: string, partitions: number, config: Record<string, string> = {}) => ({
+  name,
+  partitions,
+  replicationFactor: 3,
+  config: { 'cleanup.policy': 'compact', 'min.insync.replicas': '3', ...config },
+});
+
+describeWithNeighbour('Kafka', kafkaAvailable(), 'publishing to two brokers', () => {
+  let cluster: KafkaCluster;
+  let open: PublishTarget[] = [];
+
+  beforeAll(async () => {
+    cluster = await startKafka({
+      brokers: 2,
+      properties: {
+        'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
+        'allow.everyone.if.no.acl.found': true,
+      },
+    });
+  });
+
+  afterEach(async () => {
+    for (const target of open) await target.close();
+    open = [];
+  });
+
+  afterAll(async () => {
+    await cluster?.stop();
+  });
+
+  const settings = (clientId = 'tramline') => ({ brokers: cluster.brokers, clientId, tls: null, sasl: null });
+
+  function makeTarget(clientId: string, options: Partial<KafkaTargetOptions> = {}): PublishTarget {
+    const all = { ...kafkaTargetDefaults, ...times, clock, topics: [], ...options };
+    const target = makeKafkaTarget(settings(clientId), all);
+    open.push(target);
+    return target;
+  }
+
+  function setUp(clientId: string) {
+    const outbox = makeMemoryOutbox(clock);
+    const failed: [string | null, string][] = [];
+    const hooks = { failed: (topic: string | null, code: string) => void failed.push([topic, code]) };
+    const relay = makeRelay(outbox, makeTarget(clientId), { ...relayOptions, holder: clientId }, hooks);
+    return { outbox, relay, failed };
+  }
+
+  const create = (...declarations: ReturnType<typeof declaration>[]) =>
+    createTopics(settings(), 'tramline', declarations, { ...times, clock });
+
+  test('declared topics are created once, with as many replicas as there are brokers', async () => {
+    const declared = [declaration('first', 3), declaration('second', 1)];
+    const [made, repeated] = [await create(...declared), await create(...declared)];
+    expect(made).toEqual([
+      expect.objectContaining({
+        topic: 'tramline.first',
+        created: true,
+        partitions: 3,
+        replicas: 2,
+        leaderless: [],
+      }),
+      expect.objectContaining({ topic: 'tramline.second', created: true, partitions: 1, replicas: 2 }),
+    ]);
+    expect(repeated.map(({ created, state }) => [created, state])).toEqual(Array(2).fill([false, 'present']));
+    const names = ['tramline.second', 'tramline.none', 'tramline.first'];
+    expect(await describeTopics(settings(), names, { ...times, clock })).toEqual([
+      { topic: names[0], state: 'present', partitions: 1, replicas: 2, leaderless: [], code: null },
+      {
+        topic: names[1],
+        state: 'missing',
+        partitions: 0,
+        replicas: 0,
+        leaderless: [],
+        code: 'UNKNOWN_TOPIC_OR_PARTITION',
+      },
+      { topic: names[2], state: 'present', partitions: 3, replicas: 2, leaderless: [], code: null },
+    ]);
+  });
+
+  test('a topic that Kafka refuses to make is said', async () => {
+    const impossible = declaration('impossible', 1, { 'cleanup.policy': 'sometimes' });
+    await expect(create(impossible)).rejects.toMatchObject({
+      code: 'publish.unavailable',
+      message: 'Kafka cannot be used: INVALID_CONFIG',
+    });
+  });
+
+  test('key, headers and value are the bytes of the outbox, in the partition of the key, at the offset that is marked', async () => {
+    const topic = 'tramline.exact';
+    await create(declaration('exact', 4));
+    const { outbox, relay } = setUp('exact');
+    const values = ['{"name":"Größe µ 🚜"}', '{}', '{"long":"x"}'.padEnd(20_000, ' ')];
+    for (let number = 0; number < 300; number += 1) {
+      outbox.add({ topic, key: `4711/equipment/${number % 40}`, value: values[number % 3] as string });
+    }
+    while ((await relay.step()) === 'worked');
+    const records = await readTopic(cluster.brokers, topic);
+    expect(records).toHaveLength(300);
+    expectExactly(records, topic, outbox);
+    for (const record of records) {
+      expectCloudEvent(record);
+      expect(slotOf(String(record.key)) % 4).toBe(record.partition);
+    }
+    await relay.close();
+  });
+
+  test('500 records of 10 kB go through brokers that take a megabyte at a time', async () => {
+    const topic = 'tramline.large';
+    await create(declaration('large', 2, { 'max.message.bytes': '1048576' }));
+    const { outbox, relay, failed } = setUp('large');
+    for (let number = 0; number < 500; number += 1) {
+      outbox.add({
+        topic,
+        key: `k${number}`,
+        value: JSON.stringify({ number, filling: 'f'.repeat(10_000) }),
+      });
+    }
+    while ((await relay.step()) === 'worked');
+    expect(failed).toEqual([]);
+    expectExactly(await readTopic(cluster.brokers, topic), topic, outbox);
+    await relay.close();
+  });
+
+  test('of many records the one that is too large is set aside alone', async () => {
+    const topic = 'tramline.small';
+    await create(declaration('small', 1, { 'max.message.bytes': '8000' }), declaration('other', 1));
+    const { outbox, relay, failed } = setUp('small');
+    for (let number = 0; number < 40; number += 1) {
+      outbox.add({ topic, key: `k${number % 4}`, value: 'v'.repeat(number === 22 ? 20_000 : 300) });
+    }
+    outbox.add({ topic: 'tramline.other', key: 'unharmed' });
+    while ((await relay.step()) === 'worked');
+    expect(outbox.rows.filter(({ quarantined }) => quarantined !== null)).toMatchObject([
+      { row: 23, quarantined: { reason: 'record-too-large', detail: 'MESSAGE_TOO_LARGE: tramline.small-0' } },
+    ]);
+    expect(new Set(failed.map(([, code]) => code))).toEqual(new Set(['MESSAGE_TOO_LARGE']));
+    const records = await readTopic(cluster.brokers, topic);
+    expect(records).toHaveLength(39);
+    expectExactly(records, topic, outbox);
+    expect(await readTopic(cluster.brokers, 'tramline.other')).toHaveLength(1);
+    await relay.close();
+  });
+
+  test('a topic that is missing holds its own rows, and is used as soon as it is there', async () => {
+    await create(declaration('there', 1));
+    const { outbox, relay, failed } = setUp('missing');
+    const [late, there] = ['tramline.late', 'tramline.there'];
+    for (const topic of [late, there, late, there]) outbox.add({ topic, key: 'k' });
+    while ((await relay.step()) === 'worked');
+    expect(outbox.rows.map(({ sent }) => sent !== null)).toEqual([false, true, false, true]);
+    expect(failed).toContainEqual([late, 'UNKNOWN_TOPIC_OR_PARTITION']);
+    expect(relay.conditions()).toMatchObject([{ name: 'topic-denied', labels: { topic: late } }]);
+    expect(await describeTopics(settings(), [late], { ...times, clock })).toMatchObject([
+      { state: 'missing' },
+    ]);
+    await create(declaration('late', 2));
+    await until(async () => (await relay.step()) === 'empty', { withinMs: 10_000, everyMs: 20 });
+    expect(relay.conditions()).toEqual([]);
+    expectExactly(await readTopic(cluster.brokers, late), late, outbox);
+    await relay.close();
+  });
+
+  test.each(['Write', 'Describe'])(
+    'a topic whose rights lack %s starves nobody and resumes',
+    async (operation) => {
+      const denied = `tramline.denied-${operation}`;
+      const free = `tramline.free-${operation}`;
+      await create(declaration(`denied-${operation}`, 1), declaration(`free-${operation}`, 1));
+      const acl = {
+        resourceType: 2,
+        resourceName: denied,
+        resourcePatternType: 3,
+        principal: 'User:ANONYMOUS',
+        host: '*',
+        operation: operation === 'Write' ? 4 : 8,
+        permissionType: 2,
+      };
+      const admin = new Kafka({ brokers: cluster.brokers, logLevel: logLevel.NOTHING }).admin();
+      await admin.connect();
+      await admin.createAcls({ acl: [acl] });
+      const { outbox, relay, failed } = setUp(`denied-${operation}`);
+      outbox.add({ topic: denied, key: 'a' });
+      outbox.add({ topic: free, key: 'b' });
+      await until(
+        async () => {
+          await relay.step();
+          return failed.some(([topic]) => topic === denied) && outbox.rows[1]?.sent;
+        },
+        { withinMs: 10_000, everyMs: 20 },
+      );
+      // A right that was given or taken away reaches the brokers a moment later.
+      if (outbox.rows[0]?.sent === null) {
+        expect(failed).toContainEqual([denied, 'TOPIC_AUTHORIZATION_FAILED']);
+        expect(relay.conditions()).toMatchObject([{ name: 'topic-denied', labels: { topic: denied } }]);
+      }
+      await admin.deleteAcls({ filters: [acl] });
+      await admin.disconnect();
+      await until(async () => (await relay.step()) === 'empty', { withinMs: 10_000, everyMs: 20 });
+      expect(await readTopic(cluster.brokers, free)).toHaveLength(1);
+      expect(await readTopic(cluster.brokers, denied)).toHaveLength(1);
+      await relay.close();
+    },
+  );
+
+  test('a producer whose epoch is old is refused where a newer one has written', async () => {
+    const topic = 'tramline.fenced';
+    await create(declaration('fenced', 1));
+    const outbox = makeMemoryOutbox(clock);
+    const batch = (): Batch => ({
+      topic,
+      partition: 0,
+      partitions: 1,
+      rows: [outbox.add({ topic, key: 'k' })],
+    });
+    const [zombie, successor] = [makeTarget('fenced'), makeTarget('fenced')];
+    await zombie.open();
+    await zombie.partitionsOf(topic);
+    expect((await zombie.send([batch()])).outcomes).toEqual([{ sent: true, firstOffset: '0' }]);
+    await successor.open();
+    await successor.partitionsOf(topic);
+    expect((await successor.send([batch()])).outcomes).toEqual([{ sent: true, firstOffset: '1' }]);
+    expect(await zombie.send([batch()])).toEqual({
+      outcomes: [
+        {
+          sent: false,
+          kind: 'fenced',
+          code: 'INVALID_PRODUCER_EPOCH',
+          detail: 'INVALID_PRODUCER_EPOCH: tramline.fenced-0',
+        },
+      ],
+      spent: true,
+    });
+    expect((await successor.send([batch()])).outcomes).toEqual([{ sent: true, firstOffset: '2' }]);
+    const sequences = (await readTopic(cluster.brokers, topic)).map(({ headers }) =>
+      Number(headers.ce_sequence),
+    );
+    expect(sequences).toEqual([1, 2, 4]);
+  });
+
+  test('a relay that was fenced goes on with a new producer while it holds the lease', async () => {
+    const topic = 'tramline.taken';
+    await create(declaration('taken', 1));
+    const { outbox, relay, failed } = setUp('taken');
+    outbox.add({ topic, key: 'k' });
+    await relay.step();
+    const intruder = makeTarget('taken');
+    await intruder.open();
+    await intruder.partitionsOf(topic);
+    const foreign = makeMemoryOutbox(clock).add({ topic, key: 'intruder' });
+    await intruder.send([{ topic, partition: 0, partitions: 1, rows: [foreign] }]);
+    outbox.add({ topic, key: 'k' });
+    expect([await relay.step(), await relay.step(), await relay.step()]).toEqual([
+      'worked',
+      'worked',
+      'empty',
+    ]);
+    expect(failed).toEqual([[topic, 'INVALID_PRODUCER_EPOCH']]);
+    expect((await readTopic(cluster.brokers, topic)).map(({ key }) => String(key))).toEqual([
+      'k',
+      'intruder',
+      'k',
+    ]);
+    await relay.close();
+  });
+
+  test('a login that the brokers do not want is refused, and the password is not repeated', async () => {
+    const sasl = { mechanism: 'plain' as const, username: 'relay', password: new Secret('hunter2-canary') };
+    const all = { ...kafkaTargetDefaults, ...times, clock, topics: [] };
+    const error: unknown = await makeKafkaTarget({ ...settings(), sasl }, all)
+      .open()
+      .catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'publish.refused' });
+    expect(String((error as Error).message)).not.toContain('canary');
+  });
+});
+
+/** Every record is the row of the outbox that is marked with its place, and every row marked is there. */
+function expectExactly(records: TopicRecord[], topic: string, outbox: MemoryOutbox): void {
+  const marked = outbox.rows.filter((row) => row.topic === topic && row.sent !== null);
+  const byPlace = new Map(records.map((record) => [`${record.partition}/${record.offset}`, record]));
+  expect(records).toHaveLength(marked.length);
+  for (const { sent, key, value, headers } of marked) {
+    const record = byPlace.get(`${sent?.partition}/${sent?.offset}`) as TopicRecord;
+    expect(record.key?.equals(Buffer.from(key))).toBe(true);
+    expect(record.value?.equals(Buffer.from(value))).toBe(true);
+    expect(Object.entries(record.headers).map(([name, bytes]) => [name, String(bytes)])).toEqual(headers);
+  }
+}
+
+/** The CloudEvents SDK reads it as an event; what the SDK would let pass is looked at in the raw headers. */
+function expectCloudEvent({ key, value, headers }: TopicRecord): void {
+  const text = Object.fromEntries(Object.entries(headers).map(([name, bytes]) => [name, bytes.toString()]));
+  expect(Object.keys(text)).toEqual([
+    'ce_specversion',
+    'ce_id',
+    'ce_source',
+    'ce_type',
+    'ce_subject',
+    'ce_time',
+    'ce_dataschema',
+    'ce_sequence',
+    'content-type',
+    'traceparent',
+  ]);
+  expect(text).toMatchObject({
+    ce_specversion: '1.0',
+    ce_id: expect.stringMatching(/^[0-9a-f]{32}$/),
+    ce_type: expect.stringMatching(/^io\.tramline\.equipment\.(created|updated)\.v1$/),
+    ce_subject: String(key),
+    ce_sequence: expect.stringMatching(/^\d{20}$/),
+    'content-type': 'application/json',
+  });
+  const message = { key: String(key), value: String(value), headers: text, body: String(value) };
+  const parsed = KafkaBinding.toEvent(message);
+  const event = (Array.isArray(parsed) ? parsed[0] : parsed) as CloudEvent<unknown>;
+  expect(event).toBeInstanceOf(CloudEvent);
+  expect(event.validate()).toBe(true);
+  expect(event).toMatchObject({
+    id: text.ce_id,
+    type: text.ce_type,
+    subject: text.ce_subject,
+    source: text.ce_source,
+  });
+}
