@@ -147,7 +147,7 @@ function waiting(organizations: Blocked[]): string {
 
 /** The one place where a person acts; none when the organizations differ in it. */
 function actionUrl(organizations: Blocked[]): { action_url?: string } {
-  const addresses = new Set(organizations.map((organization) => plainAddress(organization.actionUrl)));
-  const [address] = addresses;
-  return addresses.size === 1 && typeof address === 'string' ? { action_url: address } : {};
+  const addresses = new Set(organizations.map((organization) => organization.actionUrl));
+  const address = addresses.size === 1 ? plainAddress([...addresses][0] ?? null) : null;
+  return address === null ? {} : { action_url: address };
 }

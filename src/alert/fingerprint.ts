@@ -1,4 +1,7 @@
-/** The identity of an alert as text: name and identity labels, nothing that changes while it lives. */
+/**
+ * The identity of an alert as text: name and identity labels, nothing that changes while it lives. Stored and compared,
+ * never taken apart again.
+ */
 
 /** The same name and labels, in whatever order, give the same text; different ones never do. */
 export function fingerprintOf(name: string, labels: Record<string, string>): string {

@@ -1,4 +1,7 @@
-/** An alert as text for a person: the page in full, in plain sentences, without markup. Pure. */
+/**
+ * An alert as text for a person: the page in full, in plain sentences, without markup. Pure; the sentences themselves
+ * are made where signals are.
+ */
 import type { Alert } from '../model/alert';
 import { plainTime } from './plain-text';
 

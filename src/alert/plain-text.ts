@@ -20,7 +20,11 @@ export function plainMessage(message: string, lengthMax: number): string {
   );
 }
 
+// Most names are like this, and nothing below would change them.
+const harmless = /^[!-?A-~]+( [!-?A-~]+)*$/;
+
 function oneLine(text: string, lengthMax: number, hide: (line: string) => string): string {
+  if (text.length < 24 && text.length <= lengthMax && harmless.test(text)) return text;
   // Cut first, generously, so that the patterns never see more than a page of text.
   const line = text
     .slice(0, lengthMax * 4)
