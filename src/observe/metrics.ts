@@ -3,17 +3,22 @@
  * from configuration (topics, origins): what is not known is counted as `other`, so that no stranger can add a series.
  * Names of HTTP and messaging are those of OpenTelemetry's semantic conventions; our own begin with `tramline`.
  */
-import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { Attributes, Counter, Histogram, Meter } from '@opentelemetry/api';
+import type { Attributes, Histogram, Meter } from '@opentelemetry/api';
+import type { QuarantineReason } from '../model/notification';
+import { observeGauges } from './gauges';
 import type {
   AlertPost,
   Attempt,
+  AttemptOutcome,
   DeliveryAccepted,
   DeliveryRefused,
   Gauges,
   ProviderCall,
+  RefusalReason,
+  SecurityReason,
   Sent,
 } from './lines';
+import { makeTally } from './tally';
 
 export interface Metrics {
   deliveryAccepted(line: DeliveryAccepted): void;
@@ -39,17 +44,22 @@ const originsMax = 50;
 const errorTypesMax = 40;
 
 export function makeMetrics(meter: Meter, gauges: Gauges): Metrics {
-  const delay = monitorEventLoopDelay({ resolution: 20 });
-  delay.enable();
-  observeGauges(meter, gauges, delay);
+  const stop = observeGauges(meter, gauges);
   const deliveries = deliveryInstruments(meter);
   const provider = providerInstruments(meter);
-  const quarantined = meter.createCounter('tramline.quarantined', {
-    description: 'What was put into quarantine, by reason.',
-  });
-  const attempts = meter.createCounter('tramline.attempts', {
-    description: 'Attempts to read a due resource, by how they ended.',
-  });
+  const quarantined = makeTally<QuarantineReason>(
+    meter,
+    'tramline.quarantined',
+    'What was put into quarantine, by reason.',
+    'reason',
+  );
+  const attempts = makeTally<AttemptOutcome>(
+    meter,
+    'tramline.attempts',
+    'Attempts to read a due resource, by how they ended.',
+    'outcome',
+    ['published', 'unchanged', 'postponed', 'quarantined'],
+  );
   const posts = meter.createCounter('tramline.alert_posts', {
     description: 'Posts to alert sinks, by how they were taken.',
   });
@@ -57,21 +67,21 @@ export function makeMetrics(meter: Meter, gauges: Gauges): Metrics {
   return {
     deliveryAccepted: (line) => {
       deliveries.accepted(line);
-      for (const reason of line.quarantined) quarantined.add(1, { reason });
+      for (const reason of line.quarantined) quarantined.add(1, reason);
     },
     deliveryRefused: deliveries.refused,
-    requestBegan: () => deliveries.active.add(1, route),
-    requestEnded: () => deliveries.active.add(-1, route),
+    requestBegan: () => deliveries.changeActive(1),
+    requestEnded: () => deliveries.changeActive(-1),
     attempt: (line) => {
-      attempts.add(1, { outcome: line.outcome });
+      attempts.add(1, line.outcome);
       if (line.quarantine === null) return;
-      quarantined.add(1, { reason: line.quarantine });
-      if (line.quarantine === 'address-refused') deliveries.security.add(1, { reason: 'address-refused' });
+      quarantined.add(1, line.quarantine);
+      if (line.quarantine === 'address-refused') deliveries.security.add(1, 'address-refused');
     },
     providerCall: provider,
     sent,
     alertPost: ({ sink, outcome }) => posts.add(1, { sink, outcome }),
-    stop: () => delay.disable(),
+    stop,
   };
 }
 
@@ -83,42 +93,61 @@ function deliveryInstruments(meter: Meter) {
     'http.server.request.duration',
     'Duration of requests to the public listener.',
   );
-  const outcomes = meter.createCounter('tramline.deliveries', {
-    description: 'Deliveries, by what became of them on receipt.',
-  });
-  const notifications = meter.createCounter('tramline.notifications', {
-    description: 'Elements of accepted deliveries, by what became of them on receipt.',
-  });
-  const duplicates = meter.createCounter('tramline.duplicate_deliveries', {
-    description: 'Deliveries whose message id was stored before.',
-  });
-  const security = meter.createCounter('tramline.security_rejections', {
-    description: 'What was refused to keep strangers out, by reason.',
-  });
-  const active = meter.createUpDownCounter('http.server.active_requests', {
-    description: 'Requests to the public listener in progress.',
-  });
+  const outcomes = makeTally<RefusalReason | 'accepted' | 'repeated'>(
+    meter,
+    'tramline.deliveries',
+    'Deliveries, by what became of them on receipt.',
+    'outcome',
+    ['accepted', 'store-unavailable'],
+  );
+  const notifications = makeTally<'hint' | 'acted' | 'ignored' | 'quarantined'>(
+    meter,
+    'tramline.notifications',
+    'Elements of accepted deliveries, by what became of them on receipt.',
+    'received',
+    ['hint'],
+  );
+  const security = makeTally<SecurityReason | 'unauthenticated' | 'address-refused'>(
+    meter,
+    'tramline.security_rejections',
+    'What was refused to keep strangers out, by reason.',
+    'reason',
+  );
+  let duplicates = 0;
+  let active = 0;
+  meter
+    .createObservableCounter('tramline.duplicate_deliveries', {
+      description: 'Deliveries whose message id was stored before.',
+    })
+    .addCallback((result) => result.observe(duplicates));
+  meter
+    .createObservableUpDownCounter('http.server.active_requests', {
+      description: 'Requests to the public listener in progress.',
+    })
+    .addCallback((result) => result.observe(active, route));
   const acceptedRoute = { ...route, 'http.response.status_code': 204 };
   return {
     security,
-    active,
+    changeActive: (by: 1 | -1) => {
+      active += by;
+    },
     accepted: (line: DeliveryAccepted) => {
       duration.record(line.tookMs / 1000, acceptedRoute);
-      outcomes.add(1, { outcome: line.repeated ? 'repeated' : 'accepted' });
+      outcomes.add(1, line.repeated ? 'repeated' : 'accepted');
       if (line.repeated) {
-        duplicates.add(1);
+        duplicates += 1;
         return;
       }
-      addUnlessZero(notifications, line.hints, { received: 'hint' });
-      addUnlessZero(notifications, line.acted, { received: 'acted' });
-      addUnlessZero(notifications, line.ignored, { received: 'ignored' });
-      addUnlessZero(notifications, line.quarantined.length, { received: 'quarantined' });
+      notifications.add(line.hints, 'hint');
+      notifications.add(line.acted, 'acted');
+      notifications.add(line.ignored, 'ignored');
+      notifications.add(line.quarantined.length, 'quarantined');
       const strange = line.quarantined.filter((reason) => reason === 'unauthenticated').length;
-      addUnlessZero(security, strange, { reason: 'unauthenticated' });
+      security.add(strange, 'unauthenticated');
     },
     refused: (line: DeliveryRefused) => {
-      outcomes.add(1, { outcome: line.reason });
-      if (securityReasons.test(line.reason)) security.add(1, { reason: line.reason });
+      outcomes.add(1, line.reason);
+      if (isSecurityReason(line.reason)) security.add(1, line.reason);
       if (line.tookMs === null || line.status === 0) return;
       const known = line.reason === 'not-found' || line.reason === 'method' ? otherRoute : route;
       const error = line.status >= 500 ? { 'error.type': String(line.status) } : {};
@@ -126,6 +155,10 @@ function deliveryInstruments(meter: Meter) {
       duration.record(line.tookMs / 1000, attributes);
     },
   };
+}
+
+function isSecurityReason(reason: RefusalReason): reason is SecurityReason {
+  return securityReasons.test(reason);
 }
 
 const otherRoute = { 'http.request.method': '_OTHER', 'url.scheme': 'http' };
@@ -143,19 +176,36 @@ function providerInstruments(meter: Meter): Metrics['providerCall'] {
       unit: 's',
     })
     .addCallback((result) => result.observe(clockOffsetMs / 1000));
-  const origins = bounded(originsMax);
+  const servers = makeServers();
   const errorTypes = bounded(errorTypesMax);
   return (line) => {
     if (line.clockOffsetMs !== null) clockOffsetMs = line.clockOffsetMs;
     const attributes: Attributes = {
       'http.request.method': methods.has(line.method) ? line.method : '_OTHER',
-      'server.address': origins(line.origin),
       'url.template': line.route,
+      ...servers(line.origin),
     };
     if (line.status !== null) attributes['http.response.status_code'] = line.status;
     if (line.errorType !== null) attributes['error.type'] = errorTypes(line.errorType);
     duration.record(line.tookMs / 1000, attributes);
     bytes.add(line.bytes);
+  };
+}
+
+/** The attributes of an origin; those beyond the first `originsMax` share one set. */
+function makeServers(): (origin: string) => Attributes {
+  const known = new Map<string, Attributes>();
+  const others = { 'server.address': 'other', 'url.scheme': 'https' };
+  return (origin) => {
+    const kept = known.get(origin);
+    if (kept !== undefined) return kept;
+    if (known.size >= originsMax || !URL.canParse(origin)) return others;
+    const { hostname, port, protocol } = new URL(origin);
+    const scheme = protocol.replace(':', '');
+    const serverPort = port === '' ? (scheme === 'https' ? 443 : 80) : Number(port);
+    const attributes = { 'server.address': hostname, 'server.port': serverPort, 'url.scheme': scheme };
+    known.set(origin, attributes);
+    return attributes;
   };
 }
 
@@ -183,60 +233,12 @@ function sentInstruments(meter: Meter): Metrics['sent'] {
   };
 }
 
-function observeGauges(
-  meter: Meter,
-  gauges: Gauges,
-  delay: { percentile(percentile: number): number; reset(): void },
-): void {
-  const gauge = (name: string, description: string, unit?: string) =>
-    meter.createObservableGauge(name, unit === undefined ? { description } : { description, unit });
-  const pending = gauge(
-    'tramline.inbox_pending',
-    'Resources that are due or wait for their time, not parked.',
-  );
-  const oldest = gauge('tramline.inbox_oldest_pending_age', 'Age of the oldest due resource.', 's');
-  const tasks = gauge('tramline.tasks', 'Tasks, by what they wait for.');
-  const unsent = gauge('tramline.outbox_pending', 'Decided events that are not acknowledged.');
-  const organizations = gauge('tramline.organizations', 'Organizations, by access.');
-  const alerts = gauge('tramline.alerts_active', 'Firing alerts, by severity.');
-  const reachable = gauge('tramline.store_reachable', 'Whether the store answered this collection.');
-  const lag = gauge('nodejs.eventloop.delay.p99', 'Delay of the event loop since the last collection.', 's');
-  meter.addBatchObservableCallback(
-    async (result) => {
-      result.observe(lag, delay.percentile(99) / 1e9);
-      delay.reset();
-      try {
-        const [counts, firing] = await Promise.all([gauges.counts(), gauges.alertsFiring()]);
-        result.observe(reachable, 1);
-        result.observe(pending, counts.due + counts.waiting);
-        result.observe(oldest, (counts.oldestDueAgeMs ?? 0) / 1000);
-        result.observe(unsent, counts.unsent);
-        for (const state of ['due', 'waiting', 'parked', 'quarantined'] as const) {
-          result.observe(tasks, counts[state], { state });
-        }
-        for (const [access, count] of Object.entries(counts.organizations)) {
-          result.observe(organizations, count, { access });
-        }
-        for (const [severity, count] of Object.entries(firing)) result.observe(alerts, count, { severity });
-      } catch {
-        // The store's trouble is told by this gauge and by readiness; the other metrics are still worth having.
-        result.observe(reachable, 0);
-      }
-    },
-    [pending, oldest, tasks, unsent, organizations, alerts, reachable, lag],
-  );
-}
-
 function histogram(meter: Meter, name: string, description: string): Histogram {
   return meter.createHistogram(name, {
     description,
     unit: 's',
     advice: { explicitBucketBoundaries: durationBuckets },
   });
-}
-
-function addUnlessZero(counter: Counter, count: number, attributes: Attributes): void {
-  if (count > 0) counter.add(count, attributes);
 }
 
 /** Lets the first `max` different values through; later ones become `other`. */

@@ -6,7 +6,7 @@
 import type { CheckLine, CheckName } from '../model/api';
 
 export interface CheckDoors {
-  /** Sentences about settings: what serving misses, and what is probably not meant. */
+  /** Sentences that begin with the setting's name: what serving misses, and what is probably not meant. */
   settings: { missing: string[]; warnings: string[] };
   /** Each resolves to what is worth knowing, or rejects with a message for people; null: not configured here. */
   store: (() => Promise<string>) | null;
@@ -63,8 +63,15 @@ export async function runCheck(doors: CheckDoors): Promise<CheckLine[]> {
 }
 
 function settingsLine({ missing, warnings }: CheckDoors['settings']): CheckLine {
-  const [first] = missing;
-  if (first !== undefined) return line('settings', 'failed', missing.join('; '), 'Set what is missing.');
+  if (missing.length > 0) {
+    const names = missing.map((sentence) => sentence.replace(/ .*$/s, ''));
+    return line(
+      'settings',
+      'failed',
+      `missing: ${names.join(', ')}`,
+      '`tramline config` says what is accepted.',
+    );
+  }
   if (warnings.length > 0)
     return line('settings', 'warning', warnings.join('; '), 'See whether this is meant.');
   return line('settings', 'ok', 'complete');

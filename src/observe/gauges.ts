@@ -1,0 +1,54 @@
+/**
+ * Gauges: what the store counts, and the delay of the event loop, asked for when metrics are collected. A store that
+ * does not answer is itself a metric and hides no other.
+ */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { Meter } from '@opentelemetry/api';
+import type { Gauges } from './lines';
+
+/** The timer that measures the event loop's delay; its own interval is in what it measures. */
+const delayResolutionMs = 20;
+
+/** Answers what stops the measuring in the background. */
+export function observeGauges(meter: Meter, gauges: Gauges): () => void {
+  const delay = monitorEventLoopDelay({ resolution: delayResolutionMs });
+  delay.enable();
+  const gauge = (name: string, description: string, unit?: string) =>
+    meter.createObservableGauge(name, unit === undefined ? { description } : { description, unit });
+  const pending = gauge(
+    'tramline.inbox_pending',
+    'Resources that are due or wait for their time, not parked.',
+  );
+  const oldest = gauge('tramline.inbox_oldest_pending_age', 'Age of the oldest due resource.', 's');
+  const tasks = gauge('tramline.tasks', 'Tasks, by what they wait for.');
+  const unsent = gauge('tramline.outbox_pending', 'Decided events that are not acknowledged.');
+  const organizations = gauge('tramline.organizations', 'Organizations, by access.');
+  const alerts = gauge('tramline.alerts_active', 'Firing alerts, by severity.');
+  const reachable = gauge('tramline.store_reachable', 'Whether the store answered this collection.');
+  const lag = gauge('nodejs.eventloop.delay.p99', 'Delay of the event loop since the last collection.', 's');
+  meter.addBatchObservableCallback(
+    async (result) => {
+      result.observe(lag, Math.max(0, delay.percentile(99) / 1e9 - delayResolutionMs / 1000));
+      delay.reset();
+      try {
+        const [counts, firing] = await Promise.all([gauges.counts(), gauges.alertsFiring()]);
+        result.observe(reachable, 1);
+        result.observe(pending, counts.due + counts.waiting);
+        result.observe(oldest, (counts.oldestDueAgeMs ?? 0) / 1000);
+        result.observe(unsent, counts.unsent);
+        for (const state of ['due', 'waiting', 'parked', 'quarantined'] as const) {
+          result.observe(tasks, counts[state], { state });
+        }
+        for (const [access, count] of Object.entries(counts.organizations)) {
+          result.observe(organizations, count, { access });
+        }
+        for (const [severity, count] of Object.entries(firing)) result.observe(alerts, count, { severity });
+      } catch {
+        // The store's trouble is told by this gauge and by readiness; the other metrics are still worth having.
+        result.observe(reachable, 0);
+      }
+    },
+    [pending, oldest, tasks, unsent, organizations, alerts, reachable, lag],
+  );
+  return () => void delay.disable();
+}
