@@ -22,7 +22,7 @@ const rooms = [
 const packages = (names) => `(^|/)node_modules/(@types/)?(${names})/`;
 const builtin = (names) => `^(node:)?(${names})$`;
 
-const clients = '^src/(fetch/client\\.ts$|alert/|connect/|commands/|simulator/)';
+const clients = '^src/(fetch/client\\.ts$|alert/|connect/|commands/|demo/|simulator/)';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
@@ -41,7 +41,7 @@ module.exports = {
         'A room states what it needs as a type of src/model or as a parameter, and src/wire.ts hands it in. If two rooms need the same function, ask which of them it belongs to.',
       severity: 'error',
       from: { path: `^src/(${rooms})/` },
-      to: { path: `^src/(${rooms}|commands)/`, pathNot: '^src/$1/' },
+      to: { path: `^src/(${rooms}|commands|demo)/`, pathNot: '^src/$1/' },
     },
     {
       name: 'rooms do not know who joins them',
@@ -84,11 +84,11 @@ module.exports = {
       to: { path: '^src/wire(\\.ts$|/)' },
     },
     {
-      name: 'nothing imports the command line, and only commands import the process',
+      name: 'nothing imports the command line, and only commands and the demonstration import the process',
       comment:
         'cli turns words into one command and ends; main runs until it is told to stop. Both are entries, not libraries.',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(cli\\.ts$|commands/)' },
+      from: { path: '^src/', pathNot: '^src/(cli\\.ts$|commands/|demo/)' },
       to: { path: '^src/(cli|main)\\.ts$' },
     },
     {
@@ -108,10 +108,10 @@ module.exports = {
       to: { path: '^src/', pathNot: '^src/simulator/' },
     },
     {
-      name: 'only commands start the simulator',
+      name: 'only commands and the demonstration start the simulator',
       comment: 'The service meets the provider over HTTP, also when the provider is simulated.',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(simulator|commands)/' },
+      from: { path: '^src/', pathNot: '^src/(simulator|commands|demo)/' },
       to: { path: '^src/simulator/' },
     },
     {
@@ -141,7 +141,7 @@ module.exports = {
     {
       name: 'only a few files open connections to others',
       comment:
-        'Outgoing HTTP belongs to fetch/client.ts, the alert sinks, connect, the commands and the simulator, sockets to Kafka to publish/sockets.ts. There are the limits on time and size; hand the client in.',
+        'Outgoing HTTP belongs to fetch/client.ts, the alert sinks, connect, the commands, the demonstration and the simulator, sockets to Kafka to publish/sockets.ts. There are the limits on time and size; hand the client in.',
       severity: 'error',
       from: { path: '^src/', pathNot: `${clients}|^src/publish/sockets\\.ts$` },
       to: {

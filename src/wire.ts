@@ -238,7 +238,13 @@ function sinksOf(settings: Settings, observer: Observer): AlertSink[] {
   const urls = settings.alertmanagerUrls;
   return urls === null
     ? [log]
-    : [makeAlertmanagerSink({ urls: [...urls], generatorUrl: settings.publicUrl })];
+    : [
+        makeAlertmanagerSink({
+          urls: [...urls],
+          generatorUrl: settings.publicUrl,
+          openMs: settings.alertResendSeconds * 1000,
+        }),
+      ];
 }
 
 function relayOf(doors: OutsideDoors, observer: Observer, clock: Clock): Relay {

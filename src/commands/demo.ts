@@ -4,11 +4,10 @@
  */
 import type { Command } from 'commander';
 import pico from 'picocolors';
-import { pageOf } from '../alert/page';
-import type { AlertSink } from '../alert/sink';
+import { makePager } from '../demo/pager';
 import { reckon } from '../demo/reckoning';
 import { setStage } from '../demo/stage';
-import { type Page, tellStory } from '../demo/story';
+import { tellStory } from '../demo/story';
 import { makeTeller } from '../demo/tell';
 
 export function registerDemo(program: Command): void {
@@ -49,31 +48,4 @@ async function demo(kafka: string | null, stay: boolean): Promise<number> {
   } finally {
     await stage.close();
   }
-}
-
-/** A sink that hands each page to whoever waits for it; pages that nobody waits for are kept in order. */
-function makePager(): { sink: AlertSink; next(): Promise<Page> } {
-  const pages: Page[] = [];
-  const waiting: ((page: Page) => void)[] = [];
-  return {
-    sink: {
-      name: 'log',
-      repeats: false,
-      async post(alerts) {
-        for (const alert of alerts) {
-          const page = { alert, text: pageOf(alert) };
-          const taker = waiting.shift();
-          if (taker === undefined) pages.push(page);
-          else taker(page);
-        }
-        return { taken: alerts.map(({ fingerprint }) => fingerprint), failed: [] };
-      },
-    },
-    next: () =>
-      new Promise((resolve) => {
-        const page = pages.shift();
-        if (page === undefined) waiting.push(resolve);
-        else resolve(page);
-      }),
-  };
 }

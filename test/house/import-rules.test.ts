@@ -100,7 +100,7 @@ const badExamples: [rule: string, file: string, text: string][] = [
   ['only the process and the commands use the wiring', 'src/pipeline-bad.ts', "import './wire';"],
   ['rooms do not know who joins them', 'src/connect/bad.ts', "import '../wire/options';"],
   [
-    'nothing imports the command line, and only commands import the process',
+    'nothing imports the command line, and only commands and the demonstration import the process',
     'src/observe/bad.ts',
     "import '../main';",
   ],
@@ -110,7 +110,11 @@ const badExamples: [rule: string, file: string, text: string][] = [
     'src/simulator/bad.ts',
     "import type { Task } from '../model/task';",
   ],
-  ['only commands start the simulator', 'src/console/bad.ts', "import '../simulator/start-simulator';"],
+  [
+    'only commands and the demonstration start the simulator',
+    'src/console/bad.ts',
+    "import '../simulator/start-simulator';",
+  ],
   [
     'express is used where HTTP comes in',
     'src/fetch/bad-express.ts',

@@ -8,6 +8,7 @@ const forbiddenNames =
 const rooms = [
   'alert',
   'commands',
+  'demo',
   'config',
   'connect',
   'console',

@@ -110,7 +110,7 @@ describe('unfinished work', () => {
 });
 
 describe('outgoing HTTP', () => {
-  const clients = /^src\/(fetch\/client\.ts|alert\/|connect\/|commands\/|simulator\/)/;
+  const clients = /^src\/(fetch\/client\.ts|alert\/|connect\/|commands\/|demo\/|simulator\/)/;
   const globalFetch = /(?<![.\w$]|function )fetch\s*\(|\bglobalThis\.fetch\b/;
   const others =
     /\bhttps?\.(request|get)\s*\(|new (WebSocket|EventSource)\b|\{[^}]*\b(request|get)\b[^}]*\} from ['"](node:)?https?['"]/;

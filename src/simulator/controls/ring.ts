@@ -1,4 +1,5 @@
 // A list that keeps the newest entries: pushing is cheap and memory is bounded by the number kept.
+// It knows nothing of what it holds.
 
 export class Ring<T> {
   #entries: T[] = [];

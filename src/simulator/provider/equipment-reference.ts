@@ -1,4 +1,5 @@
-// The equipment API's reference lists: makes, types and models. The same for every user; open to any user token.
+// The equipment API's reference lists: makes, types and models.
+// The same for every user, and open to any user token; nothing here depends on an organization.
 import type { Router } from 'express';
 import type { JsonObject } from '../json';
 import { reference } from '../world/equipment';

@@ -1,10 +1,12 @@
 /**
  * Retention: what is settled and older than its bound goes, a bounded amount a call. A key's newest event stays, and so
- * does the journal of anything that still waits.
+ * does the journal of anything that still waits. Resolved alerts go after a day.
  */
 import type { Context } from './context';
 
 const rowsMax = 1000;
+/** A resolved alert stays for a day, to be looked at. */
+const alertMs = 86_400_000;
 
 export function sweep(context: Context): number {
   const { database } = context;
@@ -39,5 +41,6 @@ export function sweep(context: Context): number {
     );
     deliveries += database.run('DELETE FROM deliveries WHERE id = ?', id as number);
   }
-  return events + deliveries;
+  const alerts = database.run(`DELETE FROM alerts WHERE alert ->> 'resolvedAtMs' < ?`, nowMs - alertMs);
+  return events + deliveries + alerts;
 }

@@ -7,7 +7,7 @@ import {
   type DecidedEvent,
   type LedgerEvidence,
   type TopicRecord,
-} from '../../support/ledger-checker';
+} from '../support/ledger-checker';
 
 const topic = 'tramline.equipment.v1';
 
