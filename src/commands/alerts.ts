@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import type { AlertView, Api } from '../model/api';
 import { type Action, type CommandContext, withApi } from './context';
 import { exitCodes } from './exit-code';
+import { shortTime } from './output';
 
 export function registerAlerts(program: Command, action: Action): void {
   program
@@ -22,7 +23,7 @@ async function run({ output }: CommandContext, api: Api): Promise<number> {
       { title: 'STATE', of: ({ state }) => state },
       { title: 'SEVERITY', of: ({ severity }) => severity },
       { title: 'NAME', of: ({ name }) => name },
-      { title: 'SINCE', of: ({ since }) => since },
+      { title: 'SINCE', of: ({ since }) => shortTime(since) },
       { title: 'OF', of: ({ labels }) => subjectOf(labels), gives: true },
     ]);
     const firing = alerts.find(({ state }) => state === 'firing');
@@ -34,7 +35,8 @@ async function run({ output }: CommandContext, api: Api): Promise<number> {
 
 const everyAlertHas = new Set(['alertname', 'service', 'severity']);
 
+/** What tells it from others of its name. */
 function subjectOf(labels: Record<string, string>): string | null {
   const telling = Object.entries(labels).filter(([name]) => !everyAlertHas.has(name));
-  return telling.map(([name, value]) => `${name}=${value}`).join(' ') || null;
+  return telling.map(([, value]) => value).join(' ') || null;
 }

@@ -101,11 +101,9 @@ async function readBounded(response: Response): Promise<string> {
 }
 
 function unreachable(url: string, error: unknown): Error {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const code = (cause as NodeJS.ErrnoException).code;
-  if (code === 'ECONNREFUSED') return new NobodyListens(url);
-  const why =
-    error instanceof Error && error.name === 'TimeoutError' ? 'no answer in time' : (code ?? 'broken answer');
+  const { name, cause } = error as { name?: unknown; cause?: { code?: unknown } };
+  if (cause?.code === 'ECONNREFUSED') return new NobodyListens(url);
+  const why = name === 'TimeoutError' ? 'no answer in time' : String(cause?.code ?? 'its answer is broken');
   return new Problem('store.unavailable', `the service at ${url} cannot be reached: ${why}`, error);
 }
 

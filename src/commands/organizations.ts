@@ -6,13 +6,13 @@ import { type Api, pageRowsMax } from '../model/api';
 import type { OrganizationView } from '../model/organization';
 import { type Action, allPages, type CommandContext, type Via, withApi } from './context';
 import { exitCodes } from './exit-code';
-import type { Column } from './output';
+import { type Column, shortTime } from './output';
 
 const columns: Column<OrganizationView>[] = [
   { title: 'ID', of: ({ id }) => id },
   { title: 'NAME', of: ({ name }) => name, gives: true },
   { title: 'ACCESS', of: ({ access }) => access },
-  { title: 'SINCE', of: ({ since }) => since },
+  { title: 'SINCE', of: ({ since }) => since && shortTime(since) },
   { title: 'PARKED', of: ({ parked }) => parked },
 ];
 

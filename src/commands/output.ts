@@ -85,6 +85,11 @@ function fill(text: string, width: number): string {
   return text.length > width ? `${text.slice(0, Math.max(0, width - 1))}…` : text.padEnd(width);
 }
 
+/** An ISO time without its fraction of a second. */
+export function shortTime(time: string): string {
+  return time.replace(/\.\d+Z$/, 'Z');
+}
+
 /** Line breaks and other control characters as spaces. */
 export function visible(text: string): string {
   return text.replace(/\p{Cc}+/gu, ' ');

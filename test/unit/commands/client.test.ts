@@ -1,0 +1,116 @@
+// A command asks whatever listens at TRAMLINE_URL: it may want a token, be another program, or be broken. Each is told
+// apart, nothing hangs, and the token goes nowhere else.
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { makeClient, NobodyListens } from '../../../src/commands/client';
+import { serviceUrl } from '../../../src/commands/context';
+import { loadSettings } from '../../../src/config';
+import type { OperationsServer } from '../../../src/operations/server';
+import { Secret } from '../../../src/tools/secret';
+import { freePort } from '../../support/free-port';
+import { makeShell, type Shell, serveFor } from './shell';
+
+describe('a service with a token', () => {
+  let shell: Shell;
+  let server: OperationsServer;
+  beforeEach(async () => {
+    shell = makeShell();
+    server = await serveFor(shell, 'canary');
+  });
+  afterEach(() => server.close(10));
+
+  test('answers who has it', async () => {
+    shell.environment.OPERATIONS_TOKEN = 'canary';
+    expect((await shell.json('ledger')).code).toBe(0);
+  });
+
+  test.each([undefined, 'wrong'])('ends a command that has %s with 2, naming the setting', async (token) => {
+    shell.environment.OPERATIONS_TOKEN = token;
+    const { code, error } = await shell.run('ledger');
+    expect([code, error]).toEqual([2, expect.stringMatching(/^OPERATIONS_TOKEN must be /)]);
+    expect(shell.opened).toBe(0);
+  });
+});
+
+describe('another program', () => {
+  let server: Server;
+  const listen = async (listener: RequestListener) => {
+    server = createServer(listener);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return makeClient({ url, token: new Secret('canary'), timeoutMs: 100 });
+  };
+  afterEach(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  test('is told from Tramline by its answers', async () => {
+    const page = await listen((_request, response) => response.end('<html>'));
+    await expect(page.ledger()).rejects.toMatchObject({
+      message: expect.stringContaining('200 and is not Tramline'),
+    });
+    server.close();
+    const lost = await listen((_request, response) => response.writeHead(404).end('{"error":"x"}'));
+    await expect(lost.explain('x')).rejects.toMatchObject({ code: 'store.unavailable' });
+  });
+
+  test('that leads elsewhere does not get the token there', async () => {
+    const seen: unknown[] = [];
+    const client = await listen((request, response) => {
+      seen.push(request.url);
+      response.writeHead(302, { location: '/elsewhere' }).end();
+    });
+    await expect(client.ledger()).rejects.toMatchObject({ code: 'store.unavailable' });
+    expect(seen).toEqual(['/api/ledger']);
+  });
+
+  test('that does not answer is given up', async () => {
+    const client = await listen(() => {});
+    await expect(client.ledger()).rejects.toThrow(/no answer in time/);
+  });
+
+  test('that hangs up is told as such', async () => {
+    const client = await listen((request) => request.socket.destroy());
+    await expect(client.ledger()).rejects.toThrow(/cannot be reached/);
+  });
+
+  test('that says a code of ours without words is told by its status', async () => {
+    const client = await listen((_request, response) => {
+      response.writeHead(500, { 'content-type': 'application/problem+json' });
+      response.end('{"code":"operations.fault"}');
+    });
+    await expect(client.ledger()).rejects.toThrow(/answered 500 operations.fault/);
+  });
+});
+
+test('an id with signs of its own stays one part of the path', async () => {
+  const shell = makeShell();
+  const server = await serveFor(shell);
+  expect((await shell.run('organizations', 'get', '../ledger')).code).toBe(3);
+  expect((await shell.run('organizations', 'get', 'a?b#c%')).code).toBe(3);
+  await server.close(10);
+});
+
+test('nobody at all is an error of its own', async () => {
+  const url = `http://127.0.0.1:${await freePort()}`;
+  await expect(makeClient({ url, token: null }).ledger()).rejects.toBeInstanceOf(NobodyListens);
+});
+
+test('where another machine does not answer, no store of this one is opened instead', async () => {
+  const shell = makeShell();
+  shell.environment = { TRAMLINE_URL: 'http://192.0.2.1:9464' };
+  const { code } = await shell.run('ledger');
+  expect([code, shell.opened]).toEqual([1, 0]);
+});
+
+test.each([
+  [{}, 'http://127.0.0.1:9464'],
+  [{ OPERATIONS_PORT: '9500' }, 'http://127.0.0.1:9500'],
+  [{ OPERATIONS_PORT: '0' }, 'http://127.0.0.1:9464'],
+  [{ OPERATIONS_HOST: '0.0.0.0' }, 'http://127.0.0.1:9464'],
+  [{ OPERATIONS_HOST: '::', OPERATIONS_PORT: '1' }, 'http://[::1]:1'],
+  [{ OPERATIONS_PORT: '9500', TRAMLINE_URL: 'https://tramline.example' }, 'https://tramline.example'],
+])('with %j the service is looked for at %s', (environment, url) => {
+  expect(serviceUrl(loadSettings('command', environment as Record<string, string>))).toBe(url);
+});

@@ -1,0 +1,81 @@
+// What is typed wrongly is answered with 2 and a hint, what is asked for help is answered with help, and commands that
+// bring the whole service with them are part of both.
+
+import { exitCodeOf } from '../../../src/commands/exit-code';
+import { Problem } from '../../../src/model/problem';
+import { makeShell } from './shell';
+
+const shell = makeShell();
+
+test('help lists every command, and is no mistake', async () => {
+  for (const words of [['--help'], ['help'], ['--help', '--json']]) {
+    const { code, out } = await shell.run(...words);
+    expect(code).toBe(0);
+    for (const word of 'serve demo simulate migrate config check organizations events parked quarantine explain alerts ledger'.split(
+      ' ',
+    )) {
+      expect(out).toMatch(new RegExp(`^ {2}${word}\\b`, 'm'));
+    }
+  }
+});
+
+test('help of one command names its options', async () => {
+  for (const words of [
+    ['events', '--help'],
+    ['help', 'events'],
+  ]) {
+    expect(await shell.run(...words)).toMatchObject({ code: 0, out: expect.stringContaining('--follow') });
+  }
+  expect((await shell.run('simulate', '--help')).out).toContain('--json');
+});
+
+test('the version is printed', async () => {
+  expect(await shell.run('--version')).toMatchObject({ code: 0, out: '1.2.3\n' });
+});
+
+test.each([
+  [['nosuch']],
+  [['events', '--after', 'x']],
+  [['events', '--nosuch']],
+  [['events', 'extra']],
+  [['organizations', 'get']],
+  [['quarantine', 'nosuch']],
+  [['explain']],
+  [[]],
+])('%j is wrong usage', async (words) => {
+  const { code, out, error } = await shell.run(...words);
+  expect([code, out]).toEqual([2, '']);
+  expect(error).toMatch(/error: |Usage: /);
+});
+
+test('a near miss is answered with the command that was meant', async () => {
+  expect((await shell.run('organisations')).error).toContain('Did you mean organizations?');
+});
+
+test('JSON may be asked for before or after the command', async () => {
+  const before = await shell.run('--json', 'config');
+  const after = await shell.run('config', '--json');
+  expect([before.code, before.out]).toEqual([0, after.out]);
+});
+
+test('serving with settings that miss something ends with 2', async () => {
+  const given = process.env.WEBHOOK_AUTH;
+  process.env.WEBHOOK_AUTH = 'nonsense';
+  const { code, error } = await shell.run('serve');
+  expect([code, error]).toEqual([2, expect.stringContaining('WEBHOOK_AUTH must be ')]);
+  if (given === undefined) delete process.env.WEBHOOK_AUTH;
+});
+
+test.each([
+  ['settings.invalid', 2],
+  ['command.usage', 2],
+  ['store.locked', 2],
+  ['store.key-missing', 2],
+  ['command.not-found', 3],
+  ['command.refused', 1],
+  ['store.unavailable', 1],
+  ['provider.unavailable', 1],
+] as const)('%s ends with %d', (code, exitCode) => {
+  expect(exitCodeOf(new Problem(code, 'x'))).toBe(exitCode);
+  expect(exitCodeOf(new Error('x'))).toBe(1);
+});

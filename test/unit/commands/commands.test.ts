@@ -1,0 +1,264 @@
+// Every command, run as words from a shell: the same answer and exit code whether a service is asked or the store is
+// opened, JSON that a machine can rely on, and for people a table that fits and says what to do next.
+
+import type { StructuredEvent } from '../../../src/model/api';
+import { Problem } from '../../../src/model/problem';
+import type { OperationsServer } from '../../../src/operations/server';
+import { freePort } from '../../support/free-port';
+import { alert, entry, organizations, publishedEvent, task } from '../operations/sample-store';
+import { checkLines, makeShell, type Shell, serveFor } from './shell';
+
+let shell: Shell;
+let server: OperationsServer | null = null;
+
+afterEach(async () => {
+  await server?.close(10);
+  server = null;
+});
+
+describe.each(['service', 'store'] as const)('through the %s', (via) => {
+  beforeEach(async () => {
+    shell = makeShell();
+    if (via === 'service') server = await serveFor(shell);
+    else shell.environment = { TRAMLINE_URL: `http://127.0.0.1:${await freePort()}` };
+  });
+  afterEach(() => {
+    expect([shell.opened, shell.closed]).toEqual(via === 'store' ? [shell.opened, shell.opened] : [0, 0]);
+  });
+
+  test('organizations are listed by id, and the first that is blocked says what to do', async () => {
+    expect(await shell.json('organizations')).toMatchObject({ code: 0, value: organizations });
+    const { code, out } = await shell.run('organizations', 'list');
+    expect(code).toBe(0);
+    expect(out.split('\n')[0]).toMatch(/^ID +NAME +ACCESS +SINCE +PARKED$/);
+    expect(out).toContain('5000  –');
+    expect(out).toContain(
+      'https://provider.example/terms (“Please accept the terms.”); then: tramline organizations probe 4712',
+    );
+  });
+
+  test('one organization is shown, and one that is unknown ends with 3', async () => {
+    expect((await shell.json('organizations', 'get', '4712')).value).toEqual(organizations[1]);
+    expect((await shell.run('organizations', 'get', '4712')).out).toContain('access      terms-required');
+    expect(await shell.run('organizations', 'get', 'x')).toMatchObject({ code: 3, out: '' });
+    expect((await shell.run('organizations', 'probe', 'x')).code).toBe(3);
+  });
+
+  test('a probe ends with 0 where the organization may be read, and with 5 where a customer must act', async () => {
+    expect((await shell.json('organizations', 'probe', '4711')).code).toBe(0);
+    const blocked = await shell.run('organizations', 'probe', '4712');
+    expect(blocked.code).toBe(5);
+    expect(blocked.error.includes('asked when one starts')).toBe(via === 'store');
+    expect(shell.clock.waits.length > 0).toBe(via === 'service');
+  });
+
+  test('events are one structured CloudEvent a line', async () => {
+    const { code, out } = await shell.run('events', '--json');
+    const lines = out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as StructuredEvent);
+    expect(code).toBe(0);
+    expect(lines.map(({ position }) => position)).toEqual([1, 2, 3]);
+    expect(lines[0]).toEqual({
+      specversion: '1.0',
+      id: expect.stringMatching(/^[0-9a-f]{32}$/),
+      source: 'https://api.example/vendor',
+      type: 'io.tramline.equipment.created.v1',
+      subject: '4711/equipment/1',
+      time: '2025-03-01T10:00:00.000Z',
+      dataschema: 'https://schemas.tramline.io/event/equipment.v1.schema.json',
+      sequence: '00000000000000000001',
+      datacontenttype: 'application/json',
+      traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+      position: 1,
+      topic: 'tramline.equipment.v1',
+      partition: 3,
+      offset: '17',
+      data: { id: '1', organizationId: '4711', observedAt: '2025-03-01T10:00:00.000Z', source: {} },
+    });
+    expect(lines[1]).toMatchObject({ reconciled: true });
+  });
+
+  test('events are chosen by position, organization and type', async () => {
+    const positions = async (...words: string[]) => {
+      const { out } = await shell.run('events', ...words);
+      return out.split('\n').flatMap((line) => line.match(/^ +\d+/)?.[0].trim() ?? []);
+    };
+    expect(await positions('--after', '1')).toEqual(['2', '3']);
+    expect(await positions('--organization', '4712')).toEqual(['3']);
+    expect(await positions('--type', 'io.tramline.equipment.deleted.v1')).toEqual([]);
+  });
+
+  test('more events than a page holds are all printed', async () => {
+    shell.sample.events = Array.from({ length: 450 }, (_none, index) => publishedEvent(index + 1));
+    const { out } = await shell.run('events', '--json');
+    expect(out.trim().split('\n')).toHaveLength(450);
+  });
+
+  test('a position that is no longer kept is an error that names the oldest', async () => {
+    shell.sample.floor = 2;
+    const { code, error } = await shell.run('events', '--after', '0');
+    expect([code, error.split('\n').at(-2)]).toEqual([
+      1,
+      'tramline: events up to position 2 are no longer kept: use --after 2',
+    ]);
+  });
+
+  test('following prints what comes until it is interrupted, and ends with 130', async () => {
+    const { wait } = shell.clock;
+    shell.clock.wait = async (ms) => {
+      await wait(ms);
+      if (shell.clock.waits.length === 2) shell.sample.events.push(publishedEvent(4));
+      if (shell.clock.waits.length === 4) shell.interrupt.abort();
+    };
+    const { code, out } = await shell.run('events', '--follow', '--after', '2', '--json');
+    const lines = out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as StructuredEvent);
+    expect([code, lines.map(({ position }) => position)]).toEqual([130, [3, 4]]);
+  });
+
+  test('parked resources are listed with who must act', async () => {
+    expect((await shell.json('parked')).value).toEqual([task]);
+    const { out } = await shell.run('parked');
+    expect(out).toContain('4712          equipment  1   https://api.example/equipment/1');
+    expect(out).toContain('then: tramline organizations probe 4712');
+  });
+
+  test('quarantine is listed, shown, released and discarded', async () => {
+    expect((await shell.json<unknown[]>('quarantine')).value).toHaveLength(2);
+    expect((await shell.run('quarantine', 'list')).out).toContain('tramline quarantine show q1');
+    expect((await shell.json('quarantine', 'show', 'q1')).value).toEqual(entry);
+    expect((await shell.run('quarantine', 'show', 'q1')).out).toContain('tramline quarantine release q1');
+    expect((await shell.json('quarantine', 'release', 'q1')).value).toEqual({ id: 'q1', state: 'released' });
+    expect(await shell.run('quarantine', 'release', 'q1')).toMatchObject({ code: 3 });
+    const refused = await shell.run('quarantine', 'release', 'q2');
+    expect([refused.code, refused.error]).toEqual([1, expect.stringContaining('only discarded')]);
+    expect((await shell.run('quarantine', 'discard', 'q2')).out).toContain('given up');
+    expect((await shell.run('quarantine', 'show', 'q2')).out).not.toContain('→');
+  });
+
+  test('a journey is told step by step, and one that is unknown ends with 3', async () => {
+    expect((await shell.json('explain', 'd1')).value).toMatchObject({
+      what: 'delivery',
+      steps: [{ elements: 1 }],
+    });
+    expect((await shell.run('explain', 'd1')).out).toBe(
+      'The delivery d1\n2025-03-01T10:00:00.000Z  accepted  Stored.\n',
+    );
+    expect((await shell.run('explain', 'https://unknown.example/?a=b&c')).code).toBe(3);
+  });
+
+  test('alerts name what they are of, and the first says what to do', async () => {
+    expect((await shell.json('alerts')).value).toMatchObject([
+      {
+        name: alert.name,
+        severity: 'warning',
+        state: 'firing',
+        since: '2025-03-01T10:00:00.000Z',
+        labels: alert.labels,
+      },
+    ]);
+    const { out } = await shell.run('alerts');
+    expect(out).toMatch(/^firing +warning +TramlineTermsRequired +2025-03-01T10:00:00Z +4712$/m);
+    expect(out).toContain('→ Terms must be accepted.');
+  });
+
+  test('the ledger adds up, and ends with 1 when something is lost', async () => {
+    expect((await shell.json('ledger')).value).toMatchObject({ accepted: 9, lost: 0 });
+    const { code, out } = await shell.run('ledger');
+    expect([code, out]).toEqual([
+      0,
+      expect.stringMatching(/^accepted +9\npublished +5\n[\s\S]*tramline organizations/),
+    ]);
+    shell.sample.store.ledger = async () => ({ ...(await makeShell().sample.store.ledger()), accepted: 10 });
+    expect(await shell.json('ledger')).toMatchObject({ code: 1, value: { lost: 1 } });
+  });
+
+  test('a check that fails ends with 1 and says what to do', async () => {
+    expect(await shell.json('check')).toMatchObject({ code: 1, value: checkLines });
+    const { out } = await shell.run('check');
+    expect(out).toContain('kafka     failed   no broker answers');
+    expect(out).toContain('→ kafka: Look at KAFKA_BROKERS.');
+  });
+
+  test('a store that does not answer ends with 1', async () => {
+    shell.sample.failure = new Problem('store.unavailable', 'the disk is full');
+    expect(await shell.run('ledger')).toMatchObject({ code: 1, out: '' });
+  });
+
+  test('where there is nothing, people are told so', async () => {
+    Object.assign(shell.sample.store, {
+      listOrganizations: async () => [],
+      listTasks: async () => [],
+      listQuarantine: async () => [],
+      listAlerts: async () => [],
+    });
+    for (const word of ['organizations', 'parked', 'quarantine', 'alerts']) {
+      expect((await shell.run(word)).out).toMatch(/^(No|Nothing) [a-z ]+\.\n$/);
+      expect((await shell.json(word)).value).toEqual([]);
+    }
+  });
+});
+
+describe('commands that ask no service', () => {
+  beforeEach(() => {
+    shell = makeShell();
+  });
+
+  test('config tells every setting and where it came from, and hides secrets', async () => {
+    shell.environment = {
+      PORT: '9',
+      OPERATIONS_TOKEN: 'canary',
+      KAFKA_BROKER: 'x',
+      KAFKA_BROKERS: 'a:1,b:2',
+    };
+    const { code, value } = await shell.json<Record<string, unknown>>('config');
+    expect(code).toBe(0);
+    expect(value).toMatchObject({
+      PORT: { value: 9, from: 'environment' },
+      HOST: { value: '0.0.0.0', from: 'default' },
+      OPERATIONS_TOKEN: { value: 'set', from: 'environment' },
+      ENCRYPTION_KEYS: { value: 'unset', from: 'unset' },
+      KAFKA_BROKERS: { value: ['a:1', 'b:2'], from: 'environment' },
+    });
+    const { out, error } = await shell.run('config');
+    expect(out).toMatch(/^KAFKA_BROKERS +a:1,b:2 +environment$/m);
+    expect(error).toContain('did you mean KAFKA_BROKERS?');
+    expect(error).toContain('ENCRYPTION_KEYS is missing');
+    expect(out + error + JSON.stringify(value)).not.toContain('canary');
+  });
+
+  test('a wrong setting ends with 2 and one line that names it', async () => {
+    shell.environment = { PORT: 'canary', LEASE_SECONDS: '0' };
+    for (const word of ['config', 'organizations', 'migrate']) {
+      const { code, out, error } = await shell.run(word);
+      expect([code, out]).toEqual([2, '']);
+      expect(
+        error
+          .trim()
+          .split('\n')
+          .map((line) => line.split(' ')[0]),
+      ).toEqual(['PORT', 'LEASE_SECONDS']);
+      expect(error).not.toContain('canary');
+    }
+  });
+
+  test('migrate opens the store, creates topics, and fails when one is not there', async () => {
+    expect(await shell.json('migrate')).toMatchObject({
+      code: 0,
+      value: { store: 'sqlite:./data/tramline.db', topics: [] },
+    });
+    expect([shell.opened, shell.closed]).toEqual([1, 1]);
+    shell.topics = [
+      { topic: 'tramline.equipment.v1', state: 'present', partitions: 12, created: true },
+      { topic: 'tramline.field-operation.v1', state: 'denied', partitions: 0, created: false },
+    ];
+    const { code, out } = await shell.run('migrate');
+    expect(code).toBe(1);
+    expect(out).toContain('tramline.equipment.v1: created, 12 partitions');
+    expect(out).toContain('tramline.field-operation.v1: denied');
+  });
+});

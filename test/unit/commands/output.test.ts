@@ -1,0 +1,59 @@
+// What people read must fit a terminal and cannot move its cursor, whatever names a provider sends.
+import fastCheck from 'fast-check';
+import { layOut, makeOutput, visible } from '../../../src/commands/output';
+
+const columns = [
+  { title: 'ID', of: (row: { id: string }) => row.id },
+  { title: 'NAME', of: (row: { name?: string | null }) => row.name ?? null, gives: true },
+  { title: 'COUNT', of: () => 3 },
+];
+
+test('columns line up, and the one that gives way is cut', () => {
+  const lines = layOut(
+    [{ id: '1', name: 'a' }, { id: '22', name: 'x'.repeat(200) }, { id: '3' }],
+    columns as never,
+  );
+  expect(lines.map((line) => line.length).every((length) => length <= 80)).toBe(true);
+  expect(lines[2]).toMatch(/^22 {2}x+… {2}3$/);
+  expect(lines[3]).toMatch(/^3 {3}– +3$/);
+});
+
+test('no name makes a table wider than a terminal or leaves a control character in it', () => {
+  fastCheck.assert(
+    fastCheck.property(fastCheck.array(fastCheck.string({ unit: 'grapheme' })), (names) => {
+      const lines = layOut(
+        names.map((name) => ({ id: '1', name })),
+        columns as never,
+      );
+      for (const line of lines) expect([line.length <= 80, /\p{Cc}/u.test(line)]).toEqual([true, false]);
+    }),
+  );
+  expect(visible('a\u001b[2Jb\r\nc')).toBe('a [2Jb c');
+});
+
+test('colors and indents are for terminals, and JSON has neither colors nor notes', () => {
+  const print = (colors: boolean, json: boolean) => {
+    let out = '';
+    let error = '';
+    const output = makeOutput(
+      {
+        out: (text) => {
+          out += text;
+        },
+        error: (text) => {
+          error += text;
+        },
+        colors,
+      },
+      json,
+    );
+    output.table([{ id: '1' }], columns as never);
+    output.note('note');
+    output.next('next');
+    output.value({ a: 1 });
+    return [out, error];
+  };
+  expect(print(true, false).join('')).toContain('\u001b[');
+  expect(print(false, false).join('')).not.toContain('\u001b[');
+  expect(print(false, true)).toEqual(['ID  NAME  COUNT\n1   –     3\n{"a":1}\n', '']);
+});

@@ -1,0 +1,114 @@
+// A shell for command tests: words in, exit code and both streams out, against a sample installation that a command
+// reaches either through the API of a listener or by opening the store itself.
+
+import { runCommandLine } from '../../../src/commands/command-line';
+import type { CommandDoors, TopicLine } from '../../../src/commands/context';
+import { type Environment, loadSettings } from '../../../src/config';
+import type { CheckLine } from '../../../src/model/api';
+import { type Api, makeApi } from '../../../src/operations/api';
+import { makeOperationsServer, type OperationsServer } from '../../../src/operations/server';
+import type { Clock } from '../../../src/tools/clock';
+import { Secret } from '../../../src/tools/secret';
+import { makeSampleStore, organizations, type SampleStore } from '../operations/sample-store';
+
+export const checkLines: CheckLine[] = [
+  { name: 'store', state: 'ok', detail: 'takes writes', next: null },
+  { name: 'kafka', state: 'failed', detail: 'no broker answers', next: 'Look at KAFKA_BROKERS.' },
+];
+
+export interface Shell {
+  sample: SampleStore;
+  api: Api;
+  /** Settings of the commands to come. */
+  environment: Environment;
+  topics: TopicLine[];
+  /** How often the store was opened and closed. */
+  opened: number;
+  closed: number;
+  clock: Clock & { waits: number[] };
+  interrupt: AbortController;
+  run(...words: string[]): Promise<{ code: number; out: string; error: string }>;
+  /** The same with `--json`, its output parsed. */
+  json<Value>(...words: string[]): Promise<{ code: number; value: Value; error: string }>;
+}
+
+export function makeShell(): Shell {
+  const sample = makeSampleStore();
+  let nowMs = 0;
+  const waits: number[] = [];
+  const shell: Shell = {
+    sample,
+    api: makeApi({
+      store: sample.store,
+      probeNow: async (id) => organizations.some((organization) => organization.id === id),
+      check: async () => checkLines,
+      config: () => ({}),
+    }),
+    environment: {},
+    topics: [],
+    opened: 0,
+    closed: 0,
+    clock: {
+      waits,
+      nowMs: () => nowMs,
+      wait: async (ms) => {
+        waits.push(ms);
+        nowMs += ms;
+      },
+    },
+    interrupt: new AbortController(),
+    async run(...words) {
+      let out = '';
+      let error = '';
+      const streams = {
+        out: (text: string) => {
+          out += text;
+        },
+        error: (text: string) => {
+          error += text;
+        },
+        colors: false,
+      };
+      const code = await runCommandLine(words, streams, doorsOf(shell));
+      return { code, out, error };
+    },
+    async json<Value>(...words: string[]) {
+      const { code, out, error } = await shell.run(...words, '--json');
+      return { code, value: JSON.parse(out) as Value, error };
+    },
+  };
+  return shell;
+}
+
+function doorsOf(shell: Shell): CommandDoors {
+  return {
+    version: () => '1.2.3',
+    load: () => loadSettings('command', shell.environment),
+    async openStore() {
+      shell.opened += 1;
+      return {
+        api: shell.api,
+        close: async () => {
+          shell.closed += 1;
+        },
+      };
+    },
+    createTopics: async () => shell.topics,
+    clock: shell.clock,
+    interrupted: () => shell.interrupt.signal,
+  };
+}
+
+/** Serves the shell's installation and makes its commands find it. */
+export async function serveFor(shell: Shell, token: string | null = null): Promise<OperationsServer> {
+  const server = makeOperationsServer({
+    api: shell.api,
+    health: { live: () => ({ status: 'live' }), ready: async () => ({ status: 'ready' }) },
+    metricsText: async () => '',
+    token: token === null ? null : new Secret(token),
+    fault: () => {},
+  });
+  const { port } = await server.listen('127.0.0.1', 0);
+  shell.environment = { TRAMLINE_URL: `http://127.0.0.1:${port}` };
+  return server;
+}
