@@ -194,6 +194,13 @@ describe.each(['oauth1', 'oauth2'] as const)('under %s', (auth) => {
     const unknown = await stage.client.read(request(second!.uri));
     expect(unknown.answer).toMatchObject({ kind: 'ok', document: { body: { id: second!.id } } });
     expect(unknown.cost.calls).toBe(2);
+    // What was learned after one move is not believed after the next.
+    await stage.controls.moveLinks();
+    const again = await stage.client.read(request(second!.uri));
+    expect(again.answer).toMatchObject({
+      kind: 'ok',
+      document: { address: expect.stringContaining(`/moved-2/fieldOperations/${second!.id}`) },
+    });
     const [machine] = stage.state.equipment;
     expect((await stage.client.read(request(machine!.uri))).answer.kind).toBe('ok');
   });

@@ -546,6 +546,23 @@ describe('what is not found', () => {
     expect((await staged.client.read(unknown)).answer.kind).toBe('rate-limited');
   });
 
+  test('is judged by a catalog that was read after it was not found, never by one under way before', async () => {
+    const equipmentAt = (id: string) => `${equipmentOrigin}/isg/equipment/${id}`;
+    const notFound = (id: string, delayMs: number) =>
+      equipmentApi().get(`/isg/equipment/${id}`).query(true).delay(delayMs).reply(404, '', json);
+    const links = [{ rel: 'organizations', uri: `${origin}/platform/organizations` }];
+    catalog();
+    api().get('/platform/').delay(60).reply(200, { links }, axiom);
+    catalog();
+    notFound('1', 0);
+    notFound('2', 30);
+    const answers = await Promise.all(
+      ['1', '2'].map((id) => staged.client.read(requestFor(equipmentAt(id)))),
+    );
+    expect(answers.map(({ answer }) => answer.kind)).toEqual(['gone', 'gone']);
+    expect(staged.calls.filter(({ operation: name }) => name === 'catalog')).toHaveLength(3);
+  });
+
   test('is gone without a search when its address names no id', async () => {
     catalog();
     missing(404, '/platform/fieldOperations/');
