@@ -85,7 +85,7 @@ function startTracing(resource: ReturnType<typeof resourceFromAttributes>, sampl
  * One trace in twenty, chosen by its id. A span that is linked to a sampled one, or has a sampled parent here, is
  * kept as well. A stranger's flag alone does not make us record: the ratio is asked for remote parents too.
  */
-function linkedSampler(): Sampler {
+export function linkedSampler(): Sampler {
   const { ParentBasedSampler, TraceIdRatioBasedSampler, AlwaysOnSampler } =
     require('@opentelemetry/sdk-trace-base') as typeof import('@opentelemetry/sdk-trace-base');
   const ratio = new TraceIdRatioBasedSampler(tracedShare);
