@@ -1,0 +1,240 @@
+// The place where figures are taken: one folder, one simulator, one generator, one broker, and the ways to start what is
+// measured against them. Everything is started when first needed and ended by `leave`.
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Admin, Kafka, logLevel } from 'kafkajs';
+import { kafkaTargetDefaults } from '../src/publish/kafka';
+import { createTopics, type TopicDeclaration } from '../src/publish/topics';
+import { systemClock } from '../src/tools/clock';
+import { type KafkaCluster, startKafka } from '../test/support/kafka';
+import { repositoryRoot } from '../test/support/repository';
+import { until } from '../test/support/until';
+import { type Child, startChild } from './child';
+import { type Generator, type Resource, startGenerator } from './deliveries';
+
+/** One that takes deliveries, measured or floor. */
+export interface Receiver extends Child {
+  port: number;
+  /** null where nothing reaches Kafka. */
+  topic: string | null;
+}
+
+export interface Simulator extends Child {
+  environment: Record<string, string>;
+  control: string;
+}
+
+export interface Place {
+  folder: string;
+  simulator(): Promise<Simulator>;
+  generator(): Promise<Generator>;
+  authorization(): Promise<string>;
+  /** `serve` on a new store, unless the settings name one. With Kafka when a topic prefix is given. */
+  serve(settings?: Record<string, string>, topicPrefix?: string): Promise<Receiver>;
+  bareReceiver(): Promise<Receiver>;
+  /** The bare loop on a topic of its own, with as many partitions. */
+  bareLoop(topicPrefix: string, settings?: Record<string, string>): Promise<Receiver>;
+  /** Makes the topics of deploy/topics.json, with these properties over those declared there. */
+  createTopics(prefix: string, config?: Record<string, string>): Promise<void>;
+  kafka(): Promise<Kafka>;
+  /** How many records the topic holds. */
+  records(topic: string): Promise<number>;
+  /** Requests that the provider had, of any kind. */
+  providerRequests(): Promise<number>;
+  leave(): Promise<void>;
+}
+
+const organizations = 100;
+const equipmentEach = 2000;
+const providerLatencyMs = 5;
+
+export function arrive(): Place {
+  return new BenchPlace();
+}
+
+class BenchPlace implements Place {
+  readonly folder = mkdtempSync(join(tmpdir(), 'tramline-bench-'));
+  #simulator: Promise<Simulator> | undefined;
+  #generator: Promise<Generator> | undefined;
+  #cluster: Promise<KafkaCluster> | undefined;
+  #admin: Admin | undefined;
+  #stores = 0;
+  readonly #children: Child[] = [];
+  readonly #key = `bench:${randomBytes(32).toString('base64')}`;
+
+  simulator(): Promise<Simulator> {
+    const options = {
+      organizations,
+      equipment: equipmentEach,
+      fieldOperations: 0,
+      latencyMs: providerLatencyMs,
+      heartbeatMs: 0,
+    };
+    this.#simulator ??= this.#start('bench/programs/simulate', {
+      SIMULATOR_OPTIONS: JSON.stringify(options),
+    }).then((child) =>
+      Object.assign(child, {
+        environment: child.ready.environment as Record<string, string>,
+        control: child.ready.control as string,
+      }),
+    );
+    return this.#simulator;
+  }
+
+  generator(): Promise<Generator> {
+    this.#generator ??= this.#resources().then((resources) => startGenerator(resources, this.folder));
+    return this.#generator;
+  }
+
+  async authorization(): Promise<string> {
+    const { WEBHOOK_AUTHORIZATION } = (await this.simulator()).environment;
+    return WEBHOOK_AUTHORIZATION as string;
+  }
+
+  async serve(settings: Record<string, string> = {}, topicPrefix?: string): Promise<Receiver> {
+    const child = await this.#start('bench/programs/serve', {
+      ...(await this.#settings()),
+      ...(topicPrefix === undefined
+        ? {}
+        : {
+            KAFKA_BROKERS: await this.#brokers(),
+            KAFKA_TOPIC_PREFIX: topicPrefix,
+            KAFKA_CLIENT_ID: topicPrefix,
+          }),
+      ...settings,
+    });
+    return receiver(child, topicPrefix === undefined ? null : `${topicPrefix}.equipment.v1`);
+  }
+
+  async bareReceiver(): Promise<Receiver> {
+    return receiver(await this.#start('bench/programs/bare-receiver', await this.#settings()), null);
+  }
+
+  async bareLoop(topicPrefix: string, settings: Record<string, string> = {}): Promise<Receiver> {
+    const { environment } = await this.simulator();
+    const [connection] = JSON.parse(environment.PROVIDER_TOKENS as string) as { token: string }[];
+    const topic = `${topicPrefix}.equipment.v1`;
+    const child = await this.#start('bench/programs/bare-loop', {
+      BROKERS: await this.#brokers(),
+      TOPIC: topic,
+      TOKEN: connection?.token as string,
+      ...settings,
+    });
+    return receiver(child, topic);
+  }
+
+  async createTopics(prefix: string, config: Record<string, string> = {}): Promise<void> {
+    const file = readFileSync(join(repositoryRoot(), 'deploy/topics.json'), 'utf8');
+    const { topics } = JSON.parse(file) as { topics: TopicDeclaration[] };
+    const settings = {
+      brokers: (await this.#brokers()).split(','),
+      clientId: 'bench',
+      tls: null,
+      sasl: null,
+    };
+    const wanted = topics.map((topic) => ({ ...topic, config: { ...topic.config, ...config } }));
+    await createTopics(settings, prefix, wanted, { ...kafkaTargetDefaults, clock: systemClock });
+  }
+
+  async kafka(): Promise<Kafka> {
+    return new Kafka({ brokers: (await this.#brokers()).split(','), logLevel: logLevel.NOTHING });
+  }
+
+  async records(topic: string): Promise<number> {
+    const offsets = await (await this.#administrator()).fetchTopicOffsets(topic);
+    return offsets.reduce((sum, { high, low }) => sum + Number(high) - Number(low), 0);
+  }
+
+  async providerRequests(): Promise<number> {
+    const { control } = await this.simulator();
+    const counts = (await (await fetch(new URL('counts', control))).json()) as { requests: number };
+    return counts.requests;
+  }
+
+  async leave(): Promise<void> {
+    await this.#admin?.disconnect().catch(() => {});
+    await (await this.#generator?.catch(() => undefined))?.stop();
+    await Promise.all(this.#children.map((child) => child.kill()));
+    await (await this.#cluster?.catch(() => undefined))?.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  async #start(entry: string, environment: Record<string, string>): Promise<Child> {
+    const child = await startChild(entry, this.folder, environment);
+    this.#children.push(child);
+    return child;
+  }
+
+  /** What ships, but for what a bench must name: the neighbours, no settling, as many reads as the floor has. */
+  async #settings(): Promise<Record<string, string>> {
+    this.#stores += 1;
+    return {
+      ...(await this.simulator()).environment,
+      HOST: '127.0.0.1',
+      PORT: '0',
+      OPERATIONS_PORT: '0',
+      DATABASE_URL: `sqlite:${join(this.folder, `store-${this.#stores}`, 'tramline.db')}`,
+      ENCRYPTION_KEYS: this.#key,
+      SETTLE_SECONDS: '0',
+      PROVIDER_CONCURRENCY: '50',
+    };
+  }
+
+  /** All equipment there is, organization after organization in turn, as a provider with many customers would notify. */
+  async #resources(): Promise<Resource[]> {
+    const { control } = await this.simulator();
+    const response = await fetch(new URL('state?content=false', control));
+    const { equipment } = (await response.json()) as {
+      equipment: { id: string; organizationId: string; uri: string }[];
+    };
+    const byOrganization = [...Map.groupBy(equipment, ({ organizationId }) => organizationId).values()];
+    return Array.from({ length: equipmentEach }, (_, index) => index).flatMap((index) =>
+      byOrganization.map((ofOne): Resource => {
+        const { organizationId, uri } = ofOne[index] as (typeof ofOne)[number];
+        return [organizationId, uri];
+      }),
+    );
+  }
+
+  async #brokers(): Promise<string> {
+    this.#cluster ??= startKafka({ heapMegabytes: 512 });
+    return (await this.#cluster).brokers.join(',');
+  }
+
+  async #administrator(): Promise<Admin> {
+    if (this.#admin !== undefined) return this.#admin;
+    const admin = (await this.kafka()).admin();
+    await admin.connect();
+    this.#admin = admin;
+    return admin;
+  }
+}
+
+function receiver(child: Child, topic: string | null): Receiver {
+  return Object.assign(child, { port: Number(new URL(child.ready.public as string).port), topic });
+}
+
+/** Waits until the topic holds so many records, and sees it within 10 ms. */
+export async function drained(place: Place, topic: string, records: number, withinMs: number): Promise<void> {
+  await until(async () => (await place.records(topic)) >= records, {
+    withinMs,
+    everyMs: 10,
+    what: `${records} records on ${topic}`,
+  });
+}
+
+/** Waits until the provider has had no request for `quietMs`; answers how many it had since its start. */
+export async function providerQuiet(place: Place, quietMs: number): Promise<number> {
+  let requests = -1;
+  await until(
+    async () => {
+      const before = requests;
+      requests = await place.providerRequests();
+      return requests === before;
+    },
+    { withinMs: 60_000, everyMs: quietMs, what: 'the provider to be left alone' },
+  );
+  return requests;
+}
