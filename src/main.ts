@@ -3,7 +3,7 @@
  * that was asked for, 1 after a fault, 2 when the settings or the store do not let it start.
  */
 import { randomUUID } from 'node:crypto';
-import type { LoadedSettings, Settings } from './config';
+import { type LoadedSettings, type Settings, telemetryWishes } from './config';
 import type { Store } from './model/store';
 import { type Health, makeHealth } from './observe/health';
 import { makeObserver, type Observer } from './observe/observer';
@@ -14,6 +14,7 @@ import { makeWebhookServer, type WebhookServer } from './webhook/server';
 import { type Around, openStore, type Worker, wireWorker } from './wire';
 import { operationsOf } from './wire/operations';
 import * as options from './wire/options';
+import { packageVersion } from './wire/package-files';
 
 /** The line that says that it serves. */
 export interface Ready {
@@ -34,7 +35,7 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-export const version = '0.1.0';
+const version = packageVersion();
 
 /** Builds and starts the role. Throws `settings.invalid`, `store.locked`, `store.unavailable`, `store.key-missing`. */
 export async function startService(loaded: LoadedSettings, around?: Around): Promise<Service> {
@@ -67,21 +68,9 @@ export async function startService(loaded: LoadedSettings, around?: Around): Pro
 }
 
 function observerOf(settings: Settings, store: Store): Observer {
-  const exportTraces =
-    !settings.otelSdkDisabled &&
-    (settings.otelTracesExporter === null
-      ? (settings.otelExporterOtlpEndpoint ?? settings.otelExporterOtlpTracesEndpoint) !== null
-      : !settings.otelTracesExporter.includes('none'));
   return makeObserver({
     log: { level: settings.logLevel, service: settings.otelServiceName, nowMs: systemClock.nowMs },
-    telemetry: {
-      service: settings.otelServiceName,
-      version,
-      instance: randomUUID(),
-      resourceAttributes: settings.otelResourceAttributes,
-      exportTraces,
-      samplerGiven: settings.otelTracesSampler !== null,
-    },
+    telemetry: { ...telemetryWishes(settings), version, instance: randomUUID() },
     gauges: {
       counts: () => store.counts(),
       async alertsFiring() {
