@@ -33,7 +33,7 @@ function explainDelivery(context: Context, of: string, id: number): Explanation 
     {
       at: at(delivery.received_at),
       step: 'accepted',
-      text: `a delivery of ${delivery.notifications} notifications was stored and answered 204`,
+      text: `a delivery was stored and answered 204; notifications in it: ${delivery.notifications}`,
       notifications: delivery.notifications,
       messageId: delivery.message_id,
       traceparent: delivery.traceparent,
