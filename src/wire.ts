@@ -27,6 +27,7 @@ import { openStore as openStoreWith } from './store/open-store';
 import { type Clock, endsWithin, type Loop, makeLoop, systemClock } from './tools/clock';
 import { makeSealer } from './tools/secret';
 import * as options from './wire/options';
+import { traceSends } from './wire/trace-sends';
 
 /** The doors to the outside, as one object. */
 export interface OutsideDoors {
@@ -252,7 +253,7 @@ function relayOf(doors: OutsideDoors, observer: Observer, clock: Clock): Relay {
   const nothing = { count: 0, bytes: 0, tookMs: 0, freshnessMs: [] };
   return makeRelay(
     doors.store,
-    doors.target,
+    traceSends(doors.target, observer),
     { ...relayDefaults, clock, holder: `${hostname()}-${randomUUID()}` },
     {
       sent: (rows, tookMs) => {

@@ -1,0 +1,50 @@
+/**
+ * A publish target whose sends are seen as spans: one for each topic of a send, linked to the attempts that decided its
+ * records. It looks at records and changes none: the `traceparent` of a record was decided with it.
+ */
+import type { OutboxRow } from '../model/event';
+import type { Observer } from '../observe/observer';
+import type { Batch, Outcome, PublishTarget } from '../publish/target';
+
+export function traceSends(target: PublishTarget, observer: Pick<Observer, 'startSend'>): PublishTarget {
+  return {
+    name: target.name,
+    open: () => target.open(),
+    partitionsOf: (topic) => target.partitionsOf(topic),
+    async send(batches) {
+      const spans = [...Map.groupBy(batches, ({ topic }) => topic)].map(([topic, ofTopic]) => ({
+        topic,
+        span: observer.startSend(topic, target.name, traceparentsOf(ofTopic)),
+      }));
+      let outcomes: Outcome[] | null = null;
+      try {
+        const result = await target.send(batches);
+        outcomes = result.outcomes;
+        return result;
+      } finally {
+        for (const { topic, span } of spans) span.end({ errorType: errorOf(topic, batches, outcomes) });
+      }
+    },
+    discard: () => target.discard(),
+    close: () => target.close(),
+  };
+}
+
+function traceparentsOf(batches: Batch[]): (string | null)[] {
+  return batches.flatMap(({ rows }) => rows.map(traceparentOf));
+}
+
+function traceparentOf({ headers }: OutboxRow): string | null {
+  return headers.find(([name]) => name === 'traceparent')?.[1] ?? null;
+}
+
+/** The first failure among the topic's batches; `unnamed` where the far side did not say what became of one. */
+function errorOf(topic: string, batches: Batch[], outcomes: Outcome[] | null): string | null {
+  for (const [index, batch] of batches.entries()) {
+    if (batch.topic !== topic) continue;
+    const outcome = outcomes?.[index];
+    if (outcome === undefined) return 'unnamed';
+    if (!outcome.sent) return outcome.code;
+  }
+  return null;
+}
