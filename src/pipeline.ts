@@ -210,7 +210,14 @@ async function end(path: Path, task: TakenTask, answer: Answer, traceparent: str
   const organizationId = ownerOf(path, task, answer);
   const observedAt = new Date(nowMs).toISOString();
   const situation = { nowMs, observedAt, traceparent, own, organizationId };
-  return apply(path, decideEnding(task, answer, situation, path.settings.ending));
+  return apply(path, decideEnding(task, paused(path, answer, nowMs), situation, path.settings.ending));
+}
+
+/** Whoever tried an origin that is left alone comes back when that is over, to be the next trial. */
+function paused<Kind extends Answer>(path: Path, answer: Kind, nowMs: number): Kind {
+  if (answer.kind !== 'transient') return answer;
+  const pauseMs = path.health.pauseMs(answer.origin, nowMs);
+  return { ...answer, retryAfterMs: Math.max(answer.retryAfterMs ?? 0, pauseMs) };
 }
 
 /** The organization that a refusal speaks of: the task's owner, else the hinted one if the connection sees it. */

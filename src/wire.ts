@@ -12,6 +12,7 @@ import type { AlertSink } from './alert/sink';
 import type { Settings } from './config';
 import { type ConnectionBook, makeConnectionBook } from './connect/connection-book';
 import { makeProviderClient, type ProviderClient } from './fetch/provider-client';
+import { hearListing } from './inbox/hear-listing';
 import type { Condition } from './model/alert';
 import type { OutboxRow } from './model/event';
 import { isProblem } from './model/problem';
@@ -110,7 +111,15 @@ export async function wireWorker(
   const book = makeConnectionBook({
     store: doors.store,
     sealer: makeSealer(settings.encryptionKeys ?? []),
-    list: (connectionId) => client.organizations(connectionId),
+    list: (connectionId) => {
+      const of = { origin: options.catalogOriginOf(settings), connectionId };
+      return hearListing(client.organizations(connectionId), of, {
+        health: pipeline.health,
+        nowMs: clock.nowMs,
+        outageEnded: () =>
+          void doors.store.hasten().then(() => pipeline.work.wake(), troubleOf(observer, 'store')),
+      });
+    },
     unconnected: pipeline.access.unconnected,
     refused: pipeline.access.refuseGrant,
     clock,

@@ -38,6 +38,12 @@ export type Ending =
   | { verb: 'giveBack'; ending: GivenBack }
   | { verb: 'quarantineTask'; ending: QuarantinedTask };
 
+/**
+ * A failure that is not the item's own is tried again at least so often: of what waits for a provider, something always
+ * finds out soon that it is back. What was not even tried waits longer, so that a backlog does not turn over and over.
+ */
+const sharedWaitMsMax = 30_000;
+
 export function decideEnding(
   task: TakenTask,
   answer: Exclude<Answer, { kind: 'ok' }>,
@@ -91,7 +97,9 @@ export function decideEnding(
       if (situation.own && agedMs >= rules.retryAgeMs) {
         return quarantine('never-readable', `${answer.code}: ${answer.detail}`);
       }
-      return postpone(Math.max(back(), answer.retryAfterMs ?? 0), answer.code, answer.detail, situation.own);
+      const tried = answer.code !== 'provider-held';
+      const waitMs = tried && !situation.own ? Math.min(back(), sharedWaitMsMax) : back();
+      return postpone(Math.max(waitMs, answer.retryAfterMs ?? 0), answer.code, answer.detail, situation.own);
     }
   }
 }

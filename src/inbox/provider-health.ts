@@ -28,6 +28,8 @@ export interface ProviderHealth {
   coolDownMs(nowMs: number): number;
   /** Milliseconds that this origin is left alone; 0 when it may be tried: then the caller is the trial. */
   heldMs(origin: string, nowMs: number): number;
+  /** How long the origin is still left alone; asking takes no trial. */
+  pauseMs(origin: string, nowMs: number): number;
   /** True when this ended an outage: what waited for it is to be made due. */
   succeeded(origin: string, connectionId: string, nowMs: number): boolean;
   failed(origin: string, detail: string, nowMs: number): void;
@@ -65,6 +67,9 @@ export function makeProviderHealth(random: () => number = Math.random): Provider
       if (state.heldUntilMs > nowMs) return state.heldUntilMs - nowMs;
       state.heldUntilMs = nowMs + trialMs(state.failures, random);
       return 0;
+    },
+    pauseMs(origin, nowMs) {
+      return Math.max(0, (origins.get(origin)?.heldUntilMs ?? 0) - nowMs);
     },
     succeeded(origin, connectionId, nowMs) {
       lastSuccess.set(`${origin} ${connectionId}`, nowMs);

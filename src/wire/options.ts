@@ -2,6 +2,7 @@
  * From the settings to what each part is told. Pure: no part is made here, and no setting is read anywhere else.
  */
 import type { AlertingOptions } from '../alert/alerting';
+import type { AlertmanagerOptions } from '../alert/alertmanager';
 import type { Settings } from '../config';
 import type { Called, ProviderOptions } from '../fetch/options';
 import { topicOf } from '../model/event';
@@ -81,6 +82,11 @@ export function providerOptions(settings: Settings): ProviderOptions {
   };
 }
 
+/** Where listings begin. */
+export function catalogOriginOf({ providerUrl }: Settings): string {
+  return providerUrl === null ? '' : new URL(providerUrl).origin;
+}
+
 /** One call as the metrics see it. The origin is one of those configured: the gate lets no other be called. */
 export function callLine(settings: Settings, call: Called, nowMs: number): ProviderCall {
   const address = call.operation === 'equipment' ? settings.providerEquipmentUrl : settings.providerUrl;
@@ -123,6 +129,15 @@ export function alertingOptions(settings: Settings): AlertingOptions {
     gatherMs: 1000,
     resolveRepeatMs: 600_000,
     runbookBase,
+  };
+}
+
+/** What ended is told after it fired for as long as it is held anyway, so that no receiver gathers it away. */
+export function alertmanagerOptions(settings: Settings, urls: readonly string[]): AlertmanagerOptions {
+  return {
+    urls: [...urls],
+    generatorUrl: settings.publicUrl,
+    openMs: alertingOptions(settings).holdMs,
   };
 }
 

@@ -154,6 +154,17 @@ describe('waiting', () => {
       ending: { own: false, dueInMs: 2000, code: 'http-503' },
     });
   });
+  test('a failure of others is tried again within half a minute, however often it failed', () => {
+    const long = { ...rules, backoff: { baseMs: 1000, maxMs: 300_000 } };
+    const dueInMs = (answer: typeof transient | (typeof transient & { code: string }), own: boolean) => {
+      const { ending } = decideEnding({ ...task, attempts: 20 }, answer, { ...situation, own }, long);
+      return (ending as { dueInMs: number }).dueInMs;
+    };
+    expect(dueInMs(transient, false)).toBe(30_000);
+    expect(dueInMs(transient, true)).toBe(150_000);
+    // What was not even tried waits in turn.
+    expect(dueInMs({ ...transient, code: 'provider-held' as 'http-503' }, false)).toBe(150_000);
+  });
   test('Retry-After is a lower bound', () => {
     expect(decide({ ...transient, retryAfterMs: 30_000 })).toMatchObject({ ending: { dueInMs: 30_000 } });
   });

@@ -40,6 +40,16 @@ describe('an outage', () => {
     expect(subject.heldMs(origin, 1000 + heldMs)).toBeGreaterThan(0);
   });
 
+  test('says how long it still leaves the origin alone without taking the trial', () => {
+    const subject = health();
+    expect(subject.pauseMs(origin, 1000)).toBe(0);
+    failTimes(subject, 5);
+    const pauseMs = subject.pauseMs(origin, 1000);
+    expect(pauseMs).toBeGreaterThan(0);
+    expect(subject.pauseMs(origin, 1000 + pauseMs)).toBe(0);
+    expect(subject.heldMs(origin, 1000 + pauseMs)).toBe(0);
+  });
+
   test('is told with its beginning and its latest detail', () => {
     const subject = health();
     failTimes(subject, 4, 1000);

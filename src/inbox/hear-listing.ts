@@ -1,0 +1,32 @@
+/**
+ * A listing on its way to whoever asked for it: what its calls tell of the provider as a whole is noted, as it is of
+ * reads. Before the first listing nothing is read, so without this an outage at the start would page nobody.
+ */
+import type { Answer } from '../model/answer';
+import type { ProviderHealth } from './provider-health';
+
+export interface HearingDoors {
+  health: Pick<ProviderHealth, 'succeeded' | 'failed' | 'rateLimited'>;
+  nowMs(): number;
+  /** An outage ended: what waited for it is to be made due. */
+  outageEnded(): void;
+}
+
+/** Yields the pages as they are; throws what they throw. */
+export async function* hearListing<
+  Page extends { partial: false } | { partial: true; answer: Answer | null },
+>(
+  pages: AsyncIterable<Page>,
+  of: { origin: string; connectionId: string },
+  doors: HearingDoors,
+): AsyncGenerator<Page, void> {
+  const { health, nowMs, outageEnded } = doors;
+  for await (const page of pages) {
+    const answer = page.partial ? page.answer : null;
+    if (!page.partial && health.succeeded(of.origin, of.connectionId, nowMs())) outageEnded();
+    if (answer?.kind === 'rate-limited') health.rateLimited(answer.retryAfterMs, nowMs());
+    if (answer?.kind === 'transient')
+      health.failed(answer.origin, `${answer.code}: ${answer.detail}`, nowMs());
+    yield page;
+  }
+}
