@@ -1,0 +1,48 @@
+/**
+ * A delivery of a stranger is answered 401 with nothing in it, and leaves no trace but a count and a log line: nothing is
+ * stored, nothing is read.
+ */
+import { beginStory, notificationOf, type Story, soon } from '../support/story';
+import { until } from '../support/until';
+
+let story: Story;
+beforeAll(async () => {
+  story = await beginStory({ delivers: false });
+});
+afterAll(() => story.end());
+
+test.each([
+  ['wrong', 'Bearer of-a-stranger', 'authorization-wrong'],
+  ['empty', '', 'authorization-missing'],
+])(
+  'a delivery whose Authorization is %s is a 401 and nothing is stored',
+  async (_, authorization, reason) => {
+    const [machine] = await story.equipment();
+    const asked = (await story.simulator.counts()).requests;
+    const answer = await story.post([notificationOf(machine!)], { authorization });
+    expect(answer.status).toBe(401);
+    expect(answer.headers['content-type']).toBe('application/problem+json');
+    expect(answer.headers['www-authenticate']).toBeDefined();
+    expect(JSON.parse(answer.body)).toEqual({
+      type: 'about:blank',
+      title: expect.any(String),
+      status: 401,
+      code: 'webhook.unauthenticated',
+    });
+
+    await until(() => story.log('delivery').some((line) => line.reason === reason), soon);
+    expect(await story.metric('tramline_security_rejections_total', { reason })).toBe(1);
+    expect(await story.ledger()).toMatchObject({ accepted: 0, lost: 0 });
+    expect(await story.tasks()).toEqual([]);
+    expect(await story.quarantine()).toEqual([]);
+    expect(await story.events()).toEqual([]);
+    expect((await story.simulator.counts()).requests).toBe(asked);
+    expect(story.service.lines().join('\n')).not.toContain('of-a-stranger');
+  },
+);
+
+test('the right Authorization is accepted right after', async () => {
+  const [machine] = await story.equipment();
+  expect((await story.post([notificationOf(machine!)])).status).toBe(204);
+  await story.untilEvents(machine!, 1);
+});
