@@ -59,7 +59,11 @@ export type SimulatorControls = {
   requests(): Promise<Record<string, unknown>[]>;
   /** What it delivered, and what it was answered. */
   deliveries(): Promise<Record<string, unknown>[]>;
-  setOrganization(id: string, change: { termsAccepted?: boolean; connected?: boolean }): Promise<unknown>;
+  /** `notify` also sends a Required Customer Action notification. */
+  setOrganization(
+    id: string,
+    change: { termsAccepted?: boolean; connected?: boolean; notify?: boolean },
+  ): Promise<unknown>;
   /** Merged into the content; `notify: false` keeps quiet about it. */
   changeEquipment(id: string, change: Record<string, unknown>): Promise<unknown>;
   changeFieldOperation(id: string, change: Record<string, unknown>): Promise<unknown>;

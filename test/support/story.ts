@@ -49,6 +49,7 @@ const shortTimes = {
   READ_GAP_MS: '50',
   SETTLE_SECONDS: '0',
   PROBE_SECONDS: '1',
+  PROBE_SECONDS_MAX: '1',
   ALERT_RESEND_SECONDS: '1',
   SHUTDOWN_SECONDS: '10',
 };

@@ -1,0 +1,81 @@
+/**
+ * Links address a resource and never identify it: when all of them move nothing is deleted or changed, and a machine that
+ * is notified by two addresses has one sequence.
+ */
+import { beginStory, notificationOf, type Resource, type Story, soon } from '../support/story';
+import { until } from '../support/until';
+
+let story: Story;
+afterEach(() => story.end());
+
+const operationHint = (operation: Resource) => notificationOf(operation, { eventTypeId: 'fieldOperation' });
+
+test('links that move while reads are under way publish nothing as deleted and nothing as changed', async () => {
+  story = await beginStory({
+    delivers: false,
+    flags: { 'latency-ms': 30, 'field-operations': 6 },
+    settings: { GONE_AFTER_SECONDS: '1' },
+  });
+  const { equipment, fieldOperations } = await story.simulator.state();
+  const all = [
+    ...equipment.map((machine) => notificationOf(machine)),
+    ...fieldOperations.map((operation) => operationHint(operation)),
+  ];
+  expect((await story.post(all)).status).toBe(204);
+  expect((await story.untilRest()).published).toBe(all.length);
+  const before = await story.events();
+
+  // The same resources by their old addresses, and the links move under the reads.
+  const asked = (await story.simulator.counts()).requests;
+  expect((await story.post(all)).status).toBe(204);
+  await until(async () => (await story.simulator.counts()).requests > asked + 2, { ...soon, everyMs: 2 });
+  await story.simulator.moveLinks();
+  expect((await story.post(all)).status).toBe(204);
+  // And by their new addresses.
+  const moved = (await story.simulator.state()).fieldOperations;
+  expect(moved[0]!.uri).not.toBe(fieldOperations[0]!.uri);
+  expect((await story.post(moved.map((operation) => operationHint(operation)))).status).toBe(204);
+
+  const ledger = await story.untilRest();
+  expect(await story.events()).toEqual(before);
+  expect(ledger).toMatchObject({ published: all.length, gone: 0, quarantined: 0, lost: 0 });
+  expect(await story.quarantine()).toEqual([]);
+
+  // What changes afterwards goes on under the same key, whichever address announces it.
+  await story.simulator.changeFieldOperation(fieldOperations[0]!.id, { cropSeason: '2033' });
+  expect((await story.post([operationHint(fieldOperations[0]!)])).status).toBe(204);
+  const events = await story.untilEvents(fieldOperations[0]!, 2, 'field-operation');
+  expect(events.map(({ type, sequence }) => [type, sequence])).toEqual([
+    ['io.tramline.field-operation.created.v1', '00000000000000000001'],
+    ['io.tramline.field-operation.updated.v1', '00000000000000000002'],
+  ]);
+  expect(await story.tasks()).toHaveLength(all.length);
+});
+
+test('a machine that is notified by its id and by its ERID has one task and one sequence', async () => {
+  story = await beginStory({ delivers: false });
+  const [machine] = await story.equipment();
+  const byId = notificationOf(machine!);
+  const byErid = notificationOf(machine!, {
+    targetResource: `${story.simulator.equipment}/equipment/${machine!.content.ERID}`,
+  });
+  const names = ['One', 'Two', 'Three', 'Four'];
+  for (const [index, name] of names.entries()) {
+    await story.simulator.changeEquipment(machine!.id, { name });
+    expect((await story.post([index % 2 === 0 ? byErid : byId])).status).toBe(204);
+    await story.untilEvents(machine!, index + 1);
+  }
+  // Both at once, again and again, while it changes.
+  for (let round = 0; round < 10; round += 1) {
+    await story.simulator.changeEquipment(machine!.id, { name: `Round ${round}` });
+    await story.post([byId, byErid, byErid, byId]);
+  }
+  const ledger = await story.untilRest();
+  expect(ledger).toMatchObject({ accepted: 44, gone: 0, quarantined: 0, lost: 0 });
+  const events = await story.eventsOf(machine!);
+  expect(events.map(({ sequence }) => Number(sequence))).toEqual(events.map((_, index) => index + 1));
+  expect(events.slice(0, 4).map(({ data }) => (data as { name: string }).name)).toEqual(names);
+  expect(events.at(-1)!.data).toMatchObject({ name: 'Round 9' });
+  expect(await story.events()).toHaveLength(events.length);
+  expect(await story.tasks()).toHaveLength(1);
+});

@@ -1,0 +1,124 @@
+/**
+ * The two other ways in which an organization cannot be read: its customer has not connected it, or the provider refuses
+ * the consent. Each is a state with one alert, parks the work, tells consumers, and ends by itself once someone acted.
+ */
+import type { StructuredEvent } from '../../src/model/api';
+import { schemaFaults } from '../support/event-schemas';
+import { beginStory, type Resource, type Story, soon } from '../support/story';
+import { until } from '../support/until';
+
+let story: Story;
+beforeEach(async () => {
+  story = await beginStory();
+});
+afterEach(() => story.end());
+
+const change = (machine: Resource, name: string): Promise<unknown> =>
+  story.simulator.changeEquipment(machine.id, { name });
+
+const untilAccess = (organizationId: string, access: string): Promise<boolean> =>
+  until(async () => (await story.organization(organizationId)).access === access, soon);
+
+async function accessEvents(organizationId: string): Promise<StructuredEvent[]> {
+  const events = await story.events();
+  return events.filter(({ subject }) => subject.startsWith(`${organizationId}/organization-access/`));
+}
+
+/** What the log, as the sink of alerts, was told. */
+const pages = () => story.log('alert').map(({ name, state, labels }) => ({ name, state, labels }));
+
+test('an organization that is not connected is parked under one alert, and goes on when it is connected', async () => {
+  const [machine, later] = await story.equipment();
+  const { organizationId } = machine!;
+  await change(machine!, 'Before');
+  await story.untilEvents(machine!, 1);
+
+  await story.simulator.setOrganization(organizationId, { connected: false });
+  await change(machine!, 'While disconnected');
+  await change(later!, 'While disconnected');
+  await untilAccess(organizationId, 'not-connected');
+  await until(async () => (await story.organization(organizationId)).parked === 2, soon);
+  const { actionUrl, reason } = await story.organization(organizationId);
+  expect({ actionUrl, reason }).toEqual({
+    actionUrl: expect.stringContaining('/portal/connections/'),
+    reason: 'not-connected',
+  });
+  expect(await story.ledger()).toMatchObject({ published: 1, parked: 2, waiting: 0, lost: 0 });
+  await until(() => pages().length > 0, soon);
+  const [alert, ...more] = await story.alerts();
+  expect(more).toEqual([]);
+  expect(alert).toMatchObject({ name: 'TramlineOrganizationNotConnected', state: 'firing' });
+  expect(alert!.annotations.action_url).toBe(actionUrl);
+
+  await story.simulator.setOrganization(organizationId, { connected: true });
+  await untilAccess(organizationId, 'active');
+  expect(await story.untilRest()).toMatchObject({ accepted: 3, published: 3, parked: 0, lost: 0 });
+  await until(() => pages().length > 1, soon);
+  const labels = { organization_id: organizationId };
+  expect(pages()).toEqual([
+    { name: 'TramlineOrganizationNotConnected', state: 'firing', labels },
+    { name: 'TramlineOrganizationNotConnected', state: 'resolved', labels },
+  ]);
+  const events = await accessEvents(organizationId);
+  expect(events.map(({ data }) => (data as { access: string }).access)).toEqual(['not-connected', 'active']);
+  expect(events.flatMap(({ data }) => schemaFaults('organization-access', data))).toEqual([]);
+});
+
+test('a refused consent parks every organization it was for under one alert, until a new token is given', async () => {
+  const { organizations } = await story.simulator.state();
+  const [machine] = await story.equipment();
+  const [other] = await story.equipment(1);
+  await change(machine!, 'Before');
+  await story.untilEvents(machine!, 1);
+  await story.untilRest();
+
+  await story.simulator.expireTokens();
+  await change(machine!, 'While refused');
+  for (const { id } of organizations) await untilAccess(id, 'reauthorize');
+  await change(other!, 'While refused');
+  await until(async () => (await story.ledger()).parked === 2, soon);
+  const refused = (await story.requests()).filter(({ status }) => status === 401);
+  expect(refused.length).toBeLessThanOrEqual(3);
+  await until(() => pages().length > 0, soon);
+  const [alert, ...more] = await story.alerts();
+  expect(more).toEqual([]);
+  expect(alert).toMatchObject({ name: 'TramlineReauthorize', state: 'firing' });
+  for (const { name } of organizations) expect(alert!.annotations.description).toContain(name);
+
+  // The user consents anew: another token of the same connection is named.
+  await story.service.stop();
+  await story.serve({ PROVIDER_TOKENS: await consentAnew() });
+  for (const { id } of organizations) await untilAccess(id, 'active');
+  expect(await story.untilRest()).toMatchObject({ accepted: 3, published: 3, parked: 0, lost: 0 });
+  await until(async () => (await story.alerts()).every(({ state }) => state === 'resolved'), soon);
+  for (const { id } of organizations) {
+    const events = await accessEvents(id);
+    expect(events.map(({ type, data }) => [type, (data as { access: string }).access])).toEqual([
+      ['io.tramline.organization-access.blocked.v1', 'reauthorize'],
+      ['io.tramline.organization-access.unblocked.v1', 'active'],
+    ]);
+  }
+  expect(await story.eventsOf(machine!)).toHaveLength(2);
+  expect(await story.eventsOf(other!)).toHaveLength(1);
+});
+
+/** The same connections with the tokens that the provider gives for their refresh tokens. */
+async function consentAnew(): Promise<string> {
+  const { PROVIDER_ISSUER, PROVIDER_CLIENT_KEY, PROVIDER_CLIENT_SECRET, PROVIDER_TOKENS } = story.simulator
+    .environment as Record<string, string>;
+  const named = JSON.parse(PROVIDER_TOKENS!) as { refresh: string }[];
+  const renewed = named.map(async (entry) => {
+    const response = await fetch(`${PROVIDER_ISSUER}/v1/token`, {
+      method: 'POST',
+      body: new URLSearchParams({
+        grant_type: 'refresh_token',
+        refresh_token: entry.refresh,
+        client_id: PROVIDER_CLIENT_KEY!,
+        client_secret: PROVIDER_CLIENT_SECRET!,
+      }),
+    });
+    const { access_token: token } = (await response.json()) as { access_token: string };
+    return { ...entry, token };
+  });
+  return JSON.stringify(await Promise.all(renewed));
+}

@@ -1,0 +1,81 @@
+/**
+ * News that comes late blocks nobody: a 403 that was on its way while the customer accepted, and a Required Customer
+ * Action that is delivered after the fact, only make the provider be asked again; its answer decides.
+ */
+import { beginStory, type Story, soon } from '../support/story';
+import { until } from '../support/until';
+
+let story: Story;
+beforeEach(async () => {
+  story = await beginStory();
+});
+afterEach(() => story.end());
+
+const accessChanges = async (): Promise<string[]> =>
+  (await story.events())
+    .filter(({ type }) => type.startsWith('io.tramline.organization-access'))
+    .map(({ type }) => type);
+
+test('a 403 that is answered after the acceptance blocks nobody and pages nobody again', async () => {
+  const [slow, quick] = await story.equipment();
+  const { organizationId } = slow!;
+  const vendor = story.simulator.vendor;
+  // The slow read is refused by the terms of before, and hears of it only when they are accepted.
+  await story.simulator.setFaults([
+    {
+      match: { path: new URL(slow!.uri).pathname },
+      times: 1,
+      delayMs: 4_000,
+      status: 403,
+      headers: { [`X-${vendor}-Terms-Location`]: 'https://provider.example/terms' },
+    },
+  ]);
+  await story.simulator.changeEquipment(slow!.id, { name: 'Slow' });
+  await until(async () => (await story.readsOf(slow!)).length === 1, soon);
+  await story.simulator.setOrganization(organizationId, { termsAccepted: false });
+  await story.simulator.changeEquipment(quick!.id, { name: 'Quick' });
+  await until(async () => (await story.organization(organizationId)).access === 'terms-required', soon);
+  await story.simulator.setOrganization(organizationId, { termsAccepted: true });
+  await until(async () => (await story.organization(organizationId)).access === 'active', soon);
+  expect((await story.readsOf(slow!))[0]!.status).toBeUndefined();
+
+  await story.untilEvents(slow!, 1);
+  expect((await story.readsOf(slow!))[0]!.status).toBe(403);
+  expect(await story.untilRest()).toMatchObject({ accepted: 2, published: 2, lost: 0 });
+  expect(await accessChanges()).toEqual([
+    'io.tramline.organization-access.blocked.v1',
+    'io.tramline.organization-access.unblocked.v1',
+  ]);
+  expect((await story.organization(organizationId)).access).toBe('active');
+  await until(async () => (await story.alerts()).every(({ state }) => state === 'resolved'), soon);
+  expect((await story.alerts()).length).toBeLessThanOrEqual(1);
+});
+
+test('a Required Customer Action that comes late makes the provider be asked, and blocks nobody', async () => {
+  const [machine] = await story.equipment();
+  const { organizationId } = machine!;
+  await story.simulator.changeEquipment(machine!.id, { name: 'Fine' });
+  await story.untilEvents(machine!, 1);
+  const asked = (await story.simulator.counts()).requests;
+
+  await story.simulator.setOrganization(organizationId, { notify: true });
+  await until(async () => (await story.ledger()).acted === 1, soon);
+  await until(async () => (await story.simulator.counts()).requests > asked, soon);
+  await story.simulator.changeEquipment(machine!.id, { name: 'Still fine' });
+  await story.untilEvents(machine!, 2);
+  expect(await story.untilRest()).toMatchObject({ accepted: 3, published: 2, acted: 1, lost: 0 });
+  expect(await accessChanges()).toEqual([]);
+  expect(await story.alerts()).toEqual([]);
+  expect(await story.organization(organizationId)).toMatchObject({ access: 'active', reason: null });
+});
+
+test('a Required Customer Action that is true blocks before any read was refused', async () => {
+  const [machine] = await story.equipment();
+  const { organizationId } = machine!;
+  await story.simulator.changeEquipment(machine!.id, { name: 'Fine' });
+  await story.untilEvents(machine!, 1);
+  await story.simulator.setOrganization(organizationId, { termsAccepted: false, notify: true });
+  await until(async () => (await story.organization(organizationId)).access === 'terms-required', soon);
+  expect(await story.readsOf(machine!)).toHaveLength(1);
+  expect(await accessChanges()).toEqual(['io.tramline.organization-access.blocked.v1']);
+});

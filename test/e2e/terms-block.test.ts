@@ -1,0 +1,157 @@
+/**
+ * Terms block an organization: its work is parked, on-call is paged once with everything that is needed, the other
+ * organizations go on; the customer accepts, the work drains in order, and the page ends. Told through a real
+ * Alertmanager, by what reaches the person on call.
+ */
+import type { StructuredEvent } from '../../src/model/api';
+import {
+  type Alertmanager,
+  alertmanagerAvailable,
+  type NotificationRecorder,
+  recordNotifications,
+  startAlertmanager,
+} from '../support/alertmanager';
+import { schemaFaults } from '../support/event-schemas';
+import { describeWithNeighbour } from '../support/neighbour';
+import { beginStory, notificationOf, type Resource, type Story, soon } from '../support/story';
+import { until } from '../support/until';
+
+describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'terms block an organization', () => {
+  let story: Story;
+  let alertmanager: Alertmanager;
+  let onCall: NotificationRecorder;
+
+  beforeEach(async () => {
+    onCall = await recordNotifications();
+    alertmanager = await startAlertmanager({ webhookUrl: onCall.url });
+    story = await beginStory({
+      delivers: false,
+      flags: { equipment: 9 },
+      settings: { ALERTMANAGER_URLS: alertmanager.url },
+    });
+  });
+  afterEach(async () => {
+    await story.end();
+    await alertmanager.stop();
+    await onCall.stop();
+  });
+
+  const pages = (status: 'firing' | 'resolved') =>
+    onCall.notifications.flatMap(({ alerts }) => alerts.filter((alert) => alert.status === status));
+
+  const accessEvents = async (organizationId: string): Promise<StructuredEvent[]> =>
+    (await story.events()).filter(
+      ({ subject }) => subject === `${organizationId}/organization-access/${organizationId}`,
+    );
+
+  async function rename(machine: Resource): Promise<void> {
+    await story.simulator.changeEquipment(machine.id, { name: `Machine ${machine.id}` });
+  }
+
+  test('its work is parked, one page tells who must act and where, and after the acceptance it drains', async () => {
+    const [farm, neighbour] = (await story.simulator.state()).organizations;
+    const machines = (await story.equipment()).slice(0, 7);
+    const [other] = await story.equipment(1);
+    await story.simulator.setOrganization(farm!.id, { termsAccepted: false });
+    for (const machine of machines) await rename(machine);
+    await story.post(machines.map((machine) => notificationOf(machine)));
+
+    // Stored state: parked, with what a person must know.
+    await until(async () => (await story.organization(farm!.id)).parked === 7, soon);
+    const termsUrl = `${new URL(story.simulator.catalog).origin}/portal/organizations/${farm!.id}/terms`;
+    const blocked = await story.organization(farm!.id);
+    expect(blocked).toMatchObject({ name: farm!.name, access: 'terms-required', reason: 'terms' });
+    expect(blocked.actionUrl).toBe(termsUrl);
+    expect(await story.tasks('parked')).toHaveLength(7);
+    expect(await story.ledger()).toMatchObject({ parked: 7, waiting: 0, published: 0, lost: 0 });
+    expect(await story.metric('tramline_organizations', { access: 'terms-required' })).toBe(1);
+
+    // One page.
+    await until(() => pages('firing').length > 0, soon);
+    expect(pages('firing')).toHaveLength(1);
+    const [page] = pages('firing');
+    expect(page!.labels).toMatchObject({
+      alertname: 'TramlineTermsRequired',
+      organization_id: farm!.id,
+      owner: 'customer-success',
+    });
+    expect(Object.values(page!.labels)).not.toContain(farm!.name);
+    expect(page!.annotations.action_url).toBe(termsUrl);
+    expect(page!.annotations.first_step).toContain(`tramline organizations probe ${farm!.id}`);
+    const { description } = page!.annotations;
+    expect(description).toContain(`${farm!.name} (organization ${farm!.id}) is blocked since`);
+    expect(description).toContain(`since ${blocked.since!.slice(0, 19)}Z`);
+    expect(description).toContain('7 tasks wait and are kept');
+    expect(new Date(page!.startsAt).toISOString()).toBe(blocked.since);
+
+    // An event for consumers.
+    const [event, ...more] = await accessEvents(farm!.id);
+    expect(more).toEqual([]);
+    expect(event).toMatchObject({
+      type: 'io.tramline.organization-access.blocked.v1',
+      topic: 'tramline.organization-access.v1',
+      data: { access: 'terms-required', previousAccess: 'active', cause: 'terms', actionUrl: termsUrl },
+    });
+    expect(schemaFaults('organization-access', event!.data)).toEqual([]);
+
+    // Others go on, and what is parked is not tried: only the probe asks again.
+    await rename(other!);
+    await story.post([notificationOf(other!)]);
+    await story.untilEvents(other!, 1);
+    expect((await story.organization(neighbour!.id)).access).toBe('active');
+    const asked = (): Promise<number[]> =>
+      Promise.all(machines.map(async (machine) => (await story.readsOf(machine)).length));
+    const before = await asked();
+    await until(async () => sum(await asked()) >= sum(before) + 2, soon);
+    expect((await asked()).filter((count, index) => count > before[index]!)).toHaveLength(1);
+
+    // Accepted.
+    const accepted = (await story.requests()).at(-1)!.number;
+    await story.simulator.setOrganization(farm!.id, { termsAccepted: true });
+    await until(async () => (await story.organization(farm!.id)).access === 'active', soon);
+    const ledger = await story.untilRest();
+    expect(ledger).toMatchObject({ accepted: 8, published: 8, parked: 0, lost: 0 });
+    expect(await story.organization(farm!.id)).toMatchObject({ access: 'active', parked: 0, since: null });
+
+    const drained = (await story.requests())
+      .filter(({ number, status }) => number > accepted && status === 200)
+      .map(({ path }) => machines.findIndex(({ uri }) => new URL(uri).pathname === path))
+      .filter((index) => index >= 0);
+    // The probe repeated one of them; then oldest due first, one, two, four at a time.
+    const order = drained.slice(1);
+    expect([order.slice(0, 1), order.slice(1, 3), order.slice(3)].map((some) => some.toSorted())).toEqual([
+      [0],
+      [1, 2],
+      [3, 4, 5, 6],
+    ]);
+    const events = await story.events();
+    const [, unblocked, ...further] = await accessEvents(farm!.id);
+    expect(further).toEqual([]);
+    expect(unblocked).toMatchObject({
+      type: 'io.tramline.organization-access.unblocked.v1',
+      sequence: '00000000000000000002',
+      data: { access: 'active', previousAccess: 'terms-required', cause: null },
+    });
+    expect(schemaFaults('organization-access', unblocked!.data)).toEqual([]);
+    for (const machine of machines) {
+      const own = events.filter(({ subject }) => subject === `${farm!.id}/equipment/${machine.id}`);
+      expect(own.map(({ data }) => (data as { name: string }).name)).toEqual([`Machine ${machine.id}`]);
+      expect(own[0]!.position).toBeGreaterThan(unblocked!.position);
+    }
+
+    // Resolved.
+    await until(() => pages('resolved').length > 0, soon);
+    expect(pages('resolved')[0]!.labels).toEqual(page!.labels);
+    expect(pages('firing')).toHaveLength(1);
+    expect(await story.alerts()).toMatchObject([{ name: 'TramlineTermsRequired', state: 'resolved' }]);
+    expect(story.log('organization-access')).toMatchObject([
+      { from: 'active', to: 'terms-required', cause: 'terms', by: 'probe' },
+      { from: 'terms-required', to: 'active', by: 'probe' },
+    ]);
+    expect(story.log('fault')).toEqual([]);
+  });
+});
+
+function sum(numbers: number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
