@@ -52,8 +52,11 @@ export function makeKafkaTarget(settings: KafkaSettings, options: KafkaTargetOpt
 class KafkaTarget implements PublishTarget {
   readonly name = 'kafka';
   private readonly topics: Set<string>;
-  private client: { cluster: KafkaCluster; producer: Producer } | null = null;
+  /** The one client there is, connected or connecting. */
+  private cluster: KafkaCluster | null = null;
+  private producer: Producer | null = null;
   private opened = 0;
+  private closed = false;
 
   constructor(
     private readonly settings: KafkaSettings,
@@ -64,18 +67,21 @@ class KafkaTarget implements PublishTarget {
 
   async open(): Promise<void> {
     await this.discard();
+    if (this.closed) throw new Problem('publish.unavailable', closedText);
     const { clock, connectTimeoutMs, repeatAfterMs } = this.options;
     const brokers = rotate(this.settings.brokers, this.opened);
     this.opened += 1;
     const cluster = makeCluster({ ...this.settings, brokers }, this.options);
+    this.cluster = cluster;
     try {
       const epoch = await this.within(3 * connectTimeoutMs, this.introduce(cluster));
+      if (this.closed) throw new Problem('publish.unavailable', closedText);
       if (epoch === late) {
         throw new Problem('publish.unavailable', `Kafka gave no answer at ${brokers.join(', ')}`);
       }
-      this.client = { cluster, producer: makeProducer(cluster, epoch, { repeatAfterMs, wait: clock.wait }) };
+      this.producer = makeProducer(cluster, epoch, { repeatAfterMs, wait: clock.wait });
     } catch (error) {
-      cluster.destroy();
+      await this.discard();
       if (error instanceof Problem) throw error;
       const { code, detail } = describeError(error);
       const problem = kindOf(code) === 'denied' ? 'publish.refused' : 'publish.unavailable';
@@ -99,14 +105,17 @@ class KafkaTarget implements PublishTarget {
   }
 
   async discard(): Promise<void> {
-    const given = this.client;
-    this.client = null;
-    given?.cluster.destroy();
+    this.cluster?.destroy();
+    this.cluster = null;
+    this.producer = null;
   }
 
   async close(): Promise<void> {
-    if (this.client === null) return;
-    await this.within(farewellMs, this.client.cluster.end()).catch(() => late);
+    this.closed = true;
+    // Only a client at rest can take its leave; any other is cut off.
+    if (this.cluster !== null && this.producer !== null) {
+      await this.within(farewellMs, this.cluster.end()).catch(() => late);
+    }
     await this.discard();
   }
 
@@ -127,8 +136,9 @@ class KafkaTarget implements PublishTarget {
   }
 
   private theClient() {
-    if (this.client === null) throw new Problem('publish.unavailable', 'the Kafka client is not open');
-    return this.client;
+    const { cluster, producer } = this;
+    if (cluster !== null && producer !== null) return { cluster, producer };
+    throw new Problem('publish.unavailable', 'the Kafka client is not open');
   }
 
   /** What `work` answers or throws, or `late` after so many milliseconds; what it does later is nobody's. */
@@ -147,6 +157,7 @@ class KafkaTarget implements PublishTarget {
 }
 
 const late = Symbol('late');
+const closedText = 'the Kafka client is closed';
 
 /** Another broker first each time: a mute one would otherwise be asked for ever. */
 function rotate(brokers: string[], by: number): string[] {

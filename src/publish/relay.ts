@@ -194,7 +194,7 @@ class OutboxRelay implements Relay {
   private async countPartitions(rows: OutboxRow[]): Promise<Map<string, number>> {
     const counts = new Map<string, number>();
     for (const { topic } of rows) {
-      if (!counts.has(topic)) counts.set(topic, await this.target.partitionsOf(topic));
+      if (!counts.has(topic) && !this.closing) counts.set(topic, await this.target.partitionsOf(topic));
     }
     return counts;
   }
