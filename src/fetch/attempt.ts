@@ -7,21 +7,38 @@ import type { ReadCost } from '../model/answer';
 /** Why an attempt was cut: its time is over, or the process stops. */
 export type Cut = 'deadline' | 'aborted';
 
+/** One listener for all attempts under a signal: a listener each costs more than the rest of an attempt's account. */
+const attemptsBySignal = new WeakMap<AbortSignal, Set<(cut: Cut) => void>>();
+
+function stopsUnder(signal: AbortSignal): Set<(cut: Cut) => void> {
+  const known = attemptsBySignal.get(signal);
+  if (known !== undefined) return known;
+  const stops = new Set<(cut: Cut) => void>();
+  attemptsBySignal.set(signal, stops);
+  signal.addEventListener('abort', () => {
+    for (const stop of [...stops]) stop('aborted');
+  });
+  return stops;
+}
+
 export class Attempt {
   readonly cost: ReadCost = { calls: 0, bytes: 0, tookMs: 0, status: null };
   /** null while it may go on. */
   cut: Cut | null = null;
   readonly #startedAt = performance.now();
   readonly #timer: NodeJS.Timeout;
-  readonly #signal: AbortSignal | undefined;
-  readonly #abort = () => this.#stop('aborted');
+  readonly #stops: Set<(cut: Cut) => void> | null;
   #onCut: ((cut: Cut) => void) | null = null;
+  readonly #stop = (cut: Cut): void => {
+    this.cut ??= cut;
+    this.#onCut?.(this.cut);
+  };
 
   constructor(timeoutMs: number, signal?: AbortSignal) {
-    this.#timer = setTimeout(() => this.#stop('deadline'), timeoutMs);
-    this.#signal = signal;
+    this.#timer = setTimeout(this.#stop, timeoutMs, 'deadline');
     if (signal?.aborted) this.cut = 'aborted';
-    else signal?.addEventListener('abort', this.#abort, { once: true });
+    this.#stops = signal === undefined || signal.aborted ? null : stopsUnder(signal);
+    this.#stops?.add(this.#stop);
   }
 
   /** What stops the call that is under way; null when none is. */
@@ -44,13 +61,8 @@ export class Attempt {
   /** Must be called once, whatever happened: frees the timer and closes the account. */
   end(): ReadCost {
     clearTimeout(this.#timer);
-    this.#signal?.removeEventListener('abort', this.#abort);
+    this.#stops?.delete(this.#stop);
     this.cost.tookMs = performance.now() - this.#startedAt;
     return this.cost;
-  }
-
-  #stop(cut: Cut): void {
-    this.cut ??= cut;
-    this.#onCut?.(this.cut);
   }
 }

@@ -36,6 +36,14 @@ test('a stopping process cuts it, also before it begins', () => {
   expect(new Attempt(100, stop.signal).cut).toBe('aborted');
 });
 
+test('all attempts under one signal are cut by it, but for those that have ended', () => {
+  const stop = new AbortController();
+  const attempts = [1, 2, 3].map(() => new Attempt(100, stop.signal));
+  attempts[1]!.end();
+  stop.abort();
+  expect(attempts.map(({ cut }) => cut)).toEqual(['aborted', null, 'aborted']);
+});
+
 test('a wait for shared work ends with the work, or with the attempt', async () => {
   const attempt = new Attempt(100);
   expect(await attempt.during(Promise.resolve('done'))).toBe('done');
