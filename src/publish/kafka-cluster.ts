@@ -3,36 +3,12 @@
  * fixed transactional id, one produce request to one broker. Sequences, repetition and the meaning of answers must not
  * be here.
  */
-import type { Secret } from '../tools/secret';
-import {
-  errorName,
-  type KafkaConfig,
-  makeAdministrator,
-  makeInnerCluster,
-  type SASLOptions,
-} from './kafkajs-inside';
+import { type ClusterTimes, clientConfig, type KafkaSettings } from './client-config';
+import { errorName, makeAdministrator, makeInnerCluster } from './kafkajs-inside';
 import type { WireBatch } from './produce-body';
 import { makeSockets, type SocketRequest } from './sockets';
 
-export interface KafkaSettings {
-  /** `host:port` of each. */
-  brokers: string[];
-  clientId: string;
-  /** PEM texts; null for a plain connection. */
-  tls: { ca: string | null; cert: string | null; key: Secret | null } | null;
-  sasl: {
-    mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
-    username: string;
-    password: Secret;
-  } | null;
-}
-
-export interface ClusterTimes {
-  /** For a connection and its login. */
-  connectTimeoutMs: number;
-  /** For one request. */
-  requestTimeoutMs: number;
-}
+export type { ClusterTimes, KafkaSettings };
 
 /** What the cluster says about a topic; `code` is Kafka's name of the reason why it cannot be had. */
 export interface TopicState {
@@ -142,31 +118,4 @@ export function makeCluster(settings: KafkaSettings, times: ClusterTimes): Kafka
 /** The administration client for these settings. */
 export function administrate(settings: KafkaSettings, times: ClusterTimes) {
   return makeAdministrator(clientConfig(settings, times));
-}
-
-function clientConfig(settings: KafkaSettings, times: ClusterTimes): KafkaConfig {
-  const { tls, sasl } = settings;
-  return {
-    clientId: settings.clientId,
-    brokers: settings.brokers,
-    connectionTimeout: times.connectTimeoutMs,
-    authenticationTimeout: times.connectTimeoutMs,
-    requestTimeout: times.requestTimeoutMs,
-    // Every broker that is named is tried before connecting fails.
-    retry: { retries: Math.max(4, settings.brokers.length), initialRetryTime: 100, maxRetryTime: 800 },
-    ...(tls !== null && {
-      ssl: {
-        ...(tls.ca !== null && { ca: tls.ca }),
-        ...(tls.cert !== null && { cert: tls.cert }),
-        ...(tls.key !== null && { key: tls.key.open() }),
-      },
-    }),
-    ...(sasl !== null && {
-      sasl: {
-        mechanism: sasl.mechanism,
-        username: sasl.username,
-        password: sasl.password.open(),
-      } as SASLOptions,
-    }),
-  };
 }

@@ -6,7 +6,8 @@
 import { Problem } from '../model/problem';
 import type { Clock } from '../tools/clock';
 import { describeError, kindOf } from './classify-error';
-import { type KafkaCluster, type KafkaSettings, makeCluster, type ProducerEpoch } from './kafka-cluster';
+import type { KafkaSettings } from './client-config';
+import { type KafkaCluster, makeCluster, type ProducerEpoch } from './kafka-cluster';
 import { makeProducer, type Producer } from './producer';
 import type { Batch, PublishTarget, SendResult } from './target';
 

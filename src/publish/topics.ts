@@ -5,13 +5,8 @@
 import { Problem } from '../model/problem';
 import type { Clock } from '../tools/clock';
 import { describeError, kindOf } from './classify-error';
-import {
-  administrate,
-  type ClusterTimes,
-  type KafkaSettings,
-  makeCluster,
-  type TopicState,
-} from './kafka-cluster';
+import type { ClusterTimes, KafkaSettings } from './client-config';
+import { administrate, makeCluster, type TopicState } from './kafka-cluster';
 
 /** One entry of deploy/topics.json; the topic's name is the prefix, a dot and `name`. */
 export interface TopicDeclaration {

@@ -1,0 +1,43 @@
+import { clientConfig } from '../../../src/publish/client-config';
+import { Secret } from '../../../src/tools/secret';
+
+const times = { connectTimeoutMs: 1_000, requestTimeoutMs: 2_000 };
+const plain = { brokers: ['b1:9092', 'b2:9092'], clientId: 'tramline', tls: null, sasl: null };
+
+test('without more a connection is plain and nobody logs in', () => {
+  const config = clientConfig(plain, times);
+  expect(config).toMatchObject({
+    clientId: 'tramline',
+    brokers: ['b1:9092', 'b2:9092'],
+    connectionTimeout: 1_000,
+    requestTimeout: 2_000,
+  });
+  expect(Object.keys(config)).not.toEqual(expect.arrayContaining(['ssl']));
+  expect(Object.keys(config)).not.toEqual(expect.arrayContaining(['sasl']));
+});
+
+test('TLS without files trusts the authorities of the system', () => {
+  expect(clientConfig({ ...plain, tls: { ca: null, cert: null, key: null } }, times).ssl).toEqual({});
+});
+
+test('authority, certificate and key are handed over as they are', () => {
+  const tls = { ca: 'CA', cert: 'CERT', key: new Secret('KEY') };
+  expect(clientConfig({ ...plain, tls }, times).ssl).toEqual({ ca: 'CA', cert: 'CERT', key: 'KEY' });
+});
+
+test.each(['plain', 'scram-sha-256', 'scram-sha-512'] as const)(
+  '%s logs in with name and password',
+  (mechanism) => {
+    const sasl = { mechanism, username: 'relay', password: new Secret('word') };
+    expect(clientConfig({ ...plain, sasl }, times).sasl).toEqual({
+      mechanism,
+      username: 'relay',
+      password: 'word',
+    });
+  },
+);
+
+test('with many brokers every one of them is tried', () => {
+  const brokers = Array.from({ length: 9 }, (_, number) => `b${number}:9092`);
+  expect(clientConfig({ ...plain, brokers }, times).retry?.retries).toBe(9);
+});

@@ -1,0 +1,77 @@
+// Goal: a Kafka that is not there, or there and mute, costs a bounded time and is named in the problem.
+// Method: addresses of this machine where nobody listens, or where somebody listens and says nothing.
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { kafkaTargetDefaults, makeKafkaTarget } from '../../../src/publish/kafka';
+import { describeTopics } from '../../../src/publish/topics';
+import { systemClock as clock } from '../../../src/tools/clock';
+import { freePort } from '../../support/free-port';
+
+const times = { connectTimeoutMs: 60, requestTimeoutMs: 400 };
+
+const settings = (...ports: number[]) => ({
+  brokers: ports.map((port) => `127.0.0.1:${port}`),
+  clientId: 'unit',
+  tls: null,
+  sasl: null,
+});
+
+const targetOf = (...ports: number[]) =>
+  makeKafkaTarget(settings(...ports), { ...kafkaTargetDefaults, ...times, clock, topics: ['t'] });
+
+describe('a Kafka that says nothing', () => {
+  let server: Server;
+  const sockets = new Set<Socket>();
+
+  beforeEach(async () => {
+    server = createServer((socket) => sockets.add(socket.on('error', () => {})));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  });
+
+  afterEach(async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  test('is given up in time, by its address', async () => {
+    const { port } = server.address() as AddressInfo;
+    const startedMs = clock.nowMs();
+    await expect(targetOf(port).open()).rejects.toMatchObject({
+      code: 'publish.unavailable',
+      message: `Kafka gave no answer at 127.0.0.1:${port}`,
+    });
+    expect(clock.nowMs() - startedMs).toBeLessThan(1_000);
+  });
+
+  test('is let go at once when the service ends meanwhile', async () => {
+    const { port } = server.address() as AddressInfo;
+    const target = makeKafkaTarget(settings(port), { ...kafkaTargetDefaults, clock, topics: [] });
+    const opening = target.open().catch((error: unknown) => error);
+    await once(server, 'connection');
+    await target.close();
+    expect(await opening).toMatchObject({ code: 'publish.unavailable' });
+    await expect(target.open()).rejects.toMatchObject({ message: 'the Kafka client is closed' });
+  });
+});
+
+test('where nobody listens the address is named, by the target and by the description of topics', async () => {
+  const port = await freePort();
+  const refusal = {
+    code: 'publish.unavailable',
+    message: `Kafka cannot be used: no connection at 127.0.0.1:${port} (ECONNREFUSED)`,
+  };
+  const patient = { ...times, connectTimeoutMs: 1_500 };
+  const target = makeKafkaTarget(settings(port), { ...kafkaTargetDefaults, ...patient, clock, topics: [] });
+  await expect(target.open()).rejects.toMatchObject(refusal);
+  await expect(describeTopics(settings(port), ['t'], { ...patient, clock })).rejects.toMatchObject(refusal);
+});
+
+test('before it is open, and after it was given up, a target sends nothing', async () => {
+  const target = targetOf(1);
+  const notOpen = { code: 'publish.unavailable', message: 'the Kafka client is not open' };
+  await expect(target.send([])).rejects.toMatchObject(notOpen);
+  await expect(target.partitionsOf('t')).rejects.toMatchObject(notOpen);
+  await target.discard();
+  await target.close();
+});
