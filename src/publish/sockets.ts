@@ -31,6 +31,8 @@ export function makeSockets(): Sockets {
         ? connectTls({ host, port, ...(isIP(host) ? {} : { servername: host }), ...ssl }, onConnect)
         : connectPlain({ host, port }, onConnect);
       socket.setKeepAlive(true, keepAliveMs);
+      // A request is one write; its end must not wait for the other side to confirm its beginning.
+      socket.setNoDelay(true);
       open.add(socket);
       socket.once('close', () => open.delete(socket));
       return socket;
