@@ -67,14 +67,18 @@ function around(doors: OutsideDoors): OutsideDoors {
         return result;
       },
     },
-    target: Object.assign(Object.create(target) as typeof target, {
+    target: {
       name: target.name,
+      open: () => target.open(),
+      partitionsOf: (topic) => target.partitionsOf(topic),
+      discard: () => target.discard(),
+      close: () => target.close(),
       async send(...given: Parameters<typeof target.send>) {
         const result = await target.send(...given);
         await die('S9 acknowledged');
         return result;
       },
-    }),
+    },
     sinks: sinks.map((sink) => ({
       ...sink,
       async post(...given: Parameters<typeof sink.post>) {
