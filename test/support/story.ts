@@ -84,9 +84,16 @@ export class Story {
     return { ...this.simulator.environment, ...shortTimes, ...this.options.settings, ...more };
   }
 
-  /** Starts the service, or starts it again on the same store; `more` settings hold for this life only. */
-  async serve(more: Record<string, string> = {}): Promise<void> {
-    this.running = await startService({ dataFolder: this.dataFolder, environment: this.settings(more) });
+  /**
+   * Starts the service, or starts it again on the same store; `more` settings hold for this life only, and so does
+   * `entry`, another program that serves.
+   */
+  async serve(more: Record<string, string> = {}, entry = 'dist/src/cli.js'): Promise<void> {
+    this.running = await startService({
+      dataFolder: this.dataFolder,
+      environment: this.settings(more),
+      entry,
+    });
     if (this.options.delivers === false) return;
     await this.simulator.deliverTo({
       url: `${this.service.publicUrl}/webhooks`,

@@ -1,0 +1,161 @@
+/**
+ * A real Kafka as the exit: records stand on the topic exactly as promised, a Kafka that is down stops no delivery and
+ * loses no event, and what is sent twice is the same bytes. Read back by a consumer that is not the product's.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Kafka as CloudEventsKafka, type KafkaMessage } from 'cloudevents';
+import { kafkaTargetDefaults } from '../../src/publish/kafka';
+import { createTopics, type TopicDeclaration } from '../../src/publish/topics';
+import { systemClock } from '../../src/tools/clock';
+import { schemaFaults } from '../support/event-schemas';
+import { evidenceOf, readTopics } from '../support/evidence';
+import { type KafkaCluster, kafkaAvailable, startKafka } from '../support/kafka';
+import { checkLedger, type TopicRecord } from '../support/ledger-checker';
+import { describeWithNeighbour } from '../support/neighbour';
+import { repositoryRoot } from '../support/repository';
+import { beginStory, notificationOf, type Story, soon } from '../support/story';
+import { until } from '../support/until';
+
+const declared = JSON.parse(readFileSync(join(repositoryRoot(), 'deploy', 'topics.json'), 'utf8')) as {
+  topics: TopicDeclaration[];
+};
+
+describeWithNeighbour('Kafka', kafkaAvailable(), 'with a real Kafka', () => {
+  let cluster: KafkaCluster;
+  let story: Story;
+  let prefix = '';
+  let stories = 0;
+
+  beforeAll(async () => {
+    // Ours, since it is killed.
+    cluster = await startKafka({ properties: {} });
+  });
+  afterAll(() => cluster?.stop());
+
+  beforeEach(async () => {
+    stories += 1;
+    prefix = `story-${stories}`;
+    const settings = { brokers: cluster.brokers, clientId: 'stories', tls: null, sasl: null };
+    await createTopics(settings, prefix, declared.topics, { ...kafkaTargetDefaults, clock: systemClock });
+    story = await beginStory({
+      delivers: false,
+      flags: { equipment: 10 },
+      settings: { KAFKA_BROKERS: cluster.brokers.join(','), KAFKA_TOPIC_PREFIX: prefix },
+    });
+  });
+  afterEach(() => story.end());
+
+  const records = (): Promise<TopicRecord[]> =>
+    readTopics(
+      cluster.brokers,
+      declared.topics.map(({ name }) => `${prefix}.${name}`),
+    );
+
+  /** Changes every machine and posts what the provider would. */
+  async function changeAll(name: string): Promise<number> {
+    const { equipment } = await story.simulator.state();
+    for (const { id } of equipment) await story.simulator.changeEquipment(id, { name });
+    for (const machine of equipment) {
+      expect((await story.post([notificationOf(machine)])).status).toBe(204);
+    }
+    return equipment.length;
+  }
+
+  /** Holds sender, store and topics against each other; the records, when nothing is lost, changed or out of order. */
+  async function reckon(accepted: number): Promise<TopicRecord[]> {
+    await story.service.stop();
+    const onTopics = await records();
+    const evidence = evidenceOf(join(story.dataFolder, 'tramline.db'), accepted, onTopics);
+    expect(checkLedger(evidence)).toEqual([]);
+    return onTopics;
+  }
+
+  test('a change is one record with the promised key, headers and bytes, and the CloudEvents SDK reads it', async () => {
+    const [machine] = await story.equipment();
+    await story.simulator.changeEquipment(machine!.id, { name: 'On the topic' });
+    await story.post([notificationOf(machine!)]);
+    const [event] = await story.untilEvents(machine!, 1);
+    const [record, ...more] = await reckon(1);
+    expect(more).toEqual([]);
+    const key = `${machine!.organizationId}/equipment/${machine!.id}`;
+    expect(record).toMatchObject({
+      topic: `${prefix}.equipment.v1`,
+      key,
+      partition: event!.partition,
+      offset: event!.offset,
+    });
+    const headers = Object.fromEntries(record!.headers);
+    expect(Object.keys(headers).toSorted()).toEqual([
+      'ce_dataschema',
+      'ce_id',
+      'ce_sequence',
+      'ce_source',
+      'ce_specversion',
+      'ce_subject',
+      'ce_time',
+      'ce_type',
+      'content-type',
+      'traceparent',
+    ]);
+    expect(headers).toMatchObject({
+      ce_specversion: '1.0',
+      ce_id: event!.id,
+      ce_source: `${new URL(story.simulator.catalog).origin}/${story.simulator.vendor}`,
+      ce_type: 'io.tramline.equipment.created.v1',
+      ce_subject: key,
+      ce_dataschema: 'https://schemas.tramline.io/event/equipment.v1.schema.json',
+      ce_sequence: '00000000000000000001',
+      'content-type': 'application/json',
+    });
+    const value = JSON.parse(record!.value) as Record<string, unknown>;
+    expect(value).toMatchObject({ id: machine!.id, name: 'On the topic' });
+    expect(schemaFaults('equipment', value)).toEqual([]);
+    const parsed = CloudEventsKafka.toEvent({ key, value, headers } as unknown as KafkaMessage);
+    expect(parsed).toMatchObject({ id: event!.id, type: headers.ce_type, subject: key, data: value });
+  });
+
+  test('what was acknowledged and not marked before a kill is sent again, byte for byte', async () => {
+    await story.service.stop();
+    await story.serve({ FAILPOINT: 'S9 acknowledged' }, 'dist/test/support/serve-with-failpoints.js');
+    const [machine] = await story.equipment();
+    await story.simulator.changeEquipment(machine!.id, { name: 'Sent twice' });
+    await story.post([notificationOf(machine!)]);
+    expect((await story.service.exited).signal).toBe('SIGKILL');
+    await story.serve();
+    await story.untilRest();
+    const onTopics = await reckon(1);
+    expect(onTopics).toHaveLength(2);
+    const [first, second] = onTopics.map(({ offset: _, ...record }) => record);
+    expect(second).toEqual(first);
+  });
+
+  test('while Kafka is down deliveries are accepted, and afterwards all is published and none is lost', async () => {
+    const before = await changeAll('Before');
+    await story.untilRest();
+    await cluster.kill(0);
+    const during = await changeAll('During');
+    await until(async () => (await story.metric('tramline_outbox_pending')) === during, soon);
+    expect(await story.ledger()).toMatchObject({ accepted: before + during, waiting: 0, lost: 0 });
+    const again = await changeAll('During, later');
+    const alerts = await until(
+      async () => {
+        const found = await story.alerts();
+        return found.length > 0 ? found : null;
+      },
+      { withinMs: 40_000, what: 'the page about Kafka' },
+    );
+    expect(alerts).toMatchObject([{ name: 'TramlineKafkaUnavailable', state: 'firing' }]);
+    expect((await fetch(`${story.service.operationsUrl}/readyz`)).status).toBe(200);
+
+    await cluster.restart(0);
+    const accepted = before + during + again;
+    expect(await story.untilRest()).toMatchObject({ accepted, published: accepted, lost: 0 });
+    await until(async () => (await story.alerts()).every(({ state }) => state === 'resolved'), soon);
+    expect(story.log('fault')).toEqual([]);
+    const onTopics = await reckon(accepted);
+    const newest = new Map(onTopics.map(({ key, value }) => [key, JSON.parse(value) as { name: string }]));
+    expect(newest.size).toBe(before);
+    expect([...newest.values()].every(({ name }) => name === 'During, later')).toBe(true);
+  }, 120_000);
+});
