@@ -87,7 +87,7 @@ test('a refused consent parks every organization it was for under one alert, unt
 
   // The user consents anew: another token of the same connection is named.
   await story.service.stop();
-  await story.serve({ PROVIDER_TOKENS: await consentAnew() });
+  await story.serve({ settings: { PROVIDER_TOKENS: await consentAnew() } });
   for (const { id } of organizations) await untilAccess(id, 'active');
   expect(await story.untilRest()).toMatchObject({ accepted: 3, published: 3, parked: 0, lost: 0 });
   await until(async () => (await story.alerts()).every(({ state }) => state === 'resolved'), soon);

@@ -117,7 +117,10 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'with a real Kafka', () => {
 
   test('what was acknowledged and not marked before a kill is sent again, byte for byte', async () => {
     await story.service.stop();
-    await story.serve({ FAILPOINT: 'S9 acknowledged' }, 'dist/test/support/serve-with-failpoints.js');
+    await story.serve({
+      entry: 'dist/test/support/serve-with-failpoints.js',
+      settings: { FAILPOINT: 'S9 acknowledged' },
+    });
     const [machine] = await story.equipment();
     await story.simulator.changeEquipment(machine!.id, { name: 'Sent twice' });
     await story.post([notificationOf(machine!)]);

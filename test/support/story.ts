@@ -21,6 +21,14 @@ export type StoryOptions = {
   delivers?: boolean;
 };
 
+/** One life of the service. */
+export type Life = {
+  /** Settings that hold for this life only. */
+  settings?: Record<string, string>;
+  /** Another program that serves, relative to the repository. */
+  entry?: string;
+};
+
 /** A resource as the simulator's state names it. */
 export type Resource = {
   id: string;
@@ -84,16 +92,10 @@ export class Story {
     return { ...this.simulator.environment, ...shortTimes, ...this.options.settings, ...more };
   }
 
-  /**
-   * Starts the service, or starts it again on the same store; `more` settings hold for this life only, and so does
-   * `entry`, another program that serves.
-   */
-  async serve(more: Record<string, string> = {}, entry = 'dist/src/cli.js'): Promise<void> {
-    this.running = await startService({
-      dataFolder: this.dataFolder,
-      environment: this.settings(more),
-      entry,
-    });
+  /** Starts the service, or starts it again on the same store. */
+  async serve({ settings = {}, ...entry }: Life = {}): Promise<void> {
+    const environment = this.settings(settings);
+    this.running = await startService({ dataFolder: this.dataFolder, environment, ...entry });
     if (this.options.delivers === false) return;
     await this.simulator.deliverTo({
       url: `${this.service.publicUrl}/webhooks`,
