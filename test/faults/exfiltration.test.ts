@@ -246,7 +246,7 @@ describe('S4: a redirect of the provider', () => {
 
     await story.service.stop();
     letADayPass(join(story.dataFolder, 'tramline.db'), good.id);
-    await story.serve({ PROVIDER_CONCURRENCY: '1' });
+    await story.serve({ settings: { PROVIDER_CONCURRENCY: '1' } });
     const ledger = await story.untilRest();
     expect(ledger).toMatchObject({ published: 1, quarantined: redirected.length, waiting: 0, lost: 0 });
     for (const { reason, detail } of await story.quarantine()) {
