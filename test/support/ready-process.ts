@@ -34,6 +34,8 @@ export type ProcessOptions = {
   /** The whole environment; only PATH and HOME are added. */
   environment: Record<string, string | undefined>;
   workingFolder?: string;
+  /** As whom it runs; as the runner when left out. Only root may choose. */
+  identity?: { uid: number; gid: number };
   /** Which JSON line says that it is ready: one that has all of these keys. */
   readyKeys: string[];
   readyWithinMs?: number;
@@ -69,6 +71,7 @@ export async function startProcess(options: ProcessOptions): Promise<ReadyProces
     cwd: options.workingFolder ?? repositoryRoot(),
     env: { PATH, HOME, ...options.environment },
     stdio: ['ignore', 'pipe', 'pipe'],
+    ...options.identity,
   });
   endWithRunner(child);
   const lines: string[] = [];

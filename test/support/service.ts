@@ -16,6 +16,8 @@ export type ServiceOptions = {
   /** Its words; `serve` for the command line, none for another entry. */
   words?: string[];
   workingFolder?: string;
+  /** As whom it runs; only root may choose. */
+  identity?: { uid: number; gid: number };
   readyWithinMs?: number;
 };
 
@@ -48,6 +50,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     },
     readyKeys: ['operations', 'role', 'store'],
     ...(options.workingFolder === undefined ? {} : { workingFolder: options.workingFolder }),
+    ...(options.identity === undefined ? {} : { identity: options.identity }),
     ...(options.readyWithinMs === undefined ? {} : { readyWithinMs: options.readyWithinMs }),
   });
   return Object.assign(started, {

@@ -5,7 +5,7 @@ import { request as httpRequest } from 'node:http';
 import type { AlertView, Journey, LedgerView, StructuredEvent } from '../../src/model/api';
 import type { OrganizationView } from '../../src/model/organization';
 import type { QuarantineView, TaskView } from '../../src/model/store';
-import { type Service, startService, temporaryFolder } from './service';
+import { type Service, type ServiceOptions, startService, temporaryFolder } from './service';
 import { type SimulateFlags, type Simulator, startSimulator } from './simulator';
 import { until } from './until';
 
@@ -22,11 +22,9 @@ export type StoryOptions = {
 };
 
 /** One life of the service. */
-export type Life = {
+export type Life = Pick<ServiceOptions, 'entry' | 'workingFolder' | 'identity'> & {
   /** Settings that hold for this life only. */
   settings?: Record<string, string>;
-  /** Another program that serves, relative to the repository. */
-  entry?: string;
 };
 
 /** A resource as the simulator's state names it. */
@@ -93,9 +91,9 @@ export class Story {
   }
 
   /** Starts the service, or starts it again on the same store. */
-  async serve({ settings = {}, ...entry }: Life = {}): Promise<void> {
+  async serve({ settings = {}, ...program }: Life = {}): Promise<void> {
     const environment = this.settings(settings);
-    this.running = await startService({ dataFolder: this.dataFolder, environment, ...entry });
+    this.running = await startService({ dataFolder: this.dataFolder, environment, ...program });
     if (this.options.delivers === false) return;
     await this.simulator.deliverTo({
       url: `${this.service.publicUrl}/webhooks`,
