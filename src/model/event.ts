@@ -150,11 +150,12 @@ export type ChangeDecision =
  */
 export function changeOf(previous: PublishedState | null, draft: EventDraft): ChangeDecision {
   if (previous === null) return { change: 'created', reason: 'first-seen' };
-  if (previous.deleted) return { change: 'created', reason: 'seen-again' };
   if (draft.normalizerVersion < previous.normalizerVersion)
     return { change: null, reason: 'older-normalizer' };
+  // Also after a deletion or a move: a read model that lags shows what was there before.
   if (isOlder(draft.modifiedTime, previous.modifiedTime))
     return { change: null, reason: 'older-than-published' };
+  if (previous.deleted) return { change: 'created', reason: 'seen-again' };
   if (draft.contentHash === previous.contentHash) return { change: null, reason: 'same-content' };
   if (draft.normalizerVersion > previous.normalizerVersion && draft.wireHash === previous.wireHash) {
     return { change: null, reason: 'new-normalizer' };

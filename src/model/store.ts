@@ -6,7 +6,7 @@
 import type { Alert, AlertInputs } from './alert';
 import type { SealedConnection } from './connection';
 import type { Acknowledgement, OutboxRow, PublishedEvent } from './event';
-import type { Accepted, Delivery, QuarantineReason } from './notification';
+import type { Accepted, Delivery, Element, QuarantineReason } from './notification';
 import type { Access, CauseSet, DueProbe, Observation, OrganizationView, Transition } from './organization';
 import type {
   FinishedGone,
@@ -154,9 +154,18 @@ export interface Inspection {
   listTasks(filter: { state: TaskView['state'] | null; limit: number; after: number }): Promise<TaskView[]>;
   listQuarantine(filter: { limit: number; after: string | null }): Promise<QuarantineView[]>;
   showQuarantine(id: string): Promise<QuarantineView | null>;
+  /**
+   * A task is read afresh; so is the resource of a record, which itself is sent only while it is the newest of its key.
+   * Refused for what is neither.
+   */
   releaseQuarantine(id: string): Promise<'released' | 'not-found' | 'refused'>;
+  /**
+   * Releases a notification as what its kept bytes were judged to be now. Refused when they are still bad, or when it
+   * was not authenticated.
+   */
+  rejudge(id: string, element: Element): Promise<'released' | 'not-found' | 'refused'>;
   discardQuarantine(id: string): Promise<'discarded' | 'not-found'>;
-  /** Published events above a position, in order. `floor` is the lowest position still kept, minus one. */
+  /** Published events above a position, in order. Up to `floor` only the newest event of each key is still kept. */
   listEvents(filter: {
     after: number;
     limit: number;

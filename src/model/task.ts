@@ -108,5 +108,13 @@ export type FinishResult =
   | { outcome: 'gone'; eventIds: string[]; again: boolean }
   | {
       outcome: 'refused';
-      reason: 'fenced' | 'superseded' | 'older-normalizer' | 'record-too-large' | 'mass-disappearance';
+      /** `hinted-since`: it would have been set aside, but a hint that it does not cover keeps it due. */
+      reason:
+        | 'fenced'
+        | 'superseded'
+        | 'older-normalizer'
+        | 'hinted-since'
+        | 'another-resource'
+        | 'record-too-large'
+        | 'mass-disappearance';
     };

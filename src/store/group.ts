@@ -60,6 +60,7 @@ export function groupedStore(execute: Executor, closeExecutor: () => Promise<voi
     while (after !== null) {
       const page = (await call('ledgerPage', after, ledgerPageTasks)) as LedgerPage;
       for (const [line, count] of Object.entries(page.lines)) total[line as keyof typeof total] += count;
+      total.accepted += page.folded;
       after = page.after;
     }
     return total;

@@ -23,6 +23,14 @@ export interface StoreSettings {
   eventMs: number;
 }
 
+export interface Lease {
+  untilMs: number;
+  fence: number;
+  lane: string;
+  /** Of the lane's organization when it was taken; 0 when it has none. */
+  epoch: number;
+}
+
 export interface Context {
   database: Database;
   settings: StoreSettings;
@@ -31,7 +39,9 @@ export interface Context {
   lanes: Lanes;
   organizations: OrganizationCache;
   /** Taken tasks by id, in order of taking: this process is the only one, so a lease need not be in a table. */
-  leases: Map<number, { untilMs: number; fence: number; lane: string }>;
+  leases: Map<number, Lease>;
+  /** How far retention has walked through the log and the journal; 0 when it begins anew. */
+  swept: { position: number; delivery: number };
   /** Registers how to take back a change in memory when the transaction around this call is rolled back. */
   undo(action: () => void): void;
   /** Gives the next revision, persisted with the transaction. */

@@ -14,8 +14,9 @@ import type {
 } from '../../model/task';
 import type { Context } from './context';
 import type { Row } from './database';
-import { endTake, noteRead, refuse, rest, stayDue } from './finish';
+import type { CachedOrganization } from './organization-cache';
 import { holdForProbe } from './probes';
+import { afterGap, endTake, hintedSince, noteRead, refuse, rest, stayDue } from './return-task';
 import { writeEvent } from './write-event';
 
 /** Of the organization's resources, at least so many may go at once before it is not believed. */
@@ -27,7 +28,7 @@ export function postpone(context: Context, ending: Postponed): void {
   if (task === null) return;
   const nowMs = context.nowMs();
   const failedAt = task.failed_at === null ? nowMs : Number(task.failed_at);
-  const dueAt = nowMs + Math.max(ending.dueInMs, 0);
+  const dueAt = afterGap(context, task, nowMs + ending.dueInMs);
   context.database.run(
     `UPDATE tasks SET state = 'postponed', due_at = ?, attempts = attempts + 1, aged_ms = aged_ms + ?, failed_at = ?,
        own = ?, code = ?, detail = ? WHERE id = ?`,
@@ -43,41 +44,45 @@ export function postpone(context: Context, ending: Postponed): void {
 }
 
 export function giveBack(context: Context, ending: GivenBack): void {
+  const { probe } = ending;
+  const lease = context.leases.get(ending.taskId);
   const task = endTake(context, ending);
   if (task === null) return;
-  const nowMs = context.nowMs();
-  const lane = ending.probe?.organizationId ?? String(task.lane);
-  const dueAt = ending.probe === null ? nowMs + ending.dueInMs : nowMs;
+  const dueAt = afterGap(context, task, context.nowMs() + (probe === null ? ending.dueInMs : 0));
+  const lane = probe?.organizationId ?? String(task.lane);
+  // What waits alone waits longer each time.
+  const waits = probe === null && ending.dueInMs > 0;
   context.database.run(
-    `UPDATE tasks SET state = ?, due_at = ?, lane = ?, organization_id = coalesce(organization_id, ?), code = ?
-     WHERE id = ?`,
-    ending.probe === null ? 'postponed' : 'due',
+    'UPDATE tasks SET state = ?, due_at = ?, lane = ?, attempts = attempts + ?, own = 0, code = ? WHERE id = ?',
+    probe === null ? 'postponed' : 'due',
     dueAt,
     lane,
-    ending.probe?.organizationId ?? null,
+    waits ? 1 : 0,
     ending.code,
     ending.taskId,
   );
-  if (ending.probe !== null) holdForProbe(context, ending.probe);
+  // A refusal of a request that began before the access last changed says nothing about today.
+  const stale = lease?.lane === lane && lease.epoch !== (context.organizations.get(lane)?.epoch ?? 0);
+  if (probe !== null && !stale) holdForProbe(context, probe);
   context.lanes.expect(lane, dueAt);
 }
 
+/** A hint is news also of what was absent: it reads at once, and the absence goes on counting from its first time. */
 export function foundAbsent(context: Context, ending: FoundAbsent): void {
   const task = endTake(context, ending);
   if (task === null) return;
-  if (Number(task.generation) > ending.generation) {
-    stayDue(context, task, 'absent-once');
-    return;
-  }
   const nowMs = context.nowMs();
-  const dueAt = nowMs + ending.againInMs;
+  const hinted = hintedSince(task, ending);
+  const dueAt = afterGap(context, task, hinted ? nowMs : nowMs + ending.againInMs);
   context.database.run(
-    `UPDATE tasks SET state = 'postponed', due_at = ?, own = 1, absent_since = coalesce(absent_since, ?),
+    `UPDATE tasks SET state = ?, due_at = ?, settling = 0, absent_since = coalesce(absent_since, ?),
        code = 'absent-once' WHERE id = ?`,
+    hinted ? 'due' : 'settling',
     dueAt,
     nowMs,
     ending.taskId,
   );
+  context.lanes.widen(String(task.lane));
   context.lanes.expect(String(task.lane), dueAt);
 }
 
@@ -89,9 +94,9 @@ export function finishGone(context: Context, ending: FinishedGone): FinishResult
     return { outcome: 'refused', reason: 'superseded' };
   }
   const present = task.published === 1 && task.deleted !== 1;
-  if (present && tooManyGone(context, task, ending.goneShareMax)) {
-    refuse(context, task, 'mass-disappearance');
-    return { outcome: 'refused', reason: 'mass-disappearance' };
+  if (present && task.gone_allowed !== 1 && tooManyGone(context, task, ending.goneShareMax)) {
+    const refused = refuse(context, task, ending, 'mass-disappearance');
+    return { outcome: 'refused', reason: refused ? 'mass-disappearance' : 'hinted-since' };
   }
   const eventIds = present ? [writeDeleted(context, task, ending)] : [];
   context.database.run(
@@ -100,8 +105,10 @@ export function finishGone(context: Context, ending: FinishedGone): FinishResult
     present ? 1 : Number(task.deleted),
     ending.taskId,
   );
-  noteRead(context, ending, ending.taskId, ending.generation, 'gone', null, eventIds[0] ?? null, null);
+  const eventId = eventIds[0] ?? null;
+  noteRead(context, ending, { outcome: 'gone', reason: null, eventId, connectionId: null });
   const again = rest(context, task, ending, 0, String(task.lane));
+  context.lanes.widen(String(task.lane));
   return { outcome: 'gone', eventIds, again };
 }
 
@@ -131,28 +138,41 @@ function writeDeleted(context: Context, task: Row, ending: FinishedGone): string
   }).eventId;
 }
 
-/** Many resources of one organization that vanish within an hour are a fault until an operator says otherwise. */
+/**
+ * Many resources of one organization that vanish within an hour are a fault until an operator says otherwise. The share
+ * is of those that were there before the twenty-first went: they are counted once, since counting is slow.
+ */
 function tooManyGone(context: Context, task: Row, shareMax: number): boolean {
   const organization = context.organizations.get(String(task.organization_id));
   if (organization === undefined) return false;
+  const { goneAtMs, presentBefore } = organization;
+  context.undo(() => Object.assign(organization, { goneAtMs, presentBefore }));
   const nowMs = context.nowMs();
-  const before = organization.goneAtMs;
-  organization.goneAtMs = [...before.filter((atMs) => atMs > nowMs - goneWindowMs), nowMs];
-  context.undo(() => {
-    organization.goneAtMs = before;
-  });
-  if (organization.goneAtMs.length <= goneAtOnceMin) return false;
-  const total = Number(
-    context.database.get(
-      'SELECT count(*) AS total FROM tasks WHERE organization_id = ? AND published = 1',
-      organization.id,
-    )!.total,
-  );
-  return organization.goneAtMs.length > total * shareMax;
+  const lately = goneAtMs.filter((atMs) => atMs > nowMs - goneWindowMs);
+  const believedMax = Math.max(goneAtOnceMin, presentFor(context, organization, lately.length) * shareMax);
+  const tooMany = lately.length >= believedMax;
+  organization.goneAtMs = tooMany ? lately : [...lately, nowMs];
+  return tooMany;
+}
+
+/** How many resources it had when many of them began to go. */
+function presentFor(context: Context, organization: CachedOrganization, gone: number): number {
+  if (gone < goneAtOnceMin) organization.presentBefore = null;
+  else organization.presentBefore ??= gone + presentIn(context, organization.id);
+  return organization.presentBefore ?? 0;
+}
+
+function presentIn(context: Context, organizationId: string): number {
+  const counted = context.database.get(
+    'SELECT count(*) AS present FROM tasks WHERE organization_id = ? AND published = 1 AND deleted = 0',
+    organizationId,
+  )!;
+  return Number(counted.present);
 }
 
 export function quarantineTask(context: Context, ending: QuarantinedTask): void {
   const task = endTake(context, ending);
   if (task === null) return;
-  refuse(context, task, ending.reason, ending.path, ending.detail);
+  refuse(context, task, ending, ending.reason, ending.path, ending.detail);
+  context.lanes.widen(String(task.lane));
 }

@@ -35,13 +35,8 @@ import {
   unsentCount,
 } from './outbox';
 import { nextProbeMs, observe, postponeProbe, requestProbe, takeProbes } from './probes';
-import {
-  discardQuarantine,
-  keepSample,
-  listQuarantine,
-  releaseQuarantine,
-  showQuarantine,
-} from './quarantine';
+import { keepSample, listQuarantine, showQuarantine } from './quarantine';
+import { discardQuarantine, rejudge, releaseQuarantine } from './release';
 import { sweep } from './sweep';
 
 type Bound<Verb> = Verb extends (context: Context, ...rest: infer Rest) => infer Result
@@ -85,6 +80,7 @@ export const verbs = {
   listQuarantine,
   showQuarantine,
   releaseQuarantine,
+  rejudge,
   discardQuarantine,
   listEvents,
   explain,
@@ -127,6 +123,7 @@ export function openEngine(settings: StoreSettings, nowMs: () => number): Engine
     lanes: new Lanes(),
     organizations: new OrganizationCache(),
     leases: new Map(),
+    swept: { position: 0, delivery: 0 },
     undo: (action) => void undone.push(action),
     nextRevision: () => ++counters.revision,
     currentRevision: () => counters.revision,

@@ -5,6 +5,7 @@
 import type { ExplainStep } from '../../model/store';
 import type { Context } from './context';
 import type { Row } from './database';
+import { tasksOf } from './sweep';
 
 /** At most so many hints or reads of one resource are told. */
 const stepsMax = 200;
@@ -16,9 +17,14 @@ export function explain(context: Context, of: string): Explanation | null {
   if (delivery !== undefined) return explainDelivery(context, of, Number(delivery));
   const event = context.database.get('SELECT * FROM outbox WHERE event_id = ?', of);
   if (event !== undefined) return explainEvent(context, of, event);
-  const alias = context.database.get('SELECT task_id FROM aliases WHERE address = ?', of);
-  if (alias === undefined) return null;
-  return { of, what: 'resource', steps: resourceSteps(context, Number(alias.task_id)) };
+  const known = context.database.all(
+    `SELECT t.id, t.joined_to FROM aliases a JOIN tasks t ON t.id = a.task_id WHERE a.address = ?`,
+    of,
+  )[0];
+  if (known === undefined) return null;
+  const tasks = [known.id, known.joined_to].filter((id) => id !== null).map(Number);
+  const steps = tasks.flatMap((id) => resourceSteps(context, id));
+  return { of, what: 'resource', steps: steps.sort((left, right) => left.at.localeCompare(right.at)) };
 }
 
 function at(ms: unknown): string {
@@ -52,21 +58,20 @@ function explainDelivery(context: Context, of: string, id: number): Explanation 
       ...element,
     });
   }
-  const hints = database.all(
-    `SELECT DISTINCT a.task_id FROM json_each(?) e JOIN aliases a ON a.address = e.value ->> 'address'`,
-    String(delivery.elements),
-  );
-  for (const hint of hints) {
-    const covering = database.get(
-      `SELECT h.generation, r.* FROM hints h JOIN reads r ON r.task_id = h.task_id AND r.generation >= h.generation
-       WHERE h.task_id = ? AND h.delivery_id = ? ORDER BY r.generation, r.fence LIMIT 1`,
-      hint.task_id as number,
+  for (const task of tasksOf(context, id)) {
+    const hint = database.get(
+      'SELECT min(generation) AS generation FROM hints WHERE task_id = ? AND delivery_id = ?',
+      task.id as number,
       id,
+    )!;
+    if (hint.generation === null) continue;
+    const covering = database.get(
+      'SELECT * FROM reads WHERE task_id = ? AND generation >= ? ORDER BY generation, fence LIMIT 1',
+      task.id as number,
+      hint.generation as number,
     );
     steps.push(
-      ...(covering === undefined
-        ? waitingSteps(context, Number(hint.task_id))
-        : readSteps(context, [covering])),
+      ...(covering === undefined ? waitingSteps(context, Number(task.id)) : readSteps(context, [covering])),
     );
   }
   return { of, what: 'delivery', steps };
@@ -96,12 +101,11 @@ function resourceSteps(context: Context, taskId: number): ExplainStep[] {
     taskId,
     stepsMax,
   );
-  const steps = [
+  return [
     ...hintSteps(context, taskId, Number.MAX_SAFE_INTEGER),
     ...readSteps(context, reads.reverse()),
     ...waitingSteps(context, taskId),
   ];
-  return steps.sort((left, right) => left.at.localeCompare(right.at));
 }
 
 function hintSteps(context: Context, taskId: number, generation: number): ExplainStep[] {

@@ -10,37 +10,23 @@ import type { FinishedRead, FinishResult } from '../../model/task';
 import type { Context } from './context';
 import type { Row } from './database';
 import { joinTask } from './join';
-import { endLease } from './leases';
-import { insertQuarantine } from './quarantine';
+import { endTake, noteRead, refuse, rest, stayDue } from './return-task';
 import { writeEvent } from './write-event';
 
-export interface Ending {
-  taskId: number;
-  fence: number;
-  generation: number;
-  revision: number;
-}
-
-/** The task's row when this ending holds its fence, with the lease ended; null when another has it. */
-export function endTake(context: Context, ending: Ending): Row | null {
-  const lease = context.leases.get(ending.taskId);
-  if (lease === undefined || lease.fence !== ending.fence) return null;
-  const row = context.database.get(
-    `SELECT * FROM tasks WHERE id = ? AND fence = ? AND state = 'taken'`,
-    ending.taskId,
-    ending.fence,
-  );
-  if (row === undefined) return null;
-  endLease(context, ending.taskId, lease);
-  return row;
-}
+/** A store that a newer version has written to: this one's reads cannot count until it is replaced. */
+const olderNormalizerWaitMs = 60_000;
 
 export function finish(context: Context, read: FinishedRead): FinishResult {
   const task = endTake(context, read);
   if (task === null) return { outcome: 'refused', reason: 'fenced' };
   const { draft } = read;
   const resource = resourceRow(context, task, draft);
-  const joined = resource.id !== task.id;
+  if (resource === null) {
+    const detail = `its address shows ${draft.kind} ${draft.id}`;
+    return refuse(context, task, read, 'malformed-document', '/id', detail)
+      ? { outcome: 'refused', reason: 'another-resource' }
+      : { outcome: 'refused', reason: 'hinted-since' };
+  }
   if (Number(resource.accepted_revision) > read.revision) {
     stayDue(context, task, 'superseded');
     return { outcome: 'refused', reason: 'superseded' };
@@ -52,37 +38,38 @@ export function finish(context: Context, read: FinishedRead): FinishResult {
       : null;
   const decision = changeOf(moved === null ? previous : { ...previous!, deleted: true }, draft);
   if (decision.reason === 'older-normalizer') {
-    stayDue(context, task, 'older-normalizer');
+    stayDue(context, task, 'older-normalizer', olderNormalizerWaitMs);
     return { outcome: 'refused', reason: 'older-normalizer' };
   }
   const records = decideRecords(context, read, decision.change, moved, task);
   if (records === 'too-large') {
-    refuse(context, task, 'record-too-large');
-    return { outcome: 'refused', reason: 'record-too-large' };
+    const refused = refuse(context, task, read, 'record-too-large');
+    return { outcome: 'refused', reason: refused ? 'record-too-large' : 'hinted-since' };
   }
   if (draft.address !== task.address) keepAlias(context, draft.address, Number(resource.id));
   const outcome = decision.change === null ? 'unchanged' : 'published';
   const eventIds = records.map((record) => record.eventId);
   const last = eventIds.at(-1) ?? null;
-  noteRead(
-    context,
-    read,
-    Number(task.id),
-    read.generation,
-    outcome,
-    decision.reason,
-    last,
-    read.connectionId,
-  );
-  const again = accept(context, read, task, resource, decision);
-  if (joined) joinTask(context, task, Number(resource.id), read);
+  const { connectionId } = read;
+  noteRead(context, read, { outcome, reason: decision.reason, eventId: last, connectionId });
+  const older = decision.reason === 'older-than-published';
+  accept(context, read, resource, older);
+  // Nothing new, or no way to tell: the provider's read model may lag.
+  const settleMs = decision.change === null || draft.modifiedTime === null ? read.settleMs : 0;
+  const passedOn = resource.id !== task.id && joinTask(context, task, Number(resource.id), read);
+  const lane = older ? String(resource.organization_id) : draft.organizationId;
+  const again = passedOn || rest(context, task, read, settleMs, lane);
   context.lanes.widen(String(task.lane));
   return outcome === 'published' ? { outcome, eventIds, again } : { outcome, reason: decision.reason, again };
 }
 
-/** The row that holds the resource: this task's own, or that of the task which another address of it made. */
-function resourceRow(context: Context, task: Row, draft: EventDraft): Row {
+/**
+ * The row that holds the resource: this task's own, or that of the task which another address of it made. null when the
+ * task is another resource's: an address never changes whose history a row is.
+ */
+function resourceRow(context: Context, task: Row, draft: EventDraft): Row | null {
   if (task.kind === draft.kind && task.resource_id === draft.id) return task;
+  if (task.kind !== null) return null;
   const known = context.database.get(
     'SELECT * FROM tasks WHERE kind = ? AND resource_id = ?',
     draft.kind,
@@ -157,119 +144,58 @@ function decideRecords(
   return records;
 }
 
-/** Writes what this read found as the resource's accepted state, and when the task is due again. */
-function accept(
-  context: Context,
-  read: FinishedRead,
-  task: Row,
-  resource: Row,
-  decision: { change: Change | null; reason: string },
-): boolean {
-  const { draft } = read;
+/** Writes what this read found as the resource's accepted state. What is older than that only confirms it. */
+function accept(context: Context, read: FinishedRead, resource: Row, older: boolean): void {
+  const { draft, connectionId } = read;
   const { database } = context;
   const revision = context.nextRevision();
-  const older = decision.reason === 'older-than-published';
-  const joined = resource.id !== task.id;
-  noteReadable(context, draft.organizationId);
+  noteReadable(context, draft, connectionId);
+  if (older) {
+    database.run(
+      'UPDATE tasks SET accepted_revision = ?, connection_id = ?, absent_since = NULL WHERE id = ?',
+      revision,
+      connectionId,
+      resource.id as number,
+    );
+    return;
+  }
   database.run(
     `UPDATE tasks SET accepted_revision = ?, published = 1, deleted = 0, kind = ?, resource_id = ?,
-       organization_id = ?, lane = iif(state = 'taken', ?, lane), connection_id = ?,
-       archived = iif(?, archived, ?), content_hash = iif(?, content_hash, ?), wire_hash = iif(?, wire_hash, ?),
-       normalizer_version = ?, modified_time = iif(?, modified_time, ?), address = ?, absent_since = NULL
+       organization_id = ?, lane = ?, connection_id = ?, archived = ?, content_hash = ?, wire_hash = ?,
+       normalizer_version = ?, modified_time = ?, address = ?, absent_since = NULL
      WHERE id = ?`,
     revision,
     draft.kind,
     draft.id,
     draft.organizationId,
     draft.organizationId,
-    read.connectionId,
-    older ? 1 : 0,
+    connectionId,
     draft.archived ? 1 : 0,
-    older ? 1 : 0,
     draft.contentHash,
-    older ? 1 : 0,
     draft.wireHash,
     draft.normalizerVersion,
-    older ? 1 : 0,
     draft.modifiedTime,
     draft.address,
     resource.id as number,
   );
-  const uncertain = decision.change === null || draft.modifiedTime === null;
-  return joined ? false : rest(context, task, read, uncertain ? read.settleMs : 0, draft.organizationId);
+  // A row of another task may wait: it goes with its resource to the lane of the owner of today.
+  if (resource.due_at !== null) context.lanes.expect(draft.organizationId, Number(resource.due_at));
 }
 
-/** The organization was read: its first time is kept. */
-function noteReadable(context: Context, organizationId: string): void {
+/** The organization was read: the first resource that was is what a probe can ask for. */
+function noteReadable(context: Context, { organizationId, address }: EventDraft, connectionId: string): void {
   const organization = context.organizations.ensure(organizationId, context.database, context.undo);
   if (organization.wasRead) return;
   organization.wasRead = true;
   context.undo(() => {
     organization.wasRead = false;
   });
-  context.database.run('UPDATE organizations SET was_read = 1 WHERE id = ?', organizationId);
-}
-
-/**
- * The task after a decided read: due again when it was hinted meanwhile; otherwise settling when the provider's read
- * model may have lagged, once; otherwise done. True when it will be read again.
- */
-export function rest(context: Context, task: Row, ending: Ending, settleMs: number, lane: string): boolean {
-  const nowMs = context.nowMs();
-  const hintedSince = Number(task.generation) > ending.generation;
-  const settles = !hintedSince && settleMs > 0 && task.settling !== 1;
-  const dueAt = hintedSince
-    ? Math.max(nowMs, Number(task.read_at) + context.settings.readGapMs)
-    : settles
-      ? nowMs + settleMs
-      : null;
   context.database.run(
-    `UPDATE tasks SET state = ?, due_at = ?, lane = ?, settling = ?, attempts = 0, aged_ms = 0, failed_at = NULL,
-       own = 0, code = NULL, detail = NULL, covered_hint_at = NULL WHERE id = ?`,
-    hintedSince ? 'due' : settles ? 'settling' : 'done',
-    dueAt,
-    lane,
-    settles ? 1 : 0,
-    task.id as number,
-  );
-  if (dueAt !== null) context.lanes.expect(lane, dueAt);
-  return dueAt !== null;
-}
-
-/** The read does not count: the task stays due, and is read again after the gap. */
-export function stayDue(context: Context, task: Row, code: string): void {
-  const dueAt = Math.max(context.nowMs(), Number(task.read_at) + context.settings.readGapMs);
-  context.database.run(
-    `UPDATE tasks SET state = 'due', due_at = ?, code = ? WHERE id = ?`,
-    dueAt,
-    code,
-    task.id as number,
-  );
-  context.lanes.expect(String(task.lane), dueAt);
-}
-
-/** What a decided read said about the generations up to its own. */
-export function noteRead(
-  context: Context,
-  ending: Ending,
-  taskId: number,
-  generation: number,
-  outcome: string,
-  reason: string | null,
-  eventId: string | null,
-  connectionId: string | null,
-): void {
-  context.database.run(
-    `INSERT INTO reads (task_id, fence, generation, outcome, reason, event_id, connection_id, at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-    taskId,
-    ending.fence,
-    generation,
-    outcome,
-    reason,
-    eventId,
+    `UPDATE organizations SET was_read = 1, known_address = ?, connection_id = coalesce(connection_id, ?)
+     WHERE id = ?`,
+    address,
     connectionId,
-    context.nowMs(),
+    organizationId,
   );
 }
 
@@ -279,30 +205,4 @@ function keepAlias(context: Context, address: string, taskId: number): void {
     address,
     taskId,
   );
-}
-
-/** Sets the task aside for an operator. */
-export function refuse(
-  context: Context,
-  task: Row,
-  reason: Parameters<typeof insertQuarantine>[1]['reason'],
-  path = '',
-  detail: string | null = null,
-): void {
-  context.database.run(
-    `UPDATE tasks SET state = 'quarantined', due_at = NULL, settling = 0, code = ?, detail = ?, covered_hint_at = NULL
-     WHERE id = ?`,
-    reason,
-    detail,
-    task.id as number,
-  );
-  insertQuarantine(context, {
-    what: 'task',
-    reason,
-    path,
-    detail,
-    organizationId: (task.organization_id ?? task.hinted_organization_id) as string | null,
-    address: String(task.address),
-    taskId: Number(task.id),
-  });
 }

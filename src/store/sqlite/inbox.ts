@@ -10,7 +10,8 @@ import type { Row } from './database';
 import type { Grant } from './lanes';
 import { freeExpired } from './leases';
 import { hintProbe } from './probes';
-import { quarantineElement, quarantineReusedId } from './quarantine';
+import { closeEntry, quarantineElement, quarantineReusedId } from './quarantine';
+import { afterGap } from './return-task';
 
 export function put(context: Context, delivery: Delivery): Accepted {
   const { database } = context;
@@ -70,8 +71,8 @@ export function hint(
   const { database } = context;
   const nowMs = context.nowMs();
   const known = database.get(
-    `SELECT t.id, t.state, t.generation, t.lane, t.due_at, t.read_at FROM aliases a JOIN tasks t ON t.id = a.task_id
-     WHERE a.address = ?`,
+    `SELECT t.id, t.state, t.generation, t.lane, t.organization_id, t.due_at, t.read_at FROM aliases a
+     JOIN tasks o ON o.id = a.task_id JOIN tasks t ON t.id = coalesce(o.joined_to, o.id) WHERE a.address = ?`,
     element.address,
   );
   let taskId: number;
@@ -115,27 +116,28 @@ function raise(
   nowMs: number,
 ): void {
   const wakes = known.state === 'done' || known.state === 'settling' || known.state === 'quarantined';
-  const readAt = known.read_at === null ? 0 : Number(known.read_at);
-  const dueAt = wakes
-    ? Math.max(nowMs, readAt + context.settings.readGapMs)
-    : (known.due_at as number | null);
-  const state = wakes ? 'due' : String(known.state);
+  const dueAt = wakes ? afterGap(context, known, nowMs) : (known.due_at as number | null);
+  // While the owner is not known, the latest claim says whose turn it takes.
+  const claimed = known.organization_id === null ? element.organizationId : null;
+  const lane = claimed ?? String(known.lane);
+  if (claimed !== null) context.organizations.ensure(claimed, context.database, context.undo);
+  if (known.state === 'quarantined') closeEntry(context, Number(known.id));
   context.database.run(
-    `UPDATE tasks SET generation = ?, state = ?, due_at = ?, settling = iif(?, 0, settling),
+    `UPDATE tasks SET generation = ?, state = ?, due_at = ?, lane = ?, settling = 0,
        first_hint_at = coalesce(first_hint_at, ?), traceparent = ?, reconciled = 0,
        hinted_organization_id = coalesce(?, hinted_organization_id), hinted_user = coalesce(?, hinted_user)
      WHERE id = ?`,
     generation,
-    state,
+    wakes ? 'due' : String(known.state),
     dueAt,
-    wakes ? 1 : 0,
+    lane,
     delivery.receivedAtMs,
     delivery.traceparent,
     element.organizationId,
     element.user,
     known.id as number,
   );
-  if (wakes && dueAt !== null) context.lanes.expect(String(known.lane), dueAt);
+  if (dueAt !== null && (wakes || lane !== known.lane)) context.lanes.expect(lane, dueAt);
 }
 
 export function take(context: Context, limit: number): TakenTask[] {
@@ -143,11 +145,11 @@ export function take(context: Context, limit: number): TakenTask[] {
   freeExpired(context, nowMs);
   const taken: TakenTask[] = [];
   // A lane may hold less than it was granted: what is then left is granted again.
-  for (let before = -1; taken.length < limit && taken.length > before; ) {
-    before = taken.length;
+  while (taken.length < limit) {
     const grants = context.lanes.grants(limit - taken.length, nowMs, (id) =>
       context.organizations.open(id, nowMs),
     );
+    if (grants.length === 0) break;
     for (const grant of grants) taken.push(...takeFrom(context, grant, nowMs));
   }
   return taken;
@@ -183,7 +185,9 @@ function takeOne(context: Context, taskId: number, lane: string, nowMs: number):
     nowMs,
     taskId,
   )!;
-  context.leases.set(taskId, { untilMs: nowMs + context.settings.leaseMs, fence: Number(row.fence), lane });
+  const untilMs = nowMs + context.settings.leaseMs;
+  const epoch = context.organizations.get(lane)?.epoch ?? 0;
+  context.leases.set(taskId, { untilMs, fence: Number(row.fence), lane, epoch });
   context.undo(() => context.leases.delete(taskId));
   const organizationId = row.organization_id as string | null;
   return {
@@ -200,7 +204,7 @@ function takeOne(context: Context, taskId: number, lane: string, nowMs: number):
     hintedOrganizationId: row.hinted_organization_id as string | null,
     hintedUser: row.hinted_user as string | null,
     connectionId: row.connection_id as string | null,
-    epoch: context.organizations.get(organizationId ?? String(row.lane))?.epoch ?? 0,
+    epoch,
     settling: row.settling === 1,
     attempts: Number(row.attempts),
     agedMs: Number(row.aged_ms),
@@ -215,14 +219,15 @@ function takeOne(context: Context, taskId: number, lane: string, nowMs: number):
 /** Makes tasks due that were postponed for reasons that are not their own. */
 export function hasten(context: Context): number {
   const nowMs = context.nowMs();
-  const lanes = context.database.all(
-    `SELECT DISTINCT lane FROM tasks WHERE due_at > ? AND state = 'postponed' AND own = 0`,
-    nowMs,
-  );
-  for (const { lane } of lanes) context.lanes.expect(String(lane), nowMs);
+  const waiting = `FROM tasks WHERE due_at > ? AND state = 'postponed' AND own = 0`;
+  for (const { lane } of context.database.all(`SELECT DISTINCT lane ${waiting}`, nowMs)) {
+    context.lanes.expect(String(lane), nowMs);
+  }
   return context.database.run(
-    `UPDATE tasks SET due_at = ?, state = 'due' WHERE due_at > ? AND state = 'postponed' AND own = 0`,
+    `UPDATE tasks SET due_at = max(?, coalesce(read_at, 0) + ?), state = 'due'
+     WHERE due_at > ? AND state = 'postponed' AND own = 0`,
     nowMs,
+    context.settings.readGapMs,
     nowMs,
   );
 }

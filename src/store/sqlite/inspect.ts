@@ -8,11 +8,13 @@ import type { Context } from './context';
 
 /** How many tasks wait in each lane whose organization is not active. */
 function parkedByLane(context: Context): Map<string, number> {
-  const rows = context.database.all(
-    `SELECT t.lane, count(*) AS parked FROM tasks t JOIN organizations o ON o.id = t.lane
-     WHERE t.due_at IS NOT NULL AND o.access <> 'active' GROUP BY t.lane`,
-  );
-  return new Map(rows.map((row) => [String(row.lane), Number(row.parked)]));
+  const parked = new Map<string, number>();
+  for (const { id, access } of context.organizations.all()) {
+    if (access === 'active') continue;
+    const sql = 'SELECT count(*) AS parked FROM tasks WHERE lane = ? AND due_at IS NOT NULL';
+    parked.set(id, Number(context.database.get(sql, id)!.parked));
+  }
+  return parked;
 }
 
 export function listOrganizations(context: Context): OrganizationView[] {
@@ -57,7 +59,7 @@ export function listTasks(
   return context.database
     .all(
       `SELECT t.*, ${parkedState} AS shown FROM tasks t LEFT JOIN organizations o ON o.id = t.lane
-       WHERE t.id > ? AND t.joined_to IS NULL AND (? IS NULL OR ${parkedState} = ?) ORDER BY t.id LIMIT ?`,
+       WHERE t.id > ? AND (t.joined_to IS NULL OR t.state <> 'done') AND (? IS NULL OR ${parkedState} = ?) ORDER BY t.id LIMIT ?`,
       filter.after,
       filter.state,
       filter.state,
@@ -81,9 +83,20 @@ export function listTasks(
 export function counts(context: Context) {
   const { database } = context;
   const nowMs = context.nowMs();
-  const number = (sql: string, ...values: number[]): number =>
-    Number(Object.values(database.get(sql, ...values)!)[0]);
-  const parked = [...parkedByLane(context).values()].reduce((sum, count) => sum + count, 0);
+  const number = (sql: string): number => Number(Object.values(database.get(sql)!)[0]);
+  let due = 0;
+  let waiting = 0;
+  let parked = 0;
+  const lanes = database.all(
+    `SELECT lane, count(*) AS waiting, sum(due_at <= ?) AS due FROM tasks WHERE due_at IS NOT NULL GROUP BY lane`,
+    nowMs,
+  );
+  for (const lane of lanes) {
+    if ((context.organizations.get(String(lane.lane))?.access ?? 'active') === 'active') {
+      due += Number(lane.due);
+      waiting += Number(lane.waiting);
+    } else parked += Number(lane.waiting);
+  }
   const oldest = database.get(
     `SELECT min(coalesce(t.covered_hint_at, t.first_hint_at)) AS oldest FROM tasks t LEFT JOIN organizations o
      ON o.id = t.lane WHERE t.due_at <= ? AND coalesce(o.access, 'active') = 'active'`,
@@ -97,8 +110,8 @@ export function counts(context: Context) {
   };
   for (const organization of context.organizations.all()) organizations[organization.access] += 1;
   return {
-    due: number('SELECT count(*) FROM tasks WHERE due_at <= ?', nowMs) - parked,
-    waiting: number('SELECT count(*) FROM tasks WHERE due_at IS NOT NULL') - parked,
+    due,
+    waiting,
     parked,
     quarantined: number(`SELECT count(*) FROM quarantine WHERE state = 'waiting'`),
     unsent: number('SELECT count(*) FROM outbox WHERE state = 0'),

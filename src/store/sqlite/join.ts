@@ -1,33 +1,33 @@
 /**
- * Two addresses of one resource are one task. When a provisional task's first read shows a resource that has a task
- * already, the provisional one ends: its address becomes an alias, and hints that its read does not cover go on under
- * the other task as new generations.
+ * Two addresses of one resource are one task. When a provisional task's read shows a resource that has a task already,
+ * the provisional one is joined to it: from then on hints of its address are the other's, and so are those that its
+ * read does not cover, as new generations. What its read covers stays with it, and is settled by it.
  */
 import type { Context } from './context';
 import type { Row } from './database';
+import { closeEntry } from './quarantine';
+import { afterGap, type Ending, hintedSince } from './return-task';
 
-export function joinTask(
-  context: Context,
-  task: Row,
-  resourceTaskId: number,
-  read: { generation: number },
-): void {
+/** True when later hints went on under the other task: then the joined one is done. */
+export function joinTask(context: Context, task: Row, resourceTaskId: number, read: Ending): boolean {
   const { database } = context;
-  database.run('UPDATE aliases SET task_id = ? WHERE address = ?', resourceTaskId, String(task.address));
-  database.run(
-    `UPDATE tasks SET state = 'done', due_at = NULL, joined_to = ?, first_hint_at = NULL WHERE id = ?`,
-    resourceTaskId,
-    task.id as number,
-  );
+  const taskId = Number(task.id);
+  database.run('UPDATE tasks SET joined_to = ? WHERE id = ?', resourceTaskId, taskId);
+  if (!hintedSince(task, read)) return false;
   const later = database.all(
     'SELECT generation, delivery_id, element FROM hints WHERE task_id = ? AND generation > ? ORDER BY generation',
-    task.id as number,
+    taskId,
     read.generation,
   );
-  if (later.length === 0) return;
+  database.run('DELETE FROM hints WHERE task_id = ? AND generation > ?', taskId, read.generation);
+  database.run(
+    `UPDATE tasks SET state = 'done', due_at = NULL, generation = ?, settling = 0, first_hint_at = NULL,
+       covered_hint_at = NULL, folded = 0 WHERE id = ?`,
+    read.generation,
+    taskId,
+  );
   const target = database.get('SELECT * FROM tasks WHERE id = ?', resourceTaskId)!;
   let generation = Number(target.generation);
-  database.run('DELETE FROM hints WHERE task_id = ? AND generation > ?', task.id as number, read.generation);
   for (const hint of later) {
     generation += 1;
     database.run(
@@ -38,17 +38,22 @@ export function joinTask(
       hint.element as number,
     );
   }
-  const waits = target.state === 'done' || target.state === 'settling' || target.state === 'quarantined';
-  const nowMs = context.nowMs();
+  const wakes = target.state === 'done' || target.state === 'settling' || target.state === 'quarantined';
+  if (target.state === 'quarantined') closeEntry(context, resourceTaskId);
+  // The resource was read a moment ago, under its other address.
+  const dueAt = wakes
+    ? afterGap(context, task, afterGap(context, target, context.nowMs()))
+    : (target.due_at as number | null);
   database.run(
-    `UPDATE tasks SET generation = ?, state = iif(?, 'due', state), due_at = iif(?, ?, due_at), settling = 0,
-       first_hint_at = coalesce(first_hint_at, ?) WHERE id = ?`,
+    `UPDATE tasks SET generation = ?, state = iif(?, 'due', state), due_at = ?, settling = 0, reconciled = 0,
+       first_hint_at = coalesce(first_hint_at, ?), traceparent = ? WHERE id = ?`,
     generation,
-    waits ? 1 : 0,
-    waits ? 1 : 0,
-    nowMs,
+    wakes ? 1 : 0,
+    dueAt,
     task.first_hint_at as number | null,
+    task.traceparent as string | null,
     resourceTaskId,
   );
-  if (waits) context.lanes.expect(String(target.lane), nowMs);
+  if (wakes) context.lanes.expect(String(target.lane), dueAt!);
+  return true;
 }

@@ -2,13 +2,12 @@
  * Leases of taken tasks. One process owns the embedded store, so they are kept in memory, and a process that starts frees
  * those of the dead at once.
  */
-import type { Context } from './context';
+import type { Context, Lease } from './context';
 
 /** A lease that ran out goes back to the work list; its holder's ending will find another fence. */
 export function freeExpired(context: Context, nowMs: number): void {
   for (const [taskId, lease] of context.leases) {
-    if (lease.untilMs > nowMs) return;
-    freeLease(context, taskId, nowMs);
+    if (lease.untilMs <= nowMs) freeLease(context, taskId, nowMs);
   }
 }
 
@@ -17,20 +16,17 @@ export function freeLease(context: Context, taskId: number, nowMs: number): void
   const lease = context.leases.get(taskId);
   if (lease === undefined) return;
   endLease(context, taskId, lease);
-  context.database.run(
-    `UPDATE tasks SET state = 'due', due_at = ?, fence = fence + 1 WHERE id = ? AND state = 'taken'`,
+  const task = context.database.get(
+    `UPDATE tasks SET state = 'due', due_at = ?, fence = fence + 1 WHERE id = ? AND state = 'taken' RETURNING lane`,
     nowMs,
     taskId,
   );
-  context.lanes.expect(lease.lane, nowMs);
+  // Its resource may have moved to another organization while it was taken.
+  if (task !== undefined) context.lanes.expect(String(task.lane), nowMs);
 }
 
 /** Forgets a lease in memory, so that the lane has room again. */
-export function endLease(
-  context: Context,
-  taskId: number,
-  lease: { untilMs: number; fence: number; lane: string },
-): void {
+export function endLease(context: Context, taskId: number, lease: Lease): void {
   context.leases.delete(taskId);
   context.lanes.returned(lease.lane);
   context.undo(() => {

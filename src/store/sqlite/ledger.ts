@@ -1,44 +1,67 @@
 /**
  * What became of each notification, derived from the journal: a hint's line is that of the read which covers its
- * generation; of several hints that one read covers the last is told by it and the others are merged into it.
+ * generation; of several hints that one read covers the last is told by it and the others are merged into it. What was
+ * decided is published only when it is sent.
  */
 import type { Ledger, LedgerLine } from '../../model/store';
 import type { Context } from './context';
 
 export interface LedgerPage {
   lines: Partial<Record<LedgerLine, number>>;
+  /** Of them, those whose deliveries the journal no longer holds. */
+  folded: number;
   /** The last task of the page; null when there are no more. */
   after: number | null;
 }
 
-/** The lines of the hints of up to `limit` tasks above `after`. */
+/** What an event has become so far: it is published when it is sent, and with an operator when Kafka refused it. */
+const publishedLine = `CASE e.state WHEN 0 THEN 'waiting' WHEN 3 THEN
+    CASE (SELECT q.state FROM quarantine q WHERE q.outbox_id = e.id ORDER BY q.id DESC LIMIT 1)
+      WHEN 'discarded' THEN 'discarded' WHEN 'released' THEN 'merged' ELSE 'quarantined' END
+  ELSE 'published' END`;
+
+const waitingLine = `CASE WHEN t.state = 'quarantined' THEN 'quarantined'
+  WHEN t.due_at IS NOT NULL AND o.access IS NOT NULL AND o.access <> 'active' THEN 'parked' ELSE 'waiting' END`;
+
+/** The lines of the hints of up to `limit` tasks above `after`; folded ones are of tasks that still wait. */
 export function ledgerPage(context: Context, after: number, limit: number): LedgerPage {
-  const tasks = context.database.all('SELECT id FROM tasks WHERE id > ? ORDER BY id LIMIT ?', after, limit);
+  const { database } = context;
+  const tasks = database.all('SELECT id FROM tasks WHERE id > ? ORDER BY id LIMIT ?', after, limit);
   const last = tasks.at(-1);
-  if (last === undefined) return { lines: {}, after: null };
-  const rows = context.database.all(
+  if (last === undefined) return { lines: {}, folded: 0, after: null };
+  const until = Number(last.id);
+  const rows = database.all(
     `WITH covered AS (
        SELECT h.task_id, h.generation,
          (SELECT min(r.generation) FROM reads r WHERE r.task_id = h.task_id AND r.generation >= h.generation) AS by
        FROM hints h WHERE h.task_id > ? AND h.task_id <= ?)
      SELECT line, count(*) AS count FROM (
        SELECT CASE
-         WHEN c.by IS NULL AND t.state = 'quarantined' THEN 'quarantined'
-         WHEN c.by IS NULL THEN
-           iif(t.due_at IS NOT NULL AND o.access IS NOT NULL AND o.access <> 'active', 'parked', 'waiting')
+         WHEN c.by IS NULL THEN ${waitingLine}
          WHEN c.generation < c.by AND d.outcome <> 'discarded' THEN 'merged'
+         WHEN d.outcome = 'published' THEN ${publishedLine}
          ELSE d.outcome END AS line
        FROM covered c JOIN tasks t ON t.id = c.task_id LEFT JOIN organizations o ON o.id = t.lane
        LEFT JOIN reads d ON d.task_id = c.task_id AND d.fence = (
          SELECT r.fence FROM reads r WHERE r.task_id = c.task_id AND r.generation = c.by
-         ORDER BY r.outcome = 'published' DESC, r.fence DESC LIMIT 1))
+         ORDER BY r.outcome = 'published' DESC, r.fence DESC LIMIT 1)
+       LEFT JOIN outbox e ON e.event_id = d.event_id)
      GROUP BY line`,
     after,
-    Number(last.id),
+    until,
+  );
+  const folded = database.all(
+    `SELECT ${waitingLine} AS line, sum(t.folded) AS count FROM tasks t LEFT JOIN organizations o ON o.id = t.lane
+     WHERE t.id > ? AND t.id <= ? AND t.folded > 0 GROUP BY line`,
+    after,
+    until,
   );
   const lines: LedgerPage['lines'] = {};
-  for (const row of rows) lines[row.line as LedgerLine] = Number(row.count);
-  return { lines, after: Number(last.id) };
+  for (const row of [...rows, ...folded]) {
+    const line = row.line as LedgerLine;
+    lines[line] = (lines[line] ?? 0) + Number(row.count);
+  }
+  return { lines, folded: folded.reduce((sum, row) => sum + Number(row.count), 0), after: until };
 }
 
 /** The lines of notifications that are no hints. */

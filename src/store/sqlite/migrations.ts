@@ -198,4 +198,21 @@ CREATE TABLE alerts (fingerprint TEXT PRIMARY KEY, alert TEXT NOT NULL) STRICT, 
 CREATE TABLE leases (name TEXT PRIMARY KEY, holder TEXT NOT NULL, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 `,
   },
+  {
+    name: '0002-hard-cases',
+    sql: `
+-- An operator said that this one of many may be gone.
+ALTER TABLE tasks ADD COLUMN gone_allowed INTEGER NOT NULL DEFAULT 0;
+-- Hints older than the journal, of a task that still waits: how many, the first and the last.
+ALTER TABLE tasks ADD COLUMN folded INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE tasks ADD COLUMN folded_first_at INTEGER;
+ALTER TABLE tasks ADD COLUMN folded_last_at INTEGER;
+-- The first resource of it that was read: something that a probe can ask for.
+ALTER TABLE organizations ADD COLUMN known_address TEXT;
+CREATE INDEX quarantine_record ON quarantine (outbox_id) WHERE outbox_id IS NOT NULL;
+CREATE INDEX quarantine_delivery ON quarantine (delivery_id) WHERE delivery_id IS NOT NULL;
+-- The highest position that retention has taken from the log.
+INSERT INTO meta (name, value) VALUES ('floor', 0);
+`,
+  },
 ];

@@ -14,10 +14,12 @@ export interface CachedOrganization {
   probeAtMs: number | null;
   probeLeaseUntilMs: number;
   probedAtMs: number;
-  /** A read of it succeeded once: from then on a missing connection concerns somebody. */
+  /** A resource of it was read once: a probe can ask for that one. */
   wasRead: boolean;
   /** Tasks of it that were found gone lately, as times: many at once are not believed. */
   goneAtMs: number[];
+  /** How many resources it had before so many of them went; null while few did. */
+  presentBefore: number | null;
 }
 
 export class OrganizationCache {
@@ -25,14 +27,14 @@ export class OrganizationCache {
 
   load(database: Database): void {
     for (const row of database.all(
-      'SELECT id, access, epoch, probe_at, probed_at, was_read FROM organizations',
+      'SELECT id, access, epoch, probe_at, probed_at, known_address FROM organizations',
     )) {
       const organization = this.#add(String(row.id));
       organization.access = row.access as Access;
       organization.epoch = Number(row.epoch);
       organization.probeAtMs = row.probe_at === null ? null : Number(row.probe_at);
       organization.probedAtMs = Number(row.probed_at ?? 0);
-      organization.wasRead = row.was_read === 1;
+      organization.wasRead = row.known_address !== null;
     }
   }
 
@@ -72,6 +74,7 @@ export class OrganizationCache {
       probedAtMs: 0,
       wasRead: false,
       goneAtMs: [],
+      presentBefore: null,
     };
     this.#organizations.set(id, organization);
     return organization;

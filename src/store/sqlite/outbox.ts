@@ -100,9 +100,7 @@ export function listEvents(
   context: Context,
   filter: { after: number; limit: number; type: string | null; organizationId: string | null },
 ): { events: PublishedEvent[]; floor: number } {
-  const floor = context.database.get(
-    'SELECT position FROM outbox WHERE position IS NOT NULL ORDER BY position LIMIT 1',
-  );
+  const floor = Number(context.database.get(`SELECT value FROM meta WHERE name = 'floor'`)!.value);
   const like = filter.organizationId === null ? '%' : `${escapeLike(filter.organizationId)}/%`;
   const events = context.database
     .all(
@@ -115,7 +113,7 @@ export function listEvents(
       filter.limit,
     )
     .map(publishedOf);
-  return { events, floor: floor === undefined ? 0 : Number(floor.position) - 1 };
+  return { events, floor };
 }
 
 function escapeLike(text: string): string {

@@ -1,6 +1,6 @@
 /**
- * What waits for an operator: notifications, unreadable deliveries, tasks and records, each with a stable reason. What
- * is released is read afresh; nothing leaves quarantine by being forgotten.
+ * What waits for an operator: notifications, unreadable deliveries, tasks and records, each with a stable reason.
+ * Entries are made, closed and shown here; what an operator orders is done elsewhere.
  */
 import type { Delivery, QuarantineReason, RefusedElement } from '../../model/notification';
 import type { QuarantineView } from '../../model/store';
@@ -25,25 +25,8 @@ export interface QuarantineEntry {
 /** Where nobody is authenticated anybody can send bodies that cannot be read. */
 const samplesMax = 1000;
 
-/** A task or sample that waits already is not entered twice. */
+/** A sample that is kept already is not entered twice. */
 export function insertQuarantine(context: Context, entry: QuarantineEntry): void {
-  if (entry.taskId != null) {
-    const waiting = context.database.get(
-      `SELECT id FROM quarantine WHERE task_id = ? AND state = 'waiting'`,
-      entry.taskId,
-    );
-    if (waiting !== undefined) {
-      context.database.run(
-        'UPDATE quarantine SET reason = ?, path = ?, detail = ?, at = ? WHERE id = ?',
-        entry.reason,
-        entry.path,
-        entry.detail ?? null,
-        context.nowMs(),
-        waiting.id as number,
-      );
-      return;
-    }
-  }
   context.database.run(
     `INSERT INTO quarantine (what, reason, path, detail, organization_id, address, delivery_id, element, task_id,
        outbox_id, sample_hash, raw, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -118,7 +101,7 @@ export function showQuarantine(context: Context, id: string): QuarantineView | n
 }
 
 /** Shown as `q12`; null for anything else. */
-function idOf(text: string | null): number | null {
+export function idOf(text: string | null): number | null {
   const digits = /^q(\d{1,15})$/.exec(text ?? '')?.[1];
   return digits === undefined ? null : Number(digits);
 }
@@ -139,50 +122,10 @@ function viewOf(row: Row): QuarantineView {
   };
 }
 
-/** A released task is read afresh; a released record is sent again. What was not authenticated is never released. */
-export function releaseQuarantine(context: Context, id: string): 'released' | 'not-found' | 'refused' {
-  const { database } = context;
-  const row = database.get(`SELECT * FROM quarantine WHERE id = ? AND state = 'waiting'`, idOf(id) ?? -1);
-  if (row === undefined) return 'not-found';
-  const { task_id: taskId = null, outbox_id: outboxId = null } = row;
-  if (taskId === null && outboxId === null) return 'refused';
-  const nowMs = context.nowMs();
-  if (taskId !== null) {
-    const task = database.get(
-      `UPDATE tasks SET state = 'due', due_at = ?, attempts = 0, aged_ms = 0, failed_at = NULL, absent_since = NULL
-       WHERE id = ? AND state = 'quarantined' RETURNING lane`,
-      nowMs,
-      taskId,
-    );
-    if (task !== undefined) context.lanes.expect(String(task.lane), nowMs);
-  } else database.run('UPDATE outbox SET state = 0 WHERE id = ? AND state = 3', outboxId);
-  database.run(`UPDATE quarantine SET state = 'released' WHERE id = ?`, row.id as number);
-  return 'released';
-}
-
-export function discardQuarantine(context: Context, id: string): 'discarded' | 'not-found' {
-  const { database } = context;
-  const row = database.get(
-    `UPDATE quarantine SET state = 'discarded' WHERE id = ? AND state = 'waiting' RETURNING task_id`,
-    idOf(id) ?? -1,
+/** A task that is tried again waits for nobody: it is entered anew when it is set aside again. */
+export function closeEntry(context: Context, taskId: number): void {
+  context.database.run(
+    `UPDATE quarantine SET state = 'released' WHERE task_id = ? AND state = 'waiting'`,
+    taskId,
   );
-  if (row === undefined) return 'not-found';
-  const taskId = row.task_id ?? null;
-  if (taskId !== null) {
-    const task = database.get(
-      `UPDATE tasks SET state = 'done', fence = fence + 1 WHERE id = ? AND state = 'quarantined'
-       RETURNING fence, generation`,
-      taskId,
-    );
-    if (task !== undefined) {
-      database.run(
-        `INSERT INTO reads (task_id, fence, generation, outcome, at) VALUES (?, ?, ?, 'discarded', ?)`,
-        taskId,
-        task.fence as number,
-        task.generation as number,
-        context.nowMs(),
-      );
-    }
-  }
-  return 'discarded';
 }

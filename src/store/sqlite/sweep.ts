@@ -1,46 +1,119 @@
 /**
  * Retention: what is settled and older than its bound goes, a bounded amount a call. A key's newest event stays, and so
- * does the journal of anything that still waits. Resolved alerts go after a day.
+ * does what waits for an operator. Hints that still wait fold into a count with their first and last time, so that the
+ * journal is bounded by the number of resources. Resolved alerts go after a day.
  */
 import type { Context } from './context';
+import type { Row } from './database';
 
 const rowsMax = 1000;
 /** A resolved alert stays for a day, to be looked at. */
 const alertMs = 86_400_000;
 
 export function sweep(context: Context): number {
-  const { database } = context;
   const nowMs = context.nowMs();
-  const events = database.run(
-    `DELETE FROM outbox WHERE id IN (SELECT o.id FROM outbox o JOIN sequences s ON s.key = o.key
-       WHERE o.id < (SELECT coalesce(max(id), 0) FROM outbox) AND o.state IN (1, 2) AND o.sent_at < ?
-         AND o.sequence < s.sequence ORDER BY o.id LIMIT ?)`,
-    nowMs - context.settings.eventMs,
+  const journalledAfterMs = nowMs - context.settings.journalMs;
+  const entries = context.database.run(
+    `DELETE FROM quarantine WHERE id IN (
+       SELECT id FROM quarantine WHERE state <> 'waiting' AND what <> 'notification' AND at < ? LIMIT ?)`,
+    journalledAfterMs,
     rowsMax,
   );
-  const old = database.all(
-    `SELECT d.id FROM deliveries d WHERE d.received_at < ? ORDER BY d.id LIMIT ?`,
-    nowMs - context.settings.journalMs,
+  const alerts = context.database.run(
+    `DELETE FROM alerts WHERE alert ->> 'resolvedAtMs' < ?`,
+    nowMs - alertMs,
+  );
+  return sweepEvents(context, nowMs) + sweepDeliveries(context, journalledAfterMs) + entries + alerts;
+}
+
+/** Positions rise with the time of sending: the log is walked from its beginning, so many rows a call, again and again. */
+function sweepEvents(context: Context, nowMs: number): number {
+  const { database, swept } = context;
+  const rows = database.all(
+    `SELECT o.id, o.position, o.state, o.sent_at, o.sequence < s.sequence AS superseded
+     FROM outbox o CROSS JOIN sequences s ON s.key = o.key WHERE o.position > ? ORDER BY o.position LIMIT ?`,
+    swept.position,
     rowsMax,
   );
-  let deliveries = 0;
-  for (const { id } of old) {
-    const waiting = database.get(
-      `SELECT 1 FROM json_each((SELECT elements FROM deliveries WHERE id = ?)) e
-       JOIN aliases a ON a.address = e.value ->> 'address' JOIN tasks t ON t.id = a.task_id
-       WHERE t.state <> 'done' LIMIT 1`,
-      id as number,
-    );
-    if (waiting !== undefined) continue;
-    database.run(
-      `DELETE FROM hints WHERE delivery_id = ? AND task_id IN (SELECT a.task_id
-         FROM json_each((SELECT elements FROM deliveries WHERE id = ?)) e
-         JOIN aliases a ON a.address = e.value ->> 'address')`,
-      id as number,
-      id as number,
-    );
-    deliveries += database.run('DELETE FROM deliveries WHERE id = ?', id as number);
+  const young = rows.findIndex((row) => Number(row.sent_at) >= nowMs - context.settings.eventMs);
+  const old = young < 0 ? rows : rows.slice(0, young);
+  swept.position = old.length < rowsMax ? 0 : Number(old.at(-1)!.position);
+  const gone = old.filter(({ state, superseded }) => superseded === 1 && (state === 1 || state === 2));
+  for (const { id } of gone) database.run('DELETE FROM outbox WHERE id = ?', id as number);
+  const last = gone.at(-1);
+  if (last !== undefined) {
+    const floor = Number(last.position);
+    database.run(`UPDATE meta SET value = max(value, ?) WHERE name = 'floor'`, floor);
   }
-  const alerts = database.run(`DELETE FROM alerts WHERE alert ->> 'resolvedAtMs' < ?`, nowMs - alertMs);
-  return events + deliveries + alerts;
+  return gone.length;
+}
+
+function sweepDeliveries(context: Context, beforeMs: number): number {
+  const { database, swept } = context;
+  const rows = database.all(
+    `SELECT d.id, d.received_at, EXISTS (
+       SELECT 1 FROM quarantine q WHERE q.delivery_id = d.id AND q.state = 'waiting') AS waits
+     FROM deliveries d WHERE d.id > ? AND d.id < (SELECT max(id) FROM deliveries) ORDER BY d.id LIMIT ?`,
+    swept.delivery,
+    rowsMax,
+  );
+  const young = rows.findIndex((row) => Number(row.received_at) >= beforeMs);
+  const old = young < 0 ? rows : rows.slice(0, young);
+  swept.delivery = old.length < rowsMax ? 0 : Number(old.at(-1)!.id);
+  const gone = old.filter(({ waits }) => waits === 0);
+  for (const { id } of gone) sweepDelivery(context, Number(id), beforeMs);
+  return gone.length;
+}
+
+function sweepDelivery(context: Context, deliveryId: number, beforeMs: number): void {
+  const { database } = context;
+  for (const { id } of tasksOf(context, deliveryId)) {
+    const hints = database.all(
+      `DELETE FROM hints WHERE task_id = ? AND delivery_id = ? RETURNING generation,
+         (SELECT received_at FROM deliveries d WHERE d.id = hints.delivery_id) AS at`,
+      id as number,
+      deliveryId,
+    );
+    for (const hint of hints) foldUndecided(context, Number(id), hint);
+    database.run(
+      `DELETE FROM reads WHERE task_id = ? AND at < ? AND NOT EXISTS (
+         SELECT 1 FROM hints h WHERE h.task_id = reads.task_id AND h.generation <= reads.generation)`,
+      id as number,
+      beforeMs,
+    );
+  }
+  database.run('DELETE FROM quarantine WHERE delivery_id = ?', deliveryId);
+  database.run('DELETE FROM deliveries WHERE id = ?', deliveryId);
+}
+
+/** The tasks that the delivery hinted: those of its addresses, and those which these were joined to. */
+export function tasksOf(context: Context, deliveryId: number): Row[] {
+  return context.database.all(
+    `WITH named AS (
+       SELECT a.task_id AS id FROM json_each((SELECT elements FROM deliveries WHERE id = ?)) e
+       JOIN aliases a ON a.address = e.value ->> 'address')
+     SELECT id FROM named
+     UNION SELECT t.joined_to FROM named n JOIN tasks t ON t.id = n.id WHERE t.joined_to IS NOT NULL`,
+    deliveryId,
+  );
+}
+
+/** A hint that no read covers is counted with its task until one does. */
+function foldUndecided(context: Context, taskId: number, hint: Row): void {
+  const { generation, at } = hint as { generation: number; at: number };
+  const decided = context.database.get(
+    'SELECT 1 FROM reads WHERE task_id = ? AND generation >= ? LIMIT 1',
+    taskId,
+    generation,
+  );
+  if (decided !== undefined) return;
+  context.database.run(
+    `UPDATE tasks SET folded = folded + 1, folded_first_at = min(coalesce(folded_first_at, ?), ?),
+       folded_last_at = max(coalesce(folded_last_at, ?), ?) WHERE id = ?`,
+    at,
+    at,
+    at,
+    at,
+    taskId,
+  );
 }

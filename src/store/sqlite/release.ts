@@ -1,0 +1,125 @@
+/**
+ * What an operator orders about a quarantined thing: try it once more, or give it up, on record. Nothing leaves
+ * quarantine by being forgotten, and every notification stays in exactly one line of the ledger.
+ */
+import type { Delivery, Element } from '../../model/notification';
+import type { Context } from './context';
+import type { Row } from './database';
+import { hint } from './inbox';
+import { hintProbe } from './probes';
+import { idOf } from './quarantine';
+import { afterGap } from './return-task';
+
+/**
+ * A released task is read afresh, and so is the resource of a released record, which itself is sent only while it is the
+ * newest of its key. Notifications are judged again elsewhere.
+ */
+export function releaseQuarantine(context: Context, id: string): 'released' | 'not-found' | 'refused' {
+  const { database } = context;
+  const row = database.get(`SELECT * FROM quarantine WHERE id = ? AND state = 'waiting'`, idOf(id) ?? -1);
+  if (row === undefined) return 'not-found';
+  if (row.task_id !== null) releaseTask(context, Number(row.task_id), String(row.reason));
+  else if (row.outbox_id !== null) releaseRecord(context, Number(row.outbox_id));
+  else return 'refused';
+  database.run(`UPDATE quarantine SET state = 'released' WHERE id = ?`, row.id as number);
+  return 'released';
+}
+
+/** Of many that went at once, those released may go: the operator has said so. */
+function releaseTask(context: Context, taskId: number, reason: string): void {
+  const nowMs = context.nowMs();
+  const task = context.database.get(
+    `UPDATE tasks SET state = 'due', due_at = ?, attempts = 0, aged_ms = 0, failed_at = NULL, gone_allowed = ?
+     WHERE id = ? AND state = 'quarantined' RETURNING lane`,
+    nowMs,
+    reason === 'mass-disappearance' ? 1 : 0,
+    taskId,
+  );
+  if (task !== undefined) context.lanes.expect(String(task.lane), nowMs);
+}
+
+function releaseRecord(context: Context, outboxId: number): void {
+  const { database } = context;
+  const record = database.get(
+    `UPDATE outbox SET state = iif(sequence = (SELECT s.sequence FROM sequences s WHERE s.key = outbox.key), 0, state)
+     WHERE id = ? AND state = 3 RETURNING task_id`,
+    outboxId,
+  );
+  const task = database.get(
+    `SELECT t.* FROM tasks p JOIN tasks t ON t.id = coalesce(p.joined_to, p.id)
+     WHERE p.id = ? AND t.state IN ('done', 'settling')`,
+    record?.task_id ?? -1,
+  );
+  if (task === undefined) return;
+  const dueAt = afterGap(context, task, context.nowMs());
+  database.run(`UPDATE tasks SET state = 'due', due_at = ? WHERE id = ?`, dueAt, task.id as number);
+  context.lanes.expect(String(task.lane), dueAt);
+}
+
+/**
+ * A quarantined notification whose kept bytes were judged again: it counts as what it is now. What is still bad stays,
+ * and what was not authenticated is never released.
+ */
+export function rejudge(
+  context: Context,
+  id: string,
+  element: Element,
+): 'released' | 'not-found' | 'refused' {
+  const { database } = context;
+  const row = database.get(
+    `SELECT q.id, q.reason, q.element, d.id AS delivery_id, d.received_at, d.traceparent
+     FROM quarantine q LEFT JOIN deliveries d ON d.id = q.delivery_id
+     WHERE q.id = ? AND q.state = 'waiting' AND q.what = 'notification'`,
+    idOf(id) ?? -1,
+  );
+  if (row === undefined || row.delivery_id === null) return 'not-found';
+  if (row.reason === 'unauthenticated' || element.line === 'quarantined') return 'refused';
+  const deliveryId = Number(row.delivery_id);
+  const index = Number(row.element);
+  database.run(
+    `UPDATE deliveries SET quarantined = quarantined - 1, acted = acted + ?, ignored = ignored + ?,
+       elements = json_set(elements, ?, json(?)) WHERE id = ?`,
+    element.line === 'acted' ? 1 : 0,
+    element.line === 'ignored' ? 1 : 0,
+    `$[${index}]`,
+    JSON.stringify(element),
+    deliveryId,
+  );
+  database.run(`UPDATE quarantine SET state = 'released' WHERE id = ?`, row.id as number);
+  if (element.line === 'hint') hint(context, deliveryOf(row), deliveryId, index, element);
+  if (element.line === 'acted' && element.probeOrganizationId !== null) {
+    hintProbe(context, element.probeOrganizationId, element.dueAt);
+  }
+  return 'released';
+}
+
+function deliveryOf(row: Row): Pick<Delivery, 'receivedAtMs' | 'traceparent'> {
+  return { receivedAtMs: Number(row.received_at), traceparent: row.traceparent as string | null };
+}
+
+export function discardQuarantine(context: Context, id: string): 'discarded' | 'not-found' {
+  const { database } = context;
+  const row = database.get(
+    `UPDATE quarantine SET state = 'discarded' WHERE id = ? AND state = 'waiting' RETURNING task_id`,
+    idOf(id) ?? -1,
+  );
+  if (row === undefined) return 'not-found';
+  const taskId = row.task_id ?? null;
+  if (taskId !== null) {
+    const task = database.get(
+      `UPDATE tasks SET state = 'done', fence = fence + 1, folded = 0 WHERE id = ? AND state = 'quarantined'
+       RETURNING fence, generation`,
+      taskId,
+    );
+    if (task !== undefined) {
+      database.run(
+        `INSERT INTO reads (task_id, fence, generation, outcome, at) VALUES (?, ?, ?, 'discarded', ?)`,
+        taskId,
+        task.fence as number,
+        task.generation as number,
+        context.nowMs(),
+      );
+    }
+  }
+  return 'discarded';
+}

@@ -1,0 +1,129 @@
+/**
+ * How a taken task goes back: its lease ends under its fence, and it is done, settles, stays due or is set aside. A hint
+ * that came after the read began is never forgotten: whatever the read said, the task is then due again. What the read
+ * itself means is decided elsewhere.
+ */
+import type { QuarantineReason } from '../../model/notification';
+import type { Context } from './context';
+import type { Row } from './database';
+import { endLease } from './leases';
+import { insertQuarantine } from './quarantine';
+
+export interface Ending {
+  taskId: number;
+  fence: number;
+  generation: number;
+  revision: number;
+}
+
+/** The task's row when this ending holds its fence, with the lease ended; null when another has it. */
+export function endTake(context: Context, ending: Ending): Row | null {
+  const lease = context.leases.get(ending.taskId);
+  if (lease === undefined || lease.fence !== ending.fence) return null;
+  const row = context.database.get(
+    `SELECT * FROM tasks WHERE id = ? AND fence = ? AND state = 'taken'`,
+    ending.taskId,
+    ending.fence,
+  );
+  if (row === undefined) return null;
+  endLease(context, ending.taskId, lease);
+  return row;
+}
+
+/** Did a hint come that this read does not cover? */
+export function hintedSince(task: Row, ending: Ending): boolean {
+  return Number(task.generation) > ending.generation;
+}
+
+/** Not before `atMs`, nor before the gap after the last read of the task is over. */
+export function afterGap(context: Context, task: Row, atMs: number): number {
+  return task.read_at === null ? atMs : Math.max(atMs, Number(task.read_at) + context.settings.readGapMs);
+}
+
+/**
+ * The task after a decided read: due again when it was hinted meanwhile; otherwise settling when the provider's read
+ * model may have lagged, once; otherwise done. True when it will be read again.
+ */
+export function rest(context: Context, task: Row, ending: Ending, settleMs: number, lane: string): boolean {
+  const nowMs = context.nowMs();
+  const hinted = hintedSince(task, ending);
+  const settles = !hinted && settleMs > 0 && task.settling !== 1;
+  const dueAt = hinted ? afterGap(context, task, nowMs) : settles ? nowMs + settleMs : null;
+  context.database.run(
+    `UPDATE tasks SET state = ?, due_at = ?, lane = ?, settling = ?, attempts = 0, aged_ms = 0, failed_at = NULL,
+       own = 0, code = NULL, detail = NULL, covered_hint_at = NULL, gone_allowed = 0, folded = 0 WHERE id = ?`,
+    hinted ? 'due' : settles ? 'settling' : 'done',
+    dueAt,
+    lane,
+    settles ? 1 : 0,
+    task.id as number,
+  );
+  if (dueAt !== null) context.lanes.expect(lane, dueAt);
+  return dueAt !== null;
+}
+
+/** The read does not count: the task stays due, and is read again after the gap and `waitMs`. */
+export function stayDue(context: Context, task: Row, code: string, waitMs = 0): void {
+  const dueAt = afterGap(context, task, context.nowMs() + waitMs);
+  context.database.run(
+    `UPDATE tasks SET state = 'due', due_at = ?, code = ? WHERE id = ?`,
+    dueAt,
+    code,
+    task.id as number,
+  );
+  context.lanes.expect(String(task.lane), dueAt);
+}
+
+/** Sets the task aside for an operator; false when a later hint keeps it due instead. */
+export function refuse(
+  context: Context,
+  task: Row,
+  ending: Ending,
+  reason: QuarantineReason,
+  path = '',
+  detail: string | null = null,
+): boolean {
+  if (hintedSince(task, ending)) {
+    stayDue(context, task, reason);
+    return false;
+  }
+  // An absence is believed when two reads in a row found it; only that of many at once still stands here.
+  context.database.run(
+    `UPDATE tasks SET state = 'quarantined', due_at = NULL, settling = 0, code = ?, detail = ?, covered_hint_at = NULL,
+       gone_allowed = 0, absent_since = iif(? = 'mass-disappearance', absent_since, NULL) WHERE id = ?`,
+    reason,
+    detail,
+    reason,
+    task.id as number,
+  );
+  insertQuarantine(context, {
+    what: 'task',
+    reason,
+    path,
+    detail,
+    organizationId: (task.organization_id ?? task.hinted_organization_id) as string | null,
+    address: String(task.address),
+    taskId: Number(task.id),
+  });
+  return true;
+}
+
+/** What a decided read said about the generations up to its own. */
+export function noteRead(
+  context: Context,
+  ending: Ending,
+  said: { outcome: string; reason: string | null; eventId: string | null; connectionId: string | null },
+): void {
+  context.database.run(
+    `INSERT INTO reads (task_id, fence, generation, outcome, reason, event_id, connection_id, at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    ending.taskId,
+    ending.fence,
+    ending.generation,
+    said.outcome,
+    said.reason,
+    said.eventId,
+    said.connectionId,
+    context.nowMs(),
+  );
+}
