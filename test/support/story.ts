@@ -43,7 +43,7 @@ export type ProviderRequest = {
   url: string;
   at: string;
   status?: number;
-  verdict: { scheme: string; valid: boolean; reason?: string };
+  verdict: { scheme: string; valid: boolean; reason?: string; user?: string };
 };
 
 export type Posted = { status: number; headers: Record<string, string>; body: string };

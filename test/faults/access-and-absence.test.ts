@@ -1,0 +1,205 @@
+/**
+ * S7, F-10, F-12 and F-13 through the whole service: what a refusal or an absence means, and for whom. One organization's
+ * terms, one resource's refusal, one 404 and one wrong claim of an owner never become more than they are.
+ */
+import { schemaFaults } from '../support/event-schemas';
+import { beginStory, notificationOf, type Resource, type Story, soon } from '../support/story';
+import { until } from '../support/until';
+
+let story: Story;
+afterEach(() => story.end());
+
+const pathOf = ({ uri }: Resource): string => new URL(uri).pathname;
+
+async function publish(machine: Resource, name: string): Promise<void> {
+  const before = (await story.eventsOf(machine)).length;
+  await story.simulator.changeEquipment(machine.id, { name });
+  expect((await story.post([notificationOf(machine)])).status).toBe(204);
+  await story.untilEvents(machine, before + 1);
+}
+
+/** Takes a resource away at the provider, or brings it back, without a notification. */
+async function remove({ id }: Resource): Promise<void> {
+  const response = await fetch(`${story.simulator.control}equipment/${id}?notify=false`, {
+    method: 'DELETE',
+  });
+  expect(response.ok).toBe(true);
+}
+
+async function bringBack({ id }: Resource): Promise<void> {
+  const address = `${story.simulator.control}equipment/${id}/restore?notify=false`;
+  expect((await fetch(address, { method: 'POST' })).ok).toBe(true);
+}
+
+const typesOf = async (machine: Resource): Promise<string[]> =>
+  (await story.eventsOf(machine)).map(
+    ({ type, sequence }) => `${type.split('.').at(-2)} ${Number(sequence)}`,
+  );
+
+test('F-10: a 403 for terms pages once with who and where, parks, and ends by itself', async () => {
+  story = await beginStory({ delivers: false });
+  const [machine, other] = await story.equipment();
+  const { organizationId } = machine!;
+  const { name } = await story.organization(organizationId);
+  await publish(machine!, 'Before');
+  await story.simulator.setOrganization(organizationId, { termsAccepted: false });
+  await story.simulator.changeEquipment(machine!.id, { name: 'Behind terms' });
+  await story.post([notificationOf(machine!), notificationOf(other!)]);
+  await until(async () => (await story.organization(organizationId)).parked === 2, soon);
+  const pages = () =>
+    story.log('alert') as unknown as { state: string; annotations: Record<string, string> }[];
+  await until(() => pages().length > 0, soon);
+  expect(pages()[0]!.annotations.description).toContain(`${name} (organization ${organizationId})`);
+  expect(pages()[0]!.annotations.description).toContain('2 tasks wait');
+  expect(pages()[0]!.annotations.action_url).toContain(`/organizations/${organizationId}/terms`);
+
+  await story.simulator.setOrganization(organizationId, { termsAccepted: true });
+  await until(async () => (await story.organization(organizationId)).access === 'active', soon);
+  expect(await story.untilRest()).toMatchObject({ accepted: 3, published: 3, parked: 0, lost: 0 });
+  await until(() => pages().length > 1, soon);
+  expect(pages().map(({ state }) => state)).toEqual(['firing', 'resolved']);
+});
+
+describe('F-12: a 403 for one resource only', () => {
+  const denied = { status: 403, body: { errors: [{ message: 'Access Denied' }] } };
+
+  test('sets that resource aside and blocks neither the organization nor the connection', async () => {
+    story = await beginStory({ delivers: false });
+    const [machine, other] = await story.equipment();
+    await publish(machine!, 'Allowed');
+    await story.simulator.setFaults([{ match: { path: pathOf(machine!) }, ...denied }]);
+    expect((await story.post([notificationOf(machine!)])).status).toBe(204);
+    await until(async () => (await story.quarantine()).length === 1, soon);
+    expect(await story.quarantine()).toMatchObject([{ what: 'task', reason: 'no-access' }]);
+    await publish(other!, 'Next to it');
+    expect(await story.untilRest()).toMatchObject({ accepted: 3, published: 2, quarantined: 1, lost: 0 });
+    expect(await story.organization(machine!.organizationId)).toMatchObject({ access: 'active', parked: 0 });
+    expect((await story.events()).map(({ topic }) => topic)).not.toContain('tramline.organization-access.v1');
+
+    // A later hint is one attempt, and here the access was given back.
+    await story.simulator.setFaults([]);
+    await publish(machine!, 'Allowed again');
+    expect(await story.quarantine()).toMatchObject([{ reason: 'no-access' }]);
+  });
+
+  test('lets one that was never read wait alone: the refusal is laid on nobody', async () => {
+    story = await beginStory({ delivers: false });
+    const [machine, other] = await story.equipment();
+    await story.simulator.setFaults([{ match: { path: pathOf(machine!) }, ...denied }]);
+    expect((await story.post([notificationOf(machine!)])).status).toBe(204);
+    await until(async () => (await story.tasks('postponed')).length === 1, soon);
+    expect(await story.tasks('postponed')).toMatchObject([{ code: 'refused-unattributed' }]);
+    await publish(other!, 'Next to it');
+    expect(await story.organization(machine!.organizationId)).toMatchObject({ access: 'active', parked: 0 });
+    await story.simulator.setFaults([]);
+    await story.untilEvents(machine!, 1);
+    expect(await story.untilRest()).toMatchObject({ accepted: 2, published: 2, lost: 0 });
+  });
+});
+
+describe('F-13: a resource that is not found', () => {
+  test('is deleted when it is still absent later, and created again when it comes back', async () => {
+    story = await beginStory({ delivers: false, settings: { GONE_AFTER_SECONDS: '1' } });
+    const [machine] = await story.equipment();
+    await publish(machine!, 'Here');
+    await remove(machine!);
+    expect((await story.post([notificationOf(machine!)])).status).toBe(204);
+    const [, deleted] = await story.untilEvents(machine!, 2);
+    expect(await story.untilRest()).toMatchObject({ accepted: 2, published: 1, gone: 1, lost: 0 });
+    expect(await typesOf(machine!)).toEqual(['created 1', 'deleted 2']);
+    expect(Object.keys(deleted!.data as object).toSorted()).toEqual([
+      'id',
+      'observedAt',
+      'organizationId',
+      'source',
+    ]);
+    expect(deleted!.data).toMatchObject({ id: machine!.id, organizationId: machine!.organizationId });
+    const absent = (await story.readsOf(machine!)).filter(({ status }) => status === 404);
+    expect(Date.parse(absent.at(-1)!.at) - Date.parse(absent[0]!.at)).toBeGreaterThanOrEqual(1_000);
+
+    await bringBack(machine!);
+    expect((await story.post([notificationOf(machine!)])).status).toBe(204);
+    const events = await story.untilEvents(machine!, 3);
+    expect(await typesOf(machine!)).toEqual(['created 1', 'deleted 2', 'created 3']);
+    expect(schemaFaults('equipment', events[2]!.data)).toEqual([]);
+  });
+
+  test('once, as before a read model has caught up, is not deleted', async () => {
+    story = await beginStory({ delivers: false, settings: { GONE_AFTER_SECONDS: '1' } });
+    const [machine, unseen] = await story.equipment();
+    await publish(machine!, 'Here');
+    for (const { uri } of [machine!, unseen!]) {
+      await story.simulator.setFaults([
+        { match: { path: new URL(uri).pathname }, times: 1, status: 404, body: { message: 'not yet' } },
+      ]);
+      expect((await story.post([notificationOf({ ...machine!, uri })])).status).toBe(204);
+      await until(async () => (await story.tasks('postponed')).length === 1, soon);
+      expect(await story.tasks('postponed')).toMatchObject([{ code: 'absent-once' }]);
+      await story.untilRest();
+    }
+    expect(await typesOf(machine!)).toEqual(['created 1']);
+    expect(await typesOf(unseen!)).toEqual(['created 1']);
+    expect(await story.ledger()).toMatchObject({ published: 2, unchanged: 1, gone: 0, lost: 0 });
+  });
+
+  test('with 410 is deleted at once', async () => {
+    story = await beginStory({ delivers: false });
+    const [machine] = await story.equipment();
+    await publish(machine!, 'Here');
+    await story.simulator.setFaults([{ match: { path: pathOf(machine!) }, times: 1, status: 410 }]);
+    expect((await story.post([notificationOf(machine!)])).status).toBe(204);
+    await story.untilEvents(machine!, 2);
+    expect(await typesOf(machine!)).toEqual(['created 1', 'deleted 2']);
+    expect(await story.untilRest()).toMatchObject({ published: 1, gone: 1, lost: 0 });
+  });
+
+  test('and was never seen is gone, and publishes nothing', async () => {
+    story = await beginStory({ delivers: false, settings: { GONE_AFTER_SECONDS: '1' } });
+    const [machine] = await story.equipment();
+    const uri = `${story.simulator.equipment}/equipment/999999999`;
+    expect((await story.post([notificationOf({ ...machine!, uri })])).status).toBe(204);
+    expect(await story.untilRest()).toMatchObject({ accepted: 1, gone: 1, published: 0, lost: 0 });
+    expect(await story.events()).toEqual([]);
+  });
+});
+
+describe('S7: a delivery that names another owner than the resource has', () => {
+  test('is published under the owner that the document names, when the connection sees it', async () => {
+    story = await beginStory({ delivers: false });
+    const [machine] = await story.equipment();
+    const [other] = await story.equipment(1);
+    const claim = notificationOf({ uri: other!.uri, organizationId: machine!.organizationId });
+    expect((await story.post([claim])).status).toBe(204);
+    const [event] = await story.untilEvents(other!, 1);
+    expect(event!.data).toMatchObject({ id: other!.id, organizationId: other!.organizationId });
+    expect(await story.events()).toHaveLength(1);
+  });
+
+  test('is read with the claimed owner’s token only, and a document that this token should not see is set aside', async () => {
+    story = await beginStory({ delivers: false, flags: { users: 2 } });
+    const [machine] = await story.equipment();
+    const [other] = await story.equipment(1);
+    await publish(machine!, 'Mine');
+    const mine = await usersOf(machine!);
+    expect(mine).toHaveLength(1);
+
+    // The provider refuses; and then one that does not, and shows what it should not.
+    const claim = notificationOf({ uri: other!.uri, organizationId: machine!.organizationId });
+    expect((await story.post([claim])).status).toBe(204);
+    await until(async () => (await story.tasks('postponed')).length === 1, soon);
+    await story.simulator.setFaults([{ match: { path: pathOf(other!) }, body: other!.content }]);
+    await until(async () => (await story.quarantine()).length === 1, soon);
+    expect(await story.quarantine()).toMatchObject([{ what: 'task', reason: 'organization-mismatch' }]);
+    expect(await usersOf(other!)).toEqual(mine);
+    expect(await story.eventsOf(other!)).toEqual([]);
+    expect(await story.untilRest()).toMatchObject({ accepted: 2, published: 1, quarantined: 1, lost: 0 });
+    for (const { access } of await story.ask<{ access: string }[]>('/api/organizations')) {
+      expect(access).toBe('active');
+    }
+  });
+});
+
+/** Whose tokens the resource was asked for with. */
+async function usersOf(machine: Resource): Promise<unknown[]> {
+  return [...new Set((await story.readsOf(machine)).map(({ verdict }) => verdict.user))];
+}
