@@ -79,7 +79,7 @@ describe('F-12: a 403 for one resource only', () => {
     // A later hint is one attempt, and here the access was given back.
     await story.simulator.setFaults([]);
     await publish(machine!, 'Allowed again');
-    expect(await story.quarantine()).toMatchObject([{ reason: 'no-access' }]);
+    expect(await story.quarantine()).toMatchObject([{ reason: 'no-access', state: 'released' }]);
   });
 
   test('lets one that was never read wait alone: the refusal is laid on nobody', async () => {

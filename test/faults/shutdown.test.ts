@@ -1,0 +1,238 @@
+/**
+ * T1 to T4: SIGTERM. Readiness goes first, what is in flight ends, what was not begun is given back, and the process is
+ * gone within its grace with 0, whatever the provider and Kafka do. What was answered 204 is there in the next life.
+ */
+import { readFileSync } from 'node:fs';
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import { kafkaTargetDefaults } from '../../src/publish/kafka';
+import { createTopics, type TopicDeclaration } from '../../src/publish/topics';
+import { systemClock } from '../../src/tools/clock';
+import { evidenceOf, readTopics } from '../support/evidence';
+import { type KafkaCluster, kafkaAvailable, startKafka } from '../support/kafka';
+import { checkLedger } from '../support/ledger-checker';
+import { describeWithNeighbour } from '../support/neighbour';
+import { repositoryRoot } from '../support/repository';
+import { beginStory, notificationOf, type Resource, type Story, soon } from '../support/story';
+import { until } from '../support/until';
+
+const graceMs = 10_000;
+
+let story: Story;
+afterEach(() => story.end());
+
+type HeldRequest = {
+  /** Sends the rest of the body; the answer's status and headers. */
+  finish(): Promise<{ status: number; headers: IncomingMessage['headers'] }>;
+};
+
+/** A delivery of which the service has headers and half of the body. */
+function beginRequest(notifications: unknown[], agent: Agent | false = false): Promise<HeldRequest> {
+  const body = Buffer.from(JSON.stringify(notifications));
+  const middle = Math.floor(body.length / 2);
+  const outgoing = httpRequest(`${story.service.publicUrl}/webhooks`, {
+    method: 'POST',
+    agent,
+    headers: {
+      'content-type': 'application/json',
+      'content-length': body.length,
+      authorization: story.simulator.environment.WEBHOOK_AUTHORIZATION,
+    },
+  });
+  const answer = new Promise<IncomingMessage>((resolve, reject) => {
+    outgoing.once('response', resolve).once('error', reject);
+  });
+  answer.catch(() => {});
+  const finish = async () => {
+    outgoing.end(body.subarray(middle));
+    const response = await answer;
+    response.resume();
+    return { status: response.statusCode ?? 0, headers: response.headers };
+  };
+  return new Promise((resolve, reject) => {
+    outgoing.once('error', reject);
+    outgoing.write(body.subarray(0, middle), () => resolve({ finish }));
+  });
+}
+
+/** Slow or hanging reads of one resource. */
+const slow = (machine: Resource, delayMs: number) => ({
+  match: { path: new URL(machine.uri).pathname },
+  delayMs,
+});
+
+async function untilDraining(): Promise<void> {
+  await until(
+    async () => {
+      const answer = await fetch(`${story.service.operationsUrl}/readyz`);
+      const body = (await answer.json()) as { reason?: string };
+      return answer.status === 503 && body.reason === 'draining';
+    },
+    { ...soon, everyMs: 5, what: 'readiness to say that it drains' },
+  );
+}
+
+async function untilReading(machine: Resource): Promise<void> {
+  await until(async () => (await story.readsOf(machine)).length > 0, soon);
+}
+
+test('T2: requests on kept connections during the drain are answered and close them, and none is lost', async () => {
+  story = await beginStory({ delivers: false });
+  const machines = await story.equipment();
+  // Something to drain for, so that the process is there while the requests come.
+  await story.simulator.setFaults([{ ...slow(machines[0]!, 1_500), times: 1 }]);
+  expect((await story.post([notificationOf(machines[0]!)])).status).toBe(204);
+  await untilReading(machines[0]!);
+  const agent = new Agent({ keepAlive: true, maxSockets: 3 });
+  const warm = await Promise.all(
+    machines.slice(1).map((machine) => beginRequest([notificationOf(machine)], agent)),
+  );
+  for (const held of warm) {
+    const { status, headers } = await held.finish();
+    expect({ status, connection: headers.connection }).toEqual({ status: 204, connection: 'keep-alive' });
+  }
+  await story.untilEvents(machines[3]!, 1);
+  const held = await Promise.all(
+    machines.slice(1).map((machine) => beginRequest([notificationOf(machine)], agent)),
+  );
+
+  const stopped = story.service.stop('SIGTERM', graceMs);
+  await untilDraining();
+  let accepted = 1 + warm.length;
+  for (const one of held) {
+    const { status, headers } = await one.finish();
+    expect([204, 503]).toContain(status);
+    expect(headers.connection).toBe('close');
+    if (status === 503) expect(headers['retry-after']).toBeDefined();
+    if (status === 204) accepted += 1;
+  }
+  expect(await stopped).toEqual({ code: 0, signal: null });
+  agent.destroy();
+  await expect(story.post([notificationOf(machines[0]!)])).rejects.toThrow(/ECONNREFUSED/);
+
+  await story.serve();
+  expect(await story.untilRest()).toMatchObject({ accepted, lost: 0, waiting: 0 });
+  expect(accepted).toBeGreaterThan(1 + warm.length);
+});
+
+test('T4: a second signal ends it at once, and what was accepted is there in the next life', async () => {
+  story = await beginStory({ delivers: false });
+  const [machine] = await story.equipment();
+  await story.simulator.setFaults([{ ...slow(machine!, 30_000), times: 1 }]);
+  expect((await story.post([notificationOf(machine!)])).status).toBe(204);
+  await untilReading(machine!);
+  const startedMs = performance.now();
+  process.kill(story.service.pid, 'SIGTERM');
+  await untilDraining();
+  expect((await story.service.stop('SIGTERM')).code).toBe(130);
+  expect(performance.now() - startedMs).toBeLessThan(graceMs / 2);
+  await story.serve();
+  await story.untilEvents(machine!, 1);
+  expect(await story.untilRest()).toMatchObject({ accepted: 1, published: 1, lost: 0 });
+});
+
+describeWithNeighbour('Kafka', kafkaAvailable(), 'with a real Kafka', () => {
+  const declared = JSON.parse(readFileSync(join(repositoryRoot(), 'deploy', 'topics.json'), 'utf8')) as {
+    topics: TopicDeclaration[];
+  };
+  let cluster: KafkaCluster;
+  let prefix = '';
+  let stories = 0;
+
+  beforeAll(async () => {
+    cluster = await startKafka({ properties: {} });
+  });
+  afterAll(() => cluster?.stop());
+
+  beforeEach(async () => {
+    stories += 1;
+    prefix = `stop-${stories}`;
+    const settings = { brokers: cluster.brokers, clientId: 'stops', tls: null, sasl: null };
+    await createTopics(settings, prefix, declared.topics, { ...kafkaTargetDefaults, clock: systemClock });
+    story = await beginStory({
+      delivers: false,
+      settings: {
+        KAFKA_BROKERS: cluster.brokers.join(','),
+        KAFKA_TOPIC_PREFIX: prefix,
+        SHUTDOWN_SECONDS: String(graceMs / 1000),
+      },
+    });
+  });
+
+  const records = () =>
+    readTopics(
+      cluster.brokers,
+      declared.topics.map(({ name }) => `${prefix}.${name}`),
+    );
+
+  /** Ends the present life and holds sender, store and topics against each other. */
+  async function reckon(accepted: number) {
+    await story.service.stop();
+    const onTopics = await records();
+    const evidence = evidenceOf(join(story.dataFolder, 'tramline.db'), accepted, onTopics);
+    expect(checkLedger(evidence)).toEqual([]);
+    return onTopics;
+  }
+
+  test('T1: a delivery, a read and a send in flight end, the rest is given back, and it exits 0 within its grace', async () => {
+    const [warm, sent, read, posted] = await story.equipment();
+    expect((await story.post([notificationOf(warm!)])).status).toBe(204);
+    await story.untilEvents(warm!, 1);
+    // The broker says nothing: the send stays in flight. The provider is slow: the read does, too.
+    cluster.pause(0);
+    expect((await story.post([notificationOf(sent!)])).status).toBe(204);
+    await until(async () => (await story.metric('tramline_outbox_pending')) === 1, soon);
+    await story.simulator.setFaults([{ ...slow(read!, 1_000), times: 1 }]);
+    expect((await story.post([notificationOf(read!)])).status).toBe(204);
+    await untilReading(read!);
+    const delivery = await beginRequest([notificationOf(posted!)]);
+
+    const startedMs = performance.now();
+    const stopped = story.service.stop('SIGTERM', graceMs);
+    await untilDraining();
+    expect((await fetch(`${story.service.operationsUrl}/healthz`)).status).toBe(200);
+    const { status, headers } = await delivery.finish();
+    expect({ status, connection: headers.connection }).toEqual({ status: 204, connection: 'close' });
+    cluster.resume(0);
+    expect(await stopped).toEqual({ code: 0, signal: null });
+    expect(performance.now() - startedMs).toBeLessThan(graceMs);
+    expect(story.log('stopped')).toMatchObject([{ clean: true }]);
+    expect(story.log('fault')).toEqual([]);
+
+    // What was being read is decided, and what was being sent is on the topic, before the next life.
+    const keyOf = ({ organizationId, id }: Resource) => `${organizationId}/equipment/${id}`;
+    const before = await records();
+    expect(before.map(({ key }) => key)).toEqual(
+      expect.arrayContaining([warm, sent].map((one) => keyOf(one!))),
+    );
+    await story.serve();
+    expect(await story.untilRest()).toMatchObject({ accepted: 4, published: 4, lost: 0 });
+    expect((await story.readsOf(read!)).map((request) => request.status)).toEqual([200]);
+    const onTopics = await reckon(4);
+    expect(new Set(onTopics.map(({ key }) => key)).size).toBe(4);
+    expect(onTopics).toHaveLength(4);
+  });
+
+  test('T3: while the provider hangs and the broker is down it exits within its grace, and nothing is lost', async () => {
+    const [warm, sent, read] = await story.equipment();
+    expect((await story.post([notificationOf(warm!)])).status).toBe(204);
+    await story.untilEvents(warm!, 1);
+    await cluster.kill(0);
+    expect((await story.post([notificationOf(sent!)])).status).toBe(204);
+    await until(async () => (await story.metric('tramline_outbox_pending')) === 1, soon);
+    await story.simulator.setFaults([{ ...slow(read!, 60_000), times: 1 }]);
+    expect((await story.post([notificationOf(read!)])).status).toBe(204);
+    await untilReading(read!);
+
+    const startedMs = performance.now();
+    expect(await story.service.stop('SIGTERM', graceMs + 2_000)).toEqual({ code: 0, signal: null });
+    expect(performance.now() - startedMs).toBeLessThan(graceMs);
+    expect(story.log('fault')).toEqual([]);
+
+    await cluster.restart(0);
+    await story.serve();
+    expect(await story.untilRest()).toMatchObject({ accepted: 3, published: 3, lost: 0 });
+    const onTopics = await reckon(3);
+    expect(new Set(onTopics.map(({ key }) => key)).size).toBe(3);
+  }, 90_000);
+});
