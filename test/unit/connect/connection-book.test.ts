@@ -1,0 +1,130 @@
+/**
+ * Connections: sealed at rest, opened in memory, imported once, and listed before anything is read through them.
+ */
+import { type BookDoors, makeConnectionBook, type SightPage } from '../../../src/connect/connection-book';
+import type { SealedConnection } from '../../../src/model/connection';
+import { isProblem } from '../../../src/model/problem';
+import { makeSealer, Secret } from '../../../src/tools/secret';
+import { makeHandClock } from '../../support/hand-clock';
+
+const keyOf = (id: string, fill: number) => ({ id, key: Buffer.alloc(32, fill) });
+const named = (token: string) => ({
+  connection: 'c1',
+  user: 'u1',
+  auth: 'oauth1' as const,
+  token: new Secret(token),
+  secret: new Secret('s/+='),
+  refresh: null,
+  expiresAt: null,
+});
+
+function stage(pages: SightPage[], sealer = makeSealer([keyOf('k1', 1)])) {
+  const rows = new Map<string, SealedConnection & { importHash: string }>();
+  const calls: string[] = [];
+  const clock = makeHandClock(0);
+  const store = {
+    async importConnections(connections: (SealedConnection & { importHash: string })[]) {
+      for (const connection of connections) {
+        if (rows.get(connection.connectionId)?.importHash === connection.importHash) continue;
+        rows.set(connection.connectionId, connection);
+        calls.push(`imported ${connection.connectionId}`);
+      }
+    },
+    listConnections: async () => [...rows.values()],
+    async learn(seen: { id: string; connectionId: string }[]) {
+      for (const { id, connectionId } of seen) rows.get(connectionId)!.organizations.push(id);
+    },
+  } as unknown as BookDoors['store'];
+  const book = makeConnectionBook({
+    store,
+    sealer,
+    async *list() {
+      yield* pages;
+    },
+    unconnected: async (id) => void calls.push(`unconnected ${id}`),
+    refused: async (id, message) => void calls.push(`refused ${id} ${message}`),
+    clock,
+  });
+  return { book, rows, calls, clock };
+}
+
+const page = (...ids: string[]): SightPage => ({
+  partial: false,
+  organizations: ids.map((id) => ({ id, name: id, unconnected: id === 'x', connectUrl: null })),
+});
+
+test('a token is sealed at rest and opened in memory', async () => {
+  const { book, rows } = stage([]);
+  await book.importTokens([named('plain-token')]);
+  expect(JSON.stringify([...rows.values()])).not.toContain('plain-token');
+  const [connection] = book.connections();
+  expect([connection!.token.open(), connection!.tokenSecret!.open(), connection!.refresh]).toEqual([
+    'plain-token',
+    's/+=',
+    null,
+  ]);
+});
+
+test('the same token is imported once, another one replaces it', async () => {
+  const { book, calls } = stage([]);
+  await book.importTokens([named('a')]);
+  await book.importTokens([named('a')]);
+  await book.importTokens([named('b')]);
+  expect(calls).toEqual(['imported c1', 'imported c1']);
+  expect(book.connections()[0]!.token.open()).toBe('b');
+});
+
+test('what a connection sees is learned page by page, and unconnected organizations are told', async () => {
+  const { book, calls } = stage([page('1', 'x'), page('2')]);
+  await book.importTokens([named('a')]);
+  expect(book.known()).toBe(false);
+  expect(await book.learn()).toBe(true);
+  expect(book.known()).toBe(true);
+  expect([...book.sees('c1')]).toEqual(['1', 'x', '2']);
+  expect([...book.sees('unknown')]).toEqual([]);
+  expect(calls).toContain('unconnected x');
+});
+
+test('a listing that did not come to its end is not taken as all there is', async () => {
+  const { book } = stage([page('1'), { partial: true, answer: null }]);
+  await book.importTokens([named('a')]);
+  expect(await book.learn()).toBe(false);
+});
+
+test('a listing that is refused for its token says so', async () => {
+  const answer = { kind: 'reauthorize', connectionId: 'c1', message: 'expired' } as const;
+  const { book, calls } = stage([{ partial: true, answer }]);
+  await book.importTokens([named('a')]);
+  expect(await book.learn()).toBe(false);
+  expect(calls).toContain('refused c1 expired');
+});
+
+test('it is learned anew at most once a minute', async () => {
+  const { book, clock } = stage([page('1')]);
+  await book.importTokens([named('a')]);
+  expect(await book.learnAgain()).toBe(true);
+  await clock.advance(59_999);
+  expect(await book.learnAgain()).toBe(false);
+  await clock.advance(1);
+  expect(await book.learnAgain()).toBe(true);
+});
+
+test('a refused connection is not listed, and keeps nobody waiting', async () => {
+  const { book, rows } = stage([page('1')]);
+  await book.importTokens([named('a')]);
+  rows.get('c1')!.status = 'refused';
+  await book.refresh();
+  expect(book.known()).toBe(true);
+  expect(await book.learn()).toBe(true);
+  expect([...book.sees('c1')]).toEqual([]);
+});
+
+test('without the key of a row it is said which key is missing, and the row stays', async () => {
+  const { book, rows } = stage([]);
+  await book.importTokens([named('a')]);
+  const other = stage([], makeSealer([keyOf('k2', 2)]));
+  other.rows.set('c1', rows.get('c1')!);
+  const refreshed = other.book.refresh();
+  await expect(refreshed).rejects.toThrow('no encryption key with id k1');
+  await refreshed.catch((error) => expect(isProblem(error, 'store.key-missing')).toBe(true));
+});

@@ -1,0 +1,131 @@
+/**
+ * What is learned about access: a probe's answer is an observation or nothing, a refused token concerns whom nobody else
+ * sees, and a listing's link is said once.
+ */
+import type { Answer } from '../../../src/model/answer';
+import type { DueProbe, Observation, Transition } from '../../../src/model/organization';
+import { type AccessDoors, foundBy, makeOrganizationAccess } from '../../../src/organization/access';
+import { makeHandClock } from '../../support/hand-clock';
+
+const due: DueProbe = {
+  organizationId: '4711',
+  epoch: 3,
+  refusedAddress: 'https://provider.example/equipment/1',
+  knownAddress: null,
+  connectionId: 'c1',
+};
+const terms: Answer = {
+  kind: 'action-required',
+  cause: 'terms',
+  actionUrl: 'https://provider.example/terms',
+  message: 'restricted',
+  connectionId: 'c1',
+};
+const signal = new AbortController().signal;
+
+function stage(answer: Answer, changed = true) {
+  const observed: Observation[] = [];
+  const calls: string[] = [];
+  const store = {
+    async observe(observation: Observation): Promise<Transition & { applied: boolean }> {
+      observed.push(observation);
+      return { causes: {}, access: 'active', previous: 'terms-required', changed, applied: true };
+    },
+    async postponeProbe(id: string, ms: number) {
+      calls.push(`postpone ${id} ${ms}`);
+    },
+    async refuseConnection(id: string) {
+      calls.push(`refuse ${id}`);
+      return { organizations: ['1', '2'] };
+    },
+    async access(id: string) {
+      if (id === '2') return null;
+      const causes =
+        id === 'known' ? { 'not-connected': { sinceMs: 0, actionUrl: null, message: null } } : {};
+      return { access: 'active', causes, epoch: 9 };
+    },
+  } as unknown as AccessDoors['store'];
+  const access = makeOrganizationAccess({
+    store,
+    ask: async () => answer,
+    rateLimited: (ms) => void calls.push(`rate-limited ${ms}`),
+    probed: ({ found }) => void calls.push(`probed ${found}`),
+    changed: ({ organizationId }) => void calls.push(`changed ${organizationId}`),
+    connectionRefused: () => void calls.push('connection refused'),
+    answered: () => void calls.push('answered'),
+    clock: makeHandClock(0),
+    retryMs: 15_000,
+  });
+  return { access, observed, calls };
+}
+
+test('a blocking answer is observed under the epoch at which the probe began', async () => {
+  const { access, observed, calls } = stage(terms);
+  await access.probe(due, signal);
+  expect(observed).toEqual([
+    {
+      organizationId: '4711',
+      epoch: 3,
+      found: { cause: 'terms', actionUrl: 'https://provider.example/terms', message: 'restricted' },
+      by: 'probe',
+    },
+  ]);
+  expect(calls).toEqual(['probed action-required', 'changed 4711', 'answered']);
+});
+
+test('an observation that changes nothing still lets waiting work go on', async () => {
+  const { access, calls } = stage(terms, false);
+  await access.probe(due, signal);
+  expect(calls).toEqual(['probed action-required', 'answered']);
+});
+
+test('the connections link is named as what said so', async () => {
+  const { access, observed } = stage({ kind: 'not-connected', actionUrl: null, connectionId: 'c1' });
+  await access.probe(due, signal);
+  expect(observed[0]).toMatchObject({ by: 'connections-link', found: { cause: 'not-connected' } });
+});
+
+test('an answer that says nothing about access puts the probe off', async () => {
+  const { access, observed, calls } = stage({ kind: 'rate-limited', retryAfterMs: 7000 });
+  await access.probe(due, signal);
+  expect(observed).toEqual([]);
+  expect(calls).toEqual(['probed rate-limited', 'rate-limited 7000', 'postpone 4711 15000']);
+});
+
+test('a refused token concerns the organizations that nobody else sees, known or not', async () => {
+  const { access, observed, calls } = stage({ kind: 'reauthorize', connectionId: 'c1', message: 'expired' });
+  await access.probe(due, signal);
+  expect(observed.map(({ organizationId, epoch, by }) => [organizationId, epoch, by])).toEqual([
+    ['1', 9, 'grant'],
+    ['2', 1, 'grant'],
+  ]);
+  expect(calls).toContain('connection refused');
+  expect(calls.at(-1)).toBe('postpone 4711 15000');
+});
+
+test('a listing that shows the connections link is said once', async () => {
+  const { access, observed } = stage(terms);
+  await access.unconnected('known', null);
+  await access.unconnected('4711', 'https://provider.example/connect');
+  await access.unconnected('2', null);
+  expect(observed).toMatchObject([
+    { organizationId: '4711', epoch: 9, found: { actionUrl: 'https://provider.example/connect' } },
+    { organizationId: '2', epoch: 1, by: 'connections-link' },
+  ]);
+});
+
+test.each([
+  [{ kind: 'not-modified', connectionId: 'c1' }],
+  [{ kind: 'gone', certain: true, connectionId: 'c1', origin: 'o' }],
+  [{ kind: 'no-access', connectionId: 'c1', message: null }],
+] as [Answer][])('%j shows that the organization may be read', (answer) => {
+  expect(foundBy(answer)).toEqual({ cause: null });
+});
+
+test.each([
+  [{ kind: 'aborted' }],
+  [{ kind: 'no-connection', detail: '' }],
+  [{ kind: 'client-refused', connectionId: 'c1', message: null }],
+] as [Answer][])('%j says nothing about the organization', (answer) => {
+  expect(foundBy(answer)).toBeNull();
+});
