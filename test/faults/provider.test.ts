@@ -1,0 +1,353 @@
+/**
+ * The provider at its worst, through the whole service: down, limiting, silent, cut short, too large, no JSON, another
+ * shape. Nothing half-read is published, nothing is lost, what is one resource's own trouble stays with it, and what is
+ * the provider's ages nobody. Rows F-1 to F-7.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { gzipSync } from 'node:zlib';
+import type { AlertView } from '../../src/model/api';
+import type { SimulatorFault } from '../support/simulator';
+import { beginStory, notificationOf, type Resource, type Story, soon } from '../support/story';
+import { until } from '../support/until';
+
+/** As the simulator's control takes it. */
+type Fault = Partial<SimulatorFault> & { bodyBase64?: string };
+
+let story: Story;
+
+/** The fault at each machine, in order; the same one at all when only one is given. */
+function strike(machines: Resource[], faults: Fault[], times?: number): Promise<unknown> {
+  const struck = machines.map(({ id }, at) => ({
+    match: { path: `/equipment/${id}` },
+    ...(times === undefined ? {} : { times }),
+    ...(faults[at] ?? faults[0]!),
+  }));
+  return story.simulator.setFaults(struck as SimulatorFault[]);
+}
+
+const announce = (machines: Resource[]) => story.post(machines.map((machine) => notificationOf(machine)));
+
+function untilAlert(name: string, state: 'firing' | 'resolved'): Promise<AlertView> {
+  const find = async () => (await story.alerts()).find((alert) => alert.name === name);
+  return until(
+    async () => {
+      const alert = await find();
+      return alert?.state === state ? alert : undefined;
+    },
+    { ...soon, what: `${name} ${state}` },
+  );
+}
+
+/** The codes under which attempts at this resource were put off, as the log tells it. */
+function codesOf({ uri }: Resource): unknown[] {
+  const attempts = story.log('attempt').filter(({ address }) => address === uri);
+  return attempts.filter(({ outcome }) => outcome === 'postponed').map(({ code }) => code);
+}
+
+/** Everything that waits in the store of a stopped service failed a day ago and is due; one that will succeed is first. */
+function letADayPass(first: Resource | null): void {
+  const database = new DatabaseSync(join(story.dataFolder, 'tramline.db'));
+  database.exec(`UPDATE tasks SET failed_at = failed_at - 86400000, due_at = 2 WHERE state = 'postponed'`);
+  if (first !== null) {
+    database.prepare(`UPDATE tasks SET state = 'due', due_at = 1 WHERE resource_id = ?`).run(first.id);
+  }
+  database.close();
+}
+
+describe('F-1: answers of 5xx', () => {
+  afterEach(() => story.end());
+
+  test('a few of them, then an answer: postponed each time, then published, and nobody is told', async () => {
+    story = await beginStory({ delivers: false });
+    const [first, second, fine] = await story.equipment();
+    const page = { headers: { 'content-type': 'text/html' }, body: '<html>' };
+    const once = ({ id }: Resource, status: number) => ({
+      match: { path: `/equipment/${id}` },
+      times: 1,
+      status,
+      ...page,
+    });
+    await story.simulator.setFaults([
+      ...[500, 502].map((status) => once(first!, status)),
+      ...[503, 504].map((status) => once(second!, status)),
+    ]);
+    expect(await announce([first!, second!, fine!])).toMatchObject({ status: 204 });
+    for (const machine of [fine!, first!, second!]) await story.untilEvents(machine, 1);
+    expect(await story.untilRest()).toMatchObject({ accepted: 3, published: 3, quarantined: 0, lost: 0 });
+    await until(() => codesOf(first!).length + codesOf(second!).length === 4, soon);
+    expect(codesOf(first!)).toEqual(['status-500', 'status-502']);
+    expect(codesOf(second!)).toEqual(['status-503', 'status-504']);
+    expect(await story.alerts()).toEqual([]);
+  });
+
+  test('an item that alone fails for a day is set aside; the next hint tries it once more', async () => {
+    story = await beginStory({ delivers: false });
+    const [struck, fine] = await story.equipment();
+    await strike([struck!], [{ status: 500 }]);
+    await announce([struck!, fine!]);
+    await until(async () => (await story.tasks('postponed')).length === 1, soon);
+    await story.untilEvents(fine!, 1);
+
+    await story.service.stop();
+    letADayPass(fine!);
+    await story.serve({ settings: { PROVIDER_CONCURRENCY: '1' } });
+    expect(await story.untilRest()).toMatchObject({ published: 1, quarantined: 1, lost: 0 });
+    const [entry] = await story.quarantine();
+    expect(entry).toMatchObject({ reason: 'never-readable', address: struck!.uri });
+    expect(entry!.detail).toMatch(/^status-500: /);
+    const page = await untilAlert('TramlineQuarantineNotEmpty', 'firing');
+    expect(page.labels).toMatchObject({ group: 'document' });
+
+    await story.simulator.setFaults([]);
+    await announce([struck!]);
+    await story.untilEvents(struck!, 1);
+    await untilAlert('TramlineQuarantineNotEmpty', 'resolved');
+    expect(await story.untilRest()).toMatchObject({ quarantined: 0, waiting: 0, lost: 0 });
+  });
+
+  test('what waits for a provider that fails everybody ages nobody: one alert, and all is published', async () => {
+    story = await beginStory({ delivers: false });
+    const machines = await story.equipment();
+    await story.simulator.setFaults([{ match: {}, status: 503 }]);
+    await announce(machines);
+    await until(async () => (await story.tasks('postponed')).length === machines.length, soon);
+    await untilAlert('TramlineProviderUnavailable', 'firing');
+
+    await story.service.stop();
+    letADayPass(null);
+    await story.serve();
+    const failures = () => story.log('attempt').filter(({ code }) => code === 'status-503');
+    await until(() => failures().length >= machines.length, soon);
+    expect(await announce(machines)).toMatchObject({ status: 204 });
+    const { quarantined, waiting } = await story.ledger();
+    expect({ quarantined, waiting }).toEqual({ quarantined: 0, waiting: 2 * machines.length });
+    expect((await story.alerts()).map(({ name }) => name)).toEqual(['TramlineProviderUnavailable']);
+
+    await story.simulator.setFaults([]);
+    const ledger = await story.untilRest();
+    expect(ledger).toMatchObject({ published: machines.length, quarantined: 0, waiting: 0, lost: 0 });
+    await untilAlert('TramlineProviderUnavailable', 'resolved');
+  });
+});
+
+describe('F-2: an answer of 429', () => {
+  afterEach(() => story.end());
+
+  test('pauses all reads of the client for the seconds it says, while intake and publishing go on', async () => {
+    story = await beginStory({ delivers: false });
+    const [limited, slow, later] = await story.equipment();
+    await story.simulator.setFaults([
+      {
+        match: { path: `/equipment/${limited!.id}` },
+        times: 1,
+        status: 429,
+        headers: { 'retry-after': '3' },
+      },
+      { match: { path: `/equipment/${slow!.id}` }, times: 1, delayMs: 700 },
+    ]);
+    await announce([slow!]);
+    await until(async () => (await story.readsOf(slow!)).length === 1, soon);
+    await announce([limited!]);
+    await until(async () => (await story.readsOf(limited!)).at(0)?.status === 429, soon);
+    expect(await announce([later!])).toMatchObject({ status: 204 });
+
+    await story.untilEvents(slow!, 1);
+    const page = await untilAlert('TramlineRateLimited', 'firing');
+    expect(page.annotations.description).toContain('the provider asked for a pause until');
+    expect(await announce([later!])).toMatchObject({ status: 204 });
+    const before = (await story.readsOf(limited!)).length + (await story.readsOf(later!)).length;
+    expect(before).toBe(1);
+
+    await story.untilEvents(limited!, 1);
+    await story.untilEvents(later!, 1);
+    const [refused] = await story.readsOf(limited!);
+    for (const { at } of await story.readsOf(later!)) {
+      expect(Date.parse(at) - Date.parse(refused!.at)).toBeGreaterThanOrEqual(2950);
+    }
+    expect(await story.untilRest()).toMatchObject({ published: 3, quarantined: 0, lost: 0 });
+    await untilAlert('TramlineRateLimited', 'resolved');
+  });
+
+  const inNinetySeconds = () => new Date(Date.now() + 90_000).toUTCString();
+  test.each<[string, () => Record<string, string>, number]>([
+    ['a date', () => ({ 'retry-after': inNinetySeconds() }), 90_000],
+    ['a year', () => ({ 'retry-after': '31536000' }), 3_600_000],
+    [
+      'a date in a year',
+      () => ({ 'retry-after': new Date(Date.now() + 31_536_000_000).toUTCString() }),
+      3_600_000,
+    ],
+    ['nothing readable', () => ({ 'retry-after': 'soon' }), 30_000],
+    ['nothing', () => ({}), 30_000],
+  ])('with %s pauses everything for that time, an hour at most', async (_what, headersOf, pauseMs) => {
+    story = await beginStory({ delivers: false });
+    const [limited, later] = await story.equipment();
+    await strike([limited!], [{ status: 429, headers: headersOf() }], 1);
+    const askedAtMs = Date.now();
+    await announce([limited!]);
+    const [postponed] = await until(async () => {
+      const tasks = await story.tasks('postponed');
+      return tasks.length === 1 ? tasks : undefined;
+    }, soon);
+    expect(postponed).toMatchObject({ address: limited!.uri, code: 'rate-limited' });
+    // The date has whole seconds, and what waits comes back within one more.
+    const waitMs = Date.parse(postponed!.dueAt ?? '') - askedAtMs;
+    expect(waitMs).toBeGreaterThanOrEqual(pauseMs - 1000);
+    expect(waitMs).toBeLessThan(pauseMs + 4000);
+
+    expect(await announce([later!])).toMatchObject({ status: 204 });
+    await until(async () => (await story.tasks()).length === 2, soon);
+    expect(await story.tasks('due')).toMatchObject([{ address: later!.uri }]);
+    expect(await story.readsOf(later!)).toEqual([]);
+    expect(await story.readsOf(limited!)).toHaveLength(1);
+  });
+});
+
+describe('an answer that is no document', () => {
+  const bodyBytesMax = 65_536;
+  let machines: Resource[];
+
+  beforeAll(async () => {
+    story = await beginStory({
+      delivers: false,
+      flags: { organizations: 1, equipment: 24 },
+      settings: { PROVIDER_TIMEOUT_MS: '500', PROVIDER_BODY_BYTES_MAX: String(bodyBytesMax) },
+    });
+    machines = await story.equipment();
+  });
+  afterAll(() => story.end());
+
+  /**
+   * Strikes as many fresh machines as there are faults, once each, and announces them with one that is fine. Each is put
+   * off under its code and then published as the provider has it; nothing else comes of it.
+   */
+  async function putOffThenPublished(faults: [fault: Fault, code: string][]): Promise<Resource[]> {
+    const struck = machines.splice(0, faults.length);
+    const fine = machines.shift()!;
+    const already = (await story.events()).length;
+    await strike(
+      struck,
+      faults.map(([fault]) => fault),
+      1,
+    );
+    expect(await announce([...struck, fine])).toMatchObject({ status: 204 });
+    for (const machine of [...struck, fine]) await story.untilEvents(machine, 1);
+    const ledger = await story.untilRest();
+    expect(ledger).toMatchObject({ quarantined: 0, waiting: 0, lost: 0 });
+    expect(await story.events()).toHaveLength(already + faults.length + 1);
+    await until(() => struck.every((machine) => codesOf(machine).length > 0), soon);
+    expect(struck.map((machine) => codesOf(machine)[0])).toEqual(faults.map(([, code]) => code));
+    for (const { id, content } of struck) {
+      const [event] = (await story.events()).filter(({ subject }) => subject.endsWith(`/${id}`));
+      expect(event!.data).toMatchObject({ name: content.name, serialNumber: content.serialNumber });
+    }
+    return struck;
+  }
+
+  test('F-3: no headers, and a body that drips, end at one deadline and are tried again', async () => {
+    const struck = await putOffThenPublished([
+      [{ delayMs: 4000 }, 'deadline'],
+      [{ drip: 100 }, 'deadline'],
+      [{ drip: 1 }, 'deadline'],
+    ]);
+    for (const { uri } of struck) {
+      const [first] = story.log('attempt').filter(({ address }) => address === uri);
+      expect(first!.tookMs).toBeGreaterThanOrEqual(490);
+      expect(first!.tookMs).toBeLessThan(2000);
+    }
+  });
+
+  test('F-4: a body that was cut is never taken for the document', async () => {
+    const packed = gzipSync(JSON.stringify(machines[3]!.content));
+    const cutInside = packed.subarray(0, packed.length - 8).toString('base64');
+    await putOffThenPublished([
+      [{ headers: { 'content-length': '20000' }, truncateAt: 300 }, 'body-cut'],
+      [{ truncateAt: 300 }, 'body-cut'],
+      [{ truncateAt: 300, close: true }, 'invalid-json'],
+      [{ bodyBase64: cutInside, headers: { 'content-encoding': 'gzip' } }, 'body-cut'],
+    ]);
+  });
+
+  test('F-5: a body beyond its bounds is stopped, however it is packed, and memory stays flat', async () => {
+    const rssBefore = residentBytes(story.service.pid);
+    const packed = gzipSync(Buffer.alloc(20_000_000, 0x20));
+    await putOffThenPublished([
+      [{ body: ' '.repeat(5_000_000) }, 'body-too-large'],
+      [{ headers: { 'content-length': '1000000000' } }, 'body-too-large'],
+      [{ bodyBase64: packed.toString('base64'), headers: { 'content-encoding': 'gzip' } }, 'body-too-large'],
+      [
+        { bodyBase64: gzipSync(packed).toString('base64'), headers: { 'content-encoding': 'gzip, gzip' } },
+        'encoding-refused',
+      ],
+    ]);
+    expect(residentBytes(story.service.pid) - rssBefore).toBeLessThan(48 * 1024 * 1024);
+  });
+
+  test('F-6: a page, another media type, nothing at all and 204 are the provider’s trouble, not the schema’s', async () => {
+    const html = { 'content-type': 'text/html; charset=utf-8' };
+    await putOffThenPublished([
+      [{ status: 200, headers: html, body: '<!doctype html><title>Sign in</title>' }, 'html-answer'],
+      [{ headers: { 'content-type': 'text/plain' } }, 'unexpected-media-type'],
+      [{ status: 200, body: '' }, 'empty-answer'],
+      [{ status: 204 }, 'empty-answer'],
+      [{ status: 200, body: 'Service temporarily unavailable' }, 'invalid-json'],
+    ]);
+  });
+
+  test('all of it woke nobody about schemas, and nothing failed inside', async () => {
+    expect(await story.metric('tramline_quarantined_total')).toBe(0);
+    const alerts = (await story.alerts()).filter(({ name }) => name !== 'TramlineProviderUnavailable');
+    expect(alerts).toEqual([]);
+    expect(story.log('fault')).toEqual([]);
+  });
+});
+
+test('F-7: a document of another shape is set aside with the path of what cannot be trusted, others go on', async () => {
+  story = await beginStory({ delivers: false, flags: { organizations: 1, equipment: 6 } });
+  const machines = await story.equipment();
+  const changes: [change: Record<string, unknown>, path: string, code: string][] = [
+    [{ id: undefined }, '/id', 'required'],
+    [{ organization: undefined }, '/organization', 'required'],
+    [{ archived: 'no' }, '/archived', 'wrong-type'],
+    [{ '@type': 'Tractor' }, '/@type', 'unknown-type'],
+    [{ devices: 'none' }, '/devices', 'wrong-type'],
+  ];
+  const struck = machines.slice(0, changes.length);
+  await strike(
+    struck,
+    changes.map(([change], at) => ({ body: { ...struck[at]!.content, ...change } })),
+  );
+  await announce(machines);
+  const ledger = await story.untilRest();
+  expect(ledger).toMatchObject({ published: 1, quarantined: changes.length, waiting: 0, lost: 0 });
+  const entries = new Map((await story.quarantine()).map((entry) => [entry.address, entry]));
+  for (const [at, [, path, code]] of changes.entries()) {
+    expect(entries.get(struck[at]!.uri)).toMatchObject({
+      what: 'task',
+      reason: 'malformed-document',
+      path,
+      detail: expect.stringMatching(new RegExp(`^${code}: `)),
+    });
+  }
+  expect(await story.metric('tramline_quarantined_total', { reason: 'malformed-document' })).toBe(
+    changes.length,
+  );
+  const page = await untilAlert('TramlineQuarantineNotEmpty', 'firing');
+  expect(page.annotations.description).toContain(`${changes.length} malformed-document`);
+
+  // The provider mends its schema: released, each is read afresh.
+  await story.simulator.setFaults([]);
+  for (const { id } of entries.values()) await story.ask(`/api/quarantine/${id}/release`, 'POST');
+  const mended = await story.untilRest();
+  expect(mended).toMatchObject({ published: machines.length, quarantined: 0, lost: 0 });
+  await untilAlert('TramlineQuarantineNotEmpty', 'resolved');
+  await story.end();
+});
+
+/** What the process has in memory now, as the system counts it. */
+function residentBytes(pid: number): number {
+  const line = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  return Number(line?.[1]) * 1024;
+}
