@@ -24,8 +24,8 @@ export interface ProviderDoor {
   probe(probe: DueProbe, signal: AbortSignal): Promise<Answer>;
   /** Does this connection see this organization, as last learned? */
   sees(connectionId: string, organizationId: string): boolean;
-  /** Learns anew which organizations each connection sees; false when that was done a moment ago. */
-  learnAgain(): Promise<boolean>;
+  /** null when it was learned since which organizations each connection sees; else after how long to ask again. */
+  learnedSince(sinceMs: number): number | null;
 }
 
 export interface PathDoors {
@@ -38,8 +38,10 @@ export interface PathDoors {
   clock: Clock;
   /** A decided event waits in the outbox. */
   decided(): void;
-  /** An organization's access changed, or a connection was refused. */
+  /** An organization's access changed. */
   accessChanged(): void;
+  /** Resolves when nothing is asked through the refused connection any more. */
+  connectionRefused(): Promise<void>;
 }
 
 export interface PathSettings {
@@ -65,8 +67,7 @@ export interface Pipeline {
 }
 
 const probesAtOnce = 4;
-/** How long a task waits after it was learned anew what its connections see. */
-const learnedAgainMs = 1000;
+const providerHeld = 'provider-held';
 
 interface Path extends PathDoors {
   settings: PathSettings;
@@ -164,7 +165,7 @@ async function fetch(
   const heldMs = origin === null ? 0 : path.health.heldMs(origin, path.clock.nowMs());
   if (origin === null || heldMs === 0) return path.provider.read(task, signal);
   const held = {
-    code: 'provider-held',
+    code: providerHeld,
     detail: 'the provider is left alone for a while',
     retryAfterMs: heldMs,
   };
@@ -179,7 +180,7 @@ async function learn(path: Path, task: TakenTask, answer: Answer): Promise<void>
     case 'rate-limited':
       return path.health.rateLimited(answer.retryAfterMs, nowMs);
     case 'transient':
-      if (answer.code === 'provider-held') return;
+      if (answer.code === providerHeld) return;
       return path.health.failed(answer.origin, `${answer.code}: ${answer.detail}`, nowMs);
     case 'reauthorize':
       return path.access.refuseGrant(answer.connectionId, answer.message);
@@ -199,14 +200,16 @@ async function learn(path: Path, task: TakenTask, answer: Answer): Promise<void>
 
 async function end(path: Path, task: TakenTask, answer: Answer, traceparent: string): Promise<Ended> {
   if (answer.kind === 'ok') return endRead(path, task, answer.document, traceparent);
-  if (answer.kind === 'no-connection' && (await path.provider.learnAgain())) {
-    const { detail, kind: code } = answer;
-    await path.store.postpone({ ...heldBy(task), dueInMs: learnedAgainMs, own: false, code, detail });
-    return endedAs('postponed', 'learned-again', detail, { dueInMs: learnedAgainMs });
+  if (answer.kind === 'no-connection') {
+    const waits = await awaitSight(path, task, answer.kind, answer.detail);
+    if (waits !== null) return waits;
   }
   const nowMs = path.clock.nowMs();
+  // What was left alone was not tried: that is no failure of its own.
   const own =
-    answer.kind === 'transient' && path.health.isOwn(answer.origin, answer.connectionId, task.failedAtMs);
+    answer.kind === 'transient' &&
+    answer.code !== providerHeld &&
+    path.health.isOwn(answer.origin, answer.connectionId, task.failedAtMs);
   const organizationId = ownerOf(path, task, answer);
   const observedAt = new Date(nowMs).toISOString();
   const situation = { nowMs, observedAt, traceparent, own, organizationId };
@@ -218,6 +221,17 @@ function paused<Kind extends Answer>(path: Path, answer: Kind, nowMs: number): K
   if (answer.kind !== 'transient') return answer;
   const pauseMs = path.health.pauseMs(answer.origin, nowMs);
   return { ...answer, retryAfterMs: Math.max(answer.retryAfterMs ?? 0, pauseMs) };
+}
+
+/**
+ * Nothing is set aside for what a connection does not see before that was learned anew since the hint: the customer may
+ * have connected a moment ago. null when it was.
+ */
+async function awaitSight(path: Path, task: TakenTask, code: string, detail: string): Promise<Ended | null> {
+  const dueInMs = path.provider.learnedSince(task.acceptedAtMs ?? 0);
+  if (dueInMs === null) return null;
+  await path.store.postpone({ ...heldBy(task), dueInMs, own: false, code, detail });
+  return endedAs('postponed', code, detail, { dueInMs });
 }
 
 /** The organization that a refusal speaks of: the task's owner, else the hinted one if the connection sees it. */
@@ -242,7 +256,11 @@ async function endRead(path: Path, task: TakenTask, read: ReadDocument, tracepar
   const { organizationId } = judged.document;
   if (!path.provider.sees(read.connectionId, organizationId)) {
     const detail = `the document belongs to organization ${organizationId}, which the connection does not see`;
-    return quarantine(path, { ...held, reason: 'organization-mismatch', path: '', detail });
+    const reason = 'organization-mismatch';
+    return (
+      (await awaitSight(path, task, reason, detail)) ??
+      quarantine(path, { ...held, reason, path: '', detail })
+    );
   }
   const observedAt = new Date(path.clock.nowMs()).toISOString();
   const draft = draftEvent(judged.document, { address: read.address, mediaType: read.mediaType, observedAt });
@@ -259,12 +277,22 @@ function finished(path: Path, result: FinishResult): Ended {
     case 'unchanged':
       return endedAs('unchanged', result.reason, null);
     case 'refused':
-      return result.reason === 'record-too-large' || result.reason === 'mass-disappearance'
-        ? endedAs('quarantined', result.reason, null, { quarantine: result.reason })
-        : endedAs(result.reason === 'fenced' ? 'fenced' : 'superseded', result.reason, null);
+      return refused(result.reason);
     default:
       if (result.eventIds.length > 0) path.decided();
       return endedAs(result.outcome, result.outcome, null, { eventIds: result.eventIds });
+  }
+}
+
+function refused(reason: (FinishResult & { outcome: 'refused' })['reason']): Ended {
+  switch (reason) {
+    case 'record-too-large':
+    case 'mass-disappearance':
+      return endedAs('quarantined', reason, null, { quarantine: reason });
+    case 'another-resource':
+      return endedAs('quarantined', reason, null, { quarantine: 'malformed-document' });
+    default:
+      return endedAs(reason === 'fenced' ? 'fenced' : 'superseded', reason, null);
   }
 }
 
@@ -313,7 +341,7 @@ function accessOf(
       doors.decided();
       doors.accessChanged();
     },
-    connectionRefused: () => doors.accessChanged(),
+    connectionRefused: doors.connectionRefused,
     answered: wakeWork,
     retryMs: settings.probeRetryMs,
   });

@@ -96,15 +96,13 @@ export async function wireWorker(
         read: (task, signal) => doors.provider.read(task, signal),
         probe: (due, signal) => doors.provider.probe(due, signal),
         sees: (connectionId, organizationId) => book.sees(connectionId).has(organizationId),
-        learnAgain: () => book.learnAgain(),
+        learnedSince: (sinceMs) => book.learnedSince(sinceMs),
       },
       observer,
       clock,
       decided: () => loops.relay.wake(),
-      accessChanged: () => {
-        loops.alert.wake();
-        book.refresh().catch((error: unknown) => observer.fault('connections', error));
-      },
+      accessChanged: () => loops.alert.wake(),
+      connectionRefused: () => book.refresh(),
     },
     options.pathOptions(settings),
   );
@@ -122,6 +120,7 @@ export async function wireWorker(
     },
     unconnected: pipeline.access.unconnected,
     refused: pipeline.access.refuseGrant,
+    wanted: () => loops.learn.wake(),
     clock,
   });
   const relay = relayOf(doors, observer, clock);

@@ -38,10 +38,12 @@ export interface BookDoors {
   store: Connections & Organizations;
   sealer: Sealer;
   list(connectionId: string): AsyncIterable<SightPage>;
-  /** The listing shows that its customer has not connected it. */
-  unconnected(organizationId: string, actionUrl: string | null): Promise<void>;
+  /** The listing shows that its customer has not connected it; `epoch` is the organization's before the listing began. */
+  unconnected(organizationId: string, actionUrl: string | null, epoch: number): Promise<void>;
   /** The listing was refused for the connection's token. */
   refused(connectionId: string, message: string | null): Promise<void>;
+  /** Something depends on what the connections see now: `learn` is to be called. */
+  wanted(): void;
   clock: Clock;
 }
 
@@ -54,20 +56,29 @@ export interface ConnectionBook {
   refresh(): Promise<void>;
   /** Lists the organizations of each valid connection; true when every listing came to its end. */
   learn(): Promise<boolean>;
-  /** As `learn`, at most once a minute; false when it was done a moment ago. */
-  learnAgain(): Promise<boolean>;
+  /**
+   * null when what each connection sees was listed to its end by a listing that began since. Otherwise one is asked for,
+   * not too often, and this is after how many milliseconds it is worth asking again.
+   */
+  learnedSince(sinceMs: number): number | null;
   /** Has each valid connection been listed at least once, now or by a former process? */
   known(): boolean;
 }
 
-const learnGapMs = 60_000;
+/** Listings on request take at most a twentieth of the time, however many organizations there are. */
+const learnGapMsMin = 2000;
+const learnGapPerMs = 20;
+const learnPollMs = 1000;
 
 export function makeConnectionBook(doors: BookDoors): ConnectionBook {
   const { store, sealer, clock } = doors;
   let connections: Connection[] = [];
   let sights = new Map<string, ReadonlySet<string>>();
   const listed = new Set<string>();
-  let learnedAtMs = Number.NEGATIVE_INFINITY;
+  let learning = false;
+  /** When the last listing that came to its end began; and when the next one may be asked for. */
+  let learnedFromMs = Number.NEGATIVE_INFINITY;
+  let nextLearnMs = Number.NEGATIVE_INFINITY;
   const none: ReadonlySet<string> = new Set();
 
   async function refresh(): Promise<void> {
@@ -81,6 +92,7 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
   }
 
   async function learnOne(connectionId: string): Promise<boolean> {
+    const epochs = await store.epochs();
     for await (const page of doors.list(connectionId)) {
       if (page.partial) {
         if (page.answer?.kind === 'reauthorize') await doors.refused(connectionId, page.answer.message);
@@ -88,7 +100,7 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
       }
       await store.learn(page.organizations.map(({ id, name }) => ({ id, name, connectionId })));
       for (const { id, unconnected, connectUrl } of page.organizations) {
-        if (unconnected) await doors.unconnected(id, connectUrl);
+        if (unconnected) await doors.unconnected(id, connectUrl, epochs.get(id) ?? 1);
       }
     }
     listed.add(connectionId);
@@ -96,13 +108,21 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
   }
 
   async function learn(): Promise<boolean> {
-    learnedAtMs = clock.nowMs();
-    let whole = true;
-    for (const { connectionId, status } of connections) {
-      if (status === 'valid' && !(await learnOne(connectionId))) whole = false;
+    const beganMs = clock.nowMs();
+    learning = true;
+    try {
+      let whole = true;
+      for (const { connectionId, status } of connections) {
+        if (status === 'valid' && !(await learnOne(connectionId))) whole = false;
+      }
+      await refresh();
+      if (whole) learnedFromMs = beganMs;
+      return whole;
+    } finally {
+      learning = false;
+      const endedMs = clock.nowMs();
+      nextLearnMs = endedMs + Math.max(learnGapMsMin, (endedMs - beganMs) * learnGapPerMs);
     }
-    await refresh();
-    return whole;
   }
 
   return {
@@ -114,10 +134,12 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
     },
     refresh,
     learn,
-    async learnAgain() {
-      if (clock.nowMs() - learnedAtMs < learnGapMs) return false;
-      await learn();
-      return true;
+    learnedSince(sinceMs) {
+      if (learnedFromMs >= sinceMs) return null;
+      if (learning) return learnPollMs;
+      const waitMs = nextLearnMs - clock.nowMs();
+      if (waitMs <= 0) doors.wanted();
+      return Math.max(waitMs, learnPollMs);
     },
     known: () =>
       connections.every(({ connectionId, status }) => status !== 'valid' || listed.has(connectionId)),

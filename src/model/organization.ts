@@ -58,8 +58,9 @@ export interface Transition {
 }
 
 /**
- * Applies an observation. A terms answer replaces other causes that such an answer disproves: an organization whose
- * request is refused for its terms is connected and its grant is valid.
+ * Applies an observation. An answer that names terms or another action replaces the other causes, since it disproves
+ * them: a request that is refused for that is one of a connected organization under a valid grant. A refused grant and a
+ * missing connection disprove nothing.
  */
 export function transition(current: CauseSet, observation: Observation, nowMs: number): Transition {
   const before = accessOf(current);
@@ -72,8 +73,8 @@ export function transition(current: CauseSet, observation: Observation, nowMs: n
       actionUrl: found.actionUrl,
       message: found.message,
     };
-    causes =
-      found.cause === 'refused-grant' ? { ...current, [found.cause]: detail } : { [found.cause]: detail };
+    const disproves = found.cause === 'terms' || found.cause === 'required-action';
+    causes = disproves ? { [found.cause]: detail } : { ...current, [found.cause]: detail };
   }
   const access = accessOf(causes);
   return { causes, access, previous: before, changed: access !== before };

@@ -74,11 +74,13 @@ export interface Organizations {
   /** Names and sight learned from a listing; unknown organizations are added as active. */
   learn(organizations: { id: string; name: string | null; connectionId: string }[]): Promise<void>;
   access(organizationId: string): Promise<{ access: Access; causes: CauseSet; epoch: number } | null>;
+  /** The epoch of each, to be noted before a listing that may observe them. */
+  epochs(): Promise<Map<string, number>>;
   /** Applies an observation under its epoch; on a change it writes history and the access event in one transaction. */
   observe(observation: Observation): Promise<Transition & { applied: boolean }>;
   /** Due probes, each leased for `leaseMs` so that one process probes at a time. */
   takeProbes(limit: number, leaseMs: number): Promise<DueProbe[]>;
-  /** A probe that got no answer about access: asked again after `againInMs`. */
+  /** A probe that got no answer about access: asked again after `againInMs`, later and later while it is blocked. */
   postponeProbe(organizationId: string, againInMs: number): Promise<void>;
   /** Asks for a probe now (`onDemand`), or as a hint, at most one a minute. False when the organization is unknown. */
   requestProbe(organizationId: string, onDemand: boolean): Promise<boolean>;
@@ -86,11 +88,20 @@ export interface Organizations {
 }
 
 export interface Connections {
-  /** Imports connections that are not stored yet, or that hold another token than the stored one did at import. */
+  /**
+   * Imports connections that are not stored yet, or that hold another token than the stored one did at import: then the
+   * organizations whose grant was refused are probed at once.
+   */
   importConnections(connections: (SealedConnection & { importHash: string })[]): Promise<void>;
   listConnections(): Promise<SealedConnection[]>;
-  /** The provider refused its token; organizations that no other valid connection sees need a new consent. */
-  refuseConnection(connectionId: string, message: string | null): Promise<{ organizations: string[] }>;
+  /**
+   * The provider refused its token. Organizations that no other valid connection sees need a new consent: that is
+   * observed in the same transaction.
+   */
+  refuseConnection(
+    connectionId: string,
+    message: string | null,
+  ): Promise<{ observed: { observation: Observation; transition: Transition }[] }>;
 }
 
 export interface Alerts {

@@ -16,8 +16,8 @@ export interface AccessDoors {
   probed(line: { organizationId: string; found: Answer['kind']; tookMs: number }): void;
   /** The access as shown changed: history, event and alert follow. */
   changed(observation: Observation, transition: Transition): void;
-  /** A connection was refused. */
-  connectionRefused(): void;
+  /** A connection was refused: resolves when nothing is asked through it any more. */
+  connectionRefused(): Promise<void>;
   /** Something was observed, even if nothing changed: work that waited for the answer may go on. */
   answered(): void;
   clock: Clock;
@@ -30,8 +30,11 @@ export interface OrganizationAccess {
   probe(due: DueProbe, signal: AbortSignal): Promise<void>;
   /** The token was refused: organizations that no other valid connection sees need a new consent. */
   refuseGrant(connectionId: string, message: string | null): Promise<void>;
-  /** A listing showed the organization with its `connections` link: its customer has not connected it. */
-  unconnected(organizationId: string, actionUrl: string | null): Promise<void>;
+  /**
+   * A listing showed the organization with its `connections` link: its customer has not connected it. `epoch` is the
+   * organization's before the listing began.
+   */
+  unconnected(organizationId: string, actionUrl: string | null, epoch: number): Promise<void>;
 }
 
 export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
@@ -44,13 +47,12 @@ export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
   }
 
   async function refuseGrant(connectionId: string, message: string | null): Promise<void> {
-    const { organizations } = await store.refuseConnection(connectionId, message);
-    doors.connectionRefused();
-    for (const organizationId of organizations) {
-      const known = await store.access(organizationId);
-      const found = { cause: 'refused-grant', actionUrl: null, message } as const;
-      await observe({ organizationId, epoch: known?.epoch ?? 1, found, by: 'grant' });
+    const { observed } = await store.refuseConnection(connectionId, message);
+    await doors.connectionRefused();
+    for (const { observation, transition } of observed) {
+      if (transition.changed) doors.changed(observation, transition);
     }
+    doors.answered();
   }
 
   return {
@@ -67,11 +69,11 @@ export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
       const by = answer.kind === 'not-connected' ? 'connections-link' : 'probe';
       return observe({ organizationId, epoch, found, by });
     },
-    async unconnected(organizationId, actionUrl) {
+    async unconnected(organizationId, actionUrl, epoch) {
       const known = await store.access(organizationId);
       if (known?.causes['not-connected'] !== undefined) return;
       const found = { cause: 'not-connected', actionUrl, message: null } as const;
-      await observe({ organizationId, epoch: known?.epoch ?? 1, found, by: 'connections-link' });
+      await observe({ organizationId, epoch, found, by: 'connections-link' });
     },
   };
 }

@@ -520,7 +520,11 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
           { id: '2', name: 'Two', connectionId: 'c1' },
           { id: '2', name: 'Two', connectionId: 'c2' },
         ]);
-        expect(await store.refuseConnection('c1', 'expired')).toEqual({ organizations: ['1'] });
+        const { observed } = await store.refuseConnection('c1', 'expired');
+        expect(observed).toMatchObject([
+          { observation: { organizationId: '1' }, transition: { changed: true, access: 'reauthorize' } },
+        ]);
+        expect((await store.refuseConnection('c1', 'expired')).observed).toEqual([]);
         expect(
           (await store.listConnections()).map(({ connectionId, status }) => [connectionId, status]),
         ).toEqual([

@@ -2,7 +2,9 @@
  * Connections with their sealed tokens, and which organizations each sees. Nothing here can open a token.
  */
 import type { SealedConnection } from '../../model/connection';
+import type { Observation, Transition } from '../../model/organization';
 import type { Context } from './context';
+import { hintProbe, observe, probeUnlessGranted } from './probes';
 
 export function importConnections(
   context: Context,
@@ -30,6 +32,11 @@ export function importConnections(
       connection.expiresAt,
       connection.importHash,
     );
+    const sights = context.database.all(
+      'SELECT organization_id AS id FROM sights WHERE connection_id = ?',
+      connection.connectionId,
+    );
+    for (const { id } of sights) probeUnlessGranted(context, String(id));
   }
 }
 
@@ -49,27 +56,32 @@ export function listConnections(context: Context): SealedConnection[] {
   }));
 }
 
-/** The organizations that no other valid connection sees: they need a new consent. */
+/** The organizations that no other valid connection sees need a new consent: they are blocked in the same transaction. */
 export function refuseConnection(
   context: Context,
   connectionId: string,
   message: string | null,
-): { organizations: string[] } {
+): { observed: { observation: Observation; transition: Transition }[] } {
   const { database } = context;
   database.run(
     `UPDATE connections SET status = 'refused', refused_message = ? WHERE id = ?`,
     message,
     connectionId,
   );
-  const organizations = database
-    .all(
-      `SELECT organization_id FROM sights s WHERE connection_id = ? AND NOT EXISTS (
-         SELECT 1 FROM sights o JOIN connections c ON c.id = o.connection_id
-         WHERE o.organization_id = s.organization_id AND c.status = 'valid')`,
-      connectionId,
-    )
-    .map((row) => String(row.organization_id));
-  return { organizations };
+  const alone = database.all(
+    `SELECT organization_id AS id FROM sights s WHERE connection_id = ? AND NOT EXISTS (
+       SELECT 1 FROM sights o JOIN connections c ON c.id = o.connection_id
+       WHERE o.organization_id = s.organization_id AND c.status = 'valid')`,
+    connectionId,
+  );
+  const found = { cause: 'refused-grant', actionUrl: null, message } as const;
+  const observed = alone.flatMap(({ id }) => {
+    const { access, epoch } = context.organizations.ensure(String(id), database, context.undo);
+    if (access === 'reauthorize') return [];
+    const observation: Observation = { organizationId: String(id), epoch, found, by: 'grant' };
+    return [{ observation, transition: observe(context, observation) }];
+  });
+  return { observed };
 }
 
 /** What a listing showed to a connection: names are kept, unknown organizations start active. */
@@ -78,7 +90,7 @@ export function learn(
   organizations: { id: string; name: string | null; connectionId: string }[],
 ): void {
   for (const { id, name, connectionId } of organizations) {
-    context.organizations.ensure(id, context.database, context.undo);
+    const { access } = context.organizations.ensure(id, context.database, context.undo);
     context.database.run(
       'UPDATE organizations SET name = coalesce(?, name), connection_id = coalesce(connection_id, ?) WHERE id = ?',
       name,
@@ -92,5 +104,7 @@ export function learn(
       id,
       context.nowMs(),
     );
+    // Another connection shows it: that one's grant holds.
+    if (access === 'reauthorize') hintProbe(context, id, null);
   }
 }

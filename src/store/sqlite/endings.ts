@@ -14,7 +14,7 @@ import type {
 } from '../../model/task';
 import type { Context } from './context';
 import type { Row } from './database';
-import type { CachedOrganization } from './organization-cache';
+import { type CachedOrganization, remember } from './organization-cache';
 import { holdForProbe } from './probes';
 import { afterGap, endTake, hintedSince, noteRead, refuse, rest, stayDue } from './return-task';
 import { writeEvent } from './write-event';
@@ -145,10 +145,9 @@ function writeDeleted(context: Context, task: Row, ending: FinishedGone): string
 function tooManyGone(context: Context, task: Row, shareMax: number): boolean {
   const organization = context.organizations.get(String(task.organization_id));
   if (organization === undefined) return false;
-  const { goneAtMs, presentBefore } = organization;
-  context.undo(() => Object.assign(organization, { goneAtMs, presentBefore }));
+  remember(context, organization);
   const nowMs = context.nowMs();
-  const lately = goneAtMs.filter((atMs) => atMs > nowMs - goneWindowMs);
+  const lately = organization.goneAtMs.filter((atMs) => atMs > nowMs - goneWindowMs);
   const believedMax = Math.max(goneAtOnceMin, presentFor(context, organization, lately.length) * shareMax);
   const tooMany = lately.length >= believedMax;
   organization.goneAtMs = tooMany ? lately : [...lately, nowMs];

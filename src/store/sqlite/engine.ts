@@ -65,6 +65,7 @@ export const verbs = {
   unsentCount,
   learn,
   access: organizationAccess,
+  epochs,
   observe,
   takeProbes,
   postponeProbe,
@@ -206,6 +207,10 @@ function nextDueInMs(context: Context, what: 'task' | 'probe'): number | null {
       ? nextProbeMs(context)
       : context.lanes.nextDueMs((id) => context.organizations.open(id, nowMs));
   return dueMs === null ? null : Math.max(0, dueMs - nowMs);
+}
+
+function epochs(context: Context): Map<string, number> {
+  return new Map([...context.organizations.all()].map(({ id, epoch }) => [id, epoch]));
 }
 
 /** A write that is taken back would prove nothing: this one commits. */

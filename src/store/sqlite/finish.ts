@@ -10,6 +10,7 @@ import type { FinishedRead, FinishResult } from '../../model/task';
 import type { Context } from './context';
 import type { Row } from './database';
 import { joinTask } from './join';
+import { remember } from './organization-cache';
 import { endTake, noteRead, refuse, rest, stayDue } from './return-task';
 import { writeEvent } from './write-event';
 
@@ -186,10 +187,8 @@ function accept(context: Context, read: FinishedRead, resource: Row, older: bool
 function noteReadable(context: Context, { organizationId, address }: EventDraft, connectionId: string): void {
   const organization = context.organizations.ensure(organizationId, context.database, context.undo);
   if (organization.wasRead) return;
+  remember(context, organization);
   organization.wasRead = true;
-  context.undo(() => {
-    organization.wasRead = false;
-  });
   context.database.run(
     `UPDATE organizations SET was_read = 1, known_address = ?, connection_id = coalesce(connection_id, ?)
      WHERE id = ?`,

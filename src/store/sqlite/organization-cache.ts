@@ -11,8 +11,11 @@ export interface CachedOrganization {
   epoch: number;
   /** Claims wait until then for a probe's answer; 0 when none is asked for. */
   heldUntilMs: number;
+  /** When the next probe is to begin; while one is under way, what was asked for since. */
   probeAtMs: number | null;
+  /** Until when a probe is under way; 0 when none is. */
   probeLeaseUntilMs: number;
+  /** When the last probe began; 0 when none did, or when one ended a block since. */
   probedAtMs: number;
   /** A resource of it was read once: a probe can ask for that one. */
   wasRead: boolean;
@@ -20,6 +23,15 @@ export interface CachedOrganization {
   goneAtMs: number[];
   /** How many resources it had before so many of them went; null while few did. */
   presentBefore: number | null;
+}
+
+/** To be called before a change: a rollback brings all of it back. */
+export function remember(
+  { undo }: { undo: (action: () => void) => void },
+  organization: CachedOrganization,
+): void {
+  const before = { ...organization };
+  undo(() => void Object.assign(organization, before));
 }
 
 export class OrganizationCache {

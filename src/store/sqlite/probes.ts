@@ -14,7 +14,7 @@ import {
 } from '../../model/organization';
 import { keyOf } from '../../model/resource';
 import type { Context } from './context';
-import type { CachedOrganization } from './organization-cache';
+import { type CachedOrganization, remember } from './organization-cache';
 import { writeEvent } from './write-event';
 
 /** Hints cause at most one probe in this time. */
@@ -22,13 +22,22 @@ const hintedProbeGapMs = 60_000;
 /** Claims of an organization wait at most so long for the answer of a probe that a refusal asked for. */
 const heldMsMax = 30_000;
 
+/** The earliest wins: what is asked for twice is asked once. */
+function ask(context: Context, organization: CachedOrganization, atMs: number): void {
+  if (organization.probeAtMs !== null && organization.probeAtMs <= atMs) return;
+  schedule(context, organization, atMs);
+}
+
 function schedule(context: Context, organization: CachedOrganization, atMs: number | null): void {
-  const before = organization.probeAtMs;
+  remember(context, organization);
   organization.probeAtMs = atMs;
-  context.undo(() => {
-    organization.probeAtMs = before;
-  });
   context.database.run('UPDATE organizations SET probe_at = ? WHERE id = ?', atMs, organization.id);
+}
+
+/** When it may be probed next: never while a probe of it is under way, unless that one's lease ran out. */
+function probeDueMs({ probeAtMs, probeLeaseUntilMs }: CachedOrganization): number | null {
+  if (probeLeaseUntilMs === 0) return probeAtMs;
+  return Math.max(probeAtMs ?? probeLeaseUntilMs, probeLeaseUntilMs);
 }
 
 /** A notification says that the customer must act: only the provider's own answer will change the state. */
@@ -37,9 +46,11 @@ export function hintProbe(context: Context, organizationId: string, dueAt: strin
   if (dueAt !== null) {
     context.database.run('UPDATE organizations SET action_due_at = ? WHERE id = ?', dueAt, organizationId);
   }
-  const earliest = Math.max(context.nowMs(), organization.probedAtMs + hintedProbeGapMs);
-  if (organization.probeAtMs === null || organization.probeAtMs > earliest)
-    schedule(context, organization, earliest);
+  ask(context, organization, hintedAtMs(context, organization));
+}
+
+function hintedAtMs(context: Context, { probedAtMs }: CachedOrganization): number {
+  return Math.max(context.nowMs(), probedAtMs + hintedProbeGapMs);
 }
 
 /** A request was refused: the organization's work waits until the same request, asked again, says why. */
@@ -49,70 +60,77 @@ export function holdForProbe(
 ): void {
   const organization = context.organizations.ensure(refused.organizationId, context.database, context.undo);
   context.database.run(
-    'UPDATE organizations SET refused_address = ?, connection_id = coalesce(?, connection_id) WHERE id = ?',
+    'UPDATE organizations SET refused_address = ?, connection_id = ? WHERE id = ?',
     refused.refusedAddress,
     refused.connectionId,
     organization.id,
   );
-  const nowMs = context.nowMs();
-  if (organization.access !== 'active') {
-    hintProbe(context, organization.id, null);
-    return;
-  }
-  const before = organization.heldUntilMs;
-  organization.heldUntilMs = nowMs + heldMsMax;
-  context.undo(() => {
-    organization.heldUntilMs = before;
-  });
-  if (organization.probeAtMs === null || organization.probeAtMs > nowMs)
-    schedule(context, organization, nowMs);
+  const atMs = hintedAtMs(context, organization);
+  ask(context, organization, atMs);
+  if (organization.access !== 'active') return;
+  remember(context, organization);
+  organization.heldUntilMs = atMs + heldMsMax;
 }
 
 export function requestProbe(context: Context, organizationId: string, onDemand: boolean): boolean {
   const organization = context.organizations.get(organizationId);
   if (organization === undefined) return false;
-  if (onDemand) schedule(context, organization, context.nowMs());
+  if (onDemand) ask(context, organization, context.nowMs());
   else hintProbe(context, organizationId, null);
   return true;
 }
 
+/** A new consent may have ended a refused grant: the provider says so. */
+export function probeUnlessGranted(context: Context, organizationId: string): void {
+  const organization = context.organizations.get(organizationId);
+  if (organization?.access === 'reauthorize') ask(context, organization, context.nowMs());
+}
+
+/** The longest due first. */
 export function takeProbes(context: Context, limit: number, leaseMs: number): DueProbe[] {
   const nowMs = context.nowMs();
-  const probes: DueProbe[] = [];
+  const due: { organization: CachedOrganization; dueMs: number }[] = [];
   for (const organization of context.organizations.all()) {
-    if (probes.length === limit) break;
-    if (organization.probeAtMs === null || organization.probeAtMs > nowMs) continue;
-    if (organization.probeLeaseUntilMs > nowMs) continue;
-    const before = { ...organization };
-    context.undo(() => Object.assign(organization, before));
-    organization.probeLeaseUntilMs = nowMs + leaseMs;
-    organization.probedAtMs = nowMs;
-    const row = context.database.get(
-      'UPDATE organizations SET probed_at = ? WHERE id = ? RETURNING refused_address, connection_id',
-      nowMs,
-      organization.id,
-    )!;
-    const known = context.database.get(
-      'SELECT address, connection_id FROM tasks WHERE lane = ? AND due_at IS NOT NULL ORDER BY due_at LIMIT 1',
-      organization.id,
-    );
-    probes.push({
-      organizationId: organization.id,
-      epoch: organization.epoch,
-      refusedAddress: row.refused_address as string | null,
-      knownAddress: (known?.address ?? null) as string | null,
-      connectionId: (row.connection_id ?? known?.connection_id ?? null) as string | null,
-    });
+    const dueMs = probeDueMs(organization);
+    if (dueMs !== null && dueMs <= nowMs) due.push({ organization, dueMs });
   }
-  return probes;
+  due.sort((left, right) => left.dueMs - right.dueMs);
+  return due.slice(0, limit).map(({ organization }) => takeProbe(context, organization, nowMs + leaseMs));
+}
+
+/** Its time stays in its row until it is answered: a process that starts probes again. */
+function takeProbe(context: Context, organization: CachedOrganization, leaseUntilMs: number): DueProbe {
+  const { database } = context;
+  const { id, epoch } = organization;
+  remember(context, organization);
+  Object.assign(organization, {
+    probeAtMs: null,
+    probeLeaseUntilMs: leaseUntilMs,
+    probedAtMs: context.nowMs(),
+  });
+  const row = database.get(
+    'UPDATE organizations SET probed_at = ? WHERE id = ? RETURNING refused_address, known_address, connection_id',
+    organization.probedAtMs,
+    id,
+  )!;
+  const waiting = database.get(
+    'SELECT address, connection_id FROM tasks WHERE lane = ? AND due_at IS NOT NULL ORDER BY due_at LIMIT 1',
+    id,
+  );
+  return {
+    organizationId: id,
+    epoch,
+    refusedAddress: row.refused_address as string | null,
+    knownAddress: (row.known_address ?? waiting?.address ?? null) as string | null,
+    connectionId: (row.connection_id ?? waiting?.connection_id ?? null) as string | null,
+  };
 }
 
 export function nextProbeMs(context: Context): number | null {
   let next: number | null = null;
   for (const organization of context.organizations.all()) {
-    if (organization.probeAtMs === null) continue;
-    const atMs = Math.max(organization.probeAtMs, organization.probeLeaseUntilMs);
-    if (next === null || atMs < next) next = atMs;
+    const dueMs = probeDueMs(organization);
+    if (dueMs !== null && (next === null || dueMs < next)) next = dueMs;
   }
   return next;
 }
@@ -120,59 +138,90 @@ export function nextProbeMs(context: Context): number | null {
 export function postponeProbe(context: Context, organizationId: string, againInMs: number): void {
   const organization = context.organizations.get(organizationId);
   if (organization === undefined) return;
+  remember(context, organization);
   organization.probeLeaseUntilMs = 0;
   organization.heldUntilMs = 0;
-  schedule(context, organization, context.nowMs() + againInMs);
+  const waitMs =
+    organization.access === 'active' ? againInMs : Math.max(againInMs, later(context, organization));
+  ask(context, organization, context.nowMs() + waitMs);
+}
+
+/** The time until the next probe of a blocked organization doubles, up to its bound. */
+function later(context: Context, { id }: CachedOrganization): number {
+  const { probeMs, probeMsMax } = context.settings;
+  const row = context.database.get(
+    `UPDATE organizations SET probe_interval_ms = min(?, coalesce(probe_interval_ms, ?) * 2) WHERE id = ?
+     RETURNING probe_interval_ms`,
+    probeMsMax,
+    probeMs,
+    id,
+  )!;
+  return Number(row.probe_interval_ms);
 }
 
 export function observe(context: Context, observation: Observation): Transition & { applied: boolean } {
   const { database } = context;
   const organization = context.organizations.ensure(observation.organizationId, database, context.undo);
-  const row = database.get('SELECT * FROM organizations WHERE id = ?', organization.id)!;
+  const row = database.get('SELECT causes, name FROM organizations WHERE id = ?', organization.id)!;
   const causes = JSON.parse(String(row.causes)) as CauseSet;
   const nowMs = context.nowMs();
-  organization.probeLeaseUntilMs = 0;
+  remember(context, organization);
+  // What was asked for while the probe was under way is asked after it.
+  const asked = organization.probeLeaseUntilMs > nowMs ? organization.probeAtMs : null;
+  if (byAnswer(observation)) organization.probeLeaseUntilMs = 0;
+  const previous = organization.access;
   if (observation.epoch !== organization.epoch) {
-    const { access } = organization;
-    return { causes, access, previous: access, changed: false, applied: false };
+    return { causes, access: previous, previous, changed: false, applied: false };
   }
   const next = transition(causes, observation, nowMs);
-  const before = { ...organization };
-  context.undo(() => Object.assign(organization, before));
   organization.heldUntilMs = 0;
-  const previousAccess = organization.access;
   organization.access = next.access;
   if (next.changed) organization.epoch += 1;
-  const intervalMs =
-    next.access === 'active'
-      ? null
-      : next.changed
-        ? context.settings.probeMs
-        : Math.min(
-            context.settings.probeMsMax,
-            Number(row.probe_interval_ms ?? context.settings.probeMs) * 2,
-          );
-  organization.probeAtMs = intervalMs === null ? null : nowMs + intervalMs;
   database.run(
-    `UPDATE organizations SET causes = ?, access = ?, epoch = ?, since = iif(?, ?, since), probe_at = ?,
-       probe_interval_ms = ?, refused_address = iif(?, NULL, refused_address), was_read = was_read OR ?
-     WHERE id = ?`,
+    `UPDATE organizations SET causes = ?, access = ?, epoch = ?, since = iif(?, ?, since),
+       probe_interval_ms = iif(?, ?, probe_interval_ms), refused_address = iif(?, NULL, refused_address),
+       was_read = was_read OR ? WHERE id = ?`,
     JSON.stringify(next.causes),
     next.access,
     organization.epoch,
     next.changed ? 1 : 0,
     nowMs,
-    organization.probeAtMs,
-    intervalMs,
+    next.changed ? 1 : 0,
+    context.settings.probeMs,
     next.access === 'active' ? 1 : 0,
     observation.found.cause === null ? 1 : 0,
     organization.id,
   );
+  scheduleAfter(context, organization, observation, next, asked);
   if (next.changed) {
-    writeTransition(context, organization, observation, next, previousAccess, row.name as string | null);
-    if (next.access === 'active') context.lanes.narrow(organization.id);
+    writeTransition(context, organization, observation, next, previous, row.name as string | null);
+    if (next.access === 'active') {
+      context.lanes.narrow(organization.id);
+      // The first hint after it is news, and probes at once.
+      organization.probedAtMs = 0;
+    }
   }
   return { ...next, applied: true };
+}
+
+/** Did the provider say it of the organization itself, rather than of a grant or in a sync? */
+function byAnswer({ by }: Observation): boolean {
+  return by === 'probe' || by === 'connections-link';
+}
+
+/** While it is blocked the probe comes again, later and later; only such an answer moves that on. */
+function scheduleAfter(
+  context: Context,
+  organization: CachedOrganization,
+  observation: Observation,
+  next: Transition,
+  asked: number | null,
+): void {
+  if (next.access === 'active') return schedule(context, organization, asked);
+  if (!next.changed && !byAnswer(observation) && organization.probeAtMs !== null) return;
+  const intervalMs = next.changed ? context.settings.probeMs : later(context, organization);
+  const regular = context.nowMs() + intervalMs;
+  schedule(context, organization, asked === null ? regular : Math.min(asked, regular));
 }
 
 /** History and the access event: consumers can tell silence from a block. */

@@ -31,6 +31,7 @@ function stage(pages: SightPage[], sealer = makeSealer([keyOf('k1', 1)])) {
       }
     },
     listConnections: async () => [...rows.values()],
+    epochs: async () => new Map([['x', 7]]),
     async learn(seen: { id: string; connectionId: string }[]) {
       for (const { id, connectionId } of seen) rows.get(connectionId)!.organizations.push(id);
     },
@@ -39,10 +40,12 @@ function stage(pages: SightPage[], sealer = makeSealer([keyOf('k1', 1)])) {
     store,
     sealer,
     async *list() {
+      await clock.advance(1000);
       yield* pages;
     },
-    unconnected: async (id) => void calls.push(`unconnected ${id}`),
+    unconnected: async (id, _url, epoch) => void calls.push(`unconnected ${id} ${epoch}`),
     refused: async (id, message) => void calls.push(`refused ${id} ${message}`),
+    wanted: () => void calls.push('wanted'),
     clock,
   });
   return { book, rows, calls, clock };
@@ -82,7 +85,7 @@ test('what a connection sees is learned page by page, and unconnected organizati
   expect(book.known()).toBe(true);
   expect([...book.sees('c1')]).toEqual(['1', 'x', '2']);
   expect([...book.sees('unknown')]).toEqual([]);
-  expect(calls).toContain('unconnected x');
+  expect(calls).toContain('unconnected x 7');
 });
 
 test('a listing that did not come to its end is not taken as all there is', async () => {
@@ -99,14 +102,43 @@ test('a listing that is refused for its token says so', async () => {
   expect(calls).toContain('refused c1 expired');
 });
 
-test('it is learned anew at most once a minute', async () => {
-  const { book, clock } = stage([page('1')]);
+test('what was listed before something was asked for does not answer it', async () => {
+  const { book, calls, clock } = stage([page('1')]);
   await book.importTokens([named('a')]);
-  expect(await book.learnAgain()).toBe(true);
-  await clock.advance(59_999);
-  expect(await book.learnAgain()).toBe(false);
+  expect(book.learnedSince(0)).toBe(1000);
+  expect(calls).toContain('wanted');
+  await book.learn();
+  expect(book.learnedSince(0)).toBeNull();
+  expect(book.learnedSince(clock.nowMs())).toBe(20_000);
+});
+
+test('listings on request take a twentieth of the time', async () => {
+  const { book, calls, clock } = stage([page('1')]);
+  await book.importTokens([named('a')]);
+  await book.learn();
+  const asked = clock.nowMs();
+  await clock.advance(19_999);
+  expect(book.learnedSince(asked)).toBe(1000);
+  expect(calls).not.toContain('wanted');
   await clock.advance(1);
-  expect(await book.learnAgain()).toBe(true);
+  expect(book.learnedSince(asked)).toBe(1000);
+  expect(calls).toContain('wanted');
+});
+
+test('while a listing is under way no other is asked for', async () => {
+  const { book, calls } = stage([page('1')]);
+  await book.importTokens([named('a')]);
+  const learning = book.learn();
+  expect(book.learnedSince(5000)).toBe(1000);
+  expect(calls).not.toContain('wanted');
+  await learning;
+});
+
+test('a listing that was cut off answers nothing', async () => {
+  const { book } = stage([page('1'), { partial: true, answer: null }]);
+  await book.importTokens([named('a')]);
+  await book.learn();
+  expect(book.learnedSince(0)).toBe(20_000);
 });
 
 test('a refused connection is not listed, and keeps nobody waiting', async () => {

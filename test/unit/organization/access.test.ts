@@ -36,7 +36,13 @@ function stage(answer: Answer, changed = true) {
     },
     async refuseConnection(id: string) {
       calls.push(`refuse ${id}`);
-      return { organizations: ['1', '2'] };
+      const transition = { causes: {}, access: 'reauthorize', previous: 'active', changed: true };
+      return {
+        observed: [
+          { observation: { organizationId: '1' }, transition },
+          { observation: { organizationId: '2' }, transition: { ...transition, changed: false } },
+        ],
+      };
     },
     async access(id: string) {
       if (id === '2') return null;
@@ -51,7 +57,7 @@ function stage(answer: Answer, changed = true) {
     rateLimited: (ms) => void calls.push(`rate-limited ${ms}`),
     probed: ({ found }) => void calls.push(`probed ${found}`),
     changed: ({ organizationId }) => void calls.push(`changed ${organizationId}`),
-    connectionRefused: () => void calls.push('connection refused'),
+    connectionRefused: async () => void calls.push('connection refused'),
     answered: () => void calls.push('answered'),
     clock: makeHandClock(0),
     retryMs: 15_000,
@@ -92,24 +98,27 @@ test('an answer that says nothing about access puts the probe off', async () => 
   expect(calls).toEqual(['probed rate-limited', 'rate-limited 7000', 'postpone 4711 15000']);
 });
 
-test('a refused token concerns the organizations that nobody else sees, known or not', async () => {
+test('a refused token is refused in the store, and what that changed is told', async () => {
   const { access, observed, calls } = stage({ kind: 'reauthorize', connectionId: 'c1', message: 'expired' });
   await access.probe(due, signal);
-  expect(observed.map(({ organizationId, epoch, by }) => [organizationId, epoch, by])).toEqual([
-    ['1', 9, 'grant'],
-    ['2', 1, 'grant'],
+  expect(observed).toEqual([]);
+  expect(calls).toEqual([
+    'probed reauthorize',
+    'refuse c1',
+    'connection refused',
+    'changed 1',
+    'answered',
+    'postpone 4711 15000',
   ]);
-  expect(calls).toContain('connection refused');
-  expect(calls.at(-1)).toBe('postpone 4711 15000');
 });
 
-test('a listing that shows the connections link is said once', async () => {
+test('a listing that shows the connections link is said once, under the epoch before it', async () => {
   const { access, observed } = stage(terms);
-  await access.unconnected('known', null);
-  await access.unconnected('4711', 'https://provider.example/connect');
-  await access.unconnected('2', null);
+  await access.unconnected('known', null, 4);
+  await access.unconnected('4711', 'https://provider.example/connect', 8);
+  await access.unconnected('2', null, 1);
   expect(observed).toMatchObject([
-    { organizationId: '4711', epoch: 9, found: { actionUrl: 'https://provider.example/connect' } },
+    { organizationId: '4711', epoch: 8, found: { actionUrl: 'https://provider.example/connect' } },
     { organizationId: '2', epoch: 1, by: 'connections-link' },
   ]);
 });
