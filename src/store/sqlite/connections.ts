@@ -4,7 +4,8 @@
 import type { SealedConnection } from '../../model/connection';
 import type { Observation, Transition } from '../../model/organization';
 import type { Context } from './context';
-import { hintProbe, observe, probeUnlessGranted } from './probes';
+import { observe } from './observe';
+import { hintProbe, probeUnlessGranted } from './probes';
 
 export function importConnections(
   context: Context,

@@ -24,6 +24,7 @@ import {
 import { Lanes } from './lanes';
 import { freeLease } from './leases';
 import { ledgerOfDeliveries, ledgerPage } from './ledger';
+import { observe } from './observe';
 import { OrganizationCache } from './organization-cache';
 import {
   holdLease,
@@ -34,7 +35,7 @@ import {
   resendLogged,
   unsentCount,
 } from './outbox';
-import { nextProbeMs, observe, postponeProbe, requestProbe, takeProbes } from './probes';
+import { nextProbeMs, postponeProbe, requestProbe, takeProbes } from './probes';
 import { keepSample, listQuarantine, showQuarantine } from './quarantine';
 import { discardQuarantine, rejudge, releaseQuarantine } from './release';
 import { sweep } from './sweep';

@@ -1,21 +1,10 @@
 /**
- * Organization access in the tables: observations become transitions under the organization's epoch, and a change
- * writes history and the access event in the same transaction. Probes are asked for by hints, by refused requests and
- * on demand, one at a time for each organization.
+ * Probes: who is asked again, and when. They are asked for by hints, by refused requests and on demand, one at a time for
+ * each organization; a blocked one is asked later and later. What the answers mean is decided elsewhere.
  */
-import { createHash } from 'node:crypto';
-import {
-  type CauseSet,
-  type DueProbe,
-  leadingCause,
-  type Observation,
-  type Transition,
-  transition,
-} from '../../model/organization';
-import { keyOf } from '../../model/resource';
+import type { DueProbe } from '../../model/organization';
 import type { Context } from './context';
 import { type CachedOrganization, remember } from './organization-cache';
-import { writeEvent } from './write-event';
 
 /** Hints cause at most one probe in this time. */
 const hintedProbeGapMs = 60_000;
@@ -28,7 +17,7 @@ function ask(context: Context, organization: CachedOrganization, atMs: number): 
   schedule(context, organization, atMs);
 }
 
-function schedule(context: Context, organization: CachedOrganization, atMs: number | null): void {
+export function schedule(context: Context, organization: CachedOrganization, atMs: number | null): void {
   remember(context, organization);
   organization.probeAtMs = atMs;
   context.database.run('UPDATE organizations SET probe_at = ? WHERE id = ?', atMs, organization.id);
@@ -147,7 +136,7 @@ export function postponeProbe(context: Context, organizationId: string, againInM
 }
 
 /** The time until the next probe of a blocked organization doubles, up to its bound. */
-function later(context: Context, { id }: CachedOrganization): number {
+export function later(context: Context, { id }: CachedOrganization): number {
   const { probeMs, probeMsMax } = context.settings;
   const row = context.database.get(
     `UPDATE organizations SET probe_interval_ms = min(?, coalesce(probe_interval_ms, ?) * 2) WHERE id = ?
@@ -157,125 +146,4 @@ function later(context: Context, { id }: CachedOrganization): number {
     id,
   )!;
   return Number(row.probe_interval_ms);
-}
-
-export function observe(context: Context, observation: Observation): Transition & { applied: boolean } {
-  const { database } = context;
-  const organization = context.organizations.ensure(observation.organizationId, database, context.undo);
-  const row = database.get('SELECT causes, name FROM organizations WHERE id = ?', organization.id)!;
-  const causes = JSON.parse(String(row.causes)) as CauseSet;
-  const nowMs = context.nowMs();
-  remember(context, organization);
-  // What was asked for while the probe was under way is asked after it.
-  const asked = organization.probeLeaseUntilMs > nowMs ? organization.probeAtMs : null;
-  if (byAnswer(observation)) organization.probeLeaseUntilMs = 0;
-  const previous = organization.access;
-  if (observation.epoch !== organization.epoch) {
-    return { causes, access: previous, previous, changed: false, applied: false };
-  }
-  const next = transition(causes, observation, nowMs);
-  organization.heldUntilMs = 0;
-  organization.access = next.access;
-  if (next.changed) organization.epoch += 1;
-  database.run(
-    `UPDATE organizations SET causes = ?, access = ?, epoch = ?, since = iif(?, ?, since),
-       probe_interval_ms = iif(?, ?, probe_interval_ms), refused_address = iif(?, NULL, refused_address),
-       was_read = was_read OR ? WHERE id = ?`,
-    JSON.stringify(next.causes),
-    next.access,
-    organization.epoch,
-    next.changed ? 1 : 0,
-    nowMs,
-    next.changed ? 1 : 0,
-    context.settings.probeMs,
-    next.access === 'active' ? 1 : 0,
-    observation.found.cause === null ? 1 : 0,
-    organization.id,
-  );
-  scheduleAfter(context, organization, observation, next, asked);
-  if (next.changed) {
-    writeTransition(context, organization, observation, next, previous, row.name as string | null);
-    if (next.access === 'active') {
-      context.lanes.narrow(organization.id);
-      // The first hint after it is news, and probes at once.
-      organization.probedAtMs = 0;
-    }
-  }
-  return { ...next, applied: true };
-}
-
-/** Did the provider say it of the organization itself, rather than of a grant or in a sync? */
-function byAnswer({ by }: Observation): boolean {
-  return by === 'probe' || by === 'connections-link';
-}
-
-/** While it is blocked the probe comes again, later and later; only such an answer moves that on. */
-function scheduleAfter(
-  context: Context,
-  organization: CachedOrganization,
-  observation: Observation,
-  next: Transition,
-  asked: number | null,
-): void {
-  if (next.access === 'active') return schedule(context, organization, asked);
-  if (!next.changed && !byAnswer(observation) && organization.probeAtMs !== null) return;
-  const intervalMs = next.changed ? context.settings.probeMs : later(context, organization);
-  const regular = context.nowMs() + intervalMs;
-  schedule(context, organization, asked === null ? regular : Math.min(asked, regular));
-}
-
-/** History and the access event: consumers can tell silence from a block. */
-function writeTransition(
-  context: Context,
-  organization: CachedOrganization,
-  observation: Observation,
-  next: Transition,
-  previousAccess: string,
-  name: string | null,
-): void {
-  const nowMs = context.nowMs();
-  const cause = leadingCause(next.causes);
-  const detail = cause === null ? null : next.causes[cause]!;
-  const actionUrl = detail?.actionUrl ?? null;
-  const message = detail?.message ?? null;
-  context.database.run(
-    `INSERT INTO organization_history (organization_id, epoch, at, access, previous, cause, said_by, action_url,
-       message) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    organization.id,
-    organization.epoch,
-    nowMs,
-    next.access,
-    previousAccess,
-    cause,
-    observation.by,
-    actionUrl,
-    message,
-  );
-  const observedAt = new Date(nowMs).toISOString();
-  const value = JSON.stringify({
-    id: organization.id,
-    organizationId: organization.id,
-    observedAt,
-    source: { address: context.settings.catalogAddress, mediaType: context.settings.catalogMediaType },
-    ...(name === null ? {} : { name }),
-    access: next.access,
-    previousAccess,
-    cause,
-    since: new Date(detail?.sinceMs ?? nowMs).toISOString(),
-    actionUrl,
-    message,
-  });
-  writeEvent(context, {
-    kind: 'organization-access',
-    key: keyOf(organization.id, 'organization-access', organization.id),
-    change: next.access === 'active' ? 'unblocked' : 'blocked',
-    contentHash: createHash('sha256').update(`${next.access} ${organization.epoch}`).digest('hex'),
-    value,
-    observedAt,
-    traceparent: null,
-    reconciled: observation.by === 'sync',
-    taskId: null,
-    acceptedAtMs: null,
-    cause: `access ${organization.id}/${organization.epoch}`,
-  });
 }
