@@ -89,7 +89,7 @@ export function makePipeline(doors: PathDoors, settings: PathSettings): Pipeline
   const work: Run = makeRun<TakenTask>(
     {
       take: (wanted) => store.take(wanted),
-      attempt: (task, signal) => attempt(path, task, signal),
+      attempt: (task, signal, left) => attempt(path, task, signal, left),
       nextDueInMs: () => store.nextDueInMs('task'),
       release: (tasks) => store.releaseLeases(tasks),
       limit,
@@ -139,12 +139,13 @@ export async function accept(
 
 // 2 · A task that is due is read, judged and finished: one ending, whatever the provider says.
 
-async function attempt(path: Path, task: TakenTask, signal: AbortSignal): Promise<void> {
+async function attempt(path: Path, task: TakenTask, signal: AbortSignal, left: () => void): Promise<void> {
   const { observer, clock } = path;
   const startedMs = clock.nowMs();
   const span = observer.startAttempt(task.traceparent, task.resource?.kind ?? 'unknown');
   try {
     const read = await fetch(path, task, signal);
+    left();
     await learn(path, task, read.answer);
     const ended = await end(path, task, read.answer, span.traceparent);
     observer.attempt(attemptLine(task, read, ended, span.traceparent, clock.nowMs() - startedMs));

@@ -1,6 +1,6 @@
 /**
- * Calls that are made while a group is under way form the next group: the busier the store, the larger its groups, and
- * each costs one transaction. No call waits for a timer.
+ * The store as its callers see it: calls of one turn of the event loop leave together, in order, and whoever executes them
+ * makes groups of what has come meanwhile. No call waits for a timer, and none for the answer to an earlier one.
  */
 import { Problem, type ProblemCode } from '../model/problem';
 import type { Store } from '../model/store';
@@ -10,7 +10,7 @@ import { emptyLedger, type LedgerPage } from './sqlite/ledger';
 /** A result as it crosses the thread: a value, or a problem's code and message. */
 export type Result = { value: unknown } | { code: ProblemCode; message: string };
 
-/** Executes a group; rejects only when the executor itself is lost. */
+/** Executes calls in order, also after those of earlier calls of it; rejects only when the executor itself is lost. */
 export type Executor = (calls: Call[]) => Promise<Result[]>;
 
 interface Waiting extends Call {
@@ -18,35 +18,34 @@ interface Waiting extends Call {
   reject: (problem: Problem) => void;
 }
 
-const groupMax = 1000;
 const ledgerPageTasks = 2000;
 
 export function groupedStore(execute: Executor, closeExecutor: () => Promise<void>): Store {
-  const waiting: Waiting[] = [];
-  let busy = false;
+  let waiting: Waiting[] = [];
+  let underWay = 0;
   let closed = false;
 
-  async function run(): Promise<void> {
-    while (waiting.length > 0) {
-      const group = waiting.splice(0, groupMax);
-      try {
-        const results = await execute(group.map(({ verb, args }) => ({ verb, args })));
-        for (const [index, call] of group.entries()) settle(call, results[index]);
-      } catch (error) {
-        const message = error instanceof Error ? error.message : String(error);
-        for (const call of group) call.reject(new Problem('store.unavailable', message, error));
-      }
+  async function leave(): Promise<void> {
+    const calls = waiting;
+    waiting = [];
+    try {
+      const results = await execute(calls.map(({ verb, args }) => ({ verb, args })));
+      for (const [index, call] of calls.entries()) settle(call, results[index]);
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      for (const call of calls) call.reject(new Problem('store.unavailable', message, error));
+    } finally {
+      underWay -= 1;
     }
-    busy = false;
   }
 
   function call(verb: VerbName, ...args: unknown[]): Promise<unknown> {
     if (closed) return Promise.reject(new Problem('store.closed', 'the store is closed'));
     return new Promise((resolve, reject) => {
       waiting.push({ verb, args, resolve, reject });
-      if (busy) return;
-      busy = true;
-      setImmediate(() => void run());
+      if (waiting.length > 1) return;
+      underWay += 1;
+      setImmediate(() => void leave());
     });
   }
 
@@ -68,7 +67,7 @@ export function groupedStore(execute: Executor, closeExecutor: () => Promise<voi
 
   async function close(): Promise<void> {
     closed = true;
-    while (busy) await new Promise((resolve) => setImmediate(resolve));
+    while (underWay > 0) await new Promise((resolve) => setImmediate(resolve));
     await closeExecutor();
   }
 

@@ -14,11 +14,11 @@ export type { StoreSettings } from './sqlite/context';
 /** Throws `store.locked` when another process has it, `store.unavailable` when it cannot be opened. */
 export async function openStore(settings: StoreSettings): Promise<Store> {
   const worker = new Worker(join(__dirname, 'sqlite', 'thread.js'), { workerData: settings });
-  let settle: { resolve: (results: Result[]) => void; reject: (error: Error) => void } | null = null;
+  const asked: { resolve: (results: Result[]) => void; reject: (error: Error) => void }[] = [];
   let lost: Error | null = null;
   const fail = (error: Error): void => {
     lost = error;
-    settle?.reject(error);
+    for (const { reject } of asked.splice(0)) reject(error);
   };
   const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
   await new Promise<void>((resolve, reject) => {
@@ -31,13 +31,15 @@ export async function openStore(settings: StoreSettings): Promise<Store> {
   });
   worker.on('error', fail);
   worker.on('exit', () => fail(new Error('the thread of the store ended')));
-  worker.on('message', (results: Result[]) => settle?.resolve(results));
+  worker.on('message', (answers: Result[][]) => {
+    for (const results of answers) asked.shift()?.resolve(results);
+  });
   return groupedStore(
     (calls) =>
       new Promise((resolve, reject) => {
         if (lost !== null) return reject(lost);
-        settle = { resolve, reject };
-        worker.postMessage({ calls });
+        asked.push({ resolve, reject });
+        worker.postMessage(calls);
       }),
     async () => {
       worker.postMessage('close');

@@ -1,6 +1,7 @@
 /**
  * The only file that touches node:sqlite: opening, the lock that keeps a second process out, prepared statements, and
- * telling a store that is unavailable from a call that is at fault. WAL with synchronous=FULL: a commit is on disk.
+ * telling a store that is unavailable from a call that is at fault. WAL: a commit survives the process, and one that
+ * flushes survives the machine, with all before it.
  */
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -20,7 +21,8 @@ export interface Database {
   run(sql: string, ...values: SQLInputValue[]): number;
   /** Like `run`, for an insert: the new row's id. */
   insert(sql: string, ...values: SQLInputValue[]): number;
-  begin(): void;
+  /** `flush` says whether the commit is on disk when it returns (synchronous=FULL), or left to the system (NORMAL). */
+  begin(flush: boolean): void;
   commit(): void;
   rollback(): void;
   /** Moves the write-ahead log into the file when it is larger than `bytes`. */
@@ -54,12 +56,18 @@ export function openDatabase(file: string): Database {
     }
     return statement;
   };
+  let flushes = true;
   const database: Database = {
     get: (sql, ...values) => prepared(sql).get(...values) as Row | undefined,
     all: (sql, ...values) => prepared(sql).all(...values) as Row[],
     run: (sql, ...values) => Number(prepared(sql).run(...values).changes),
     insert: (sql, ...values) => Number(prepared(sql).run(...values).lastInsertRowid),
-    begin: () => void prepared('BEGIN IMMEDIATE').run(),
+    begin(flush) {
+      // Cannot be changed inside a transaction.
+      if (flush !== flushes) connection.exec(`PRAGMA synchronous = ${flush ? 'FULL' : 'NORMAL'}`);
+      flushes = flush;
+      prepared('BEGIN IMMEDIATE').run();
+    },
     commit: () => void prepared('COMMIT').run(),
     rollback: () => {
       if (connection.isTransaction) connection.exec('ROLLBACK');

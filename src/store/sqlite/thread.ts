@@ -1,19 +1,25 @@
 /**
- * The embedded store's own thread: a stalled disk stops this thread, never the event loop that answers probes. Groups
- * of calls come in as messages; checkpoints happen between groups, when none waits.
+ * The embedded store's own thread: a stalled disk stops this thread, never the event loop that answers probes. Calls come
+ * in as messages; all that have come while a group was executed are the next group. Checkpoints happen between groups.
  */
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { isProblem } from '../../model/problem';
 import type { StoreSettings } from './context';
 import { type Call, type Engine, openEngine } from './engine';
 
 /** Idle, the log is moved into the file beyond this size; busy, beyond the second. */
 const idleBytes = 4_194_304;
-const busyBytes = 134_217_728;
+const busyBytes = 67_108_864;
+/** So long without a call is idle. */
+const idleMs = 100;
+/** A group ends with the message that makes it this large: whoever waits for it must not wait long. */
+const groupCalls = 1000;
+
+type Message = Call[] | 'close';
 
 const port = parentPort!;
 let engine: Engine | null = null;
-let idle: NodeJS.Immediate | undefined;
+let idle: NodeJS.Timeout | undefined;
 
 try {
   engine = openEngine(workerData as StoreSettings, Date.now);
@@ -26,22 +32,48 @@ try {
   });
 }
 
-port.on('message', (message: { calls: Call[] } | 'close') => {
-  if (idle !== undefined) clearImmediate(idle);
-  if (message === 'close') {
-    engine?.checkpoint(0);
-    engine?.close();
-    port.close();
-    return;
+port.on('message', (first: Message) => {
+  clearTimeout(idle);
+  let next: Message | undefined = first;
+  while (next !== undefined && next !== 'close') next = serve(next);
+  if (next === 'close') close();
+  else idle = setTimeout(() => engine!.checkpoint(idleBytes), idleMs);
+});
+
+/** Executes one group; answers the message that came after it, if one did. */
+function serve(first: Call[]): Message | undefined {
+  const messages = [first];
+  let count = first.length;
+  let next = received();
+  while (Array.isArray(next) && count < groupCalls) {
+    messages.push(next);
+    count += next.length;
+    next = received();
   }
   const results = engine!
-    .execute(message.calls)
+    .execute(messages.length === 1 ? first : messages.flat())
     .map((result) =>
       'problem' in result
         ? { code: result.problem.code, message: result.problem.message }
         : { value: result.value },
     );
-  port.postMessage(results);
+  let from = 0;
+  port.postMessage(
+    messages.map(({ length }) => {
+      from += length;
+      return results.slice(from - length, from);
+    }),
+  );
   engine!.checkpoint(busyBytes);
-  idle = setImmediate(() => engine!.checkpoint(idleBytes));
-});
+  return next;
+}
+
+function received(): Message | undefined {
+  return (receiveMessageOnPort(port) as { message: Message } | undefined)?.message;
+}
+
+function close(): void {
+  engine?.checkpoint(0);
+  engine?.close();
+  port.close();
+}

@@ -182,3 +182,129 @@ test('a release that fails on a stop is told', async () => {
   await stopped;
   expect(failures).toEqual([new Error('away')]);
 });
+
+/** Work whose far side is left, and whose ending is written, when the test says so. */
+function attempts() {
+  const under = new Map<string, { leave(): void; end(): void }>();
+  const attempt: WorkSource<string>['attempt'] = (item, _signal, leave) =>
+    new Promise((end) => void under.set(item, { leave, end }));
+  return { under, attempt };
+}
+
+test('what has left the far side makes room before its ending is written', async () => {
+  const { under, attempt } = attempts();
+  const { given } = source(['a', 'b'], { attempt });
+  const run = makeRun(given, 1, handClock().clock);
+  run.start();
+  await settle();
+  expect([...under.keys()]).toEqual(['a']);
+  under.get('a')!.leave();
+  await settle();
+  expect([...under.keys()]).toEqual(['a', 'b']);
+  for (const { end } of under.values()) end();
+  await run.stop(1000);
+});
+
+test('leaving twice makes room once', async () => {
+  const { under, attempt } = attempts();
+  const { given } = source(['a', 'b', 'c'], { attempt });
+  const run = makeRun(given, 1, handClock().clock);
+  run.start();
+  await settle();
+  under.get('a')!.leave();
+  under.get('a')!.leave();
+  await settle();
+  expect([...under.keys()]).toEqual(['a', 'b']);
+  for (const { end } of under.values()) end();
+  await settle();
+  for (const { end } of under.values()) end();
+  await run.stop(1000);
+});
+
+test('endings that are not written bound what is taken', async () => {
+  const { under, attempt } = attempts();
+  const { given } = source(['a', 'b', 'c', 'd', 'e', 'f'], { attempt });
+  const run = makeRun(given, 1, handClock().clock);
+  run.start();
+  for (let turn = 0; turn < 6; turn += 1) {
+    await settle();
+    for (const { leave } of under.values()) leave();
+  }
+  expect([...under.keys()]).toEqual(['a', 'b', 'c', 'd']);
+  for (const { end } of under.values()) end();
+  await settle();
+  for (const { end } of under.values()) end();
+  await run.stop(1000);
+});
+
+test('as much is taken ahead as left while the last take was answered, and begins in its order', async () => {
+  const { under, attempt } = attempts();
+  const takes: number[] = [];
+  let answer: () => void = () => {};
+  const work = ['a', 'b', 'c', 'd', 'e', 'f'];
+  const { given, released } = source(work, {
+    attempt,
+    take: (limit) => {
+      takes.push(limit);
+      return new Promise((resolve) => {
+        answer = () => resolve(work.splice(0, limit));
+      });
+    },
+  });
+  const run = makeRun(given, 2, handClock().clock);
+  run.start();
+  await settle();
+  answer();
+  await settle();
+  for (const item of ['a', 'b']) under.get(item)!.leave();
+  await settle();
+  answer();
+  await settle();
+  expect(takes.slice(0, 2)).toEqual([2, 4]);
+  expect([...under.keys()]).toEqual(['a', 'b', 'c', 'd']);
+  under.get('c')!.leave();
+  await settle();
+  expect([...under.keys()]).toEqual(['a', 'b', 'c', 'd', 'e']);
+  const stopped = run.stop(0);
+  answer();
+  for (const { end } of under.values()) end();
+  await stopped;
+  expect([...under.keys()]).toEqual(['a', 'b', 'c', 'd', 'e']);
+  expect(released).toContain('f');
+});
+
+test('what was taken ahead is given back when the far side asks for a pause', async () => {
+  const { under, attempt } = attempts();
+  let paused = false;
+  let answer: () => void = () => {};
+  const work = ['a', 'b', 'c'];
+  const { given, released } = source(work, {
+    attempt,
+    limit: (wanted) => (paused ? 0 : wanted),
+    take: (limit) =>
+      new Promise((resolve) => {
+        answer = () => resolve(work.splice(0, limit));
+      }),
+  });
+  const { clock, waits } = handClock();
+  const run = makeRun(given, 1, clock);
+  run.start();
+  await settle();
+  answer();
+  await settle();
+  under.get('a')!.leave();
+  await settle();
+  answer();
+  await settle();
+  expect([...under.keys()]).toEqual(['a', 'b']);
+  paused = true;
+  under.get('b')!.leave();
+  await settle();
+  expect(released).toEqual(['c']);
+  expect([...under.keys()]).toEqual(['a', 'b']);
+  for (const { end } of under.values()) end();
+  const stopped = run.stop(0);
+  await settle();
+  for (const wait of waits) wait.end();
+  await stopped;
+});

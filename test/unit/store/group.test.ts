@@ -1,0 +1,89 @@
+/**
+ * The store as its callers see it: calls leave together, in order, and wait for nobody else's answer.
+ */
+import { Problem } from '../../../src/model/problem';
+import { type Executor, groupedStore, type Result } from '../../../src/store/group';
+import type { Call } from '../../../src/store/sqlite/engine';
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** An executor whose answers are given by the test, in the order of asking. */
+function asked() {
+  const groups: { calls: Call[]; answer(results: Result[]): void; lose(error: Error): void }[] = [];
+  const execute: Executor = (calls) =>
+    new Promise((answer, lose) => void groups.push({ calls, answer, lose }));
+  return { groups, execute };
+}
+
+test('calls of one turn leave together and in order', async () => {
+  const { groups, execute } = asked();
+  const store = groupedStore(execute, async () => {});
+  const both = Promise.all([store.unsentCount(), store.holdLease('a', 'b', 1)]);
+  await turn();
+  expect(groups.map(({ calls }) => calls)).toEqual([
+    [
+      { verb: 'unsentCount', args: [] },
+      { verb: 'holdLease', args: ['a', 'b', 1] },
+    ],
+  ]);
+  groups[0]!.answer([{ value: 3 }, { value: true }]);
+  expect(await both).toEqual([3, true]);
+});
+
+test('a call does not wait for the answer to an earlier one', async () => {
+  const { groups, execute } = asked();
+  const store = groupedStore(execute, async () => {});
+  const first = store.unsentCount();
+  await turn();
+  const second = store.unsentCount();
+  await turn();
+  expect(groups).toHaveLength(2);
+  groups[0]!.answer([{ value: 1 }]);
+  groups[1]!.answer([{ value: 2 }]);
+  expect(await Promise.all([first, second])).toEqual([1, 2]);
+});
+
+test('each call has its own problem', async () => {
+  const { groups, execute } = asked();
+  const store = groupedStore(execute, async () => {});
+  const calls = [store.unsentCount(), store.unsentCount(), store.unsentCount()];
+  const settled = Promise.allSettled(calls);
+  await turn();
+  groups[0]!.answer([{ value: 1 }, { code: 'store.refused', message: 'no' }]);
+  expect(await settled).toEqual([
+    { status: 'fulfilled', value: 1 },
+    { status: 'rejected', reason: new Problem('store.refused', 'no') },
+    { status: 'rejected', reason: new Problem('store.unavailable', 'the store gave no answer') },
+  ]);
+});
+
+test('an executor that is lost fails the calls under way and nothing else', async () => {
+  const { groups, execute } = asked();
+  const store = groupedStore(execute, async () => {});
+  const lost = store.unsentCount();
+  await turn();
+  groups[0]!.lose(new Error('the thread ended'));
+  await expect(lost).rejects.toMatchObject({ code: 'store.unavailable', message: 'the thread ended' });
+  const next = store.unsentCount();
+  await turn();
+  groups[1]!.answer([{ value: 0 }]);
+  expect(await next).toBe(0);
+});
+
+test('closing waits for what is under way, and then refuses', async () => {
+  const { groups, execute } = asked();
+  let closed = false;
+  const store = groupedStore(execute, async () => {
+    closed = true;
+  });
+  const last = store.unsentCount();
+  const closing = store.close();
+  await expect(store.unsentCount()).rejects.toMatchObject({ code: 'store.closed' });
+  await turn();
+  await turn();
+  expect(closed).toBe(false);
+  groups[0]!.answer([{ value: 5 }]);
+  expect(await last).toBe(5);
+  await closing;
+  expect(closed).toBe(true);
+});
