@@ -18,9 +18,12 @@ import { makeOrganizationAccess, type OrganizationAccess } from './organization/
 import { draftEvent } from './publish/draft-event';
 import type { Clock } from './tools/clock';
 
+type Read = { answer: Answer; cost: ReadCost };
+
 /** Reading through the provider's links: every answer is classified, nothing is thrown. */
 export interface ProviderDoor {
-  read(task: TakenTask, signal: AbortSignal): Promise<{ answer: Answer; cost: ReadCost }>;
+  /** `traceparent` is that of the attempt. */
+  read(task: TakenTask, signal: AbortSignal, traceparent: string): Promise<Read>;
   probe(probe: DueProbe, signal: AbortSignal): Promise<Answer>;
   /** Does this connection see this organization, as last learned? */
   sees(connectionId: string, organizationId: string): boolean;
@@ -144,7 +147,7 @@ async function attempt(path: Path, task: TakenTask, signal: AbortSignal, left: (
   const startedMs = clock.nowMs();
   const span = observer.startAttempt(task.traceparent, task.resource?.kind ?? 'unknown');
   try {
-    const read = await fetch(path, task, signal);
+    const read = await fetch(path, task, signal, span.traceparent);
     left();
     await learn(path, task, read.answer);
     const ended = await end(path, task, read.answer, span.traceparent);
@@ -157,14 +160,10 @@ async function attempt(path: Path, task: TakenTask, signal: AbortSignal, left: (
   }
 }
 
-async function fetch(
-  path: Path,
-  task: TakenTask,
-  signal: AbortSignal,
-): Promise<{ answer: Answer; cost: ReadCost }> {
+async function fetch(path: Path, task: TakenTask, signal: AbortSignal, traceparent: string): Promise<Read> {
   const origin = originOf(task.address);
   const heldMs = origin === null ? 0 : path.health.heldMs(origin, path.clock.nowMs());
-  if (origin === null || heldMs === 0) return path.provider.read(task, signal);
+  if (origin === null || heldMs === 0) return path.provider.read(task, signal, traceparent);
   const held = {
     code: providerHeld,
     detail: 'the provider is left alone for a while',

@@ -28,6 +28,7 @@ import { openStore as openStoreWith } from './store/open-store';
 import { type Clock, endsWithin, type Loop, makeLoop, systemClock } from './tools/clock';
 import { makeSealer } from './tools/secret';
 import * as options from './wire/options';
+import { traceReads } from './wire/trace-reads';
 import { traceSends } from './wire/trace-sends';
 
 /** The doors to the outside, as one object. */
@@ -93,7 +94,7 @@ export async function wireWorker(
     {
       store: doors.store,
       provider: {
-        read: (task, signal) => doors.provider.read(task, signal),
+        read: traceReads(doors.provider, observer),
         probe: (due, signal) => doors.provider.probe(due, signal),
         sees: (connectionId, organizationId) => book.sees(connectionId).has(organizationId),
         learnedSince: (sinceMs) => book.learnedSince(sinceMs),

@@ -1,0 +1,36 @@
+/**
+ * The provider's reads seen as spans, below the attempt that makes them. One read is one span, whatever number of calls
+ * it takes; a read that asks nothing, since its address is refused or nobody may read it, has none.
+ */
+import type { ProviderClient } from '../fetch/provider-client';
+import type { Answer } from '../model/answer';
+import type { Observer } from '../observe/observer';
+import type { ProviderDoor } from '../pipeline';
+
+export function traceReads(
+  provider: Pick<ProviderClient, 'read'>,
+  observer: Pick<Observer, 'startFetch'>,
+): ProviderDoor['read'] {
+  return async (task, signal, traceparent) => {
+    const template = task.resource?.kind ?? 'resource';
+    const span = observer.startFetch(traceparent, { method: 'GET', template, address: task.address });
+    const read = await provider.read(task, signal);
+    const { calls, status } = read.cost;
+    // A span that is not ended is not exported.
+    if (calls > 0) span.end({ status, errorType: errorTypeOf(read.answer), resendCount: 0 });
+    return read;
+  };
+}
+
+function errorTypeOf(answer: Answer): string | null {
+  switch (answer.kind) {
+    case 'ok':
+    case 'not-modified':
+      return null;
+    case 'transient':
+    case 'refused':
+      return answer.code;
+    default:
+      return answer.kind;
+  }
+}

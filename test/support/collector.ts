@@ -1,0 +1,86 @@
+// A collector of traces for tests: an HTTP server that takes what the OpenTelemetry SDK posts, keeps every request as it
+// came, and shows the spans of those that are JSON. It can be told never to answer. Knows nothing of the product.
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export type CollectorSpan = {
+  name: string;
+  /** `internal`, `server`, `client`, … */
+  kind: string;
+  traceId: string;
+  spanId: string;
+  /** Empty for a span that begins a trace. */
+  parentSpanId: string;
+  links: { traceId: string; spanId: string }[];
+  attributes: Record<string, unknown>;
+  failed: boolean;
+};
+
+export type CollectorRequest = { path: string; headers: IncomingHttpHeaders; body: Buffer };
+
+export type Collector = {
+  /** Without a slash at the end. */
+  url: string;
+  requests: CollectorRequest[];
+  /** In the order of arrival; of JSON requests only. */
+  spans(): CollectorSpan[];
+  close(): Promise<void>;
+};
+
+const kinds = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'];
+
+/** Listens on loopback. With `answers: false` it takes connections and says nothing. */
+export async function startCollector({ answers = true } = {}): Promise<Collector> {
+  const requests: CollectorRequest[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('error', () => {});
+    request.on('end', () => {
+      const { url: path = '', headers } = request;
+      requests.push({ path, headers, body: Buffer.concat(chunks) });
+      if (answers) response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    spans: () => requests.filter(isJson).flatMap(({ body }) => spansIn(JSON.parse(body.toString()))),
+    close: () => closeAll(server),
+  };
+}
+
+const isJson = ({ headers }: CollectorRequest) => headers['content-type'] === 'application/json';
+
+type WireAttribute = { key: string; value: Record<string, unknown> };
+type WireSpan = {
+  name: string;
+  kind: number;
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  links?: { traceId: string; spanId: string }[];
+  attributes: WireAttribute[];
+  status?: { code?: number };
+};
+
+/** The spans of one OTLP request in JSON. */
+function spansIn(body: { resourceSpans: { scopeSpans: { spans: WireSpan[] }[] }[] }): CollectorSpan[] {
+  const wire = body.resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans));
+  return wire.map(({ name, kind, traceId, spanId, parentSpanId = '', links = [], attributes, status }) => ({
+    name,
+    kind: kinds[kind] ?? String(kind),
+    traceId,
+    spanId,
+    parentSpanId,
+    links: links.map((link) => ({ traceId: link.traceId, spanId: link.spanId })),
+    attributes: Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]])),
+    failed: status?.code === 2,
+  }));
+}
+
+function closeAll(server: Server): Promise<void> {
+  server.closeAllConnections();
+  return new Promise((resolve) => server.close(() => resolve()));
+}
