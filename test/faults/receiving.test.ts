@@ -262,6 +262,11 @@ describe('W24: a subscription that is unknown, or of another tenant', () => {
       `${mine.organizationId}/equipment/${mine.id}`,
     ]);
     expect(await story.organization(foreign.organizationId)).toMatchObject({ access: 'active' });
+    const [task] = await until(async () => {
+      const waiting = await story.tasks('postponed');
+      return waiting.some(({ attempts }) => attempts > 0) ? waiting : undefined;
+    }, soon);
+    expect(task).toMatchObject({ address: foreign.uri, code: 'refused-unattributed' });
     expect(await story.ledger()).toMatchObject({ accepted: 2, published: 1, lost: 0 });
   });
 
