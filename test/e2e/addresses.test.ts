@@ -31,6 +31,9 @@ test('links that move while reads are under way publish nothing as deleted and n
   await until(async () => (await story.simulator.counts()).requests > asked + 2, { ...soon, everyMs: 2 });
   await story.simulator.moveLinks();
   expect((await story.post(all)).status).toBe(204);
+  expect(await story.untilRest()).toMatchObject({ gone: 0, quarantined: 0, lost: 0 });
+  expect(await story.events()).toEqual(before);
+
   // And by their new addresses.
   const moved = (await story.simulator.state()).fieldOperations;
   expect(moved[0]!.uri).not.toBe(fieldOperations[0]!.uri);

@@ -17,6 +17,7 @@ import { beginStory, notificationOf, type Resource, type Story, soon } from '../
 import { until } from '../support/until';
 
 describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'terms block an organization', () => {
+  const latencyMs = 20;
   let story: Story;
   let alertmanager: Alertmanager;
   let onCall: NotificationRecorder;
@@ -26,7 +27,7 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'terms block an o
     alertmanager = await startAlertmanager({ webhookUrl: onCall.url });
     story = await beginStory({
       delivers: false,
-      flags: { equipment: 9 },
+      flags: { equipment: 9, 'latency-ms': latencyMs },
       settings: { ALERTMANAGER_URLS: alertmanager.url },
     });
   });
@@ -54,7 +55,10 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'terms block an o
     const [other] = await story.equipment(1);
     await story.simulator.setOrganization(farm!.id, { termsAccepted: false });
     for (const machine of machines) await rename(machine);
-    await story.post(machines.map((machine) => notificationOf(machine)));
+    // One is refused; the others are announced one after the other while nothing of the organization is read.
+    await story.post([notificationOf(machines[0]!)]);
+    await until(async () => (await story.organization(farm!.id)).access === 'terms-required', soon);
+    for (const machine of machines.slice(1)) await story.post([notificationOf(machine)]);
 
     // Stored state: parked, with what a person must know.
     await until(async () => (await story.organization(farm!.id)).parked === 7, soon);
@@ -106,24 +110,28 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'terms block an o
     expect((await asked()).filter((count, index) => count > before[index]!)).toHaveLength(1);
 
     // Accepted.
-    const accepted = (await story.requests()).at(-1)!.number;
     await story.simulator.setOrganization(farm!.id, { termsAccepted: true });
     await until(async () => (await story.organization(farm!.id)).access === 'active', soon);
     const ledger = await story.untilRest();
     expect(ledger).toMatchObject({ accepted: 8, published: 8, parked: 0, lost: 0 });
     expect(await story.organization(farm!.id)).toMatchObject({ access: 'active', parked: 0, since: null });
 
-    const drained = (await story.requests())
-      .filter(({ number, status }) => number > accepted && status === 200)
-      .map(({ path }) => machines.findIndex(({ uri }) => new URL(uri).pathname === path))
-      .filter((index) => index >= 0);
-    // The probe repeated one of them; then oldest due first, one, two, four at a time.
-    const order = drained.slice(1);
-    expect([order.slice(0, 1), order.slice(1, 3), order.slice(3)].map((some) => some.toSorted())).toEqual([
+    // The probe repeated one of them; then oldest due first, and none of the next before one of the last is answered.
+    const [, ...drained] = (await story.requests())
+      .filter(({ status }) => status === 200)
+      .map(({ path, at }) => ({
+        index: machines.findIndex(({ uri }) => new URL(uri).pathname === path),
+        atMs: Date.parse(at),
+      }))
+      .filter(({ index }) => index >= 0);
+    const windows = [drained.slice(0, 1), drained.slice(1, 3), drained.slice(3)];
+    expect(windows.map((window) => window.map(({ index }) => index).toSorted())).toEqual([
       [0],
       [1, 2],
       [3, 4, 5, 6],
     ]);
+    expect(windows[1]![0]!.atMs - windows[0]![0]!.atMs).toBeGreaterThanOrEqual(latencyMs);
+    expect(windows[2]![0]!.atMs - windows[1]![0]!.atMs).toBeGreaterThanOrEqual(latencyMs);
     const events = await story.events();
     const [, unblocked, ...further] = await accessEvents(farm!.id);
     expect(further).toEqual([]);
