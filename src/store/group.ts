@@ -22,7 +22,7 @@ const ledgerPageTasks = 2000;
 
 export function groupedStore(execute: Executor, closeExecutor: () => Promise<void>): Store {
   let waiting: Waiting[] = [];
-  let underWay = 0;
+  const underWay = new Set<Promise<void>>();
   let closed = false;
 
   async function leave(): Promise<void> {
@@ -34,8 +34,6 @@ export function groupedStore(execute: Executor, closeExecutor: () => Promise<voi
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       for (const call of calls) call.reject(new Problem('store.unavailable', message, error));
-    } finally {
-      underWay -= 1;
     }
   }
 
@@ -44,8 +42,9 @@ export function groupedStore(execute: Executor, closeExecutor: () => Promise<voi
     return new Promise((resolve, reject) => {
       waiting.push({ verb, args, resolve, reject });
       if (waiting.length > 1) return;
-      underWay += 1;
-      setImmediate(() => void leave());
+      const left = new Promise<void>((ended) => setImmediate(() => void leave().then(ended)));
+      underWay.add(left);
+      void left.then(() => underWay.delete(left));
     });
   }
 
@@ -67,7 +66,7 @@ export function groupedStore(execute: Executor, closeExecutor: () => Promise<voi
 
   async function close(): Promise<void> {
     closed = true;
-    while (underWay > 0) await new Promise((resolve) => setImmediate(resolve));
+    await Promise.all(underWay);
     await closeExecutor();
   }
 

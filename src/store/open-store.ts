@@ -7,45 +7,86 @@ import { Problem, type ProblemCode } from '../model/problem';
 import type { Store } from '../model/store';
 import { groupedStore, type Result } from './group';
 import type { StoreSettings } from './sqlite/context';
-import { openEngine } from './sqlite/engine';
+import { type Call, openEngine } from './sqlite/engine';
 
 export type { StoreSettings } from './sqlite/context';
 
-/** Throws `store.locked` when another process has it, `store.unavailable` when it cannot be opened. */
-export async function openStore(settings: StoreSettings): Promise<Store> {
-  const worker = new Worker(join(__dirname, 'sqlite', 'thread.js'), { workerData: settings });
+/** A thread that could not be started is not started again at once. */
+const restartMs = 1000;
+
+/**
+ * Throws `store.locked` when another process has it, `store.unavailable` when it cannot be opened. A thread that is lost
+ * fails the calls that it had; later ones start another, which frees what the lost one had taken.
+ */
+export async function openStore(
+  settings: StoreSettings,
+  makeThread: () => Worker = () =>
+    new Worker(join(__dirname, 'sqlite', 'thread.js'), { workerData: settings }),
+): Promise<Store> {
+  let starting = startThread(makeThread);
+  let triedAtMs = Number.NEGATIVE_INFINITY;
+  let thread = await starting;
+
+  async function running(): Promise<Thread> {
+    if (!thread.isLost()) return thread;
+    const nowMs = performance.now();
+    if (nowMs - triedAtMs >= restartMs) {
+      triedAtMs = nowMs;
+      starting = startThread(makeThread);
+    }
+    thread = await starting;
+    return thread;
+  }
+
+  return groupedStore(
+    (calls) => (thread.isLost() ? running().then((next) => next.execute(calls)) : thread.execute(calls)),
+    () => thread.close(),
+  );
+}
+
+interface Thread {
+  isLost(): boolean;
+  execute(calls: Call[]): Promise<Result[]>;
+  close(): Promise<void>;
+}
+
+/** Resolves when the thread has opened the store; rejects with what it said, or with why it ended. */
+async function startThread(makeThread: () => Worker): Promise<Thread> {
+  const worker = makeThread();
   const asked: { resolve: (results: Result[]) => void; reject: (error: Error) => void }[] = [];
   let lost: Error | null = null;
   const fail = (error: Error): void => {
-    lost = error;
+    lost ??= error;
     for (const { reject } of asked.splice(0)) reject(error);
   };
   const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+  worker.on('error', fail);
+  worker.on('exit', () => fail(new Error('the thread of the store ended')));
   await new Promise<void>((resolve, reject) => {
-    worker.once('error', reject);
+    asked.push({ resolve: () => resolve(), reject });
     worker.once('message', (opened: { opened: boolean; code: ProblemCode; message: string }) => {
+      asked.length = 0;
       if (opened.opened) return resolve();
       void worker.terminate();
       reject(new Problem(opened.code, opened.message));
     });
   });
-  worker.on('error', fail);
-  worker.on('exit', () => fail(new Error('the thread of the store ended')));
   worker.on('message', (answers: Result[][]) => {
     for (const results of answers) asked.shift()?.resolve(results);
   });
-  return groupedStore(
-    (calls) =>
+  return {
+    isLost: () => lost !== null,
+    execute: (calls) =>
       new Promise((resolve, reject) => {
         if (lost !== null) return reject(lost);
         asked.push({ resolve, reject });
         worker.postMessage(calls);
       }),
-    async () => {
+    async close() {
       worker.postMessage('close');
       await exited;
     },
-  );
+  };
 }
 
 /** The same store in this thread, with the clock that is given. */

@@ -5,6 +5,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openStoreHere, type StoreSettings } from '../../src/store/open-store';
+import { storeAccessSuite } from './store-access-suite';
+import { storeCasesSuite } from './store-cases-suite';
+import type { StoreUnderTest } from './store-hand';
 import { storeSuite } from './store-suite';
 
 export function settingsFor(file: string): StoreSettings {
@@ -26,7 +29,7 @@ export function settingsFor(file: string): StoreSettings {
   };
 }
 
-storeSuite('sqlite', async () => {
+async function openUnderTest(): Promise<StoreUnderTest> {
   const folder = mkdtempSync(join(tmpdir(), 'tramline-store-'));
   const settings = settingsFor(join(folder, 'store.db'));
   let nowMs = Date.parse('2026-01-01T00:00:00Z');
@@ -48,4 +51,6 @@ storeSuite('sqlite', async () => {
       rmSync(folder, { recursive: true });
     },
   };
-});
+}
+
+for (const suite of [storeSuite, storeCasesSuite, storeAccessSuite]) suite('sqlite', openUnderTest);

@@ -38,7 +38,7 @@ export interface Context {
   nowMs(): number;
   lanes: Lanes;
   organizations: OrganizationCache;
-  /** Taken tasks by id, in order of taking: this process is the only one, so a lease need not be in a table. */
+  /** Taken tasks by id: this process is the only one, so a lease need not be in a table. */
   leases: Map<number, Lease>;
   /** How far retention has walked through the log and the journal; 0 when it begins anew. */
   swept: { position: number; delivery: number };

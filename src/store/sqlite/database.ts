@@ -63,6 +63,7 @@ export function openDatabase(file: string): Database {
     run: (sql, ...values) => Number(prepared(sql).run(...values).changes),
     insert: (sql, ...values) => Number(prepared(sql).run(...values).lastInsertRowid),
     begin(flush) {
+      if (connection.isTransaction) connection.exec('ROLLBACK');
       // Cannot be changed inside a transaction.
       if (flush !== flushes) connection.exec(`PRAGMA synchronous = ${flush ? 'FULL' : 'NORMAL'}`);
       flushes = flush;

@@ -121,7 +121,7 @@ export type CallResult = { value: unknown } | { problem: Problem };
 export interface Engine {
   /** Executes the calls in order; each gets its result. Never throws. */
   execute(calls: Call[]): CallResult[];
-  /** Moves the write-ahead log into the file when it is larger than `bytes`. */
+  /** Moves the write-ahead log into the file when it is larger than `bytes` and that is possible. Never throws. */
   checkpoint(bytes: number): void;
   close(): void;
 }
@@ -130,6 +130,7 @@ export interface Engine {
 export function openEngine(settings: StoreSettings, nowMs: () => number): Engine {
   const database = openDatabase(settings.file);
   const undone: (() => void)[] = [];
+  const undo = (action: () => void) => void undone.push(action);
   const meta = (name: string) => Number(database.get('SELECT value FROM meta WHERE name = ?', name)!.value);
   const counters = { revision: meta('revision'), position: meta('position') };
   let saved = { ...counters };
@@ -137,16 +138,17 @@ export function openEngine(settings: StoreSettings, nowMs: () => number): Engine
     database,
     settings,
     nowMs,
-    lanes: new Lanes(),
+    lanes: new Lanes(undo),
     organizations: new OrganizationCache(),
     leases: new Map(),
     swept: { position: 0, delivery: 0 },
-    undo: (action) => void undone.push(action),
+    undo,
     nextRevision: () => ++counters.revision,
     currentRevision: () => counters.revision,
     nextPosition: () => ++counters.position,
   };
   load(context);
+  undone.length = 0;
 
   const commit = (): void => {
     for (const name of ['revision', 'position'] as const) {
@@ -159,12 +161,13 @@ export function openEngine(settings: StoreSettings, nowMs: () => number): Engine
     undone.length = 0;
   };
   const rollback = (): void => {
+    for (const action of undone.reverse()) action();
+    undone.length = 0;
+    Object.assign(counters, saved);
     try {
       database.rollback();
-    } finally {
-      for (const action of undone.reverse()) action();
-      undone.length = 0;
-      Object.assign(counters, saved);
+    } catch {
+      // It is rolled back before the next one begins, or by the next process.
     }
   };
   /** True while something is committed that is not known to be on disk. */
@@ -191,7 +194,13 @@ export function openEngine(settings: StoreSettings, nowMs: () => number): Engine
   };
   return {
     execute,
-    checkpoint: (bytes) => database.checkpoint(bytes),
+    checkpoint(bytes) {
+      try {
+        database.checkpoint(bytes);
+      } catch {
+        // The log grows until it can be moved. Whether the store can still be written, each call finds out for itself.
+      }
+    },
     close: () => database.close(),
   };
 }
@@ -224,11 +233,15 @@ function releaseLeases(context: Context, taken: { taskId: number; fence: number 
 
 function nextDueInMs(context: Context, what: 'task' | 'probe'): number | null {
   const nowMs = context.nowMs();
-  const dueMs =
-    what === 'probe'
-      ? nextProbeMs(context)
-      : context.lanes.nextDueMs((id) => context.organizations.open(id, nowMs));
+  const dueMs = what === 'probe' ? nextProbeMs(context) : nextTaskMs(context);
   return dueMs === null ? null : Math.max(0, dueMs - nowMs);
+}
+
+/** A lease that runs out makes its task due. */
+function nextTaskMs(context: Context): number | null {
+  let next = context.lanes.nextDueMs((id) => context.organizations.openAtMs(id));
+  for (const { untilMs } of context.leases.values()) next = Math.min(next ?? untilMs, untilMs);
+  return next;
 }
 
 function epochs(context: Context): Map<string, number> {

@@ -147,7 +147,7 @@ export function take(context: Context, limit: number): TakenTask[] {
   // A lane may hold less than it was granted: what is then left is granted again.
   while (taken.length < limit) {
     const grants = context.lanes.grants(limit - taken.length, nowMs, (id) =>
-      context.organizations.open(id, nowMs),
+      context.organizations.openAtMs(id),
     );
     if (grants.length === 0) break;
     for (const grant of grants) taken.push(...takeFrom(context, grant, nowMs));
@@ -163,10 +163,7 @@ function takeFrom(context: Context, { lane, limit }: Grant, nowMs: number): Take
     limit,
   );
   const tasks = due.map(({ id }) => takeOne(context, Number(id), lane.id, nowMs));
-  const before = { ...lane };
-  context.undo(() => Object.assign(lane, before));
-  context.lanes.served(lane, due.length);
-  lane.nextDueMs = earliest(context, lane.id);
+  context.lanes.served(lane, due.length, earliest(context, lane.id));
   return tasks;
 }
 

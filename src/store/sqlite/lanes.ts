@@ -14,6 +14,8 @@ export interface Lane {
   turn: number;
   /** Half-open after a block: at most this many in flight; null for no such bound. */
   window: number | null;
+  /** Reads that succeeded since the window was last widened. */
+  succeeded: number;
 }
 
 export interface Grant {
@@ -21,18 +23,28 @@ export interface Grant {
   limit: number;
 }
 
+/** From when on a lane may be served, in milliseconds; null: not before something happens. */
+export type OpenAt = (laneId: string) => number | null;
+
 /** A drain that got this far goes on at full speed. */
 const windowMax = 64;
 
 export class Lanes {
   readonly #lanes = new Map<string, Lane>();
+  readonly #undo: (action: () => void) => void;
   #turn = 0;
+
+  /** Every change tells `undo` how to take it back, exactly. */
+  constructor(undo: (action: () => void) => void) {
+    this.#undo = undo;
+  }
 
   lane(id: string): Lane {
     let lane = this.#lanes.get(id);
     if (lane === undefined) {
-      lane = { id, nextDueMs: null, inFlight: 0, turn: this.#turn, window: null };
+      lane = { id, nextDueMs: null, inFlight: 0, turn: this.#turn, window: null, succeeded: 0 };
       this.#lanes.set(id, lane);
+      this.#undo(() => this.#lanes.delete(id));
     }
     return lane;
   }
@@ -40,52 +52,75 @@ export class Lanes {
   /** Something in the lane falls due at `dueMs`. */
   expect(id: string, dueMs: number): void {
     const lane = this.lane(id);
-    if (lane.nextDueMs === null) {
-      lane.turn = Math.max(lane.turn, this.#turn);
-      lane.nextDueMs = dueMs;
-    } else if (dueMs < lane.nextDueMs) lane.nextDueMs = dueMs;
+    if (lane.nextDueMs !== null && lane.nextDueMs <= dueMs) return;
+    this.#remember(lane);
+    if (lane.nextDueMs === null) lane.turn = Math.max(lane.turn, this.#turn);
+    lane.nextDueMs = dueMs;
   }
 
   /** After a block: one task at first, then two, then four. */
   narrow(id: string): void {
-    this.lane(id).window = 1;
+    const lane = this.lane(id);
+    this.#remember(lane);
+    lane.window = 1;
+    lane.succeeded = 0;
   }
 
-  /** A read of the lane succeeded. */
+  /** A read of the lane succeeded: after as many as the window lets through, it doubles. */
   widen(id: string): void {
     const lane = this.#lanes.get(id);
     if (lane === undefined || lane.window === null) return;
+    this.#remember(lane);
+    lane.succeeded += 1;
+    if (lane.succeeded < lane.window) return;
+    lane.succeeded = 0;
     lane.window = lane.window >= windowMax ? null : lane.window * 2;
+    this.#forgetEmpty(lane);
   }
 
-  served(lane: Lane, count: number): void {
+  /** So many of its tasks were taken; of those that are left the earliest is due at `nextDueMs`. */
+  served(lane: Lane, count: number, nextDueMs: number | null): void {
+    this.#remember(lane);
     lane.turn += count;
     lane.inFlight += count;
+    lane.nextDueMs = nextDueMs;
+    this.#forgetEmpty(lane);
   }
 
   returned(id: string): void {
     const lane = this.#lanes.get(id);
     if (lane === undefined) return;
+    this.#remember(lane);
     lane.inFlight = Math.max(0, lane.inFlight - 1);
-    if (lane.nextDueMs === null && lane.inFlight === 0 && lane.window === null) this.#lanes.delete(id);
+    this.#forgetEmpty(lane);
   }
 
-  /**
-   * Divides `limit` among the lanes that have something due, least served first. `open` says whether the lane's
-   * organization may be read.
-   */
-  grants(limit: number, nowMs: number, open: (laneId: string) => boolean): Grant[] {
+  #remember(lane: Lane): void {
+    const before = { ...lane };
+    this.#undo(() => {
+      Object.assign(lane, before);
+      this.#lanes.set(lane.id, lane);
+    });
+  }
+
+  #forgetEmpty(lane: Lane): void {
+    if (lane.nextDueMs === null && lane.inFlight === 0 && lane.window === null) this.#lanes.delete(lane.id);
+  }
+
+  /** Divides `limit` among the lanes that have something due and are open, least served first. */
+  grants(limit: number, nowMs: number, openAt: OpenAt): Grant[] {
     const ready: Lane[] = [];
     let inFlight = 0;
     for (const lane of this.#lanes.values()) {
       inFlight += lane.inFlight;
       if (lane.nextDueMs === null || lane.nextDueMs > nowMs) continue;
       if (lane.window !== null && lane.inFlight >= lane.window) continue;
-      if (open(lane.id)) ready.push(lane);
+      const openAtMs = openAt(lane.id);
+      if (openAtMs !== null && openAtMs <= nowMs) ready.push(lane);
     }
     if (ready.length === 0) return [];
     ready.sort((left, right) => left.turn - right.turn);
-    this.#turn = Math.max(this.#turn, ready[0]!.turn);
+    this.#advance(ready[0]!.turn);
     const share = Math.max(1, Math.floor((inFlight + limit) / ready.length));
     const grants = new Map<Lane, Grant>();
     let left = limit;
@@ -103,13 +138,25 @@ export class Lanes {
     return [...grants.values()];
   }
 
-  /** The earliest due time of any lane whose organization may be read; null when nothing waits. */
-  nextDueMs(open: (laneId: string) => boolean): number | null {
+  #advance(turn: number): void {
+    const before = this.#turn;
+    if (turn <= before) return;
+    this.#turn = turn;
+    this.#undo(() => {
+      this.#turn = before;
+    });
+  }
+
+  /** The earliest time at which a lane may be served; null when none waits for time alone. */
+  nextDueMs(openAt: OpenAt): number | null {
     let next: number | null = null;
     for (const lane of this.#lanes.values()) {
-      if (lane.nextDueMs === null || !open(lane.id)) continue;
+      if (lane.nextDueMs === null) continue;
       if (lane.window !== null && lane.inFlight >= lane.window) continue;
-      if (next === null || lane.nextDueMs < next) next = lane.nextDueMs;
+      const openAtMs = openAt(lane.id);
+      if (openAtMs === null) continue;
+      const dueMs = Math.max(lane.nextDueMs, openAtMs);
+      if (next === null || dueMs < next) next = dueMs;
     }
     return next;
   }

@@ -29,8 +29,5 @@ export function freeLease(context: Context, taskId: number, nowMs: number): void
 export function endLease(context: Context, taskId: number, lease: Lease): void {
   context.leases.delete(taskId);
   context.lanes.returned(lease.lane);
-  context.undo(() => {
-    context.leases.set(taskId, lease);
-    context.lanes.lane(lease.lane).inFlight += 1;
-  });
+  context.undo(() => void context.leases.set(taskId, lease));
 }

@@ -67,12 +67,11 @@ export class OrganizationCache {
     return this.#organizations.values();
   }
 
-  /** May work of this lane be taken? Work of an unknown owner may. */
-  open(id: string, nowMs: number): boolean {
+  /** From when on work of this lane may be taken; null while it is blocked. That of an unknown owner always may. */
+  openAtMs(id: string): number | null {
     const organization = this.#organizations.get(id);
-    return (
-      organization === undefined || (organization.access === 'active' && organization.heldUntilMs <= nowMs)
-    );
+    if (organization === undefined) return 0;
+    return organization.access === 'active' ? organization.heldUntilMs : null;
   }
 
   #add(id: string): CachedOrganization {

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Database } from '../../../src/store/sqlite/database';
-import { deliveryOf, draftOf, hintOf } from '../../contract/store-suite';
+import { deliveryOf, draftOf, hintOf } from '../../contract/store-hand';
 
 /** The flush of each transaction that began, of whichever database was opened last. */
 const flushes: boolean[] = [];

@@ -1,0 +1,312 @@
+/**
+ * What every store promises about the access of organizations: who is probed and when, what an answer changes, and how
+ * blocked work is let go.
+ */
+import type { SealedConnection } from '../../src/model/connection';
+import { draftOf, goneBy, Hand, heldBy, hintOf, type StoreUnderTest, terms } from './store-hand';
+
+const open: { cause: null } = { cause: null };
+const notConnected = { cause: 'not-connected', actionUrl: null, message: null } as const;
+const minuteMs = 60_000;
+
+export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnderTest>): void {
+  describe(`store access: ${name}`, () => {
+    let under: StoreUnderTest;
+    let hand: Hand;
+    beforeEach(async () => {
+      under = await openStore();
+      hand = new Hand(under);
+    });
+    afterEach(() => under.close());
+
+    const hints = (count: number) => Array.from({ length: count }, (_, index) => hintOf(String(index)));
+    const refused = (task: Parameters<typeof heldBy>[0] & { address: string }) =>
+      hand.store.giveBack({
+        ...heldBy(task),
+        code: 'action-required',
+        probe: { organizationId: '4711', refusedAddress: task.address, connectionId: 'c1' },
+        dueInMs: 0,
+      });
+    const probesNow = async () =>
+      (await hand.store.takeProbes(10, 30_000)).map(({ organizationId }) => organizationId);
+
+    describe('a refusal', () => {
+      test('of a request from before the acceptance holds nothing and asks for nothing', async () => {
+        await hand.put(hints(2));
+        const [late] = await hand.store.take(1);
+        await hand.observe(terms);
+        await hand.observe(open);
+        await refused(late!);
+        expect(await hand.store.nextDueInMs('probe')).toBeNull();
+        expect(await hand.store.take(1)).toHaveLength(1);
+      });
+
+      test('after a probe that found nothing is probed a minute later, and the organization waits for it', async () => {
+        await hand.put(hints(2));
+        await refused(await hand.take());
+        expect(await probesNow()).toEqual(['4711']);
+        await hand.observe(open);
+        under.advance(1000);
+        await refused(await hand.take());
+        expect(await hand.store.take(10)).toEqual([]);
+        expect(await hand.store.nextDueInMs('probe')).toBe(minuteMs - 1000);
+        under.advance(minuteMs - 1000);
+        expect(await hand.store.take(10)).toEqual([]);
+        expect(await probesNow()).toEqual(['4711']);
+        await hand.observe(terms);
+        expect(await hand.store.take(10)).toEqual([]);
+      });
+
+      test('after an acceptance is probed at once: it is news', async () => {
+        await hand.put(hints(2));
+        await refused(await hand.take());
+        await probesNow();
+        await hand.observe(terms);
+        await hand.observe(open);
+        await refused(await hand.take());
+        expect(await probesNow()).toEqual(['4711']);
+      });
+
+      test('lets the organization go when its probe brings no answer', async () => {
+        await hand.put(hints(1));
+        await refused(await hand.take());
+        await probesNow();
+        await hand.store.postponeProbe('4711', 15_000);
+        under.advance(1000);
+        expect(await hand.store.take(1)).toHaveLength(1);
+        expect(await hand.store.nextDueInMs('probe')).toBe(14_000);
+      });
+
+      test('lets the organization go by itself when nobody probes', async () => {
+        await hand.put(hints(1));
+        await refused(await hand.take());
+        expect(await hand.store.take(1)).toEqual([]);
+        expect(await hand.store.nextDueInMs('task')).toBe(30_000);
+        under.advance(30_000);
+        expect(await hand.store.take(1)).toHaveLength(1);
+      });
+
+      test('whose owner is only claimed makes nobody the owner', async () => {
+        await hand.put(hints(1));
+        await refused(await hand.take());
+        await probesNow();
+        await hand.observe(open);
+        under.advance(1000);
+        expect((await hand.take()).organizationId).toBeNull();
+      });
+    });
+
+    describe('a probe', () => {
+      test('is one at a time, also when another is asked for meanwhile: that one follows', async () => {
+        await hand.put(hints(1));
+        await hand.store.requestProbe('4711', true);
+        expect(await probesNow()).toEqual(['4711']);
+        await hand.store.requestProbe('4711', true);
+        expect(await probesNow()).toEqual([]);
+        await hand.observe(terms);
+        expect(await hand.store.nextDueInMs('probe')).toBe(0);
+        expect(await probesNow()).toEqual(['4711']);
+        await hand.observe(open);
+        expect(await hand.store.nextDueInMs('probe')).toBeNull();
+      });
+
+      test('that is never answered is made again when its lease has run out', async () => {
+        await hand.put(hints(1));
+        await hand.store.requestProbe('4711', true);
+        await probesNow();
+        expect(await hand.store.nextDueInMs('probe')).toBe(30_000);
+        under.advance(30_000);
+        expect(await probesNow()).toEqual(['4711']);
+      });
+
+      test('that was under way at a kill is made again at once', async () => {
+        await hand.put(hints(1));
+        await hand.store.requestProbe('4711', true);
+        await probesNow();
+        await hand.reopen();
+        expect(await probesNow()).toEqual(['4711']);
+      });
+
+      test('without an answer about access is made later and later while the organization is blocked', async () => {
+        await hand.put(hints(1));
+        await hand.observe(terms);
+        const waits: (number | null)[] = [];
+        for (let round = 0; round < 9; round += 1) {
+          waits.push(await hand.store.nextDueInMs('probe'));
+          under.advance(waits.at(-1) ?? 0);
+          await probesNow();
+          await hand.store.postponeProbe('4711', 15_000);
+        }
+        expect(waits).toEqual([15, 30, 60, 120, 240, 480, 900, 900, 900].map((seconds) => seconds * 1000));
+      });
+
+      test('that has waited longest goes first', async () => {
+        await hand.put([hintOf('a', '1'), hintOf('b', '2'), hintOf('c', '3')]);
+        await hand.store.requestProbe('3', true);
+        under.advance(1);
+        await hand.store.requestProbe('1', true);
+        await hand.store.requestProbe('2', true);
+        expect(await hand.store.takeProbes(1, 1000)).toMatchObject([{ organizationId: '3' }]);
+      });
+
+      test('where nothing was refused asks for a resource that was read, also after a restart', async () => {
+        await hand.publish('1', 'a');
+        await hand.reopen();
+        await hand.store.requestProbe('4711', true);
+        const [probe] = await hand.store.takeProbes(1, 1000);
+        expect(probe).toMatchObject({ refusedAddress: null, connectionId: 'c1' });
+        expect(probe!.knownAddress).toMatch(/equipment\/1$/);
+      });
+
+      test('answered late, from an earlier epoch, changes nothing and ends', async () => {
+        await hand.put(hints(1));
+        await hand.store.requestProbe('4711', true);
+        const [probe] = await hand.store.takeProbes(1, 30_000);
+        await hand.store.observe({ organizationId: '4711', epoch: 1, found: notConnected, by: 'sync' });
+        const late = { organizationId: '4711', epoch: probe!.epoch, found: open, by: 'probe' } as const;
+        expect(await hand.store.observe(late)).toMatchObject({ applied: false, access: 'not-connected' });
+        under.advance(15_000);
+        expect(await probesNow()).toEqual(['4711']);
+      });
+    });
+
+    describe('causes', () => {
+      test('stand beside each other, and are shown by the one that must be dealt with first', async () => {
+        await hand.put(hints(1));
+        await hand.observe(terms);
+        await hand.observe(notConnected);
+        const causes = (await hand.store.access('4711'))!.causes;
+        expect(Object.keys(causes).sort()).toEqual(['not-connected', 'terms']);
+        expect(await hand.observe({ cause: 'refused-grant', actionUrl: null, message: null })).toMatchObject({
+          access: 'reauthorize',
+          previous: 'not-connected',
+          changed: true,
+        });
+        expect(await hand.observe(terms)).toMatchObject({ access: 'terms-required', changed: true });
+        expect(Object.keys((await hand.store.access('4711'))!.causes)).toEqual(['terms']);
+        expect(await hand.events()).toEqual([1, 2, 3, 4].map((sequence) => `4711 ${sequence} blocked`));
+      });
+
+      test('said again keep their beginning', async () => {
+        await hand.put(hints(1));
+        await hand.observe(terms);
+        const { sinceMs } = (await hand.store.access('4711'))!.causes.terms!;
+        under.advance(5000);
+        await hand.observe({ ...terms, message: 'other words' });
+        expect((await hand.store.access('4711'))!.causes.terms).toMatchObject({
+          sinceMs,
+          message: 'other words',
+        });
+      });
+    });
+
+    describe('a refused grant', () => {
+      const connection = (
+        connectionId: string,
+        importHash: string,
+      ): SealedConnection & { importHash: string } => ({
+        connectionId,
+        user: 'u',
+        auth: 'oauth2',
+        sealedToken: 's',
+        sealedTokenSecret: null,
+        sealedRefresh: null,
+        expiresAt: null,
+        status: 'valid',
+        organizations: [],
+        importHash,
+      });
+      const seen = (connectionId: string) => [{ id: '4711', name: 'One', connectionId }];
+      const access = async () => (await hand.store.access('4711'))!.access;
+      beforeEach(async () => {
+        await hand.store.importConnections([connection('c1', 'first')]);
+        await hand.store.learn(seen('c1'));
+        await hand.put(hints(2));
+      });
+
+      test('blocks what nobody else sees in the transaction that refuses it', async () => {
+        await hand.store.refuseConnection('c1', 'expired');
+        await hand.reopen();
+        expect(await access()).toBe('reauthorize');
+        expect(await hand.store.take(10)).toEqual([]);
+        expect(await hand.store.ledger()).toMatchObject({ parked: 2 });
+        expect(await hand.events()).toEqual(['4711 1 blocked']);
+      });
+
+      test('said by many reads at once puts no probe off', async () => {
+        for (let count = 0; count < 32; count += 1) await hand.store.refuseConnection('c1', 'expired');
+        expect(await hand.store.nextDueInMs('probe')).toBe(15_000);
+      });
+
+      test('is tried again at once when another token is imported, and then its work goes on', async () => {
+        await hand.store.refuseConnection('c1', 'expired');
+        under.advance(5000);
+        await hand.store.importConnections([connection('c1', 'first')]);
+        expect(await probesNow()).toEqual([]);
+        expect((await hand.store.listConnections())[0]!.status).toBe('refused');
+        await hand.store.importConnections([connection('c1', 'second')]);
+        expect((await hand.store.listConnections())[0]!.status).toBe('valid');
+        expect(await probesNow()).toEqual(['4711']);
+        await hand.observe(open);
+        expect(await hand.store.take(10)).toHaveLength(1);
+      });
+
+      test('is tried again when another connection shows the organization', async () => {
+        await hand.store.refuseConnection('c1', 'expired');
+        await hand.store.importConnections([connection('c2', 'other')]);
+        await hand.store.learn(seen('c2'));
+        expect(await probesNow()).toEqual(['4711']);
+      });
+
+      test('concerns nobody while another valid connection sees them', async () => {
+        await hand.store.importConnections([connection('c2', 'other')]);
+        await hand.store.learn(seen('c2'));
+        await hand.store.refuseConnection('c1', 'expired');
+        expect(await access()).toBe('active');
+        await hand.store.refuseConnection('c2', 'expired');
+        expect(await access()).toBe('reauthorize');
+      });
+    });
+
+    describe('half-open', () => {
+      const drained = async (end: (task: Awaited<ReturnType<Hand['take']>>) => Promise<unknown>) => {
+        await hand.put(hints(40));
+        await hand.observe(terms);
+        await hand.observe(open);
+        const taken: number[] = [];
+        for (let round = 0; round < 3; round += 1) {
+          const tasks = await hand.store.take(32);
+          taken.push(tasks.length);
+          for (const task of tasks) await end(task);
+        }
+        return taken;
+      };
+
+      test('opens with every answer that shows that the organization may be read', async () => {
+        expect(await drained((task) => hand.store.finishGone(goneBy(task)))).toEqual([1, 2, 4]);
+      });
+
+      test('opens also when what was read cannot be trusted', async () => {
+        expect(await drained((task) => hand.quarantine(task, 'malformed-document'))).toEqual([1, 2, 4]);
+      });
+
+      test('stays narrow while reads fail', async () => {
+        const failure = { dueInMs: 60_000, own: false, code: 'status-503', detail: null };
+        expect(await drained((task) => hand.store.postpone({ ...heldBy(task), ...failure }))).toEqual([
+          1, 1, 1,
+        ]);
+      });
+
+      test('lets nothing more through while its one is under way', async () => {
+        await hand.put(hints(3));
+        await hand.observe(terms);
+        await hand.observe(open);
+        const [only] = await hand.store.take(32);
+        expect(await hand.store.take(32)).toEqual([]);
+        expect(await hand.store.nextDueInMs('task')).toBe(60_000);
+        await hand.finish(only!, draftOf('0', 'a'));
+        expect(await hand.store.take(32)).toHaveLength(2);
+      });
+    });
+  });
+}

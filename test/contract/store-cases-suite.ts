@@ -1,0 +1,488 @@
+/**
+ * Where two things meet in a store: a hint and a state, a join and a lease, a move and a block, an absence and a return.
+ * Every store must pass.
+ */
+import type { Element } from '../../src/model/notification';
+import { schemaFaults } from '../support/event-schemas';
+import {
+  address,
+  aliasHintOf,
+  draftOf,
+  goneBy,
+  Hand,
+  heldBy,
+  hintOf,
+  type StoreUnderTest,
+  sumOf,
+  terms,
+} from './store-hand';
+
+const later = { modifiedTime: '2026-01-02T00:00:00.000Z' };
+const earlier = { modifiedTime: '2026-01-01T00:00:00.000Z' };
+const dayMs = 86_400_000;
+
+export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest>): void {
+  describe(`store cases: ${name}`, () => {
+    let under: StoreUnderTest;
+    let hand: Hand;
+    beforeEach(async () => {
+      under = await open();
+      hand = new Hand(under);
+    });
+    afterEach(() => under.close());
+
+    const absentOnce = async (task: Parameters<typeof heldBy>[0]) =>
+      hand.store.foundAbsent({ ...heldBy(task), againInMs: 600_000 });
+    const failed = { dueInMs: 20_000, code: 'status-503', detail: null };
+
+    describe('what is older', () => {
+      test('an older document of the former owner undoes no move', async () => {
+        await hand.publish('1', 'a', earlier);
+        await hand.publish('1', 'b', { organizationId: '99', ...later });
+        const again = await hand.publish('1', 'a', earlier);
+        expect(again).toMatchObject({ outcome: 'unchanged', reason: 'older-than-published' });
+        expect(await hand.events()).toEqual(['4711 1 created', '4711 2 deleted', '99 1 created']);
+        expect(await hand.publish('1', 'b', { organizationId: '99', ...later })).toMatchObject({
+          outcome: 'unchanged',
+          reason: 'same-content',
+        });
+      });
+
+      test('an older document brings nothing back that was deleted', async () => {
+        await hand.publish('1', 'a', later);
+        await hand.put([hintOf('1')]);
+        await hand.store.finishGone(goneBy(await hand.take()));
+        under.advance(1000);
+        expect(await hand.publish('1', 'z', earlier)).toMatchObject({ reason: 'older-than-published' });
+        expect(await hand.publish('1', 'a', later)).toMatchObject({ outcome: 'published' });
+        expect(await hand.events()).toEqual(['4711 1 created', '4711 2 deleted', '4711 3 created']);
+      });
+
+      test('an older normalizer also decides no move, and does not ask again at once', async () => {
+        await hand.publish('1', 'a', { normalizerVersion: 2 });
+        await hand.put([hintOf('1')]);
+        const draft = draftOf('1', 'b', { organizationId: '99', normalizerVersion: 1 });
+        expect(await hand.finish(await hand.take(), draft)).toMatchObject({ reason: 'older-normalizer' });
+        expect(await hand.store.nextDueInMs('task')).toBe(60_000);
+        expect(await hand.events()).toEqual(['4711 1 created']);
+      });
+    });
+
+    describe('two addresses of one resource', () => {
+      test('a read under another address that found nothing new is settled like any other', async () => {
+        await hand.publish('1', 'a');
+        await hand.put([aliasHintOf('1')]);
+        const settleMs = 30_000;
+        expect(await hand.finish(await hand.take(), draftOf('1', 'a'), { settleMs })).toMatchObject({
+          again: true,
+        });
+        under.advance(settleMs);
+        const settling = await hand.take();
+        expect(settling.settling).toBe(true);
+        expect(await hand.finish(settling, draftOf('1', 'b'), { settleMs })).toMatchObject({
+          outcome: 'published',
+          again: false,
+        });
+        under.advance(60_000);
+        expect(await hand.store.take(10)).toEqual([]);
+        expect(await hand.ledgerAtRest()).toMatchObject({ accepted: 2, published: 2, waiting: 0 });
+      });
+
+      test('hints of the other address are the resource’s from then on, also after a restart', async () => {
+        await hand.publish('1', 'a');
+        await hand.put([aliasHintOf('1')]);
+        await hand.finish(await hand.take(), draftOf('1', 'a'));
+        under.advance(1000);
+        await hand.reopen();
+        await hand.put([hintOf('1'), aliasHintOf('1')]);
+        const tasks = await hand.store.take(10);
+        expect(tasks).toMatchObject([{ generation: 3, resource: { id: '1' } }]);
+      });
+
+      test('a later hint of the other address keeps a resource due that is being read', async () => {
+        await hand.publish('1', 'a');
+        await hand.put([aliasHintOf('1')]);
+        const alias = await hand.take();
+        await hand.put([aliasHintOf('1'), hintOf('1')]);
+        const own = await hand.take();
+        await hand.finish(alias, draftOf('1', 'b'));
+        expect(await hand.finish(own, draftOf('1', 'a'))).toMatchObject({ reason: 'superseded' });
+        under.advance(1000);
+        const again = await hand.take();
+        expect(again).toMatchObject({ taskId: own.taskId, generation: 3 });
+        await hand.finish(again, draftOf('1', 'b'));
+        expect(await hand.ledgerAtRest()).toMatchObject({
+          published: 2,
+          merged: 1,
+          unchanged: 1,
+          waiting: 0,
+        });
+      });
+
+      test('a later hint of the other address wakes a resource that is set aside, and its entry is closed', async () => {
+        await hand.publish('1', 'a');
+        await hand.put([hintOf('1')]);
+        await hand.quarantine(await hand.take());
+        await hand.put([aliasHintOf('1')]);
+        const alias = await hand.take();
+        await hand.put([aliasHintOf('1')]);
+        await hand.finish(alias, draftOf('1', 'b'));
+        expect(await hand.quarantined()).toEqual([]);
+        under.advance(1000);
+        await hand.finish(await hand.takeAt(address('1')), draftOf('1', 'b'));
+        expect(await hand.ledgerAtRest()).toMatchObject({ accepted: 4, published: 2, waiting: 0 });
+      });
+
+      test('a later hint of the other address is read no sooner than after the gap', async () => {
+        await hand.publish('1', 'a');
+        await hand.put([aliasHintOf('1')]);
+        const alias = await hand.take();
+        await hand.put([aliasHintOf('1')]);
+        await hand.finish(alias, draftOf('1', 'b'));
+        expect(await hand.store.take(1)).toEqual([]);
+        expect(await hand.store.nextDueInMs('task')).toBe(1000);
+      });
+
+      test('two tasks that turn out to be one resource are read twice and published once', async () => {
+        await hand.put([hintOf('1'), aliasHintOf('1')]);
+        const [first, second] = await hand.store.take(2);
+        const results = await Promise.all([
+          hand.finish(first!, draftOf('1', 'a')),
+          hand.finish(second!, draftOf('1', 'a')),
+        ]);
+        expect(results.map(({ outcome }) => outcome)).toEqual(['published', 'refused']);
+        under.advance(1000);
+        await hand.finish(await hand.take(), draftOf('1', 'a'));
+        expect(await hand.events()).toEqual(['4711 1 created']);
+        expect(await hand.ledgerAtRest()).toMatchObject({ published: 1, unchanged: 1, waiting: 0 });
+      });
+
+      test('the lease of a resource that moved while it was read runs out into its new lane', async () => {
+        await hand.publish('1', 'a');
+        await hand.put([hintOf('1'), aliasHintOf('1')]);
+        const tasks = await hand.store.take(2);
+        const alias = tasks.find(({ resource }) => resource === null)!;
+        await hand.finish(alias, draftOf('1', 'b', { organizationId: '99' }));
+        under.advance(60_001);
+        expect((await hand.take()).resource).toEqual({ kind: 'equipment', id: '1' });
+      });
+
+      test('what waits under a blocked owner goes with its resource to an active one', async () => {
+        await hand.publish('1', 'a');
+        await hand.put([hintOf('1'), { ...aliasHintOf('1'), organizationId: '99' }]);
+        await hand.observe(terms);
+        const alias = await hand.take();
+        await hand.finish(alias, draftOf('1', 'b', { organizationId: '99' }));
+        under.advance(1000);
+        expect((await hand.take()).organizationId).toBe('99');
+      });
+
+      test('an address that shows another resource changes nobody’s history', async () => {
+        await hand.publish('1', 'a');
+        await hand.put([hintOf('1')]);
+        const strange = draftOf('2', 'b', { address: address('1') });
+        expect(await hand.finish(await hand.take(), strange)).toMatchObject({ reason: 'another-resource' });
+        expect(await hand.quarantined()).toEqual(['malformed-document']);
+        expect(await hand.events()).toEqual(['4711 1 created']);
+      });
+    });
+
+    describe('a hint during a read', () => {
+      test('keeps a task due that the read would have set aside', async () => {
+        await hand.put([hintOf('1')]);
+        const task = await hand.take();
+        await hand.put([hintOf('1')]);
+        await hand.quarantine(task);
+        expect(await hand.quarantined()).toEqual([]);
+        under.advance(1000);
+        await hand.quarantine(await hand.take());
+        expect(await hand.quarantined()).toEqual(['no-access']);
+        expect(await hand.store.ledger()).toMatchObject({ quarantined: 2 });
+      });
+
+      test('of a task that was put off earns its own settling read', async () => {
+        await hand.publish('1', 'a');
+        await hand.put([hintOf('1')]);
+        await hand.finish(await hand.take(), draftOf('1', 'a'), { settleMs: 30_000 });
+        under.advance(30_000);
+        await hand.store.postpone({ ...heldBy(await hand.take()), ...failed, own: false });
+        await hand.put([hintOf('1')]);
+        under.advance(20_000);
+        const settleMs = 30_000;
+        expect(await hand.finish(await hand.take(), draftOf('1', 'a'), { settleMs })).toMatchObject({
+          again: true,
+        });
+        under.advance(30_000);
+        expect(await hand.finish(await hand.take(), draftOf('1', 'a'), { settleMs })).toMatchObject({
+          again: false,
+        });
+      });
+
+      test('of an absent resource reads it again at once, and the absence counts from its first time', async () => {
+        await hand.publish('1', 'a');
+        await hand.put([hintOf('1')]);
+        const task = await hand.take();
+        const firstMs = under.nowMs();
+        await hand.put([hintOf('1')]);
+        await absentOnce(task);
+        under.advance(1000);
+        const again = await hand.take();
+        expect(again.absentSinceMs).toBe(firstMs);
+        await absentOnce(again);
+        under.advance(1000);
+        await hand.put([hintOf('1')]);
+        expect((await hand.take()).absentSinceMs).toBe(firstMs);
+      });
+    });
+
+    describe('absence', () => {
+      test('ends when the resource is there again, and begins anew', async () => {
+        await hand.publish('1', 'a');
+        await hand.put([hintOf('1')]);
+        await absentOnce(await hand.take());
+        under.advance(600_000);
+        await hand.finish(await hand.take(), draftOf('1', 'a'));
+        await hand.put([hintOf('1')]);
+        under.advance(1000);
+        expect((await hand.take()).absentSinceMs).toBeNull();
+      });
+
+      test('is forgotten by a read that found the resource, even if it cannot be trusted', async () => {
+        await hand.publish('1', 'a');
+        await hand.put([hintOf('1')]);
+        await absentOnce(await hand.take());
+        under.advance(600_000);
+        await hand.quarantine(await hand.take(), 'malformed-document');
+        await hand.put([hintOf('1')]);
+        under.advance(1000);
+        expect((await hand.take()).absentSinceMs).toBeNull();
+      });
+
+      test('of what was never seen is gone without an event', async () => {
+        await hand.put([hintOf('1', null)]);
+        await absentOnce(await hand.take());
+        expect(await hand.store.ledger()).toMatchObject({ waiting: 1 });
+        under.advance(600_000);
+        expect(await hand.store.finishGone(goneBy(await hand.take()))).toEqual({
+          outcome: 'gone',
+          eventIds: [],
+          again: false,
+        });
+        expect(await hand.store.ledger()).toMatchObject({ gone: 1, waiting: 0 });
+      });
+
+      test('of many at once is not believed, until an operator releases them one by one', async () => {
+        const ids = Array.from({ length: 30 }, (_, index) => String(index));
+        for (const id of ids) await hand.publish(id, 'a');
+        await hand.sendAll();
+        await hand.put(ids.map((id) => hintOf(id)));
+        const outcomes: string[] = [];
+        for (const task of await hand.store.take(100)) {
+          outcomes.push((await hand.store.finishGone(goneBy(task))).outcome);
+        }
+        expect(outcomes.filter((outcome) => outcome === 'gone')).toHaveLength(20);
+        expect(await hand.quarantined()).toHaveLength(10);
+        under.advance(1000);
+        for (const { id } of await hand.store.listQuarantine({ limit: 100, after: null })) {
+          expect(await hand.store.releaseQuarantine(id)).toBe('released');
+        }
+        for (const task of await hand.store.take(100)) {
+          expect(await hand.store.finishGone(goneBy(task))).toMatchObject({ outcome: 'gone' });
+        }
+        expect(await hand.quarantined()).toEqual([]);
+        expect(await hand.ledgerAtRest()).toMatchObject({ accepted: 60, published: 30, gone: 30 });
+      });
+
+      test('is measured against what was there, not against what ever was', async () => {
+        const ids = Array.from({ length: 60 }, (_, index) => String(index));
+        for (const id of ids) await hand.publish(id, 'a');
+        const goNow = async (wanted: string[]) => {
+          await hand.put(wanted.map((id) => hintOf(id)));
+          const gone = { goneShareMax: 0.5 };
+          for (const task of await hand.store.take(100))
+            await hand.store.finishGone({ ...goneBy(task), ...gone });
+        };
+        await goNow(ids.slice(0, 20));
+        under.advance(2 * 3_600_000);
+        await goNow(ids.slice(20, 50));
+        expect(await hand.quarantined()).toHaveLength(10);
+      });
+
+      test('of one that returns goes on in the same sequence, and a deleted event fits its schema', async () => {
+        await hand.publish('1', 'a');
+        await hand.put([hintOf('1')]);
+        await hand.store.finishGone(goneBy(await hand.take()));
+        under.advance(1000);
+        await hand.publish('1', 'a');
+        await hand.publish('1', 'b', { organizationId: '99' });
+        await hand.observe(terms);
+        expect(await hand.events()).toEqual([
+          '4711 1 created',
+          '4711 2 deleted',
+          '4711 3 created',
+          '4711 4 deleted',
+          '99 1 created',
+          '4711 1 blocked',
+        ]);
+        const [, deleted, , moved, , blocked] = (await hand.records()).map(({ value }) => JSON.parse(value));
+        expect(schemaFaults('equipment', deleted)).toEqual([]);
+        expect(schemaFaults('equipment', moved)).toEqual([]);
+        expect(schemaFaults('organization-access', blocked)).toEqual([]);
+      });
+    });
+
+    describe('the gap between two reads', () => {
+      test('holds after a failure, a refusal and the end of an outage', async () => {
+        await hand.put([hintOf('1')]);
+        await hand.store.postpone({ ...heldBy(await hand.take()), ...failed, dueInMs: 1, own: false });
+        expect(await hand.store.nextDueInMs('task')).toBe(1000);
+        expect(await hand.store.hasten()).toBe(1);
+        expect(await hand.store.take(1)).toEqual([]);
+        under.advance(1000);
+        const unattributed = { code: 'refused-unattributed', probe: null, dueInMs: 1 };
+        await hand.store.giveBack({ ...heldBy(await hand.take()), ...unattributed });
+        expect(await hand.store.take(1)).toEqual([]);
+        expect(await hand.store.nextDueInMs('task')).toBe(1000);
+      });
+    });
+
+    describe('set aside', () => {
+      test('ends with the hint that earns another attempt', async () => {
+        await hand.put([hintOf('1')]);
+        await hand.quarantine(await hand.take());
+        expect(await hand.quarantined()).toEqual(['no-access']);
+        await hand.put([hintOf('1')]);
+        expect(await hand.quarantined()).toEqual([]);
+        under.advance(1000);
+        const attempt = await hand.take();
+        await hand.quarantine(attempt);
+        expect(await hand.quarantined()).toEqual(['no-access']);
+        expect(await hand.store.counts()).toMatchObject({ quarantined: 1 });
+      });
+
+      test('for good keeps its age: one more failure of its own is enough', async () => {
+        await hand.put([hintOf('1')]);
+        await hand.store.postpone({ ...heldBy(await hand.take()), ...failed, own: false });
+        under.advance(20_000);
+        await hand.store.postpone({ ...heldBy(await hand.take()), ...failed, own: true });
+        under.advance(20_000);
+        await hand.quarantine(await hand.take());
+        await hand.put([hintOf('1')]);
+        under.advance(1000);
+        expect((await hand.take()).agedMs).toBe(20_000);
+      });
+
+      const bad: Element = { line: 'quarantined', reason: 'malformed-notification', path: '/x', raw: '{}' };
+      const entryId = async () => (await hand.store.listQuarantine({ limit: 1, after: null }))[0]!.id;
+
+      test('a notification judged again counts as what it is now, and the ledger adds up', async () => {
+        const { deliveryId } = await hand.put([bad, bad, bad, bad]);
+        expect(await hand.store.rejudge(await entryId(), hintOf('1'))).toBe('released');
+        const action = { line: 'acted', eventTypeId: 'a', probeOrganizationId: '4711', dueAt: null } as const;
+        expect(await hand.store.rejudge(await entryId(), action)).toBe('released');
+        const ignored = { line: 'ignored', eventTypeId: 'i', address: null } as const;
+        expect(await hand.store.rejudge(await entryId(), ignored)).toBe('released');
+        expect(await hand.store.rejudge(await entryId(), bad)).toBe('refused');
+        const expected = { accepted: 4, waiting: 1, acted: 1, ignored: 1, quarantined: 1, discarded: 0 };
+        expect(await hand.store.ledger()).toMatchObject(expected);
+        expect(await hand.store.discardQuarantine(await entryId())).toBe('discarded');
+        expect(await hand.store.takeProbes(1, 1000)).toMatchObject([{ organizationId: '4711' }]);
+        await hand.finish(await hand.take(), draftOf('1', 'a'));
+        expect(await hand.ledgerAtRest()).toMatchObject({
+          accepted: 4,
+          published: 1,
+          discarded: 1,
+          waiting: 0,
+        });
+        const steps = (await hand.store.explain(deliveryId))!.steps.map(({ step }) => step);
+        expect(steps).toEqual([
+          'accepted',
+          'hint',
+          'acted',
+          'ignored',
+          'quarantined',
+          'published',
+          'decided',
+          'sent',
+        ]);
+      });
+
+      test('what was not authenticated is not judged again, nor is what is no notification', async () => {
+        await hand.put([{ ...bad, reason: 'unauthenticated' }, hintOf('1')]);
+        expect(await hand.store.rejudge(await entryId(), hintOf('2'))).toBe('refused');
+        await hand.store.discardQuarantine(await entryId());
+        await hand.quarantine(await hand.take());
+        expect(await hand.store.rejudge(await entryId(), hintOf('2'))).toBe('not-found');
+        expect(await hand.store.rejudge('q999', hintOf('2'))).toBe('not-found');
+      });
+    });
+
+    describe('retention', () => {
+      const sweepAll = async () => {
+        while ((await hand.store.sweep()) > 0);
+      };
+
+      test('folds what still waits into its task, and counts it until it is decided', async () => {
+        await hand.put([hintOf('1'), hintOf('1'), hintOf('2'), hintOf('3')]);
+        await hand.observe(terms);
+        under.advance(40 * dayMs);
+        await hand.put([hintOf('9', '99')]);
+        await sweepAll();
+        expect(await hand.store.ledger()).toMatchObject({ accepted: 5, parked: 4, waiting: 1 });
+        expect(await hand.store.explain('d1')).toBeNull();
+        await hand.observe({ cause: null });
+        for (let round = 0; round < 4; round += 1) {
+          for (const task of await hand.store.take(10)) {
+            await hand.finish(task, draftOf(task.address.split('/').at(-1)!, 'a'));
+          }
+        }
+        const ledger = await hand.ledgerAtRest();
+        expect(ledger).toMatchObject({ accepted: 1, waiting: 0, parked: 0 });
+        expect(sumOf(ledger)).toBe(1);
+      });
+
+      test('leaves no hint of a joined task behind', async () => {
+        await hand.publish('1', 'a');
+        await hand.put([aliasHintOf('1')]);
+        await hand.finish(await hand.take(), draftOf('1', 'a'));
+        await hand.sendAll();
+        under.advance(40 * dayMs);
+        await hand.put([hintOf('2')]);
+        await sweepAll();
+        const ledger = await hand.store.ledger();
+        expect(ledger).toMatchObject({ accepted: 1, waiting: 1 });
+        expect(sumOf(ledger)).toBe(1);
+      });
+
+      test('keeps the delivery of what waits for an operator, and takes what was discarded along', async () => {
+        const bad: Element = { line: 'quarantined', reason: 'unauthenticated', path: '', raw: '{}' };
+        await hand.put([bad]);
+        await hand.put([bad]);
+        const [first] = await hand.store.listQuarantine({ limit: 1, after: null });
+        await hand.store.discardQuarantine(first!.id);
+        under.advance(40 * dayMs);
+        await hand.put([hintOf('2')]);
+        await sweepAll();
+        expect(await hand.store.ledger()).toMatchObject({
+          accepted: 2,
+          quarantined: 1,
+          discarded: 0,
+          waiting: 1,
+        });
+        expect(await hand.quarantined()).toEqual(['unauthenticated']);
+      });
+
+      test('names the highest position that it has taken from the log', async () => {
+        await hand.publish('1', 'a');
+        await hand.publish('2', 'a');
+        await hand.publish('2', 'b');
+        await hand.sendAll();
+        under.advance(40 * dayMs);
+        await sweepAll();
+        const page = await hand.store.listEvents({ after: 0, limit: 10, type: null, organizationId: null });
+        expect(page.events.map(({ position }) => position)).toEqual([1, 3]);
+        expect(page.floor).toBe(2);
+      });
+    });
+  });
+}

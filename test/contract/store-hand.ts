@@ -1,0 +1,170 @@
+// A hand on a store under test: what nearly every case needs to put, take, finish and send.
+import type { EventDraft } from '../../src/model/event';
+import type { Delivery, HintElement } from '../../src/model/notification';
+import type { CauseDetail } from '../../src/model/organization';
+import type { Ledger, Store } from '../../src/model/store';
+import type { TakenTask } from '../../src/model/task';
+
+export interface StoreUnderTest {
+  store: Store;
+  /** Moves the store's clock. */
+  advance(ms: number): void;
+  nowMs(): number;
+  /** Ends the store without a word and opens it anew, as after a kill. */
+  reopen(): Promise<Store>;
+  close(): Promise<void>;
+}
+
+export const address = (id: string) => `https://provider.example/platform/equipment/${id}`;
+export const aliasOf = (id: string) => `${address(id)}?alias`;
+
+export function hintOf(id: string, organizationId: string | null = '4711'): HintElement {
+  return { line: 'hint', eventTypeId: 'equipment', address: address(id), organizationId, user: null };
+}
+
+export function aliasHintOf(id: string, organizationId: string | null = '4711'): HintElement {
+  return { ...hintOf(id, organizationId), address: aliasOf(id) };
+}
+
+export function deliveryOf(
+  nowMs: number,
+  elements: Delivery['elements'],
+  extra: Partial<Delivery> = {},
+): Delivery {
+  const common = { messageId: null, bodyHash: 'hash', bytes: 100, traceparent: null };
+  return { receivedAtMs: nowMs, ...common, elements, ...extra };
+}
+
+export function draftOf(id: string, content: string, extra: Partial<EventDraft> = {}): EventDraft {
+  const organizationId = extra.organizationId ?? '4711';
+  return {
+    kind: 'equipment',
+    id,
+    organizationId,
+    contentHash: content,
+    wireHash: content,
+    normalizerVersion: 1,
+    modifiedTime: null,
+    archived: false,
+    value: JSON.stringify({ id, organizationId, content }),
+    address: address(id),
+    mediaType: 'application/json',
+    observedAt: '2026-01-01T00:00:00.000Z',
+    ...extra,
+  };
+}
+
+export const heldBy = ({ taskId, fence, generation, revision }: TakenTask) => ({
+  taskId,
+  fence,
+  generation,
+  revision,
+});
+
+export const goneBy = (task: TakenTask) => ({
+  ...heldBy(task),
+  observedAt: '2026-01-01T00:00:00.000Z',
+  traceparent: null,
+  goneShareMax: 0.05,
+});
+
+export const terms = {
+  cause: 'terms',
+  actionUrl: 'https://provider.example/terms',
+  message: 'restricted',
+} satisfies Partial<CauseDetail> & { cause: 'terms' };
+
+export function header(row: { headers: [string, string][] }, wanted: string): string | undefined {
+  return row.headers.find(([name]) => name === wanted)?.[1];
+}
+
+/** Everything but `accepted`. */
+export function sumOf({ accepted: _accepted, ...lines }: Ledger): number {
+  return Object.values(lines).reduce((sum, count) => sum + count, 0);
+}
+
+export class Hand {
+  store: Store;
+
+  constructor(readonly under: StoreUnderTest) {
+    this.store = under.store;
+  }
+
+  async reopen(): Promise<void> {
+    this.store = await this.under.reopen();
+  }
+
+  put(elements: Delivery['elements'], extra: Partial<Delivery> = {}) {
+    return this.store.put(deliveryOf(this.under.nowMs(), elements, extra));
+  }
+
+  async take(): Promise<TakenTask> {
+    const [task] = await this.store.take(1);
+    if (task === undefined) throw new Error('nothing was due');
+    return task;
+  }
+
+  /** The one that is due at this address, of all that are. */
+  async takeAt(wanted: string): Promise<TakenTask> {
+    const task = (await this.store.take(100)).find((taken) => taken.address === wanted);
+    if (task === undefined) throw new Error(`${wanted} was not due`);
+    return task;
+  }
+
+  finish(task: TakenTask, draft: EventDraft, extra: { settleMs?: number } = {}) {
+    const { settleMs = 0 } = extra;
+    return this.store.finish({
+      ...heldBy(task),
+      draft,
+      connectionId: 'c1',
+      traceparent: null,
+      reconciled: false,
+      settleMs,
+    });
+  }
+
+  /** From a hint to a decided event; the gap after it is over. */
+  async publish(id: string, content: string, extra: Partial<EventDraft> = {}) {
+    await this.put([hintOf(id, extra.organizationId ?? '4711')]);
+    const result = await this.finish(await this.takeAt(address(id)), draftOf(id, content, extra));
+    this.under.advance(1000);
+    return result;
+  }
+
+  quarantine(task: TakenTask, reason: 'no-access' | 'malformed-document' = 'no-access') {
+    return this.store.quarantineTask({ ...heldBy(task), reason, path: '', detail: null });
+  }
+
+  records() {
+    return this.store.pickUnsent(1000, 1e9, []);
+  }
+
+  async sendAll(): Promise<void> {
+    await this.store.markSent(
+      (await this.records()).map(({ row }) => ({ row, partition: null, offset: null })),
+    );
+  }
+
+  /** As it is when everything that was decided has been sent. */
+  async ledgerAtRest(): Promise<Ledger> {
+    await this.sendAll();
+    return this.store.ledger();
+  }
+
+  /** `organization sequence type` of each event that waits to be sent. */
+  async events(): Promise<string[]> {
+    return (await this.records()).map((row) => {
+      const [organization] = row.key.split('/');
+      return `${organization} ${row.sequence} ${header(row, 'ce_type')?.split('.').at(-2)}`;
+    });
+  }
+
+  async observe(found: Parameters<Store['observe']>[0]['found'], organizationId = '4711') {
+    const epoch = (await this.store.access(organizationId))!.epoch;
+    return this.store.observe({ organizationId, epoch, found, by: 'probe' });
+  }
+
+  async quarantined(): Promise<string[]> {
+    return (await this.store.listQuarantine({ limit: 1000, after: null })).map(({ reason }) => reason);
+  }
+}
