@@ -183,12 +183,16 @@ describe('S7: a delivery that names another owner than the resource has', () => 
     const mine = await usersOf(machine!);
     expect(mine).toHaveLength(1);
 
-    // The provider refuses; and then one that does not, and shows what it should not.
+    // The provider refuses once; and then it does not, and shows what it should not.
     const claim = notificationOf({ uri: other!.uri, organizationId: machine!.organizationId });
+    const match = { path: pathOf(other!) };
+    await story.simulator.setFaults([
+      { match, times: 1, status: 403 },
+      { match, body: other!.content },
+    ]);
     expect((await story.post([claim])).status).toBe(204);
-    await until(async () => (await story.tasks('postponed')).length === 1, soon);
-    await story.simulator.setFaults([{ match: { path: pathOf(other!) }, body: other!.content }]);
     await until(async () => (await story.quarantine()).length === 1, soon);
+    expect((await story.readsOf(other!)).map(({ status }) => status)).toContain(403);
     expect(await story.quarantine()).toMatchObject([{ what: 'task', reason: 'organization-mismatch' }]);
     expect(await usersOf(other!)).toEqual(mine);
     expect(await story.eventsOf(other!)).toEqual([]);
