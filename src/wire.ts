@@ -11,6 +11,7 @@ import { makeLogSink } from './alert/log-sink';
 import type { AlertSink } from './alert/sink';
 import type { Settings } from './config';
 import { type ConnectionBook, makeConnectionBook } from './connect/connection-book';
+import type { ProviderDoors } from './fetch/options';
 import { makeProviderClient, type ProviderClient } from './fetch/provider-client';
 import { hearListing } from './inbox/hear-listing';
 import type { Condition } from './model/alert';
@@ -27,6 +28,7 @@ import type { PublishTarget } from './publish/target';
 import { openStore as openStoreWith } from './store/open-store';
 import { type Clock, endsWithin, type Loop, makeLoop, systemClock } from './tools/clock';
 import { makeSealer } from './tools/secret';
+import { hideCredentials } from './wire/hide-credentials';
 import * as options from './wire/options';
 import { traceReads } from './wire/trace-reads';
 import { traceSends } from './wire/trace-sends';
@@ -75,7 +77,7 @@ export async function wireWorker(
   clock: Clock = systemClock,
 ): Promise<Worker> {
   let providerDateMs: number | null = null;
-  const client = makeProviderClient(options.providerOptions(settings), {
+  const client = clientOf(settings, {
     connections: () => book.connections(),
     sees: (connectionId) => book.sees(connectionId),
     clock,
@@ -156,6 +158,14 @@ export async function wireWorker(
     },
     stop: (graceMs) => stopWorker(pipeline, relay, client, loops, graceMs, clock),
   };
+}
+
+/** The provider's client; what it quotes of our credentials is hidden from everybody else. */
+function clientOf(settings: Settings, doors: ProviderDoors): ProviderClient {
+  const providerOptions = options.providerOptions(settings);
+  const { clientSecret } = providerOptions;
+  const { connections } = doors;
+  return hideCredentials(makeProviderClient(providerOptions, doors), { clientSecret, connections });
 }
 
 async function checkConnections(client: ProviderClient, book: ConnectionBook): Promise<string> {

@@ -1,0 +1,84 @@
+/**
+ * The provider's client without the credentials that a provider may repeat: its words about a refusal go to the store,
+ * the log, pages and events, and some providers quote the token that they refuse. Only what was not read passes through
+ * here; a document is the normalizer's.
+ */
+import type { OrganizationsPage, ProviderClient } from '../fetch/provider-client';
+import type { Answer } from '../model/answer';
+import type { Connection } from '../model/connection';
+import type { Secret } from '../tools/secret';
+
+export interface Credentials {
+  clientSecret: Secret;
+  connections(): readonly Connection[];
+}
+
+const hidden = '[secret]';
+/** Shorter values are in every text. */
+const charsMin = 8;
+
+export function hideCredentials(client: ProviderClient, credentials: Credentials): ProviderClient {
+  const clean = (answer: Answer) => cleanAnswer(answer, credentials);
+  return {
+    async read(request, signal) {
+      const read = await client.read(request, signal);
+      return read.answer.kind === 'ok' ? read : { answer: clean(read.answer), cost: read.cost };
+    },
+    probe: async (due, signal) => clean(await client.probe(due, signal)),
+    async readOrganization(organizationId, connectionId, signal) {
+      const read = await client.readOrganization(organizationId, connectionId, signal);
+      return 'answer' in read ? { answer: clean(read.answer) } : read;
+    },
+    async *organizations(connectionId, signal) {
+      for await (const page of client.organizations(connectionId, signal)) {
+        yield cleanPage(page, secretsOf(connectionId, credentials), clean);
+      }
+    },
+    close: () => client.close(),
+  };
+}
+
+function cleanPage(
+  page: OrganizationsPage,
+  secrets: string[],
+  clean: (answer: Answer) => Answer,
+): OrganizationsPage {
+  if (!page.partial) return page;
+  const answer = page.answer === null ? null : clean(page.answer);
+  return { ...page, detail: hide(page.detail, secrets), answer };
+}
+
+/** Where the provider's words stand in an answer. */
+const itsWords = new Set(['message', 'detail', 'actionUrl']);
+
+function cleanAnswer(answer: Answer, credentials: Credentials): Answer {
+  if (answer.kind === 'ok' || !('connectionId' in answer)) return answer;
+  const secrets = secretsOf(answer.connectionId, credentials);
+  const cleaned = Object.entries(answer).map(([name, value]: [string, unknown]) => [
+    name,
+    itsWords.has(name) && typeof value === 'string' ? hide(value, secrets) : value,
+  ]);
+  return Object.fromEntries(cleaned) as Answer;
+}
+
+function secretsOf(connectionId: string, { clientSecret, connections }: Credentials): string[] {
+  const connection = connections().find((known) => known.connectionId === connectionId);
+  const secrets = [clientSecret, connection?.token, connection?.tokenSecret, connection?.refresh];
+  const values = secrets.flatMap((secret) => (secret ? [secret.open()] : []));
+  return [...new Set(values.flatMap((value) => [value, encodeURIComponent(value.toWellFormed())]))];
+}
+
+/** Also the beginning of a credential that was cut off with the end of the text. */
+function hide(text: string, secrets: string[]): string {
+  let clean = text;
+  for (const secret of secrets) {
+    if (secret.length < charsMin) continue;
+    clean = clean.replaceAll(secret, hidden);
+    for (let chars = Math.min(secret.length - 1, clean.length); chars >= charsMin; chars -= 1) {
+      if (!clean.endsWith(secret.slice(0, chars))) continue;
+      clean = `${clean.slice(0, -chars)}${hidden}`;
+      break;
+    }
+  }
+  return clean;
+}

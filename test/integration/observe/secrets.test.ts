@@ -1,0 +1,316 @@
+/**
+ * Row R3: recognisable values stand in every secret setting, the service lives through a good delivery and through
+ * refusals of every kind, some of which repeat our own token, and then everything it leaves behind is searched: standard
+ * output, metrics, every route, spans, the answers to strangers, the commands, and the raw bytes of the store.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { Webhook } from 'standardwebhooks';
+import { rows } from '../../../src/config/describe';
+import type { QuarantineView } from '../../../src/model/store';
+import { apiRoutes } from '../../../src/operations/routes';
+import { type Collector, startCollector } from '../../support/collector';
+import { repositoryRoot } from '../../support/repository';
+import { cleanUp, type Service, startService, temporaryFolder } from '../../support/service';
+import { type Simulator, startSimulator } from '../../support/simulator';
+import { notificationOf, type Posted, type Resource } from '../../support/story';
+import { until } from '../../support/until';
+
+const soon = { withinMs: 20_000 };
+
+type Token = {
+  connection: string;
+  user: string;
+  auth: string;
+  token: string;
+  secret?: string;
+  refresh?: string;
+};
+
+/** What was left behind, by where it was found. */
+type Remains = Map<string, Buffer>;
+
+let simulator: Simulator;
+let service: Service;
+let collector: Collector;
+/** Takes pages as Alertmanager does, and keeps them. */
+let sink: Server;
+let pages: string[];
+let folder: string;
+let settings: Record<string, string>;
+let tokens: Token[];
+
+const planted = (what: string) => `planted-${what}-Zq7xW2vK9pLm4TnR`;
+const hmacSecret = `whsec_${Buffer.from(planted('hmac-key')).toString('base64')}`;
+const encryptionKey = Buffer.from(planted('encryption').padEnd(32, '#').slice(0, 32)).toString('base64');
+
+beforeEach(async () => {
+  collector = await startCollector();
+  pages = [];
+  sink = createServer((request, response) => {
+    request.setEncoding('utf8').on('data', (text: string) => pages.push(text));
+    request.on('end', () => response.writeHead(200, { 'content-type': 'application/json' }).end('{}'));
+  });
+  await new Promise<void>((resolve) => sink.listen(0, '127.0.0.1', resolve));
+  folder = temporaryFolder();
+});
+
+afterEach(async () => {
+  await cleanUp();
+  await collector.close();
+  sink.closeAllConnections();
+  await new Promise((resolve) => sink.close(resolve));
+});
+
+/** Everything secret is planted; what the simulator checks is its own, and as recognisable. */
+function settingsFor(): Record<string, string> {
+  const { environment } = simulator;
+  const sinkUrl = `http://127.0.0.1:${(sink.address() as AddressInfo).port}`;
+  const stranger: Token = {
+    ...tokens[0]!,
+    connection: 'connection-3',
+    user: 'nobody',
+    token: planted('refused-token'),
+  };
+  return {
+    ...environment,
+    PROVIDER_TOKENS: JSON.stringify([...tokens, stranger]),
+    ENCRYPTION_KEYS: `k1:${encryptionKey}`,
+    OPERATIONS_TOKEN: planted('operations'),
+    WEBHOOK_AUTH: 'authorization,token,hmac',
+    WEBHOOK_AUTHORIZATION: `Bearer ${planted('authorization')}`,
+    WEBHOOK_TOKENS: planted('webhook-token'),
+    WEBHOOK_HMAC_SECRETS: hmacSecret,
+    KAFKA_SASL_MECHANISM: 'plain',
+    KAFKA_SASL_USERNAME: 'tramline',
+    KAFKA_SASL_PASSWORD: planted('kafka-password'),
+    PAGERDUTY_ROUTING_KEY: planted('routing-key'),
+    PAGERDUTY_URL: `${sinkUrl}/pagerduty`,
+    SLACK_WEBHOOK_URL: `${sinkUrl}/slack/${planted('slack')}`,
+    ALERTMANAGER_URLS: sinkUrl,
+    OTEL_TRACES_EXPORTER: 'otlp',
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_HEADERS: `x-api-key=${planted('collector-key')}`,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+    OTEL_TRACES_SAMPLER: 'always_on',
+    OTEL_BSP_SCHEDULE_DELAY: '50',
+    LOG_LEVEL: 'debug',
+    READ_GAP_MS: '0',
+    SETTLE_SECONDS: '0',
+    PROBE_SECONDS: '1',
+    ALERT_RESEND_SECONDS: '1',
+  };
+}
+
+/** Every text that must be found nowhere, with its name. */
+function secretsOf(): Map<string, string> {
+  const secrets = new Map<string, string>();
+  const named = JSON.parse(settings.PROVIDER_TOKENS!) as Token[];
+  for (const { connection, token, secret, refresh } of named) {
+    for (const [part, value] of Object.entries({ token, secret, refresh })) {
+      if (value !== undefined) secrets.set(`PROVIDER_TOKENS ${connection} ${part}`, value);
+    }
+  }
+  const alone = rows.filter(([name, row]) => row.secret && name !== 'PROVIDER_TOKENS').map(([name]) => name);
+  for (const name of alone)
+    secrets.set(name, settings[name]!.replace(/^(k1:|whsec_|Bearer |x-api-key=)/, ''));
+  return secrets;
+}
+
+/** The forms in which a value could stand somewhere: as it is, escaped, encoded, and as the bytes behind it. */
+function formsOf(value: string): Buffer[] {
+  const texts = [
+    value,
+    JSON.stringify(value).slice(1, -1),
+    encodeURIComponent(value),
+    Buffer.from(value).toString('base64').replace(/=+$/, ''),
+    Buffer.from(value).toString('base64url'),
+    Buffer.from(value).toString('hex'),
+  ];
+  const bytes = /^[A-Za-z0-9+/]+=*$/.test(value) ? [Buffer.from(value, 'base64')] : [];
+  return [...[...new Set(texts)].map((text) => Buffer.from(text)), ...bytes];
+}
+
+/** `where: which` for each secret that stands in what was left behind. */
+function found(remains: Remains, secrets: Map<string, string>): string[] {
+  return [...secrets].flatMap(([name, value]) => {
+    const forms = formsOf(value);
+    const places = [...remains].filter(([, bytes]) => forms.some((form) => bytes.includes(form)));
+    return places.map(([where]) => `${where}: ${name}`);
+  });
+}
+
+async function post(body: unknown, authorization = settings.WEBHOOK_AUTHORIZATION!): Promise<Posted> {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const id = `msg_${Math.random()}`;
+  const headers = {
+    'content-type': 'application/json',
+    authorization,
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(Date.now() / 1000)),
+    'webhook-signature': new Webhook(hmacSecret).sign(id, new Date(), text),
+  };
+  const response = await fetch(`${service.publicUrl}/webhooks`, { method: 'POST', headers, body: text });
+  return {
+    status: response.status,
+    headers: Object.fromEntries(response.headers),
+    body: await response.text(),
+  };
+}
+
+const announcement = (resource: Resource, more: Record<string, unknown> = {}) =>
+  notificationOf(resource, { token: planted('webhook-token'), ...more });
+
+const ask = (path: string, token: string | null = settings.OPERATIONS_TOKEN!): Promise<Response> =>
+  fetch(
+    `${service.operationsUrl}${path}`,
+    token === null ? {} : { headers: { authorization: `Bearer ${token}` } },
+  );
+
+const askJson = async <Answer>(path: string): Promise<Answer> => (await ask(path)).json() as Promise<Answer>;
+
+/** Good and bad deliveries of senders who know secrets and put them where they do not belong; their answers. */
+async function sendAllSorts(machine: Resource): Promise<string> {
+  const secret = planted('webhook-token');
+  const answers = [
+    await post([announcement(machine)], `Bearer ${planted('authorization')}x`),
+    await post([announcement(machine, { token: `${secret}x` })]),
+    await post([
+      announcement(machine, { targetResource: 7, comment: `${settings.WEBHOOK_AUTHORIZATION} ${secret}` }),
+    ]),
+    await post([announcement(machine), announcement(machine, { token: planted('strangers-token') })]),
+    await post(`[{"token": "${secret}", "comment": "${hmacSecret} ${settings.WEBHOOK_AUTHORIZATION}"`),
+    await post([announcement(machine, { targetResource: 'http://ann@127.0.0.1:1/isg' })]),
+  ];
+  expect(answers.map(({ status }) => status)).toEqual([401, 401, 204, 204, 400, 204]);
+  return answers.map(({ headers, body }) => JSON.stringify(headers) + body).join('\n');
+}
+
+/** The provider refuses in every way, and repeats the credentials it was sent in its own words. */
+async function refuseInEveryWay(machines: Resource[], foreign: Resource): Promise<void> {
+  const quote = ({ token }: Token) => `the token ${token} of Authorization: Bearer ${token} was not taken`;
+  const said = quote(tokens[0]!);
+  const wordsOf = (text: string) => ({ errors: [{ message: text }] });
+  const words = wordsOf(said);
+  const [bare, limited, down, page, wrong, terms] = machines;
+  const at = ({ id }: Resource) => ({ match: { path: `/equipment/${id}` } });
+  await simulator.setFaults([
+    { ...at(bare!), times: 1, status: 403, body: words },
+    { ...at(limited!), times: 1, status: 429, body: words, headers: { 'retry-after': '1' } },
+    { ...at(down!), times: 1, status: 500, body: words },
+    { ...at(page!), times: 1, body: `<html>${said}</html>`, headers: { 'content-type': 'text/html' } },
+    { ...at(wrong!), times: 1, status: 400, body: words },
+    { ...at(foreign), times: 1, status: 401, body: wordsOf(quote(tokens[1]!)) },
+  ]);
+  expect(
+    (await post([bare!, limited!, down!, page!, wrong!, foreign].map((one) => announcement(one)))).status,
+  ).toBe(204);
+  await until(async () => {
+    const { published } = await askJson<{ published: number }>('/api/ledger');
+    const quarantined = await askJson<QuarantineView[]>('/api/quarantine');
+    return published >= 5 && quarantined.some(({ reason }) => reason === 'request-refused');
+  }, soon);
+  const warning = {
+    'x-harrow-warning': `299 harrow "${said}"`,
+    'x-harrow-terms-location': 'http://127.0.0.1:1/terms',
+  };
+  await simulator.setFaults([{ ...at(terms!), status: 403, body: words, headers: warning }]);
+  await post([announcement(terms!)]);
+  await until(async () => {
+    const organizations = await askJson<{ access: string }[]>('/api/organizations');
+    const blocked = organizations.map(({ access }) => access).sort();
+    return blocked.join() === 'reauthorize,terms-required';
+  }, soon);
+  await until(() => pages.join('').includes('TramlineTermsRequired'), soon);
+}
+
+/** Every answer of the operations listener, to whoever may ask and to strangers. */
+async function everyAnswer(remains: Remains): Promise<void> {
+  const [{ id: quarantineId }] = (await askJson<{ id: string }[]>('/api/quarantine')) as [{ id: string }];
+  const ids: Record<string, string> = { '/api/quarantine/:id': quarantineId };
+  const [{ id: organizationId }] = (await askJson<{ id: string }[]>('/api/organizations')) as [
+    { id: string },
+  ];
+  const gets = apiRoutes.filter(({ method }) => method === 'get').map(({ path }) => path);
+  for (const path of ['/metrics', '/readyz', '/', '/api/nothing', ...gets]) {
+    const filled =
+      path.replace(':id', ids[path] ?? organizationId) + (path === '/api/explain' ? '?of=d1' : '');
+    for (const token of [settings.OPERATIONS_TOKEN!, planted('guess'), null]) {
+      const response = await ask(filled, token);
+      const text = `${response.status} ${JSON.stringify([...response.headers])} ${await response.text()}`;
+      remains.set(`GET ${path} ${remains.size}`, Buffer.from(text));
+    }
+  }
+}
+
+/** What commands print with the same environment, when the service is gone. */
+function everyCommand(remains: Remains): void {
+  const words = [
+    ['config'],
+    ['config', '--json'],
+    ['quarantine', '--json'],
+    ['events', '--json'],
+    ['alerts'],
+  ];
+  for (const command of words) {
+    const done = spawnSync(process.execPath, ['dist/src/cli.js', ...command], {
+      cwd: repositoryRoot(),
+      env: {
+        PATH: process.env.PATH,
+        ...settings,
+        DATABASE_URL: `sqlite:${join(folder, 'tramline.db')}`,
+        TRAMLINE_URL: service.operationsUrl,
+      },
+      encoding: 'utf8',
+    });
+    expect({ command, status: done.status }).toEqual({ command, status: 0 });
+    remains.set(command.join(' '), Buffer.from(done.stdout + done.stderr));
+  }
+}
+
+test.each(['oauth2', 'oauth1'])(
+  'R3: with %s, no secret is in anything that the service leaves behind',
+  async (auth) => {
+    simulator = await startSimulator({
+      ...{ auth, organizations: 2, equipment: 8, 'field-operations': 2, users: 2, 'heartbeat-ms': 0 },
+    });
+    tokens = JSON.parse(simulator.environment.PROVIDER_TOKENS!) as Token[];
+    settings = settingsFor();
+    const unplanted = rows.filter(([name, row]) => row.secret && !settings[name]).map(([name]) => name);
+    expect(unplanted).toEqual([]);
+    const secrets = secretsOf();
+    secrets.set('a token of a stranger', planted('strangers-token'));
+    service = await startService({ dataFolder: folder, environment: settings });
+    const { equipment } = await simulator.state();
+    const [first, ...others] = equipment.slice(0, 8);
+    const remains: Remains = new Map();
+    await until(async () => (await askJson<unknown[]>('/api/organizations')).length === 2, soon);
+
+    expect((await post([announcement(first!)])).status).toBe(204);
+    await until(async () => (await askJson<unknown[]>('/api/events')).length > 0, soon);
+    remains.set('answers to senders', Buffer.from(await sendAllSorts(first!)));
+    await refuseInEveryWay(others, equipment[8]!);
+    await everyAnswer(remains);
+    await until(() => collector.spans().some(({ failed }) => failed), soon);
+    remains.set('spans', Buffer.concat(collector.requests.map(({ body }) => body)));
+    remains.set('pages', Buffer.from(pages.join('\n')));
+    await until(() => service.records().some(({ line }) => line === 'attempt'), soon);
+    await service.kill();
+    remains.set('standard output', Buffer.from(service.lines().join('\n')));
+    for (const file of ['tramline.db', 'tramline.db-wal', 'tramline.db-shm']) {
+      const path = join(folder, file);
+      if (existsSync(path)) remains.set(file, readFileSync(path));
+    }
+    everyCommand(remains);
+
+    // The search is awake: what is no secret is found where it must be.
+    const known = new Map([['an address', first!.uri]]);
+    const places = found(remains, known).map((hit) => hit.split(':')[0]);
+    expect(places).toEqual(expect.arrayContaining(['standard output', 'spans', 'events --json']));
+    expect(places.some((place) => place?.startsWith('tramline.db'))).toBe(true);
+    expect(found(remains, secrets)).toEqual([]);
+  },
+);
