@@ -1,56 +1,9 @@
 /**
  * The embedded store keeps the store's contract.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { openStoreHere, type StoreSettings } from '../../src/store/open-store';
+import { openSqlite } from './open-sqlite';
 import { storeAccessSuite } from './store-access-suite';
 import { storeCasesSuite } from './store-cases-suite';
-import type { StoreUnderTest } from './store-hand';
 import { storeSuite } from './store-suite';
 
-export function settingsFor(file: string): StoreSettings {
-  return {
-    file,
-    envelope: {
-      source: 'https://provider.example/vendor',
-      topicPrefix: 'tramline',
-      recordBytesMax: 1_000_000,
-    },
-    catalogAddress: 'https://provider.example/platform/',
-    catalogMediaType: 'application/json',
-    leaseMs: 60_000,
-    readGapMs: 1000,
-    probeMs: 15_000,
-    probeMsMax: 900_000,
-    journalMs: 30 * 86_400_000,
-    eventMs: 30 * 86_400_000,
-  };
-}
-
-async function openUnderTest(): Promise<StoreUnderTest> {
-  const folder = mkdtempSync(join(tmpdir(), 'tramline-store-'));
-  const settings = settingsFor(join(folder, 'store.db'));
-  let nowMs = Date.parse('2026-01-01T00:00:00Z');
-  const open = () => openStoreHere(settings, () => nowMs);
-  let store = open();
-  return {
-    store,
-    advance: (ms) => {
-      nowMs += ms;
-    },
-    nowMs: () => nowMs,
-    async reopen() {
-      await store.close();
-      store = open();
-      return store;
-    },
-    async close() {
-      await store.close();
-      rmSync(folder, { recursive: true });
-    },
-  };
-}
-
-for (const suite of [storeSuite, storeCasesSuite, storeAccessSuite]) suite('sqlite', openUnderTest);
+for (const suite of [storeSuite, storeCasesSuite, storeAccessSuite]) suite('sqlite', openSqlite);

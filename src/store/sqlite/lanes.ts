@@ -29,6 +29,11 @@ export type OpenAt = (laneId: string) => number | null;
 /** A drain that got this far goes on at full speed. */
 const windowMax = 64;
 
+/** Of those served equally, the one that waits longest; the order in which they came to be must not matter. */
+function byTurn(left: Lane, right: Lane): number {
+  return left.turn - right.turn || left.nextDueMs! - right.nextDueMs! || (left.id < right.id ? -1 : 1);
+}
+
 export class Lanes {
   readonly #lanes = new Map<string, Lane>();
   readonly #undo: (action: () => void) => void;
@@ -119,7 +124,7 @@ export class Lanes {
       if (openAtMs !== null && openAtMs <= nowMs) ready.push(lane);
     }
     if (ready.length === 0) return [];
-    ready.sort((left, right) => left.turn - right.turn);
+    ready.sort(byTurn);
     this.#advance(ready[0]!.turn);
     const share = Math.max(1, Math.floor((inFlight + limit) / ready.length));
     const grants = new Map<Lane, Grant>();

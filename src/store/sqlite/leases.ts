@@ -6,9 +6,10 @@ import type { Context, Lease } from './context';
 
 /** A lease that ran out goes back to the work list; its holder's ending will find another fence. */
 export function freeExpired(context: Context, nowMs: number): void {
-  for (const [taskId, lease] of context.leases) {
-    if (lease.untilMs <= nowMs) freeLease(context, taskId, nowMs);
-  }
+  const expired: number[] = [];
+  for (const [taskId, { untilMs }] of context.leases) if (untilMs <= nowMs) expired.push(taskId);
+  expired.sort((left, right) => left - right);
+  for (const taskId of expired) freeLease(context, taskId, nowMs);
 }
 
 /** Gives one taken task back, due now. Nothing happens when it is not taken. */

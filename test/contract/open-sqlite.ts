@@ -1,0 +1,50 @@
+// The embedded store under test, with the service's defaults and nothing of a real provider.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openStoreHere, type StoreSettings } from '../../src/store/open-store';
+import type { StoreUnderTest } from './store-hand';
+
+export function settingsFor(file: string): StoreSettings {
+  return {
+    file,
+    envelope: {
+      source: 'https://provider.example/vendor',
+      topicPrefix: 'tramline',
+      recordBytesMax: 1_000_000,
+    },
+    catalogAddress: 'https://provider.example/platform/',
+    catalogMediaType: 'application/json',
+    leaseMs: 60_000,
+    readGapMs: 1000,
+    probeMs: 15_000,
+    probeMsMax: 900_000,
+    journalMs: 30 * 86_400_000,
+    eventMs: 30 * 86_400_000,
+  };
+}
+
+/** A store in a folder of its own, with a clock that is moved by hand. */
+export async function openSqlite(): Promise<StoreUnderTest> {
+  const folder = mkdtempSync(join(tmpdir(), 'tramline-store-'));
+  const settings = settingsFor(join(folder, 'store.db'));
+  let nowMs = Date.parse('2026-01-01T00:00:00Z');
+  const open = () => openStoreHere(settings, () => nowMs);
+  let store = open();
+  return {
+    store,
+    advance: (ms) => {
+      nowMs += ms;
+    },
+    nowMs: () => nowMs,
+    async reopen() {
+      await store.close();
+      store = open();
+      return store;
+    },
+    async close() {
+      await store.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
