@@ -1,5 +1,5 @@
 // Goal: what `npm ci` installs is what package.json says, from wherever this machine gets its packages, and no package
-// runs a program of its own on the way but the one that is allowed to.
+// runs a program of its own on the way but the one that is allowed to (row R10).
 // Method: pure checks over package.json and the lock file, each shown a bad example first.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -97,7 +97,7 @@ function lockWith(path: string, entry: LockEntry): Lock {
   return { ...goodLock, packages: { ...goodLock.packages, [path]: entry } };
 }
 
-describe('a lock file', () => {
+describe('R10: a lock file', () => {
   test('that records an address is caught', () => {
     const bad = lockWith('node_modules/two', { version: '1.0.0', resolved: 'https://packages.test/two.tgz' });
     expect(withAddress(bad)).toEqual(['node_modules/two']);
@@ -134,7 +134,7 @@ describe('a lock file', () => {
   });
 });
 
-describe('the allow-list of install scripts', () => {
+describe('R10: the allow-list of install scripts', () => {
   test('is missed when a package with a script is not named', () => {
     const bad = lockWith('node_modules/a/node_modules/@scope/two', {
       version: '1.0.0',

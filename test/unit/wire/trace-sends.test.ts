@@ -1,0 +1,67 @@
+// A send that failed must be seen as one, topic by topic, and the target must be used exactly as without spans.
+import type { OutboxRow } from '../../../src/model/event';
+import type { Batch, PublishTarget, SendResult } from '../../../src/publish/target';
+import { traceSends } from '../../../src/wire/trace-sends';
+
+const rowOf = (topic: string, traceparent: string | null): OutboxRow => ({
+  ...{ row: 1, topic, key: 'k', sequence: 1, eventId: 'e', value: '{}', acceptedAtMs: null },
+  headers: traceparent === null ? [['ce_id', 'e']] : [['traceparent', traceparent]],
+});
+const batchOf = (topic: string, ...traceparents: (string | null)[]): Batch => ({
+  ...{ topic, partition: 0, partitions: 1 },
+  rows: traceparents.map((traceparent) => rowOf(topic, traceparent)),
+});
+
+function stage(send: () => Promise<SendResult>) {
+  const calls: string[] = [];
+  const plain: PublishTarget = {
+    name: 'kafka',
+    open: async () => void calls.push('open'),
+    partitionsOf: async () => 3,
+    send: async () => {
+      calls.push('send');
+      return send();
+    },
+    discard: async () => void calls.push('discard'),
+    close: async () => void calls.push('close'),
+  };
+  const spans: unknown[] = [];
+  const target = traceSends(plain, {
+    startSend: (topic, system, traceparents) => ({
+      end: ({ errorType }) => void spans.push({ topic, system, traceparents, errorType }),
+    }),
+  });
+  return { target, calls, spans };
+}
+
+const failure = { sent: false, kind: 'retry', code: 'NOT_LEADER', detail: '' } as const;
+const success = { sent: true, firstOffset: '7' } as const;
+
+test('each topic of a send is one span, with the traceparents of its records and its first failure', async () => {
+  const result: SendResult = { outcomes: [success, success, failure], spent: false };
+  const { target, spans } = stage(async () => result);
+  const batches = [batchOf('a', 't1', null), batchOf('b', 't2'), batchOf('a', 't3')];
+  expect(await target.send(batches)).toBe(result);
+  expect(spans).toEqual([
+    { topic: 'a', system: 'kafka', traceparents: ['t1', null, 't3'], errorType: 'NOT_LEADER' },
+    { topic: 'b', system: 'kafka', traceparents: ['t2'], errorType: null },
+  ]);
+});
+
+test('a batch that the answer does not name, and a send that throws, are failures', async () => {
+  const short = stage(async () => ({ outcomes: [success], spent: true }));
+  await short.target.send([batchOf('a', 't1'), batchOf('b', 't2')]);
+  expect(short.spans).toMatchObject([{ errorType: null }, { errorType: 'unnamed' }]);
+  const broken = stage(() => Promise.reject(new Error('broken')));
+  await expect(broken.target.send([batchOf('a', 't1')])).rejects.toThrow('broken');
+  expect(broken.spans).toMatchObject([{ topic: 'a', errorType: 'unnamed' }]);
+});
+
+test('everything else is the target’s own', async () => {
+  const { target, calls, spans } = stage(async () => ({ outcomes: [], spent: false }));
+  await target.open();
+  expect(await target.partitionsOf('a')).toBe(3);
+  await target.discard();
+  await target.close();
+  expect([target.name, calls, spans]).toEqual(['kafka', ['open', 'discard', 'close'], []]);
+});
