@@ -4,6 +4,7 @@
  */
 import type { Alert } from '../model/alert';
 import type { AlertView, Api, CheckLine, ConfigView, LedgerView } from '../model/api';
+import type { Element } from '../model/notification';
 import type { OrganizationView } from '../model/organization';
 import { Problem } from '../model/problem';
 import type { Ledger, Store } from '../model/store';
@@ -19,22 +20,34 @@ export interface ApiDoors {
     | 'listQuarantine'
     | 'showQuarantine'
     | 'releaseQuarantine'
+    | 'rejudge'
     | 'discardQuarantine'
     | 'listEvents'
     | 'listAlerts'
     | 'explain'
     | 'ledger'
   >;
+  /** A quarantined notification judged again from its kept bytes; null when they are not whole. */
+  rejudge(raw: string): Element | null;
+  /** Something was released: it may be due. */
+  released(): void;
   /** Resolves when the probe was made or asked for; false when the organization is unknown. */
   probeNow(organizationId: string): Promise<boolean>;
   check(): Promise<CheckLine[]>;
   config(): ConfigView;
 }
 
-export function makeApi({ store, probeNow, check, config }: ApiDoors): Api {
+export function makeApi({ store, rejudge, released, probeNow, check, config }: ApiDoors): Api {
   const organization = async (id: string): Promise<OrganizationView> => {
     const found = (await store.listOrganizations()).find((candidate) => candidate.id === id);
     return found ?? notFound('organization', id);
+  };
+  const release = async (id: string): Promise<'released' | 'refused' | 'not-found'> => {
+    const entry = await store.showQuarantine(id);
+    if (entry?.what !== 'notification') return store.releaseQuarantine(id);
+    if (entry.state !== 'waiting') return 'not-found';
+    const element = rejudge(entry.raw ?? '');
+    return element === null ? 'refused' : store.rejudge(id, element);
   };
   return {
     organizations: async ({ limit, after }) => {
@@ -47,10 +60,11 @@ export function makeApi({ store, probeNow, check, config }: ApiDoors): Api {
     quarantine: (page) => store.listQuarantine(page),
     quarantined: async (id) => (await store.showQuarantine(id)) ?? notFound('quarantine entry', id),
     release: async (id) => {
-      const outcome = await store.releaseQuarantine(id);
+      const outcome = await release(id);
       if (outcome === 'not-found') return notFound('waiting quarantine entry', id);
       if (outcome === 'refused')
         throw new Problem('command.refused', `${cut(id)} cannot be released, only discarded`);
+      released();
       return { id, state: outcome };
     },
     discard: async (id) => {

@@ -5,7 +5,8 @@
  */
 import { hash } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
-import type { Element } from '../model/notification';
+import type { Delivery, Element } from '../model/notification';
+import { isProblem } from '../model/problem';
 import type { Secret } from '../tools/secret';
 import { type Authenticator, makeAuthenticator, type TokenVerdict } from './authenticate';
 import type { AwaitStore } from './await-store';
@@ -126,8 +127,22 @@ function makeReceiveBody(
       traceparent: readTraceparent(headers.traceparent),
       elements: judgeAll(judge, reading.elements, verdicts),
     };
-    awaitStore.answerWhenSaved(request, response, body.length, async () => doors.accept(delivery));
+    const setAside = () => ({
+      ...delivery,
+      elements: reading.elements.map((element) => judge.setAside(element, 'store-refused', '')),
+    });
+    awaitStore.answerWhenSaved(request, response, body.length, () => accept(doors, delivery, setAside));
   };
+}
+
+/** A delivery that the store cannot take as it is would come for ever: it is kept for an operator instead. */
+async function accept(doors: WebhookDoors, delivery: Delivery, setAside: () => Delivery): Promise<void> {
+  try {
+    await doors.accept(delivery);
+  } catch (error) {
+    if (!isProblem(error, 'store.refused')) throw error;
+    await doors.accept(setAside());
+  }
 }
 
 function judgeAll(judge: Judge, elements: readonly unknown[], verdicts: readonly TokenVerdict[]): Element[] {

@@ -13,8 +13,9 @@ import { makeOperationsServer, type OperationsServer } from '../operations/serve
 import { kafkaTargetDefaults } from '../publish/kafka';
 import { describeTopics } from '../publish/topics';
 import { systemClock } from '../tools/clock';
+import { makeRejudge } from '../webhook/rejudge';
 import type { Worker } from '../wire';
-import { kafkaOptions, topicsOf } from './options';
+import { kafkaOptions, topicsOf, webhookOptions } from './options';
 
 export interface OperationsParts {
   store: Store;
@@ -37,8 +38,19 @@ export function operationsOf(loaded: LoadedSettings, parts: OperationsParts): Op
 
 /** The API on an opened store; `worker` is what a running service has beside it. */
 export function apiOf(loaded: LoadedSettings, store: Store, worker: Worker | null): Api {
+  const { eventTypes, ...webhook } = webhookOptions(loaded.settings);
+  const secrets = () => [
+    ...webhook.tokens().map(({ token }) => token),
+    ...webhook.authorizationValues(),
+    ...webhook.hmacSecrets(),
+  ];
   return makeApi({
     store,
+    rejudge: makeRejudge(eventTypes, secrets),
+    released() {
+      worker?.pipeline.work.wake();
+      worker?.pipeline.probes.wake();
+    },
     async probeNow(organizationId) {
       const known = await store.requestProbe(organizationId, true);
       if (known) worker?.pipeline.probes.wake();

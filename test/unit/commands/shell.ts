@@ -9,7 +9,7 @@ import { type Api, makeApi } from '../../../src/operations/api';
 import { makeOperationsServer, type OperationsServer } from '../../../src/operations/server';
 import type { Clock } from '../../../src/tools/clock';
 import { Secret } from '../../../src/tools/secret';
-import { makeSampleStore, organizations, type SampleStore } from '../operations/sample-store';
+import { makeSampleStore, organizations, rejudge, type SampleStore } from '../operations/sample-store';
 
 export const checkLines: CheckLine[] = [
   { name: 'store', state: 'ok', detail: 'takes writes', next: null },
@@ -40,6 +40,8 @@ export function makeShell(): Shell {
     sample,
     api: makeApi({
       store: sample.store,
+      rejudge,
+      released: () => {},
       probeNow: async (id) => organizations.some((organization) => organization.id === id),
       check: async () => checkLines,
       config: () => ({}),

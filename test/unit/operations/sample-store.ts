@@ -45,7 +45,7 @@ export const entry: QuarantineView = {
   deliveryId: 'd1',
   at,
   state: 'waiting',
-  raw: '{}',
+  raw: '{"eventTypeId":"heartbeat"}',
 };
 
 export const alert: Alert = {
@@ -82,6 +82,14 @@ export function publishedEvent(position: number, organizationId = '4711'): Publi
   return { position, record, topic: record.topic, partition: 3, offset: '17' };
 }
 
+/** Judges kept bytes: only a heartbeat can be used. */
+export const rejudge: ApiDoors['rejudge'] = (raw) => {
+  if (!raw.startsWith('{')) return null;
+  return raw.includes('heartbeat')
+    ? { line: 'acted', eventTypeId: 'heartbeat', probeOrganizationId: null, dueAt: null }
+    : { line: 'quarantined', reason: 'malformed-notification', path: '', raw };
+};
+
 export interface SampleStore {
   store: ApiDoors['store'];
   /** Positions up to this are no longer kept. */
@@ -97,7 +105,7 @@ export function makeSampleStore(): SampleStore {
     floor: 0,
     failure: null,
     events: [1, 2, 3].map((position) => publishedEvent(position, position === 3 ? '4712' : '4711')),
-    entries: [entry, { ...entry, id: 'q2', what: 'task', reason: 'unauthenticated' }],
+    entries: [entry, { ...entry, id: 'q2', what: 'delivery', reason: 'unauthenticated' }],
     store: {
       listOrganizations: async () => answer([...organizations].reverse()),
       listTasks: async ({ state, after, limit }) =>
@@ -110,6 +118,8 @@ export function makeSampleStore(): SampleStore {
         answer(sample.entries.filter(({ id }) => after === null || id > after).slice(0, limit)),
       showQuarantine: async (id) => answer(sample.entries.find((candidate) => candidate.id === id) ?? null),
       releaseQuarantine: async (id) => settle(id, 'released'),
+      rejudge: async (id, element) =>
+        element.line === 'quarantined' ? answer('refused') : settle(id, 'released'),
       discardQuarantine: async (id) => (await settle(id, 'discarded')) as 'discarded' | 'not-found',
       listEvents: async ({ after, limit, type, organizationId }) =>
         answer({

@@ -9,7 +9,7 @@ import { apiRoutes } from '../../../src/operations/routes';
 import { makeOperationsServer, type OperationsServer } from '../../../src/operations/server';
 import { Secret } from '../../../src/tools/secret';
 import { faultOfAnswer, readOpenApi } from '../../support/openapi';
-import { makeSampleStore, organizations, type SampleStore } from './sample-store';
+import { makeSampleStore, organizations, rejudge, type SampleStore } from './sample-store';
 
 const lines: CheckLine[] = (['settings', 'store', 'provider', 'kafka', 'sinks', 'clock'] as const).map(
   (name) => ({
@@ -23,15 +23,21 @@ const lines: CheckLine[] = (['settings', 'store', 'provider', 'kafka', 'sinks', 
 let sample: SampleStore;
 let server: OperationsServer;
 let faults: unknown[];
+let released: number;
 let ready: { status: 'ready' } | { status: 'not-ready'; reason: string };
 
 function open(token: Secret | null = null): OperationsServer {
   sample = makeSampleStore();
   faults = [];
+  released = 0;
   ready = { status: 'ready' };
   server = makeOperationsServer({
     api: makeApi({
       store: sample.store,
+      rejudge,
+      released: () => {
+        released += 1;
+      },
       probeNow: async (id) => organizations.some((organization) => organization.id === id),
       check: async () => lines,
       config: () => ({
@@ -134,6 +140,21 @@ describe('on this machine, without a token', () => {
     expect((await ask('post', '/api/quarantine/q2/discard')).body).toEqual({ id: 'q2', state: 'discarded' });
     expect((await ask('get', '/api/quarantine/q9')).status).toBe(404);
     expect((await ask('post', '/api/quarantine/q9/discard')).status).toBe(404);
+  });
+
+  test('a notification is released as what its kept bytes say now, and wakes the work', async () => {
+    sample.entries = ['{"eventTypeId":"heartbeat"}', '{"bad":1}', 'cut {', null].map((raw, index) => ({
+      ...sample.entries[0]!,
+      id: `q${index + 5}`,
+      raw,
+    }));
+    expect((await ask('post', '/api/quarantine/q5/release')).body).toEqual({ id: 'q5', state: 'released' });
+    expect(released).toBe(1);
+    for (const id of ['q6', 'q7', 'q8']) {
+      expect((await ask('post', `/api/quarantine/${id}/release`)).status).toBe(409);
+    }
+    expect((await ask('post', '/api/quarantine/q5/release')).status).toBe(404);
+    expect(released).toBe(1);
   });
 
   test('events come in order after a position, by type and by organization', async () => {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import express from 'express';
 import type { Accepted } from '../../../src/model/notification';
+import { Problem } from '../../../src/model/problem';
 import { Secret } from '../../../src/tools/secret';
 import { makeWebhookServer } from '../../../src/webhook/server';
 import type { WebhookSettings } from '../../../src/webhook/settings';
@@ -104,6 +105,23 @@ describe('a delivery', () => {
 });
 
 describe('the store', () => {
+  test('a delivery that the store cannot take as it is is kept for an operator and answered 204', async () => {
+    const receiver = await startReceiver({
+      async accept({ elements }) {
+        if (elements.some(({ line }) => line === 'hint')) throw new Problem('store.refused', 'too strange');
+        return stored;
+      },
+    });
+    const { status } = await post(receiver.port, [notification(), notification()]);
+    expect(status).toBe(204);
+    const [, kept] = receiver.deliveries;
+    expect(kept!.elements).toMatchObject([{ line: 'quarantined', reason: 'store-refused' }, { path: '' }]);
+    expect(kept!.elements.map((element) => 'raw' in element && JSON.parse(element.raw))).toEqual([
+      notification(),
+      notification(),
+    ]);
+  });
+
   test.each([
     ['throws', () => Promise.reject(new Error('no space'))],
     [

@@ -1,0 +1,21 @@
+/**
+ * A notification that was set aside, judged once more from the bytes that were kept of it: by the same rules, which may
+ * have changed since. Whose subscription it was of is no longer known, since its token was not kept.
+ */
+import type { Element } from '../model/notification';
+import type { Secret } from '../tools/secret';
+import { makeJudge } from './judge';
+import { readBody } from './read-body';
+import type { EventTypes } from './settings';
+
+/** null when what was kept is no whole notification: it was cut. Never throws. */
+export type Rejudge = (raw: string) => Element | null;
+
+export function makeRejudge(eventTypes: EventTypes, secrets: () => readonly Secret[]): Rejudge {
+  const judge = makeJudge(eventTypes, secrets);
+  return (raw) => {
+    const reading = readBody(Buffer.from(`[${raw}]`));
+    if ('fault' in reading || reading.elements.length !== 1) return null;
+    return judge.judge(reading.elements[0], null);
+  };
+}
