@@ -4,11 +4,14 @@
  * in as doors; what is pure is called directly. This file makes no part and opens nothing: wire.ts does.
  */
 import { decideEnding, type Ending, type EndingRules, heldBy } from './inbox/decide-ending';
-import { makeProviderHealth, type ProviderHealth } from './inbox/provider-health';
+import { hearAnswer, isOwnFailure, leftAlone } from './inbox/hear-answer';
+import { letGo } from './inbox/let-go';
+import { makeProviderHealth, type ProviderHealth, unnamedRefusal } from './inbox/provider-health';
 import { makeRun, type Run } from './inbox/run';
 import type { Answer, ReadCost, ReadDocument } from './model/answer';
 import type { Accepted, Delivery } from './model/notification';
 import { type DueProbe, leadingCause } from './model/organization';
+import { isProblem } from './model/problem';
 import type { Connections, Inbox, Organizations } from './model/store';
 import type { FinishResult, QuarantinedTask, TakenTask } from './model/task';
 import { normalizeDocument } from './normalize/normalize';
@@ -16,6 +19,7 @@ import type { Observer } from './observe/observer';
 import { acceptanceLine, attemptLine, type Ended, endedAs } from './observe/path-lines';
 import { makeOrganizationAccess, type OrganizationAccess } from './organization/access';
 import { draftEvent } from './publish/draft-event';
+import { backoffMs } from './tools/backoff';
 import type { Clock } from './tools/clock';
 
 type Read = { answer: Answer; cost: ReadCost };
@@ -36,7 +40,14 @@ export interface PathDoors {
   provider: ProviderDoor;
   observer: Pick<
     Observer,
-    'startDelivery' | 'startAttempt' | 'deliveryAccepted' | 'attempt' | 'probed' | 'accessChanged' | 'fault'
+    | 'startDelivery'
+    | 'startAttempt'
+    | 'deliveryAccepted'
+    | 'attempt'
+    | 'probed'
+    | 'accessChanged'
+    | 'trouble'
+    | 'fault'
   >;
   clock: Clock;
   /** A decided event waits in the outbox. */
@@ -53,6 +64,8 @@ export interface PathSettings {
   settleMs: number;
   includeOperatorNames: boolean;
   ending: EndingRules;
+  /** Of a task that is taken. */
+  leaseMs: number;
   probeLeaseMs: number;
   /** When a probe brought no answer about access. */
   probeRetryMs: number;
@@ -70,7 +83,6 @@ export interface Pipeline {
 }
 
 const probesAtOnce = 4;
-const providerHeld = 'provider-held';
 
 interface Path extends PathDoors {
   settings: PathSettings;
@@ -81,14 +93,14 @@ interface Path extends PathDoors {
 }
 
 export function makePipeline(doors: PathDoors, settings: PathSettings): Pipeline {
-  const { store, observer, clock } = doors;
+  const { store, clock } = doors;
   const health = makeProviderHealth(settings.ending.random);
   const wakeWork = () => work.wake();
   const wakeProbes = () => probes.wake();
   const access = accessOf(doors, settings, health, wakeWork);
   const path: Path = { ...doors, settings, health, access, wakeWork, wakeProbes };
   const limit = (wanted: number) => (health.coolDownMs(clock.nowMs()) > 0 ? 0 : wanted);
-  const failed = (error: unknown) => observer.fault('store', error);
+  const failed = (error: unknown) => tell(doors, error);
   const work: Run = makeRun<TakenTask>(
     {
       take: (wanted) => store.take(wanted),
@@ -104,7 +116,7 @@ export function makePipeline(doors: PathDoors, settings: PathSettings): Pipeline
   const probes: Run = makeRun<DueProbe>(
     {
       take: (wanted) => store.takeProbes(wanted, settings.probeLeaseMs),
-      attempt: (due, signal) => access.probe(due, signal).catch((error) => observer.fault('pipeline', error)),
+      attempt: (due, signal) => access.probe(due, signal).catch(failed),
       nextDueInMs: () => store.nextDueInMs('probe'),
       release: async () => {},
       limit,
@@ -149,53 +161,40 @@ async function attempt(path: Path, task: TakenTask, signal: AbortSignal, left: (
   try {
     const read = await fetch(path, task, signal, span.traceparent);
     left();
-    await learn(path, task, read.answer);
+    await hear(path, task, read.answer);
     const ended = await end(path, task, read.answer, span.traceparent);
     observer.attempt(attemptLine(task, read, ended, span.traceparent, clock.nowMs() - startedMs));
     span.end({ outcome: ended.outcome, errorType: read.answer.kind === 'ok' ? null : ended.code });
   } catch (error) {
-    // The lease runs out, or the process that starts next frees it: the task is read again.
-    observer.fault('pipeline', error);
+    tell(path, error);
     span.end({ outcome: 'failed', errorType: 'failed' });
+    const { leaseMs, ending } = path.settings;
+    const backMs = backoffMs(task.attempts + 1, ending.backoff, ending.random);
+    await letGo(task, error, { leaseMs, backMs }, path, signal);
   }
+}
+
+/** A store that is away, or closed, heals or was meant: anything else is a fault of ours. */
+function tell({ observer }: Pick<Path, 'observer'>, error: unknown): void {
+  if (!isProblem(error)) observer.fault('pipeline', error);
+  else observer.trouble({ place: 'store', code: error.code, detail: error.message });
 }
 
 async function fetch(path: Path, task: TakenTask, signal: AbortSignal, traceparent: string): Promise<Read> {
-  const origin = originOf(task.address);
-  const heldMs = origin === null ? 0 : path.health.heldMs(origin, path.clock.nowMs());
-  if (origin === null || heldMs === 0) return path.provider.read(task, signal, traceparent);
-  const held = {
-    code: providerHeld,
-    detail: 'the provider is left alone for a while',
-    retryAfterMs: heldMs,
-  };
-  const answer: Answer = { kind: 'transient', ...held, origin, connectionId: task.connectionId ?? '' };
+  const answer = leftAlone(task, path.health, path.clock.nowMs());
+  if (answer === null) return path.provider.read(task, signal, traceparent);
   return { answer, cost: { calls: 0, bytes: 0, tookMs: 0, status: null } };
 }
 
-/** What an answer tells about the provider as a whole, before it is judged for the task. */
-async function learn(path: Path, task: TakenTask, answer: Answer): Promise<void> {
-  const nowMs = path.clock.nowMs();
-  switch (answer.kind) {
-    case 'rate-limited':
-      return path.health.rateLimited(answer.retryAfterMs, nowMs);
-    case 'transient':
-      if (answer.code === providerHeld) return;
-      return path.health.failed(answer.origin, `${answer.code}: ${answer.detail}`, nowMs);
-    case 'reauthorize':
-      return path.access.refuseGrant(answer.connectionId, answer.message);
-    case 'aborted':
-    case 'address-refused':
-    case 'no-connection':
-      return;
-    default: {
-      const read =
-        answer.kind === 'ok' ? answer.document : { address: task.address, connectionId: answer.connectionId };
-      const origin = originOf(read.address);
-      const outageEnded = origin !== null && path.health.succeeded(origin, read.connectionId, nowMs);
-      if (outageEnded && (await path.store.hasten()) > 0) path.wakeWork();
-    }
-  }
+function hear(path: Path, task: TakenTask, answer: Answer): Promise<void> {
+  return hearAnswer(task, answer, {
+    health: path.health,
+    nowMs: path.clock.nowMs(),
+    refuseGrant: path.access.refuseGrant,
+    async outageEnded() {
+      if ((await path.store.hasten()) > 0) path.wakeWork();
+    },
+  });
 }
 
 async function end(path: Path, task: TakenTask, answer: Answer, traceparent: string): Promise<Ended> {
@@ -205,11 +204,7 @@ async function end(path: Path, task: TakenTask, answer: Answer, traceparent: str
     if (waits !== null) return waits;
   }
   const nowMs = path.clock.nowMs();
-  // What was left alone was not tried: that is no failure of its own.
-  const own =
-    answer.kind === 'transient' &&
-    answer.code !== providerHeld &&
-    path.health.isOwn(answer.origin, answer.connectionId, task.failedAtMs);
+  const own = isOwnFailure(task, answer, path.health);
   const organizationId = ownerOf(path, task, answer);
   const observedAt = new Date(nowMs).toISOString();
   const situation = { nowMs, observedAt, traceparent, own, organizationId };
@@ -335,6 +330,7 @@ function accessOf(
     clock,
     ask: (due, signal) => provider.probe(due, signal),
     rateLimited: (retryAfterMs, nowMs) => health.rateLimited(retryAfterMs, nowMs),
+    clientRefused: (message, nowMs) => health.clientRefused(message ?? unnamedRefusal, nowMs),
     probed: (line) => observer.probed(line),
     changed: ({ organizationId, by }, { previous, access, causes }) => {
       observer.accessChanged({ organizationId, from: previous, to: access, cause: leadingCause(causes), by });
@@ -345,8 +341,4 @@ function accessOf(
     answered: wakeWork,
     retryMs: settings.probeRetryMs,
   });
-}
-
-function originOf(address: string): string | null {
-  return URL.canParse(address) ? new URL(address).origin : null;
 }

@@ -26,8 +26,10 @@ import { kafkaTargetDefaults, makeKafkaTarget } from './publish/kafka';
 import { makeRelay, type Relay, relayDefaults } from './publish/relay';
 import type { PublishTarget } from './publish/target';
 import { openStore as openStoreWith } from './store/open-store';
+import { answersInTime, watchStore } from './store/watch-store';
 import { type Clock, endsWithin, type Loop, makeLoop, systemClock } from './tools/clock';
 import { makeSealer } from './tools/secret';
+import { conditionsOf } from './wire/conditions';
 import { hideCredentials } from './wire/hide-credentials';
 import * as options from './wire/options';
 import { traceReads } from './wire/trace-reads';
@@ -86,12 +88,14 @@ export async function wireWorker(
       observer.providerCall(options.callLine(settings, call, clock.nowMs()));
     },
   });
-  const doors = around({
+  const outside = around({
     store,
     provider: client,
     target: targetOf(settings, clock),
     sinks: sinksOf(settings, observer),
   });
+  const watched = watchStore(outside.store, clock);
+  const doors = { ...outside, store: watched.store };
   const pipeline = makePipeline(
     {
       store: doors.store,
@@ -127,9 +131,9 @@ export async function wireWorker(
     clock,
   });
   const relay = relayOf(doors, observer, clock);
-  const conditions = () => [...pipeline.health.troubles(clock.nowMs()), ...relay.conditions()];
+  const conditions = conditionsOf(watched, pipeline.health, relay, clock);
   const alerting = makeAlerting({
-    store: doors.store,
+    store: answersInTime(doors.store, clock),
     sinks: doors.sinks,
     clock,
     conditions,

@@ -3,10 +3,10 @@
  * reads. Before the first listing nothing is read, so without this an outage at the start would page nobody.
  */
 import type { Answer } from '../model/answer';
-import type { ProviderHealth } from './provider-health';
+import { type ProviderHealth, unnamedRefusal } from './provider-health';
 
 export interface HearingDoors {
-  health: Pick<ProviderHealth, 'succeeded' | 'failed' | 'rateLimited'>;
+  health: Pick<ProviderHealth, 'succeeded' | 'failed' | 'rateLimited' | 'clientRefused'>;
   nowMs(): number;
   /** An outage ended: what waited for it is to be made due. */
   outageEnded(): void;
@@ -25,6 +25,7 @@ export async function* hearListing<
     const answer = page.partial ? page.answer : null;
     if (!page.partial && health.succeeded(of.origin, of.connectionId, nowMs())) outageEnded();
     if (answer?.kind === 'rate-limited') health.rateLimited(answer.retryAfterMs, nowMs());
+    if (answer?.kind === 'client-refused') health.clientRefused(answer.message ?? unnamedRefusal, nowMs());
     if (answer?.kind === 'transient')
       health.failed(answer.origin, `${answer.code}: ${answer.detail}`, nowMs());
     yield page;

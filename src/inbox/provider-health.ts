@@ -17,7 +17,7 @@ interface OriginState {
 }
 
 export interface ProviderTrouble {
-  name: 'provider-unavailable' | 'rate-limited';
+  name: 'client-refused' | 'provider-unavailable' | 'rate-limited';
   sinceMs: number;
   detail: string;
   labels: Record<string, string>;
@@ -34,21 +34,29 @@ export interface ProviderHealth {
   succeeded(origin: string, connectionId: string, nowMs: number): boolean;
   failed(origin: string, detail: string, nowMs: number): void;
   rateLimited(retryAfterMs: number, nowMs: number): void;
+  /** The client key lacks a scope or licence for something, whatever else succeeds. */
+  clientRefused(detail: string, nowMs: number): void;
   /** Is a failure now the item's own, when its last attempt was at `lastAttemptMs`? */
   isOwn(origin: string, connectionId: string, lastAttemptMs: number | null): boolean;
   troubles(nowMs: number): ProviderTrouble[];
 }
 
+/** What is said of a refused client key when the provider gave no words. */
+export const unnamedRefusal = 'the provider refuses the client key without saying why';
+
 /** So many failures in a row, with no success, make an outage. */
 const outageFailures = 5;
 const trialBounds: BackoffBounds = { baseMs: 1000, maxMs: 30_000 };
 const coolDownMsMax = 3_600_000;
+/** Longer than the longest back-off: a refusal that goes on is seen again before that. */
+const clientRefusedMs = 900_000;
 
 export function makeProviderHealth(random: () => number = Math.random): ProviderHealth {
   const origins = new Map<string, OriginState>();
   const lastSuccess = new Map<string, number>();
   let coolUntilMs = 0;
   let coolSinceMs = 0;
+  let refusal: { sinceMs: number; lastMs: number; detail: string } | null = null;
 
   const stateOf = (origin: string): OriginState => {
     let state = origins.get(origin);
@@ -90,6 +98,10 @@ export function makeProviderHealth(random: () => number = Math.random): Provider
       if (coolUntilMs <= nowMs) coolSinceMs = nowMs;
       coolUntilMs = Math.max(coolUntilMs, nowMs + Math.min(retryAfterMs, coolDownMsMax));
     },
+    clientRefused(detail, nowMs) {
+      const goesOn = refusal !== null && nowMs - refusal.lastMs < clientRefusedMs;
+      refusal = { sinceMs: goesOn ? refusal!.sinceMs : nowMs, lastMs: nowMs, detail };
+    },
     isOwn(origin, connectionId, lastAttemptMs) {
       if (lastAttemptMs === null) return false;
       return (lastSuccess.get(`${origin} ${connectionId}`) ?? 0) > lastAttemptMs;
@@ -104,6 +116,10 @@ export function makeProviderHealth(random: () => number = Math.random): Provider
       if (coolUntilMs > nowMs) {
         const detail = `the provider asked for a pause until ${new Date(coolUntilMs).toISOString()}`;
         found.push({ name: 'rate-limited', sinceMs: coolSinceMs, detail, labels: {} });
+      }
+      if (refusal !== null && nowMs - refusal.lastMs < clientRefusedMs) {
+        const { sinceMs, detail } = refusal;
+        found.push({ name: 'client-refused', sinceMs, detail, labels: {} });
       }
       return found;
     },

@@ -13,6 +13,7 @@ export interface AccessDoors {
   /** Repeats the refused request, or the next best. */
   ask(probe: DueProbe, signal: AbortSignal): Promise<Answer>;
   rateLimited(retryAfterMs: number, nowMs: number): void;
+  clientRefused(message: string | null, nowMs: number): void;
   probed(line: { organizationId: string; found: Answer['kind']; tookMs: number }): void;
   /** The access as shown changed: history, event and alert follow. */
   changed(observation: Observation, transition: Transition): void;
@@ -63,6 +64,7 @@ export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
       const answer = await doors.ask(due, signal);
       doors.probed({ organizationId, found: answer.kind, tookMs: clock.nowMs() - startedMs });
       if (answer.kind === 'reauthorize') await refuseGrant(answer.connectionId, answer.message);
+      if (answer.kind === 'client-refused') doors.clientRefused(answer.message, clock.nowMs());
       if (answer.kind === 'rate-limited') doors.rateLimited(answer.retryAfterMs, clock.nowMs());
       const found = foundBy(answer);
       if (found === null) return store.postponeProbe(organizationId, doors.retryMs);

@@ -115,6 +115,7 @@ export function pathOptions(settings: Settings): PathSettings {
       backoff: { baseMs: 1000, maxMs: 300_000 },
       random: Math.random,
     },
+    leaseMs: settings.leaseSeconds * 1000,
     probeLeaseMs: settings.leaseSeconds * 1000,
     probeRetryMs: settings.probeSeconds * 1000,
   };

@@ -55,3 +55,9 @@ test('a listing that is told to slow down cools down the client key', async () =
   await hear({ partial: true, answer: { kind: 'rate-limited', retryAfterMs: 2000 } });
   expect(health.coolDownMs(1000)).toBe(2000);
 });
+
+test('a listing that is refused for the client key says so', async () => {
+  const { health, hear } = hearing();
+  await hear({ partial: true, answer: { kind: 'client-refused', connectionId: 'c1', message: null } });
+  expect(health.troubles(1000)).toMatchObject([{ name: 'client-refused', sinceMs: 1000 }]);
+});

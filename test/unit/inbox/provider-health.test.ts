@@ -109,3 +109,23 @@ describe('a 429', () => {
     expect(subject.heldMs(origin, 1_000_000)).toBeLessThanOrEqual(30_500);
   });
 });
+
+describe('a refused client key', () => {
+  test('is told for a quarter of an hour after it was last seen, from its first time, whatever succeeds', () => {
+    const subject = health();
+    subject.clientRefused('a scope is missing', 1000);
+    subject.succeeded(origin, 'c1', 2000);
+    subject.clientRefused('a licence is missing', 800_000);
+    expect(subject.troubles(1_699_999)).toEqual([
+      { name: 'client-refused', sinceMs: 1000, detail: 'a licence is missing', labels: {} },
+    ]);
+    expect(subject.troubles(1_700_000)).toEqual([]);
+  });
+
+  test('that is seen again later began again', () => {
+    const subject = health();
+    subject.clientRefused('a scope is missing', 0);
+    subject.clientRefused('a scope is missing', 900_000);
+    expect(subject.troubles(900_000)).toMatchObject([{ sinceMs: 900_000 }]);
+  });
+});

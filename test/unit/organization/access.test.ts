@@ -54,6 +54,7 @@ function stage(answer: Answer, changed = true) {
   const access = makeOrganizationAccess({
     store,
     ask: async () => answer,
+    clientRefused: (message) => void calls.push(`client refused ${message}`),
     rateLimited: (ms) => void calls.push(`rate-limited ${ms}`),
     probed: ({ found }) => void calls.push(`probed ${found}`),
     changed: ({ organizationId }) => void calls.push(`changed ${organizationId}`),
@@ -96,6 +97,13 @@ test('an answer that says nothing about access puts the probe off', async () => 
   await access.probe(due, signal);
   expect(observed).toEqual([]);
   expect(calls).toEqual(['probed rate-limited', 'rate-limited 7000', 'postpone 4711 15000']);
+});
+
+test('a refused client key is told, and says nothing of the organization', async () => {
+  const { access, observed, calls } = stage({ kind: 'client-refused', connectionId: 'c1', message: 'scope' });
+  await access.probe(due, signal);
+  expect(observed).toEqual([]);
+  expect(calls).toEqual(['probed client-refused', 'client refused scope', 'postpone 4711 15000']);
 });
 
 test('a refused token is refused in the store, and what that changed is told', async () => {

@@ -1,0 +1,50 @@
+/**
+ * What becomes of a task whose ending could not be written. It must not wait for its lease, since the store may be back
+ * in a second; and what can never be written must not come back for ever. Nothing is decided about the read itself.
+ */
+import { isProblem } from '../model/problem';
+import type { Inbox } from '../model/store';
+import type { TakenTask } from '../model/task';
+import type { Clock } from '../tools/clock';
+import { heldBy } from './decide-ending';
+
+export interface LetGoDoors {
+  store: Pick<Inbox, 'postpone' | 'quarantineTask' | 'releaseLeases'>;
+  clock: Clock;
+}
+
+/** Between two tries; also the longest gap between two reads that is usual. */
+const againMs = 1000;
+
+/**
+ * A store that was away: the task is due again as soon as it is back. A call that the store refused: an operator looks
+ * at it. A fault of ours: it waits for `backMs`. Tries until the lease is over or `signal` aborts. Never throws.
+ */
+export async function letGo(
+  task: TakenTask,
+  error: unknown,
+  times: { leaseMs: number; backMs: number },
+  { store, clock }: LetGoDoors,
+  signal: AbortSignal,
+): Promise<void> {
+  if (isProblem(error, 'store.closed')) return;
+  const held = heldBy(task);
+  const give = (): Promise<void> => {
+    if (isProblem(error, 'store.refused')) {
+      return store.quarantineTask({ ...held, reason: 'store-refused', path: '', detail: error.message });
+    }
+    if (isProblem(error)) return store.releaseLeases([task]);
+    const detail = error instanceof Error ? error.name : null;
+    return store.postpone({ ...held, dueInMs: times.backMs, own: false, code: 'fault', detail });
+  };
+  const untilMs = clock.nowMs() + times.leaseMs;
+  while (clock.nowMs() < untilMs) {
+    await clock.wait(againMs, signal);
+    if (signal.aborted) return;
+    try {
+      return await give();
+    } catch (again) {
+      if (!isProblem(again, 'store.unavailable')) return;
+    }
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * The store as the running process experiences it: calls pass through unchanged, and what they meet tells whether an
+ * operator must look at it. A store that cannot answer cannot say so itself.
+ */
+import { isProblem, Problem } from '../model/problem';
+import type { Alerts, Store } from '../model/store';
+import { type Clock, endsWithin } from '../tools/clock';
+
+export interface StoreTrouble {
+  sinceMs: number;
+  detail: string;
+}
+
+export interface WatchedStore {
+  store: Store;
+  /** What has been wrong for some seconds; null when nothing is. */
+  trouble(): StoreTrouble | null;
+}
+
+/** Shorter trouble is nobody's business: a full moment, a checkpoint. */
+const patienceMs = 5000;
+/** A verb that failed and was not tried again since says nothing about now. */
+const rememberedMs = 60_000;
+/** An alert must not wait for the store whose silence it is about. */
+const alertPatienceMs = 2000;
+
+export function watchStore(store: Store, clock: Clock): WatchedStore {
+  /** By verb: reading goes on while nothing can be written. */
+  const failing = new Map<string, StoreTrouble & { lastMs: number }>();
+  const asked = new Set<{ atMs: number }>();
+  const verbs: Record<string, unknown> = {};
+
+  function watch(verb: string, call: (...args: unknown[]) => Promise<unknown>) {
+    return (...args: unknown[]): Promise<unknown> => {
+      const question = { atMs: clock.nowMs() };
+      asked.add(question);
+      const answer = call(...args);
+      answer.then(
+        () => {
+          asked.delete(question);
+          failing.delete(verb);
+        },
+        (error: unknown) => {
+          asked.delete(question);
+          if (!isProblem(error, 'store.unavailable')) return;
+          const sinceMs = failing.get(verb)?.sinceMs ?? question.atMs;
+          failing.set(verb, { sinceMs, lastMs: clock.nowMs(), detail: error.message });
+        },
+      );
+      return answer;
+    };
+  }
+
+  return {
+    store: new Proxy(store, {
+      get(target, verb: string) {
+        const call = target[verb as keyof Store] as unknown;
+        if (typeof call !== 'function') return call;
+        verbs[verb] ??= watch(verb, call as (...args: unknown[]) => Promise<unknown>);
+        return verbs[verb];
+      },
+    }),
+    trouble() {
+      const nowMs = clock.nowMs();
+      const [oldest] = asked;
+      if (oldest !== undefined && nowMs - oldest.atMs >= patienceMs) {
+        return { sinceMs: oldest.atMs, detail: 'the store does not answer' };
+      }
+      for (const [verb, { sinceMs, lastMs, detail }] of failing) {
+        if (nowMs - lastMs >= rememberedMs) failing.delete(verb);
+        else if (nowMs - sinceMs >= patienceMs) return { sinceMs, detail };
+      }
+      return null;
+    },
+  };
+}
+
+/** The alerts' verbs, unavailable when they take too long. */
+export function answersInTime(store: Alerts, clock: Clock): Alerts {
+  async function inTime<Value>(work: Promise<Value>): Promise<Value> {
+    if (await endsWithin(work, alertPatienceMs, clock)) return work;
+    work.catch(() => {});
+    throw new Problem('store.unavailable', 'the store gives no answer in time');
+  }
+  return {
+    alertInputs: () => inTime(store.alertInputs()),
+    listAlerts: () => inTime(store.listAlerts()),
+    saveAlerts: (alerts) => inTime(store.saveAlerts(alerts)),
+  };
+}

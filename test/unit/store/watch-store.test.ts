@@ -1,0 +1,92 @@
+/**
+ * The store as the process experiences it: calls pass unchanged, trouble that lasts is told, and alerts do not wait for it.
+ */
+import { Problem } from '../../../src/model/problem';
+import type { Store } from '../../../src/model/store';
+import { answersInTime, watchStore } from '../../../src/store/watch-store';
+import { makeHandClock } from '../../support/hand-clock';
+
+const away = () => Promise.reject(new Problem('store.unavailable', 'the disk is full'));
+
+function stage(verbs: Record<string, (...args: never[]) => Promise<unknown>>) {
+  const clock = makeHandClock(1000);
+  const { store, trouble } = watchStore(verbs as unknown as Store, clock);
+  return { clock, store, trouble };
+}
+
+test('calls pass through with their arguments, answers and problems', async () => {
+  const { store, trouble } = stage({
+    take: async (limit: number) => [limit],
+    put: away,
+    close: async () => {},
+  });
+  expect(await store.take(3)).toEqual([3]);
+  expect(store.take).toBe(store.take);
+  await expect(store.put({} as never)).rejects.toMatchObject({ code: 'store.unavailable' });
+  expect((store as unknown as Record<string, unknown>).then).toBeUndefined();
+  expect(trouble()).toBeNull();
+});
+
+test('what fails for five seconds is told, even while reading goes on', async () => {
+  const { clock, store, trouble } = stage({ put: away, unsentCount: async () => 0 });
+  for (let second = 0; second < 5; second += 1) {
+    await store.put({} as never).catch(() => {});
+    await store.unsentCount();
+    expect(trouble()).toBeNull();
+    await clock.advance(1000);
+  }
+  expect(trouble()).toEqual({ sinceMs: 1000, detail: 'the disk is full' });
+});
+
+test('it is over with the first success of the same verb, or when nobody tried for a minute', async () => {
+  let full = true;
+  const { clock, store, trouble } = stage({ put: () => (full ? away() : Promise.resolve({})), ready: away });
+  await store.put({} as never).catch(() => {});
+  await store.ready().catch(() => {});
+  await clock.advance(59_999);
+  expect(trouble()).not.toBeNull();
+  full = false;
+  await store.put({} as never);
+  expect(trouble()).not.toBeNull();
+  await clock.advance(1);
+  expect(trouble()).toBeNull();
+});
+
+test('another problem than the store being away is none of its own', async () => {
+  const { clock, store, trouble } = stage({
+    put: () => Promise.reject(new Problem('store.refused', 'too strange')),
+  });
+  await store.put({} as never).catch(() => {});
+  await clock.advance(10_000);
+  expect(trouble()).toBeNull();
+});
+
+test('a store that does not answer is told as well', async () => {
+  let answer: (value: unknown) => void = () => {};
+  const { clock, store, trouble } = stage({
+    put: () =>
+      new Promise((resolve) => {
+        answer = resolve;
+      }),
+  });
+  const put = store.put({} as never);
+  await clock.advance(5000);
+  expect(trouble()).toEqual({ sinceMs: 1000, detail: 'the store does not answer' });
+  answer({});
+  await put;
+  expect(trouble()).toBeNull();
+});
+
+test('alerts go on without a store that is silent', async () => {
+  const clock = makeHandClock(0);
+  const silent = () => new Promise<never>(() => {});
+  const alerts = answersInTime(
+    { alertInputs: silent, listAlerts: async () => [], saveAlerts: () => Promise.reject(new Error('no')) },
+    clock,
+  );
+  expect(await alerts.listAlerts()).toEqual([]);
+  await expect(alerts.saveAlerts([])).rejects.toThrow('no');
+  const inputs = expect(alerts.alertInputs()).rejects.toMatchObject({ code: 'store.unavailable' });
+  await clock.advance(2000);
+  await inputs;
+});
