@@ -23,6 +23,10 @@ const problemOfCode: Record<string, ProblemCode> = {
   'operations.refused': 'command.refused',
   'operations.expired': 'command.expired',
   'operations.unavailable': 'store.unavailable',
+  'operations.provider-unavailable': 'provider.unavailable',
+  'operations.provider-malformed': 'provider.malformed',
+  'operations.provider-refused': 'provider.refused',
+  'operations.action-required': 'provider.action-required',
   'operations.unauthenticated': 'settings.invalid',
   'operations.forbidden': 'settings.invalid',
 };

@@ -19,6 +19,8 @@ const codeOf: Partial<Record<ProblemCode, number>> = {
   'store.locked': exitCodes.usage,
   'store.key-missing': exitCodes.usage,
   'command.not-found': exitCodes.notFound,
+  'provider.refused': exitCodes.refusedByProvider,
+  'provider.action-required': exitCodes.customerMustAct,
 };
 
 export function exitCodeOf(error: unknown): number {

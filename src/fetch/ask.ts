@@ -5,7 +5,7 @@
 import type { Connection } from '../model/connection';
 import type { Attempt } from './attempt';
 import { classify, type Verdict } from './classify';
-import type { HttpClient, SentHeaders } from './client';
+import type { Exchange, HttpClient, Method, SentHeaders } from './client';
 import type { Operation, ProviderDoors, ProviderOptions } from './options';
 import type { Signer } from './sign';
 
@@ -18,8 +18,24 @@ export interface Question {
   address?: string;
 }
 
+/** A question that is more than a read of JSON. */
+export interface Request extends Question {
+  /** GET when left out. */
+  method?: Method;
+  /** Written as JSON in the media type of the address. */
+  body?: unknown;
+  /** They replace those of the same name. */
+  headers?: SentHeaders;
+}
+
 /** Never rejects; a cut attempt is `aborted` or `transient` with `deadline`. */
 export type Ask = (question: Question, attempt: Attempt) => Promise<Verdict>;
+
+/** One exchange with what belongs to every call, and what `classify` makes of it. */
+export interface Line {
+  exchange(request: Request, attempt: Attempt): Promise<Exchange>;
+  verdictOf(exchange: Exchange, question: Question): Verdict;
+}
 
 export interface AskParts {
   options: ProviderOptions;
@@ -30,27 +46,39 @@ export interface AskParts {
   isEquipment(url: URL): boolean;
 }
 
-export function makeAsk({ options, doors, client, signer, isEquipment }: AskParts): Ask {
+export function makeAsk(line: Line): Ask {
+  return async (question, attempt) => line.verdictOf(await line.exchange(question, attempt), question);
+}
+
+export function makeLine({ options, doors, client, signer, isEquipment }: AskParts): Line {
   const vendor = options.vendor.toLowerCase();
+  const platformType = `application/vnd.${options.vendor}.axiom.v3+json`;
   const platformHeaders: SentHeaders = {
-    Accept: `application/vnd.${options.vendor}.axiom.v3+json`,
+    Accept: platformType,
     'Accept-Encoding': 'gzip',
     ...(options.unitSystem !== null && { 'Accept-UOM-System': options.unitSystem }),
   };
   const equipmentHeaders: SentHeaders = { ...platformHeaders, Accept: 'application/json' };
   const elapsedHeader = `x-${vendor}-elapsed-ms`;
 
-  return async ({ url, operation, connection, address }, attempt) => {
-    const fixed = isEquipment(url) ? equipmentHeaders : platformHeaders;
+  async function exchange(
+    { url, operation, connection, method = 'GET', body, headers: own }: Request,
+    attempt: Attempt,
+  ) {
+    const accepted = isEquipment(url) ? equipmentHeaders : platformHeaders;
+    const typed = body === undefined ? accepted : { ...accepted, 'Content-Type': accepted.Accept };
+    const fixed = own === undefined ? typed : { ...typed, ...own };
     const headersOf = () => {
-      const authorization = signer.authorize({ method: 'GET', url }, connection);
+      const authorization = signer.authorize({ method, url }, connection);
       return authorization === null ? fixed : { ...fixed, Authorization: authorization };
     };
     const startedAt = performance.now();
-    const exchange = await client.get(url, headersOf, attempt);
-    const { status, wireBytes: bytes } = exchange;
-    const headers = status === null ? {} : exchange.headers;
+    const written = body === undefined ? null : Buffer.from(JSON.stringify(body));
+    const received = await client.send({ method, url, body: written }, headersOf, attempt);
+    const { status, wireBytes: bytes } = received;
+    const headers = status === null ? {} : received.headers;
     doors.called({
+      method,
       operation,
       status,
       tookMs: performance.now() - startedAt,
@@ -64,14 +92,20 @@ export function makeAsk({ options, doors, client, signer, isEquipment }: AskPart
       attempt.cost.bytes += bytes;
       attempt.cost.status = status;
     }
-    return classify(exchange, {
-      connectionId: connection?.connectionId ?? '',
-      origin: url.origin,
-      address: address ?? url.href,
-      vendor,
-      depthMax: options.depthMax,
-      nowMs: doors.clock.nowMs(),
-    });
+    return received;
+  }
+
+  return {
+    exchange,
+    verdictOf: (received, { url, connection, address }) =>
+      classify(received, {
+        connectionId: connection?.connectionId ?? '',
+        origin: url.origin,
+        address: address ?? url.href,
+        vendor,
+        depthMax: options.depthMax,
+        nowMs: doors.clock.nowMs(),
+      }),
   };
 }
 

@@ -1,5 +1,5 @@
 /**
- * The only outgoing HTTP of this room: node:http and node:https with keep-alive agents. One GET at a time for an
+ * The only outgoing HTTP of this room: node:http and node:https with keep-alive agents. One request at a time for an
  * attempt, no redirect followed, the body capped before and after decompression and read to its very end. It never
  * rejects: whatever goes wrong is an exchange with a code. It knows nothing of JSON, tokens or the provider.
  */
@@ -19,12 +19,22 @@ export type Exchange =
   | { status: number; headers: ReceivedHeaders; body: Buffer; wireBytes: number }
   | { status: null; code: string; wireBytes: number };
 
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** A request as it is sent; its headers come apart, since they are made anew for a repetition. */
+export interface Sent {
+  method: Method;
+  url: URL;
+  body: Buffer | null;
+}
+
 export interface HttpClient {
   /**
-   * `headersOf` is asked again for the one repetition that a dead keep-alive connection earns. Ends with the attempt's
-   * cut at the latest; the codes of a failed exchange are those of `failureCode`.
+   * `headersOf` is asked again for the one repetition that a dead keep-alive connection earns; POST and PATCH earn none,
+   * since they may have been acted upon. Ends with the attempt's cut at the latest; the codes of a failed exchange are
+   * those of `failureCode`.
    */
-  get(url: URL, headersOf: () => SentHeaders, attempt: Attempt): Promise<Exchange>;
+  send(sent: Sent, headersOf: () => SentHeaders, attempt: Attempt): Promise<Exchange>;
   /** Closes every connection; what is under way fails with `aborted`. */
   close(): void;
 }
@@ -42,7 +52,9 @@ export function makeHttpClient(bounds: HttpBounds): HttpClient {
   const fresh = agentsOf({ keepAlive: false, maxSockets: bounds.connectionsMax });
   let closed = false;
   return {
-    get(url, headersOf, attempt) {
+    send(sent, headersOf, attempt) {
+      const { method } = sent;
+      const repeatable = method !== 'POST' && method !== 'PATCH';
       return new Promise((resolve) => {
         if (closed || attempt.cut !== null) return resolve(failed(attempt.cut ?? 'aborted'));
         const finish = (exchange: Exchange) => {
@@ -50,9 +62,9 @@ export function makeHttpClient(bounds: HttpBounds): HttpClient {
           if (closed && exchange.status === null) exchange.code = 'aborted';
           resolve(exchange);
         };
-        exchangeOnce(url, headersOf, attempt, kept, bounds, (first, mayRepeat) => {
-          if (!mayRepeat || closed || attempt.cut !== null) return finish(first);
-          exchangeOnce(url, headersOf, attempt, fresh, bounds, finish);
+        exchangeOnce(sent, headersOf, attempt, kept, bounds, (first, mayRepeat) => {
+          if (!mayRepeat || !repeatable || closed || attempt.cut !== null) return finish(first);
+          exchangeOnce(sent, headersOf, attempt, fresh, bounds, finish);
         });
       });
     },
@@ -67,7 +79,7 @@ export function makeHttpClient(bounds: HttpBounds): HttpClient {
 }
 
 function exchangeOnce(
-  url: URL,
+  { method, url, body }: Sent,
   headersOf: () => SentHeaders,
   attempt: Attempt,
   agents: Agents,
@@ -85,12 +97,12 @@ function exchangeOnce(
   let request: http.ClientRequest;
   try {
     request = (secure ? https : http).request({
-      method: 'GET',
+      method,
       protocol: url.protocol,
       hostname: url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname,
       port: url.port,
       path: url.pathname + url.search,
-      headers: headersOf(),
+      headers: body === null ? headersOf() : { ...headersOf(), 'Content-Length': body.length },
       agent: secure ? agents.secure : agents.plain,
     });
   } catch {
@@ -113,7 +125,7 @@ function exchangeOnce(
   request.on('close', () => {
     if (!answered) settle(failed('connection-reset'));
   });
-  request.end();
+  request.end(body ?? undefined);
 }
 
 /** Reads the body to its end. A length that promises more than the cap is not read at all. */

@@ -36,7 +36,13 @@ export interface ProviderOptions {
 export type Operation =
   | 'catalog'
   | 'equipment'
+  | 'equipment-list'
+  | 'equipment-write'
+  | 'equipment-reference'
   | 'field-operation'
+  | 'field-operations'
+  | 'file'
+  | 'files'
   | 'organization'
   | 'organizations'
   | 'relocation'
@@ -44,6 +50,7 @@ export type Operation =
 
 /** One call to the provider, as the metrics see it. */
 export interface Called {
+  method: string;
   operation: Operation;
   /** null when no answer came. */
   status: number | null;

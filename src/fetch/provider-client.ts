@@ -6,7 +6,7 @@ import type { Answer, ReadCost } from '../model/answer';
 import type { Connection } from '../model/connection';
 import type { DueProbe } from '../model/organization';
 import type { ResourceIdentity } from '../model/resource';
-import { makeAsk } from './ask';
+import { makeAsk, makeLine } from './ask';
 import { Attempt } from './attempt';
 import { makeCallers } from './caller';
 import { makeCatalogs } from './catalogs';
@@ -155,7 +155,8 @@ function joinParts(options: ProviderOptions, doors: ProviderDoors) {
   const equipment = makeEquipmentAddresses(equipmentUrl);
   const client = makeHttpClient(options);
   const signer = makeSigner({ ...options, clock });
-  const ask = makeAsk({ options, doors, client, signer, isEquipment: equipment.holds });
+  const line = makeLine({ options, doors, client, signer, isEquipment: equipment.holds });
+  const ask = makeAsk(line);
   const catalogs = makeCatalogs({
     catalogUrl: catalogAddress,
     application: options.auth === 'oauth1',

@@ -14,10 +14,14 @@ export const answers = {
   'operations.not-found': { status: 404, title: 'There is no such thing.' },
   'operations.method': { status: 405, title: 'The method is not allowed here.' },
   'operations.slow': { status: 408, title: 'The request did not arrive in time.' },
+  'operations.action-required': { status: 409, title: 'A customer must act at the provider first.' },
   'operations.refused': { status: 409, title: 'Its state forbids this.' },
   'operations.expired': { status: 410, title: 'This is no longer kept.' },
   'operations.headers-too-large': { status: 431, title: 'The headers are too large.' },
   'operations.fault': { status: 500, title: 'Something went wrong here.' },
+  'operations.provider-malformed': { status: 502, title: 'What the provider sent cannot be read.' },
+  'operations.provider-refused': { status: 502, title: 'The provider refuses this.' },
+  'operations.provider-unavailable': { status: 503, title: 'The provider does not answer now.' },
   'operations.unavailable': { status: 503, title: 'What this needs does not answer now.' },
 } as const;
 
@@ -30,7 +34,10 @@ const codeOfProblem: Partial<Record<ProblemCode, AnswerCode>> = {
   'command.expired': 'operations.expired',
   'store.unavailable': 'operations.unavailable',
   'store.closed': 'operations.unavailable',
-  'provider.unavailable': 'operations.unavailable',
+  'provider.unavailable': 'operations.provider-unavailable',
+  'provider.malformed': 'operations.provider-malformed',
+  'provider.refused': 'operations.provider-refused',
+  'provider.action-required': 'operations.action-required',
 };
 
 export function refuse(response: Response, code: AnswerCode, detail?: string): void {

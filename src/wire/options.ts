@@ -89,9 +89,11 @@ export function catalogOriginOf({ providerUrl }: Settings): string {
 
 /** One call as the metrics see it. The origin is one of those configured: the gate lets no other be called. */
 export function callLine(settings: Settings, call: Called, nowMs: number): ProviderCall {
-  const address = call.operation === 'equipment' ? settings.providerEquipmentUrl : settings.providerUrl;
+  const address = call.operation.startsWith('equipment')
+    ? settings.providerEquipmentUrl
+    : settings.providerUrl;
   return {
-    method: 'GET',
+    method: call.method,
     origin: address === null ? '' : new URL(address).origin,
     route: call.operation,
     status: call.status,

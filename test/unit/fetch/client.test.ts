@@ -39,7 +39,7 @@ async function get(
   signal?: AbortSignal,
 ): Promise<Exchange> {
   const attempt = new Attempt(timeoutMs, signal);
-  const exchange = await client.get(url, headersOf, attempt);
+  const exchange = await client.send({ method: 'GET', url, body: null }, headersOf, attempt);
   attempt.end();
   return exchange;
 }
@@ -68,6 +68,25 @@ test('a kept connection that the far side resets is replaced once, with headers 
   const exchange = await get(url, headersOf);
   expect(exchange).toMatchObject({ status: 200, body: Buffer.from('3') });
   expect(sockets).toHaveLength(2);
+});
+
+test('a body is sent with its length, and a POST is not repeated, since it may have been acted upon', async () => {
+  const seen: string[] = [];
+  const url = await serve((request, response) => {
+    const parts: Buffer[] = [];
+    request.on('data', (part: Buffer) => parts.push(part));
+    request.on('end', () => {
+      seen.push(`${request.method} ${request.headers['content-length']} ${Buffer.concat(parts)}`);
+      if (seen.length > 1) request.socket.resetAndDestroy();
+      else response.end();
+    });
+  });
+  const attempt = new Attempt(2000);
+  const post = () => client.send({ method: 'POST', url, body: Buffer.from('{"a":1}') }, () => ({}), attempt);
+  expect(codeOf(await post())).toBe(200);
+  expect(codeOf(await post())).toBe('connection-reset');
+  attempt.end();
+  expect(seen).toEqual(['POST 7 {"a":1}', 'POST 7 {"a":1}']);
 });
 
 test('a kept connection that is reset twice is not asked a third time', async () => {
