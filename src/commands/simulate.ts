@@ -21,6 +21,7 @@ export function registerSimulate(program: Command): void {
     .option('--equipment <number>', 'pieces of equipment per organization', whole)
     .option('--field-operations <number>', 'field operations per organization', whole)
     .option('--users <number>', 'the organizations are dealt to this many users', whole)
+    .option('--overlap <number>', 'each organization is also seen by this many further users', whole)
     .option('--heartbeat-ms <number>', 'time between two heartbeats; 0 = none', whole)
     .action(run);
 }

@@ -1,8 +1,8 @@
 // The settings a service needs to work with this simulator, name → value, tokens included: what `environment` prints.
 // Promises complete values only. These are the secrets of an invented provider on a loopback address.
 
-import { SCOPES } from './auth/accounts';
 import { ISSUER_PATH } from './auth/oauth2-server';
+import { SCOPES } from './auth/scopes';
 import type { Provider } from './provider/provider';
 
 /** The `Authorization` value and the token of the simulator's deliveries. */
@@ -34,13 +34,15 @@ export function environmentFor(
 }
 
 function tokenSetting(
-  { accounts }: Provider,
+  { tokens }: Provider,
   auth: 'oauth1' | 'oauth2',
   user: Provider['accounts']['users'][number],
 ): object {
-  const { oauth1, bearer, refresh } = accounts.tokensOf(user);
+  const { oauth1, bearer, refresh } = tokens.tokensOf(user);
   const issued =
-    auth === 'oauth1' ? { token: oauth1.token, secret: oauth1.secret } : { token: bearer.token, refresh };
+    auth === 'oauth1'
+      ? { token: oauth1.token, secret: oauth1.secret }
+      : { token: bearer.token, refresh: refresh.token };
   const expiresAtSeconds = auth === 'oauth1' ? oauth1.expiresAtSeconds : bearer.expiresAtSeconds;
   return {
     connection: user.connection,

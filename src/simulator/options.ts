@@ -23,6 +23,8 @@ export interface SimulatorOptions {
   fieldOperations?: number;
   /** Organizations are dealt to this many users in turn; one user sees them all. */
   users?: number;
+  /** Each organization is also seen by this many of the users that follow. */
+  overlap?: number;
   /** Time between two heartbeats; 0 = none. */
   heartbeatMs?: number;
   /** First wait before a refused delivery is sent again; doubles up to 60 times it. */
@@ -41,12 +43,14 @@ export interface CheckedOptions {
   equipment: number;
   fieldOperations: number;
   users: number;
+  overlap: number;
   heartbeatMs: number;
   retryMs: number;
 }
 
 /** Fills in the defaults. Throws a RangeError that names the option and what is accepted. */
 export function checkOptions(given: SimulatorOptions): CheckedOptions {
+  const users = whole('users', given.users ?? 1, 1, 1_000);
   const auth = given.auth ?? 'oauth2';
   return {
     port: whole('port', given.port ?? 0, 0, 65_535),
@@ -59,7 +63,8 @@ export function checkOptions(given: SimulatorOptions): CheckedOptions {
     organizations: whole('organizations', given.organizations ?? 3, 0, 10_000),
     equipment: whole('equipment', given.equipment ?? 6, 0, 1_000_000),
     fieldOperations: whole('fieldOperations', given.fieldOperations ?? 16, 0, 1_000_000),
-    users: whole('users', given.users ?? 1, 1, 1_000),
+    users,
+    overlap: whole('overlap', given.overlap ?? 0, 0, users - 1),
     heartbeatMs: whole('heartbeatMs', given.heartbeatMs ?? 60_000, 0, 86_400_000),
     retryMs: whole('retryMs', given.retryMs ?? 1_000, 1, 600_000),
   };

@@ -1,20 +1,22 @@
 // The farm-data provider on a laptop: makes its parts, listens on loopback, and closes. It shares no module with the
 // rest of the project, so that a mistake cannot hide in both; nothing else may be added here than making and joining.
-import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express, { type Express } from 'express';
 import { Accounts } from './auth/accounts';
 import { Nonces } from './auth/nonces';
+import { oauth1Consent } from './auth/oauth1-consent';
 import { OAuth1Flow } from './auth/oauth1-flow';
 import { ISSUER_PATH, oauth2Server } from './auth/oauth2-server';
+import { secretFor } from './auth/secrets';
+import { Tokens } from './auth/tokens';
 import { controlRouter } from './controls/controls';
 import { Coverage } from './controls/coverage';
 import { Faults } from './controls/faults';
 import { RequestLog } from './controls/request-log';
 import { environmentFor } from './environment';
 import { type CheckedOptions, checkOptions, type SimulatorOptions } from './options';
-import { pages } from './page';
+import { overviewPages } from './pages/overview';
 import { Addresses } from './provider/addresses';
 import { serveCatalog } from './provider/catalog';
 import { providerEntry } from './provider/entry';
@@ -106,11 +108,13 @@ export async function startSimulator(given: SimulatorOptions = {}): Promise<Simu
 
 function makeProvider(options: CheckedOptions, addresses: Addresses): Provider {
   const nowMs = (): number => Date.now();
+  const accounts = new Accounts(VENDOR, options.seed, options);
   return {
     vendor: VENDOR,
     world: new World(options.seed, options),
     rules: new Rules(options.today, options.oauth1Ends),
-    accounts: new Accounts(VENDOR, options.seed, options.users, Math.floor(nowMs() / 1_000)),
+    accounts,
+    tokens: new Tokens(accounts, options.seed, Math.floor(nowMs() / 1_000)),
     addresses,
     coverage: new Coverage(),
     nowMs,
@@ -141,6 +145,7 @@ function serve(app: Express, options: CheckedOptions, parts: Parts): void {
   serveEquipmentReference(equipment, provider);
   const judge = {
     accounts: provider.accounts,
+    tokens: provider.tokens,
     nonces: new Nonces(),
     oauth1Ended: () => provider.rules.oauth1Ended(),
     nowSeconds: () => Math.floor(provider.nowMs() / 1_000),
@@ -160,13 +165,13 @@ function serve(app: Express, options: CheckedOptions, parts: Parts): void {
   );
   app.use('/_simulator', controlRouter({ ...parts, faults, requests, retryMs: options.retryMs }));
   app.use(oauth2Server(provider));
-  app.use(pages(provider, flow));
+  app.use(oauth1Consent(provider, flow));
+  app.use(overviewPages(provider));
 }
 
 /** The same for the same seed, so that a simulator started again still passes the receiver's check. */
 function webhookSecrets(seed: number): { authorization: string; token: string } {
-  const secret = (purpose: string): string =>
-    createHash('sha256').update(`tramline simulator ${seed} ${purpose}`).digest('base64');
+  const secret = (purpose: string): string => secretFor(seed, purpose).toString('base64');
   return { authorization: `Bearer ${secret('webhook-authorization')}`, token: secret('webhook-token') };
 }
 

@@ -76,7 +76,18 @@ export type SimulatorControls = {
   /** Every address but the catalog's changes. */
   moveLinks(): Promise<unknown>;
   setToday(body: unknown): Promise<unknown>;
-  expireTokens(which?: { user?: string; refresh?: boolean }): Promise<unknown>;
+  expireTokens(which?: {
+    user?: string;
+    refresh?: boolean;
+    kinds?: ('oauth1' | 'access' | 'refresh')[];
+    inSeconds?: number;
+  }): Promise<unknown>;
+  /** Consent pages answer at once, as this user; a null user shows pages again. */
+  answerConsent(answer: { user: string | null; approve?: boolean }): Promise<unknown>;
+  /** Registered redirect addresses, licensed scopes, the life of access tokens, rotation. */
+  changeClient(change: Record<string, unknown>): Promise<unknown>;
+  /** Exactly the organizations that a user sees; null goes back to what was dealt. */
+  changeUser(name: string, change: { sees: string[] | null }): Promise<unknown>;
   restoreTokens(): Promise<unknown>;
   coverage(): Promise<unknown>;
 };
@@ -133,6 +144,9 @@ export function simulatorControls(control: string): SimulatorControls {
     moveLinks: () => call('POST', 'links/move', {}),
     setToday: (body) => call('PUT', 'today', body),
     expireTokens: (which = {}) => call('POST', 'tokens/expire', which),
+    answerConsent: (answer) => call('PUT', 'consent', answer),
+    changeClient: (change) => call('PATCH', 'client', change),
+    changeUser: (name, change) => call('PATCH', `users/${segment(name)}`, change),
     restoreTokens: () => call('POST', 'tokens/restore', {}),
     coverage: () => call('GET', 'coverage'),
   };

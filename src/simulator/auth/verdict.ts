@@ -1,10 +1,13 @@
 // Judges the credentials of one request and says why: the witness against which our client is tested.
 // Promises a verdict for any input, never an exception, and that a nonce is spent only by a request that was accepted.
+import { createHash } from 'node:crypto';
 import type { Accounts, User } from './accounts';
 import { readAuthorization } from './authorization-header';
 import type { Nonces } from './nonces';
 import { parseForm } from './percent-encoding';
+import type { Scopes } from './scopes';
 import { hmacSha1, sameSignature, signatureBaseString } from './signature';
+import type { Tokens } from './tokens';
 
 /** RFC 5849 section 3.3 leaves the window to the server; the provider's is five minutes. */
 export const TIMESTAMP_WINDOW_SECONDS = 300;
@@ -16,6 +19,8 @@ export interface Verdict {
   reason?: string;
   /** Undefined: the application's own context. */
   user: User | undefined;
+  /** What the token allows; undefined: everything, as OAuth 1 has no scopes. */
+  scopes?: Scopes;
 }
 
 /** What a call is for: a request token, an access token, or anything else. */
@@ -29,6 +34,7 @@ export interface Credentials {
   authorization: string | undefined;
   /** The body, when it is form-encoded. */
   form: string | undefined;
+  body: Buffer | undefined;
   purpose: Purpose;
   /** The secret of a request token, for the access token call. */
   requestTokenSecret?: (token: string) => string | undefined;
@@ -36,6 +42,7 @@ export interface Credentials {
 
 export interface Judge {
   accounts: Accounts;
+  tokens: Tokens;
   nonces: Nonces;
   oauth1Ended: () => boolean;
   nowSeconds: () => number;
@@ -48,11 +55,12 @@ export function judge(judge: Judge, credentials: Credentials): Verdict {
   return refuse('none', read.scheme === 'none' ? 'no-credentials' : read.reason);
 }
 
-function judgeBearer({ accounts, nowSeconds }: Judge, token: string): Verdict {
-  const found = accounts.findBearer(token);
+function judgeBearer({ tokens, nowSeconds }: Judge, token: string): Verdict {
+  const found = tokens.findBearer(token);
   if (!found) return refuse('bearer', 'token-unknown');
+  if (found.family?.revoked) return refuse('bearer', 'token-revoked');
   if (found.expiresAtSeconds <= nowSeconds()) return refuse('bearer', 'token-expired');
-  return { scheme: 'bearer', valid: true, user: found.user };
+  return { scheme: 'bearer', valid: true, user: found.family?.user, scopes: found.scopes };
 }
 
 function judgeOAuth1(
@@ -60,14 +68,14 @@ function judgeOAuth1(
   credentials: Credentials,
   parameters: ReadonlyMap<string, string>,
 ): Verdict {
-  const { accounts, nonces } = judge;
+  const { accounts, nonces, tokens } = judge;
   const nowSeconds = judge.nowSeconds();
   if (judge.oauth1Ended()) return refuse('oauth1', 'oauth1-ended');
   const reason = formFault(parameters, credentials.purpose, nowSeconds);
   if (reason !== undefined) return refuse('oauth1', reason);
   if (parameters.get('oauth_consumer_key') !== accounts.clientKey) return refuse('oauth1', 'client-unknown');
   const token = parameters.get('oauth_token');
-  const found = token === undefined ? undefined : accounts.findOAuth1(token);
+  const found = token === undefined ? undefined : tokens.findOAuth1(token);
   const tokenSecret = token === undefined ? '' : (credentials.requestTokenSecret?.(token) ?? found?.secret);
   if (tokenSecret === undefined) return refuse('oauth1', 'token-unknown');
   const parts = signedParts(credentials, parameters);
@@ -75,10 +83,20 @@ function judgeOAuth1(
   const expected = hmacSha1(signatureBaseString(parts), accounts.clientSecret, tokenSecret);
   if (!sameSignature(parameters.get('oauth_signature')!, expected))
     return refuse('oauth1', 'signature-mismatch');
+  const bodyHash = parameters.get('oauth_body_hash');
+  if (bodyHash !== undefined && bodyHash !== hashOf(credentials.body))
+    return refuse('oauth1', 'body-hash-mismatch');
   if (found && found.expiresAtSeconds <= nowSeconds) return refuse('oauth1', 'token-expired');
   if (!nonces.use(`${token ?? ''} ${parameters.get('oauth_nonce')}`, nowSeconds))
     return refuse('oauth1', 'nonce-reused');
   return { scheme: 'oauth1', valid: true, user: found?.user };
+}
+
+/** The body hash extension of OAuth 1, which some signing libraries add to a JSON body. */
+function hashOf(body: Buffer | undefined): string {
+  return createHash('sha1')
+    .update(body ?? '')
+    .digest('base64');
 }
 
 /** What is wrong with the protocol parameters themselves; the contract requires realm (empty) and version. */

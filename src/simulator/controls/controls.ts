@@ -6,6 +6,7 @@ import { httpAddress } from '../options';
 import { isDay } from '../rules';
 import { ANSWER_MS, type DeliverySettings } from '../webhooks/deliveries';
 import { completed, subscriptionNotification } from '../webhooks/notifications';
+import { serveAccountControls } from './account-controls';
 import { BadControl, type Controls, control, objectBody } from './control';
 import { readFaults } from './faults';
 import { serveResourceControls } from './resource-controls';
@@ -35,6 +36,7 @@ export function controlRouter(controls: Controls): Router {
   router.use(express.json({ limit: BODY_BYTES_MAX, strict: false, type: () => true }));
   serveLooking(router, controls);
   serveActing(router, controls);
+  serveAccountControls(router, controls);
   serveResourceControls(router, controls);
   router.use((_request, _response) => {
     throw new BadControl('no such control', 404);
@@ -108,18 +110,6 @@ function serveActing(router: Router, controls: Controls): void {
   router.put(
     '/today',
     control((request) => setToday(controls, request.body)),
-  );
-  router.post(
-    '/tokens/expire',
-    control((request) => {
-      const { user, refresh } = objectBody(request);
-      provider.accounts.expire(typeof user === 'string' ? user : undefined, refresh === true);
-      return {};
-    }),
-  );
-  router.post(
-    '/tokens/restore',
-    control(() => provider.accounts.restore(Math.floor(provider.nowMs() / 1_000)) ?? {}),
   );
 }
 

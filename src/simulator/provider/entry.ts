@@ -85,6 +85,7 @@ function enter(
     url,
     authorization: request.headers.authorization,
     form: isForm(request) ? body?.toString() : undefined,
+    body,
     purpose,
     ...(purpose === 'access-token' ? { requestTokenSecret: door.requestTokenSecret } : {}),
   });

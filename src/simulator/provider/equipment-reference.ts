@@ -6,7 +6,7 @@ import { reference } from '../world/equipment';
 import { MAKES, MODELS, type Model, makeOf, TYPES, typeOf } from '../world/vocabulary';
 import { route } from './entry';
 import { EQUIPMENT_PAGE, equipmentCollection, pageRequest, takeSome } from './paging';
-import { type Provider, userOf } from './provider';
+import { type Provider, userWith } from './provider';
 import { Refusal } from './refusal';
 
 export function serveEquipmentReference(router: Router, provider: Provider): void {
@@ -44,7 +44,7 @@ function serveList(router: Router, provider: Provider, { name, row, records }: R
   router.get(
     `/${name}`,
     route((exchange) => {
-      userOf(exchange);
+      userWith(provider, exchange, 'eq1');
       provider.coverage.count(row);
       const query = new URLSearchParams(exchange.query);
       const page = pageRequest(provider, exchange, query, EQUIPMENT_PAGE);
@@ -55,7 +55,7 @@ function serveList(router: Router, provider: Provider, { name, row, records }: R
   router.get(
     `/${name}/:id`,
     route((exchange, { id }) => {
-      userOf(exchange);
+      userWith(provider, exchange, 'eq1');
       provider.coverage.count(row);
       const found = records(new URLSearchParams()).find(
         (record) => String(record.id) === id || record.ERID === id,

@@ -7,7 +7,7 @@ import type { Seen } from '../world/world';
 import { route } from './entry';
 import type { Exchange } from './exchange';
 import { EQUIPMENT_PAGE, equipmentCollection, pageRequest, takeSome } from './paging';
-import { admit, admittedOrganization, type Provider, userOf } from './provider';
+import { admit, admittedOrganization, type Provider, userOf, userWith } from './provider';
 import { Refusal } from './refusal';
 import { Serialized } from './serialized';
 
@@ -24,6 +24,7 @@ export function serveEquipment(router: Router, provider: Provider): void {
   router.get(
     '/equipment/:id',
     route((exchange, { id }) => {
+      userWith(provider, exchange, 'eq1');
       const seen = world.shown('equipment', id!, nowMs());
       const organization = seen && world.organizations.find(seen.organizationId);
       if (!seen || !organization) throw new Refusal(404, 'Equipment not found', { field: 'id', value: id! });
@@ -40,6 +41,7 @@ export function serveEquipment(router: Router, provider: Provider): void {
   router.get(
     '/equipment',
     route((exchange) => {
+      userWith(provider, exchange, 'eq1');
       const query = new URLSearchParams(exchange.query);
       if (query.size === 0) throw new Refusal(400, 'At least one query parameter is required.');
       const embeds = readEmbeds(query, LIST_EMBEDS);

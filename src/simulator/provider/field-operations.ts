@@ -10,7 +10,7 @@ import { inPhase, inUnits, type Units } from './field-operation-forms';
 import { admittedField, fieldAddress } from './fields';
 import { link } from './links';
 import { collection, PLATFORM_PAGE, pageRequest, takePage } from './paging';
-import { admit, type Provider } from './provider';
+import { admit, type Provider, userWith } from './provider';
 import { Refusal } from './refusal';
 import { Serialized } from './serialized';
 
@@ -60,6 +60,7 @@ export function serveFieldOperations(router: Router, provider: Provider): void {
   router.get(
     '/organizations/:organizationId/fields/:fieldId/fieldOperations',
     route((exchange, { organizationId, fieldId }) => {
+      userWith(provider, exchange, 'ag2');
       const field = admittedField(provider, exchange, organizationId!, fieldId!);
       coverage.count('field-operations-list');
       const query = new URLSearchParams(exchange.query);
@@ -87,6 +88,7 @@ export function serveFieldOperations(router: Router, provider: Provider): void {
 }
 
 function admittedOperation(provider: Provider, exchange: Exchange, id: string): Seen {
+  userWith(provider, exchange, 'ag2');
   const seen = provider.world.shown('fieldOperations', id, provider.nowMs());
   const organization = seen && provider.world.organizations.find(seen.organizationId);
   if (!seen || !organization) throw new Refusal(404, 'The requested resource was not found');

@@ -9,7 +9,7 @@ import { route } from './entry';
 import type { Exchange } from './exchange';
 import { link } from './links';
 import { collection, PLATFORM_PAGE, pageRequest, takePage } from './paging';
-import { admittedOrganization, type Provider } from './provider';
+import { admittedOrganization, type Provider, userWith } from './provider';
 import { Refusal } from './refusal';
 
 export function serveFields(router: Router, provider: Provider): void {
@@ -17,6 +17,7 @@ export function serveFields(router: Router, provider: Provider): void {
   router.get(
     '/organizations/:organizationId/fields',
     route((exchange, { organizationId }) => {
+      userWith(provider, exchange, 'ag1');
       const organization = admittedOrganization(provider, exchange, organizationId!);
       coverage.count('fields-list');
       const query = new URLSearchParams(exchange.query);
@@ -41,6 +42,7 @@ export function serveFields(router: Router, provider: Provider): void {
   router.get(
     '/organizations/:organizationId/fields/:fieldId',
     route((exchange, { organizationId, fieldId }) => {
+      userWith(provider, exchange, 'ag1');
       const field = admittedField(provider, exchange, organizationId!, fieldId!);
       coverage.count('field-get');
       return {
@@ -55,6 +57,7 @@ export function serveFields(router: Router, provider: Provider): void {
   router.get(
     '/organizations/:organizationId/fields/:fieldId/boundaries',
     route((exchange, { organizationId, fieldId }) => {
+      userWith(provider, exchange, 'ag1');
       const field = admittedField(provider, exchange, organizationId!, fieldId!);
       coverage.count('field-boundaries');
       const query = new URLSearchParams(exchange.query);

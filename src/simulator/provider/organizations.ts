@@ -6,7 +6,7 @@ import type { Organization } from '../world/organizations';
 import { route } from './entry';
 import { link } from './links';
 import { collection, PLATFORM_PAGE, pageRequest, takePage } from './paging';
-import { admit, type Provider, userOf } from './provider';
+import { admit, type Provider, userWith } from './provider';
 import { Refusal } from './refusal';
 
 export function serveOrganizations(router: Router, provider: Provider): void {
@@ -14,7 +14,7 @@ export function serveOrganizations(router: Router, provider: Provider): void {
   router.get(
     '/organizations',
     route((exchange) => {
-      const user = userOf(exchange);
+      const user = userWith(provider, exchange, 'org1');
       coverage.count('organizations-list');
       const query = new URLSearchParams(exchange.query);
       const page = pageRequest(provider, exchange, query, PLATFORM_PAGE);
@@ -33,10 +33,11 @@ export function serveOrganizations(router: Router, provider: Provider): void {
   router.get(
     '/organizations/:organizationId',
     route((exchange, { organizationId }) => {
+      const user = userWith(provider, exchange, 'org1');
       const organization = world.organizations.find(organizationId!);
       if (!organization) throw new Refusal(404, 'The requested resource was not found');
       // An organization that is not connected still shows itself: this is where the connections link is found.
-      if (!accounts.sees(userOf(exchange), organization.index) || organization.connected)
+      if (!accounts.sees(user, organization.index) || organization.connected)
         admit(provider, exchange, organization);
       coverage.count('organization-get');
       return { json: organizationRecord(provider, organization) };
@@ -45,7 +46,7 @@ export function serveOrganizations(router: Router, provider: Provider): void {
   router.get(
     '/files',
     route((exchange) => {
-      userOf(exchange);
+      userWith(provider, exchange, 'files');
       coverage.count('files-list');
       const query = new URLSearchParams(exchange.query);
       const page = pageRequest(provider, exchange, query, PLATFORM_PAGE);

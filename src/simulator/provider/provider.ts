@@ -1,6 +1,7 @@
 // What every route of the provider leans on, in one record: the world, its rules, accounts and addresses.
 // Made once by the simulator; holds no logic of its own.
 import type { Accounts, User } from '../auth/accounts';
+import type { Tokens } from '../auth/tokens';
 import type { Coverage } from '../controls/coverage';
 import type { Rules } from '../rules';
 import type { Organization } from '../world/organizations';
@@ -14,6 +15,7 @@ export interface Provider {
   world: World;
   rules: Rules;
   accounts: Accounts;
+  tokens: Tokens;
   addresses: Addresses;
   coverage: Coverage;
   nowMs: () => number;
@@ -23,6 +25,22 @@ export interface Provider {
 export function userOf(exchange: Exchange): User {
   if (exchange.verdict.user) return exchange.verdict.user;
   throw new Refusal(401, 'A user access token is required for this resource.');
+}
+
+/**
+ * The user of a request that its token and the client's licence allow. Throws a 403 refusal that names the scope where
+ * they do not: the token lacks it, or the client has no licence for it. OAuth 1 tokens have no scopes, the client has.
+ */
+export function userWith(provider: Provider, exchange: Exchange, scope: string): User {
+  const user = userOf(exchange);
+  const { accounts, coverage } = provider;
+  const { scopes } = exchange.verdict;
+  if (accounts.client.scopes.has(scope) && (!scopes || scopes.has(scope))) return user;
+  coverage.count('scope-missing');
+  throw new Refusal(
+    403,
+    `The client does not have a proper access for this API. Client: ${accounts.clientKey}, licence: ${scope.slice(0, -1)}, scopes needed: ${scope}`,
+  );
 }
 
 /**

@@ -83,3 +83,28 @@ test('a request token needs a callback that is an address', async () => {
   expect((await signed(request)).status).toBe(401);
   expect((await signed(request, { protocol: { oauth_callback: 'nowhere' } })).status).toBe(400);
 });
+
+test('declining goes back without a verifier and spends the request token', async () => {
+  const token = await requestToken('tramline:/back?x=1');
+  const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
+  const body = `oauth_token=${token.key}&decision=decline`;
+  const declined = await call(simulator.consent, form, 'POST', body);
+  expect(declined.headers.location).toBe(
+    `tramline:/back?x=1&oauth_token=${token.key}&oauth_problem=permission_denied`,
+  );
+  const { access } = await addresses();
+  expect((await signed(access, { token, protocol: { oauth_verifier: 'any' } })).status).toBe(401);
+});
+
+test('a body hash is checked where it is sent', async () => {
+  const { request } = await addresses();
+  const hashed = (hash: string): Promise<Answered> =>
+    signed(request, { method: 'POST', protocol: { oauth_callback: 'oob', oauth_body_hash: hash } });
+  expect((await hashed('2jmj7l5rSw0yVb/vlWAYkK/YBwk=')).status).toBe(200);
+  expect((await hashed('AAAA')).status).toBe(401);
+});
+
+test('other methods than GET and POST are refused', async () => {
+  const { request } = await addresses();
+  expect((await signed(request, { method: 'PUT', protocol: { oauth_callback: 'oob' } })).status).toBe(404);
+});

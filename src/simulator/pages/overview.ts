@@ -1,0 +1,86 @@
+// The simulator's own page with a switch for terms and connection of each organization, and the sites an alert's link
+// leads to (terms, connections). Plain forms; the API is served elsewhere.
+import express, { type Router } from 'express';
+import type { Provider } from '../provider/provider';
+import type { Organization } from '../world/organizations';
+import { formOf } from './consent';
+import { escapeHtml, show } from './html';
+
+const SHOWN_MAX = 200;
+
+/** `/` and everything below `/portal`. */
+export function overviewPages(provider: Provider): Router {
+  const { accounts, addresses, world } = provider;
+  const router = express.Router();
+  router.use(express.urlencoded({ extended: false, limit: '16kb' }));
+  router.get('/', (_request, response) => show(response, 'Simulated provider', overview(provider)));
+  router.get('/portal/organizations/:id/terms', (request, response) => {
+    const organization = world.organizations.find(request.params.id);
+    if (!organization) return show(response.status(404), 'Unknown organization', '');
+    show(response, `Terms and conditions of ${organization.name}`, termsForm(organization));
+  });
+  router.post('/portal/organizations/:id', (request, response) => {
+    const organization = world.organizations.find(request.params.id);
+    if (!organization) return show(response.status(404), 'Unknown organization', '');
+    const form = formOf(request);
+    if (form.terms !== undefined) organization.termsAccepted = form.terms === 'accept';
+    if (form.connected !== undefined) organization.connected = form.connected === 'yes';
+    response.redirect(303, form.back === 'terms' ? `/portal/organizations/${organization.id}/terms` : '/');
+  });
+  for (const page of ['select-organizations', 'connections-dialog']) {
+    router.get(`/portal/connections/${accounts.clientKey}/${page}`, (request, response) => {
+      const only = typeof request.query.orgId === 'string' ? request.query.orgId : undefined;
+      const shown = world.organizations.list.filter(({ id }) => only === undefined || id === only);
+      const back = typeof request.query.redirect_uri === 'string' ? request.query.redirect_uri : undefined;
+      const returning =
+        back !== undefined && accounts.mayReturnTo(back)
+          ? `<p><a href="${escapeHtml(back)}">Return to the application</a></p>`
+          : '';
+      show(
+        response,
+        'Connections',
+        `<p>Choose what <code>${escapeHtml(accounts.clientKey)}</code> may read.</p>${table(shown.slice(0, SHOWN_MAX))}${returning}`,
+      );
+    });
+  }
+  router.get('/portal', (_request, response) => response.redirect(303, addresses.origin));
+  return router;
+}
+
+function overview({ addresses, rules, vendor, world }: Provider): string {
+  const { list } = world.organizations;
+  const more = list.length > SHOWN_MAX ? `<p>The first ${SHOWN_MAX} of ${list.length}.</p>` : '';
+  return (
+    `<p>Vendor <code>${vendor}</code> · catalog <code>${addresses.catalog}</code> · equipment <code>${addresses.equipmentBase}</code> · ` +
+    `rules of <strong>${rules.today()}</strong></p>${more}${table(list.slice(0, SHOWN_MAX))}`
+  );
+}
+
+function table(organizations: readonly Organization[]): string {
+  const rows = organizations.map((organization) => {
+    const { id, name, termsAccepted, connected } = organization;
+    return (
+      `<tr><td>${id}</td><td>${escapeHtml(name)}</td>` +
+      `<td>${mark(termsAccepted, 'accepted', 'not accepted')} ${button(id, 'terms', termsAccepted ? 'withdraw' : 'accept')}</td>` +
+      `<td>${mark(connected, 'connected', 'not connected')} ${button(id, 'connected', connected ? 'no' : 'yes', connected ? 'disconnect' : 'connect')}</td></tr>`
+    );
+  });
+  return `<table><tr><th>Id</th><th>Organization</th><th>Terms</th><th>Connection</th></tr>${rows.join('')}</table>`;
+}
+
+function mark(good: boolean, yes: string, no: string): string {
+  return good ? `<span class="yes">${yes}</span>` : `<span class="no">${no}</span>`;
+}
+
+function button(id: string, name: string, value: string, label = value): string {
+  return `<form method="post" action="/portal/organizations/${id}"><button name="${name}" value="${value}">${label}</button></form>`;
+}
+
+function termsForm({ id, termsAccepted }: Organization): string {
+  if (termsAccepted) return '<p class="yes">The terms are accepted.</p>';
+  return (
+    '<p>Connected software companies cannot read this organization until its terms are accepted.</p>' +
+    `<form method="post" action="/portal/organizations/${id}"><input type="hidden" name="back" value="terms">` +
+    '<button class="main" name="terms" value="accept">Accept</button></form>'
+  );
+}
