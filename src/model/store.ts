@@ -8,6 +8,16 @@ import type { SealedConnection } from './connection';
 import type { Acknowledgement, OutboxRow, PublishedEvent } from './event';
 import type { Accepted, Delivery, Element, QuarantineReason } from './notification';
 import type { Access, CauseSet, DueProbe, Observation, OrganizationView, Transition } from './organization';
+import type { ResourceKind } from './resource';
+import type {
+  ListedPage,
+  ListedResource,
+  ListedResult,
+  ListingName,
+  OpenedListing,
+  SyncCounts,
+  SyncRun,
+} from './sync';
 import type {
   FinishedGone,
   FinishedRead,
@@ -203,6 +213,29 @@ export interface Inspection {
   ready(): Promise<void>;
 }
 
-export interface Store extends Inbox, Outbox, Organizations, Connections, Alerts, Inspection {
+/** Listings that find what was not notified, and the count of calls. */
+export interface Syncs {
+  /** Goes on with the run for the same that was begun and not ended, else begins one; `organizationId` null: all. */
+  beginRun(wanted: { organizationId: string | null; full: boolean }): Promise<SyncRun>;
+  endRun(run: number, counts: SyncCounts): Promise<void>;
+  /** These listings as the run finds them, in order, and the store's revision before they are asked for. */
+  openListings(run: number, names: ListingName[]): Promise<{ listings: OpenedListing[]; revision: number }>;
+  /** Notes those that are as they were published; the places in the list of the others. */
+  compareListed(run: number, listingId: number, listed: ListedResource[]): Promise<number[]>;
+  /**
+   * Finishes what a page holds whole and makes due what it does not. A resource that waits for a read is left to it; one
+   * that was read since `revision` is not finished from the page, and is read again when the page says otherwise.
+   */
+  finishPage(page: ListedPage): Promise<ListedResult>;
+  /**
+   * Makes due what the organization is known to have and none of its listings of this run holds: a read decides. At most
+   * `shareMax` of them all, at least 20, and one more. To be called when every listing came to its end.
+   */
+  hintAbsent(run: number, organizationId: string, kind: ResourceKind, shareMax: number): Promise<number>;
+  /** Adds to the calls of a month, `2026-01`; how many there are now. */
+  countCalls(month: string, calls: number): Promise<number>;
+}
+
+export interface Store extends Inbox, Outbox, Organizations, Connections, Alerts, Inspection, Syncs {
   close(): Promise<void>;
 }

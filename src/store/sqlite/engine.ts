@@ -39,6 +39,7 @@ import { nextProbeMs, postponeProbe, requestProbe, takeProbes } from './probes';
 import { keepSample, listQuarantine, showQuarantine } from './quarantine';
 import { discardQuarantine, rejudge, releaseQuarantine } from './release';
 import { sweep } from './sweep';
+import { beginRun, compareListed, countCalls, endRun, finishPage, hintAbsent, openListings } from './syncs';
 
 type Bound<Verb> = Verb extends (context: Context, ...rest: infer Rest) => infer Result
   ? (...rest: Rest) => Result
@@ -91,6 +92,13 @@ export const verbs = {
   counts,
   sweep,
   ready,
+  beginRun,
+  endRun,
+  openListings,
+  compareListed,
+  finishPage,
+  hintAbsent,
+  countCalls,
 };
 
 export type Verbs = { [Name in keyof typeof verbs]: Bound<(typeof verbs)[Name]> };
@@ -103,7 +111,8 @@ export interface Call {
 
 /**
  * What the store may forget when the machine dies (never when only the process does): takes, and endings that nobody has
- * seen yet. Such a task is due again and read again. WHY.md says why that breaks no promise.
+ * seen yet, pages of listings among them. Such a task is due again and read again, and so is the page, since how far a
+ * sync has come is forgotten with it. WHY.md says why that breaks no promise.
  */
 const repeatable: ReadonlySet<VerbName> = new Set<VerbName>([
   'take',
@@ -114,6 +123,10 @@ const repeatable: ReadonlySet<VerbName> = new Set<VerbName>([
   'foundAbsent',
   'postpone',
   'giveBack',
+  'openListings',
+  'compareListed',
+  'finishPage',
+  'hintAbsent',
 ]);
 
 export type CallResult = { value: unknown } | { problem: Problem };

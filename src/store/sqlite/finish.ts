@@ -184,7 +184,11 @@ function accept(context: Context, read: FinishedRead, resource: Row, older: bool
 }
 
 /** The organization was read: the first resource that was is what a probe can ask for. */
-function noteReadable(context: Context, { organizationId, address }: EventDraft, connectionId: string): void {
+export function noteReadable(
+  context: Context,
+  { organizationId, address }: EventDraft,
+  connectionId: string,
+): void {
   const organization = context.organizations.ensure(organizationId, context.database, context.undo);
   if (organization.wasRead) return;
   remember(context, organization);
@@ -198,7 +202,7 @@ function noteReadable(context: Context, { organizationId, address }: EventDraft,
   );
 }
 
-function keepAlias(context: Context, address: string, taskId: number): void {
+export function keepAlias(context: Context, address: string, taskId: number): void {
   context.database.run(
     'INSERT INTO aliases (address, task_id) VALUES (?, ?) ON CONFLICT (address) DO NOTHING',
     address,

@@ -215,4 +215,41 @@ CREATE INDEX quarantine_delivery ON quarantine (delivery_id) WHERE delivery_id I
 INSERT INTO meta (name, value) VALUES ('floor', 0);
 `,
   },
+  {
+    name: '0003-sync',
+    sql: `
+CREATE TABLE sync_runs (
+  id INTEGER PRIMARY KEY,
+  organization_id TEXT,
+  whole INTEGER NOT NULL,
+  -- The store's, before anything was listed.
+  revision INTEGER NOT NULL,
+  began_at INTEGER NOT NULL,
+  ended_at INTEGER,
+  counts TEXT
+) STRICT;
+
+-- One row a listing: how far the run has come with it. begun, ended and whole are the last runs that began it, read it to
+-- its end, and read all of it rather than its changes.
+CREATE TABLE listings (
+  id INTEGER PRIMARY KEY,
+  scope TEXT NOT NULL UNIQUE,
+  organization_id TEXT NOT NULL,
+  begun INTEGER NOT NULL,
+  next_address TEXT,
+  ended INTEGER NOT NULL DEFAULT 0,
+  whole INTEGER NOT NULL DEFAULT 0,
+  token TEXT,
+  token_asked TEXT
+) STRICT;
+
+-- The listing that held the resource last, and in which run.
+ALTER TABLE tasks ADD COLUMN listed_in INTEGER;
+ALTER TABLE tasks ADD COLUMN listed_run INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX tasks_listed ON tasks (listed_in) WHERE listed_in IS NOT NULL;
+CREATE INDEX tasks_unlisted ON tasks (organization_id) WHERE listed_in IS NULL AND published = 1 AND deleted = 0;
+
+CREATE TABLE provider_calls (month TEXT PRIMARY KEY, calls INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+`,
+  },
 ];

@@ -1,0 +1,96 @@
+/**
+ * What a sync keeps in the store: its run, the listings that the run reads (which are its cursor), what a page of a
+ * listing said, and how many calls were counted. Shapes only; times are milliseconds since the epoch.
+ */
+import type { EventDraft } from './event';
+import type { ResourceKind } from './resource';
+
+/** Counts of one run, as commands print them. */
+export interface SyncCounts {
+  /** Resources that listings held. */
+  listed: number;
+  /** Of them, those that are news: new, other content than published, or there again. */
+  changed: number;
+  unchanged: number;
+  /** Events that were decided. */
+  published: number;
+  /** Pages that were read, unchanged listings included. */
+  pages: number;
+  /** Calls to the provider, repeated ones included. */
+  calls: number;
+}
+
+export interface SyncRun {
+  run: number;
+  /** True when a former process began it and did not end it. */
+  resumed: boolean;
+}
+
+/** One listing of an organization, known by what it lists and never by its address. */
+export interface ListingName {
+  /** `4711/equipment`, `4711/fields`, `4711/fields/<id>`. */
+  scope: string;
+  organizationId: string;
+}
+
+/** A listing as the run finds it. */
+export interface OpenedListing extends ListingName {
+  id: number;
+  /** The run has read it to its end. */
+  ended: boolean;
+  /** Where the run goes on: the address of the next page; null at the beginning. */
+  nextAddress: string | null;
+  /** What the provider gave to ask for changes only, and for which question it did; null when it gave none. */
+  changeToken: { token: string; asked: string } | null;
+  /** Some run has read it to its end. */
+  known: boolean;
+}
+
+/** What a listing says of a resource, as far as it takes to see that nothing changed. */
+export interface ListedResource {
+  kind: ResourceKind;
+  id: string;
+  organizationId: string;
+  wireHash: string;
+  normalizerVersion: number;
+}
+
+/** A resource that a page alone cannot finish: it is read, when the store does not know this state of it. */
+export interface ListedHint {
+  address: string;
+  organizationId: string;
+  /** null when it is not known which resource stands there. */
+  resource: { kind: ResourceKind; id: string } | null;
+  /** As the page says it, ISO 8601; a resource known with the same one is not read. null: it is read in any case. */
+  modifiedTime: string | null;
+}
+
+/** One page of a listing and all that follows from it: in one transaction, with the place from where to go on. */
+export interface ListedPage {
+  run: number;
+  listingId: number;
+  /** The store's revision before the page was asked for: what was read since is newer. */
+  revision: number;
+  connectionId: string;
+  drafts: EventDraft[];
+  hints: ListedHint[];
+  /** `next`: its address. `end`: there is no more. */
+  then:
+    | { next: string }
+    | {
+        end: true;
+        /** False when only changes were listed, or nothing: what was listed before is still there. */
+        whole: boolean;
+        changeToken: { token: string; asked: string } | null;
+      };
+}
+
+export interface ListedResult {
+  changed: number;
+  unchanged: number;
+  published: number;
+  /** Left to a read: waiting for one anyway, read since, or not to be finished from a page. */
+  left: number;
+  /** The store's revision now: before whatever is asked for next. */
+  revision: number;
+}

@@ -1,0 +1,215 @@
+/**
+ * What a page of a listing says of one resource. Only a resource at rest is finished from a page, and only by a page that
+ * was asked for after its last accepted read; everything else is left to a read, which is ordered by its take. Such an
+ * event is marked as reconciled and traces to the run.
+ */
+import { type Change, changeOf, completeRecord, type EventDraft, recordBytes } from '../../model/event';
+import { keyOf } from '../../model/resource';
+import type { ListedHint, ListedResource } from '../../model/sync';
+import type { Context } from './context';
+import type { Row } from './database';
+import { keepAlias, noteReadable, publishedState } from './finish';
+import { afterGap } from './return-task';
+import { writeEvent } from './write-event';
+
+export interface Listed {
+  run: number;
+  listingId: number;
+  revision: number;
+  connectionId: string;
+}
+
+/** True when the resource is as it was published; it then counts as listed by this run. */
+export function markListed(
+  context: Context,
+  { run, listingId }: Pick<Listed, 'run' | 'listingId'>,
+  { kind, id, organizationId, wireHash, normalizerVersion }: ListedResource,
+): boolean {
+  const same = `WHERE kind = ? AND resource_id = ? AND wire_hash = ? AND normalizer_version = ?
+    AND organization_id = ? AND published = 1 AND deleted = 0`;
+  const values = [kind, id, wireHash, normalizerVersion, organizationId] as const;
+  const { database } = context;
+  // The listing it was in before is most often the same: then no index is touched.
+  return (
+    database.run(`UPDATE tasks SET listed_run = ? ${same} AND listed_in = ?`, run, ...values, listingId) >
+      0 ||
+    database.run(`UPDATE tasks SET listed_run = ?, listed_in = ? ${same}`, run, listingId, ...values) > 0
+  );
+}
+
+/** Makes a task at rest due; what waits already, or for an operator, goes on waiting. */
+export function makeDue(context: Context, task: Row): void {
+  const dueAt = afterGap(context, task, context.nowMs());
+  const changed = context.database.run(
+    `UPDATE tasks SET state = 'due', due_at = ?, settling = 0, reconciled = 1, traceparent = NULL
+     WHERE id = ? AND state = 'done'`,
+    dueAt,
+    task.id as number,
+  );
+  if (changed > 0) context.lanes.expect(String(task.lane), dueAt);
+}
+
+export function finishDraft(
+  context: Context,
+  listed: Listed,
+  draft: EventDraft,
+): 'changed' | 'unchanged' | 'left' {
+  const { database } = context;
+  const task = database.get('SELECT * FROM tasks WHERE kind = ? AND resource_id = ?', draft.kind, draft.id);
+  if (task === undefined) return finishNew(context, listed, draft);
+  noteListed(context, listed, task);
+  if (task.state !== 'done') return 'left';
+  const previous = publishedState(task);
+  const moved = previous !== null && !previous.deleted && task.organization_id !== draft.organizationId;
+  const readSince = Number(task.accepted_revision) > listed.revision;
+  if (moved || (readSince && task.wire_hash !== draft.wireHash)) {
+    makeDue(context, task);
+    return 'left';
+  }
+  const decision = changeOf(previous, draft);
+  if (decision.reason === 'older-normalizer') return 'left';
+  if (readSince || decision.reason === 'older-than-published') return 'unchanged';
+  if (decision.change !== null && !fits(context, draft, decision.change)) {
+    // Only a read can be set aside for an operator.
+    makeDue(context, task);
+    return 'left';
+  }
+  const taskId = Number(task.id);
+  if (decision.change !== null) publish(context, listed, draft, decision.change, taskId);
+  database.run(
+    `UPDATE tasks SET accepted_revision = ?, published = 1, deleted = 0, organization_id = ?, lane = ?, connection_id = ?,
+       archived = ?, content_hash = ?, wire_hash = ?, normalizer_version = ?, modified_time = ?, address = ?,
+       absent_since = NULL WHERE id = ?`,
+    context.nextRevision(),
+    draft.organizationId,
+    draft.organizationId,
+    listed.connectionId,
+    draft.archived ? 1 : 0,
+    draft.contentHash,
+    draft.wireHash,
+    draft.normalizerVersion,
+    draft.modifiedTime,
+    draft.address,
+    taskId,
+  );
+  if (draft.address !== task.address) keepAlias(context, draft.address, taskId);
+  noteReadable(context, draft, listed.connectionId);
+  return decision.change === null ? 'unchanged' : 'changed';
+}
+
+/** Not known by its id; a task that waits at its address will find out that it is this one. */
+function finishNew(context: Context, listed: Listed, draft: EventDraft): 'changed' | 'left' {
+  const { database } = context;
+  const provisional = database.get(
+    `SELECT t.id, t.state FROM aliases a JOIN tasks o ON o.id = a.task_id
+     JOIN tasks t ON t.id = coalesce(o.joined_to, o.id) WHERE a.address = ?`,
+    draft.address,
+  );
+  if (provisional !== undefined && provisional.state !== 'done') {
+    noteListed(context, listed, provisional);
+    return 'left';
+  }
+  if (!fits(context, draft, 'created')) {
+    const { address, organizationId } = draft;
+    followHint(context, listed, { address, organizationId, resource: null, modifiedTime: null });
+    return 'left';
+  }
+  context.organizations.ensure(draft.organizationId, database, context.undo);
+  const taskId = database.insert(
+    `INSERT INTO tasks (kind, resource_id, address, organization_id, lane, connection_id, state, generation,
+       accepted_revision, published, archived, content_hash, wire_hash, normalizer_version, modified_time, listed_in,
+       listed_run) VALUES (?, ?, ?, ?, ?, ?, 'done', 0, ?, 1, ?, ?, ?, ?, ?, ?, ?)`,
+    draft.kind,
+    draft.id,
+    draft.address,
+    draft.organizationId,
+    draft.organizationId,
+    listed.connectionId,
+    context.nextRevision(),
+    draft.archived ? 1 : 0,
+    draft.contentHash,
+    draft.wireHash,
+    draft.normalizerVersion,
+    draft.modifiedTime,
+    listed.listingId,
+    listed.run,
+  );
+  keepAlias(context, draft.address, taskId);
+  noteReadable(context, draft, listed.connectionId);
+  publish(context, listed, draft, 'created', taskId);
+  return 'changed';
+}
+
+function noteListed(context: Context, { run, listingId }: Listed, task: Row): void {
+  context.database.run(
+    'UPDATE tasks SET listed_run = ?, listed_in = ? WHERE id = ?',
+    run,
+    listingId,
+    task.id as number,
+  );
+}
+
+function recordParts(draft: EventDraft, change: Change) {
+  return {
+    kind: draft.kind,
+    key: keyOf(draft.organizationId, draft.kind, draft.id),
+    change,
+    contentHash: draft.contentHash,
+    value: draft.value,
+    observedAt: draft.observedAt,
+    traceparent: null,
+    reconciled: true,
+  };
+}
+
+function fits(context: Context, draft: EventDraft, change: Change): boolean {
+  const { envelope } = context.settings;
+  // Headers are small: what is far below the bound needs no closer look.
+  if (draft.value.length * 4 < envelope.recordBytesMax - 4096) return true;
+  const record = completeRecord({ ...recordParts(draft, change), sequence: 0 }, envelope);
+  return recordBytes(record) <= envelope.recordBytesMax;
+}
+
+function publish(context: Context, listed: Listed, draft: EventDraft, change: Change, taskId: number): void {
+  writeEvent(context, {
+    ...recordParts(draft, change),
+    taskId,
+    acceptedAtMs: null,
+    cause: `sync ${listed.run}`,
+  });
+}
+
+/** A listing names a resource without showing all of it: it is read, unless it is known in this state. */
+export function followHint(context: Context, listed: Listed, hint: ListedHint): void {
+  const { database } = context;
+  const { resource, address, organizationId, modifiedTime } = hint;
+  const known =
+    (resource === null
+      ? undefined
+      : database.get('SELECT * FROM tasks WHERE kind = ? AND resource_id = ?', resource.kind, resource.id)) ??
+    database.get(
+      `SELECT t.* FROM aliases a JOIN tasks o ON o.id = a.task_id
+       JOIN tasks t ON t.id = coalesce(o.joined_to, o.id) WHERE a.address = ?`,
+      address,
+    );
+  if (known !== undefined) {
+    noteListed(context, listed, known);
+    const same = modifiedTime !== null && known.deleted === 0 && known.modified_time === modifiedTime;
+    if (!same) makeDue(context, known);
+    return;
+  }
+  const nowMs = context.nowMs();
+  context.organizations.ensure(organizationId, database, context.undo);
+  const taskId = database.insert(
+    `INSERT INTO tasks (address, lane, hinted_organization_id, state, generation, due_at, reconciled, listed_in,
+       listed_run) VALUES (?, ?, ?, 'due', 0, ?, 1, ?, ?)`,
+    address,
+    organizationId,
+    organizationId,
+    nowMs,
+    listed.listingId,
+    listed.run,
+  );
+  keepAlias(context, address, taskId);
+  context.lanes.expect(organizationId, nowMs);
+}

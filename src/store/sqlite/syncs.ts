@@ -1,0 +1,211 @@
+/**
+ * Runs of a sync and the listings that they read. A listing's row is the cursor: it moves in the transaction that
+ * finishes a page. What no listing of an organization holds any more is made due, and nothing else is concluded here.
+ */
+import type { ResourceKind } from '../../model/resource';
+import type {
+  ListedPage,
+  ListedResource,
+  ListedResult,
+  ListingName,
+  OpenedListing,
+  SyncCounts,
+  SyncRun,
+} from '../../model/sync';
+import type { Context } from './context';
+import type { Row } from './database';
+import { finishDraft, followHint, type Listed, makeDue, markListed } from './listed';
+
+/** A run that was left so long ago says too little of today: another one begins. */
+const resumableMs = 86_400_000;
+const runsKept = 100;
+/** So many of an organization may be missed at once, whatever their share is. */
+const absentMin = 20;
+
+export function beginRun(
+  context: Context,
+  { organizationId, full }: { organizationId: string | null; full: boolean },
+): SyncRun {
+  const { database } = context;
+  const nowMs = context.nowMs();
+  const left = database.get(
+    `SELECT id FROM sync_runs WHERE ended_at IS NULL AND organization_id IS ? AND whole = ? AND began_at > ?
+     ORDER BY id DESC LIMIT 1`,
+    organizationId,
+    full ? 1 : 0,
+    nowMs - resumableMs,
+  );
+  if (left !== undefined) return { run: Number(left.id), resumed: true };
+  const run = database.insert(
+    'INSERT INTO sync_runs (organization_id, whole, revision, began_at) VALUES (?, ?, ?, ?)',
+    organizationId,
+    full ? 1 : 0,
+    context.currentRevision(),
+    nowMs,
+  );
+  return { run, resumed: false };
+}
+
+export function endRun(context: Context, run: number, counts: SyncCounts): void {
+  const { database } = context;
+  database.run(
+    'UPDATE sync_runs SET ended_at = ?, counts = ? WHERE id = ?',
+    context.nowMs(),
+    JSON.stringify(counts),
+    run,
+  );
+  database.run('DELETE FROM sync_runs WHERE id <= ?', run - runsKept);
+}
+
+export function openListings(
+  context: Context,
+  run: number,
+  names: ListingName[],
+): { listings: OpenedListing[]; revision: number } {
+  const listings = names.map(({ scope, organizationId }) => {
+    const row = context.database.get(
+      `INSERT INTO listings (scope, organization_id, begun) VALUES (?, ?, ?)
+       ON CONFLICT (scope) DO UPDATE SET next_address = iif(begun = excluded.begun, next_address, NULL),
+         begun = excluded.begun RETURNING *`,
+      scope,
+      organizationId,
+      run,
+    )!;
+    return {
+      scope,
+      organizationId,
+      id: Number(row.id),
+      ended: row.ended === run,
+      nextAddress: row.next_address as string | null,
+      changeToken: row.token === null ? null : { token: String(row.token), asked: String(row.token_asked) },
+      known: Number(row.ended) > 0,
+    };
+  });
+  return { listings, revision: context.currentRevision() };
+}
+
+export function compareListed(
+  context: Context,
+  run: number,
+  listingId: number,
+  listed: ListedResource[],
+): number[] {
+  const others: number[] = [];
+  for (const [place, one] of listed.entries()) {
+    if (!markListed(context, { run, listingId }, one)) others.push(place);
+  }
+  return others;
+}
+
+export function finishPage(context: Context, page: ListedPage): ListedResult {
+  const counts = { changed: 0, unchanged: 0, published: 0, left: 0 };
+  const listed: Listed = {
+    run: page.run,
+    listingId: page.listingId,
+    revision: page.revision,
+    connectionId: page.connectionId,
+  };
+  for (const draft of page.drafts) {
+    const outcome = finishDraft(context, listed, draft);
+    counts[outcome] += 1;
+    if (outcome === 'changed') counts.published += 1;
+  }
+  for (const hint of page.hints) {
+    followHint(context, listed, hint);
+    counts.left += 1;
+  }
+  moveOn(context, page);
+  return { ...counts, revision: context.currentRevision() };
+}
+
+/** Another run may have begun the listing anew: then its place is that one's. */
+function moveOn(context: Context, { run, listingId, then }: ListedPage): void {
+  const { database } = context;
+  if ('next' in then) {
+    database.run(
+      'UPDATE listings SET next_address = ? WHERE id = ? AND begun = ?',
+      then.next,
+      listingId,
+      run,
+    );
+    return;
+  }
+  const { whole, changeToken } = then;
+  database.run(
+    `UPDATE listings SET next_address = NULL, ended = ?, whole = iif(?, ?, whole), token = ?, token_asked = ?
+     WHERE id = ? AND begun = ?`,
+    run,
+    whole ? 1 : 0,
+    run,
+    changeToken?.token ?? null,
+    changeToken?.asked ?? null,
+    listingId,
+    run,
+  );
+}
+
+export function hintAbsent(
+  context: Context,
+  run: number,
+  organizationId: string,
+  kind: ResourceKind,
+  shareMax: number,
+): number {
+  let absent = absentOf(context, run, organizationId, kind, absentMin + 1);
+  if (absent.length > absentMin) {
+    const limit = Math.floor(Math.max(absentMin, knownOf(context, organizationId, kind) * shareMax)) + 1;
+    absent = absentOf(context, run, organizationId, kind, limit);
+  }
+  for (const task of absent) makeDue(context, task);
+  return absent.length;
+}
+
+/** At rest, not read since the run began, and in no listing that the run came to the end of. */
+function absentOf(
+  context: Context,
+  run: number,
+  organizationId: string,
+  kind: ResourceKind,
+  limit: number,
+): Row[] {
+  const { database } = context;
+  const revision = Number(database.get('SELECT revision FROM sync_runs WHERE id = ?', run)?.revision ?? 0);
+  const known = `t.organization_id = ? AND t.kind = ? AND t.published = 1 AND t.deleted = 0 AND t.state = 'done'
+    AND t.accepted_revision <= ?`;
+  return database.all(
+    `SELECT t.id, t.lane, t.read_at FROM listings l JOIN tasks t ON t.listed_in = l.id
+     WHERE l.organization_id = ? AND ${known} AND NOT (l.ended = ? AND t.listed_run >= l.whole)
+     UNION ALL
+     SELECT t.id, t.lane, t.read_at FROM tasks t WHERE t.listed_in IS NULL AND ${known}
+     LIMIT ?`,
+    organizationId,
+    organizationId,
+    kind,
+    revision,
+    run,
+    organizationId,
+    kind,
+    revision,
+    limit,
+  );
+}
+
+function knownOf(context: Context, organizationId: string, kind: ResourceKind): number {
+  const counted = context.database.get(
+    `SELECT count(*) AS known FROM tasks
+     WHERE organization_id = ? AND kind = ? AND published = 1 AND deleted = 0`,
+    organizationId,
+    kind,
+  )!;
+  return Number(counted.known);
+}
+
+export function countCalls(context: Context, month: string, calls: number): number {
+  const counted = context.database.get(
+    `INSERT INTO provider_calls (month, calls) VALUES (?, ?)
+     ON CONFLICT (month) DO UPDATE SET calls = calls + excluded.calls RETURNING calls`,
+    month,
+    calls,
+  )!;
+  return Number(counted.calls);
+}

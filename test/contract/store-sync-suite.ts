@@ -1,0 +1,261 @@
+/**
+ * What every store promises a sync: a page is finished with its place in one step, only what is at rest and not read
+ * since is finished from it, and absence makes a read due and nothing more.
+ */
+import type { ListedPage } from '../../src/model/sync';
+import { address, draftOf, goneBy, Hand, header, heldBy, hintOf, type StoreUnderTest } from './store-hand';
+
+const scope = '4711/equipment';
+const organizationId = '4711';
+const listedAs = (id: string, content: string) => ({
+  kind: 'equipment' as const,
+  id,
+  organizationId,
+  wireHash: content,
+  normalizerVersion: 1,
+});
+
+export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>): void {
+  describe(`store contract, sync: ${name}`, () => {
+    let under: StoreUnderTest;
+    let hand: Hand;
+    beforeEach(async () => {
+      under = await open();
+      hand = new Hand(under);
+    });
+    afterEach(() => under.close());
+
+    const begin = async (wanted = { organizationId: null as string | null, full: false }, of = scope) => {
+      const { run, resumed } = await hand.store.beginRun(wanted);
+      const { listings, revision } = await hand.store.openListings(run, [{ scope: of, organizationId }]);
+      return { run, resumed, revision, listing: listings[0]! };
+    };
+    type Begun = Awaited<ReturnType<typeof begin>>;
+    const page = ({ run, listing, revision }: Begun, more: Partial<ListedPage> = {}) =>
+      hand.store.finishPage({
+        ...{ run, revision, listingId: listing.id, connectionId: 'c1', drafts: [], hints: [] },
+        then: { end: true, whole: true, changeToken: null },
+        ...more,
+      });
+    const counts = { listed: 0, changed: 0, unchanged: 0, published: 0, pages: 0, calls: 0 };
+    /** A whole run over one listing that holds these. */
+    const runOver = async (contents: Record<string, string>) => {
+      const begun = await begin();
+      const drafts = Object.entries(contents).map(([id, content]) => draftOf(id, content));
+      const result = await page(begun, { drafts });
+      const absent = await hand.store.hintAbsent(begun.run, organizationId, 'equipment', 0.05);
+      await hand.store.endRun(begun.run, counts);
+      return { ...result, absent };
+    };
+
+    test('what a listing holds is published once, as reconciled and traced to its run', async () => {
+      expect(await runOver({ 1: 'a', 2: 'b' })).toMatchObject({ changed: 2, published: 2, absent: 0 });
+      const rows = await hand.records();
+      expect(rows.map((row) => [row.key, row.sequence, header(row, 'ce_reconciled')])).toEqual([
+        ['4711/equipment/1', 1, 'true'],
+        ['4711/equipment/2', 1, 'true'],
+      ]);
+      expect(await runOver({ 1: 'a', 2: 'b2' })).toMatchObject({ changed: 1, unchanged: 1, published: 1 });
+      await hand.sendAll();
+      const journey = await hand.store.explain(rows[0]!.eventId);
+      expect(JSON.stringify(journey)).toContain('sync');
+      expect((await hand.store.ledger()).accepted).toBe(0);
+      expect(await hand.store.take(10)).toEqual([]);
+    });
+
+    test('what is as it was published is told apart, and counts as listed', async () => {
+      await runOver({ 1: 'a', 2: 'b' });
+      const begun = await begin();
+      const listed = [listedAs('1', 'a'), listedAs('2', 'changed'), listedAs('3', 'new')];
+      expect(await hand.store.compareListed(begun.run, begun.listing.id, listed)).toEqual([1, 2]);
+      await page(begun, { drafts: [draftOf('2', 'changed')] });
+      expect(await hand.store.hintAbsent(begun.run, organizationId, 'equipment', 0.05)).toBe(0);
+    });
+
+    test('a run that was not ended is gone on with, from the place of its last page', async () => {
+      const begun = await begin();
+      await page(begun, { drafts: [draftOf('1', 'a')], then: { next: 'https://p/2' } });
+      await hand.reopen();
+      const again = await begin();
+      expect(again).toMatchObject({ run: begun.run, resumed: true });
+      expect(again.listing).toMatchObject({ nextAddress: 'https://p/2', ended: false });
+      await page(again);
+      expect((await begin()).listing).toMatchObject({ nextAddress: null, ended: true, known: true });
+      await hand.store.endRun(begun.run, counts);
+      const next = await begin();
+      expect(next).toMatchObject({ resumed: false, listing: { ended: false } });
+      expect(next.run).toBeGreaterThan(begun.run);
+      expect((await begin({ organizationId: '4711', full: false })).run).not.toBe(next.run);
+    });
+
+    test('a run that was left for more than a day is not gone on with', async () => {
+      const { run } = await begin();
+      under.advance(86_400_001);
+      expect(await begin()).toMatchObject({ resumed: false });
+      expect((await begin()).run).toBeGreaterThan(run);
+    });
+
+    test('a change token is kept with the page that ended its listing', async () => {
+      const changeToken = { token: 't1', asked: 'c1 https://p/1' };
+      const begun = await begin();
+      await page(begun, { then: { end: true, whole: true, changeToken } });
+      await hand.store.endRun(begun.run, counts);
+      expect((await begin()).listing.changeToken).toEqual(changeToken);
+    });
+
+    test('a page never wins over a read that was accepted since it was asked for', async () => {
+      await hand.publish('1', 'a');
+      const begun = await begin();
+      await hand.publish('1', 'newer');
+      expect(await page(begun, { drafts: [draftOf('1', 'old')] })).toMatchObject({ changed: 0, left: 1 });
+      const task = await hand.take();
+      expect(task).toMatchObject({ address: address('1'), reconciled: true });
+      expect(await hand.finish(task, draftOf('1', 'newer'))).toMatchObject({ outcome: 'unchanged' });
+      expect(await hand.records()).toHaveLength(2);
+    });
+
+    test('a page that agrees with a newer read asks for nothing', async () => {
+      const begun = await begin();
+      await hand.publish('1', 'a');
+      expect(await page(begun, { drafts: [draftOf('1', 'a')] })).toMatchObject({ unchanged: 1, left: 0 });
+      expect(await hand.store.take(10)).toEqual([]);
+    });
+
+    test('what waits for a read is left to it', async () => {
+      await hand.publish('1', 'a');
+      const begun = await begin();
+      await hand.put([hintOf('1'), hintOf('2')]);
+      const drafts = [draftOf('1', 'b'), draftOf('2', 'b')];
+      expect(await page(begun, { drafts })).toMatchObject({ changed: 0, left: 2 });
+      const tasks = await hand.store.take(10);
+      expect(tasks.map(({ reconciled }) => reconciled)).toEqual([false, false]);
+      for (const task of tasks) {
+        const id = task.address.slice(-1);
+        expect(await hand.finish(task, draftOf(id, 'b'))).toMatchObject({ outcome: 'published' });
+      }
+      expect(await hand.store.hintAbsent(begun.run, organizationId, 'equipment', 0.05)).toBe(0);
+    });
+
+    test('a resource that moved to another organization is read', async () => {
+      await hand.publish('1', 'a');
+      const begun = await begin();
+      await page(begun, { drafts: [draftOf('1', 'a', { organizationId: '99' })] });
+      expect(await hand.finish(await hand.take(), draftOf('1', 'a', { organizationId: '99' }))).toMatchObject(
+        {
+          outcome: 'published',
+        },
+      );
+      expect(await hand.events()).toEqual(['4711 1 created', '4711 2 deleted', '99 1 created']);
+    });
+
+    test('a record that is too large is left to a read, which sets it aside', async () => {
+      const large = draftOf('1', 'a', { value: 'x'.repeat(1_000_000) });
+      await page(await begin(), { drafts: [large] });
+      expect(await hand.finish(await hand.take(), large)).toMatchObject({ reason: 'record-too-large' });
+      await runOver({ 2: 'a' });
+      await page(await begin(), { drafts: [draftOf('2', 'b', { value: 'x'.repeat(1_000_000) })] });
+      expect((await hand.take()).resource).toEqual({ kind: 'equipment', id: '2' });
+    });
+
+    test('what is older than published is not news', async () => {
+      await hand.publish('1', 'a', { modifiedTime: '2026-01-02T00:00:00.000Z' });
+      const old = draftOf('1', 'b', { modifiedTime: '2026-01-01T00:00:00.000Z' });
+      expect(await page(await begin(), { drafts: [old] })).toMatchObject({ unchanged: 1, published: 0 });
+    });
+
+    test('a hint of a page is read unless it is known in that state', async () => {
+      const modifiedTime = '2026-01-02T00:00:00.000Z';
+      await hand.publish('1', 'a', { modifiedTime });
+      const begun = await begin();
+      const hint = (id: string, time: string | null) => ({
+        ...{ address: address(id), organizationId, modifiedTime: time },
+        resource: { kind: 'equipment' as const, id },
+      });
+      await page(begun, { hints: [hint('1', modifiedTime)], then: { next: 'x' } });
+      expect(await hand.store.take(10)).toEqual([]);
+      expect(await page(begun, { hints: [hint('1', null), hint('2', modifiedTime)] })).toMatchObject({
+        left: 2,
+      });
+      const tasks = await hand.store.take(10);
+      expect(tasks.map((task) => [task.address, task.reconciled])).toEqual([
+        [address('1'), true],
+        [address('2'), true],
+      ]);
+    });
+
+    test('absence makes a read due, and only that read says that it is gone', async () => {
+      await runOver({ 1: 'a', 2: 'b' });
+      expect(await runOver({ 1: 'a' })).toMatchObject({ absent: 1 });
+      expect(await hand.events()).toHaveLength(2);
+      const task = await hand.take();
+      expect(task).toMatchObject({ address: address('2'), reconciled: true });
+      expect(await runOver({ 1: 'a' })).toMatchObject({ absent: 0 });
+      expect(await hand.store.finishGone(goneBy(task))).toMatchObject({ outcome: 'gone' });
+      expect((await hand.events()).at(-1)).toBe('4711 2 deleted');
+      expect(header((await hand.records()).at(-1)!, 'ce_reconciled')).toBe('true');
+      expect(await runOver({ 1: 'a' })).toMatchObject({ absent: 0 });
+      expect(await runOver({ 1: 'a', 2: 'b' })).toMatchObject({ changed: 1, published: 1 });
+      expect((await hand.events()).at(-1)).toBe('4711 3 created');
+    });
+
+    test('what only a notification told of is missed too, unless it was read during the run', async () => {
+      await hand.publish('1', 'a');
+      const begun = await begin();
+      await hand.publish('2', 'a');
+      await page(begun);
+      expect(await hand.store.hintAbsent(begun.run, organizationId, 'equipment', 0.05)).toBe(1);
+      expect((await hand.take()).address).toBe(address('1'));
+    });
+
+    test('of many that are missed at once only the bound and one more are read', async () => {
+      const many = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [String(index), 'a']));
+      await runOver(many);
+      expect(await runOver({ 0: 'a' })).toMatchObject({ absent: 21 });
+      expect(await hand.store.take(100)).toHaveLength(21);
+    });
+
+    test('a listing that showed only changes, or that none happened, misses nothing', async () => {
+      await runOver({ 1: 'a', 2: 'b' });
+      const begun = await begin();
+      await page(begun, {
+        drafts: [draftOf('1', 'a2')],
+        then: { end: true, whole: false, changeToken: { token: 't', asked: 'q' } },
+      });
+      expect(await hand.store.hintAbsent(begun.run, organizationId, 'equipment', 0.05)).toBe(0);
+      await hand.store.endRun(begun.run, counts);
+    });
+
+    test('what stood in a listing that is not there any more is missed', async () => {
+      await runOver({ 1: 'a' });
+      const begun = await begin({ organizationId: null, full: false }, '4711/other');
+      await page(begun);
+      expect(await hand.store.hintAbsent(begun.run, organizationId, 'equipment', 0.05)).toBe(1);
+    });
+
+    test('calls add up by month, also after a restart', async () => {
+      expect(await hand.store.countCalls('2026-01', 50)).toBe(50);
+      await hand.reopen();
+      expect(await hand.store.countCalls('2026-01', -8)).toBe(42);
+      expect(await hand.store.countCalls('2026-02', 0)).toBe(0);
+    });
+
+    test('a task that is taken is finished by its own read after a page was', async () => {
+      await runOver({ 1: 'a' });
+      await hand.put([hintOf('1')]);
+      const task = await hand.take();
+      await runOver({ 1: 'b' });
+      expect(
+        await hand.store.finish({
+          ...heldBy(task),
+          ...{
+            draft: draftOf('1', 'b'),
+            connectionId: 'c1',
+            traceparent: null,
+            reconciled: false,
+            settleMs: 0,
+          },
+        }),
+      ).toMatchObject({ outcome: 'published' });
+    });
+  });
+}
