@@ -75,7 +75,7 @@ export interface ListedPage {
   drafts: EventDraft[];
   hints: ListedHint[];
   /** `next`: its address. `end`: there is no more. */
-  then:
+  after:
     | { next: string }
     | {
         end: true;

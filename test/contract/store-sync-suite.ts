@@ -34,7 +34,7 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
     const page = ({ run, listing, revision }: Begun, more: Partial<ListedPage> = {}) =>
       hand.store.finishPage({
         ...{ run, revision, listingId: listing.id, connectionId: 'c1', drafts: [], hints: [] },
-        then: { end: true, whole: true, changeToken: null },
+        after: { end: true, whole: true, changeToken: null },
         ...more,
       });
     const counts = { listed: 0, changed: 0, unchanged: 0, published: 0, pages: 0, calls: 0 };
@@ -74,7 +74,7 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
 
     test('a run that was not ended is gone on with, from the place of its last page', async () => {
       const begun = await begin();
-      await page(begun, { drafts: [draftOf('1', 'a')], then: { next: 'https://p/2' } });
+      await page(begun, { drafts: [draftOf('1', 'a')], after: { next: 'https://p/2' } });
       await hand.reopen();
       const again = await begin();
       expect(again).toMatchObject({ run: begun.run, resumed: true });
@@ -98,7 +98,7 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
     test('a change token is kept with the page that ended its listing', async () => {
       const changeToken = { token: 't1', asked: 'c1 https://p/1' };
       const begun = await begin();
-      await page(begun, { then: { end: true, whole: true, changeToken } });
+      await page(begun, { after: { end: true, whole: true, changeToken } });
       await hand.store.endRun(begun.run, counts);
       expect((await begin()).listing.changeToken).toEqual(changeToken);
     });
@@ -171,7 +171,7 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
         ...{ address: address(id), organizationId, modifiedTime: time },
         resource: { kind: 'equipment' as const, id },
       });
-      await page(begun, { hints: [hint('1', modifiedTime)], then: { next: 'x' } });
+      await page(begun, { hints: [hint('1', modifiedTime)], after: { next: 'x' } });
       expect(await hand.store.take(10)).toEqual([]);
       expect(await page(begun, { hints: [hint('1', null), hint('2', modifiedTime)] })).toMatchObject({
         left: 2,
@@ -219,7 +219,7 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       const begun = await begin();
       await page(begun, {
         drafts: [draftOf('1', 'a2')],
-        then: { end: true, whole: false, changeToken: { token: 't', asked: 'q' } },
+        after: { end: true, whole: false, changeToken: { token: 't', asked: 'q' } },
       });
       expect(await hand.store.hintAbsent(begun.run, organizationId, 'equipment', 0.05)).toBe(0);
       await hand.store.endRun(begun.run, counts);

@@ -119,18 +119,18 @@ export function finishPage(context: Context, page: ListedPage): ListedResult {
 }
 
 /** Another run may have begun the listing anew: then its place is that one's. */
-function moveOn(context: Context, { run, listingId, then }: ListedPage): void {
+function moveOn(context: Context, { run, listingId, after }: ListedPage): void {
   const { database } = context;
-  if ('next' in then) {
+  if ('next' in after) {
     database.run(
       'UPDATE listings SET next_address = ? WHERE id = ? AND begun = ?',
-      then.next,
+      after.next,
       listingId,
       run,
     );
     return;
   }
-  const { whole, changeToken } = then;
+  const { whole, changeToken } = after;
   database.run(
     `UPDATE listings SET next_address = NULL, ended = ?, whole = iif(?, ?, whole), token = ?, token_asked = ?
      WHERE id = ? AND begun = ?`,
