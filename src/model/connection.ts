@@ -20,15 +20,19 @@ export interface Connection {
   status: 'valid' | 'refused';
 }
 
-/** As stored: tokens sealed (AES-256-GCM), never opened by the store. */
-export interface SealedConnection {
-  connectionId: string;
-  user: string;
-  auth: ConnectionAuth;
+/** Tokens sealed (AES-256-GCM, bound to their connection), never opened by the store. */
+export interface SealedTokens {
   sealedToken: string;
   sealedTokenSecret: string | null;
   sealedRefresh: string | null;
   expiresAt: string | null;
+}
+
+/** As stored. */
+export interface SealedConnection extends SealedTokens {
+  connectionId: string;
+  user: string;
+  auth: ConnectionAuth;
   status: 'valid' | 'refused';
   /** Ids of organizations that it sees, as last learned. */
   organizations: string[];

@@ -4,7 +4,8 @@
  * `store.unavailable` (nothing was changed; try again) or `store.closed`.
  */
 import type { Alert, AlertInputs } from './alert';
-import type { SealedConnection } from './connection';
+import type { SealedConnection, SealedTokens } from './connection';
+import type { StoredConsent } from './consent';
 import type { Acknowledgement, OutboxRow, PublishedEvent } from './event';
 import type { Accepted, Delivery, Element, QuarantineReason } from './notification';
 import type { Access, CauseSet, DueProbe, Observation, OrganizationView, Transition } from './organization';
@@ -112,6 +113,38 @@ export interface Connections {
     connectionId: string,
     message: string | null,
   ): Promise<{ observed: { observation: Observation; transition: Transition }[] }>;
+  /** null when it is unknown or was revoked. */
+  findConnection(connectionId: string): Promise<SealedConnection | null>;
+  /**
+   * A user consented: the connection is new, or holds these tokens from now on and is valid. What it was seen to see
+   * stays; organizations whose grant was refused are probed at once. A token of the settings is not imported over it.
+   */
+  saveConnection(connection: SealedConnection): Promise<void>;
+  /** Other tokens, or the same under another key, in the place of those with `replaces`; false when they are not there. */
+  replaceTokens(connectionId: string, replaces: string, tokens: SealedTokens): Promise<boolean>;
+  /**
+   * Erases its tokens and what it sees. Organizations that no other valid connection sees need a new consent, observed
+   * in the same transaction. null when it is unknown.
+   */
+  revokeConnection(
+    connectionId: string,
+  ): Promise<{ observed: { observation: Observation; transition: Transition }[] } | null>;
+  /** Another text whenever a connection was added, changed or revoked, by whichever process. */
+  connectionsMark(): Promise<string>;
+  /**
+   * A listing of this connection that came to its end holds these only: what it does not hold is no longer seen through
+   * it where another valid connection sees it. Where none does, absence is only a hint.
+   */
+  keepSights(connectionId: string, organizations: string[]): Promise<void>;
+}
+
+/** Consents on their way. */
+export interface Consents {
+  /** Keeps it for `lifeMs` from now, in the place of one with this id; forgets those that ended a day ago. */
+  saveConsent(consent: Omit<StoredConsent, 'expiresAtMs'>, lifeMs: number): Promise<void>;
+  /** The one that this key opens, which then opens nothing any more; null when there is none, or its time is over. */
+  takeConsent(key: string): Promise<StoredConsent | null>;
+  findConsent(consentId: string): Promise<StoredConsent | null>;
 }
 
 export interface Alerts {
@@ -236,6 +269,14 @@ export interface Syncs {
   countCalls(month: string, calls: number): Promise<number>;
 }
 
-export interface Store extends Inbox, Outbox, Organizations, Connections, Alerts, Inspection, Syncs {
+export interface Store
+  extends Inbox,
+    Outbox,
+    Organizations,
+    Connections,
+    Consents,
+    Alerts,
+    Inspection,
+    Syncs {
   close(): Promise<void>;
 }

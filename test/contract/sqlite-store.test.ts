@@ -4,8 +4,9 @@
 import { openSqlite } from './open-sqlite';
 import { storeAccessSuite } from './store-access-suite';
 import { storeCasesSuite } from './store-cases-suite';
+import { storeConnectionsSuite } from './store-connections-suite';
 import { storeSuite } from './store-suite';
 import { storeSyncSuite } from './store-sync-suite';
 
-for (const suite of [storeSuite, storeCasesSuite, storeAccessSuite, storeSyncSuite])
-  suite('sqlite', openSqlite);
+const suites = [storeSuite, storeCasesSuite, storeAccessSuite, storeConnectionsSuite, storeSyncSuite];
+for (const suite of suites) suite('sqlite', openSqlite);

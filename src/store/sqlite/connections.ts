@@ -1,9 +1,10 @@
 /**
  * Connections with their sealed tokens, and which organizations each sees. Nothing here can open a token.
  */
-import type { SealedConnection } from '../../model/connection';
+import type { SealedConnection, SealedTokens } from '../../model/connection';
 import type { Observation, Transition } from '../../model/organization';
 import type { Context } from './context';
+import type { Row } from './database';
 import { observe } from './observe';
 import { hintProbe, probeUnlessGranted } from './probes';
 
@@ -33,16 +34,66 @@ export function importConnections(
       connection.expiresAt,
       connection.importHash,
     );
-    const sights = context.database.all(
-      'SELECT organization_id AS id FROM sights WHERE connection_id = ?',
-      connection.connectionId,
-    );
-    for (const { id } of sights) probeUnlessGranted(context, String(id));
+    changed(context, connection.connectionId);
   }
 }
 
+/** A consent is newer than what the settings name: the hash of what was imported stays. */
+export function saveConnection(context: Context, connection: SealedConnection): void {
+  context.database.run(
+    `INSERT INTO connections (id, user, auth, sealed_token, sealed_token_secret, sealed_refresh, expires_at, status,
+       import_hash) VALUES (?, ?, ?, ?, ?, ?, ?, 'valid', '')
+     ON CONFLICT (id) DO UPDATE SET user = excluded.user, auth = excluded.auth, sealed_token = excluded.sealed_token,
+       sealed_token_secret = excluded.sealed_token_secret, sealed_refresh = excluded.sealed_refresh,
+       expires_at = excluded.expires_at, status = 'valid', refused_message = NULL`,
+    connection.connectionId,
+    connection.user,
+    connection.auth,
+    connection.sealedToken,
+    connection.sealedTokenSecret,
+    connection.sealedRefresh,
+    connection.expiresAt,
+  );
+  changed(context, connection.connectionId);
+}
+
+/** Other processes see that it changed, and those whose grant was refused are asked at once. */
+function changed(context: Context, connectionId: string): void {
+  touch(context);
+  const sights = context.database.all(
+    'SELECT organization_id AS id FROM sights WHERE connection_id = ?',
+    connectionId,
+  );
+  for (const { id } of sights) probeUnlessGranted(context, String(id));
+}
+
+function touch(context: Context): void {
+  context.database.run(
+    `INSERT INTO meta (name, value) VALUES ('connections', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1`,
+  );
+}
+
+export function connectionsMark(context: Context): string {
+  return String(context.database.get(`SELECT value FROM meta WHERE name = 'connections'`)?.value ?? 0);
+}
+
+/** Those that were revoked stay as empty rows, so that the settings do not bring them back. */
 export function listConnections(context: Context): SealedConnection[] {
-  return context.database.all('SELECT * FROM connections ORDER BY id').map((row) => ({
+  return context.database
+    .all(`SELECT * FROM connections WHERE status <> 'revoked' ORDER BY id`)
+    .map((row) => sealedConnection(context, row));
+}
+
+export function findConnection(context: Context, connectionId: string): SealedConnection | null {
+  const row = context.database.get(
+    `SELECT * FROM connections WHERE id = ? AND status <> 'revoked'`,
+    connectionId,
+  );
+  return row === undefined ? null : sealedConnection(context, row);
+}
+
+function sealedConnection(context: Context, row: Row): SealedConnection {
+  return {
     connectionId: String(row.id),
     user: String(row.user),
     auth: row.auth as SealedConnection['auth'],
@@ -52,9 +103,37 @@ export function listConnections(context: Context): SealedConnection[] {
     expiresAt: row.expires_at as string | null,
     status: row.status as SealedConnection['status'],
     organizations: context.database
-      .all('SELECT organization_id FROM sights WHERE connection_id = ?', String(row.id))
+      .all(
+        'SELECT organization_id FROM sights WHERE connection_id = ? ORDER BY organization_id',
+        String(row.id),
+      )
       .map((sight) => String(sight.organization_id)),
-  }));
+  };
+}
+
+export function replaceTokens(
+  context: Context,
+  connectionId: string,
+  replaces: string,
+  tokens: SealedTokens,
+): boolean {
+  const replaced = context.database.run(
+    `UPDATE connections SET sealed_token = ?, sealed_token_secret = ?, sealed_refresh = ?, expires_at = ?
+     WHERE id = ? AND sealed_token = ? AND status <> 'revoked'`,
+    tokens.sealedToken,
+    tokens.sealedTokenSecret,
+    tokens.sealedRefresh,
+    tokens.expiresAt,
+    connectionId,
+    replaces,
+  );
+  if (replaced === 1) touch(context);
+  return replaced === 1;
+}
+
+interface Observed {
+  observation: Observation;
+  transition: Transition;
 }
 
 /** The organizations that no other valid connection sees need a new consent: they are blocked in the same transaction. */
@@ -62,13 +141,34 @@ export function refuseConnection(
   context: Context,
   connectionId: string,
   message: string | null,
-): { observed: { observation: Observation; transition: Transition }[] } {
+): { observed: Observed[] } {
   const { database } = context;
-  database.run(
-    `UPDATE connections SET status = 'refused', refused_message = ? WHERE id = ?`,
+  const refused = database.run(
+    `UPDATE connections SET status = 'refused', refused_message = ? WHERE id = ? AND status = 'valid'`,
     message,
     connectionId,
   );
+  if (refused === 1) touch(context);
+  return { observed: blockThoseAlone(context, connectionId, message) };
+}
+
+/** The row stays, empty: what the settings name and was imported once is not imported again. */
+export function revokeConnection(context: Context, connectionId: string): { observed: Observed[] } | null {
+  const revoked = context.database.run(
+    `UPDATE connections SET status = 'revoked', user = '', sealed_token = '', sealed_token_secret = NULL,
+       sealed_refresh = NULL, expires_at = NULL, refused_message = NULL WHERE id = ? AND status <> 'revoked'`,
+    connectionId,
+  );
+  if (revoked === 0) return null;
+  touch(context);
+  const observed = blockThoseAlone(context, connectionId, null);
+  context.database.run('DELETE FROM sights WHERE connection_id = ?', connectionId);
+  return { observed };
+}
+
+/** Organizations that this connection sees and no valid one does. */
+function blockThoseAlone(context: Context, connectionId: string, message: string | null): Observed[] {
+  const { database } = context;
   const alone = database.all(
     `SELECT organization_id AS id FROM sights s WHERE connection_id = ? AND NOT EXISTS (
        SELECT 1 FROM sights o JOIN connections c ON c.id = o.connection_id
@@ -76,13 +176,23 @@ export function refuseConnection(
     connectionId,
   );
   const found = { cause: 'refused-grant', actionUrl: null, message } as const;
-  const observed = alone.flatMap(({ id }) => {
+  return alone.flatMap(({ id }) => {
     const { access, epoch } = context.organizations.ensure(String(id), database, context.undo);
     if (access === 'reauthorize') return [];
     const observation: Observation = { organizationId: String(id), epoch, found, by: 'grant' };
     return [{ observation, transition: observe(context, observation) }];
   });
-  return { observed };
+}
+
+export function keepSights(context: Context, connectionId: string, organizations: string[]): void {
+  context.database.run(
+    `DELETE FROM sights WHERE connection_id = ? AND organization_id NOT IN (SELECT value FROM json_each(?))
+       AND EXISTS (SELECT 1 FROM sights o JOIN connections c ON c.id = o.connection_id
+         WHERE o.organization_id = sights.organization_id AND c.id <> ? AND c.status = 'valid')`,
+    connectionId,
+    JSON.stringify(organizations),
+    connectionId,
+  );
 }
 
 /** What a listing showed to a connection: names are kept, unknown organizations start active. */

@@ -5,7 +5,19 @@
  */
 import type { Problem } from '../../model/problem';
 import type { Store } from '../../model/store';
-import { importConnections, learn, listConnections, refuseConnection } from './connections';
+import {
+  connectionsMark,
+  findConnection,
+  importConnections,
+  keepSights,
+  learn,
+  listConnections,
+  refuseConnection,
+  replaceTokens,
+  revokeConnection,
+  saveConnection,
+} from './connections';
+import { findConsent, saveConsent, takeConsent } from './consents';
 import type { Context, StoreSettings } from './context';
 import { openDatabase, problemOf } from './database';
 import { finishGone, foundAbsent, giveBack, postpone, quarantineTask } from './endings';
@@ -76,6 +88,15 @@ export const verbs = {
   importConnections,
   listConnections,
   refuseConnection,
+  findConnection,
+  saveConnection,
+  replaceTokens,
+  revokeConnection,
+  connectionsMark,
+  keepSights,
+  saveConsent,
+  takeConsent,
+  findConsent,
   alertInputs,
   listAlerts,
   saveAlerts,

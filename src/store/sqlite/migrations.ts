@@ -252,4 +252,17 @@ CREATE INDEX tasks_unlisted ON tasks (organization_id) WHERE listed_in IS NULL A
 CREATE TABLE provider_calls (month TEXT PRIMARY KEY, calls INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 `,
   },
+  {
+    name: '0004-consents',
+    sql: `
+-- A consent on its way; 'key' is the hash of the one thing that opens its next step.
+CREATE TABLE consents (
+  id TEXT PRIMARY KEY,
+  key TEXT,
+  expires_at INTEGER NOT NULL,
+  body TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX consents_key ON consents (key) WHERE key IS NOT NULL;
+`,
+  },
 ];

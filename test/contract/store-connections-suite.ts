@@ -1,0 +1,176 @@
+/**
+ * What every store promises about connections and the consents that lead to them: what replaces what, what is kept, and
+ * that each step of a consent is opened once.
+ */
+import type { SealedConnection } from '../../src/model/connection';
+import { Hand, hintOf, type StoreUnderTest } from './store-hand';
+
+const connection = (connectionId: string, more: Partial<SealedConnection> = {}): SealedConnection => ({
+  connectionId,
+  user: 'u',
+  auth: 'oauth1',
+  sealedToken: 'sealed-1',
+  sealedTokenSecret: 'secret-1',
+  sealedRefresh: null,
+  expiresAt: '2026-12-01T00:00:00.000Z',
+  status: 'valid',
+  organizations: [],
+  ...more,
+});
+
+export function storeConnectionsSuite(name: string, openStore: () => Promise<StoreUnderTest>): void {
+  describe(`store connections: ${name}`, () => {
+    let under: StoreUnderTest;
+    let hand: Hand;
+    beforeEach(async () => {
+      under = await openStore();
+      hand = new Hand(under);
+    });
+    afterEach(() => under.close());
+
+    const learn = (connectionId: string, ...ids: string[]) =>
+      hand.store.learn(ids.map((id) => ({ id, name: id, connectionId })));
+    const access = async (id = '4711') => (await hand.store.access(id))!.access;
+
+    test('a consent is a new connection, found by its id', async () => {
+      await hand.store.saveConnection(connection('c1'));
+      expect(await hand.store.findConnection('c1')).toEqual(connection('c1'));
+      expect(await hand.store.findConnection('c2')).toBeNull();
+      expect(await hand.store.listConnections()).toEqual([connection('c1')]);
+    });
+
+    test('a consent replaces tokens and method, keeps what is seen, and probes whose grant was refused', async () => {
+      await hand.store.saveConnection(connection('c1'));
+      await learn('c1', '4711');
+      await hand.put([hintOf('1')]);
+      await hand.store.refuseConnection('c1', 'expired');
+      expect(await access()).toBe('reauthorize');
+      under.advance(5000);
+      const other = connection('c1', {
+        auth: 'oauth2',
+        sealedToken: 'sealed-2',
+        sealedTokenSecret: null,
+        sealedRefresh: 'refresh-2',
+      });
+      await hand.store.saveConnection(other);
+      expect(await hand.store.findConnection('c1')).toEqual({ ...other, organizations: ['4711'] });
+      expect((await hand.store.takeProbes(10, 30_000)).map((due) => due.organizationId)).toEqual(['4711']);
+    });
+
+    test('a token of the settings is not imported over a later consent', async () => {
+      const imported = { ...connection('c1'), importHash: 'hash' };
+      await hand.store.importConnections([imported]);
+      await hand.store.saveConnection(connection('c1', { sealedToken: 'consented' }));
+      await hand.store.importConnections([imported]);
+      expect((await hand.store.findConnection('c1'))!.sealedToken).toBe('consented');
+      await hand.store.importConnections([{ ...imported, sealedToken: 'named', importHash: 'another' }]);
+      expect((await hand.store.findConnection('c1'))!.sealedToken).toBe('named');
+    });
+
+    test('tokens are replaced only where those are that they replace', async () => {
+      await hand.store.saveConnection(connection('c1'));
+      const tokens = { sealedToken: 'b', sealedTokenSecret: null, sealedRefresh: 'r', expiresAt: null };
+      expect(await hand.store.replaceTokens('c1', 'sealed-1', tokens)).toBe(true);
+      expect(await hand.store.replaceTokens('c1', 'sealed-1', { ...tokens, sealedToken: 'c' })).toBe(false);
+      expect(await hand.store.replaceTokens('c2', 'b', tokens)).toBe(false);
+      expect(await hand.store.findConnection('c1')).toMatchObject(tokens);
+    });
+
+    test('a revoked connection is erased, and blocks what no other valid one sees', async () => {
+      const imported = { ...connection('c1'), importHash: 'hash' };
+      await hand.store.importConnections([imported]);
+      await hand.store.saveConnection(connection('c2'));
+      await learn('c1', '4711', '4712');
+      await learn('c2', '4712');
+      const revoked = await hand.store.revokeConnection('c1');
+      expect(revoked!.observed.map(({ observation }) => observation.organizationId)).toEqual(['4711']);
+      expect([await access('4711'), await access('4712')]).toEqual(['reauthorize', 'active']);
+      expect(await hand.store.findConnection('c1')).toBeNull();
+      expect((await hand.store.listConnections()).map(({ connectionId }) => connectionId)).toEqual(['c2']);
+      expect(await hand.store.revokeConnection('c1')).toBeNull();
+      // What the settings still name does not bring it back; a consent does.
+      await hand.store.importConnections([imported]);
+      expect(await hand.store.findConnection('c1')).toBeNull();
+      const tokens = { sealedToken: 'b', sealedTokenSecret: null, sealedRefresh: null, expiresAt: null };
+      expect(await hand.store.replaceTokens('c1', '', tokens)).toBe(false);
+      await hand.store.saveConnection(connection('c1'));
+      expect(await hand.store.findConnection('c1')).toEqual(connection('c1'));
+    });
+
+    test('every change of a connection changes the mark, and nothing else does', async () => {
+      const marks: string[] = [];
+      const mark = async (change: Promise<unknown>) => {
+        await change;
+        marks.push(await hand.store.connectionsMark());
+      };
+      const tokens = { sealedToken: 'b', sealedTokenSecret: null, sealedRefresh: null, expiresAt: null };
+      await mark(hand.store.importConnections([{ ...connection('c1'), importHash: 'hash' }]));
+      await mark(hand.store.saveConnection(connection('c2')));
+      await mark(hand.store.replaceTokens('c2', 'sealed-1', tokens));
+      await mark(hand.store.refuseConnection('c1', null));
+      await mark(hand.store.revokeConnection('c2'));
+      expect(new Set(marks).size).toBe(5);
+      await hand.store.refuseConnection('c1', null);
+      await hand.store.importConnections([{ ...connection('c1'), importHash: 'hash' }]);
+      await learn('c1', '4711');
+      expect(await hand.store.connectionsMark()).toBe(marks.at(-1));
+    });
+
+    test('what a whole listing does not hold is seen through another connection, if there is one', async () => {
+      await hand.store.saveConnection(connection('c1'));
+      await hand.store.saveConnection(connection('c2'));
+      await learn('c1', '1', '2', '3');
+      await learn('c2', '2');
+      await hand.store.keepSights('c1', ['1']);
+      expect((await hand.store.findConnection('c1'))!.organizations).toEqual(['1', '3']);
+      await hand.store.refuseConnection('c1', null);
+      await hand.store.keepSights('c2', []);
+      expect((await hand.store.findConnection('c2'))!.organizations).toEqual(['2']);
+    });
+
+    describe('a consent on its way', () => {
+      const consent = { consentId: 'one', key: 'hash-of-link', body: '{"step":"link"}' };
+
+      test('is opened once by its key, within its time', async () => {
+        await hand.store.saveConsent(consent, 1000);
+        expect(await hand.store.takeConsent('another')).toBeNull();
+        const taken = await hand.store.takeConsent('hash-of-link');
+        expect(taken).toEqual({ ...consent, key: null, expiresAtMs: under.nowMs() + 1000 });
+        expect(await hand.store.takeConsent('hash-of-link')).toBeNull();
+        expect(await hand.store.findConsent('one')).toEqual(taken);
+      });
+
+      test('of two who open it at once, one gets it', async () => {
+        await hand.store.saveConsent(consent, 1000);
+        const both = await Promise.all([
+          hand.store.takeConsent(consent.key),
+          hand.store.takeConsent(consent.key),
+        ]);
+        expect(both.filter((taken) => taken !== null)).toHaveLength(1);
+      });
+
+      test('goes on under another key', async () => {
+        await hand.store.saveConsent(consent, 1000);
+        await hand.store.saveConsent({ ...consent, key: 'hash-of-state', body: '{"step":"asked"}' }, 2000);
+        expect(await hand.store.takeConsent('hash-of-link')).toBeNull();
+        expect(await hand.store.takeConsent('hash-of-state')).toMatchObject({ body: '{"step":"asked"}' });
+      });
+
+      test('opens nothing when its time is over, and is forgotten a day later', async () => {
+        await hand.store.saveConsent(consent, 1000);
+        under.advance(1000);
+        expect(await hand.store.takeConsent(consent.key)).toBeNull();
+        expect(await hand.store.findConsent('one')).not.toBeNull();
+        under.advance(86_400_001);
+        await hand.store.saveConsent({ ...consent, consentId: 'two' }, 1000);
+        expect(await hand.store.findConsent('one')).toBeNull();
+      });
+
+      test('is there after a restart', async () => {
+        await hand.store.saveConsent(consent, 1000);
+        await hand.reopen();
+        expect(await hand.store.takeConsent(consent.key)).toMatchObject({ consentId: 'one' });
+      });
+    });
+  });
+}
