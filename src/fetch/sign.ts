@@ -14,14 +14,19 @@ export interface RequestToSign {
   url: URL;
   /** Pairs of a form body (RFC 5849 section 3.4.1.3.1); never those of a JSON body. */
   form?: [name: string, value: string][];
+  /** Of the two calls that obtain tokens (RFC 5849 section 2): they go into the header and are signed. */
+  oauth?: { callback?: string; verifier?: string };
 }
+
+/** A token that signs: a connection's, or a request token on its way to one. */
+export type SigningToken = Pick<Connection, 'auth' | 'token' | 'tokenSecret'>;
 
 export interface Signer {
   /**
    * The header's value; null where there is nothing to send: no user and no OAuth 1.0. A new nonce and the current
    * time each call, so that a repeated request is signed again.
    */
-  authorize(request: RequestToSign, connection: Connection | null): string | null;
+  authorize(request: RequestToSign, connection: SigningToken | null): string | null;
 }
 
 export interface SignerParts {
@@ -55,14 +60,20 @@ export function makeSigner({
   oauth.getNonce = nonce;
   oauth.getTimeStamp = () => Math.floor(clock.nowMs() / 1000);
 
-  function sign({ method, url, form }: RequestToSign, connection: Connection | null): string {
+  function sign({ method, url, form, oauth: flow }: RequestToSign, connection: SigningToken | null): string {
     const token = connection && {
       key: connection.token.open(),
       secret: connection.tokenSecret?.open() ?? '',
     };
     // Origin and path only: the library misreads a query, a default port and a fragment.
-    const request = { method, url: url.origin + url.pathname, data: parametersOf(url, form) };
-    const header = oauth.toHeader(oauth.authorize(request, token ?? undefined)).Authorization;
+    const further: Record<string, string> = {
+      ...(flow?.callback !== undefined && { oauth_callback: flow.callback }),
+      ...(flow?.verifier !== undefined && { oauth_verifier: flow.verifier }),
+    };
+    const data = Object.assign(parametersOf(url, form), further);
+    const request = { method, url: url.origin + url.pathname, data };
+    const signed = { ...oauth.authorize(request, token ?? undefined), ...further };
+    const header = oauth.toHeader(signed).Authorization;
     // The provider requires the empty realm, which the library leaves out.
     return `OAuth realm="", ${header.slice('OAuth '.length)}`;
   }

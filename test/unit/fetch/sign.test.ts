@@ -38,6 +38,15 @@ describe('the independent implementation', () => {
     expect(signatureOf(request, clientSecret, 'pfkkdhi9sl3r4s00')).toBe('MdpQcU8iPSUjWoN/UDMsK2sui9I=');
   });
 
+  test('agrees with the signature of the access token call published in RFC 5849 section 1.2', () => {
+    const authorization =
+      'OAuth realm="Photos", oauth_consumer_key="dpf43f3p2l4k3l03", oauth_token="hh5s93j4hdidpola", ' +
+      'oauth_signature_method="HMAC-SHA1", oauth_timestamp="137131201", oauth_nonce="walatlh", ' +
+      'oauth_verifier="hfdp7dh39dks9884"';
+    const request = { method: 'POST', address: 'https://photos.example.net/token', authorization };
+    expect(signatureOf(request, clientSecret, 'hdhd0244k9j7ao03')).toBe('gKgrFCywp7rO0OXSjdot/IHF7IU=');
+  });
+
   test('agrees with the base string published in RFC 5849 section 3.4.1.1', () => {
     const request = {
       method: 'POST',
@@ -60,6 +69,45 @@ test('the published OAuth Core 1.0 example is signed as published', () => {
   const url = new URL('http://photos.example.net/photos?file=vacation.jpg&size=original');
   const header = signerAt(1191242096, 'kllo9940pd9333jh').authorize({ method: 'GET', url }, user);
   expect(parameter(header, 'oauth_signature')).toBe('tR3+Ty81lMeYAr/Fid0kMTYa/WM=');
+});
+
+describe('the published example of a consent', () => {
+  const signer = (seconds: number, nonce: string) =>
+    makeSigner({
+      auth: 'oauth1',
+      clientKey: 'GDdmIQH6jhtmLUypg82g',
+      clientSecret: new Secret('MCD8BKwGdgPHvAuvgvz4EQpqDAtx89grbuNMRd7Eh98'),
+      clock: stillClock(seconds * 1000),
+      nonce: () => nonce,
+    });
+
+  test('is signed as published when it asks for a request token, the callback in the header', () => {
+    const callback = 'http://localhost:3005/the_dance/process_callback?service_provider_id=11';
+    const url = new URL('https://api.twitter.com/oauth/request_token');
+    const header = signer(1272323042, 'QP70eNmVz8jvdPevU3oJD2AfF7R7odC2XJcn4XlZJqk').authorize(
+      { method: 'POST', url, oauth: { callback } },
+      null,
+    );
+    expect(parameter(header, 'oauth_signature')).toBe('8wUi7m5HFQy76nowoCThusfgB+Q=');
+    expect(parameter(header, 'oauth_callback')).toBe(callback);
+    expect(parameter(header, 'realm')).toBe('');
+  });
+
+  test('is signed as published when it trades the verifier, which stands in the header', () => {
+    const url = new URL('https://api.twitter.com/oauth/access_token');
+    const requestToken = {
+      auth: 'oauth1' as const,
+      token: new Secret('8ldIZyxQeVrFZXFOZH5tAwj6vzJYuLQpl0WUEYtWc'),
+      tokenSecret: new Secret('x6qpRnlEmW9JbQn4PQVVeVG8ZLPEx6A0TOebgwcuA'),
+    };
+    const verifier = 'pDNg57prOHapMbhv25RNf75lVRd6JDsni1AJJIDYoTY';
+    const header = signer(1272323047, '9zWH6qe0qG7Lc1telCn7FhUbLyVdjEaL3MO5uHxn8').authorize(
+      { method: 'POST', url, oauth: { verifier } },
+      requestToken,
+    );
+    expect(parameter(header, 'oauth_signature')).toBe('PUw/dHA4fnlJYM6RhXk5IU/0fCc=');
+    expect(parameter(header, 'oauth_verifier')).toBe(verifier);
+  });
 });
 
 test('the header carries exactly the parameters of the contract, an empty realm first', () => {
@@ -197,6 +245,8 @@ describe('generated requests', () => {
     clientSecret: secret,
     tokenSecret: fc.option(secret),
     token: secret,
+    flow: fc.constantFrom('none', 'callback', 'verifier'),
+    said: wellFormed,
   });
   const gate = makeGate([
     'https://api.example.test/',
@@ -227,7 +277,12 @@ describe('generated requests', () => {
           clientSecret: new Secret(sample.clientSecret),
           clock: stillClock(),
         });
-        const request: RequestToSign = { method: sample.method, url, ...(form && { form }) };
+        const request: RequestToSign = {
+          method: sample.method,
+          url,
+          ...(form && { form }),
+          ...(sample.flow !== 'none' && { oauth: { [sample.flow]: sample.said } }),
+        };
         const authorization = signer.authorize(request, connection) ?? '';
         const sent = {
           method: sample.method,
@@ -236,6 +291,9 @@ describe('generated requests', () => {
           authorization,
         };
         signed += 1;
+        const expected = sample.flow === 'none' ? undefined : sample.said;
+        if (parameter(authorization, `oauth_${sample.flow}`) !== expected)
+          throw new Error('not as it was given');
         expect(parameter(authorization, 'oauth_signature')).toBe(
           signatureOf(sent, sample.clientSecret, sample.tokenSecret ?? ''),
         );
