@@ -96,8 +96,8 @@ function webhookOf(
   return makeWebhookServer(options.webhookOptions(settings), {
     accept: worker === null ? (delivery) => accept(path, delivery) : worker.pipeline.accept,
     clock,
-    refused: (reason, { status, cause }) => {
-      observer.deliveryRefused({ status, reason, tookMs: null });
+    refused: (reason, { status, tookMs, cause }) => {
+      observer.deliveryRefused({ status, reason, tookMs });
       if (reason === 'fault') observer.fault('webhook', cause);
     },
     keepSample: (bodyHash, detail, raw) => store.keepSample({ bodyHash, detail, raw: raw.toString('utf8') }),

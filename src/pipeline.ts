@@ -5,6 +5,7 @@
  */
 import { decideEnding, type Ending, type EndingRules, heldBy } from './inbox/decide-ending';
 import { hearAnswer, isOwnFailure, leftAlone } from './inbox/hear-answer';
+import { keptDocument } from './inbox/kept-document';
 import { letGo } from './inbox/let-go';
 import { makeProviderHealth, type ProviderHealth, unnamedRefusal } from './inbox/provider-health';
 import { makeRun, type Run } from './inbox/run';
@@ -225,7 +226,7 @@ function paused<Kind extends Answer>(path: Path, answer: Kind, nowMs: number): K
 async function awaitSight(path: Path, task: TakenTask, code: string, detail: string): Promise<Ended | null> {
   const dueInMs = path.provider.learnedSince(task.acceptedAtMs ?? 0);
   if (dueInMs === null) return null;
-  await path.store.postpone({ ...heldBy(task), dueInMs, own: false, code, detail });
+  await path.store.postpone({ ...heldBy(task), dueInMs, own: false, agedMs: 0, code, detail });
   return endedAs('postponed', code, detail, { dueInMs });
 }
 
@@ -246,7 +247,13 @@ async function endRead(path: Path, task: TakenTask, read: ReadDocument, tracepar
   const judged = normalizeDocument(read.body, { includeOperatorNames });
   if (!judged.ok) {
     const detail = `${judged.code}: ${judged.detail}`;
-    return quarantine(path, { ...held, reason: 'malformed-document', path: judged.path, detail });
+    return quarantine(path, {
+      ...held,
+      reason: 'malformed-document',
+      path: judged.path,
+      detail,
+      raw: keptDocument(read.body),
+    });
   }
   const { organizationId } = judged.document;
   if (!path.provider.sees(read.connectionId, organizationId)) {
@@ -254,7 +261,7 @@ async function endRead(path: Path, task: TakenTask, read: ReadDocument, tracepar
     const reason = 'organization-mismatch';
     return (
       (await awaitSight(path, task, reason, detail)) ??
-      quarantine(path, { ...held, reason, path: '', detail })
+      quarantine(path, { ...held, reason, path: '', detail, raw: keptDocument(read.body) })
     );
   }
   const observedAt = new Date(path.clock.nowMs()).toISOString();

@@ -7,7 +7,7 @@ import { webhookOptions } from '../../src/wire/options';
 
 const { settings } = loadSettings('serve');
 const server = makeWebhookServer(webhookOptions(settings), {
-  accept: async () => ({ deliveryId: 'd0', repeated: false, due: 1, probes: false }),
+  accept: async () => ({ deliveryId: 'd0', repeated: false, idReused: false, due: 1, probes: false }),
   clock: systemClock,
   refused: () => {},
   keepSample: async () => {},

@@ -44,6 +44,12 @@ export type Ending =
  */
 const sharedWaitMsMax = 30_000;
 
+/**
+ * One failure ages an item by at most this more than the longest wait between two attempts: while we were down ourselves
+ * nobody tried it, and that is no failure of its own.
+ */
+const attemptMsMax = 60_000;
+
 export function decideEnding(
   task: TakenTask,
   answer: Exclude<Answer, { kind: 'ok' }>,
@@ -53,13 +59,18 @@ export function decideEnding(
   const held = heldBy(task);
   const postpone = (dueInMs: number, code: string, detail: string | null, own = false): Ending => ({
     verb: 'postpone',
-    ending: { ...held, dueInMs, own, code, detail },
+    ending: { ...held, dueInMs, own, agedMs: own ? sinceFailureMs : 0, code, detail },
   });
   const quarantine = (reason: QuarantinedTask['reason'], detail: string | null): Ending => ({
     verb: 'quarantineTask',
-    ending: { ...held, reason, path: '', detail },
+    ending: { ...held, reason, path: '', detail, raw: null },
   });
   const back = () => backoffMs(task.attempts, rules.backoff, rules.random);
+  const sinceFailureMs =
+    task.failedAtMs === null
+      ? 0
+      : Math.min(Math.max(0, situation.nowMs - task.failedAtMs), rules.backoff.maxMs + attemptMsMax);
+  const tooOld = task.agedMs + sinceFailureMs >= rules.retryAgeMs;
   switch (answer.kind) {
     case 'gone':
       return decideGone(task, answer.certain, situation, rules);
@@ -74,7 +85,10 @@ export function decideEnding(
     case 'reauthorize':
       return { verb: 'giveBack', ending: { ...held, code: answer.kind, probe: null, dueInMs: 0 } };
     case 'refused-unattributed':
-      return { verb: 'giveBack', ending: { ...held, code: answer.kind, probe: null, dueInMs: back() } };
+      // Nobody to probe and nobody to page while it waits: so it waits with an end.
+      return tooOld
+        ? quarantine('no-access', answer.message)
+        : postpone(back(), answer.kind, answer.message, true);
     case 'aborted':
       return { verb: 'giveBack', ending: { ...held, code: answer.kind, probe: null, dueInMs: 0 } };
     case 'client-refused':
@@ -92,9 +106,7 @@ export function decideEnding(
     case 'address-refused':
       return quarantine(answer.code, answer.detail);
     case 'transient': {
-      const agedMs =
-        task.agedMs + (situation.own && task.failedAtMs !== null ? situation.nowMs - task.failedAtMs : 0);
-      if (situation.own && agedMs >= rules.retryAgeMs) {
+      if (situation.own && tooOld) {
         return quarantine('never-readable', `${answer.code}: ${answer.detail}`);
       }
       const tried = answer.code !== 'provider-held';

@@ -31,11 +31,17 @@ export async function letGo(
   const held = heldBy(task);
   const give = (): Promise<void> => {
     if (isProblem(error, 'store.refused')) {
-      return store.quarantineTask({ ...held, reason: 'store-refused', path: '', detail: error.message });
+      return store.quarantineTask({
+        ...held,
+        reason: 'store-refused',
+        path: '',
+        detail: error.message,
+        raw: null,
+      });
     }
     if (isProblem(error)) return store.releaseLeases([task]);
     const detail = error instanceof Error ? error.name : null;
-    return store.postpone({ ...held, dueInMs: times.backMs, own: false, code: 'fault', detail });
+    return store.postpone({ ...held, dueInMs: times.backMs, own: false, agedMs: 0, code: 'fault', detail });
   };
   const untilMs = clock.nowMs() + times.leaseMs;
   while (clock.nowMs() < untilMs) {

@@ -80,6 +80,8 @@ export interface Accepted {
   deliveryId: string;
   /** True when the same message id was stored before; then nothing was added. */
   repeated: boolean;
+  /** True when that message id came before with another body: the first is kept, this one is set aside. */
+  idReused: boolean;
   /** How many tasks became due. */
   due: number;
   /** True when organizations are to be probed. */

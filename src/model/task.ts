@@ -79,8 +79,10 @@ export interface FoundAbsent extends Ending {
 /** Failed for now. */
 export interface Postponed extends Ending {
   dueInMs: number;
-  /** The item's own failure ages it by the time since its last attempt; a failure of others does not. */
+  /** True when the failure is the item's own: what is not may be hastened by somebody else's success. */
   own: boolean;
+  /** By how many milliseconds the failure ages the item; 0 for what is not its own. */
+  agedMs: number;
   /** A stable code of the classification, for `explain`. */
   code: string;
   detail: string | null;
@@ -100,6 +102,8 @@ export interface QuarantinedTask extends Ending {
   /** JSON pointer or address part where the fault is. */
   path: string;
   detail: string | null;
+  /** The document that was refused, as JSON text, bounded; null when there was none. */
+  raw: string | null;
 }
 
 export type FinishResult =

@@ -52,6 +52,8 @@ export interface DeliveryAccepted {
   tookMs: number;
   /** True when the message id was stored before. */
   repeated: boolean;
+  /** True when it was stored before with another body: an event of security. */
+  idReused: boolean;
   /** Tasks that became due. */
   due: number;
   traceparent: string | null;

@@ -89,7 +89,7 @@ export function makeLog(options: LogOptions): Log {
     deliveryAccepted: (line) => {
       if (!wide.isLevelEnabled('info')) return;
       const { quarantined, ...rest } = line;
-      wide.info(
+      wide[line.idReused ? 'warn' : 'info'](
         {
           outcome: 'accepted',
           status: 204,

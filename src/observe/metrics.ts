@@ -68,6 +68,7 @@ export function makeMetrics(meter: Meter, gauges: Gauges): Metrics {
     deliveryAccepted: (line) => {
       deliveries.accepted(line);
       for (const reason of line.quarantined) quarantined.add(1, reason);
+      if (line.idReused) quarantined.add(1, 'message-id-reused');
     },
     deliveryRefused: deliveries.refused,
     requestBegan: () => deliveries.changeActive(1),
@@ -107,7 +108,7 @@ function deliveryInstruments(meter: Meter) {
     'received',
     ['hint'],
   );
-  const security = makeTally<SecurityReason | 'unauthenticated' | 'address-refused'>(
+  const security = makeTally<SecurityReason | 'unauthenticated' | 'address-refused' | 'message-id-reused'>(
     meter,
     'tramline.security_rejections',
     'What was refused to keep strangers out, by reason.',
@@ -134,6 +135,7 @@ function deliveryInstruments(meter: Meter) {
     accepted: (line: DeliveryAccepted) => {
       duration.record(line.tookMs / 1000, acceptedRoute);
       outcomes.add(1, line.repeated ? 'repeated' : 'accepted');
+      if (line.idReused) security.add(1, 'message-id-reused');
       if (line.repeated) {
         duplicates += 1;
         return;

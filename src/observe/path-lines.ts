@@ -25,7 +25,7 @@ export function acceptanceLine(
   traceparent: string,
   tookMs: number,
 ): DeliveryAccepted {
-  const { deliveryId, repeated, due } = accepted;
+  const { deliveryId, repeated, idReused, due } = accepted;
   const counts = { hints: 0, acted: 0, ignored: 0, quarantined: [] };
   const line: DeliveryAccepted = {
     deliveryId,
@@ -33,6 +33,7 @@ export function acceptanceLine(
     bytes: delivery.bytes,
     tookMs,
     repeated,
+    idReused,
     due,
     traceparent,
   };

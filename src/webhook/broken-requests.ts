@@ -24,11 +24,11 @@ export function answerBrokenRequests(server: Server, refused: WebhookDoors['refu
     const code = refusalReasons[reason];
     const { status } = answers[code];
     if (reason === 'aborted' || !socket.writable || owesAnswer(latest.get(socket), socket)) {
-      refused(reason, { status: 0 });
+      refused(reason, { status: 0, tookMs: null });
       socket.destroy();
       return;
     }
-    refused(reason, { status });
+    refused(reason, { status, tookMs: null });
     const body = problemBody(code);
     socket.write(
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n` +

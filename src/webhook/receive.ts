@@ -7,7 +7,7 @@ import { hash } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Delivery, Element } from '../model/notification';
 import { isProblem } from '../model/problem';
-import type { Secret } from '../tools/secret';
+import { Secret } from '../tools/secret';
 import { type Authenticator, makeAuthenticator, type TokenVerdict } from './authenticate';
 import type { AwaitStore } from './await-store';
 import { makeFailureLimit } from './failed-authentication';
@@ -42,7 +42,7 @@ export function makeReceiver(
   const authenticator = makeAuthenticator(settings);
   const currentSecrets = () => [
     ...settings.tokens().map(({ token }) => token),
-    ...settings.authorizationValues(),
+    ...settings.authorizationValues().flatMap(withoutScheme),
     ...settings.hmacSecrets(),
   ];
   const judge = makeJudge(settings.eventTypes, currentSecrets);
@@ -60,6 +60,12 @@ export function makeReceiver(
     },
     receiveBody: makeReceiveBody(doors, authenticator, judge, awaitStore, refuseStranger, currentSecrets),
   };
+}
+
+/** The whole value and, where it has a scheme, what stands behind that: either may be quoted. */
+function withoutScheme(value: Secret): Secret[] {
+  const credentials = /^\S+ +(\S.*)$/.exec(value.open())?.[1];
+  return credentials === undefined ? [value] : [value, new Secret(credentials)];
 }
 
 function makeRefuseStranger(

@@ -18,6 +18,8 @@ export interface RefusalDetails {
 }
 
 export interface Responder {
+  /** Notes when a request began, so that its refusal can say how long it took. */
+  began(request: IncomingMessage): void;
   /** 204. Does nothing when an answer is out already. */
   accepted(response: ServerResponse): void;
   /** Does nothing when an answer is out already, and nothing but report when the sender is gone. */
@@ -41,21 +43,28 @@ const lingerMs = 1000;
 const protect = helmet();
 const nothing = () => {};
 
+const beganAtMs = Symbol('when the request began');
+type Timed = IncomingMessage & { [beganAtMs]?: number };
+
 export function makeResponder(doors: Pick<WebhookDoors, 'clock' | 'refused'>): Responder {
   let draining = false;
   return {
+    began(request: Timed) {
+      request[beganAtMs] = doors.clock.nowMs();
+    },
     accepted(response) {
       if (response.headersSent) return;
       if (draining) response.setHeader('Connection', 'close');
       response.statusCode = 204;
       response.end();
     },
-    refuse(request, response, reason, details = {}) {
+    refuse(request: Timed, response, reason, details = {}) {
       const code = refusalReasons[reason];
       const { status } = answers[code];
       if (response.headersSent) return;
       doors.refused(reason, {
         status: response.destroyed ? 0 : status,
+        tookMs: request[beganAtMs] === undefined ? null : doors.clock.nowMs() - request[beganAtMs],
         ...(details.cause === undefined ? {} : { cause: details.cause }),
       });
       if (response.destroyed) return;

@@ -54,9 +54,9 @@ export function makeWebhookServer(settings: WebhookSettings, doors: WebhookDoors
   const server = makeServer(app, limits, responder);
   answerBrokenRequests(server, doors.refused);
   const closeSilent = trackSilentConnections(server);
-  server.on('drop', () => doors.refused('too-many-connections', { status: 0 }));
+  server.on('drop', () => doors.refused('too-many-connections', { status: 0, tookMs: null }));
   // Without a listener a connection that the system cannot give us would end the process.
-  server.on('error', (cause) => doors.refused('connection-failed', { status: 0, cause }));
+  server.on('error', (cause) => doors.refused('connection-failed', { status: 0, tookMs: null, cause }));
   let closed: Promise<void> | null = null;
 
   return {
@@ -100,6 +100,7 @@ function makeServer(app: Express, limits: WebhookLimits, responder: Responder): 
     },
     (request, response) => {
       if (responder.draining()) response.setHeader('Connection', 'close');
+      responder.began(request);
       app(request, response);
     },
   );

@@ -80,9 +80,10 @@ export interface WebhookDoors {
   clock: Clock;
   /**
    * Called once for each request that is not answered 204, for a metric and the log. `status` is 0 where no answer could
-   * be given; `cause` is what a door threw, never anything of the request.
+   * be given; `tookMs` counts from the request's headers, null where there were none; `cause` is what a door threw,
+   * never anything of the request.
    */
-  refused(reason: RefusalReason, details: { status: number; cause?: unknown }): void;
+  refused(reason: RefusalReason, details: { status: number; tookMs: number | null; cause?: unknown }): void;
   /**
    * Keeps an authenticated body that cannot be read, once per hash: the door drops repeats. `raw` is cut at 8 KiB and
    * free of tokens. What it throws is answered 503.

@@ -291,7 +291,7 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
       });
 
       test('stays narrow while reads fail', async () => {
-        const failure = { dueInMs: 60_000, own: false, code: 'status-503', detail: null };
+        const failure = { dueInMs: 60_000, own: false, agedMs: 0, code: 'status-503', detail: null };
         expect(await drained((task) => hand.store.postpone({ ...heldBy(task), ...failure }))).toEqual([
           1, 1, 1,
         ]);

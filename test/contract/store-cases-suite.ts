@@ -205,7 +205,7 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
         await hand.put([hintOf('1')]);
         await hand.finish(await hand.take(), draftOf('1', 'a'), { settleMs: 30_000 });
         under.advance(30_000);
-        await hand.store.postpone({ ...heldBy(await hand.take()), ...failed, own: false });
+        await hand.store.postpone({ ...heldBy(await hand.take()), ...failed, own: false, agedMs: 0 });
         await hand.put([hintOf('1')]);
         under.advance(20_000);
         const settleMs = 30_000;
@@ -334,7 +334,13 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
     describe('the gap between two reads', () => {
       test('holds after a failure, a refusal and the end of an outage', async () => {
         await hand.put([hintOf('1')]);
-        await hand.store.postpone({ ...heldBy(await hand.take()), ...failed, dueInMs: 1, own: false });
+        await hand.store.postpone({
+          ...heldBy(await hand.take()),
+          ...failed,
+          dueInMs: 1,
+          own: false,
+          agedMs: 0,
+        });
         expect(await hand.store.nextDueInMs('task')).toBe(1000);
         expect(await hand.store.hasten()).toBe(1);
         expect(await hand.store.take(1)).toEqual([]);
@@ -362,9 +368,9 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
 
       test('for good keeps its age: one more failure of its own is enough', async () => {
         await hand.put([hintOf('1')]);
-        await hand.store.postpone({ ...heldBy(await hand.take()), ...failed, own: false });
+        await hand.store.postpone({ ...heldBy(await hand.take()), ...failed, own: false, agedMs: 0 });
         under.advance(20_000);
-        await hand.store.postpone({ ...heldBy(await hand.take()), ...failed, own: true });
+        await hand.store.postpone({ ...heldBy(await hand.take()), ...failed, own: true, agedMs: 20_000 });
         under.advance(20_000);
         await hand.quarantine(await hand.take());
         await hand.put([hintOf('1')]);

@@ -132,7 +132,7 @@ export class Hand {
   }
 
   quarantine(task: TakenTask, reason: 'no-access' | 'malformed-document' = 'no-access') {
-    return this.store.quarantineTask({ ...heldBy(task), reason, path: '', detail: null });
+    return this.store.quarantineTask({ ...heldBy(task), reason, path: '', detail: null, raw: null });
   }
 
   records() {

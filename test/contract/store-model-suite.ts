@@ -283,7 +283,7 @@ function endings() {
           return w.end(held);
         case 'postpone':
         case 'own':
-          return store.postpone({ ...ending, ...failure, own: how === 'own' });
+          return store.postpone({ ...ending, ...failure, own: how === 'own', agedMs: 0 });
         case 'refused': {
           const organizationId = task.organizationId ?? task.hintedOrganizationId!;
           w.restrained.add(organizationId);

@@ -65,8 +65,9 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         const first = await put([hintOf('1')], { messageId: 'm1', bodyHash: 'a' });
         const again = await put([hintOf('1')], { messageId: 'm1', bodyHash: 'a' });
         const other = await put([hintOf('2')], { messageId: 'm1', bodyHash: 'b' });
-        expect(again).toEqual({ deliveryId: first.deliveryId, repeated: true, due: 0, probes: false });
-        expect(other.repeated).toBe(true);
+        const repeat = { deliveryId: first.deliveryId, repeated: true, due: 0, probes: false };
+        expect(again).toEqual({ ...repeat, idReused: false });
+        expect(other).toEqual({ ...repeat, idReused: true });
         expect(await store.take(10)).toHaveLength(1);
         expect(await store.listQuarantine({ limit: 10, after: null })).toMatchObject([
           { reason: 'message-id-reused', what: 'delivery' },
@@ -299,6 +300,7 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
           ...heldBy(second!),
           dueInMs: 20_000,
           own: false,
+          agedMs: 0,
           code: 'http-503',
           detail: null,
         });
@@ -311,7 +313,14 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
 
       test('a hint to a quarantined task earns one attempt, and its line is that attempt', async () => {
         await put([hintOf('1')]);
-        await store.quarantineTask({ ...heldBy(await take()), reason: 'no-access', path: '', detail: null });
+        await store.quarantineTask({
+          ...heldBy(await take()),
+          reason: 'no-access',
+          path: '',
+          detail: null,
+          raw: '{}',
+        });
+        expect(await store.listQuarantine({ limit: 1, after: null })).toMatchObject([{ raw: '{}' }]);
         expect(await store.take(1)).toEqual([]);
         expect(await store.ledger()).toMatchObject({ quarantined: 1, waiting: 0 });
         under.advance(1000);
@@ -323,13 +332,13 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
       test('own failures age a task by the time between them, those of others do not', async () => {
         await put([hintOf('1')]);
         const failure = { dueInMs: 1000, code: 'http-500', detail: null };
-        await store.postpone({ ...heldBy(await take()), ...failure, own: false });
+        await store.postpone({ ...heldBy(await take()), ...failure, own: false, agedMs: 0 });
         under.advance(1000);
-        await store.postpone({ ...heldBy(await take()), ...failure, own: true });
+        await store.postpone({ ...heldBy(await take()), ...failure, own: true, agedMs: 1000 });
         under.advance(1000);
         const task = await take();
         expect(task).toMatchObject({ agedMs: 1000, attempts: 2 });
-        await store.postpone({ ...heldBy(task), ...failure, own: false });
+        await store.postpone({ ...heldBy(task), ...failure, own: false, agedMs: 0 });
         under.advance(1000);
         expect((await take()).agedMs).toBe(1000);
       });
@@ -338,8 +347,8 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         await put([hintOf('1'), hintOf('2')]);
         const [first, second] = await store.take(2);
         const failure = { dueInMs: 900_000, code: 'http-500', detail: null };
-        await store.postpone({ ...heldBy(first!), ...failure, own: false });
-        await store.postpone({ ...heldBy(second!), ...failure, own: true });
+        await store.postpone({ ...heldBy(first!), ...failure, own: false, agedMs: 0 });
+        await store.postpone({ ...heldBy(second!), ...failure, own: true, agedMs: 1000 });
         expect(await store.hasten()).toBe(1);
         under.advance(1000);
         expect((await store.take(2)).map((task) => task.taskId)).toEqual([first!.taskId]);
@@ -551,7 +560,13 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
           hintOf('1'),
           { line: 'quarantined', reason: 'unauthenticated', path: '/token', raw: '{}' },
         ]);
-        await store.quarantineTask({ ...heldBy(await take()), reason: 'no-access', path: '', detail: null });
+        await store.quarantineTask({
+          ...heldBy(await take()),
+          reason: 'no-access',
+          path: '',
+          detail: null,
+          raw: null,
+        });
         const entries = await store.listQuarantine({ limit: 10, after: null });
         const byReason = (reason: string) => entries.find((entry) => entry.reason === reason)!.id;
         expect(await store.releaseQuarantine(byReason('unauthenticated'))).toBe('refused');
@@ -565,7 +580,13 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
           hintOf('1'),
           { line: 'quarantined', reason: 'unauthenticated', path: '/token', raw: '{}' },
         ]);
-        await store.quarantineTask({ ...heldBy(await take()), reason: 'no-access', path: '', detail: null });
+        await store.quarantineTask({
+          ...heldBy(await take()),
+          reason: 'no-access',
+          path: '',
+          detail: null,
+          raw: null,
+        });
         for (const entry of await store.listQuarantine({ limit: 10, after: null })) {
           expect(await store.discardQuarantine(entry.id)).toBe('discarded');
           expect(await store.discardQuarantine(entry.id)).toBe('not-found');

@@ -46,13 +46,18 @@ function codesOf({ uri }: Resource): unknown[] {
   return attempts.filter(({ outcome }) => outcome === 'postponed').map(({ code }) => code);
 }
 
-/** Everything that waits in the store of a stopped service failed a day ago and is due; one that will succeed is first. */
-function letADayPass(first: Resource | null): void {
+/** Everything that waits in the store of a stopped service failed a day ago and is due. */
+function letADayPass(): void {
   const database = new DatabaseSync(join(story.dataFolder, 'tramline.db'));
   database.exec(`UPDATE tasks SET failed_at = failed_at - 86400000, due_at = 2 WHERE state = 'postponed'`);
-  if (first !== null) {
-    database.prepare(`UPDATE tasks SET state = 'due', due_at = 1 WHERE resource_id = ?`).run(first.id);
-  }
+  database.close();
+}
+
+/** What waits in the store of a stopped service has failed by itself for a day; one that will succeed is first. */
+function letADayOfFailuresPass(first: Resource): void {
+  const database = new DatabaseSync(join(story.dataFolder, 'tramline.db'));
+  database.exec(`UPDATE tasks SET aged_ms = 86400000, due_at = 2 WHERE state = 'postponed'`);
+  database.prepare(`UPDATE tasks SET state = 'due', due_at = 1 WHERE resource_id = ?`).run(first.id);
   database.close();
 }
 
@@ -91,7 +96,7 @@ describe('F-1: answers of 5xx', () => {
     await story.untilEvents(fine!, 1);
 
     await story.service.stop();
-    letADayPass(fine!);
+    letADayOfFailuresPass(fine!);
     await story.serve({ settings: { PROVIDER_CONCURRENCY: '1' } });
     expect(await story.untilRest()).toMatchObject({ published: 1, quarantined: 1, lost: 0 });
     const [entry] = await story.quarantine();
@@ -116,7 +121,7 @@ describe('F-1: answers of 5xx', () => {
     await untilAlert('TramlineProviderUnavailable', 'firing');
 
     await story.service.stop();
-    letADayPass(null);
+    letADayPass();
     await story.serve();
     const failures = () => story.log('attempt').filter(({ code }) => code === 'status-503');
     await until(() => failures().length >= machines.length, soon);
@@ -329,6 +334,8 @@ test('F-7: a document of another shape is set aside with the path of what cannot
       reason: 'malformed-document',
       path,
       detail: expect.stringMatching(new RegExp(`^${code}: `)),
+      // What came is kept beside the reason.
+      raw: expect.stringMatching(/^\{.+\}$/),
     });
   }
   expect(await story.metric('tramline_quarantined_total', { reason: 'malformed-document' })).toBe(

@@ -64,6 +64,10 @@ describe('under hmac, whose message id is signed', () => {
     expect((await story.explain('d1')).steps.map(({ text }) => text).join(' ')).not.toContain(second!.uri);
     const entries = await story.quarantine();
     expect(entries).toMatchObject([{ what: 'delivery', reason: 'message-id-reused', deliveryId: 'd1' }]);
+    const rejections = await story.metric('tramline_security_rejections_total', {
+      reason: 'message-id-reused',
+    });
+    expect(rejections).toBe(2);
     const page = await until(async () => (await story.alerts()).at(0), soon);
     expect(page).toMatchObject({
       name: 'TramlineQuarantineNotEmpty',

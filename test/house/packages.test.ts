@@ -1,6 +1,7 @@
 // Goal: what `npm ci` installs is what package.json says, from wherever this machine gets its packages, and no package
 // runs a program of its own on the way but the one that is allowed to (row R10).
 // Method: pure checks over package.json and the lock file, each shown a bad example first.
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { repositoryRoot } from '../support/repository';
@@ -19,6 +20,7 @@ type LockEntry = {
   integrity?: string;
   inBundle?: boolean;
   hasInstallScript?: boolean;
+  dev?: boolean;
   dependencies?: Dependencies;
   devDependencies?: Dependencies;
 };
@@ -159,5 +161,37 @@ describe('R10: the allow-list of install scripts', () => {
 
   test('holds Node here, and every other package with a script is refused by name', () => {
     expect(scriptsInDoubt(manifest, lock)).toEqual([]);
+  });
+});
+
+type Component = { name: string; version: string; hashes?: unknown[]; licenses?: unknown[] };
+
+function missingFrom(bill: Component[], of: Lock): string[] {
+  const shipped = entries(of).filter(([, entry]) => !entry.dev && !entry.inBundle);
+  const listed = new Map(bill.map((component) => [`${component.name}@${component.version}`, component]));
+  return shipped.flatMap(([path, { version }]) => {
+    const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
+    const component = listed.get(`${name}@${version}`);
+    if (component === undefined) return [`${name}@${version} is missing`];
+    return component.hashes?.length && component.licenses?.length
+      ? []
+      : [`${name} has no hash or no licence`];
+  });
+}
+
+describe('R10: the bill of materials', () => {
+  test('that misses a package, or its hash or licence, is caught', () => {
+    const two = lockWith('node_modules/two', { version: '1.0.0' });
+    const known = { name: 'two', version: '1.0.0', hashes: [1], licenses: [1] };
+    expect(missingFrom([], two)).toContain('two@1.0.0 is missing');
+    expect(missingFrom([{ ...known, hashes: [] }], two)).toContain('two has no hash or no licence');
+    expect(missingFrom([known], two)).not.toContain('two has no hash or no licence');
+  });
+
+  test('holds everything that ships, with hash and licence, as `npm run sbom` prints it', () => {
+    const printed = execFileSync('npm', ['run', '-s', 'sbom'], { cwd: repositoryRoot(), encoding: 'utf8' });
+    const { components } = JSON.parse(printed) as { components: Component[] };
+    expect(components.length).toBeGreaterThan(20);
+    expect(missingFrom(components, lock)).toEqual([]);
   });
 });

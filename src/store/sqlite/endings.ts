@@ -27,13 +27,12 @@ export function postpone(context: Context, ending: Postponed): void {
   const task = endTake(context, ending);
   if (task === null) return;
   const nowMs = context.nowMs();
-  const failedAt = task.failed_at === null ? nowMs : Number(task.failed_at);
   const dueAt = afterGap(context, task, nowMs + ending.dueInMs);
   context.database.run(
     `UPDATE tasks SET state = 'postponed', due_at = ?, attempts = attempts + 1, aged_ms = aged_ms + ?, failed_at = ?,
        own = ?, code = ?, detail = ? WHERE id = ?`,
     dueAt,
-    ending.own ? Math.max(0, nowMs - failedAt) : 0,
+    ending.agedMs,
     nowMs,
     ending.own ? 1 : 0,
     ending.code,
@@ -172,6 +171,6 @@ function presentIn(context: Context, organizationId: string): number {
 export function quarantineTask(context: Context, ending: QuarantinedTask): void {
   const task = endTake(context, ending);
   if (task === null) return;
-  refuse(context, task, ending, ending.reason, ending.path, ending.detail);
+  refuse(context, task, ending, ending.reason, ending);
   context.lanes.widen(String(task.lane));
 }

@@ -24,7 +24,7 @@ export function finish(context: Context, read: FinishedRead): FinishResult {
   const resource = resourceRow(context, task, draft);
   if (resource === null) {
     const detail = `its address shows ${draft.kind} ${draft.id}`;
-    return refuse(context, task, read, 'malformed-document', '/id', detail)
+    return refuse(context, task, read, 'malformed-document', { path: '/id', detail, raw: null })
       ? { outcome: 'refused', reason: 'another-resource' }
       : { outcome: 'refused', reason: 'hinted-since' };
   }

@@ -21,8 +21,9 @@ export function put(context: Context, delivery: Delivery): Accepted {
       delivery.messageId,
     );
     if (known !== undefined) {
-      if (known.body_hash !== delivery.bodyHash) quarantineReusedId(context, Number(known.id), delivery);
-      return { deliveryId: `d${known.id}`, repeated: true, due: 0, probes: false };
+      const idReused = known.body_hash !== delivery.bodyHash;
+      if (idReused) quarantineReusedId(context, Number(known.id), delivery);
+      return { deliveryId: `d${known.id}`, repeated: true, idReused, due: 0, probes: false };
     }
   }
   const counts = { acted: 0, ignored: 0, quarantined: 0, hint: 0 };
@@ -50,7 +51,7 @@ export function put(context: Context, delivery: Delivery): Accepted {
       probes = true;
     }
   }
-  return { deliveryId: `d${id}`, repeated: false, due: counts.hint, probes };
+  return { deliveryId: `d${id}`, repeated: false, idReused: false, due: counts.hint, probes };
 }
 
 /** The journal tells what came; what cannot be read stands in quarantine, once. */

@@ -80,9 +80,9 @@ export function refuse(
   task: Row,
   ending: Ending,
   reason: QuarantineReason,
-  path = '',
-  detail: string | null = null,
+  found: { path: string; detail: string | null; raw: string | null } = { path: '', detail: null, raw: null },
 ): boolean {
+  const { path, detail, raw } = found;
   if (hintedSince(task, ending)) {
     stayDue(context, task, reason);
     return false;
@@ -104,6 +104,7 @@ export function refuse(
     organizationId: (task.organization_id ?? task.hinted_organization_id) as string | null,
     address: String(task.address),
     taskId: Number(task.id),
+    raw,
   });
   return true;
 }

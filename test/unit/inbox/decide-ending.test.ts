@@ -105,9 +105,15 @@ describe('refusals', () => {
       verb: 'giveBack',
       ending: { probe: null, dueInMs: 2000 },
     });
-    expect(decide({ kind: 'refused-unattributed', connectionId: 'c1', message: null })).toMatchObject({
-      verb: 'giveBack',
-      ending: { probe: null, dueInMs: 2000 },
+  });
+  test('that nobody can be asked about waits and ages, and is set aside in the end', () => {
+    const refused = { kind: 'refused-unattributed', connectionId: 'c1', message: 'm' } as const;
+    const decided = decide(refused, { failedAtMs: situation.nowMs - 3000 });
+    expect(decided).toMatchObject({ verb: 'postpone', ending: { own: true, agedMs: 3000, dueInMs: 2000 } });
+    const old = { agedMs: rules.retryAgeMs - 3000, failedAtMs: situation.nowMs - 3000 };
+    expect(decide(refused, old)).toMatchObject({
+      verb: 'quarantineTask',
+      ending: { reason: 'no-access', detail: 'm' },
     });
   });
   test('of the token gives it back at once: another connection may see it', () => {
@@ -174,5 +180,15 @@ describe('waiting', () => {
       verb: 'quarantineTask',
       ending: { reason: 'never-readable', detail: 'http-503: d' },
     });
+  });
+  test('a day on which nobody tried does not age an item by a day', () => {
+    const dayMs = 86_400_000;
+    const decided = decideEnding(
+      { ...task, failedAtMs: 1000 },
+      transient,
+      { ...situation, nowMs: 1000 + dayMs, own: true },
+      { ...rules, retryAgeMs: dayMs },
+    );
+    expect(decided).toMatchObject({ verb: 'postpone', ending: { agedMs: 120_000 } });
   });
 });

@@ -54,7 +54,7 @@ test('what the store refuses waits for an operator', async () => {
   await clock.advance(1000);
   await done;
   expect(calls).toEqual([
-    ['quarantineTask', { ...held, reason: 'store-refused', path: '', detail: 'too strange' }],
+    ['quarantineTask', { ...held, reason: 'store-refused', path: '', detail: 'too strange', raw: null }],
   ]);
 });
 
@@ -63,7 +63,7 @@ test('a fault of ours is tried again later', async () => {
   const done = begin(new TypeError('x of undefined'));
   await clock.advance(1000);
   await done;
-  const failure = { dueInMs: 700, own: false, code: 'fault', detail: 'TypeError' };
+  const failure = { dueInMs: 700, own: false, agedMs: 0, code: 'fault', detail: 'TypeError' };
   expect(calls).toEqual([['postpone', { ...held, ...failure }]]);
 });
 

@@ -32,7 +32,7 @@ afterEach(async () => {
 function feedEverything(): void {
   metrics.requestBegan();
   metrics.deliveryAccepted(accepted);
-  metrics.deliveryAccepted({ ...accepted, repeated: true });
+  metrics.deliveryAccepted({ ...accepted, repeated: true, idReused: true });
   metrics.deliveryRefused(refused);
   metrics.deliveryRefused({ ...refused, status: 503, reason: 'store-unavailable' });
   metrics.attempt({ ...attempt, outcome: 'quarantined', quarantine: 'address-refused' });
@@ -83,6 +83,14 @@ test('every reason for which a delivery is refused is counted under its own name
   for (const reason of reasons) expect(text).toContain(`tramline_deliveries_total{outcome="${reason}"} 1\n`);
   expect(text).toContain('tramline_security_rejections_total{reason="timestamp-too-old"} 1\n');
   expect(text).not.toContain('tramline_security_rejections_total{reason="overloaded"}');
+});
+
+test('a message id that comes with another body is a repeat, a rejection and an entry of the quarantine', async () => {
+  metrics.deliveryAccepted({ ...accepted, repeated: true, idReused: true });
+  const text = await telemetry.metricsText();
+  expect(text).toContain('tramline_deliveries_total{outcome="repeated"} 1\n');
+  expect(text).toContain('tramline_security_rejections_total{reason="message-id-reused"} 1\n');
+  expect(text).toContain('tramline_quarantined_total{reason="message-id-reused"} 1\n');
 });
 
 test('gauges show what the store counts', async () => {

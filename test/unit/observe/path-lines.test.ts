@@ -42,7 +42,7 @@ const task: TakenTask = {
 };
 
 test('an acceptance counts each element once, by what became of it', () => {
-  const accepted = { deliveryId: 'd1', repeated: false, due: 1, probes: false };
+  const accepted = { deliveryId: 'd1', repeated: false, idReused: false, due: 1, probes: false };
   expect(acceptanceLine(delivery, accepted, 't', 5)).toEqual({
     deliveryId: 'd1',
     hints: 1,
@@ -52,6 +52,7 @@ test('an acceptance counts each element once, by what became of it', () => {
     bytes: 10,
     tookMs: 5,
     repeated: false,
+    idReused: false,
     due: 1,
     traceparent: 't',
   });

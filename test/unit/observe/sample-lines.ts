@@ -18,6 +18,7 @@ export const accepted: DeliveryAccepted = {
   bytes: 1200,
   tookMs: 4,
   repeated: false,
+  idReused: false,
   due: 2,
   traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
 };

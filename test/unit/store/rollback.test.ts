@@ -236,9 +236,9 @@ function endingOf(
     finish: { ...held, draft: draftOf(resource, what.content, { organizationId }), ...rest },
     finishGone: goneBy(task),
     foundAbsent: { ...held, againInMs: 2000 },
-    postpone: { ...held, dueInMs: 2000, own: what.content === 'a', code: 'c', detail: null },
+    postpone: { ...held, dueInMs: 2000, own: what.content === 'a', agedMs: 0, code: 'c', detail: null },
     giveBack: { ...held, code: 'c', probe: what.content === 'a' ? probe : null, dueInMs: 100 },
-    quarantineTask: { ...held, reason: 'no-access', path: '', detail: null },
+    quarantineTask: { ...held, reason: 'no-access', path: '', detail: null, raw: null },
     releaseLeases: [task],
   }[does];
   return { verb: does, args: [args] };

@@ -8,7 +8,7 @@ import { makeWebhookServer, type WebhookServer } from '../../../src/webhook/serv
 import type { WebhookDoors, WebhookSettings } from '../../../src/webhook/settings';
 
 export const authorization = 'Bearer of-the-provider-0123456789';
-export const stored: Accepted = { deliveryId: 'd1', repeated: false, due: 1, probes: false };
+export const stored: Accepted = { deliveryId: 'd1', repeated: false, idReused: false, due: 1, probes: false };
 
 export interface RunningReceiver {
   port: number;
@@ -16,6 +16,8 @@ export interface RunningReceiver {
   deliveries: Delivery[];
   samples: { bodyHash: string; fault: string; raw: Buffer }[];
   refusals: { reason: string; status: number; cause?: unknown }[];
+  /** How long each refusal took, in milliseconds of the clock; null where no request had begun. */
+  refusalTimes: (number | null)[];
 }
 
 export interface Differences {
@@ -46,9 +48,13 @@ export async function startReceiver(differences: Differences = {}): Promise<Runn
   const deliveries: Delivery[] = [];
   const samples: RunningReceiver['samples'] = [];
   const refusals: RunningReceiver['refusals'] = [];
+  const refusalTimes: (number | null)[] = [];
   const server = makeWebhookServer(settingsWith(differences.settings), {
     clock: differences.clock ?? systemClock,
-    refused: (reason, details) => refusals.push({ reason, ...details }),
+    refused: (reason, { tookMs, ...details }) => {
+      refusals.push({ reason, ...details });
+      refusalTimes.push(tookMs);
+    },
     accept(delivery) {
       deliveries.push(delivery);
       return differences.accept?.(delivery) ?? Promise.resolve(stored);
@@ -60,7 +66,7 @@ export async function startReceiver(differences: Differences = {}): Promise<Runn
   });
   const { port } = await server.listen('127.0.0.1', 0);
   running.add(server);
-  return { port, server, deliveries, samples, refusals };
+  return { port, server, deliveries, samples, refusals, refusalTimes };
 }
 
 /** For `afterEach`: no server and no connection outlives its test. */

@@ -153,6 +153,7 @@ describe('the store', () => {
     saved.resolve(stored);
     await clock.advance(1);
     expect(receiver.refusals).toEqual([{ reason: 'late', status: 503 }]);
+    expect(receiver.refusalTimes).toEqual([3800]);
   });
 
   test('that stalls lets no more deliveries wait than the bound, and takes them again afterwards', async () => {
@@ -238,14 +239,15 @@ describe('the store', () => {
 describe('an authenticated body that cannot be read', () => {
   test('is a 400, and a sample without tokens is kept', async () => {
     const receiver = await startReceiver();
-    const body = `[{"token":"canary","note":"${authorization}"},`;
+    const [, credentials] = authorization.split(' ');
+    const body = `[{"token":"canary","note":"${authorization}","part":"${credentials}"},`;
     const answer = await post(receiver.port, body);
     expect([answer.status, codeOf(answer)]).toEqual([400, 'webhook.unreadable']);
     expect(receiver.samples).toEqual([
       {
         bodyHash: createHash('sha256').update(body).digest('hex'),
         fault: 'not-json',
-        raw: Buffer.from('[{"token":"[secret]","note":"[secret]"},'),
+        raw: Buffer.from('[{"token":"[secret]","note":"[secret]","part":"[secret]"},'),
       },
     ]);
     expect(receiver.deliveries).toEqual([]);
