@@ -6,8 +6,6 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { type Alerting, makeAlerting } from './alert/alerting';
-import { makeAlertmanagerSink } from './alert/alertmanager';
-import { makeLogSink } from './alert/log-sink';
 import type { AlertSink } from './alert/sink';
 import type { Settings } from './config';
 import { type ConnectionBook, makeConnectionBook } from './connect/connection-book';
@@ -32,6 +30,7 @@ import { makeSealer } from './tools/secret';
 import { conditionsOf } from './wire/conditions';
 import { hideCredentials } from './wire/hide-credentials';
 import * as options from './wire/options';
+import { sinksOf } from './wire/sinks';
 import { traceReads } from './wire/trace-reads';
 import { traceSends } from './wire/trace-sends';
 
@@ -92,7 +91,7 @@ export async function wireWorker(
     store,
     provider: client,
     target: targetOf(settings, clock),
-    sinks: sinksOf(settings, observer),
+    sinks: sinksOf(settings, (alert) => observer.log.alert(alert)),
   });
   const watched = watchStore(outside.store, clock);
   const doors = { ...outside, store: watched.store };
@@ -255,20 +254,6 @@ function targetOf(settings: Settings, clock: Clock): PublishTarget {
   const kafka = options.kafkaOptions(settings);
   if (kafka === null) return makeEventLogTarget();
   return makeKafkaTarget(kafka, { ...kafkaTargetDefaults, clock, topics: options.topicsOf(settings) });
-}
-
-function sinksOf(settings: Settings, observer: Observer): AlertSink[] {
-  const log = makeLogSink((alert) => observer.log.alert(alert));
-  const urls = settings.alertmanagerUrls;
-  return urls === null
-    ? [log]
-    : [
-        makeAlertmanagerSink({
-          urls: [...urls],
-          generatorUrl: settings.publicUrl,
-          openMs: settings.alertResendSeconds * 1000,
-        }),
-      ];
 }
 
 function relayOf(doors: OutsideDoors, observer: Observer, clock: Clock): Relay {

@@ -3,6 +3,7 @@
  * redirect is followed; an answer is read up to a bound. It owns no alert state.
  */
 import type { PostableAlert } from './alertmanager-payload';
+import { postJson, readBounded } from './post-json';
 
 /** What belongs together in a post: all payloads of one alert, with its fingerprint. */
 export interface Parcel {
@@ -26,7 +27,6 @@ export interface InstanceAnswer {
 }
 
 const parcelsMax = 1_000;
-const answerBytesMax = 1_048_576;
 
 /** `url` is the address before `/api/v2/`, with or without a path of its own. */
 export function makeAlertmanagerInstance(url: string): AlertmanagerInstance {
@@ -36,7 +36,9 @@ export function makeAlertmanagerInstance(url: string): AlertmanagerInstance {
 
   async function postBatch(parcels: Parcel[], deadline: AbortSignal, answer: InstanceAnswer): Promise<void> {
     answer.status = null;
-    const status = await send(alertsAddress, parcels, deadline);
+    const body = parcels.flatMap(({ payloads }) => payloads);
+    // It asks nobody to wait: the repetitions have their own pace.
+    const { status } = await postJson(alertsAddress, body, deadline, 0);
     answer.status = status;
     const isRefused = status === 400 || status === 413 || status === 422;
     if (isRefused && parcels.length > 1) {
@@ -70,31 +72,6 @@ export function makeAlertmanagerInstance(url: string): AlertmanagerInstance {
       return answer;
     },
   };
-}
-
-async function send(address: URL, parcels: Parcel[], deadline: AbortSignal): Promise<number> {
-  const response = await fetch(address, {
-    method: 'POST',
-    redirect: 'manual',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(parcels.flatMap(({ payloads }) => payloads)),
-    signal: deadline,
-  });
-  await readBounded(response);
-  return response.status;
-}
-
-/** The answer's text; '' when it is longer than 1 MiB, which nothing here needs. */
-async function readBounded(response: Response): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const piece of response.body ?? []) {
-    bytes += piece.byteLength;
-    // Leaving the loop cancels the rest of the body.
-    if (bytes > answerBytesMax) return '';
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces).toString('utf8');
 }
 
 function startTime(statusText: string): string | null {

@@ -39,6 +39,9 @@ export interface Lane {
 
 const backoffBounds: BackoffBounds = { baseMs: 1_000, maxMs: 30_000 };
 
+/** No sink is left alone for longer, whatever it asks for: someone may wait for the page. */
+const pauseMsMax = 300_000;
+
 const lineOutcomes = { taken: 'accepted', refused: 'refused', failed: 'unreachable' } as const;
 
 /** `onPost` is called when the sink has answered; `random` in [0, 1) spreads the back-off (full jitter, at most 30 s). */
@@ -78,7 +81,8 @@ export function makeLane(
       });
     }
     failures = byOutcome.has('failed') ? failures + 1 : 0;
-    readyAtMs = failures > 0 ? atMs + backoffMs(failures, backoffBounds, random) : Number.NEGATIVE_INFINITY;
+    const pauseMs = Math.max(backoffMs(failures, backoffBounds, random), answer.retryAfterMs ?? 0);
+    readyAtMs = failures > 0 ? atMs + Math.min(pauseMs, pauseMsMax) : Number.NEGATIVE_INFINITY;
     busy = false;
   }
 
@@ -98,11 +102,11 @@ async function answerOf(
   sink: AlertSink,
   alerts: Alert[],
   nowMs: number,
-): Promise<{ outcomes: Map<string, PostOutcome>; status: number | null }> {
+): Promise<{ outcomes: Map<string, PostOutcome>; status: number | null; retryAfterMs: number | null }> {
   const outcomes = new Map<string, PostOutcome>();
   // Whatever a sink throws, its alerts are simply not told yet.
   const result = await sink.post(alerts, nowMs).catch((): PostResult => ({ taken: [], failed: [] }));
   for (const fingerprint of result.taken) outcomes.set(fingerprint, 'taken');
   for (const { fingerprint, retry } of result.failed) outcomes.set(fingerprint, retry ? 'failed' : 'refused');
-  return { outcomes, status: result.status ?? null };
+  return { outcomes, status: result.status ?? null, retryAfterMs: result.retryAfterMs ?? null };
 }

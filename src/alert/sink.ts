@@ -14,6 +14,8 @@ export interface PostResult {
   failed: { fingerprint: string; retry: boolean }[];
   /** The HTTP status that tells most about the post; null when there was none. */
   status?: number | null;
+  /** How long the far side asks to be left alone; null or absent when it does not ask. */
+  retryAfterMs?: number | null;
 }
 
 export interface AlertSink {

@@ -83,3 +83,20 @@ test('after a success there is no waiting, also when single alerts were refused'
   await lane.post(alerts);
   expect(lane.isReady()).toBe(true);
 });
+
+test('a sink that asks for a pause gets it, but for no longer than five minutes', async () => {
+  const pauses = [45_000, 86_400_000];
+  const { lane, clock } = laneOf(async () => ({
+    taken: [],
+    failed: [],
+    status: 429,
+    retryAfterMs: pauses.shift() ?? null,
+  }));
+  for (const pauseMs of [45_000, 300_000]) {
+    await lane.post(alerts);
+    await clock.advance(pauseMs - 1);
+    expect(lane.isReady()).toBe(false);
+    await clock.advance(1);
+    expect(lane.isReady()).toBe(true);
+  }
+});

@@ -1,0 +1,146 @@
+/**
+ * The sink for Slack and for what takes Slack's incoming webhooks: one message when an alert begins, changes its
+ * severity or ends. Many at once are one message with a line each. Whatever others wrote (names, messages of the
+ * provider) is shown as text and can neither mention, link nor format. The address is a secret and shown nowhere.
+ */
+import type { Alert } from '../model/alert';
+import type { Secret } from '../tools/secret';
+import { pageOf } from './page';
+import { type Posted, postJson } from './post-json';
+import type { AlertSink, PostResult } from './sink';
+
+export interface SlackOptions {
+  url: Secret;
+  /** For one round of messages. Default 10 s. */
+  timeoutMs?: number;
+}
+
+export interface SlackMessage {
+  text: string;
+  /** No formatting, no mentions, no previews: of Slack's own reading of texts nothing is left but `<address>`. */
+  mrkdwn: false;
+  parse: 'none';
+  link_names: false;
+  unfurl_links: false;
+  unfurl_media: false;
+}
+
+/** More than this in one round are one message. */
+const messagesMax = 5;
+const linesMax = 20;
+const lineMax = 140;
+/** The rest of a page is short, but for one address. Slack cuts at 40,000. */
+const descriptionMax = 1500;
+const textMax = 6000;
+
+export function makeSlackSink({ url, timeoutMs = 10_000 }: SlackOptions): AlertSink {
+  return {
+    name: 'slack',
+    repeats: false,
+    async post(alerts, nowMs) {
+      const deadline = AbortSignal.timeout(timeoutMs);
+      const result: PostResult = { taken: [], failed: [], status: null, retryAfterMs: null };
+      const messages =
+        alerts.length > messagesMax
+          ? [{ alerts, message: digestOf(alerts) }]
+          : alerts.map((alert) => ({ alerts: [alert], message: messageOf(alert) }));
+      let goesOn = true;
+      // One after the other: Slack takes about one message in a second, and order is what a reader follows.
+      for (const { alerts: told, message } of messages) {
+        const answer = goesOn ? await tell(url, message, deadline, nowMs) : null;
+        result.status = answer?.status ?? result.status ?? null;
+        const fingerprints = told.map((alert) => alert.fingerprint);
+        if (answer !== null && isTaken(answer)) {
+          result.taken.push(...fingerprints);
+          continue;
+        }
+        const retry = answer?.status !== 400;
+        if (retry) goesOn = false;
+        result.retryAfterMs = answer?.retryAfterMs ?? result.retryAfterMs ?? null;
+        result.failed.push(...fingerprints.map((fingerprint) => ({ fingerprint, retry })));
+      }
+      return result;
+    },
+  };
+}
+
+async function tell(
+  url: Secret,
+  message: SlackMessage,
+  deadline: AbortSignal,
+  nowMs: number,
+): Promise<Posted | null> {
+  try {
+    return await postJson(url.open(), message, deadline, nowMs);
+  } catch {
+    // No answer, or an address that is none: nothing of it may be shown, and it is tried again.
+    return null;
+  }
+}
+
+/** Slack answers `ok`; others answer JSON, in which a refusal may hide behind a 200. */
+function isTaken({ status, text }: Posted): boolean {
+  if (status < 200 || status >= 300) return false;
+  return !/^\s*\{[^{}]*"(ok|success)"\s*:\s*false\b/.test(text);
+}
+
+/** The page in full; its two addresses, where to act and the runbook, are links, and nothing else is. */
+export function messageOf(alert: Alert): SlackMessage {
+  const { description, runbook_url, action_url } = alert.annotations;
+  const shown = description === undefined ? {} : { description: cut(description, descriptionMax) };
+  const page = pageOf({ ...alert, annotations: { ...alert.annotations, ...shown } });
+  let text = escaped(cut(page, textMax));
+  for (const address of [runbook_url, action_url]) {
+    if (address === undefined) continue;
+    const link = address.replace(/&/g, '&amp;').replace(/[|<>]/g, encodeURIComponent);
+    text = text.replace(`: ${escaped(address)}\n`, () => `: <${link}>\n`);
+    if (text.endsWith(`: ${escaped(address)}`)) text = `${text.slice(0, -escaped(address).length)}<${link}>`;
+  }
+  return plain(text);
+}
+
+/** What began and ended, a line each; the first lines stand for the rest. */
+export function digestOf(alerts: Alert[]): SlackMessage {
+  const firing = alerts.filter(({ state }) => state === 'firing');
+  const lines = [...firing, ...alerts.filter(({ state }) => state === 'resolved')].slice(0, linesMax);
+  const more = alerts.length - lines.length;
+  const text = [
+    `${firing.length} alerts began and ${alerts.length - firing.length} ended at once.`,
+    ...lines.map(lineOf),
+    ...(more > 0 ? [`and ${more} more: tramline alerts`] : []),
+  ];
+  return plain(escaped(text.join('\n')));
+}
+
+function lineOf({ state, name, severity, labels }: Alert): string {
+  const subject = Object.values(labels).join(' ');
+  return cut(`${state === 'firing' ? 'FIRING' : 'RESOLVED'} ${name} (${severity}) ${subject}`, lineMax);
+}
+
+function plain(text: string): SlackMessage {
+  return {
+    text,
+    mrkdwn: false,
+    parse: 'none',
+    link_names: false,
+    unfurl_links: false,
+    unfurl_media: false,
+  };
+}
+
+/**
+ * `&`, `<` and `>` are all that Slack itself reads in such a text. Others that take the same webhooks also read
+ * mentions and Markdown links: a space without width takes both apart.
+ */
+function escaped(text: string): string {
+  return text
+    .replace(/&/g, '&amp;')
+    .replace(/</g, '&lt;')
+    .replace(/>/g, '&gt;')
+    .replace(/@(?=\w)/g, '@\u200b')
+    .replace(/\](?=[([])/g, ']\u200b');
+}
+
+function cut(text: string, lengthMax: number): string {
+  return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1).toWellFormed()}…`;
+}

@@ -1,0 +1,129 @@
+// Goal: a channel gets one short message for each beginning, change and end; nothing that others wrote can mention,
+// link or format; what it cannot take now is offered again. Method: a strict stand-in of incoming webhooks on loopback.
+import { digestOf, makeSlackSink, messageOf } from '../../../src/alert/slack';
+import { Secret } from '../../../src/tools/secret';
+import { type SlackServer, startSlack } from '../../support/pager-server';
+import { anAlert, noonMs } from './samples';
+
+const token = 'T000/B000/sEcReT';
+const alert = anAlert({
+  annotations: {
+    summary: 'Terms.',
+    description: 'Green Acres is blocked.',
+    owner: 'customer-success',
+    runbook_url: 'https://runbooks.example/TramlineTermsRequired.md',
+    action_url: 'https://provider.example/terms?of=4711&to=<all>|x',
+  },
+});
+const many = Array.from({ length: 30 }, (_, id) =>
+  anAlert({ labels: { organization_id: `${id}` }, state: id < 25 ? 'firing' : 'resolved' }),
+);
+
+let stand: SlackServer;
+const sinkOf = (of = {}) => makeSlackSink({ url: new Secret(stand.url), ...of });
+
+beforeEach(async () => {
+  stand = await startSlack(token);
+});
+afterEach(() => stand.stop());
+
+test('an alert is one message with the page, and only our two addresses are links', async () => {
+  expect(await sinkOf().post([alert], noonMs)).toMatchObject({
+    taken: [alert.fingerprint],
+    failed: [],
+    status: 200,
+  });
+  expect(stand.texts).toEqual([
+    [
+      'FIRING TramlineTermsRequired (warning) since 2026-03-01T12:00:00Z',
+      'Terms.',
+      'Green Acres is blocked.',
+      'Who acts: customer-success',
+      'Where: <https://provider.example/terms?of=4711&amp;to=%3Call%3E%7Cx>',
+      'Runbook: <https://runbooks.example/TramlineTermsRequired.md>',
+    ].join('\n'),
+  ]);
+});
+
+test('what others wrote neither mentions, links nor formats', () => {
+  const { text, ...settings } = messageOf({
+    ...alert,
+    annotations: {
+      description:
+        '<!channel> <@U1> @here *bold* <https://evil.example|terms> [terms](https://evil.example) a&b',
+    },
+  });
+  expect(text).not.toMatch(/[<>]|@here|\]\(/);
+  expect(text).toContain('&lt;!channel&gt;');
+  expect(text).toContain('a&amp;b');
+  expect(settings).toEqual({
+    mrkdwn: false,
+    parse: 'none',
+    link_names: false,
+    unfurl_links: false,
+    unfurl_media: false,
+  });
+});
+
+test('however long the texts are, the message is bounded and still says where to act', async () => {
+  const description = '<'.repeat(100_000);
+  const long = { ...alert, annotations: { ...alert.annotations, description } };
+  const { text } = messageOf(long);
+  expect(text.length).toBeLessThan(12_000);
+  expect(text).toContain('Where: <https://provider.example/terms');
+  expect((await sinkOf().post([long], noonMs)).taken).toHaveLength(1);
+});
+
+test('many at once are one message with the first of them', async () => {
+  expect((await sinkOf().post(many, noonMs)).taken).toHaveLength(30);
+  expect(stand.texts).toHaveLength(1);
+  const lines = stand.texts[0]?.split('\n') ?? [];
+  expect(lines[0]).toBe('25 alerts began and 5 ended at once.');
+  expect(lines).toHaveLength(22);
+  expect(lines.at(-1)).toBe('and 10 more: tramline alerts');
+  expect(digestOf(many.slice(0, 6)).text).not.toContain('more');
+});
+
+test.each([
+  [{ status: 429, headers: { 'retry-after': '30' } }, true, 30_000],
+  [{ status: 500 }, true, null],
+  [{ status: 302, headers: { location: 'http://127.0.0.1:1/' } }, true, null],
+  [{ status: 404, body: 'no_service' }, true, null],
+  [{ status: 200, body: '{"ok":false,"error":"channel_not_found"}' }, true, null],
+  [{ status: 400, body: 'invalid_payload' }, false, null],
+])(
+  '%j is no success, and whether the same message is offered again is %s',
+  async (answer, retry, pauseMs) => {
+    stand.next = [answer];
+    expect(await sinkOf().post([alert], noonMs)).toEqual({
+      taken: [],
+      failed: [{ fingerprint: alert.fingerprint, retry }],
+      status: answer.status,
+      retryAfterMs: pauseMs,
+    });
+    expect(stand.bodies).toHaveLength(1);
+  },
+);
+
+test('messages go in order, and stop at the first that is to be offered again', async () => {
+  const alerts = many.slice(0, 4);
+  stand.next = [{ status: 200, body: '{"success":true}' }, { status: 400 }, { status: 503 }];
+  const { taken, failed } = await sinkOf().post(alerts, noonMs);
+  const [first, second, third, fourth] = alerts.map(({ fingerprint }) => fingerprint);
+  expect(taken).toEqual([first]);
+  expect(failed).toEqual([
+    { fingerprint: second, retry: false },
+    { fingerprint: third, retry: true },
+    { fingerprint: fourth, retry: true },
+  ]);
+  expect(stand.bodies).toHaveLength(3);
+});
+
+test('an address where nobody answers, or that is none, leaves the message to be told', async () => {
+  const { url } = stand;
+  await stand.stop();
+  for (const address of [url, 'no address']) {
+    const result = await makeSlackSink({ url: new Secret(address), timeoutMs: 200 }).post([alert], noonMs);
+    expect(result).toMatchObject({ taken: [], failed: [{ retry: true }], status: null });
+  }
+});
