@@ -24,6 +24,7 @@ import { kafkaTargetDefaults, makeKafkaTarget } from './publish/kafka';
 import { makeRelay, type Relay, relayDefaults } from './publish/relay';
 import type { PublishTarget } from './publish/target';
 import { openStore as openStoreWith } from './store/open-store';
+import { openPostgres } from './store/postgres/open-postgres';
 import { answersInTime, watchStore } from './store/watch-store';
 import { type Clock, endsWithin, type Loop, makeLoop, systemClock } from './tools/clock';
 import { makeSealer } from './tools/secret';
@@ -66,7 +67,8 @@ const relayIdleMs = 1000;
 
 /** Opens the store that the settings name. Throws `store.locked`, `store.unavailable`, `settings.invalid`. */
 export function openStore(settings: Settings): Promise<Store> {
-  return openStoreWith(options.storeOptions(settings));
+  const store = options.storeOptions(settings);
+  return 'url' in store ? openPostgres(store) : openStoreWith(store);
 }
 
 /** Everything that a worker does, joined and not started. Throws `store.key-missing`, `store.unavailable`. */

@@ -12,22 +12,27 @@ import type { PathSettings } from '../pipeline';
 import type { KafkaSettings } from '../publish/kafka-cluster';
 import { relayDefaults } from '../publish/relay';
 import type { StoreSettings } from '../store/open-store';
+import type { PostgresSettings } from '../store/postgres/context';
+import type { StoreRules } from '../store/store-rules';
 import type { WebhookSettings } from '../webhook/settings';
 
 const dayMs = 86_400_000;
 const runbookBase = 'https://github.com/tramline/tramline/blob/main/deploy/runbooks';
 
-/** Throws `settings.invalid` for a store that this version does not have. */
-export function storeOptions(settings: Settings): StoreSettings {
+/** Of one process: acceptance, claims, endings, the relay and the console share them. */
+const postgresConnections = 10;
+
+/** What the store that `DATABASE_URL` names is told: an embedded file, or PostgreSQL. */
+export function storeOptions(settings: Settings): StoreSettings | PostgresSettings {
   const address = settings.databaseUrl;
-  if (address.kind !== 'sqlite') {
-    throw new Problem(
-      'settings.invalid',
-      'DATABASE_URL must be sqlite:PATH: this version has the embedded store only',
-    );
-  }
+  const rules = storeRules(settings);
+  return address.kind === 'sqlite'
+    ? { ...rules, file: address.path }
+    : { ...rules, url: address.url.open(), connections: postgresConnections };
+}
+
+function storeRules(settings: Settings): StoreRules {
   return {
-    file: address.path,
     envelope: {
       source: sourceOf(settings),
       topicPrefix: settings.kafkaTopicPrefix,

@@ -2,25 +2,14 @@
  * What every verb of the embedded store leans on: the database, the clock, the settings that rules depend on, and what
  * is kept in memory beside the tables (lanes, organizations), undone when a group of calls is rolled back.
  */
-import type { EventEnvelope } from '../../model/event';
+import type { StoreRules } from '../store-rules';
 import type { Database } from './database';
 import type { Lanes } from './lanes';
 import type { OrganizationCache } from './organization-cache';
 
-export interface StoreSettings {
+export interface StoreSettings extends StoreRules {
   /** `:memory:` or a path. */
   file: string;
-  envelope: EventEnvelope;
-  /** Address and media type that access events name as their source. */
-  catalogAddress: string;
-  catalogMediaType: string;
-  leaseMs: number;
-  /** A resource is read at most once in this time. */
-  readGapMs: number;
-  probeMs: number;
-  probeMsMax: number;
-  journalMs: number;
-  eventMs: number;
 }
 
 export interface Lease {

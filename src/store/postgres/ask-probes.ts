@@ -1,0 +1,64 @@
+/**
+ * Asking for probes: by notifications that say that the customer must act, and by refused requests. The earliest wins:
+ * what is asked for twice is asked once. Who takes probes, and what their answers mean, is decided elsewhere.
+ */
+import type { Context } from './context';
+import { ensureOrganizations } from './organization-rows';
+
+/** Hints cause at most one probe in this time. */
+const hintedProbeGapMs = 60_000;
+/** Claims of an organization wait at most so long for the answer of a probe that a refusal asked for. */
+const heldMsMax = 30_000;
+
+/** Asks for a probe at a time; an earlier one that was asked for stays. */
+export async function askProbe(context: Context, organizationId: string, atMs: number): Promise<void> {
+  await context.database.run(
+    'UPDATE organizations SET probe_at = least(coalesce(probe_at, $2), $2) WHERE id = $1',
+    organizationId,
+    atMs,
+  );
+}
+
+/** Notifications say that customers must act: only the provider's own answer will change the state. */
+export async function hintProbes(
+  context: Context,
+  hinted: { organizationId: string; dueAt: string | null }[],
+): Promise<void> {
+  if (hinted.length === 0) return;
+  const dueAt = new Map<string, string | null>();
+  for (const hint of hinted)
+    dueAt.set(hint.organizationId, hint.dueAt ?? dueAt.get(hint.organizationId) ?? null);
+  await ensureOrganizations(context, [...dueAt.keys()]);
+  await context.database.run(
+    `WITH locked AS (
+       SELECT o.id, h.due_at, greatest($3, o.probed_at + $4) AS at
+       FROM unnest($1::text[], $2::text[]) AS h (id, due_at) JOIN organizations o ON o.id = h.id
+       ORDER BY o.id FOR NO KEY UPDATE OF o)
+     UPDATE organizations o SET action_due_at = coalesce(l.due_at, o.action_due_at),
+       probe_at = least(coalesce(o.probe_at, l.at), l.at)
+     FROM locked l WHERE o.id = l.id`,
+    [...dueAt.keys()],
+    [...dueAt.values()],
+    context.nowMs(),
+    hintedProbeGapMs,
+  );
+}
+
+/** A request was refused: the organization's work waits until the same request, asked again, says why. */
+export async function holdForProbe(
+  context: Context,
+  refused: { organizationId: string; refusedAddress: string; connectionId: string },
+): Promise<void> {
+  const held = await context.database.get(
+    `WITH asked AS (SELECT id, greatest($4, probed_at + $5) AS at FROM organizations WHERE id = $1 FOR NO KEY UPDATE)
+     UPDATE organizations o SET refused_address = $2, connection_id = $3,
+       probe_at = least(coalesce(o.probe_at, a.at), a.at)
+     FROM asked a WHERE o.id = a.id RETURNING o.access, a.at`,
+    refused.organizationId,
+    refused.refusedAddress,
+    refused.connectionId,
+    context.nowMs(),
+    hintedProbeGapMs,
+  );
+  if (held?.access === 'active') context.lanes.open(refused.organizationId, Number(held.at) + heldMsMax);
+}

@@ -1,0 +1,28 @@
+/**
+ * What every verb of the scaled store leans on. Several processes share the store: nothing that a rule depends on is kept
+ * in memory, and whatever a verb changes it has locked before. Locks are taken in this order, sorted within each kind:
+ * organizations, tasks, sequences, lanes.
+ */
+import type { StoreRules } from '../store-rules';
+import type { Statements } from './database';
+import type { LaneChanges } from './lanes';
+
+export interface PostgresSettings extends StoreRules {
+  /** `postgres://user:password@host:port/database` */
+  url: string;
+  /** Connections of this process at most. */
+  connections: number;
+}
+
+export interface Context {
+  /** Statements of the transaction that the verb is called in. */
+  database: Statements;
+  settings: PostgresSettings;
+  /** The store's clock when the transaction began, in milliseconds since the epoch. */
+  nowMs(): number;
+  /** What becomes of lanes: written as the last thing of the transaction. */
+  lanes: LaneChanges;
+}
+
+/** Runs one transaction of a verb that needs several, so that no read outlives a page. */
+export type InTransaction = <Result>(work: (context: Context) => Promise<Result>) => Promise<Result>;

@@ -1,0 +1,209 @@
+/**
+ * The only file that touches pg: the pool, transactions, and telling a store that is unavailable from a call that is at
+ * fault. A transaction is READ COMMITTED and on disk when it resolves (synchronous_commit=on, whatever the server's
+ * default is). One that lost against another (deadlock, serialization, two tasks that became one resource) is made once
+ * more from its beginning.
+ */
+import { Pool, type PoolClient, type PoolConfig, types } from 'pg';
+import { Problem } from '../../model/problem';
+
+export type Value = string | number | boolean | null | Date | readonly unknown[];
+// biome-ignore lint/suspicious/noExplicitAny: a row is what its statement says; each verb reads it as such
+export type Row = Record<string, any>;
+
+/** Statements of one transaction, in order. Values stand for $1, $2, …; whole numbers of 64 bits come as numbers. */
+export interface Statements {
+  get(sql: string, ...values: Value[]): Promise<Row | undefined>;
+  all(sql: string, ...values: Value[]): Promise<Row[]>;
+  /** The number of rows changed. */
+  run(sql: string, ...values: Value[]): Promise<number>;
+}
+
+export interface TransactionOptions {
+  /** Waits for this advisory lock first and holds it until the end. */
+  lock?: number;
+  /** A statement that takes longer is ended: `store.unavailable`. */
+  statementMs?: number;
+}
+
+export interface Database {
+  /** Throws `store.unavailable` when nothing was changed or nobody can tell, `store.refused` when the call is at fault. */
+  transact<Result>(
+    work: (statements: Statements, nowMs: number) => Promise<Result>,
+    options?: TransactionOptions,
+  ): Promise<Result>;
+  close(): Promise<void>;
+}
+
+export interface DatabaseSettings {
+  /** `postgres://user:password@host:port/database` */
+  url: string;
+  /** Connections of this process at most. */
+  connections: number;
+}
+
+/** A sender waits for four seconds at most: what takes longer has failed before. */
+const connectMs = 2000;
+const statementMsMax = 3000;
+const lockMsMax = 2500;
+/** What a statement may take beyond its limit before the server is given up. */
+const silentMs = 500;
+
+/** SQLSTATE classes and codes that say "not now" rather than "not so". */
+const unavailableClasses = new Set(['08', '53', '57', '58', '25', '28', '3D', 'XX']);
+const unavailableCodes = new Set(['55P03', '40001', '40P01', '40003', '0A000']);
+const lostCodes = new Set(['40001', '40P01']);
+
+/** `nowMs` replaces the database's clock, for tests. */
+export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) | null = null): Database {
+  const pool = new Pool(poolConfig(settings));
+  // An idle connection that breaks is replaced by the next call; without a listener it would end the process.
+  pool.on('error', () => {});
+  const names = new Map<string, string>();
+  const nameOf = (sql: string): string => {
+    const name = names.get(sql) ?? `s${names.size}`;
+    names.set(sql, name);
+    return name;
+  };
+
+  async function attempt<Result>(
+    work: (statements: Statements, nowMs: number) => Promise<Result>,
+    { lock, statementMs = statementMsMax }: TransactionOptions,
+  ): Promise<Result> {
+    const client = await pool.connect();
+    let failed: Error | undefined;
+    try {
+      const begun = await begin(client, lock, statementMs);
+      const result = await work(statementsOf(client, nameOf, statementMs), nowMs?.() ?? begun);
+      await query(client, { text: 'COMMIT' }, statementMs);
+      return result;
+    } catch (error) {
+      failed = error as Error;
+      if (isBroken(failed)) throw failed;
+      await query(client, { text: 'ROLLBACK' }, statementMs).then(
+        () => (failed = undefined),
+        () => {},
+      );
+      throw error;
+    } finally {
+      client.release(failed);
+    }
+  }
+
+  return {
+    async transact(work, options = {}) {
+      try {
+        return await attempt(work, options).catch((error: unknown) => {
+          if (!isLost(error)) throw error;
+          return attempt(work, options);
+        });
+      } catch (error) {
+        throw problemOf(error);
+      }
+    },
+    close: () => pool.end(),
+  };
+}
+
+/** Connection settings of every client; `options` speaks before the defaults of role and database do. */
+export function poolConfig({ url, connections }: DatabaseSettings): PoolConfig {
+  return {
+    connectionString: url,
+    max: connections,
+    connectionTimeoutMillis: connectMs,
+    idleTimeoutMillis: 60_000,
+    keepAlive: true,
+    application_name: 'tramline',
+    lock_timeout: lockMsMax,
+    idle_in_transaction_session_timeout: 10_000,
+    options: '-c synchronous_commit=on -c default_transaction_isolation=read\\ committed',
+    types: {
+      getTypeParser: ((oid: number, format: 'text') =>
+        oid === types.builtins.INT8
+          ? Number
+          : oid === int8Array
+            ? (text: string) => (types.getTypeParser(int8Array, format)(text) as string[]).map(Number)
+            : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
+    },
+  };
+}
+
+const int8Array = 1016 as number;
+
+/** Begins, takes the lock, and reads the store's clock after it: the answer is of the last statement. */
+async function begin(client: PoolClient, lock: number | undefined, statementMs: number): Promise<number> {
+  const locked = lock === undefined ? '' : `SELECT pg_advisory_xact_lock(${lock});`;
+  const results = (await query(
+    client,
+    {
+      text: `BEGIN; SET LOCAL statement_timeout = ${statementMs}; ${locked}
+        SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`,
+    },
+    statementMs,
+  )) as unknown as { rows: Row[] }[];
+  return Number(results.at(-1)!.rows[0]!.now);
+}
+
+function statementsOf(client: PoolClient, nameOf: (sql: string) => string, statementMs: number): Statements {
+  const send = (sql: string, values: Value[]) =>
+    query(client, { name: nameOf(sql), text: sql, values }, statementMs);
+  return {
+    get: async (sql, ...values) => (await send(sql, values)).rows[0],
+    all: async (sql, ...values) => (await send(sql, values)).rows,
+    run: async (sql, ...values) => (await send(sql, values)).rowCount ?? 0,
+  };
+}
+
+/** A server that says nothing at all is not waited for. */
+function query(
+  client: PoolClient,
+  config: { name?: string; text: string; values?: unknown[] },
+  statementMs: number,
+): Promise<{ rows: Row[]; rowCount: number | null }> {
+  return client.query({ ...config, query_timeout: statementMs + silentMs } as typeof config);
+}
+
+function codeOf(error: unknown): string | undefined {
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' ? code : undefined;
+}
+
+/** Is the connection itself of no more use? What has no SQLSTATE did not come from the server. */
+function isBroken(error: Error): boolean {
+  if (error instanceof Problem) return false;
+  const code = codeOf(error);
+  return code === undefined || !/^[0-9A-Z]{5}$/.test(code) || /^(08|57P|0A000)/.test(code);
+}
+
+/** Did it lose against another, or against a schema that was expanded meanwhile? */
+function isLost(error: unknown): boolean {
+  const code = codeOf(error);
+  if (code === '23505') return (error as { constraint?: string }).constraint === 'tasks_resource';
+  if (code === '0A000') return (error as Error).message.includes('cached plan');
+  return code !== undefined && lostCodes.has(code);
+}
+
+/** What a failed call means to its caller. */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  const code = codeOf(error);
+  const state = code !== undefined && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
+  const fault = state === undefined && !isOutside(error, code);
+  const unavailable =
+    !fault &&
+    (state === undefined ||
+      unavailableClasses.has(state.slice(0, 2)) ||
+      unavailableCodes.has(state) ||
+      isLost(error));
+  return new Problem(
+    unavailable ? 'store.unavailable' : 'store.refused',
+    error instanceof Error ? error.message : String(error),
+    error,
+  );
+}
+
+/** Errors of sockets have a code; those of the driver are about a connection. What is left is a fault of ours. */
+function isOutside(error: unknown, code: string | undefined): boolean {
+  if (code !== undefined) return true;
+  return error instanceof Error && /connection|timeout|terminated|ended|pool/i.test(error.message);
+}

@@ -1,0 +1,63 @@
+/**
+ * Calls that come while others of their kind are under way leave together as the next group: one transaction, a few
+ * round trips, one flush, however many they are. Nobody waits for a timer. A group that fails for another reason than
+ * availability is repeated one by one, so that only the call at fault fails.
+ */
+import { isProblem } from '../../model/problem';
+
+/** A group beyond this would make its first wait for its last. */
+const callsMax = 500;
+/** While one group is flushed the next is prepared. */
+const groupsMax = 2;
+
+interface Waiting<Call, Result> {
+  call: Call;
+  resolve: (result: Result) => void;
+  reject: (error: unknown) => void;
+}
+
+/** `execute` makes all or nothing of the calls, with their results in order. */
+export function makeGroups<Call, Result>(
+  execute: (calls: Call[]) => Promise<Result[]>,
+): (call: Call) => Promise<Result> {
+  const waiting: Waiting<Call, Result>[] = [];
+  let underWay = 0;
+  let leaving = false;
+
+  async function leave(): Promise<void> {
+    const group = waiting.splice(0, callsMax);
+    if (group.length === 0) return;
+    underWay += 1;
+    await settle(group);
+    underWay -= 1;
+    plan();
+  }
+
+  async function settle(group: Waiting<Call, Result>[]): Promise<void> {
+    try {
+      const results = await execute(group.map(({ call }) => call));
+      for (const [index, { resolve }] of group.entries()) resolve(results[index]!);
+    } catch (error) {
+      if (group.length === 1 || isProblem(error, 'store.unavailable')) {
+        for (const { reject } of group) reject(error);
+      } else for (const one of group) await settle([one]);
+    }
+  }
+
+  /** What is called within one turn of the event loop leaves together. */
+  function plan(): void {
+    if (leaving || underWay >= groupsMax || waiting.length === 0) return;
+    leaving = true;
+    setImmediate(() => {
+      leaving = false;
+      void leave();
+      plan();
+    });
+  }
+
+  return (call) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ call, resolve, reject });
+      plan();
+    });
+}

@@ -1,0 +1,22 @@
+/**
+ * Named leases: one holder at a time until it runs out by the store's clock.
+ */
+import type { Context } from './context';
+
+export async function holdLease(
+  { database, nowMs }: Context,
+  name: string,
+  holder: string,
+  leaseMs: number,
+): Promise<boolean> {
+  const held = await database.run(
+    `INSERT INTO leases (name, holder, until) VALUES ($1, $2, $3)
+     ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+     WHERE leases.holder = excluded.holder OR leases.until <= $4`,
+    name,
+    holder,
+    nowMs() + leaseMs,
+    nowMs(),
+  );
+  return held === 1;
+}

@@ -1,0 +1,65 @@
+/**
+ * Brings a database to this version's schema. Replicas that start at once migrate once: an advisory lock lets one after
+ * the other look. Steps that a newer version has recorded are fine unless one of them took something away.
+ */
+import { Client, type ClientConfig } from 'pg';
+import { Problem } from '../../model/problem';
+import { problemOf } from './database';
+import { type Migration, migrations } from './migrations';
+
+/** Any number that nothing else in this database locks. */
+const migrationLock = 7_126_001;
+
+/**
+ * Throws `store.refused` when a newer version has contracted the schema or the server does not keep what it commits,
+ * `store.unavailable` when it cannot be reached. `steps` are this version's own unless a test says otherwise.
+ */
+export async function migrate(config: ClientConfig, steps: Migration[] = migrations): Promise<void> {
+  const client = new Client(config);
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    await checkServer(client);
+    await client.query(`SET lock_timeout = 0; SELECT pg_advisory_lock(${migrationLock})`);
+    try {
+      await applySteps(client, steps);
+    } finally {
+      await client.query(`SELECT pg_advisory_unlock(${migrationLock})`).catch(() => {});
+    }
+  } catch (error) {
+    throw problemOf(error);
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+async function applySteps(client: Client, steps: Migration[]): Promise<void> {
+  await client.query(`CREATE TABLE IF NOT EXISTS migrations (
+    name TEXT PRIMARY KEY, kind TEXT NOT NULL, at TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp())`);
+  const { rows } = await client.query<{ name: string; kind: string }>('SELECT name, kind FROM migrations');
+  const applied = new Set(rows.map(({ name }) => name));
+  const known = new Set(steps.map(({ name }) => name));
+  const newer = rows.find(({ name, kind }) => kind === 'contract' && !known.has(name));
+  if (newer !== undefined) {
+    throw new Problem('store.refused', `the schema is of a newer version (${newer.name}): update this one`);
+  }
+  for (const { name, kind, sql } of steps) {
+    if (applied.has(name)) continue;
+    await client.query('BEGIN');
+    await client.query(sql);
+    await client.query('INSERT INTO migrations (name, kind) VALUES ($1, $2)', [name, kind]);
+    await client.query('COMMIT');
+  }
+}
+
+/** Whoever was answered 204 relies on these. */
+async function checkServer(client: Client): Promise<void> {
+  const { rows } = await client.query<{ version: string; commit: string }>(
+    `SELECT current_setting('server_version_num') AS version, current_setting('synchronous_commit') AS commit`,
+  );
+  const { version, commit } = rows[0]!;
+  if (Number(version) < 140_000) throw new Problem('store.refused', 'PostgreSQL 14 or later is needed');
+  if (commit !== 'on') {
+    throw new Problem('store.refused', `the server insists on synchronous_commit=${commit}: it must be on`);
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * Opens the scaled store and joins verbs and transactions. No process owns it: several receivers and workers have the
+ * same rows, and what a dead one held runs out by the store's clock.
+ */
+import { Problem } from '../../model/problem';
+import type { Store } from '../../model/store';
+import type { Context, InTransaction, PostgresSettings } from './context';
+import { openDatabase, poolConfig, type TransactionOptions } from './database';
+import { makeGroups } from './groups';
+import { LaneChanges } from './lanes';
+import { migrate } from './migrate';
+import { groupedVerbs, longVerbs, transactionOptions, verbs } from './verbs';
+
+type Verb = (...args: unknown[]) => Promise<unknown>;
+
+/**
+ * Throws `store.unavailable` when the server cannot be reached, `store.refused` when its schema is of a newer version.
+ * `nowMs` replaces the database's clock, for tests.
+ */
+export async function openPostgres(
+  settings: PostgresSettings,
+  nowMs: (() => number) | null = null,
+): Promise<Store> {
+  await migrate(poolConfig(settings));
+  const database = openDatabase(settings, nowMs);
+  const inTransaction = <Result>(
+    work: (context: Context) => Promise<Result>,
+    options?: TransactionOptions,
+  ): Promise<Result> =>
+    database.transact(async (statements, beganMs) => {
+      const lanes = new LaneChanges();
+      const result = await work({ database: statements, settings, nowMs: () => beganMs, lanes });
+      await lanes.write(statements);
+      return result;
+    }, options);
+  const doors = makeDoors(inTransaction);
+  const underWay = new Set<Promise<unknown>>();
+  let closed = false;
+
+  function call(door: Verb, args: unknown[]): Promise<unknown> {
+    if (closed) return Promise.reject(new Problem('store.closed', 'the store is closed'));
+    const answer = door(...args);
+    const ended = answer.catch(() => {}).then(() => void underWay.delete(ended));
+    underWay.add(ended);
+    return answer;
+  }
+
+  async function close(): Promise<void> {
+    closed = true;
+    await Promise.all(underWay);
+    await database.close();
+  }
+
+  const bound = Object.fromEntries(
+    [...doors].map(([name, door]) => [name, (...args: unknown[]) => call(door, args)]),
+  );
+  return new Proxy({ ...bound, close } as unknown as Store, {
+    get: (target, name: string) =>
+      target[name as keyof Store] ?? (name === 'then' ? undefined : () => Promise.reject(unbuilt(name))),
+  });
+}
+
+function unbuilt(name: string): Problem {
+  return new Problem('store.refused', `the PostgreSQL store has no verb ${name}`);
+}
+
+function makeDoors(
+  inTransaction: <Result>(
+    work: (context: Context) => Promise<Result>,
+    options?: TransactionOptions,
+  ) => Promise<Result>,
+): Map<string, Verb> {
+  const doors = new Map<string, Verb>();
+  const optionsOf = (name: string) => transactionOptions[name as keyof typeof transactionOptions];
+  for (const [name, verb] of Object.entries(verbs)) {
+    const act = verb as (context: Context, ...args: unknown[]) => Promise<unknown>;
+    doors.set(name, (...args) => inTransaction((context) => act(context, ...args), optionsOf(name)));
+  }
+  for (const [name, verb] of Object.entries(longVerbs)) {
+    const act = verb as (run: InTransaction, ...args: unknown[]) => Promise<unknown>;
+    doors.set(name, (...args) => act((work) => inTransaction(work, optionsOf(name)), ...args));
+  }
+  for (const [name, verb] of Object.entries(groupedVerbs)) {
+    const act = verb as (context: Context, calls: unknown[][]) => Promise<unknown[]>;
+    const join = makeGroups<unknown[], unknown>((calls) =>
+      inTransaction((context) => act(context, calls), optionsOf(name)),
+    );
+    doors.set(name, (...args) => join(args));
+  }
+  return doors;
+}

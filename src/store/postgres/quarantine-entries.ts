@@ -1,0 +1,68 @@
+/**
+ * Entries of what waits for an operator, made and closed in sets. Showing them, and what an operator orders, is done
+ * elsewhere.
+ */
+import type { QuarantineReason } from '../../model/notification';
+import type { QuarantineView } from '../../model/store';
+import type { Context } from './context';
+
+export interface QuarantineEntry {
+  what: QuarantineView['what'];
+  reason: QuarantineReason;
+  path: string;
+  detail?: string | null;
+  organizationId?: string | null;
+  address?: string | null;
+  deliveryId?: number | null;
+  element?: number | null;
+  taskId?: number | null;
+  outboxId?: number | null;
+  sampleHash?: string | null;
+  raw?: string | null;
+}
+
+/** A sample that is kept already is not entered twice. */
+export async function insertEntries(context: Context, entries: QuarantineEntry[]): Promise<void> {
+  if (entries.length === 0) return;
+  const column = <Name extends keyof QuarantineEntry>(name: Name) =>
+    entries.map((entry) => entry[name] ?? null);
+  await context.database.run(
+    `INSERT INTO quarantine (what, reason, path, detail, organization_id, address, delivery_id, element, task_id,
+       outbox_id, sample_hash, raw, at)
+     SELECT what, reason, path, detail, organization_id, address, delivery_id, element, task_id, outbox_id, sample_hash,
+       raw, $13
+     FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::int[],
+       $9::bigint[], $10::bigint[], $11::text[], $12::text[]) WITH ORDINALITY
+       AS e (what, reason, path, detail, organization_id, address, delivery_id, element, task_id, outbox_id,
+         sample_hash, raw, nth)
+     ORDER BY nth
+     ON CONFLICT (sample_hash) WHERE sample_hash IS NOT NULL DO NOTHING`,
+    column('what'),
+    column('reason'),
+    column('path').map(storable),
+    column('detail').map(storable),
+    column('organizationId'),
+    column('address'),
+    column('deliveryId'),
+    column('element'),
+    column('taskId'),
+    column('outboxId'),
+    column('sampleHash').map(storable),
+    column('raw').map(storable),
+    context.nowMs(),
+  );
+}
+
+/** PostgreSQL keeps no NUL in a text: what an operator is shown has U+FFFD in its place. */
+export function storable(text: string | null): string | null {
+  return text === null ? null : text.replaceAll('\0', '\uFFFD');
+}
+
+/** Tasks that are tried again wait for nobody: they are entered anew when they are set aside again. */
+export async function closeEntries(context: Context, taskIds: number[]): Promise<void> {
+  if (taskIds.length === 0) return;
+  await context.database.run(
+    `UPDATE quarantine SET state = 'released' WHERE task_id = ANY($1::bigint[]) AND state = 'waiting'`,
+    taskIds,
+  );
+}

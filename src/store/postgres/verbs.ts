@@ -1,0 +1,40 @@
+/**
+ * The verbs of the scaled store, by name. Each takes the context of its transaction first; what it resolves to is what
+ * the store's promise resolves to. Whatever it throws rolls the transaction back.
+ */
+import type { Store } from '../../model/store';
+import type { Context, InTransaction } from './context';
+import type { TransactionOptions } from './database';
+import { holdLease } from './leases';
+import { ready } from './ready';
+
+export { holdForProbe } from './ask-probes';
+export { insertEntries } from './quarantine-entries';
+export { writeEvents } from './write-events';
+
+type Name = Exclude<keyof Store, 'close'>;
+type Answer<Verb extends Name> = Promise<Awaited<ReturnType<Store[Verb]>>>;
+
+/** One call, one transaction. */
+export const verbs: {
+  [Verb in Name]?: (context: Context, ...args: Parameters<Store[Verb]>) => Answer<Verb>;
+} = {
+  holdLease,
+  ready,
+};
+
+/** What a verb's transaction needs beyond the usual. */
+export const transactionOptions: { [Verb in Name]?: TransactionOptions } = {};
+
+/** One call, several transactions. */
+export const longVerbs: {
+  [Verb in Name]?: (inTransaction: InTransaction, ...args: Parameters<Store[Verb]>) => Answer<Verb>;
+} = {};
+
+/** Calls of one kind that come together, made in one transaction: the results in the order of the calls. */
+export const groupedVerbs: {
+  [Verb in Name]?: (
+    context: Context,
+    calls: Parameters<Store[Verb]>[],
+  ) => Promise<Awaited<ReturnType<Store[Verb]>>[]>;
+} = {};

@@ -1,0 +1,72 @@
+/**
+ * The one place where events are decided: each key gets its next sequences, and the exact bytes go into the outbox, in the
+ * transaction of whoever calls. A key's sequence stays locked until the commit, and its rows get their numbers after
+ * that lock: within a key, the order of rows is the order of sequences.
+ */
+import { type Change, completeRecord, type EventRecord, recordBytes, slotOf } from '../../model/event';
+import type { EventKind } from '../../model/resource';
+import type { Context } from './context';
+
+export interface EventToWrite {
+  kind: EventKind;
+  key: string;
+  change: Change;
+  contentHash: string;
+  value: string;
+  observedAt: string;
+  traceparent: string | null;
+  reconciled: boolean;
+  taskId: number | null;
+  acceptedAtMs: number | null;
+  /** What the event traces to, for `explain`. */
+  cause: string;
+}
+
+/** The records in the order of the events. */
+export async function writeEvents(context: Context, events: EventToWrite[]): Promise<EventRecord[]> {
+  if (events.length === 0) return [];
+  const last = await lastSequences(context, events);
+  const sequences = events.map(({ key }) => {
+    last.set(key, last.get(key)! + 1);
+    return last.get(key)!;
+  });
+  const records = events.map((event, index) =>
+    completeRecord({ ...event, sequence: sequences[index]! }, context.settings.envelope),
+  );
+  await context.database.run(
+    `INSERT INTO outbox (event_id, topic, key, slot, sequence, headers, value, bytes, task_id, cause, accepted_at,
+       decided_at)
+     SELECT event_id, topic, key, slot, sequence, headers, value, bytes, task_id, cause, accepted_at, $12
+     FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::bigint[], $6::text[], $7::text[], $8::bigint[],
+       $9::bigint[], $10::text[], $11::bigint[]) WITH ORDINALITY
+       AS e (event_id, topic, key, slot, sequence, headers, value, bytes, task_id, cause, accepted_at, nth)
+     ORDER BY nth`,
+    records.map(({ eventId }) => eventId),
+    records.map(({ topic }) => topic),
+    records.map(({ key }) => key),
+    records.map(({ key }) => slotOf(key)),
+    sequences,
+    records.map(({ headers }) => JSON.stringify(headers)),
+    records.map(({ value }) => value),
+    records.map(recordBytes),
+    events.map(({ taskId }) => taskId),
+    events.map(({ cause }) => cause),
+    events.map(({ acceptedAtMs }) => acceptedAtMs),
+    context.nowMs(),
+  );
+  return records;
+}
+
+/** Reserves as many sequences of each key as there are events of it; what each key had before. */
+async function lastSequences(context: Context, events: EventToWrite[]): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  for (const { key } of events) counts.set(key, (counts.get(key) ?? 0) + 1);
+  const rows = await context.database.all(
+    `INSERT INTO sequences AS s (key, sequence)
+     SELECT key, count FROM unnest($1::text[], $2::bigint[]) AS n (key, count) ORDER BY key COLLATE "C"
+     ON CONFLICT (key) DO UPDATE SET sequence = s.sequence + excluded.sequence RETURNING key, sequence`,
+    [...counts.keys()],
+    [...counts.values()],
+  );
+  return new Map(rows.map(({ key, sequence }) => [key, Number(sequence) - counts.get(key)!]));
+}

@@ -1,0 +1,21 @@
+/**
+ * The scaled store keeps the store's contract.
+ */
+import { describeWithNeighbour } from '../support/neighbour';
+import { postgresAvailable } from '../support/postgres';
+import { startPostgresStores } from './open-postgres';
+import { storeAccessSuite } from './store-access-suite';
+import { storeCasesSuite } from './store-cases-suite';
+import { storeSuite } from './store-suite';
+
+describeWithNeighbour('PostgreSQL', postgresAvailable(), 'the store on PostgreSQL', () => {
+  let stores: Awaited<ReturnType<typeof startPostgresStores>>;
+  beforeAll(async () => {
+    stores = await startPostgresStores();
+  });
+  afterAll(() => stores.stop());
+
+  for (const suite of [storeSuite, storeCasesSuite, storeAccessSuite]) {
+    suite('postgres', () => stores.openPostgres());
+  }
+});

