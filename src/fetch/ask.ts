@@ -5,7 +5,7 @@
 import type { Connection } from '../model/connection';
 import type { Attempt } from './attempt';
 import { classify, type Verdict } from './classify';
-import type { Exchange, HttpClient, Method, SentHeaders } from './client';
+import type { Exchange, HttpClient, Method, ReceivedHeaders, SentHeaders } from './client';
 import type { Operation, ProviderDoors, ProviderOptions } from './options';
 import type { Signer } from './sign';
 
@@ -26,10 +26,12 @@ export interface Request extends Question {
   body?: unknown;
   /** They replace those of the same name. */
   headers?: SentHeaders;
+  /** Told the headers of the answer, when there is one. */
+  heard?(headers: ReceivedHeaders): void;
 }
 
 /** Never rejects; a cut attempt is `aborted` or `transient` with `deadline`. */
-export type Ask = (question: Question, attempt: Attempt) => Promise<Verdict>;
+export type Ask = (question: Request, attempt: Attempt) => Promise<Verdict>;
 
 /** One exchange with what belongs to every call, and what `classify` makes of it. */
 export interface Line {
@@ -62,7 +64,7 @@ export function makeLine({ options, doors, client, signer, isEquipment }: AskPar
   const elapsedHeader = `x-${vendor}-elapsed-ms`;
 
   async function exchange(
-    { url, operation, connection, method = 'GET', body, headers: own }: Request,
+    { url, operation, connection, method = 'GET', body, headers: own, heard }: Request,
     attempt: Attempt,
   ) {
     const accepted = isEquipment(url) ? equipmentHeaders : platformHeaders;
@@ -77,6 +79,7 @@ export function makeLine({ options, doors, client, signer, isEquipment }: AskPar
     const received = await client.send({ method, url, body: written }, headersOf, attempt);
     const { status, wireBytes: bytes } = received;
     const headers = status === null ? {} : received.headers;
+    if (status !== null) heard?.(received.headers);
     doors.called({
       method,
       operation,

@@ -3,13 +3,13 @@
  * listing is streamed.
  */
 import type { Connection } from '../model/connection';
-import type { Ask, Question } from './ask';
+import type { Ask, Request } from './ask';
 import { Attempt } from './attempt';
 import type { CatalogResult, Catalogs } from './catalogs';
 import type { Verdict } from './classify';
 
 export interface Caller {
-  call(question: Question): Promise<Verdict>;
+  call(question: Request): Promise<Verdict>;
   /** `fresh`: read anew, after this call. */
   catalog(connection: Connection, fresh: boolean): Promise<CatalogResult>;
 }

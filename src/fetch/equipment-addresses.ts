@@ -6,6 +6,8 @@ export interface EquipmentAddresses {
   /** True for an address of the equipment API. */
   holds(url: URL): boolean;
   record(id: string): string;
+  /** All equipment of an organization. */
+  list(organizationId: string): string;
 }
 
 export function makeEquipmentAddresses(equipmentUrl: string): EquipmentAddresses {
@@ -16,6 +18,8 @@ export function makeEquipmentAddresses(equipmentUrl: string): EquipmentAddresses
       url.origin === origin &&
       url.pathname.startsWith(base) &&
       (url.pathname.length === base.length || url.pathname[base.length] === '/'),
+    list: (organizationId) =>
+      `${origin}${base}/equipment?organizationIds=${encodeURIComponent(organizationId)}`,
     record: (id) => `${origin}${base}/equipment/${encodeURIComponent(id)}`,
   };
 }

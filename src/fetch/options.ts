@@ -41,6 +41,7 @@ export type Operation =
   | 'equipment-reference'
   | 'field-operation'
   | 'field-operations'
+  | 'fields'
   | 'file'
   | 'files'
   | 'organization'

@@ -17,6 +17,7 @@ export type PartialReason =
   | 'address-refused'
   | 'address-template'
   | 'malformed-page'
+  | 'changed-meanwhile'
   | 'call-failed';
 
 export interface PartialEnd {
@@ -29,7 +30,28 @@ export interface PartialEnd {
   verdict: Exclude<Verdict, { kind: 'ok' }> | null;
 }
 
-export type Page = { partial: false; values: unknown[] } | PartialEnd;
+export interface WholePage {
+  partial: false;
+  values: unknown[];
+  /** Where it was asked for. */
+  address: string;
+  mediaType: string;
+  /** Address of the next page, as received; null on the last one. */
+  next: string | null;
+}
+
+export type Page = WholePage | PartialEnd;
+
+/** How many items a page has when nothing is said, and at most; how many are asked for. */
+export interface PageLimits {
+  most: number;
+  wanted: number;
+}
+
+/** Pages have 10 items unless more are asked for. */
+export const platformLimits: PageLimits = { most: 100, wanted: 100 };
+/** Pages have 100 items unless more are asked for; records are large, so fewer are wanted than may be had. */
+export const equipmentLimits: PageLimits = { most: 5000, wanted: 1000 };
 
 export interface Listing {
   /** The address of the first page, as received. */
@@ -38,19 +60,21 @@ export interface Listing {
   connection: Connection;
   /** Asks for one page, within the attempt that the caller chose for it. */
   call(question: Question): Promise<Verdict>;
+  /** `platformLimits` when left out. */
+  limits?: PageLimits;
+  /** The whole list is asked for at once: then its address names no limit. */
+  unpaged?: boolean;
 }
 
 /** Never throws; holds one page at a time, and the addresses of at most `pagesMax` pages. */
 export type Pages = (listing: Listing) => AsyncGenerator<Page, void>;
 
-/** The most items of a page that the platform gives. */
-const itemLimit = 100;
-
 export function makePages(gate: Gate, pagesMax: number): Pages {
-  return async function* pages({ first, operation, connection, call }) {
+  return async function* pages({ first, operation, connection, call, limits = platformLimits, unpaged }) {
     const visited = new Set<string>();
-    let address: string | undefined = first;
-    while (address !== undefined) {
+    const totals = new Set<number>();
+    let address: string | null = first;
+    while (address !== null) {
       const page = visited.size + 1;
       const end = (
         reason: PartialReason,
@@ -65,19 +89,29 @@ export function makePages(gate: Gate, pagesMax: number): Pages {
       });
       const admission = gate.admit(address);
       if (!admission.admitted) return yield end(admission.code, admission.detail);
-      const url = withPaging(admission.url, page === 1);
+      const url = withPaging(admission.url, limits, page === 1 && unpaged !== true);
       if (visited.has(url.href)) return yield end('loop', 'it is an earlier page again');
       if (page > pagesMax) return yield end('too-many-pages', `more than ${pagesMax} pages`);
       visited.add(url.href);
       const verdict = await call({ url, operation, connection });
       if (verdict.kind !== 'ok') return yield end('call-failed', 'it was not answered with a page', verdict);
-      const { body } = verdict.document;
-      const values = typeof body === 'object' && body !== null && 'values' in body ? body.values : null;
+      const { body, mediaType } = verdict.document;
+      const { values, total } = partsOf(body);
       if (!Array.isArray(values)) return yield end('malformed-page', 'it has no list of values');
-      yield { partial: false, values };
-      address = linksOf(body).get('nextPage');
+      if (typeof total === 'number') totals.add(total);
+      const next: string | null = linksOf(body).get('nextPage') ?? null;
+      yield { partial: false, values, address: url.href, mediaType, next };
+      address = next;
+      // Offsets count from the beginning: when the list changes, items slip from one page to another.
+      if (address === null && totals.size > 1) {
+        yield end('changed-meanwhile', 'the list became longer or shorter while it was read');
+      }
     }
   };
+}
+
+function partsOf(body: unknown): { values?: unknown; total?: unknown } {
+  return typeof body === 'object' && body !== null ? body : {};
 }
 
 /** A partial end in words, with the code of the failed call. */
@@ -86,19 +120,24 @@ export function partialDetail({ reason, detail, page, verdict }: PartialEnd): st
   return `page ${page}: ${detail} (${code})`;
 }
 
+const oldForm = /(?:;|%3b)(start|count)=([^;/%]*)/gi;
+
 /**
  * The paging form of today: `;start=` and `;count=`, which the provider refuses but its links may still carry, become
- * `pageOffset` and `itemLimit`; the first page asks for as many items as a page may hold, unless its address says how
- * many.
+ * `pageOffset` and `itemLimit`; a limit above the most is the most. With `fill`, an address that does not say how many
+ * items it wants asks for as many as are wanted. Changes and returns the address.
  */
-function withPaging(url: URL, first: boolean): URL {
-  const old = [...url.pathname.matchAll(/;(start|count)=(\d+)/g)];
+export function withPaging(url: URL, limits: PageLimits, fill: boolean): URL {
+  const old = [...url.pathname.matchAll(oldForm)];
   if (old.length > 0) {
-    url.pathname = url.pathname.replace(/;(start|count)=\d+/g, '');
-    for (const [, name, value] of old) {
-      url.searchParams.set(name === 'start' ? 'pageOffset' : 'itemLimit', value as string);
+    url.pathname = url.pathname.replace(oldForm, '');
+    for (const [, name, value = ''] of old) {
+      if (!/^\d+$/.test(value)) continue;
+      url.searchParams.set(name?.toLowerCase() === 'start' ? 'pageOffset' : 'itemLimit', value);
     }
   }
-  if (first && !url.searchParams.has('itemLimit')) url.searchParams.set('itemLimit', String(itemLimit));
+  const asked = url.searchParams.get('itemLimit');
+  if (asked === null && fill) url.searchParams.set('itemLimit', String(limits.wanted));
+  if (Number(asked) > limits.most) url.searchParams.set('itemLimit', String(limits.most));
   return url;
 }

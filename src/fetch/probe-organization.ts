@@ -11,6 +11,7 @@ import type { Attempt } from './attempt';
 import type { Callers } from './caller';
 import type { Gate } from './gate';
 import type { OrganizationSeen, Organizations } from './organizations';
+import { platformLimits, withPaging } from './pages';
 import type { ReadResource } from './read-resource';
 
 /** A success is `ok` or `not-modified`. Never rejects; all its calls share the attempt. */
@@ -30,6 +31,8 @@ export interface ProbeParts {
 
 /** How many relationships are tried before an organization counts as open but empty. */
 const relsMax = 3;
+/** One item shows whether there is anything to be read. */
+const onePage = { ...platformLimits, wanted: 1 };
 const relsOfNoData = new Set(['self', 'connections', 'manage_connections']);
 
 export function makeProbeOrganization(parts: ProbeParts): ProbeOrganization {
@@ -46,8 +49,7 @@ export function makeProbeOrganization(parts: ProbeParts): ProbeOrganization {
     for (const [, address] of rels) {
       const admission = gate.admit(address);
       if (!admission.admitted) continue;
-      const { url } = admission;
-      if (!url.searchParams.has('itemLimit')) url.searchParams.set('itemLimit', '1');
+      const url = withPaging(admission.url, onePage, true);
       const verdict = await ask({ url, operation: 'probe', connection }, attempt);
       if (verdict.kind === 'forbidden') {
         const { message, client } = verdict;

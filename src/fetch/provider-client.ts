@@ -14,6 +14,7 @@ import { chooseConnection } from './choose-connection';
 import { makeHttpClient } from './client';
 import { makeEquipmentAddresses } from './equipment-addresses';
 import { makeGate } from './gate';
+import { type ListingPage, type ListingRequest, makeListItems } from './listing';
 import type { ProviderDoors, ProviderOptions } from './options';
 import { makeOrganizations, type OrganizationSeen, organizationsOf } from './organizations';
 import { makePages, type PartialReason, partialDetail } from './pages';
@@ -61,6 +62,8 @@ export interface ProviderClient {
   ): Promise<{ organization: OrganizationSeen | null } | { answer: Answer }>;
   /** Streams the pages, each under a deadline of its own; at most `pagesMax`. */
   organizations(connectionId: string, signal?: AbortSignal): AsyncIterable<OrganizationsPage>;
+  /** Streams the pages of one listing, as `organizations` does. */
+  listing(request: ListingRequest, signal?: AbortSignal): AsyncIterable<ListingPage>;
   /** Closes every connection; reads under way end as `aborted`. */
   close(): void;
 }
@@ -72,6 +75,8 @@ export function makeProviderClient(options: ProviderOptions, doors: ProviderDoor
   const { timeoutMs } = options;
   const parts = joinParts(options, doors);
   const { gate, catalogs, callers, organizations, readResource, probeOrganization } = parts;
+
+  const connectionOf = (connectionId: string) => validConnection(doors, connectionId);
 
   async function read(request: ReadRequest, signal?: AbortSignal) {
     let admission = gate.admit(request.address);
@@ -138,12 +143,29 @@ export function makeProviderClient(options: ProviderOptions, doors: ProviderDoor
     }
   }
 
-  function connectionOf(connectionId: string): Connection | null {
-    const found = doors.connections().find((connection) => connection.connectionId === connectionId);
-    return found?.status === 'valid' ? found : null;
-  }
+  const listing = (request: ListingRequest, signal?: AbortSignal) =>
+    listItemsOf(parts, request, timeoutMs, connectionOf(request.connectionId), signal);
+  const close = () => parts.client.close();
+  return { read, probe, readOrganization, organizations: list, listing, close };
+}
 
-  return { read, probe, readOrganization, organizations: list, close: () => parts.client.close() };
+function validConnection({ connections }: ProviderDoors, connectionId: string): Connection | null {
+  const found = connections().find((connection) => connection.connectionId === connectionId);
+  return found?.status === 'valid' ? found : null;
+}
+
+async function* listItemsOf(
+  { listItems, callers }: ReturnType<typeof joinParts>,
+  request: ListingRequest,
+  timeoutMs: number,
+  connection: Connection | null,
+  signal?: AbortSignal,
+): AsyncGenerator<ListingPage, void> {
+  if (connection === null) {
+    const answer = unknownConnection(request.connectionId);
+    return yield { partial: true, reason: 'call-failed', detail: answer.detail, answer };
+  }
+  yield* listItems(request, connection, callers.alone(timeoutMs, signal));
 }
 
 function joinParts(options: ProviderOptions, doors: ProviderDoors) {
@@ -168,10 +190,11 @@ function joinParts(options: ProviderOptions, doors: ProviderDoors) {
   const pages = makePages(gate, pagesMax);
   const callers = makeCallers(ask, catalogs);
   const organizations = makeOrganizations(gate, pages, catalogOrigin);
+  const listItems = makeListItems({ vendor: options.vendor, gate, pages, equipment });
   const relocate = makeRelocate({ gate, pages, organizations, equipment, catalogOrigin, clock });
   const readResource = makeReadResource({ ask, callers, organizations, relocate, equipment });
   const probeOrganization = makeProbeOrganization({ ask, gate, callers, organizations, readResource });
-  return { gate, client, catalogs, callers, organizations, readResource, probeOrganization };
+  return { gate, client, catalogs, callers, organizations, readResource, probeOrganization, listItems };
 }
 
 function refused({

@@ -3,6 +3,7 @@
  * the log, pages and events, and some providers quote the token that they refuse. Only what was not read passes through
  * here; a document is the normalizer's.
  */
+import type { ListingPage } from '../fetch/listing';
 import type { OrganizationsPage, ProviderClient } from '../fetch/provider-client';
 import type { Answer } from '../model/answer';
 import type { Connection } from '../model/connection';
@@ -34,15 +35,20 @@ export function hideCredentials(client: ProviderClient, credentials: Credentials
         yield cleanPage(page, secretsOf(connectionId, credentials), clean);
       }
     },
+    async *listing(request, signal) {
+      for await (const page of client.listing(request, signal)) {
+        yield cleanPage(page, secretsOf(request.connectionId, credentials), clean);
+      }
+    },
     close: () => client.close(),
   };
 }
 
-function cleanPage(
-  page: OrganizationsPage,
+function cleanPage<Page extends OrganizationsPage | ListingPage>(
+  page: Page,
   secrets: string[],
   clean: (answer: Answer) => Answer,
-): OrganizationsPage {
+): Page {
   if (!page.partial) return page;
   const answer = page.answer === null ? null : clean(page.answer);
   return { ...page, detail: hide(page.detail, secrets), answer };

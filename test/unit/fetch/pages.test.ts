@@ -1,14 +1,21 @@
 import type { Question } from '../../../src/fetch/ask';
 import type { Verdict } from '../../../src/fetch/classify';
 import { makeGate } from '../../../src/fetch/gate';
-import { makePages, type Page, partialDetail } from '../../../src/fetch/pages';
+import {
+  equipmentLimits,
+  makePages,
+  type Page,
+  partialDetail,
+  platformLimits,
+  withPaging,
+} from '../../../src/fetch/pages';
 import { connectionOf } from '../../support/provider-client';
 
 const connection = connectionOf();
 const gate = makeGate(['https://a.test/']);
 const first = 'https://a.test/organizations';
 
-type Body = { values?: unknown; links?: unknown } | Verdict['kind'];
+type Body = { values?: unknown; links?: unknown; total?: number } | Verdict['kind'];
 
 /** Follows a listing whose pages are told by address, in whatever order they are asked for. */
 async function follow(bodies: Record<string, Body> | ((url: URL, asked: number) => Body), pagesMax = 5) {
@@ -49,10 +56,39 @@ test('a listing is followed to the page without a next one', async () => {
     'https://a.test/organizations?pageOffset=2&itemLimit=2': { values: [3], links: [] },
   });
   expect(asked).toHaveLength(2);
-  expect(pages).toEqual([
-    { partial: false, values: [1, 2] },
-    { partial: false, values: [3] },
+  expect(pages).toMatchObject([
+    { partial: false, values: [1, 2], next: 'https://a.test/organizations?pageOffset=2&itemLimit=2' },
+    { partial: false, values: [3], next: null, address: asked[1] },
   ]);
+});
+
+test('a list that became shorter or longer while it was read is whole to nobody', async () => {
+  const { pages, last } = await follow((_url, at) => ({
+    values: [at],
+    total: 10 + at,
+    links: at < 3 ? next(`https://a.test/organizations?pageOffset=${at}`) : [],
+  }));
+  expect(pages).toHaveLength(4);
+  expect(last).toMatchObject({ partial: true, reason: 'changed-meanwhile' });
+});
+
+test.each([
+  ['https://a.test/o;count=5;start=10', 'https://a.test/o?itemLimit=5&pageOffset=10'],
+  ['https://a.test/o%3Bstart=20/x', 'https://a.test/o/x?pageOffset=20'],
+  ['https://a.test/o;START=3?itemLimit=7', 'https://a.test/o?itemLimit=7&pageOffset=3'],
+  ['https://a.test/o;start=many', 'https://a.test/o'],
+  ['https://a.test/o?itemLimit=5000', 'https://a.test/o?itemLimit=100'],
+  ['https://a.test/o;keep=1?itemLimit=20', 'https://a.test/o;keep=1?itemLimit=20'],
+])('%s is asked for as %s', (given, asked) => {
+  expect(withPaging(new URL(given), platformLimits, false).href).toBe(asked);
+});
+
+test('as many items are asked for as a page of its API may well hold', () => {
+  expect(withPaging(new URL('https://a.test/o'), platformLimits, true).search).toBe('?itemLimit=100');
+  expect(withPaging(new URL('https://a.test/o'), equipmentLimits, true).search).toBe('?itemLimit=1000');
+  expect(withPaging(new URL('https://a.test/o?itemLimit=9999'), equipmentLimits, true).search).toBe(
+    '?itemLimit=5000',
+  );
 });
 
 test('the old paging form of a link is never sent', async () => {

@@ -37,6 +37,7 @@ function clientAnswering(answer: Answer, pages: OrganizationsPage[] = []): Provi
     async *organizations() {
       yield* pages;
     },
+    async *listing() {},
     close: () => {},
   };
   return hideCredentials(plain, {

@@ -1,0 +1,151 @@
+/**
+ * Listings as a sync reads them: equipment of an organization, its fields, the operations of a field; page by page, from
+ * any page on, and only what changed where the provider gives a change token. An item is its body with what its links
+ * say; what it means is decided elsewhere.
+ */
+import type { Answer } from '../model/answer';
+import type { Connection } from '../model/connection';
+import type { Caller } from './caller';
+import type { Verdict } from './classify';
+import { equipmentEmbeds, fieldOperationEmbeds, withEmbeds } from './embed';
+import type { EquipmentAddresses } from './equipment-addresses';
+import type { Gate } from './gate';
+import { linksOf } from './links';
+import { equipmentLimits, type Listing, type Pages, type PartialReason, partialDetail } from './pages';
+
+export interface ListingRequest {
+  connectionId: string;
+  of:
+    | { what: 'equipment'; organizationId: string }
+    | { what: 'fields' | 'field-operations'; address: string };
+  /** The page to go on from; null: from the beginning. */
+  from: string | null;
+  /** What the provider gave for changes only; '' asks for one; null says nothing of it. Not for equipment. */
+  changeToken: string | null;
+  /** The whole list at once, as far as an answer may be large. */
+  unpaged: boolean;
+}
+
+export interface ListedItem {
+  /** The provider's id; null when it has none. */
+  id: string | null;
+  /** Where the resource itself is read; null when nothing says so. */
+  address: string | null;
+  /** Where the operations of a field are listed; null for what has none. */
+  operations: string | null;
+  /** A list of changes says that it is not there any more. */
+  deleted: boolean;
+  /** As parsed; not trusted. */
+  body: unknown;
+}
+
+export type ListingPage =
+  | {
+      partial: false;
+      items: ListedItem[];
+      address: string;
+      mediaType: string;
+      next: string | null;
+      /** For the next time; null when the provider gave none. */
+      changeToken: string | null;
+    }
+  | {
+      partial: true;
+      reason: PartialReason;
+      detail: string;
+      /** `not-modified` when nothing changed since the token; null where no call failed. */
+      answer: Answer | null;
+    };
+
+/** Never throws. A partial page comes last. */
+export type ListItems = (
+  request: ListingRequest,
+  connection: Connection,
+  caller: Caller,
+) => AsyncGenerator<ListingPage, void>;
+
+export interface ListingParts {
+  vendor: string;
+  gate: Gate;
+  pages: Pages;
+  equipment: EquipmentAddresses;
+}
+
+const operationRels = ['fieldOperations', 'fieldOperation'];
+
+export function makeListItems({ vendor, gate, pages, equipment }: ListingParts): ListItems {
+  const tokenHeader = `x-${vendor.toLowerCase()}-signature`;
+  const unpagedHeader = `x-${vendor.toLowerCase()}-no-paging`;
+
+  function firstOf({ of, from }: ListingRequest): string {
+    if (from !== null) return from;
+    if (of.what === 'equipment') return withQuery(equipment.list(of.organizationId), equipmentEmbeds);
+    return of.what === 'fields' ? of.address : withQuery(of.address, fieldOperationEmbeds);
+  }
+
+  /** An address that cannot be parsed stays as it is, for the gate to refuse. */
+  function withQuery(address: string, embeds: string[]): string {
+    const admission = gate.admit(address);
+    return admission.admitted ? withEmbeds(admission.url, embeds).href : address;
+  }
+
+  return async function* list(request, connection, caller) {
+    const { of, changeToken, unpaged } = request;
+    let received: string | null = null;
+    const headers = {
+      ...(changeToken !== null && { [tokenHeader]: changeToken }),
+      ...(unpaged && { [unpagedHeader]: 'true' }),
+    };
+    const listing: Listing = {
+      first: firstOf(request),
+      operation: of.what === 'equipment' ? 'equipment-list' : of.what,
+      connection,
+      ...(of.what === 'equipment' && { limits: equipmentLimits }),
+      unpaged,
+      call: (question) =>
+        caller.call({
+          ...question,
+          headers,
+          heard: (answered) => {
+            const token = answered[tokenHeader];
+            if (typeof token === 'string' && token !== '') received = token;
+          },
+        }),
+    };
+    for await (const page of pages(listing)) {
+      if (page.partial) {
+        const { reason, verdict } = page;
+        yield { partial: true, reason, detail: partialDetail(page), answer: answerOf(verdict) };
+      } else {
+        const { values, address, mediaType, next } = page;
+        const items = values.map((value) => itemOf(value, of.what === 'equipment' ? equipment : null));
+        yield { partial: false, items, address, mediaType, next, changeToken: received };
+      }
+    }
+  };
+}
+
+function answerOf(verdict: Exclude<Verdict, { kind: 'ok' }> | null): Answer | null {
+  if (verdict?.kind !== 'forbidden') return verdict;
+  const { connectionId, message, client } = verdict;
+  return { kind: client ? 'client-refused' : 'no-access', connectionId, message };
+}
+
+function itemOf(body: unknown, equipment: EquipmentAddresses | null): ListedItem {
+  const id = idOf(body);
+  const links = linksOf(body);
+  const rel = operationRels.find((name) => links.has(name));
+  return {
+    id,
+    address: links.get('self') ?? (id === null || equipment === null ? null : equipment.record(id)),
+    operations: rel === undefined ? null : (links.get(rel) as string),
+    deleted: links.has('delete') && !links.has('self'),
+    body,
+  };
+}
+
+function idOf(body: unknown): string | null {
+  if (typeof body !== 'object' || body === null) return null;
+  const { id } = body as { id?: unknown };
+  return (typeof id === 'string' && id !== '') || typeof id === 'number' ? String(id) : null;
+}

@@ -1,0 +1,107 @@
+// Goal: a listing is asked for as the contract has it, and an item says of itself only what it says.
+// Method: a caller that answers from a script, and remembers what it was asked.
+import type { Request } from '../../../src/fetch/ask';
+import type { Verdict } from '../../../src/fetch/classify';
+import { makeEquipmentAddresses } from '../../../src/fetch/equipment-addresses';
+import { makeGate } from '../../../src/fetch/gate';
+import { type ListingPage, type ListingRequest, makeListItems } from '../../../src/fetch/listing';
+import { makePages } from '../../../src/fetch/pages';
+import { connectionOf } from '../../support/provider-client';
+
+const gate = makeGate(['https://a.test/', 'https://eq.test/isg']);
+const equipment = makeEquipmentAddresses('https://eq.test/isg');
+
+async function list(
+  request: Partial<ListingRequest> & Pick<ListingRequest, 'of'>,
+  answer: { body?: unknown; headers?: Record<string, string>; verdict?: Verdict },
+) {
+  const asked: Request[] = [];
+  const caller = {
+    catalog: async () => ({ answer: { kind: 'aborted' as const } }),
+    call: async (question: Request): Promise<Verdict> => {
+      asked.push(question);
+      question.heard?.(answer.headers ?? {});
+      const document = { body: answer.body, address: '', mediaType: 'm', connectionId: 'c1' };
+      return answer.verdict ?? { kind: 'ok', document };
+    },
+  };
+  const listItems = makeListItems({ vendor: 'Acme', gate, pages: makePages(gate, 5), equipment });
+  const pages: ListingPage[] = [];
+  const whole = { connectionId: 'c1', from: null, changeToken: null, unpaged: false, ...request };
+  for await (const page of listItems(whole, connectionOf(), caller)) pages.push(page);
+  return { asked, page: pages.at(-1) as ListingPage };
+}
+
+const operations = { what: 'field-operations', address: 'https://a.test/fields/1/fieldOperations' } as const;
+
+test('equipment is listed by its organization, with what belongs to it, and each record has its address', async () => {
+  const { asked, page } = await list(
+    { of: { what: 'equipment', organizationId: '4711' } },
+    { body: { values: [{ '@type': 'Machine', id: 7 }, 'text', null, { id: '' }] } },
+  );
+  expect(asked[0]!.url.href).toBe(
+    'https://eq.test/isg/equipment?organizationIds=4711&embed=devices%2Cequipment&itemLimit=1000',
+  );
+  expect(asked[0]!.headers).toEqual({});
+  expect(page).toMatchObject({
+    items: [
+      { id: '7', address: 'https://eq.test/isg/equipment/7' },
+      { id: null, address: null },
+      { id: null, body: null },
+      { id: null },
+    ],
+  });
+});
+
+test('a change token is sent where it is wanted, and the new one handed on', async () => {
+  const { asked, page } = await list(
+    { of: operations, changeToken: 'old' },
+    {
+      body: { values: [{ id: 'x', links: [{ rel: 'delete', uri: 'https://a.test/x' }] }] },
+      headers: { 'x-acme-signature': 'new' },
+    },
+  );
+  expect(asked[0]!.url.search).toBe('?embed=measurementTypes&itemLimit=100');
+  expect(asked[0]!.headers).toEqual({ 'x-acme-signature': 'old' });
+  expect(page).toMatchObject({ changeToken: 'new', items: [{ id: 'x', deleted: true, address: null }] });
+});
+
+test('the whole list at once is asked for by header, without a limit', async () => {
+  const { asked, page } = await list({ of: operations, unpaged: true }, { body: { values: [] } });
+  expect(asked[0]!.headers).toEqual({ 'x-acme-no-paging': 'true' });
+  expect(asked[0]!.url.search).toBe('?embed=measurementTypes');
+  expect(page).toMatchObject({ partial: false, changeToken: null });
+});
+
+test('a field says where its operations are listed', async () => {
+  const links = [
+    { rel: 'self', uri: 'https://a.test/fields/1' },
+    { rel: 'fieldOperation', uri: 'https://a.test/fields/1/ops' },
+  ];
+  const { asked, page } = await list(
+    {
+      of: { what: 'fields', address: 'https://a.test/fields' },
+      from: 'https://a.test/fields?pageOffset=100',
+    },
+    { body: { values: [{ id: 1, links }] } },
+  );
+  expect(asked[0]!.url.href).toBe('https://a.test/fields?pageOffset=100&itemLimit=100');
+  expect(page).toMatchObject({ items: [{ operations: 'https://a.test/fields/1/ops', deleted: false }] });
+});
+
+test.each([
+  [{ kind: 'forbidden', connectionId: 'c1', message: 'm', client: true }, 'client-refused'],
+  [{ kind: 'forbidden', connectionId: 'c1', message: 'm', client: false }, 'no-access'],
+  [{ kind: 'not-modified', connectionId: 'c1' }, 'not-modified'],
+] as [Verdict, string][])('a page that is answered %j ends the listing as %s', async (verdict, kind) => {
+  const { page } = await list({ of: operations }, { verdict });
+  expect(page).toMatchObject({ partial: true, reason: 'call-failed', answer: { kind } });
+});
+
+test('an address that leads elsewhere is not asked for', async () => {
+  const { asked, page } = await list({ of: { what: 'fields', address: 'https://evil.test/' } }, {});
+  expect(asked).toEqual([]);
+  expect(page).toMatchObject({ partial: true, reason: 'address-refused', answer: null });
+  const operationsElsewhere = { what: 'field-operations', address: 'https://evil.test/' } as const;
+  expect((await list({ of: operationsElsewhere }, {})).asked).toEqual([]);
+});
