@@ -196,6 +196,15 @@ export const quarantineGroupOf: Record<QuarantineReason, QuarantineGroup> = {
   'record-refused': 'publish',
 };
 
+/** The page of `tramline alerts test`. */
+export const testRow: CatalogueRow = {
+  name: 'TramlineTest',
+  severity: 'critical',
+  owner: 'on-call',
+  summary: 'A test of the way to whoever is on call.',
+  firstStep: 'None: it ends by itself.',
+};
+
 /** The runbook of a row, as a file of `deploy/runbooks`. */
 export function runbookFileOf(row: CatalogueRow): string {
   return `${row.name}.md`;
@@ -207,4 +216,5 @@ export const catalogue: CatalogueRow[] = [
   manyOrganizationsRow,
   ...Object.values(conditionRows),
   quarantineRow,
+  testRow,
 ];

@@ -1,5 +1,5 @@
 /**
- * `tramline alerts`: what on-call is told, firing and lately resolved.
+ * `tramline alerts`: what on-call is told, firing and lately resolved. `tramline alerts test`: pages each sink once.
  */
 import type { Command } from 'commander';
 import type { AlertView, Api } from '../model/api';
@@ -8,10 +8,14 @@ import { exitCodes } from './exit-code';
 import { shortTime } from './output';
 
 export function registerAlerts(program: Command, action: Action): void {
-  program
+  const alerts = program
     .command('alerts')
     .description('alerts, firing and lately resolved')
     .action(action((context) => withApi(context, (api) => run(context, api))));
+  alerts
+    .command('test')
+    .description('page each sink once, end the page, and say what each made of it')
+    .action(action((context) => withApi(context, (api) => test(context, api))));
 }
 
 async function run({ output }: CommandContext, api: Api): Promise<number> {
@@ -31,6 +35,23 @@ async function run({ output }: CommandContext, api: Api): Promise<number> {
     if (todo !== undefined) output.next(todo);
   }
   return exitCodes.done;
+}
+
+async function test({ output }: CommandContext, api: Api): Promise<number> {
+  const tests = await api.testAlerts();
+  if (output.json) output.value(tests);
+  else if (tests.length === 0) output.line('No sink is named: alerts are log lines of the running service.');
+  else {
+    for (const { sink, outcome, status, detail } of tests) {
+      output.line(`${sink.padEnd(13)} ${outcome}${status === null ? '' : ` (${status})`}`);
+      output.line(`  ${detail}`);
+    }
+    const failed = tests.find(({ outcome }) => outcome !== 'accepted');
+    output.next(
+      failed === undefined ? 'See whether each page arrived.' : 'tramline config shows the sinks’ settings.',
+    );
+  }
+  return tests.every(({ outcome }) => outcome === 'accepted') ? exitCodes.done : exitCodes.failed;
 }
 
 const everyAlertHas = new Set(['alertname', 'service', 'severity']);

@@ -14,6 +14,8 @@ export interface ClientOptions {
 }
 
 const timeoutMsDefault = 15_000;
+/** Each sink may take ten seconds for a page, and for its end. */
+const sinksMsMax = 30_000;
 /** Pages of events are asked for in pieces that fit, see there. */
 const answerBytesMax = 256 * 1024 * 1024;
 
@@ -55,6 +57,7 @@ export function makeClient(options: ClientOptions): Api {
     discard: (id) => post(`/api/quarantine/${at(id)}/discard`),
     events: ({ organizationId, ...page }) => get('/api/events', { ...page, organization: organizationId }),
     alerts: () => get('/api/alerts'),
+    testAlerts: () => ask({ ...options, timeoutMs: sinksMsMax }, 'POST', '/api/alerts/test', {}),
     explain: (of) => get('/api/explain', { of }),
     ledger: () => get('/api/ledger'),
     check: () => get('/api/check'),

@@ -48,6 +48,14 @@ export interface AlertView {
   annotations: Record<string, string>;
 }
 
+/** What one sink made of a test page and of its end. */
+export interface AlertTestLine {
+  sink: 'alertmanager' | 'pagerduty' | 'slack' | 'log';
+  outcome: 'accepted' | 'refused' | 'unreachable';
+  status: number | null;
+  detail: string;
+}
+
 /** `lost` is what was accepted and is in no line: always 0. */
 export type LedgerView = Ledger & { lost: number };
 
@@ -88,6 +96,8 @@ export interface Api {
   /** In order of position. */
   events(filter: EventFilter): Promise<StructuredEvent[]>;
   alerts(): Promise<AlertView[]>;
+  /** Pages each sink once and ends the page; a line each. */
+  testAlerts(): Promise<AlertTestLine[]>;
   explain(of: string): Promise<Journey>;
   ledger(): Promise<LedgerView>;
   check(): Promise<CheckLine[]>;

@@ -3,7 +3,7 @@
  * uses it directly. What is not there is an error. No HTTP here.
  */
 import type { Alert } from '../model/alert';
-import type { AlertView, Api, CheckLine, ConfigView, LedgerView } from '../model/api';
+import type { AlertTestLine, AlertView, Api, CheckLine, ConfigView, LedgerView } from '../model/api';
 import type { Element } from '../model/notification';
 import type { OrganizationView } from '../model/organization';
 import { Problem } from '../model/problem';
@@ -34,10 +34,11 @@ export interface ApiDoors {
   /** Resolves when the probe was made or asked for; false when the organization is unknown. */
   probeNow(organizationId: string): Promise<boolean>;
   check(): Promise<CheckLine[]>;
+  testAlerts(): Promise<AlertTestLine[]>;
   config(): ConfigView;
 }
 
-export function makeApi({ store, rejudge, released, probeNow, check, config }: ApiDoors): Api {
+export function makeApi({ store, rejudge, released, probeNow, check, config, testAlerts }: ApiDoors): Api {
   const organization = async (id: string): Promise<OrganizationView> => {
     const found = (await store.listOrganizations()).find((candidate) => candidate.id === id);
     return found ?? notFound('organization', id);
@@ -83,6 +84,7 @@ export function makeApi({ store, rejudge, released, probeNow, check, config }: A
       return events.map(structuredEvent);
     },
     alerts: async () => (await store.listAlerts()).map(alertView),
+    testAlerts,
     explain: async (of) => (await store.explain(of)) ?? notFound('delivery, event or resource', of),
     ledger: async () => ledgerView(await store.ledger()),
     check,

@@ -105,6 +105,12 @@ export const apiRoutes: Route[] = [
     answer: (api, asked) => plain(asked, () => api.alerts()),
   },
   {
+    method: 'post',
+    path: '/api/alerts/test',
+    summary: 'page each sink once and end the page',
+    answer: (api, asked) => plain(asked, () => api.testAlerts()),
+  },
+  {
     method: 'get',
     path: '/api/explain',
     summary: 'the journey of a delivery, an event or a resource',

@@ -3,7 +3,9 @@
  * talks to it.
  */
 import { makeAlertmanagerInstance } from '../alert/alertmanager-instance';
+import { testSinks } from '../alert/test-sinks';
 import type { LoadedSettings, Settings } from '../config';
+import type { Alert } from '../model/alert';
 import type { Store } from '../model/store';
 import type { Health } from '../observe/health';
 import type { Observer } from '../observe/observer';
@@ -15,7 +17,8 @@ import { describeTopics } from '../publish/topics';
 import { systemClock } from '../tools/clock';
 import { makeRejudge } from '../webhook/rejudge';
 import type { Worker } from '../wire';
-import { kafkaOptions, topicsOf, webhookOptions } from './options';
+import { kafkaOptions, runbookBase, topicsOf, webhookOptions } from './options';
+import { sinksOf } from './sinks';
 
 export interface OperationsParts {
   store: Store;
@@ -28,7 +31,7 @@ export interface OperationsParts {
 export function operationsOf(loaded: LoadedSettings, parts: OperationsParts): OperationsServer {
   const { observer, health } = parts;
   return makeOperationsServer({
-    api: apiOf(loaded, parts.store, parts.worker),
+    api: apiOf(loaded, parts.store, parts.worker, (alert) => observer.log.alert(alert)),
     health,
     metricsText: () => observer.metricsText(),
     token: loaded.settings.operationsToken,
@@ -36,8 +39,13 @@ export function operationsOf(loaded: LoadedSettings, parts: OperationsParts): Op
   });
 }
 
-/** The API on an opened store; `worker` is what a running service has beside it. */
-export function apiOf(loaded: LoadedSettings, store: Store, worker: Worker | null): Api {
+/** The API on an opened store; `worker` and `writeAlert` are what a running service has beside it. */
+export function apiOf(
+  loaded: LoadedSettings,
+  store: Store,
+  worker: Worker | null,
+  writeAlert: ((alert: Alert) => void) | null = null,
+): Api {
   const { eventTypes, ...webhook } = webhookOptions(loaded.settings);
   const secrets = () => [
     ...webhook.tokens().map(({ token }) => token),
@@ -57,6 +65,8 @@ export function apiOf(loaded: LoadedSettings, store: Store, worker: Worker | nul
       return known;
     },
     check: () => runCheck(checkDoors(loaded, store, worker)),
+    // Sinks of their own: what they remember of real alerts is not touched.
+    testAlerts: () => testSinks(sinksOf(loaded.settings, writeAlert), runbookBase, systemClock.nowMs()),
     config: () => configView(loaded),
   });
 }
@@ -77,8 +87,7 @@ function checkDoors(loaded: LoadedSettings, store: Store, worker: Worker | null)
     store: () => store.ready().then(() => `${settings.databaseUrl.kind} takes writes`),
     provider: worker === null ? null : () => worker.checkProvider(),
     kafka: settings.kafkaBrokers === null ? null : () => checkKafka(settings),
-    sinks:
-      settings.alertmanagerUrls === null ? null : () => checkAlertmanagers(settings.alertmanagerUrls ?? []),
+    sinks: sinksOf(settings, null).length === 0 ? null : () => checkSinks(settings),
     nowMs: systemClock.nowMs,
   };
 }
@@ -98,6 +107,17 @@ async function checkKafka(settings: Settings): Promise<string> {
 }
 
 const sinkMsMax = 3000;
+
+/** Only Alertmanager can be asked without paging someone. */
+async function checkSinks(settings: Settings): Promise<string> {
+  const { alertmanagerUrls, pagerdutyRoutingKey, slackWebhookUrl } = settings;
+  const answered = alertmanagerUrls === null ? [] : [await checkAlertmanagers(alertmanagerUrls)];
+  const unasked = [
+    ...(pagerdutyRoutingKey === null ? [] : ['PagerDuty']),
+    ...(slackWebhookUrl === null ? [] : ['Slack']),
+  ].map((name) => `${name} is set (\`tramline alerts test\` pages it)`);
+  return [...answered, ...unasked].join('; ');
+}
 
 async function checkAlertmanagers(urls: readonly string[]): Promise<string> {
   const deadline = AbortSignal.timeout(sinkMsMax);

@@ -17,7 +17,7 @@ import type { StoreRules } from '../store/store-rules';
 import type { WebhookSettings } from '../webhook/settings';
 
 const dayMs = 86_400_000;
-const runbookBase = 'https://github.com/tramline/tramline/blob/main/deploy/runbooks';
+export const runbookBase = 'https://github.com/tramline/tramline/blob/main/deploy/runbooks';
 
 /** Of one process: acceptance, claims, endings, the relay and the console share them. */
 const postgresConnections = 10;

@@ -166,6 +166,27 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect(out).toContain('→ Terms must be accepted.');
   });
 
+  test('a test of the sinks says what each made of it, within 80 columns, and ends with 1 when one failed', async () => {
+    expect((await shell.run('alerts', 'test')).out).toBe(
+      'No sink is named: alerts are log lines of the running service.\n',
+    );
+    const took = { sink: 'slack', outcome: 'accepted', status: 200, detail: 'took both messages' } as const;
+    shell.alertTests = [took];
+    expect(await shell.json('alerts', 'test')).toMatchObject({ code: 0, value: [took] });
+    expect((await shell.run('alerts', 'test')).out).toBe(
+      'slack         accepted (200)\n  took both messages\n\n→ See whether each page arrived.\n',
+    );
+    shell.alertTests.push({
+      sink: 'pagerduty',
+      outcome: 'unreachable',
+      status: null,
+      detail: 'gives no answer',
+    });
+    const { code, out } = await shell.run('alerts', 'test');
+    expect(code).toBe(1);
+    expect(out).toContain('pagerduty     unreachable\n  gives no answer\n');
+  });
+
   test('the ledger adds up, and ends with 1 when something is lost', async () => {
     expect((await shell.json('ledger')).value).toMatchObject({ accepted: 9, lost: 0 });
     const { code, out } = await shell.run('ledger');

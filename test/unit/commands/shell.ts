@@ -4,7 +4,7 @@
 import { runCommandLine } from '../../../src/commands/command-line';
 import type { CommandDoors, TopicLine } from '../../../src/commands/context';
 import { type Environment, loadSettings } from '../../../src/config';
-import type { CheckLine } from '../../../src/model/api';
+import type { AlertTestLine, CheckLine } from '../../../src/model/api';
 import { type Api, makeApi } from '../../../src/operations/api';
 import { makeOperationsServer, type OperationsServer } from '../../../src/operations/server';
 import type { Clock } from '../../../src/tools/clock';
@@ -22,6 +22,7 @@ export interface Shell {
   /** Settings of the commands to come. */
   environment: Environment;
   topics: TopicLine[];
+  alertTests: AlertTestLine[];
   /** How often the store was opened and closed. */
   opened: number;
   closed: number;
@@ -44,10 +45,12 @@ export function makeShell(): Shell {
       released: () => {},
       probeNow: async (id) => organizations.some((organization) => organization.id === id),
       check: async () => checkLines,
+      testAlerts: async () => shell.alertTests,
       config: () => ({}),
     }),
     environment: {},
     topics: [],
+    alertTests: [],
     opened: 0,
     closed: 0,
     clock: {

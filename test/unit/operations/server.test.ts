@@ -40,6 +40,7 @@ function open(token: Secret | null = null): OperationsServer {
       },
       probeNow: async (id) => organizations.some((organization) => organization.id === id),
       check: async () => lines,
+      testAlerts: async () => [{ sink: 'slack', outcome: 'accepted', status: 200, detail: 'fine' }],
       config: () => ({
         PORT: { value: 8080, from: 'default' },
         OPERATIONS_TOKEN: { value: 'set', from: 'file', path: '/t' },
@@ -179,6 +180,9 @@ describe('on this machine, without a token', () => {
   });
 
   test('alerts, journeys, the ledger, checks and settings are told', async () => {
+    expect((await ask('post', '/api/alerts/test')).body).toEqual([
+      { sink: 'slack', outcome: 'accepted', status: 200, detail: 'fine' },
+    ]);
     expect((await ask('get', '/api/alerts')).body).toMatchObject([
       { state: 'firing', since: '2025-03-01T10:00:00.000Z' },
     ]);
