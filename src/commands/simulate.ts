@@ -16,6 +16,11 @@ export function registerSimulate(program: Command): void {
     .option('--auth <kind>', 'the kind of tokens it hands out: oauth1 or oauth2', kind, 'oauth2')
     .option('--today <date>', 'the day whose rules are in force (default: the real date)', day)
     .option('--oauth1-ends <date>', 'from this day OAuth 1 is refused', day)
+    .option(
+      '--old-equipment-ends <date>',
+      'from this day machines and implements are gone (default: never)',
+      day,
+    )
     .option('--seed <number>', 'the same seed, the same world', whole)
     .option('--organizations <number>', 'how many organizations', whole)
     .option('--equipment <number>', 'pieces of equipment per organization', whole)

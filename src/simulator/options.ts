@@ -15,6 +15,8 @@ export interface SimulatorOptions {
   today?: string;
   /** From this day OAuth 1 is refused; default never under `oauth1`, the provider's own date under `oauth2`. */
   oauth1Ends?: string;
+  /** From this day the machine and implement endpoints are gone; default never. */
+  oldEquipmentEnds?: string;
   seed?: number;
   organizations?: number;
   /** Per organization. */
@@ -38,6 +40,7 @@ export interface CheckedOptions {
   auth: 'oauth1' | 'oauth2';
   today: string | undefined;
   oauth1Ends: string | undefined;
+  oldEquipmentEnds: string | undefined;
   seed: number;
   organizations: number;
   equipment: number;
@@ -59,6 +62,7 @@ export function checkOptions(given: SimulatorOptions): CheckedOptions {
     auth,
     today: given.today === undefined ? undefined : day('today', given.today),
     oauth1Ends: day('oauth1Ends', given.oauth1Ends) ?? (auth === 'oauth2' ? OAUTH2_REQUIRED : undefined),
+    oldEquipmentEnds: day('oldEquipmentEnds', given.oldEquipmentEnds),
     seed: whole('seed', given.seed ?? 1, 0, 0xffff_ffff),
     organizations: whole('organizations', given.organizations ?? 3, 0, 10_000),
     equipment: whole('equipment', given.equipment ?? 6, 0, 1_000_000),

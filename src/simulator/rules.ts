@@ -7,6 +7,8 @@ export const OLD_PAGING_FAILS = '2024-06-01';
 export const NEW_FIELDS_ANNOUNCED = '2024-01-10';
 /** From this day the deprecated field operation fields are gone and `products` may hold several entries. */
 export const OLD_FIELDS_REMOVED = '2024-07-10';
+/** From this day the machine and implement endpoints are deprecated; when they end is not said. */
+export const OLD_EQUIPMENT_DEPRECATED = '2025-01-01';
 /** From this day the provider requires OAuth 2, unless `oauth1Ends` says otherwise. */
 export const OAUTH2_REQUIRED = '2022-05-01';
 
@@ -15,12 +17,14 @@ export type FieldOperationPhase = 'old' | 'both' | 'new';
 /** The rules in force. Days are `YYYY-MM-DD`, compared as text. */
 export class Rules {
   #today: string | undefined;
-  readonly #oauth1Ends: string | undefined;
 
-  /** `today` undefined: the real date, read at each question. `oauth1Ends` undefined: never. */
-  constructor(today: string | undefined, oauth1Ends: string | undefined) {
+  /** `today` undefined: the real date, read at each question. An end that is undefined: never. */
+  constructor(
+    today: string | undefined,
+    readonly oauth1Ends: string | undefined,
+    readonly oldEquipmentEnds: string | undefined,
+  ) {
     this.#today = today;
-    this.#oauth1Ends = oauth1Ends;
   }
 
   /** Chooses the day whose rules are in force; undefined goes back to the real date. */
@@ -37,7 +41,15 @@ export class Rules {
   }
 
   oauth1Ended(): boolean {
-    return this.#oauth1Ends !== undefined && this.today() >= this.#oauth1Ends;
+    return this.oauth1Ends !== undefined && this.today() >= this.oauth1Ends;
+  }
+
+  oldEquipmentDeprecated(): boolean {
+    return this.today() >= OLD_EQUIPMENT_DEPRECATED;
+  }
+
+  oldEquipmentEnded(): boolean {
+    return this.oldEquipmentEnds !== undefined && this.today() >= this.oldEquipmentEnds;
   }
 
   fieldOperationPhase(): FieldOperationPhase {

@@ -22,13 +22,15 @@ import { serveCatalog } from './provider/catalog';
 import { providerEntry } from './provider/entry';
 import { serveEquipment } from './provider/equipment';
 import { serveEquipmentReference } from './provider/equipment-reference';
+import { serveEquipmentWrites } from './provider/equipment-writes';
 import { serveFieldOperations } from './provider/field-operations';
 import { serveFields } from './provider/fields';
+import { serveOldEquipment } from './provider/old-equipment';
 import { serveOrganizations } from './provider/organizations';
 import type { Provider } from './provider/provider';
 import { Rules } from './rules';
 import { ANSWER_MS, Deliveries } from './webhooks/deliveries';
-import { type Sender, subscriptionNotification } from './webhooks/notifications';
+import { changeNotification, type Sender, subscriptionNotification } from './webhooks/notifications';
 import { uuidFor } from './world/random';
 import { World } from './world/world';
 
@@ -71,6 +73,7 @@ export async function startSimulator(given: SimulatorOptions = {}): Promise<Simu
     world: provider.world,
     token: () => deliveries.settings?.token,
   };
+  provider.announce = (seen) => deliveries.notify([changeNotification(sender, seen)]);
   const subscriptionId = uuidFor(options.seed, 51, 1);
   serve(app, options, { provider, deliveries, sender, subscriptionId, webhookSecrets: secrets });
   if (options.deliverTo !== undefined) {
@@ -112,12 +115,13 @@ function makeProvider(options: CheckedOptions, addresses: Addresses): Provider {
   return {
     vendor: VENDOR,
     world: new World(options.seed, options),
-    rules: new Rules(options.today, options.oauth1Ends),
+    rules: new Rules(options.today, options.oauth1Ends, options.oldEquipmentEnds),
     accounts,
     tokens: new Tokens(accounts, options.seed, Math.floor(nowMs() / 1_000)),
     addresses,
     coverage: new Coverage(),
     nowMs,
+    announce: () => undefined,
   };
 }
 
@@ -139,10 +143,12 @@ function serve(app: Express, options: CheckedOptions, parts: Parts): void {
   serveOrganizations(platform, provider);
   serveFieldOperations(platform, provider);
   serveFields(platform, provider);
+  serveOldEquipment(platform, provider);
   flow.serve(platform);
   const equipment = express.Router();
   serveEquipment(equipment, provider);
   serveEquipmentReference(equipment, provider);
+  serveEquipmentWrites(equipment, provider);
   const judge = {
     accounts: provider.accounts,
     tokens: provider.tokens,

@@ -18,19 +18,60 @@ export function serveEquipmentReference(router: Router, provider: Provider): voi
       deprecated: false,
     }),
   );
-  const types = TYPES.map((type) =>
-    reference(seed, 'EquipmentType', type, {
-      category: type.category,
-      marketSegment: type.marketSegment,
-      allowsCustomModel: true,
-    }),
-  );
+  const types = TYPES.map((type) => typeRecord(seed, type));
   serveList(router, provider, { name: 'equipmentMakes', row: 'equipment-makes', records: () => makes });
   serveList(router, provider, { name: 'equipmentTypes', row: 'equipment-types', records: () => types });
   serveList(router, provider, {
     name: 'equipmentModels',
     row: 'equipment-models',
     records: (query) => models(seed, query),
+  });
+  serveNested(router, provider);
+}
+
+/** The nested lists: the types of a make, and the models of a make's type. */
+function serveNested(router: Router, provider: Provider): void {
+  const { addresses, coverage, world } = provider;
+  const madeBy = (id: string): Model[] => {
+    const models = MODELS.filter(({ makeId }) => String(makeId) === id);
+    if (!MAKES.some((make) => String(make.id) === id))
+      throw new Refusal(404, 'The requested resource was not found', { field: 'id', value: id });
+    return models;
+  };
+  router.get(
+    '/equipmentMakes/:makeId/equipmentTypes',
+    route((exchange, { makeId }) => {
+      userWith(provider, exchange, 'eq1');
+      coverage.count('equipment-types');
+      const query = new URLSearchParams(exchange.query);
+      const page = pageRequest(provider, exchange, query, EQUIPMENT_PAGE);
+      const types = [...new Set(madeBy(makeId!).map(typeOf))].map((type) => typeRecord(world.seed, type));
+      const address = addresses.equipment(`/equipmentMakes/${makeId}/equipmentTypes`);
+      return { json: equipmentCollection(address, query, page, takeSome(types, page)) };
+    }),
+  );
+  router.get(
+    '/equipmentMakes/:makeId/equipmentISGTypes/:typeId/equipmentModels',
+    route((exchange, { makeId, typeId }) => {
+      userWith(provider, exchange, 'eq1');
+      coverage.count('equipment-models');
+      const query = new URLSearchParams(exchange.query);
+      const page = pageRequest(provider, exchange, query, EQUIPMENT_PAGE);
+      const fits = madeBy(makeId!).filter((model) => String(model.typeId % 100) === typeId);
+      const records = models(world.seed, query).filter(({ id }) => fits.some((model) => model.id === id));
+      const address = addresses.equipment(
+        `/equipmentMakes/${makeId}/equipmentISGTypes/${typeId}/equipmentModels`,
+      );
+      return { json: equipmentCollection(address, query, page, takeSome(records, page)) };
+    }),
+  );
+}
+
+function typeRecord(seed: number, type: (typeof TYPES)[number]): JsonObject {
+  return reference(seed, 'EquipmentType', type, {
+    category: type.category,
+    marketSegment: type.marketSegment,
+    allowsCustomModel: true,
   });
 }
 

@@ -62,6 +62,8 @@ function organizationRecord({ accounts, addresses }: Provider, organization: Org
     ? [
         link('self', self),
         link('fields', `${self}/fields`),
+        link('machines', `${self}/machines`),
+        link('implements', `${self}/implements`),
         link('manage_connections', addresses.manageConnections(accounts.clientKey, id)),
       ]
     : [link('self', self), link('connections', addresses.connections(accounts.clientKey))];

@@ -5,7 +5,7 @@ import type { Tokens } from '../auth/tokens';
 import type { Coverage } from '../controls/coverage';
 import type { Rules } from '../rules';
 import type { Organization } from '../world/organizations';
-import type { World } from '../world/world';
+import type { Seen, World } from '../world/world';
 import type { Addresses } from './addresses';
 import type { Exchange } from './exchange';
 import { Refusal } from './refusal';
@@ -19,6 +19,8 @@ export interface Provider {
   addresses: Addresses;
   coverage: Coverage;
   nowMs: () => number;
+  /** Tells the subscribers that a resource has changed. */
+  announce: (seen: Seen) => void;
 }
 
 /** The user of a request. Throws a 401 refusal in the application's own context, where no data is served. */

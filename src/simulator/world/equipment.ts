@@ -6,7 +6,7 @@ import { IMPLEMENT_MODELS, MACHINE_MODELS, type Model, makeOf, type Named, typeO
 
 export const FIRST_EQUIPMENT_ID = 217_001;
 /** `principalId` (the physical thing) lies this far below `id` (the organization's record of it). */
-const PRINCIPAL_DISTANCE = 135_000;
+export const PRINCIPAL_DISTANCE = 135_000;
 /** `ERID`s are made with this; a record can be addressed by its id or by its ERID. */
 export const ERID_SALT = 11;
 
@@ -74,7 +74,8 @@ export function equipmentContent(seed: number, place: EquipmentPlace): JsonObjec
   };
 }
 
-function modelReferences(seed: number, model: Model): JsonObject {
+/** Make, type, ISG type and model as they stand in a record. */
+export function modelReferences(seed: number, model: Model): JsonObject {
   const type = typeOf(model);
   return {
     make: reference(seed, 'EquipmentMake', makeOf(model), {

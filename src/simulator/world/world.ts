@@ -2,6 +2,7 @@
 // the changes made to them. Promises the same world for the same seed, constant-time look-up by id, and memory that
 // grows with changes only. Knows nothing of HTTP.
 import { isObject, type JsonObject, merge, without } from '../json';
+import { CreatedEquipment } from './created-equipment';
 import { ERID_SALT, equipmentContent, FIRST_EQUIPMENT_ID, serialNumberFor } from './equipment';
 import { FIELD_OPERATION_SALT, fieldOperationContent, OPERATIONS_PER_FIELD } from './field-operations';
 import { FIELD_SALT } from './fields';
@@ -42,6 +43,8 @@ interface Place {
 export class World {
   readonly organizations: Organizations;
   readonly fieldsPerOrganization: number;
+  /** What clients have created: it comes after everything generated. */
+  readonly created: CreatedEquipment;
   readonly #revisions = new Revisions();
   /** Equipment that was given to another organization than it was made in. */
   readonly #moved = new Set<number>();
@@ -51,6 +54,7 @@ export class World {
     readonly size: WorldSize,
   ) {
     this.organizations = new Organizations(seed, size.organizations);
+    this.created = new CreatedEquipment(seed, size.organizations * size.equipment);
     this.fieldsPerOrganization = Math.ceil(size.fieldOperations / OPERATIONS_PER_FIELD);
   }
 
@@ -92,8 +96,12 @@ export class World {
       const seen = look(String(FIRST_EQUIPMENT_ID + first + at));
       if (seen && !seen.removed && seen.organizationId === organization.id) yield seen;
     }
+    for (const index of this.created.indexesOf(organization)) {
+      const seen = look(String(FIRST_EQUIPMENT_ID + index));
+      if (seen && !seen.removed && seen.organizationId === organization.id) yield seen;
+    }
     for (const index of this.#moved) {
-      if (Math.floor(index / this.size.equipment) === organization.index) continue;
+      if (this.#bornIn('equipment', index) === organization) continue;
       const seen = look(String(FIRST_EQUIPMENT_ID + index));
       if (seen && !seen.removed && seen.organizationId === organization.id) yield seen;
     }
@@ -102,12 +110,30 @@ export class World {
   /** Ids of the equipment that carries a serial number, generated or changed to it. Looks at every piece: some ms per 10,000. */
   equipmentWithSerial(serialNumber: string): string[] {
     const found: string[] = [];
-    for (let index = 0; index < this.size.organizations * this.size.equipment; index += 1) {
+    const { created, size } = this;
+    const generated = size.organizations * size.equipment;
+    for (let index = 0; index < generated + created.size; index += 1) {
       const id = String(FIRST_EQUIPMENT_ID + index);
       const patched = this.#revisions.truth(`equipment/${id}`)?.patch.serialNumber;
-      if ((patched ?? serialNumberFor(index, index % this.size.equipment)) === serialNumber) found.push(id);
+      const made =
+        index < generated
+          ? serialNumberFor(index, index % size.equipment)
+          : created.at(index)?.content.serialNumber;
+      if ((patched ?? made) === serialNumber) found.push(id);
     }
     return found;
+  }
+
+  /** The record of equipment that a client created; `facts` are laid over what every record holds. */
+  createEquipment(organization: Organization, facts: JsonObject, nowMs: number): Seen {
+    const index = this.created.add(organization, facts, nowMs);
+    return this.truth('equipment', String(FIRST_EQUIPMENT_ID + index))!;
+  }
+
+  /** True for equipment that a client created, which is the only one that clients may change. */
+  isCreated(id: string): boolean {
+    const found = this.#find('equipment', id);
+    return found !== undefined && this.created.at(found.index) !== undefined;
   }
 
   fieldAt(organization: Organization, position: number): Field {
@@ -139,7 +165,8 @@ export class World {
 
   /** Equipment is found by its id and by its ERID; `id` of the result is always the provider's own. */
   #find(kind: Kind, id: string): Place | undefined {
-    const count = this.size.organizations * this.size[kind];
+    const added = kind === 'equipment' ? this.created.size : 0;
+    const count = this.size.organizations * this.size[kind] + added;
     if (kind === 'fieldOperations') {
       const index = indexOfUuid(this.seed, FIELD_OPERATION_SALT, id);
       return index !== undefined && index < count ? { index, id } : undefined;
@@ -151,7 +178,8 @@ export class World {
   }
 
   #bornIn(kind: Kind, index: number): Organization {
-    return this.organizations.at(Math.floor(index / this.size[kind]));
+    const created = kind === 'equipment' ? this.created.at(index) : undefined;
+    return created?.organization ?? this.organizations.at(Math.floor(index / this.size[kind]));
   }
 
   #seen(kind: Kind, { index, id }: Place, revision: Revision | undefined): Seen {
@@ -171,6 +199,8 @@ export class World {
   }
 
   #generate(kind: Kind, index: number, home: Organization): JsonObject {
+    const created = kind === 'equipment' ? this.created.at(index) : undefined;
+    if (created) return created.content;
     const position = index % this.size[kind];
     if (kind === 'equipment') {
       return equipmentContent(this.seed, {

@@ -1,0 +1,169 @@
+// Creating, updating and deleting equipment. Promises every problem of a body at once, a serial number that is optional
+// and unique within one organization only, and that clients change nothing but what a client has created.
+import type { Router } from 'express';
+import { isObject, type Json, type JsonObject } from '../json';
+import { modelReferences, reference } from '../world/equipment';
+import type { Organization } from '../world/organizations';
+import { MAKES, MODELS, type Model, TYPES, typeOf } from '../world/vocabulary';
+import type { Seen } from '../world/world';
+import { route } from './entry';
+import type { Exchange } from './exchange';
+import { admit, admittedOrganization, type Provider, userWith } from './provider';
+import { invalid, type Problem, Refusal } from './refusal';
+import { jsonObject, unknownNames } from './request-body';
+
+const SERIAL_NUMBER_MAX = 30;
+const NAME_MAX = 100;
+const KNOWN = ['@type', 'id', 'name', 'serialNumber', 'make', 'type', 'model', 'icon'];
+
+export function serveEquipmentWrites(router: Router, provider: Provider): void {
+  const { addresses, announce, coverage, nowMs, world } = provider;
+  router.post(
+    '/organizations/:organizationId/equipment',
+    route((exchange, { organizationId }) => {
+      userWith(provider, exchange, 'eq2');
+      const organization = admittedOrganization(provider, exchange, organizationId!);
+      if (world.created.isFull) throw new Refusal(503, 'No further equipment can be created.');
+      const body = jsonObject(exchange);
+      const facts = checked(provider, body, { organization, before: undefined });
+      const seen = world.createEquipment(organization, facts, nowMs());
+      coverage.count('equipment-create');
+      if (facts.serialNumber === undefined) coverage.count('equipment-create-no-serial');
+      announce(seen);
+      return { status: 201, text: '', headers: { Location: addresses.equipment(`/equipment/${seen.id}`) } };
+    }),
+  );
+  router.put(
+    '/equipment/:id',
+    route((exchange, { id }) => {
+      const { seen, organization } = contributed(provider, exchange, id!);
+      const patch = checked(provider, jsonObject(exchange), { organization, before: seen });
+      announce(world.change('equipment', seen.id, { patch }, nowMs(), 0)!);
+      coverage.count('equipment-update');
+      return { status: 204 };
+    }),
+  );
+  router.delete(
+    '/equipment/:id',
+    route((exchange, { id }) => {
+      const { seen } = contributed(provider, exchange, id!);
+      announce(world.change('equipment', seen.id, { removed: true }, nowMs(), 0)!);
+      coverage.count('equipment-delete');
+      return { status: 204 };
+    }),
+  );
+}
+
+/** Equipment that a client created and this user may see. Throws 404, and 403 for what no client created. */
+function contributed(
+  provider: Provider,
+  exchange: Exchange,
+  id: string,
+): { seen: Seen; organization: Organization } {
+  const { world } = provider;
+  userWith(provider, exchange, 'eq2');
+  const seen = world.truth('equipment', id);
+  const organization = seen && world.organizations.find(seen.organizationId);
+  if (!seen || !organization) throw new Refusal(404, 'Equipment not found', { field: 'id', value: id });
+  admit(provider, exchange, organization);
+  if (seen.removed) throw new Refusal(404, 'Equipment not found', { field: 'id', value: id });
+  if (world.isCreated(seen.id)) return { seen, organization };
+  throw new Refusal(403, 'Only equipment that an API client has contributed can be changed.');
+}
+
+interface Target {
+  organization: Organization;
+  /** Undefined for equipment that is being created. */
+  before: Seen | undefined;
+}
+
+/** The facts of a body, ready to be kept. Throws a 400 that names every problem. */
+function checked(provider: Provider, body: JsonObject, target: Target): JsonObject {
+  const { seed } = provider.world;
+  const problems = unknownNames(body, KNOWN);
+  const before = target.before?.content();
+  const kind = body['@type'] ?? before?.['@type'] ?? null;
+  if (kind !== 'Machine' && kind !== 'Implement')
+    problems.push({ message: '@type must be Machine or Implement', field: '@type', value: kind });
+  else if (before && kind !== before['@type'])
+    problems.push({ message: '@type cannot be changed', field: '@type', value: kind });
+  if (before && body.id !== undefined && ![String(before.id), before.ERID].includes(String(body.id)))
+    problems.push({ message: 'id is not the one of the address', field: 'id', value: body.id });
+  const facts: JsonObject = { '@type': kind };
+  readName(body, facts, before !== undefined, problems);
+  readSerialNumber(provider, body, facts, target, problems);
+  if (isObject(body.icon)) facts.icon = body.icon;
+  else if (body.icon !== undefined)
+    problems.push({ message: 'icon must be an object', field: 'icon', value: body.icon });
+  Object.assign(facts, readReferences(seed, body, kind, problems));
+  if (problems.length === 0) return facts;
+  provider.coverage.count('equipment-invalid');
+  throw invalid(problems);
+}
+
+function readName(body: JsonObject, facts: JsonObject, optional: boolean, problems: Problem[]): void {
+  const { name } = body;
+  if (name === undefined && optional) return;
+  if (typeof name === 'string' && name.trim() !== '' && name.length <= NAME_MAX) facts.name = name;
+  else
+    problems.push({
+      message: `name must have 1 to ${NAME_MAX} characters`,
+      field: 'name',
+      value: name ?? null,
+    });
+}
+
+/** Optional, against the provider's own form of documents: the contract says that external clients need none. */
+function readSerialNumber(
+  { world }: Provider,
+  { serialNumber }: JsonObject,
+  facts: JsonObject,
+  { organization, before }: Target,
+  problems: Problem[],
+): void {
+  if (serialNumber === undefined) return;
+  const field = 'serialNumber';
+  if (typeof serialNumber !== 'string' || serialNumber === '' || serialNumber.length > SERIAL_NUMBER_MAX) {
+    const message = `serialNumber must have 1 to ${SERIAL_NUMBER_MAX} characters`;
+    problems.push({ message, field, value: serialNumber });
+    return;
+  }
+  facts.serialNumber = serialNumber;
+  facts.alternateIdentifiers = [{ type: 'serialNumber', value: serialNumber }];
+  const others = world
+    .equipmentWithSerial(serialNumber)
+    .map((id) => world.truth('equipment', id)!)
+    .filter((other) => !other.removed && other.organizationId === organization.id && other.id !== before?.id);
+  if (others.length > 0)
+    problems.push({ message: 'serialNumber is used in this organization', field, value: serialNumber });
+}
+
+/** A model brings its make and type; without one, make and type stand alone. */
+function readReferences(seed: number, body: JsonObject, kind: Json, problems: Problem[]): JsonObject {
+  const model = find(body, 'model', MODELS, problems);
+  if (model) {
+    if (typeOf(model).category !== kind)
+      problems.push({ message: `The model is no ${String(kind)}`, field: 'model.id', value: model.id });
+    return modelReferences(seed, model as Model);
+  }
+  const make = find(body, 'make', MAKES, problems);
+  const type = find(body, 'type', TYPES, problems);
+  return {
+    ...(make ? { make: reference(seed, 'EquipmentMake', make, { certified: true }) } : {}),
+    ...(type ? { type: reference(seed, 'EquipmentType', type, {}) } : {}),
+  };
+}
+
+function find<T extends { id: number }>(
+  body: JsonObject,
+  field: string,
+  known: readonly T[],
+  problems: Problem[],
+): T | undefined {
+  const given = Array.isArray(body[field]) ? body[field][0] : body[field];
+  if (given === undefined) return undefined;
+  const id = isObject(given) ? (given.id ?? null) : null;
+  const found = known.find((one) => String(one.id) === String(id));
+  if (!found) problems.push({ message: `${field} is unknown`, field: `${field}.id`, value: id });
+  return found;
+}
