@@ -131,16 +131,11 @@ export async function wireWorker(
     wanted: () => loops.learn.wake(),
     clock,
   });
-  const relay = relayOf(doors, observer, clock);
+  // Of this process, for the leases that it takes.
+  const holder = `${hostname()}-${randomUUID()}`;
+  const relay = relayOf(doors, observer, clock, holder);
   const conditions = conditionsOf(watched, pipeline.health, relay, clock);
-  const alerting = makeAlerting({
-    store: answersInTime(doors.store, clock),
-    sinks: doors.sinks,
-    clock,
-    conditions,
-    options: options.alertingOptions(settings),
-    hooks: { posted: (line) => observer.alertPost(line) },
-  });
+  const alerting = alertingOf(settings, doors, { observer, clock, holder, conditions });
   const loops = loopsOf({ pipeline, relay, alerting, book, store: doors.store }, observer, clock);
   if (settings.providerTokens === null) await book.refresh();
   else await book.importTokens([...settings.providerTokens]);
@@ -161,7 +156,7 @@ export async function wireWorker(
       if (book.known()) startReading(pipeline);
       for (const loop of Object.values(loops)) loop.start();
     },
-    stop: (graceMs) => stopWorker(pipeline, relay, client, loops, graceMs, clock),
+    stop: (graceMs) => stopWorker({ pipeline, relay, alerting, client }, loops, graceMs, clock),
   };
 }
 
@@ -230,13 +225,12 @@ async function stepRelay(relay: Relay, clock: Clock): Promise<number> {
 }
 
 async function stopWorker(
-  pipeline: Pipeline,
-  relay: Relay,
-  client: ProviderClient,
+  parts: Pick<Worker, 'pipeline' | 'relay' | 'alerting'> & { client: ProviderClient },
   loops: Loops,
   graceMs: number,
   clock: Clock,
 ): Promise<void> {
+  const { pipeline, relay, alerting, client } = parts;
   const beganMs = clock.nowMs();
   const learned = loops.learn.stop();
   await Promise.all([pipeline.work.stop(graceMs), pipeline.probes.stop(graceMs)]);
@@ -244,7 +238,8 @@ async function stopWorker(
   const leftMs = () => Math.max(500, graceMs - (clock.nowMs() - beganMs));
   // What was decided last goes out before the end, unless its far side makes it wait.
   const flushed = loops.relay.stop().then(() => flush(relay, () => leftMs() > graceMs / 4));
-  const rest = [learned, flushed.then(() => relay.close()), loops.alert.stop(), loops.sweep.stop()];
+  const told = loops.alert.stop().then(() => alerting.close());
+  const rest = [learned, flushed.then(() => relay.close()), told, loops.sweep.stop()];
   await endsWithin(Promise.all(rest), leftMs(), clock);
 }
 
@@ -258,13 +253,30 @@ function targetOf(settings: Settings, clock: Clock): PublishTarget {
   return makeKafkaTarget(kafka, { ...kafkaTargetDefaults, clock, topics: options.topicsOf(settings) });
 }
 
-function relayOf(doors: OutsideDoors, observer: Observer, clock: Clock): Relay {
+function alertingOf(
+  settings: Settings,
+  { store, sinks }: OutsideDoors,
+  parts: { observer: Observer; clock: Clock; holder: string; conditions(): Condition[] },
+): Alerting {
+  const { observer, clock, holder, conditions } = parts;
+  return makeAlerting({
+    store: answersInTime(store, clock),
+    holder,
+    sinks,
+    clock,
+    conditions,
+    options: options.alertingOptions(settings),
+    hooks: { posted: (line) => observer.alertPost(line) },
+  });
+}
+
+function relayOf(doors: OutsideDoors, observer: Observer, clock: Clock, holder: string): Relay {
   const system = doors.target.name;
   const nothing = { count: 0, bytes: 0, tookMs: 0, freshnessMs: [] };
   return makeRelay(
     doors.store,
     traceSends(doors.target, observer),
-    { ...relayDefaults, clock, holder: `${hostname()}-${randomUUID()}` },
+    { ...relayDefaults, clock, holder },
     {
       sent: (rows, tookMs) => {
         for (const [topic, ofTopic] of byTopic(rows)) {

@@ -12,6 +12,7 @@ import { pickDue, sentAfter } from './due';
 import { evaluate, openStormsOf } from './evaluate';
 import { makeGather } from './gather';
 import { type Lane, makeLane, type PostedAlert, type PostLine } from './lane';
+import { type LeaderStore, makeLeader } from './leader';
 import type { AlertSink } from './sink';
 
 export interface AlertingOptions {
@@ -40,7 +41,9 @@ export interface AlertingHooks {
 }
 
 export interface AlertingParts {
-  store: Alerts;
+  store: Alerts & LeaderStore;
+  /** Of this process among those on the store: another text for each. */
+  holder: string;
   sinks: AlertSink[];
   clock: Clock;
   /** The states of the platform that hold now. */
@@ -53,11 +56,13 @@ export interface AlertingParts {
 
 export interface Alerting {
   /**
-   * One round. `worked` when an alert changed or a sink was told something. Waits at most 250 ms for slow sinks; their
+   * One round, in which nothing is done while another process leads. `worked` when an alert changed or a sink was told something. Waits at most 250 ms for slow sinks; their
    * answers are recorded in a later round. To be called one at a time, several times a second. Throws what the store
    * throws, but not `store.unavailable`.
    */
   step(): Promise<'worked' | 'empty'>;
+  /** Lets another process go on at once. Throws what the store throws. */
+  close(): Promise<void>;
 }
 
 /** How long a round waits for its sinks: a page to one of them must not wait for another. */
@@ -69,16 +74,17 @@ export function makeAlerting(parts: AlertingParts): Alerting {
   const lanes = parts.sinks.map((sink) => makeLane(sink, clock, onPost, parts.random ?? Math.random));
   const book = makeAlertBook(parts.store);
   const gather = makeGather(options.gatherMs);
+  const leader = makeLeader(parts.store, clock, parts.holder);
   let refreshedAtMs = Number.NEGATIVE_INFINITY;
 
   /** The alerts as they are now, saved; with how many of them moved. */
-  async function decide(): Promise<{ alerts: Alert[]; moved: number }> {
+  async function decide(conditions: Condition[]): Promise<{ alerts: Alert[]; moved: number }> {
     const { inputs, alerts: known } = await book.read();
     const before = new Map(known.map((alert) => [alert.fingerprint, alert]));
     const nowMs = clock.nowMs();
     const answered = record(known, collectFrom(lanes));
     const signals = evaluate(
-      { ...inputs, conditions: parts.conditions(), nowMs },
+      { ...inputs, conditions, nowMs },
       { ...options, openStorms: openStormsOf(answered) },
     );
     const alerts = converge(gather(signals, answered, nowMs), answered, nowMs, options);
@@ -97,7 +103,10 @@ export function makeAlerting(parts: AlertingParts): Alerting {
   }
 
   async function step(): Promise<'worked' | 'empty'> {
-    const { alerts, moved } = await decide();
+    const own = parts.conditions();
+    const { leads, others } = await leader.confirm(own);
+    if (!leads) return 'empty';
+    const { alerts, moved } = await decide([...own, ...others]);
     const posts = startPosts(lanes, alerts, clock.nowMs(), options);
     if (posts.length > 0) {
       await someOf(posts, clock);
@@ -111,7 +120,7 @@ export function makeAlerting(parts: AlertingParts): Alerting {
     return moved + posts.length > 0 ? 'worked' : 'empty';
   }
 
-  return { step };
+  return { step, close: leader.giveBack };
 }
 
 function collectFrom(lanes: Lane[]): PostedAlert[] {

@@ -3,7 +3,7 @@
  * test of the contract suite. All times are of the store's clock, in milliseconds since the epoch. Any verb may throw
  * `store.unavailable` (nothing was changed; try again) or `store.closed`.
  */
-import type { Alert, AlertInputs } from './alert';
+import type { Alert, AlertInputs, Condition } from './alert';
 import type { SealedConnection, SealedTokens } from './connection';
 import type { StoredConsent } from './consent';
 import type { Acknowledgement, OutboxRow, PublishedEvent } from './event';
@@ -151,6 +151,11 @@ export interface Alerts {
   alertInputs(): Promise<AlertInputs>;
   listAlerts(): Promise<Alert[]>;
   saveAlerts(alerts: Alert[]): Promise<void>;
+  /**
+   * Tells the other processes which states of the platform this one knows of, for `forMs` or until it tells anew;
+   * answers what the others have told.
+   */
+  shareConditions(holder: string, conditions: Condition[], forMs: number): Promise<Condition[]>;
 }
 
 export interface TaskView {

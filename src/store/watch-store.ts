@@ -3,7 +3,7 @@
  * operator must look at it. A store that cannot answer cannot say so itself.
  */
 import { isProblem, Problem } from '../model/problem';
-import type { Alerts, Store } from '../model/store';
+import type { Alerts, Outbox, Store } from '../model/store';
 import { type Clock, endsWithin } from '../tools/clock';
 
 export interface StoreTrouble {
@@ -75,8 +75,10 @@ export function watchStore(store: Store, clock: Clock): WatchedStore {
   };
 }
 
+type AlertStore = Alerts & Pick<Outbox, 'holdLease'>;
+
 /** The alerts' verbs, unavailable when they take too long. */
-export function answersInTime(store: Alerts, clock: Clock): Alerts {
+export function answersInTime(store: AlertStore, clock: Clock): AlertStore {
   async function inTime<Value>(work: Promise<Value>): Promise<Value> {
     if (await endsWithin(work, alertPatienceMs, clock)) return work;
     work.catch(() => {});
@@ -86,5 +88,7 @@ export function answersInTime(store: Alerts, clock: Clock): Alerts {
     alertInputs: () => inTime(store.alertInputs()),
     listAlerts: () => inTime(store.listAlerts()),
     saveAlerts: (alerts) => inTime(store.saveAlerts(alerts)),
+    shareConditions: (...told) => inTime(store.shareConditions(...told)),
+    holdLease: (...lease) => inTime(store.holdLease(...lease)),
   };
 }

@@ -526,6 +526,17 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         expect(await store.holdLease('relay', 'b', 1000)).toBe(true);
       });
 
+      test('what a process tells of the platform, the others hear until it tells anew, or its time is over', async () => {
+        const slow = { name: 'kafka-unavailable', sinceMs: 1, detail: 'no broker' } as const;
+        const late = { name: 'topic-denied', sinceMs: 2, detail: 'no', labels: { topic: 't' } } as const;
+        expect(await store.shareConditions('a', [slow], 1000)).toEqual([]);
+        expect(await store.shareConditions('b', [late], 1000)).toEqual([slow]);
+        expect(await store.shareConditions('a', [], 1000)).toEqual([late]);
+        expect(await store.shareConditions('b', [late], 1000)).toEqual([]);
+        under.advance(1000);
+        expect(await store.shareConditions('a', [], 1000)).toEqual([]);
+      });
+
       test('a quarantined record lets newer ones of its key go on, and is sent after its release', async () => {
         await publish('1', 'a');
         const [first] = await records();

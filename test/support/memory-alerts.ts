@@ -1,19 +1,23 @@
 // The store's door for alerts, in memory: rows are kept as JSON text, as a real store keeps them, so that a test sees
 // what a restarted process would read. `away` makes every verb fail as an unavailable store does.
-import type { Alert, AlertInputs } from '../../src/model/alert';
+import type { Alert, AlertInputs, Condition } from '../../src/model/alert';
 import { Problem } from '../../src/model/problem';
-import type { Alerts } from '../../src/model/store';
+import type { Alerts, Outbox } from '../../src/model/store';
 
-export type MemoryAlerts = Alerts & {
-  inputs: AlertInputs;
-  away: boolean;
-  /** How often rows were written, and how many. */
-  writes: number[];
-  rows(): Alert[];
-};
+export type MemoryAlerts = Alerts &
+  Pick<Outbox, 'holdLease'> & {
+    inputs: AlertInputs;
+    away: boolean;
+    /** How often rows were written, and how many. */
+    writes: number[];
+    rows(): Alert[];
+  };
 
 export function makeMemoryAlerts(): MemoryAlerts {
   const rows = new Map<string, string>();
+  const told = new Map<string, Condition[]>();
+  /** A lease does not run out by itself here: `holdLease` with 0 ends it. */
+  let leader: string | null = null;
   const store: MemoryAlerts = {
     inputs: { blocked: [], quarantined: [] },
     away: false,
@@ -26,6 +30,17 @@ export function makeMemoryAlerts(): MemoryAlerts {
     async listAlerts() {
       if (store.away) throw new Problem('store.unavailable', 'away');
       return store.rows();
+    },
+    async holdLease(_name, holder, leaseMs) {
+      if (store.away) throw new Problem('store.unavailable', 'away');
+      if (leader !== null && leader !== holder) return false;
+      leader = leaseMs > 0 ? holder : null;
+      return true;
+    },
+    async shareConditions(holder, conditions) {
+      if (store.away) throw new Problem('store.unavailable', 'away');
+      told.set(holder, conditions);
+      return [...told].flatMap(([name, others]) => (name === holder ? [] : structuredClone(others)));
     },
     async saveAlerts(alerts) {
       if (store.away) throw new Problem('store.unavailable', 'away');

@@ -239,6 +239,8 @@ CREATE INDEX quarantine_delivery ON quarantine (delivery_id) WHERE delivery_id I
 CREATE UNIQUE INDEX quarantine_sample ON quarantine (sample_hash) WHERE sample_hash IS NOT NULL;
 
 CREATE TABLE alerts (fingerprint TEXT COLLATE "C" PRIMARY KEY, alert TEXT NOT NULL);
+
+CREATE TABLE conditions (holder TEXT COLLATE "C" PRIMARY KEY, conditions TEXT NOT NULL, until BIGINT NOT NULL);
 `;
 
 export const migrations: Migration[] = [

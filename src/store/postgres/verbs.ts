@@ -3,6 +3,7 @@
  * the store's promise resolves to. Whatever it throws rolls the transaction back.
  */
 import type { Store } from '../../model/store';
+import { shareConditions } from './conditions';
 import type { Context, InTransaction } from './context';
 import type { TransactionOptions } from './database';
 import { holdLease } from './leases';
@@ -20,6 +21,7 @@ export const verbs: {
   [Verb in Name]?: (context: Context, ...args: Parameters<Store[Verb]>) => Answer<Verb>;
 } = {
   holdLease,
+  shareConditions,
   ready,
 };
 

@@ -2,6 +2,7 @@
  * What every verb of the embedded store leans on: the database, the clock, the settings that rules depend on, and what
  * is kept in memory beside the tables (lanes, organizations), undone when a group of calls is rolled back.
  */
+import type { Condition } from '../../model/alert';
 import type { StoreRules } from '../store-rules';
 import type { Database } from './database';
 import type { Lanes } from './lanes';
@@ -29,6 +30,8 @@ export interface Context {
   organizations: OrganizationCache;
   /** Taken tasks by id: this process is the only one, so a lease need not be in a table. */
   leases: Map<number, Lease>;
+  /** What each process told of itself, by its name. */
+  conditions: Map<string, { untilMs: number; conditions: Condition[] }>;
   /** How far retention has walked through the log and the journal; 0 when it begins anew. */
   swept: { position: number; delivery: number };
   /** Registers how to take back a change in memory when the transaction around this call is rolled back. */

@@ -5,6 +5,7 @@
  */
 import type { Problem } from '../../model/problem';
 import type { Store } from '../../model/store';
+import { shareConditions } from './conditions';
 import {
   connectionsMark,
   findConnection,
@@ -100,6 +101,7 @@ export const verbs = {
   alertInputs,
   listAlerts,
   saveAlerts,
+  shareConditions,
   listTasks,
   listQuarantine,
   showQuarantine,
@@ -148,6 +150,7 @@ const repeatable: ReadonlySet<VerbName> = new Set<VerbName>([
   'compareListed',
   'finishPage',
   'hintAbsent',
+  'shareConditions',
 ]);
 
 export type CallResult = { value: unknown } | { problem: Problem };
@@ -175,6 +178,7 @@ export function openEngine(settings: StoreSettings, nowMs: () => number): Engine
     lanes: new Lanes(undo),
     organizations: new OrganizationCache(),
     leases: new Map(),
+    conditions: new Map(),
     swept: { position: 0, delivery: 0 },
     undo,
     nextRevision: () => ++counters.revision,

@@ -48,6 +48,7 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
     const sink = makeAlertmanagerSink({ urls, openMs: 600 });
     const alerting = makeAlerting({
       store,
+      holder: 'a',
       sinks: [sink],
       clock: systemClock,
       conditions: () => [],

@@ -47,6 +47,7 @@ function setUp(parts: Partial<AlertingParts> = {}) {
   const make = () =>
     makeAlerting({
       store,
+      holder: 'a',
       sinks: [manager, log],
       clock,
       conditions: () => conditions,
@@ -62,6 +63,7 @@ function setUp(parts: Partial<AlertingParts> = {}) {
     log,
     conditions,
     step: () => alerting.step(),
+    close: () => alerting.close(),
     /** A new process on the same store. */
     restart() {
       alerting = make();
@@ -370,4 +372,33 @@ test('whatever happens, each sink ends with the true state, one incident for eac
     }),
     { numRuns: 60 },
   );
+});
+
+test('two processes on one store tell each sink once, also of what only the other knows', async () => {
+  const world = setUp();
+  const known: Condition = { name: 'kafka-unavailable', sinceMs: noonMs, detail: 'no broker' };
+  const manager = recordingSink('alertmanager', true);
+  const other = makeAlerting({
+    ...{ store: world.store, holder: 'b', sinks: [manager], clock: world.clock, options },
+    conditions: () => [known],
+  });
+  world.store.inputs.blocked = [aBlocked()];
+  for (let second = 0; second < 10; second += 1) {
+    await world.pass(1);
+    expect(await other.step()).toBe('empty');
+  }
+  expect(manager.posts).toEqual([]);
+  expect(world.manager.news().flat().sort()).toEqual([`TramlineKafkaUnavailable firing`, `${terms} firing`]);
+  await world.close();
+  await world.clock.advance(5000);
+  await other.step();
+  await world.clock.advance(1000);
+  world.store.inputs.blocked = [];
+  for (let second = 0; second < 40; second += 1) {
+    await world.clock.advance(1000);
+    await other.step();
+    await world.step();
+  }
+  expect(manager.news().flat()).toContain(`${terms} resolved`);
+  expect(world.manager.news().flat()).toEqual([]);
 });

@@ -81,7 +81,13 @@ test('alerts go on without a store that is silent', async () => {
   const clock = makeHandClock(0);
   const silent = () => new Promise<never>(() => {});
   const alerts = answersInTime(
-    { alertInputs: silent, listAlerts: async () => [], saveAlerts: () => Promise.reject(new Error('no')) },
+    {
+      alertInputs: silent,
+      listAlerts: async () => [],
+      saveAlerts: () => Promise.reject(new Error('no')),
+      shareConditions: silent,
+      holdLease: silent,
+    },
     clock,
   );
   expect(await alerts.listAlerts()).toEqual([]);

@@ -1,0 +1,67 @@
+/**
+ * Of several processes on one store one tells the sinks; the others tell it what they know of the platform. A process
+ * that goes silent is followed by another within seconds. While the store is away the one that led goes on: two that
+ * tell the same are one incident, and nobody telling would be none.
+ */
+import type { Condition } from '../model/alert';
+import { isProblem } from '../model/problem';
+import type { Alerts, Outbox } from '../model/store';
+import type { Clock } from '../tools/clock';
+import { fingerprintOf } from './fingerprint';
+
+/** What leading needs of the store. */
+export type LeaderStore = Pick<Alerts, 'shareConditions'> & Pick<Outbox, 'holdLease'>;
+
+export interface Leader {
+  /** Tells the others what this process knows. `others` is what they told; empty where this process does not lead. */
+  confirm(own: Condition[]): Promise<{ leads: boolean; others: Condition[] }>;
+  /** Lets another lead at once. Throws what the store throws. */
+  giveBack(): Promise<void>;
+}
+
+const leaseName = 'alerts';
+const leaseMs = 15_000;
+const renewMs = 5_000;
+/** What a process that ended told of the platform is forgotten after this. */
+const toldMs = 20_000;
+
+/** `holder` is another text for each process. `confirm` throws what the store throws, but not `store.unavailable`. */
+export function makeLeader(store: LeaderStore, clock: Clock, holder: string): Leader {
+  let leads = false;
+  let others: Condition[] = [];
+  let confirmedAtMs = Number.NEGATIVE_INFINITY;
+  let told = '';
+
+  return {
+    async confirm(own) {
+      const nowMs = clock.nowMs();
+      const known = identityOf(own);
+      if (nowMs - confirmedAtMs >= renewMs || known !== told) {
+        try {
+          leads = await store.holdLease(leaseName, holder, leaseMs);
+          const heard = await store.shareConditions(holder, own, toldMs);
+          others = leads ? heard : [];
+          confirmedAtMs = nowMs;
+          told = known;
+        } catch (error) {
+          if (!isProblem(error, 'store.unavailable')) throw error;
+        }
+      }
+      return { leads, others };
+    },
+    async giveBack() {
+      if (!leads) return;
+      leads = false;
+      confirmedAtMs = Number.NEGATIVE_INFINITY;
+      await store.holdLease(leaseName, holder, 0);
+    },
+  };
+}
+
+/** Which states there are; their texts may change with every failure and are told in time. */
+function identityOf(conditions: Condition[]): string {
+  return conditions
+    .map(({ name, labels = {} }) => fingerprintOf(name, labels))
+    .sort()
+    .join();
+}

@@ -1,0 +1,76 @@
+// Goal: of several processes on one store one tells the sinks, knows what the others know, and is followed when it ends.
+// Method: two leaders on one store in memory, and a clock that is moved by hand.
+import { makeLeader } from '../../../src/alert/leader';
+import type { Condition } from '../../../src/model/alert';
+import { makeHandClock } from '../../support/hand-clock';
+import { makeMemoryAlerts } from '../../support/memory-alerts';
+import { noonMs } from './samples';
+
+const kafka: Condition = { name: 'kafka-unavailable', sinceMs: noonMs, detail: 'no broker' };
+
+function two() {
+  const clock = makeHandClock(noonMs);
+  const store = makeMemoryAlerts();
+  const asked: string[] = [];
+  const counted = {
+    ...store,
+    holdLease: (...lease: Parameters<typeof store.holdLease>) => {
+      asked.push(lease[1]);
+      return store.holdLease(...lease);
+    },
+  };
+  const [first, second] = ['a', 'b'].map((holder) => makeLeader(counted, clock, holder));
+  return { clock, store, asked, first: first!, second: second! };
+}
+
+test('one leads, and the other follows when it gives back', async () => {
+  const { first, second, clock } = two();
+  expect(await first.confirm([])).toEqual({ leads: true, others: [] });
+  expect(await second.confirm([])).toEqual({ leads: false, others: [] });
+  await first.giveBack();
+  await second.giveBack();
+  await clock.advance(5000);
+  expect(await second.confirm([])).toMatchObject({ leads: true });
+  expect(await first.confirm([])).toMatchObject({ leads: false });
+});
+
+test('the one that leads hears what the other knows, and hears when it is over', async () => {
+  const { first, second, clock } = two();
+  await first.confirm([]);
+  expect(await second.confirm([kafka])).toEqual({ leads: false, others: [] });
+  await clock.advance(5000);
+  expect(await first.confirm([])).toEqual({ leads: true, others: [kafka] });
+  await second.confirm([]);
+  await clock.advance(5000);
+  expect(await first.confirm([])).toEqual({ leads: true, others: [] });
+});
+
+test('the store is asked every five seconds, and at once when another state holds', async () => {
+  const { first, clock, asked } = two();
+  for (let step = 0; step < 20; step += 1) {
+    await first.confirm([]);
+    await clock.advance(500);
+  }
+  expect(asked).toHaveLength(2);
+  await first.confirm([]);
+  await first.confirm([kafka]);
+  await first.confirm([{ ...kafka, detail: 'another text' }]);
+  await first.confirm([{ ...kafka, labels: { topic: 't' } }]);
+  expect(asked).toHaveLength(5);
+});
+
+test('while the store is away, the one that led goes on and the other does not', async () => {
+  const { first, second, store, clock } = two();
+  await first.confirm([]);
+  await second.confirm([]);
+  store.away = true;
+  await clock.advance(60_000);
+  expect(await first.confirm([kafka])).toMatchObject({ leads: true });
+  expect(await second.confirm([kafka])).toMatchObject({ leads: false });
+});
+
+test('another failure of the store is told', async () => {
+  const clock = makeHandClock(noonMs);
+  const store = { ...makeMemoryAlerts(), holdLease: () => Promise.reject(new Error('closed')) };
+  await expect(makeLeader(store, clock, 'a').confirm([])).rejects.toThrow('closed');
+});
