@@ -9,12 +9,12 @@ import { type Alerting, makeAlerting } from './alert/alerting';
 import type { AlertSink } from './alert/sink';
 import type { Settings } from './config';
 import { type ConnectionBook, makeConnectionBook } from './connect/connection-book';
-import type { ProviderDoors } from './fetch/options';
-import { makeProviderClient, type ProviderClient } from './fetch/provider-client';
+import type { ProviderClient } from './fetch/provider-client';
 import { hearListing } from './inbox/hear-listing';
 import type { Condition } from './model/alert';
 import type { OutboxRow } from './model/event';
 import { isProblem } from './model/problem';
+import type { ProviderData } from './model/provider-data';
 import type { Store } from './model/store';
 import type { Place } from './observe/lines';
 import type { Observer } from './observe/observer';
@@ -29,8 +29,8 @@ import { answersInTime, watchStore } from './store/watch-store';
 import { type Clock, endsWithin, type Loop, makeLoop, systemClock } from './tools/clock';
 import { makeSealer } from './tools/secret';
 import { conditionsOf } from './wire/conditions';
-import { hideCredentials } from './wire/hide-credentials';
 import * as options from './wire/options';
+import { clientOf } from './wire/provider';
 import { sinksOf } from './wire/sinks';
 import { traceReads } from './wire/trace-reads';
 import { traceSends } from './wire/trace-sends';
@@ -50,6 +50,8 @@ export interface Worker {
   relay: Relay;
   alerting: Alerting;
   book: ConnectionBook;
+  /** What people read and write directly. */
+  data: ProviderData;
   conditions(): Condition[];
   /** Reads the first page of organizations through each connection; rejects with what a person should know. */
   checkProvider(): Promise<{ detail: string; dateMs: number | null }>;
@@ -144,11 +146,9 @@ export async function wireWorker(
     relay,
     alerting,
     book,
+    data: client.data,
     conditions,
-    async checkProvider() {
-      const detail = await checkConnections(client, book);
-      return { detail, dateMs: providerDateMs };
-    },
+    checkProvider: async () => ({ detail: await checkConnections(client, book), dateMs: providerDateMs }),
     start() {
       if (doors.target.name === 'kafka') {
         void doors.store.resendLogged().then(() => loops.relay.wake(), troubleOf(observer, 'store'));
@@ -158,14 +158,6 @@ export async function wireWorker(
     },
     stop: (graceMs) => stopWorker({ pipeline, relay, alerting, client }, loops, graceMs, clock),
   };
-}
-
-/** The provider's client; what it quotes of our credentials is hidden from everybody else. */
-function clientOf(settings: Settings, doors: ProviderDoors): ProviderClient {
-  const providerOptions = options.providerOptions(settings);
-  const { clientSecret } = providerOptions;
-  const { connections } = doors;
-  return hideCredentials(makeProviderClient(providerOptions, doors), { clientSecret, connections });
 }
 
 async function checkConnections(client: ProviderClient, book: ConnectionBook): Promise<string> {

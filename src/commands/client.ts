@@ -5,6 +5,7 @@
 import type { Api } from '../model/api';
 import { Problem, type ProblemCode } from '../model/problem';
 import type { Secret } from '../tools/secret';
+import { makeProviderCalls } from './provider-calls';
 
 export interface ClientOptions {
   /** Address of the operations listener. */
@@ -62,6 +63,7 @@ export function makeClient(options: ClientOptions): Api {
     ledger: () => get('/api/ledger'),
     check: () => get('/api/check'),
     config: () => get('/api/config'),
+    provider: makeProviderCalls((method, path, query, idleMs) => open(options, method, path, query, idleMs)),
   };
 }
 
@@ -73,27 +75,49 @@ async function ask<Answer>(
   path: string,
   query: Query,
 ): Promise<Answer> {
-  const { url, token, timeoutMs = timeoutMsDefault } = options;
+  const { response } = await open(options, method, path, query, options.timeoutMs ?? timeoutMsDefault);
+  const body = jsonOf(await textOf(options.url, response));
+  if (body === undefined) throw problemOf(options.url, 200, body);
+  return body as Answer;
+}
+
+/**
+ * Asks, and hands over an answer of 200 whose body is not read yet; anything else is thrown. `heard` is to be called with
+ * each piece of the body: the answer is given up when nothing comes for `idleMs`.
+ */
+async function open(
+  { url, token }: ClientOptions,
+  method: 'GET' | 'POST',
+  path: string,
+  query: Query,
+  idleMs: number,
+): Promise<{ response: Response; heard(): void }> {
   const address = new URL(`${url.replace(/\/$/, '')}${path}`);
   for (const [name, value] of Object.entries(query)) {
     if (value !== null) address.searchParams.set(name, String(value));
   }
   const headers: Record<string, string> = { accept: 'application/json' };
   if (token !== null) headers.authorization = `Bearer ${token.open()}`;
-  let status: number;
-  let text: string;
+  const silence = new AbortController();
+  const timer = setTimeout(() => silence.abort(new DOMException('', 'TimeoutError')), idleMs);
+  timer.unref();
+  let response: Response;
   try {
-    const signal = AbortSignal.timeout(timeoutMs);
     // A redirect would carry the token to wherever it leads.
-    const response = await fetch(address, { method, headers, redirect: 'error', signal });
-    status = response.status;
-    text = await readBounded(response);
+    response = await fetch(address, { method, headers, redirect: 'error', signal: silence.signal });
   } catch (error) {
     throw unreachable(url, error);
   }
-  const body = jsonOf(text);
-  if (status === 200 && body !== undefined) return body as Answer;
-  throw problemOf(url, status, body);
+  if (response.status === 200) return { response, heard: () => timer.refresh() };
+  throw problemOf(url, response.status, jsonOf(await textOf(url, response)));
+}
+
+async function textOf(url: string, response: Response): Promise<string> {
+  try {
+    return await readBounded(response);
+  } catch (error) {
+    throw unreachable(url, error);
+  }
 }
 
 async function readBounded(response: Response): Promise<string> {

@@ -7,6 +7,7 @@ import { systemClock } from '../tools/clock';
 import type * as Wire from '../wire';
 import type * as Operations from '../wire/operations';
 import { packageVersion } from '../wire/package-files';
+import type * as Provider from '../wire/provider';
 import type * as Topics from '../wire/topics';
 import type { CommandDoors } from './context';
 
@@ -17,7 +18,15 @@ export const processDoors: CommandDoors = {
     const { openStore } = require('../wire') as typeof Wire;
     const { apiOf } = require('../wire/operations') as typeof Operations;
     const store = await openStore(loaded.settings);
-    return { api: apiOf(loaded, store, null), close: () => store.close() };
+    const { makeOwnProvider } = require('../wire/provider') as typeof Provider;
+    const provider = makeOwnProvider(loaded.settings, store);
+    return {
+      api: apiOf(loaded, store, null, null, provider.api),
+      close() {
+        provider.close();
+        return store.close();
+      },
+    };
   },
   async createTopics(settings) {
     const { createDeclaredTopics } = require('../wire/topics') as typeof Topics;

@@ -8,6 +8,10 @@ export interface EquipmentAddresses {
   record(id: string): string;
   /** All equipment of an organization. */
   list(organizationId: string): string;
+  /** A list below the base: `equipment`, `equipmentMakes`, … */
+  collection(name: string): string;
+  /** Where an organization's equipment is created. */
+  ofOrganization(organizationId: string): string;
 }
 
 export function makeEquipmentAddresses(equipmentUrl: string): EquipmentAddresses {
@@ -20,6 +24,8 @@ export function makeEquipmentAddresses(equipmentUrl: string): EquipmentAddresses
       (url.pathname.length === base.length || url.pathname[base.length] === '/'),
     list: (organizationId) =>
       `${origin}${base}/equipment?organizationIds=${encodeURIComponent(organizationId)}`,
+    collection: (name) => `${origin}${base}/${name}`,
+    ofOrganization: (id) => `${origin}${base}/organizations/${encodeURIComponent(id)}/equipment`,
     record: (id) => `${origin}${base}/equipment/${encodeURIComponent(id)}`,
   };
 }

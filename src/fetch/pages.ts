@@ -97,7 +97,9 @@ export function makePages(gate: Gate, pagesMax: number): Pages {
       if (verdict.kind !== 'ok') return yield end('call-failed', 'it was not answered with a page', verdict);
       const { body, mediaType } = verdict.document;
       const { values, total } = partsOf(body);
-      if (!Array.isArray(values)) return yield end('malformed-page', 'it has no list of values');
+      if (!Array.isArray(values)) {
+        return yield end('malformed-page', `expected a list of values, got ${typeNameOf(values ?? body)}`);
+      }
       if (typeof total === 'number') totals.add(total);
       const next: string | null = linksOf(body).get('nextPage') ?? null;
       yield { partial: false, values, address: url.href, mediaType, next };
@@ -112,6 +114,11 @@ export function makePages(gate: Gate, pagesMax: number): Pages {
 
 function partsOf(body: unknown): { values?: unknown; total?: unknown } {
   return typeof body === 'object' && body !== null ? body : {};
+}
+
+function typeNameOf(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'an object without it' : typeof value;
 }
 
 /** A partial end in words, with the code of the failed call. */

@@ -5,6 +5,7 @@
 import type { Answer, ReadCost } from '../model/answer';
 import type { Connection } from '../model/connection';
 import type { DueProbe } from '../model/organization';
+import type { ProviderData } from '../model/provider-data';
 import type { ResourceIdentity } from '../model/resource';
 import { makeAsk, makeLine } from './ask';
 import { Attempt } from './attempt';
@@ -19,6 +20,7 @@ import type { ProviderDoors, ProviderOptions } from './options';
 import { makeOrganizations, type OrganizationSeen, organizationsOf } from './organizations';
 import { makePages, type PartialReason, partialDetail } from './pages';
 import { makeProbeOrganization } from './probe-organization';
+import { makeProviderData } from './provider-data';
 import { makeReadResource } from './read-resource';
 import { makeRelocate } from './relocate';
 import { makeSigner } from './sign';
@@ -64,6 +66,8 @@ export interface ProviderClient {
   organizations(connectionId: string, signal?: AbortSignal): AsyncIterable<OrganizationsPage>;
   /** Streams the pages of one listing, as `organizations` does. */
   listing(request: ListingRequest, signal?: AbortSignal): AsyncIterable<ListingPage>;
+  /** What is read and written on a person's behalf. */
+  data: ProviderData;
   /** Closes every connection; reads under way end as `aborted`. */
   close(): void;
 }
@@ -146,7 +150,8 @@ export function makeProviderClient(options: ProviderOptions, doors: ProviderDoor
   const listing = (request: ListingRequest, signal?: AbortSignal) =>
     listItemsOf(parts, request, timeoutMs, connectionOf(request.connectionId), signal);
   const close = () => parts.client.close();
-  return { read, probe, readOrganization, organizations: list, listing, close };
+  const data = makeProviderData({ options, doors, ...parts });
+  return { read, probe, readOrganization, organizations: list, listing, data, close };
 }
 
 function validConnection({ connections }: ProviderDoors, connectionId: string): Connection | null {
@@ -194,7 +199,10 @@ function joinParts(options: ProviderOptions, doors: ProviderDoors) {
   const relocate = makeRelocate({ gate, pages, organizations, equipment, catalogOrigin, clock });
   const readResource = makeReadResource({ ask, callers, organizations, relocate, equipment });
   const probeOrganization = makeProbeOrganization({ ask, gate, callers, organizations, readResource });
-  return { gate, client, catalogs, callers, organizations, readResource, probeOrganization, listItems };
+  return {
+    ...{ gate, client, line, catalogs, pages, callers, organizations, equipment, relocate },
+    ...{ readResource, probeOrganization, listItems },
+  };
 }
 
 function refused({

@@ -4,6 +4,7 @@
  */
 import type { Severity } from './alert';
 import type { OrganizationView } from './organization';
+import type { ProviderApi } from './provider-data';
 import type { Ledger, QuarantineView, TaskView } from './store';
 
 /** Rows of one page, at most. */
@@ -102,4 +103,6 @@ export interface Api {
   ledger(): Promise<LedgerView>;
   check(): Promise<CheckLine[]>;
   config(): Promise<ConfigView>;
+  /** What is read from the provider and written to it directly. */
+  provider: ProviderApi;
 }

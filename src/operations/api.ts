@@ -7,7 +7,9 @@ import type { AlertTestLine, AlertView, Api, CheckLine, ConfigView, LedgerView }
 import type { Element } from '../model/notification';
 import type { OrganizationView } from '../model/organization';
 import { Problem } from '../model/problem';
+import type { ProviderApi } from '../model/provider-data';
 import type { Ledger, Store } from '../model/store';
+import { noProvider } from './provider-api';
 import { structuredEvent } from './structured-event';
 
 export type { Api, ConfigView } from '../model/api';
@@ -36,9 +38,12 @@ export interface ApiDoors {
   check(): Promise<CheckLine[]>;
   testAlerts(): Promise<AlertTestLine[]>;
   config(): ConfigView;
+  /** null: this process cannot ask the provider. */
+  provider: ProviderApi | null;
 }
 
-export function makeApi({ store, rejudge, released, probeNow, check, config, testAlerts }: ApiDoors): Api {
+export function makeApi(doors: ApiDoors): Api {
+  const { store, rejudge, released, probeNow, check, config, testAlerts, provider } = doors;
   const organization = async (id: string): Promise<OrganizationView> => {
     const found = (await store.listOrganizations()).find((candidate) => candidate.id === id);
     return found ?? notFound('organization', id);
@@ -89,6 +94,7 @@ export function makeApi({ store, rejudge, released, probeNow, check, config, tes
     ledger: async () => ledgerView(await store.ledger()),
     check,
     config: async () => config(),
+    provider: provider ?? noProvider('this process does not ask the provider: a worker does'),
   };
 }
 

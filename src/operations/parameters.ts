@@ -29,6 +29,19 @@ export const parameters = {
   position: { schema: whole(Number.MAX_SAFE_INTEGER), accepts: 'a whole number' },
   text: { schema: oneLine(200), accepts: 'one line of at most 200 characters' },
   reference: { schema: oneLine(2048), accepts: 'one line of at most 2048 characters' },
+  texts: {
+    schema: z
+      .string()
+      .max(20_000)
+      .transform((text) => text.split(','))
+      .pipe(z.array(oneLine(256)).max(500)),
+    accepts: 'values separated by commas, at most 500',
+  },
+  truth: {
+    schema: z.enum(['true', 'false']).transform((text) => text === 'true'),
+    accepts: 'true or false',
+  },
+  category: { schema: z.enum(['machine', 'implement']), accepts: 'machine or implement' },
   taskState: {
     schema: z.enum(['due', 'taken', 'postponed', 'settling', 'quarantined', 'done', 'parked']),
     accepts: 'a state: due, taken, postponed, settling, quarantined, done or parked',

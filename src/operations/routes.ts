@@ -3,25 +3,13 @@
  * `schemas/openapi.yaml` are made from it, so that no route exists beside it.
  */
 
-import type { Api } from '../model/api';
 import { pageRowsMax } from '../model/api';
 import { Problem } from '../model/problem';
 import { readParameters } from './parameters';
+import { providerRoutes } from './provider-routes';
+import type { Asked, Route } from './route';
 
-export interface Asked {
-  /** The `{id}` of the path, decoded; '' where it has none. */
-  id: string;
-  /** The query without its `?`. */
-  search: string;
-}
-
-export interface Route {
-  method: 'get' | 'post';
-  /** As Express has it. */
-  path: string;
-  summary: string;
-  answer(api: Api, asked: Asked): Promise<unknown>;
-}
+export type { Asked, Route } from './route';
 
 const idMax = 200;
 
@@ -139,6 +127,7 @@ export const apiRoutes: Route[] = [
     summary: 'settings in force, secrets hidden',
     answer: (api, asked) => plain(asked, () => api.config()),
   },
+  ...providerRoutes,
 ];
 
 function plain<Answer>({ search }: Asked, answer: () => Promise<Answer>): Promise<Answer> {

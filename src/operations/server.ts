@@ -12,6 +12,7 @@ import type { Secret } from '../tools/secret';
 import { type AnswerCode, rawAnswer, refuse, refuseError } from './answers';
 import { judgeCaller } from './guard';
 import { apiRoutes } from './routes';
+import { Streamed, sendStreamed } from './streamed';
 
 export interface OperationsDoors {
   api: Api;
@@ -121,7 +122,9 @@ function makeApp(doors: OperationsDoors): Express {
     const handler: RequestHandler = async (request, response) => {
       const [, search = ''] = /\?(.*)$/s.exec(request.url) ?? [];
       const id = request.params.id;
-      response.json(await answer(doors.api, { id: typeof id === 'string' ? id : '', search }));
+      const answered = await answer(doors.api, { id: typeof id === 'string' ? id : '', search });
+      if (answered instanceof Streamed) await sendStreamed(response, answered);
+      else response.json(answered);
     };
     only(path, method, handler, true);
   }

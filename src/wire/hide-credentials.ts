@@ -7,6 +7,7 @@ import type { ListingPage } from '../fetch/listing';
 import type { OrganizationsPage, ProviderClient } from '../fetch/provider-client';
 import type { Answer } from '../model/answer';
 import type { Connection } from '../model/connection';
+import type { ProviderData, RawFault, RawListed, RawRead } from '../model/provider-data';
 import type { Secret } from '../tools/secret';
 
 export interface Credentials {
@@ -40,7 +41,35 @@ export function hideCredentials(client: ProviderClient, credentials: Credentials
         yield cleanPage(page, secretsOf(request.connectionId, credentials), clean);
       }
     },
+    data: cleanData(client.data, ({ answer, detail, ...fault }) => {
+      const of = answer !== null && 'connectionId' in answer ? answer.connectionId : '';
+      const cleaned = answer === null ? null : (clean(answer) as RawFault['answer']);
+      return { ...fault, answer: cleaned, detail: hide(detail, secretsOf(of, credentials)) };
+    }),
     close: () => client.close(),
+  };
+}
+
+function cleanData(data: ProviderData, clean: (fault: RawFault) => RawFault): ProviderData {
+  const read = async <Value>(reading: Promise<RawRead<Value>>) => {
+    const result = await reading;
+    return 'fault' in result ? { fault: clean(result.fault) } : result;
+  };
+  async function* list(lines: AsyncIterable<RawListed>) {
+    for await (const line of lines) yield 'fault' in line ? { fault: clean(line.fault) } : line;
+  }
+  return {
+    equipment: (filter) => list(data.equipment(filter)),
+    equipmentRecord: (...asked) => read(data.equipmentRecord(...asked)),
+    createEquipment: (...asked) => read(data.createEquipment(...asked)),
+    updateEquipment: (...asked) => read(data.updateEquipment(...asked)),
+    reference: (kind) => read(data.reference(kind)),
+    fieldOperations: (filter) => list(data.fieldOperations(filter)),
+    fieldOperation: (...asked) => read(data.fieldOperation(...asked)),
+    measurements: (...asked) => read(data.measurements(...asked)),
+    files: (organizationId) => list(data.files(organizationId)),
+    file: (id) => read(data.file(id)),
+    fileContent: (...asked) => read(data.fileContent(...asked)),
   };
 }
 

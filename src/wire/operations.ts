@@ -6,6 +6,7 @@ import { makeAlertmanagerInstance } from '../alert/alertmanager-instance';
 import { testSinks } from '../alert/test-sinks';
 import type { LoadedSettings, Settings } from '../config';
 import type { Alert } from '../model/alert';
+import type { ProviderApi } from '../model/provider-data';
 import type { Store } from '../model/store';
 import type { Health } from '../observe/health';
 import type { Observer } from '../observe/observer';
@@ -18,6 +19,7 @@ import { systemClock } from '../tools/clock';
 import { makeRejudge } from '../webhook/rejudge';
 import type { Worker } from '../wire';
 import { kafkaOptions, runbookBase, topicsOf, webhookOptions } from './options';
+import { providerApiOf } from './provider';
 import { sinksOf } from './sinks';
 
 export interface OperationsParts {
@@ -39,12 +41,16 @@ export function operationsOf(loaded: LoadedSettings, parts: OperationsParts): Op
   });
 }
 
-/** The API on an opened store; `worker` and `writeAlert` are what a running service has beside it. */
+/**
+ * The API on an opened store; `worker` and `writeAlert` are what a running service has beside it, `provider` what a
+ * command has that runs beside no service.
+ */
 export function apiOf(
   loaded: LoadedSettings,
   store: Store,
   worker: Worker | null,
   writeAlert: ((alert: Alert) => void) | null = null,
+  provider: ProviderApi | null = null,
 ): Api {
   const { eventTypes, ...webhook } = webhookOptions(loaded.settings);
   const secrets = () => [
@@ -68,6 +74,14 @@ export function apiOf(
     // Sinks of their own: what they remember of real alerts is not touched.
     testAlerts: () => testSinks(sinksOf(loaded.settings, writeAlert), runbookBase, systemClock.nowMs()),
     config: () => configView(loaded),
+    provider:
+      worker === null
+        ? provider
+        : providerApiOf(
+            loaded.settings,
+            () => worker.data,
+            async () => {},
+          ),
   });
 }
 

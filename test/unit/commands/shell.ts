@@ -47,6 +47,7 @@ export function makeShell(): Shell {
       check: async () => checkLines,
       testAlerts: async () => shell.alertTests,
       config: () => ({}),
+      provider: null,
     }),
     environment: {},
     topics: [],

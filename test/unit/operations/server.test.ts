@@ -45,6 +45,7 @@ function open(token: Secret | null = null): OperationsServer {
         PORT: { value: 8080, from: 'default' },
         OPERATIONS_TOKEN: { value: 'set', from: 'file', path: '/t' },
       }),
+      provider: null,
     }),
     health: { live: () => ({ status: 'live' }), ready: async () => ready },
     metricsText: async () => '# nothing\n',

@@ -3,6 +3,7 @@
 import type { OrganizationsPage, ProviderClient, ReadRequest } from '../../../src/fetch/provider-client';
 import type { Answer } from '../../../src/model/answer';
 import type { Connection } from '../../../src/model/connection';
+import type { RawFault } from '../../../src/model/provider-data';
 import { Secret } from '../../../src/tools/secret';
 import { hideCredentials } from '../../../src/wire/hide-credentials';
 
@@ -38,12 +39,24 @@ function clientAnswering(answer: Answer, pages: OrganizationsPage[] = []): Provi
       yield* pages;
     },
     async *listing() {},
+    data: {
+      fileContent: async () => ({ fault: faultWith(answer) }),
+      async *files() {
+        yield { fault: faultWith(answer) };
+      },
+    } as Partial<ProviderClient['data']> as ProviderClient['data'],
     close: () => {},
   };
   return hideCredentials(plain, {
     clientSecret: new Secret('secret-of-the-client'),
     connections: () => [ann],
   });
+}
+
+/** What a person's read becomes, the provider's words in it twice. */
+function faultWith(answer: Answer): RawFault {
+  const detail = 'message' in answer ? String(answer.message) : '';
+  return { answer: answer as RawFault['answer'], detail, address: null, organizationId: null };
 }
 
 async function allOf<Page>(pages: AsyncIterable<Page>): Promise<Page[]> {
@@ -105,4 +118,13 @@ test('a document, a page and an answer without words pass untouched', async () =
   expect(await allOf(clientAnswering(ok, [page]).organizations('c1'))).toEqual([page]);
   const unknown: Answer = { kind: 'no-access', connectionId: 'gone', message: null };
   expect(await clientAnswering(unknown).probe(due)).toEqual(unknown);
+});
+
+test('what a person reads directly quotes no credential either', async () => {
+  const client = clientAnswering(refusedWith(`token ${token} is refused`));
+  const [listed] = await allOf(client.data.files(null));
+  const read = await client.data.fileContent('f1', 0, null);
+  const said = JSON.stringify([listed, read]);
+  expect(said).toContain('is refused');
+  expect(said).not.toContain(token);
 });

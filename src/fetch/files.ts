@@ -1,0 +1,129 @@
+/**
+ * Files as the provider lists them to an organization or to a user, and one of them by its id. Their bytes are read next
+ * door.
+ */
+import type { RawFault, RawItem, RawListed, RawRead } from '../model/provider-data';
+import { addressOf, patternOf } from './address-pattern';
+import type { Caller, Callers } from './caller';
+import type { Gate } from './gate';
+import { linksOf } from './links';
+import type { ProviderDoors } from './options';
+import type { Organizations } from './organizations';
+import {
+  answerOf,
+  connectionReaches,
+  faultOf,
+  gravest,
+  itemsOf,
+  type ListParts,
+  organizationReaches,
+  type Reach,
+} from './reach';
+
+export interface FileParts extends ListParts {
+  doors: ProviderDoors;
+  gate: Gate;
+  callers: Callers;
+  timeoutMs: number;
+}
+
+/** A file's record, and through whom it was read. */
+export interface Found {
+  item: RawItem;
+  reach: Reach;
+}
+
+export function makeFiles(parts: FileParts) {
+  const { doors, gate, callers, timeoutMs } = parts;
+  const alone = () => callers.alone(timeoutMs);
+
+  async function* listThrough(reach: Reach, caller: Caller): AsyncGenerator<RawListed> {
+    const first = await listingOf(parts.organizations, reach, caller);
+    if ('fault' in first) return yield first;
+    const walk = { first: first.value, operation: 'files', reach, caller, embeds: [] } as const;
+    yield* itemsOf(parts, walk);
+  }
+
+  async function* list(organizationId: string | null): AsyncGenerator<RawListed> {
+    const reaches =
+      organizationId === null ? connectionReaches(doors, null) : organizationReaches(doors, [organizationId]);
+    for (const reached of reaches) {
+      if ('fault' in reached) yield reached;
+      else yield* listThrough(reached.reach, alone());
+    }
+  }
+
+  /** Through the listing's first link where that shows the form of the addresses, otherwise through the whole listing. */
+  async function find(id: string): Promise<RawRead<Found>> {
+    const faults: RawFault[] = [];
+    for (const reached of connectionReaches(doors, null)) {
+      if ('fault' in reached) return reached;
+      const found = await findThrough(id, reached.reach, alone());
+      if ('value' in found) return found;
+      faults.push(found.fault);
+    }
+    return { fault: gravest(faults) };
+  }
+
+  async function findThrough(id: string, reach: Reach, caller: Caller): Promise<RawRead<Found>> {
+    const { connectionId } = reach.connection;
+    for await (const listed of listThrough(reach, caller)) {
+      if ('fault' in listed) return listed;
+      const self = linksOf(listed.item.body).get('self');
+      const listedId = idOf(listed.item.body);
+      const pattern = listedId === null ? null : patternOf(self, listedId);
+      if (pattern === null && listedId !== id) continue;
+      return readAt(pattern === null ? (self ?? '') : addressOf(pattern, id), reach, caller);
+    }
+    const detail = `there is no file ${id}`;
+    const gone = { kind: 'gone', certain: false, connectionId, origin: '' } as const;
+    return { fault: { answer: gone, detail, address: null, organizationId: null } };
+  }
+
+  async function readAt(address: string, reach: Reach, caller: Caller): Promise<RawRead<Found>> {
+    const admission = gate.admit(address);
+    if (!admission.admitted) {
+      const { code, detail } = admission;
+      return { fault: faultOf({ kind: 'address-refused', code, detail }, null, null) };
+    }
+    const { connection } = reach;
+    const verdict = await caller.call({ url: admission.url, operation: 'file', connection });
+    if (verdict.kind === 'ok') return { value: { item: verdict.document, reach } };
+    return { fault: faultOf(await answerOf(verdict, reach, parts.organizations, caller), address, null) };
+  }
+
+  async function file(id: string): Promise<RawRead<RawItem>> {
+    const found = await find(id);
+    return 'fault' in found ? found : { value: found.value.item };
+  }
+
+  return { list, find, file };
+}
+
+/** The organization's own relationship, or the user's from the catalog. */
+async function listingOf(
+  organizations: Organizations,
+  { connection, organizationId }: Reach,
+  caller: Caller,
+): Promise<RawRead<string>> {
+  let links: ReadonlyMap<string, string> | undefined;
+  if (organizationId === null) {
+    const catalog = await caller.catalog(connection, false);
+    if ('answer' in catalog) return { fault: faultOf(catalog.answer as never, null, null) };
+    links = catalog.catalog.links;
+  } else {
+    const found = await organizations.find(organizationId, connection, caller);
+    if ('answer' in found) return { fault: faultOf(found.answer as never, null, organizationId) };
+    links = found.organization?.links;
+  }
+  const address = links?.get('files');
+  if (address !== undefined) return { value: address };
+  const message = 'there is no relationship `files`: none are shared';
+  const answer = { kind: 'no-access', connectionId: connection.connectionId, message } as const;
+  return { fault: faultOf(answer, null, organizationId) };
+}
+
+function idOf(body: unknown): string | null {
+  const { id } = (body ?? {}) as { id?: unknown };
+  return typeof id === 'string' || typeof id === 'number' ? String(id) : null;
+}

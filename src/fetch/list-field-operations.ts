@@ -1,0 +1,90 @@
+/**
+ * Field operations, which the provider lists per field only: through the organization's fields and each field's own
+ * relationship, with what was measured.
+ */
+import type { FieldOperationFilter, RawFault, RawListed } from '../model/provider-data';
+import type { Caller } from './caller';
+import { fieldOperationEmbeds } from './embed';
+import { linksOf } from './links';
+import type { ProviderDoors } from './options';
+import type { OrganizationSeen } from './organizations';
+import { faultOf, itemsOf, type ListParts, organizationReaches, type Reach } from './reach';
+
+export interface FieldOperationParts extends ListParts {
+  doors: ProviderDoors;
+}
+
+const operationRels = ['fieldOperations', 'fieldOperation'];
+
+/** Never throws; holds one page of fields and one of operations. */
+export async function* listFieldOperations(
+  parts: FieldOperationParts,
+  { organizationId, fieldId }: FieldOperationFilter,
+  caller: Caller,
+): AsyncGenerator<RawListed> {
+  let fieldSeen = false;
+  const faults: RawFault[] = [];
+  for (const reached of organizationReaches(parts.doors, organizationId === null ? [] : [organizationId])) {
+    if ('fault' in reached) {
+      yield reached;
+      return;
+    }
+    const { reach } = reached;
+    const found = await parts.organizations.find(reach.organizationId as string, reach.connection, caller);
+    const closed = 'answer' in found ? (found.answer as never) : closedOf(found.organization, reach);
+    if (closed !== null) {
+      faults.push(faultOf(closed, null, reach.organizationId));
+      yield { fault: faults.at(-1) as RawFault };
+      continue;
+    }
+    const { organization } = found as { organization: OrganizationSeen };
+    for await (const line of ofOrganization(parts, organization, fieldId, reach, caller)) {
+      if ('field' in line) fieldSeen = true;
+      else yield line;
+    }
+  }
+  if (fieldId === null || fieldSeen || faults.length > 0) return;
+  const detail = `no organization that is looked at has a field ${fieldId}`;
+  yield { fault: { answer: { kind: 'no-connection', detail }, detail, address: null, organizationId } };
+}
+
+/** Why an organization cannot be listed at all; null when it can. */
+function closedOf(organization: OrganizationSeen | null, { connection, organizationId }: Reach) {
+  const { connectionId } = connection;
+  if (organization === null) {
+    return {
+      kind: 'no-connection',
+      detail: `organization ${organizationId} is not listed to this user`,
+    } as const;
+  }
+  if (!organization.unconnected) return null;
+  return { kind: 'not-connected', actionUrl: organization.connectUrl, connectionId } as const;
+}
+
+/** Whether the wanted field was met is said as a line of its own. */
+async function* ofOrganization(
+  parts: FieldOperationParts,
+  organization: OrganizationSeen,
+  fieldId: string | null,
+  reach: Reach,
+  caller: Caller,
+): AsyncGenerator<RawListed | { field: true }> {
+  const first = organization.links.get('fields');
+  // A relationship that is missing is not shared: there is nothing to list.
+  if (first === undefined) return;
+  const fields = { first, operation: 'field-operations', reach, caller, embeds: [] } as const;
+  for await (const line of itemsOf(parts, fields)) {
+    if ('fault' in line) {
+      yield line;
+      continue;
+    }
+    const { id } = (line.item.body ?? {}) as { id?: unknown };
+    if (fieldId !== null && String(id) !== fieldId) continue;
+    yield { field: true };
+    const links = linksOf(line.item.body);
+    const rel = operationRels.find((name) => links.has(name));
+    if (rel === undefined) continue;
+    const operations = { ...fields, first: links.get(rel) as string, embeds: fieldOperationEmbeds };
+    yield* itemsOf(parts, operations);
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * What is read and written on a person's behalf, joined from the parts of this room: the same gate, catalog, signatures
+ * and choice of connection as every other call. Listings are streamed, each page under a deadline of its own.
+ */
+import type { ProviderData, RawItem, RawRead } from '../model/provider-data';
+import type { Line } from './ask';
+import type { Callers } from './caller';
+import type { EquipmentAddresses } from './equipment-addresses';
+import { makeFileContent } from './file-ranges';
+import { makeFiles } from './files';
+import type { Gate } from './gate';
+import { linksOf } from './links';
+import { listEquipment } from './list-equipment';
+import { listFieldOperations } from './list-field-operations';
+import type { ProviderDoors, ProviderOptions } from './options';
+import type { Organizations } from './organizations';
+import type { Pages } from './pages';
+import { faultOf, itemsOf } from './reach';
+import { makeReadRecord } from './read-record';
+import type { ReadResource } from './read-resource';
+import { makeReference } from './reference-data';
+import type { Relocate } from './relocate';
+import { makeWriteEquipment } from './write-equipment';
+
+export interface DataParts {
+  options: ProviderOptions;
+  doors: ProviderDoors;
+  gate: Gate;
+  line: Line;
+  callers: Callers;
+  pages: Pages;
+  organizations: Organizations;
+  equipment: EquipmentAddresses;
+  relocate: Relocate;
+  readResource: ReadResource;
+}
+
+/** A range of a file; smaller where answers may not be that large. */
+const rangeBytesMax = 4 * 1024 * 1024;
+
+export function makeProviderData(parts: DataParts): ProviderData {
+  const { options, doors, callers } = parts;
+  const { timeoutMs } = options;
+  const alone = () => callers.alone(timeoutMs);
+  const rangeBytes = Math.min(rangeBytesMax, options.bodyBytesMax);
+  const readRecord = makeReadRecord({ ...parts, timeoutMs, catalogUrl: new URL(options.catalogUrl) });
+  const equipment = makeWriteEquipment({ ...parts, readRecord, timeoutMs });
+  const reference = makeReference({ ...parts, caller: alone });
+  const files = makeFiles({ ...parts, timeoutMs });
+
+  async function measurements(
+    id: string,
+    organizationId: string | null,
+    name: string | null,
+  ): Promise<RawRead<{ operation: RawItem; values: unknown[] }>> {
+    const read = await readRecord('field-operation', id, organizationId);
+    if ('fault' in read) return read;
+    const operation = read.value;
+    const first = linksOf(operation.body).get('measurementTypes');
+    const connection = doors
+      .connections()
+      .find(({ connectionId }) => connectionId === operation.connectionId);
+    if (first === undefined || connection === undefined) {
+      const { connectionId, address } = operation;
+      const message = 'the operation has no relationship `measurementTypes`';
+      return { fault: faultOf({ kind: 'no-access', connectionId, message }, address, organizationId) };
+    }
+    const reach = { connection, organizationId };
+    const values: unknown[] = [];
+    const address = name === null ? first : below(first, name);
+    const walk = { operation: 'field-operation', reach, caller: alone(), embeds: [] } as const;
+    if (name !== null) return readOne(parts, operation, address, connection, walk.caller);
+    for await (const line of itemsOf(parts, { ...walk, first: address })) {
+      if ('fault' in line) return line;
+      values.push(line.item.body);
+    }
+    return { value: { operation, values } };
+  }
+
+  return {
+    equipment: (filter) => listEquipment(parts, filter, alone()),
+    equipmentRecord: (id, organizationId) => readRecord('equipment', id, organizationId),
+    createEquipment: equipment.create,
+    updateEquipment: equipment.update,
+    reference,
+    fieldOperations: (filter) => listFieldOperations(parts, filter, alone()),
+    fieldOperation: (id, organizationId) => readRecord('field-operation', id, organizationId),
+    measurements,
+    files: files.list,
+    file: files.file,
+    fileContent: makeFileContent({ ...parts, timeoutMs, rangeBytes, find: files.find }),
+  };
+}
+
+function below(address: string, name: string): string {
+  return `${address.replace(/\/+$/, '')}/${encodeURIComponent(name)}`;
+}
+
+/** One measurement type at its own address. */
+async function readOne(
+  { gate }: DataParts,
+  operation: RawItem,
+  address: string,
+  connection: NonNullable<ReturnType<ProviderDoors['connections']>[number]>,
+  caller: ReturnType<Callers['alone']>,
+): Promise<RawRead<{ operation: RawItem; values: unknown[] }>> {
+  const admission = gate.admit(address);
+  if (!admission.admitted) {
+    const { code, detail } = admission;
+    return { fault: faultOf({ kind: 'address-refused', code, detail }, null, null) };
+  }
+  const verdict = await caller.call({ url: admission.url, operation: 'field-operation', connection });
+  if (verdict.kind === 'ok') return { value: { operation, values: [verdict.document.body] } };
+  const { connectionId } = connection;
+  const answer =
+    verdict.kind === 'forbidden'
+      ? ({ kind: 'no-access', connectionId, message: verdict.message } as const)
+      : verdict;
+  return { fault: faultOf(answer, address, null) };
+}

@@ -1,0 +1,137 @@
+/**
+ * Which organizations are asked for through which connections, and what a page or an answer that is not a document
+ * becomes for whoever asked: a fault with its address. Each organization is asked for once, through one connection.
+ */
+import type { Answer } from '../model/answer';
+import type { Connection } from '../model/connection';
+import type { RawFault, RawListed } from '../model/provider-data';
+import { attributeRefusal, type Owner } from './attribute-refusal';
+import type { Caller } from './caller';
+import { chooseConnection } from './choose-connection';
+import type { Verdict } from './classify';
+import { withEmbeds } from './embed';
+import { linksOf } from './links';
+import type { Operation, ProviderDoors } from './options';
+import type { Organizations } from './organizations';
+import { type PageLimits, type Pages, type PartialEnd, partialDetail } from './pages';
+
+export interface Reach {
+  connection: Connection;
+  /** null: whatever the connection sees. */
+  organizationId: string | null;
+}
+
+export type Reached = { reach: Reach } | { fault: RawFault };
+
+/** Each organization with the connection that reads it; all that any valid connection sees when none is named. */
+export function organizationReaches(doors: ProviderDoors, organizationIds: string[]): Reached[] {
+  const connections = doors.connections();
+  const valid = connections.filter(({ status }) => status === 'valid');
+  const seen = valid.flatMap(({ connectionId }) => [...doors.sees(connectionId)]);
+  const wanted = new Set(organizationIds.length > 0 ? organizationIds : seen);
+  if (wanted.size === 0) return [{ fault: unreachable(null, 'no valid connection sees an organization') }];
+  return [...wanted].map((organizationId): Reached => {
+    const claim = { connectionId: null, organizationId, hintedUser: null, hintedOrganizationId: null };
+    const connection = chooseConnection(claim, connections, doors.sees);
+    if (connection !== null) return { reach: { connection, organizationId } };
+    return { fault: unreachable(organizationId, `no valid connection sees organization ${organizationId}`) };
+  });
+}
+
+/** Each valid connection, for what is known by its id alone; only the owner's where it is named. */
+export function connectionReaches(doors: ProviderDoors, organizationId: string | null): Reached[] {
+  if (organizationId !== null) return organizationReaches(doors, [organizationId]);
+  const valid = doors.connections().filter(({ status }) => status === 'valid');
+  if (valid.length === 0) return [{ fault: unreachable(null, 'there is no valid connection') }];
+  return valid.map((connection) => ({ reach: { connection, organizationId: null } }));
+}
+
+function unreachable(organizationId: string | null, detail: string): RawFault {
+  return { answer: { kind: 'no-connection', detail }, detail, address: null, organizationId };
+}
+
+export interface ListParts {
+  pages: Pages;
+  organizations: Organizations;
+}
+
+export interface Walk {
+  first: string;
+  operation: Operation;
+  reach: Reach;
+  caller: Caller;
+  embeds: readonly string[];
+  /** Of the platform when left out. */
+  limits?: PageLimits;
+}
+
+/** The items of a listing, page by page, each with its own address; what ends it before its end is its last line. */
+export async function* itemsOf({ pages, organizations }: ListParts, walk: Walk): AsyncGenerator<RawListed> {
+  const { first, operation, reach, caller, embeds, limits } = walk;
+  const { connection, organizationId } = reach;
+  let asked: string = first;
+  const call: Caller['call'] = (question) => {
+    const url = embeds.length === 0 ? question.url : withEmbeds(question.url, embeds);
+    asked = url.href;
+    return caller.call({ ...question, url });
+  };
+  for await (const page of pages({ first, operation, connection, call, ...(limits && { limits }) })) {
+    if (page.partial) {
+      const fault = await faultOfPage(page, asked, reach, organizations, caller);
+      return yield { fault: { ...fault, organizationId } };
+    }
+    for (const body of page.values) {
+      const address = linksOf(body).get('self') ?? asked;
+      const { mediaType } = page;
+      yield { item: { body, address, mediaType, connectionId: connection.connectionId } };
+    }
+  }
+}
+
+async function faultOfPage(
+  page: PartialEnd,
+  address: string,
+  reach: Reach,
+  organizations: Organizations,
+  caller: Caller,
+): Promise<RawFault> {
+  const { verdict } = page;
+  const answer = verdict === null ? null : await answerOf(verdict, reach, organizations, caller);
+  return { answer, detail: partialDetail(page), address, organizationId: reach.organizationId };
+}
+
+/** A verdict with a refusal laid where it belongs. */
+export async function answerOf(
+  verdict: Exclude<Verdict, { kind: 'ok' }>,
+  { connection, organizationId }: Reach,
+  organizations: Organizations,
+  caller: Caller,
+): Promise<Exclude<Answer, { kind: 'ok' }>> {
+  if (verdict.kind !== 'forbidden') return verdict;
+  const owner: Owner = { organizationId, certain: organizationId !== null };
+  const answer = await attributeRefusal(verdict, owner, connection, organizations, caller);
+  // A refusal is never attributed to a success.
+  return answer as Exclude<Answer, { kind: 'ok' }>;
+}
+
+/** A fault in words, from an answer about one address. */
+export function faultOf(
+  answer: Exclude<Answer, { kind: 'ok' }>,
+  address: string | null,
+  organizationId: string | null,
+): RawFault {
+  const said = 'detail' in answer ? answer.detail : 'message' in answer ? answer.message : null;
+  return { answer, detail: said ?? answer.kind, address, organizationId };
+}
+
+/** The one fault that says most: a refusal over an absence, an absence over nothing. */
+export function gravest(faults: RawFault[]): RawFault {
+  const weights = ['action-required', 'reauthorize', 'not-connected', 'client-refused', 'no-access'];
+  const weightOf = ({ answer }: RawFault) => {
+    if (answer === null) return weights.length;
+    const place = weights.indexOf(answer.kind);
+    if (place >= 0) return place;
+    return answer.kind === 'gone' || answer.kind === 'no-connection' ? 99 : weights.length;
+  };
+  return faults.reduce((worst, fault) => (weightOf(fault) < weightOf(worst) ? fault : worst));
+}

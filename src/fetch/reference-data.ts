@@ -1,0 +1,65 @@
+/**
+ * Makes, types and models of equipment: the same for every user, read page by page, and remembered. A list that could
+ * not be read to its end is not remembered.
+ */
+import type { RawRead, ReferenceKind } from '../model/provider-data';
+import type { Caller } from './caller';
+import type { EquipmentAddresses } from './equipment-addresses';
+import type { ProviderDoors } from './options';
+import { equipmentLimits } from './pages';
+import { connectionReaches, faultOf, itemsOf, type ListParts } from './reach';
+
+export type Reference = (kind: ReferenceKind) => Promise<RawRead<unknown[]>>;
+
+export interface ReferenceParts extends ListParts {
+  doors: ProviderDoors;
+  equipment: EquipmentAddresses;
+  /** Each call under a deadline of its own. */
+  caller(): Caller;
+}
+
+const names: Record<ReferenceKind, string> = {
+  makes: 'equipmentMakes',
+  types: 'equipmentTypes',
+  models: 'equipmentModels',
+};
+const rememberedMs = 86_400_000;
+/** More is no list of makes, types or models. */
+const entriesMax = 100_000;
+
+/** Callers that come together share one read. Never rejects. */
+export function makeReference(parts: ReferenceParts): Reference {
+  const remembered = new Map<ReferenceKind, { values: unknown[]; untilMs: number }>();
+  const reading = new Map<ReferenceKind, Promise<RawRead<unknown[]>>>();
+
+  async function read(kind: ReferenceKind): Promise<RawRead<unknown[]>> {
+    const { doors, equipment } = parts;
+    const [reached] = connectionReaches(doors, null);
+    if (reached === undefined || 'fault' in reached) return reached as RawRead<unknown[]>;
+    const { reach } = reached;
+    const caller = parts.caller();
+    const catalog = await caller.catalog(reach.connection, false);
+    if ('answer' in catalog) return { fault: faultOf(catalog.answer as never, null, null) };
+    const first = equipment.collection(names[kind]);
+    const walk = { first, operation: 'equipment-reference', reach, caller, embeds: [] } as const;
+    const values: unknown[] = [];
+    for await (const line of itemsOf(parts, { ...walk, limits: equipmentLimits })) {
+      if ('fault' in line) return line;
+      values.push(line.item.body);
+      if (values.length > entriesMax) {
+        const detail = `expected at most ${entriesMax} entries, got more`;
+        return { fault: { answer: null, detail, address: first, organizationId: null } };
+      }
+    }
+    remembered.set(kind, { values, untilMs: doors.clock.nowMs() + rememberedMs });
+    return { value: values };
+  }
+
+  return async (kind) => {
+    const known = remembered.get(kind);
+    if (known !== undefined && known.untilMs > parts.doors.clock.nowMs()) return { value: known.values };
+    const running = reading.get(kind) ?? read(kind).finally(() => reading.delete(kind));
+    reading.set(kind, running);
+    return running;
+  };
+}

@@ -1,0 +1,154 @@
+/**
+ * Equipment written: created in an organization, or changed. What is not wished is sent back as it stands, since the
+ * provider takes the whole of what a client may write. A success is read back, so that what is shown is the provider's.
+ */
+import type { Connection } from '../model/connection';
+import type { EquipmentWish, RawItem, RawRead } from '../model/provider-data';
+import type { Line } from './ask';
+import { Attempt } from './attempt';
+import type { Callers } from './caller';
+import type { EquipmentAddresses } from './equipment-addresses';
+import type { Gate } from './gate';
+import type { ProviderDoors } from './options';
+import type { Organizations } from './organizations';
+import { answerOf, faultOf, organizationReaches, type Reach } from './reach';
+import type { ReadRecord } from './read-record';
+
+export interface WriteParts {
+  doors: ProviderDoors;
+  gate: Gate;
+  line: Line;
+  callers: Callers;
+  equipment: EquipmentAddresses;
+  organizations: Organizations;
+  readRecord: ReadRecord;
+  timeoutMs: number;
+}
+
+/** What the provider says to a write that it takes. */
+interface Written {
+  location: string | null;
+  body: unknown;
+}
+
+/** Neither rejects. A write is sent once: whether it was acted upon without an answer, a list tells. */
+export function makeWriteEquipment(parts: WriteParts) {
+  async function write(
+    method: 'POST' | 'PUT',
+    address: string,
+    body: unknown,
+    reach: Reach,
+  ): Promise<RawRead<Written>> {
+    const { gate, line, callers, organizations } = parts;
+    const { connection, organizationId } = reach;
+    const attempt = new Attempt(parts.timeoutMs);
+    try {
+      const caller = callers.within(attempt);
+      const catalog = await caller.catalog(connection, false);
+      if ('answer' in catalog) return { fault: faultOf(catalog.answer as never, null, organizationId) };
+      const admission = gate.admit(address);
+      if (!admission.admitted) {
+        const { code, detail } = admission;
+        return { fault: faultOf({ kind: 'address-refused', code, detail }, null, organizationId) };
+      }
+      const { url } = admission;
+      const question = { url, operation: 'equipment-write', connection } as const;
+      const exchange = await line.exchange({ ...question, method, body }, attempt);
+      if (exchange.status !== null && exchange.status >= 200 && exchange.status < 300) {
+        const { location } = exchange.headers;
+        return { value: { location: location ?? null, body: jsonOf(exchange.body) } };
+      }
+      const verdict = line.verdictOf(exchange, question);
+      const answer = await answerOf(verdict as never, reach, organizations, caller);
+      return { fault: faultOf(answer, address, organizationId) };
+    } finally {
+      attempt.end();
+    }
+  }
+
+  async function create(organizationId: string, wish: EquipmentWish): Promise<RawRead<RawItem | null>> {
+    const { doors, equipment, readRecord } = parts;
+    const [reached] = organizationReaches(doors, [organizationId]);
+    if (reached === undefined || 'fault' in reached) return reached as RawRead<never>;
+    const address = equipment.ofOrganization(organizationId);
+    const written = await write('POST', address, bodyOf(wish, {}), reached.reach);
+    if ('fault' in written) return written;
+    const id = idOf(written.value);
+    // 202, or a 201 that does not say where: accepted, and not to be seen yet.
+    if (id === null) return { value: null };
+    const read = await readRecord('equipment', id, organizationId);
+    return 'fault' in read && read.fault.answer?.kind === 'gone' ? { value: null } : read;
+  }
+
+  async function update(
+    id: string,
+    organizationId: string | null,
+    wish: EquipmentWish,
+  ): Promise<RawRead<RawItem>> {
+    const { doors, equipment, readRecord } = parts;
+    const before = await readRecord('equipment', id, organizationId);
+    if ('fault' in before) return before;
+    const { connectionId, body } = before.value;
+    const connection = doors.connections().find((known) => known.connectionId === connectionId) as Connection;
+    const current = (body ?? {}) as Record<string, unknown>;
+    const reach = { connection, organizationId: organizationId ?? ownerOf(current) };
+    const written = await write('PUT', equipment.record(id), { id, ...bodyOf(wish, current) }, reach);
+    return 'fault' in written ? written : readRecord('equipment', id, organizationId);
+  }
+
+  return { create, update };
+}
+
+const kept = ['name', 'serialNumber', 'make', 'type', 'model', 'icon'] as const;
+const typeNames = { make: 'EquipmentMake', type: 'EquipmentType', model: 'EquipmentModel' } as const;
+
+function bodyOf(wish: EquipmentWish, current: Record<string, unknown>): Record<string, unknown> {
+  const body: Record<string, unknown> = { '@type': categoryOf(wish, current) };
+  for (const name of kept) {
+    const value = single(current[name]);
+    if (value !== undefined && value !== null) body[name] = value;
+  }
+  if (wish.name !== null) body.name = wish.name;
+  if (wish.serialNumber !== null) body.serialNumber = wish.serialNumber;
+  for (const name of ['make', 'type', 'model'] as const) {
+    const id = wish[`${name}Id`];
+    if (id !== null) body[name] = { '@type': typeNames[name], id: /^\d{1,15}$/.test(id) ? Number(id) : id };
+  }
+  return body;
+}
+
+function categoryOf({ category }: EquipmentWish, current: Record<string, unknown>): unknown {
+  if (category === null) return current['@type'] ?? 'Machine';
+  return category === 'machine' ? 'Machine' : 'Implement';
+}
+
+/** Some records wrap what is one thing in a list. */
+function single(value: unknown): unknown {
+  return Array.isArray(value) ? value[0] : value;
+}
+
+function ownerOf(record: Record<string, unknown>): string | null {
+  const { id } = (single(record.organization) ?? {}) as { id?: unknown };
+  return typeof id === 'string' || typeof id === 'number' ? String(id) : null;
+}
+
+/** Of the body, else the last segment of the location. */
+function idOf({ location, body }: Written): string | null {
+  const { id } = (body ?? {}) as { id?: unknown };
+  if (typeof id === 'string' || typeof id === 'number') return String(id);
+  const path = location?.split(/[?#]/, 1)[0]?.replace(/\/+$/, '') ?? '';
+  const last = path.slice(path.lastIndexOf('/') + 1);
+  try {
+    return last === '' ? null : decodeURIComponent(last);
+  } catch {
+    return null;
+  }
+}
+
+function jsonOf(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,173 @@
+/**
+ * The provider's data as operators see it: documents are normalized, what could not be read becomes a problem with a
+ * stable code. What is malformed names its address, what was expected and what came, and ends nothing else.
+ */
+import { Problem, type ProblemCode } from '../model/problem';
+import type {
+  DocumentView,
+  FileView,
+  Listed,
+  ListingFault,
+  ProviderApi,
+  ProviderData,
+  RawFault,
+  RawItem,
+  RawListed,
+  RawRead,
+  ReferenceView,
+} from '../model/provider-data';
+
+type Judged<View> = { ok: true; view: View } | { ok: false; path: string; detail: string };
+
+export interface ProviderApiDoors {
+  /** Asked for once `ready` has resolved. */
+  data(): ProviderData;
+  /** A document as events carry it. */
+  document(item: RawItem, kind: 'equipment' | 'field-operation'): Judged<DocumentView>;
+  file(item: RawItem): Judged<FileView>;
+  reference(body: unknown): Judged<ReferenceView>;
+  /** Before a first call: what each connection sees must be known. */
+  ready(): Promise<void>;
+}
+
+export function makeProviderApi(doors: ProviderApiDoors): ProviderApi {
+  const { ready } = doors;
+  const equipmentView = (item: RawItem) => doors.document(item, 'equipment');
+  const operationView = (item: RawItem) => doors.document(item, 'field-operation');
+  const ask = async <Value>(read: () => Promise<RawRead<Value>>): Promise<Value> => {
+    await ready();
+    const result = await read();
+    if ('fault' in result) throw problemOf(result.fault);
+    return result.value;
+  };
+  const viewOf = <View>(item: RawItem, judge: (item: RawItem) => Judged<View>): View => {
+    const judged = judge(item);
+    if (judged.ok) return judged.view;
+    throw new Problem('provider.malformed', sentenceOf(item.address, judged));
+  };
+  async function* views<View>(
+    ask: () => AsyncIterable<RawListed>,
+    judge: (item: RawItem) => Judged<View>,
+  ): AsyncGenerator<Listed<View>> {
+    await ready();
+    for await (const line of ask()) yield viewed(line, judge);
+  }
+  return {
+    equipment: (filter) => views(() => doors.data().equipment(filter), equipmentView),
+    equipmentRecord: async (...asked) =>
+      viewOf(await ask(() => doors.data().equipmentRecord(...asked)), equipmentView),
+    async createEquipment(...asked) {
+      const item = await ask(() => doors.data().createEquipment(...asked));
+      return item === null ? null : viewOf(item, equipmentView);
+    },
+    updateEquipment: async (...asked) =>
+      viewOf(await ask(() => doors.data().updateEquipment(...asked)), equipmentView),
+    async reference(kind) {
+      const values = await ask(() => doors.data().reference(kind));
+      return values.flatMap((body) => {
+        const judged = doors.reference(body);
+        return judged.ok ? [judged.view] : [];
+      });
+    },
+    fieldOperations: (filter) => views(() => doors.data().fieldOperations(filter), operationView),
+    fieldOperation: async (...asked) =>
+      viewOf(await ask(() => doors.data().fieldOperation(...asked)), operationView),
+    async measurements(...asked) {
+      const { operation, values } = await ask(() => doors.data().measurements(...asked));
+      // A measurement is only understood beside the products of its operation.
+      const body = { ...(operation.body as object), measurementTypes: values };
+      const { measurements } = viewOf({ ...operation, body }, operationView);
+      return Array.isArray(measurements) ? measurements : [];
+    },
+    files: (organizationId) => views(() => doors.data().files(organizationId), doors.file),
+    file: async (id) => viewOf(await ask(() => doors.data().file(id)), doors.file),
+    fileContent: (...asked) => ask(() => doors.data().fileContent(...asked)),
+  };
+}
+
+/** For a process that cannot ask the provider. */
+export function noProvider(detail: string): ProviderApi {
+  const refuse = async (): Promise<never> => {
+    throw new Problem('provider.unavailable', detail);
+  };
+  // biome-ignore lint/correctness/useYield: it throws before its first line.
+  async function* refuseList(): AsyncGenerator<never> {
+    await refuse();
+  }
+  return {
+    equipment: refuseList,
+    equipmentRecord: refuse,
+    createEquipment: refuse,
+    updateEquipment: refuse,
+    reference: refuse,
+    fieldOperations: refuseList,
+    fieldOperation: refuse,
+    measurements: refuse,
+    files: refuseList,
+    file: refuse,
+    fileContent: refuse,
+  };
+}
+
+function viewed<View>(line: RawListed, judge: (item: RawItem) => Judged<View>): Listed<View> {
+  if ('fault' in line) return { fault: listingFaultOf(line.fault) };
+  const { item } = line;
+  const judged = judge(item);
+  if (judged.ok) return { item: judged.view };
+  const fault = { code: 'provider.malformed' as const, detail: sentenceOf(null, judged) };
+  return { fault: { ...fault, address: item.address, organizationId: null, actionUrl: null } };
+}
+
+function listingFaultOf({ answer, detail, address, organizationId }: RawFault): ListingFault {
+  const actionUrl = answer !== null && 'actionUrl' in answer ? answer.actionUrl : null;
+  return { code: codeOf(answer), detail: wordsOf(answer, detail), address, organizationId, actionUrl };
+}
+
+function problemOf(fault: RawFault): Problem {
+  const { code, detail, address, actionUrl } = listingFaultOf(fault);
+  const where = address === null ? '' : ` (${address})`;
+  const todo = actionUrl === null ? '' : `; a customer acts at ${actionUrl}`;
+  return new Problem(code, `${detail}${where}${todo}`);
+}
+
+function codeOf(answer: RawFault['answer']): ProblemCode {
+  if (answer === null) return 'provider.malformed';
+  switch (answer.kind) {
+    case 'gone':
+    case 'no-connection':
+      return 'command.not-found';
+    case 'action-required':
+    case 'not-connected':
+    case 'reauthorize':
+      return 'provider.action-required';
+    case 'transient':
+    case 'rate-limited':
+    case 'aborted':
+    case 'not-modified':
+      return 'provider.unavailable';
+    default:
+      return 'provider.refused';
+  }
+}
+
+const wordsOfKind: Partial<Record<NonNullable<RawFault['answer']>['kind'], string>> = {
+  gone: 'the provider has no such thing',
+  'action-required': 'the provider waits for the customer',
+  'not-connected': 'the customer has not connected the organization',
+  reauthorize: 'the provider refuses the token: a user must consent again',
+  'client-refused': 'the client lacks a scope or licence for this',
+  'no-access': 'the user may not see this',
+  'refused-unattributed': 'the provider refuses this',
+  'rate-limited': 'the provider asks for fewer calls',
+};
+
+/** Our words, and the provider's where they say more. */
+function wordsOf(answer: RawFault['answer'], detail: string): string {
+  const words = answer === null ? undefined : wordsOfKind[answer.kind];
+  if (words === undefined || answer === null) return detail;
+  return detail === answer.kind || detail === words ? words : `${words}: ${detail}`;
+}
+
+function sentenceOf(address: string | null, { path, detail }: { path: string; detail: string }): string {
+  return `${path || 'the document'}: ${detail}${address === null ? '' : ` (${address})`}`;
+}
