@@ -1,4 +1,6 @@
-// The scaled store under test: one server for a suite, a database of its own for each case, a clock that is moved by hand.
+// The scaled store under test: one server for a suite, and for each case a database that looks like a new one. A database
+// is emptied and used again, since making one takes longer than most cases. The clock is moved by hand.
+import { Client } from 'pg';
 import { openPostgres as open } from '../../src/store/postgres/open-postgres';
 import { type PostgresServer, startPostgres } from '../support/postgres';
 import { settingsFor } from './open-sqlite';
@@ -16,11 +18,22 @@ export async function startPostgresStores(): Promise<{
   stop(): Promise<void>;
 }> {
   const server = await startPostgres();
-  const template = await server.createDatabase();
-  await (await open(postgresSettingsFor(server.url(template)))).close();
+  const free: string[] = [];
+  const made: string[] = [];
+  let empty = '';
+
+  async function take(): Promise<string> {
+    const emptied = free.pop();
+    if (emptied !== undefined) return emptied;
+    const database = await server.createDatabase();
+    made.push(database);
+    await (await open(postgresSettingsFor(server.url(database)))).close();
+    empty = await emptying(server.url(database));
+    return database;
+  }
 
   async function openPostgres(): Promise<StoreUnderTest> {
-    const database = await server.createDatabase(template);
+    const database = await take();
     const settings = postgresSettingsFor(server.url(database));
     let nowMs = Date.parse('2026-01-01T00:00:00Z');
     let store = await open(settings, () => nowMs);
@@ -39,7 +52,8 @@ export async function startPostgresStores(): Promise<{
       },
       async close() {
         await store.close();
-        await server.dropDatabase(database);
+        await server.query(empty, database);
+        free.push(database);
       },
     };
   }
@@ -48,8 +62,39 @@ export async function startPostgresStores(): Promise<{
     server,
     openPostgres,
     async stop() {
-      await server.dropDatabase(template);
+      for (const database of made) await server.dropDatabase(database);
       await server.stop();
     },
   };
+}
+
+/** The statements that bring a database back to what it is now, just migrated. */
+async function emptying(url: string): Promise<string> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    const tables = await client.query<{ name: string }>(
+      `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'migrations'`,
+    );
+    const statements: string[] = [];
+    for (const { name } of tables.rows) {
+      const { rows } = await client.query<{ rows: string }>(
+        `SELECT coalesce(json_agg(t), '[]')::text AS rows FROM ${name} t`,
+      );
+      statements.push(`DELETE FROM ${name}`);
+      statements.push(
+        `INSERT INTO ${name} OVERRIDING SYSTEM VALUE
+         SELECT * FROM json_populate_recordset(NULL::${name}, '${rows[0]!.rows.replaceAll("'", "''")}')`,
+      );
+    }
+    const sequences = await client.query<{ name: string; last: string | null }>(
+      `SELECT sequencename AS name, last_value AS last FROM pg_sequences WHERE schemaname = 'public'`,
+    );
+    for (const { name, last } of sequences.rows) {
+      statements.push(`SELECT setval('${name}', ${last ?? 1}, ${last !== null})`);
+    }
+    return statements.join(';\n');
+  } finally {
+    await client.end();
+  }
 }

@@ -86,7 +86,7 @@ let databases = 0;
 async function createIn(server: Pick<PostgresServer, 'query'>, template?: string): Promise<string> {
   databases += 1;
   const name = `test_${process.pid}_${databases}_${Date.now().toString(36)}`;
-  const like = template === undefined ? '' : ` TEMPLATE ${template} STRATEGY file_copy`;
+  const like = template === undefined ? '' : ` TEMPLATE ${template}`;
   await server.query(`CREATE DATABASE ${name}${like}`);
   return name;
 }

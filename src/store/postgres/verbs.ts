@@ -6,11 +6,15 @@ import type { Store } from '../../model/store';
 import { shareConditions } from './conditions';
 import type { Context, InTransaction } from './context';
 import type { TransactionOptions } from './database';
+import { hasten, nextDueInMs } from './due';
+import { keepSample } from './keep-sample';
 import { holdLease } from './leases';
+import { markSent, pickUnsent, quarantineRecord, resendLogged, unsentCount } from './outbox';
+import { put } from './put';
 import { ready } from './ready';
+import { claimLock, take } from './take';
 
 export { holdForProbe } from './ask-probes';
-export { insertEntries } from './quarantine-entries';
 export { writeEvents } from './write-events';
 
 type Name = Exclude<keyof Store, 'close'>;
@@ -20,13 +24,28 @@ type Answer<Verb extends Name> = Promise<Awaited<ReturnType<Store[Verb]>>>;
 export const verbs: {
   [Verb in Name]?: (context: Context, ...args: Parameters<Store[Verb]>) => Answer<Verb>;
 } = {
+  take,
+  hasten,
+  nextDueInMs,
+  keepSample,
   holdLease,
   shareConditions,
+  pickUnsent,
+  markSent,
+  quarantineRecord,
+  resendLogged,
+  unsentCount,
   ready,
 };
 
+const longMs = 30_000;
+
 /** What a verb's transaction needs beyond the usual. */
-export const transactionOptions: { [Verb in Name]?: TransactionOptions } = {};
+export const transactionOptions: { [Verb in Name]?: TransactionOptions } = {
+  take: { lock: claimLock },
+  hasten: { statementMs: longMs },
+  resendLogged: { statementMs: longMs },
+};
 
 /** One call, several transactions. */
 export const longVerbs: {
@@ -39,4 +58,4 @@ export const groupedVerbs: {
     context: Context,
     calls: Parameters<Store[Verb]>[],
   ) => Promise<Awaited<ReturnType<Store[Verb]>>[]>;
-} = {};
+} = { put };

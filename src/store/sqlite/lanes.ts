@@ -4,6 +4,8 @@
  * lower bound of its earliest due time, and is built anew when the store opens.
  */
 
+import { divide } from '../divide';
+
 export interface Lane {
   id: string;
   /** Nothing in the lane is due before; null when nothing waits. */
@@ -126,21 +128,7 @@ export class Lanes {
     if (ready.length === 0) return [];
     ready.sort(byTurn);
     this.#advance(ready[0]!.turn);
-    const share = Math.max(1, Math.floor((inFlight + limit) / ready.length));
-    const grants = new Map<Lane, Grant>();
-    let left = limit;
-    // First each lane up to its share; what is then left goes to whoever can use it.
-    for (const bound of [share, Number.MAX_SAFE_INTEGER]) {
-      for (const lane of ready) {
-        const given = grants.get(lane)?.limit ?? 0;
-        const room = Math.min(bound, lane.window ?? Number.MAX_SAFE_INTEGER) - lane.inFlight - given;
-        const allowed = Math.min(left, room);
-        if (allowed <= 0) continue;
-        grants.set(lane, { lane, limit: given + allowed });
-        left -= allowed;
-      }
-    }
-    return [...grants.values()];
+    return divide(ready, limit, inFlight);
   }
 
   #advance(turn: number): void {

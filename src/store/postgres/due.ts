@@ -1,0 +1,45 @@
+/**
+ * When something is due next, and making due at once what waits for reasons that are not its own.
+ */
+import type { Context } from './context';
+
+/** Milliseconds until a task, or a probe, may be taken; null when nothing waits for time. */
+export async function nextDueInMs(context: Context, what: 'task' | 'probe'): Promise<number | null> {
+  const { database } = context;
+  const row = what === 'task' ? await database.get(nextTask) : await database.get(nextProbe);
+  const at = row!.at as number | null;
+  return at === null ? null : Math.max(0, at - context.nowMs());
+}
+
+/** A lease that runs out makes its task due. */
+const nextTask = `
+  WITH taken AS MATERIALIZED (
+    SELECT taken_lane, count(*) AS in_flight, min(lease_until) AS until FROM tasks WHERE lease_until IS NOT NULL
+    GROUP BY taken_lane)
+  SELECT least(
+    (SELECT min(until) FROM taken),
+    (SELECT min(greatest(l.next_due_at, l.open_at)) FROM lanes l LEFT JOIN taken t ON t.taken_lane = l.id
+     WHERE l.open_at IS NOT NULL AND l.next_due_at IS NOT NULL
+       AND (l.width IS NULL OR coalesce(t.in_flight, 0) < l.width))) AS at`;
+
+/** Never while a probe is under way, unless that one's lease ran out. */
+const nextProbe = `
+  SELECT min(CASE WHEN probe_lease_until = 0 THEN probe_at
+    ELSE greatest(coalesce(probe_at, probe_lease_until), probe_lease_until) END) AS at
+  FROM organizations WHERE probe_at IS NOT NULL OR probe_lease_until > 0`;
+
+/** The number of tasks that are due now. */
+export async function hasten(context: Context): Promise<number> {
+  const rows = await context.database.all(
+    `WITH waiting AS (
+       SELECT id FROM tasks WHERE state = 'postponed' AND NOT own AND due_at > $1 ORDER BY id FOR NO KEY UPDATE),
+     hastened AS (
+       UPDATE tasks t SET due_at = greatest($1, coalesce(t.read_at, 0) + $2), state = 'due'
+       FROM waiting w WHERE t.id = w.id RETURNING t.lane, t.due_at)
+     SELECT lane, count(*) AS count, min(due_at) AS due_at FROM hastened GROUP BY lane`,
+    context.nowMs(),
+    context.settings.readGapMs,
+  );
+  for (const { lane, due_at } of rows) context.lanes.expect(lane, due_at);
+  return rows.reduce((sum, { count }) => sum + Number(count), 0);
+}

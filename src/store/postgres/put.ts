@@ -1,0 +1,134 @@
+/**
+ * Acceptance, in sets: deliveries that come together are journalled and their tasks marked due in one transaction and a
+ * few round trips. A message id is one delivery, whichever receiver was asked first.
+ */
+import type { Accepted, Delivery } from '../../model/notification';
+import { hintProbes } from './ask-probes';
+import type { Context } from './context';
+import { type Hint, markHints } from './mark-hints';
+import { ensureOrganizations } from './organization-rows';
+import { insertEntries, type QuarantineEntry } from './quarantine-entries';
+
+interface Journalled {
+  id: number;
+  isNew: boolean;
+  /** Of what was stored under the same message id. */
+  bodyHash: string;
+}
+
+export async function put(context: Context, calls: [Delivery][]): Promise<Accepted[]> {
+  const deliveries = calls.map(([delivery]) => delivery);
+  const journalled = await journal(context, deliveries);
+  const hints: Hint[] = [];
+  const probes: { organizationId: string; dueAt: string | null }[] = [];
+  const entries: QuarantineEntry[] = [];
+  const accepted = deliveries.map((delivery, index): Accepted => {
+    const { id, isNew, bodyHash } = journalled[index]!;
+    const deliveryId = `d${id}`;
+    if (!isNew) {
+      const idReused = bodyHash !== delivery.bodyHash;
+      if (idReused) entries.push(reusedId(id, delivery));
+      return { deliveryId, repeated: true, idReused, due: 0, probes: false };
+    }
+    const before = { hints: hints.length, probes: probes.length };
+    for (const [element, judged] of delivery.elements.entries()) {
+      if (judged.line === 'hint') {
+        const { receivedAtMs, traceparent } = delivery;
+        hints.push({ deliveryId: id, element, receivedAtMs, traceparent, hint: judged });
+      } else if (judged.line === 'quarantined') {
+        const { reason, path, raw } = judged;
+        entries.push({ what: 'notification', reason, path, deliveryId: id, element, raw });
+      } else if (judged.line === 'acted' && judged.probeOrganizationId !== null) {
+        probes.push({ organizationId: judged.probeOrganizationId, dueAt: judged.dueAt });
+      }
+    }
+    return {
+      deliveryId,
+      repeated: false,
+      idReused: false,
+      due: hints.length - before.hints,
+      probes: probes.length > before.probes,
+    };
+  });
+  await ensureOrganizations(
+    context,
+    hints.flatMap(({ hint }) => hint.organizationId ?? []),
+  );
+  await hintProbes(context, probes);
+  await markHints(context, hints);
+  await insertEntries(context, entries);
+  return accepted;
+}
+
+/** A message id that came before with another body: the first is kept, the second is shown to an operator, once. */
+function reusedId(deliveryId: number, { messageId, bodyHash }: Delivery): QuarantineEntry {
+  const sampleHash = `${messageId}:${bodyHash}`;
+  return { what: 'delivery', reason: 'message-id-reused', path: '', deliveryId, sampleHash };
+}
+
+/** Where each delivery stands in the journal. Ids rise in the order of the deliveries. */
+async function journal(context: Context, deliveries: Delivery[]): Promise<Journalled[]> {
+  const counts = deliveries.map(countLines);
+  const rows = await context.database.all(
+    `INSERT INTO deliveries (received_at, message_id, body_hash, bytes, traceparent, notifications, acted, ignored,
+       quarantined, elements)
+     SELECT received_at, message_id, body_hash, bytes, traceparent, notifications, acted, ignored, quarantined, elements
+     FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::int[], $7::int[], $8::int[],
+       $9::int[], $10::text[]) WITH ORDINALITY
+       AS d (received_at, message_id, body_hash, bytes, traceparent, notifications, acted, ignored, quarantined,
+         elements, nth)
+     ORDER BY nth
+     ON CONFLICT (message_id) WHERE message_id IS NOT NULL DO NOTHING RETURNING id, message_id`,
+    deliveries.map(({ receivedAtMs }) => receivedAtMs),
+    deliveries.map(({ messageId }) => messageId),
+    deliveries.map(({ bodyHash }) => bodyHash),
+    deliveries.map(({ bytes }) => bytes),
+    deliveries.map(({ traceparent }) => traceparent),
+    deliveries.map(({ elements }) => elements.length),
+    counts.map(({ acted }) => acted),
+    counts.map(({ ignored }) => ignored),
+    counts.map(({ quarantined }) => quarantined),
+    deliveries.map(({ elements }) => JSON.stringify(elements.map(withoutRaw))),
+  );
+  const unnamed = rows.filter(({ message_id }) => message_id === null).map(({ id }) => Number(id));
+  unnamed.sort((left, right) => left - right);
+  const named = new Map<string, number>(
+    rows.flatMap(({ id, message_id }) => (message_id === null ? [] : [[message_id, id]])),
+  );
+  const known = await knownUnder(
+    context,
+    deliveries.flatMap(({ messageId }) => (messageId === null || named.has(messageId) ? [] : [messageId])),
+  );
+  return deliveries.map(({ messageId, bodyHash }) => {
+    if (messageId === null) return { id: unnamed.shift()!, isNew: true, bodyHash };
+    const before = known.get(messageId);
+    if (before !== undefined) return before;
+    const first = { id: named.get(messageId)!, isNew: true, bodyHash };
+    known.set(messageId, { ...first, isNew: false });
+    return first;
+  });
+}
+
+async function knownUnder(context: Context, messageIds: string[]): Promise<Map<string, Journalled>> {
+  if (messageIds.length === 0) return new Map();
+  const rows = await context.database.all(
+    'SELECT id, message_id, body_hash FROM deliveries WHERE message_id = ANY($1::text[])',
+    messageIds,
+  );
+  return new Map(
+    rows.map(({ id, message_id, body_hash }) => [message_id, { id, isNew: false, bodyHash: body_hash }]),
+  );
+}
+
+function countLines({ elements }: Delivery) {
+  const counts = { acted: 0, ignored: 0, quarantined: 0, hint: 0 };
+  for (const element of elements) counts[element.line] += 1;
+  return counts;
+}
+
+/** The journal tells what came; what cannot be read stands in quarantine, once. */
+function withoutRaw(element: Delivery['elements'][number]): unknown {
+  if (element.line !== 'quarantined') return element;
+  const { raw: _raw, ...rest } = element;
+  return rest;
+}

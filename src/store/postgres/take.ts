@@ -1,0 +1,174 @@
+/**
+ * Claiming: fair between organizations, for all processes together. One claim at a time decides whose turn it is (an
+ * advisory lock); it looks at lanes, never at what waits in them, and takes with one look-up a lane. Leases run out by the
+ * store's clock.
+ */
+import type { ResourceKind } from '../../model/resource';
+import type { TakenTask } from '../../model/task';
+import { divide, type ReadyLane } from '../divide';
+import type { Context } from './context';
+import type { Row } from './database';
+
+/** Any number that nothing else in this database locks. */
+export const claimLock = 7_126_002;
+/** What a dead process leaves is freed in pieces. */
+const expiredMax = 1000;
+
+interface Lane extends ReadyLane {
+  id: string;
+  turn: number;
+  /** Taken from it by this claim. */
+  served: number;
+  /** It had less than it was granted. */
+  isExhausted: boolean;
+}
+
+export async function take(context: Context, limit: number): Promise<TakenTask[]> {
+  const freed = await freeExpired(context);
+  const { lanes, inFlight } = await readyLanes(context, freed, limit);
+  const rows: Row[] = [];
+  // A lane may hold less than it was granted: what is then left is granted again.
+  for (let open = lanes; rows.length < limit && open.length > 0; ) {
+    const taken = await takeFrom(context, divide(open, limit - rows.length, inFlight + rows.length));
+    rows.push(...taken);
+    open = open.filter(({ isExhausted }) => !isExhausted);
+    if (taken.length === 0) break;
+  }
+  await saveLanes(context, lanes, freed);
+  return rows.map(taskOf);
+}
+
+/** Leases that ran out go back to the work list; their holders' endings will find another fence. */
+async function freeExpired(context: Context): Promise<string[]> {
+  const rows = await context.database.all(
+    `UPDATE tasks SET state = 'due', due_at = $1, fence = fence + 1, lease_until = NULL, taken_lane = NULL,
+       taken_epoch = NULL
+     WHERE id IN (SELECT id FROM tasks WHERE lease_until <= $1 LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED)
+     RETURNING lane`,
+    context.nowMs(),
+    expiredMax,
+  );
+  return [...new Set(rows.map(({ lane }) => String(lane)))];
+}
+
+/** The lanes that have something due and are open, least served first; no more than can be served. */
+async function readyLanes(
+  context: Context,
+  freed: string[],
+  limit: number,
+): Promise<{ lanes: Lane[]; inFlight: number }> {
+  const rows = await context.database.all(
+    `WITH taken AS MATERIALIZED (
+       SELECT taken_lane, count(*) AS in_flight FROM tasks WHERE lease_until IS NOT NULL GROUP BY taken_lane)
+     SELECT l.id, l.turn, l.width, coalesce(t.in_flight, 0) AS in_flight,
+       (SELECT coalesce(sum(in_flight), 0)::bigint FROM taken) AS in_flight_all
+     FROM lanes l LEFT JOIN taken t ON t.taken_lane = l.id
+     WHERE l.open_at <= $1 AND l.open_at IS NOT NULL
+       AND ((l.next_due_at <= $1 AND l.next_due_at IS NOT NULL) OR l.id = ANY($2::text[]))
+       AND (l.width IS NULL OR coalesce(t.in_flight, 0) < l.width)
+     ORDER BY l.turn, l.next_due_at, l.id LIMIT $3`,
+    context.nowMs(),
+    freed,
+    limit,
+  );
+  const lanes = rows.map(({ id, turn, width, in_flight }) => ({
+    id: String(id),
+    turn: Number(turn),
+    window: width as number | null,
+    inFlight: Number(in_flight),
+    served: 0,
+    isExhausted: false,
+  }));
+  return { lanes, inFlight: Number(rows[0]?.in_flight_all ?? 0) };
+}
+
+/** Rows that somebody changes at this moment are left for the next claim. */
+async function takeFrom(context: Context, grants: { lane: Lane; limit: number }[]): Promise<Row[]> {
+  if (grants.length === 0) return [];
+  const rows = await context.database.all(
+    `WITH due AS (
+       SELECT t.id, t.due_at, g.nth
+       FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS g (lane, wanted, nth)
+       CROSS JOIN LATERAL (
+         SELECT id, due_at FROM tasks WHERE lane = g.lane AND due_at <= $3 ORDER BY due_at, id
+         LIMIT g.wanted FOR NO KEY UPDATE SKIP LOCKED) t)
+     UPDATE tasks t SET state = 'taken', due_at = NULL, fence = t.fence + 1, read_at = $3,
+       covered_hint_at = coalesce(t.covered_hint_at, t.first_hint_at), first_hint_at = NULL, lease_until = $4,
+       taken_lane = t.lane, taken_epoch = coalesce((SELECT epoch FROM organizations o WHERE o.id = t.lane), 0)
+     FROM due WHERE t.id = due.id
+     RETURNING due.nth, due.due_at AS was_due_at, t.id, t.fence, t.generation, (SELECT last_value FROM revision) AS revision,
+       t.address, t.kind, t.resource_id, t.organization_id, t.hinted_organization_id, t.hinted_user, t.connection_id,
+       t.taken_epoch, t.settling, t.attempts, t.aged_ms, t.failed_at, t.absent_since, t.covered_hint_at, t.traceparent,
+       t.reconciled`,
+    grants.map(({ lane }) => lane.id),
+    grants.map(({ limit }) => limit),
+    context.nowMs(),
+    context.nowMs() + context.settings.leaseMs,
+  );
+  for (const [index, { lane, limit }] of grants.entries()) {
+    const count = rows.filter(({ nth }) => nth === index + 1).length;
+    lane.served += count;
+    lane.inFlight += count;
+    lane.isExhausted = count < limit;
+  }
+  return rows.sort(
+    (left, right) => left.nth - right.nth || left.was_due_at - right.was_due_at || left.id - right.id,
+  );
+}
+
+/**
+ * Turns rise with what was served. A lane that had nothing more says from when on it has: only when nobody adds to it at
+ * this moment, else it keeps its bound and is looked at again.
+ */
+async function saveLanes(context: Context, lanes: Lane[], freed: string[]): Promise<void> {
+  const { database } = context;
+  const touched = lanes.filter(({ served, isExhausted }) => served > 0 || isExhausted);
+  const first = lanes[0];
+  const raised = new Set<string>();
+  if (touched.length > 0) {
+    const ids = touched.map(({ id }) => id);
+    await database.run('SELECT id FROM lanes WHERE id = ANY($1::text[]) ORDER BY id FOR NO KEY UPDATE', ids);
+    const exhausted = touched.filter(({ isExhausted }) => isExhausted).map(({ id }) => id);
+    const free = await database.all(
+      'SELECT id FROM lanes WHERE id = ANY($1::text[]) FOR UPDATE SKIP LOCKED',
+      exhausted,
+    );
+    for (const { id } of free) raised.add(String(id));
+    await database.run(
+      `UPDATE lanes l SET turn = l.turn + n.served,
+         next_due_at = CASE WHEN n.raises THEN (
+           SELECT due_at FROM tasks t WHERE t.lane = l.id AND t.due_at IS NOT NULL ORDER BY t.due_at LIMIT 1)
+         ELSE l.next_due_at END
+       FROM unnest($1::text[], $2::bigint[], $3::bool[]) AS n (id, served, raises) WHERE l.id = n.id`,
+      ids,
+      touched.map(({ served }) => served),
+      ids.map((id) => raised.has(id)),
+    );
+    await database.run(`UPDATE meta SET value = $1 WHERE name = 'turn' AND value < $1`, first!.turn);
+  }
+  for (const id of freed) if (!raised.has(id)) context.lanes.expect(id, context.nowMs());
+}
+
+function taskOf(row: Row): TakenTask {
+  return {
+    taskId: row.id,
+    fence: row.fence,
+    generation: row.generation,
+    revision: row.revision,
+    address: row.address,
+    resource: row.kind === null ? null : { kind: row.kind as ResourceKind, id: row.resource_id },
+    organizationId: row.organization_id,
+    hintedOrganizationId: row.hinted_organization_id,
+    hintedUser: row.hinted_user,
+    connectionId: row.connection_id,
+    epoch: row.taken_epoch,
+    settling: row.settling,
+    attempts: row.attempts,
+    agedMs: row.aged_ms,
+    failedAtMs: row.failed_at,
+    absentSinceMs: row.absent_since,
+    acceptedAtMs: row.covered_hint_at,
+    traceparent: row.traceparent,
+    reconciled: row.reconciled,
+  };
+}
