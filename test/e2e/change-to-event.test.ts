@@ -43,7 +43,7 @@ test('a changed machine becomes one event, exactly as promised, and every exit t
   expect(story.log('fault')).toEqual([]);
 
   await story.service.stop();
-  const { records } = evidenceOf(join(story.dataFolder, 'tramline.db'), 1, 'embedded');
+  const { records } = await evidenceOf(join(story.dataFolder, 'tramline.db'), 1, 'embedded');
   expect(records).toHaveLength(1);
   const { key, topic, headers, value } = records[0]!;
   expect(key).toBe(`${machine!.organizationId}/equipment/${machine!.id}`);

@@ -66,7 +66,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'with a real Kafka', () => {
   async function reckon(accepted: number): Promise<TopicRecord[]> {
     await story.service.stop();
     const onTopics = await records();
-    const evidence = evidenceOf(join(story.dataFolder, 'tramline.db'), accepted, onTopics);
+    const evidence = await evidenceOf(join(story.dataFolder, 'tramline.db'), accepted, onTopics);
     expect(checkLedger(evidence)).toEqual([]);
     return onTopics;
   }

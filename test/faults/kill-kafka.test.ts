@@ -91,7 +91,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'killed around the send to a re
     const accepted = (await simulator.counts()).notificationsAccepted - before;
     await service.stop();
     const records = await readTopics(kafka.brokers, topics);
-    const evidence = evidenceOf(join(folder, 'tramline.db'), accepted, records);
+    const evidence = await evidenceOf(join(folder, 'tramline.db'), accepted, records);
     expect(checkLedger(evidence)).toEqual([]);
     expect(new Set(records.map(({ key }) => key)).size).toBe(equipment.length);
   });

@@ -74,7 +74,7 @@ async function changeAndDieAt(failpoint: Failpoint): Promise<void> {
 async function reckon(published: number): Promise<void> {
   const { notificationsAccepted } = await simulator.counts();
   await service.stop();
-  const evidence = evidenceOf(join(folder, 'tramline.db'), notificationsAccepted, 'embedded');
+  const evidence = await evidenceOf(join(folder, 'tramline.db'), notificationsAccepted, 'embedded');
   expect(checkLedger(evidence)).toEqual([]);
   expect(evidence.records.map(({ value }) => (JSON.parse(value) as { name: string }).name)).toEqual(
     Array.from({ length: published }, () => 'Changed once'),

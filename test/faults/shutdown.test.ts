@@ -169,7 +169,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'with a real Kafka', () => {
   async function reckon(accepted: number) {
     await story.service.stop();
     const onTopics = await records();
-    const evidence = evidenceOf(join(story.dataFolder, 'tramline.db'), accepted, onTopics);
+    const evidence = await evidenceOf(join(story.dataFolder, 'tramline.db'), accepted, onTopics);
     expect(checkLedger(evidence)).toEqual([]);
     return onTopics;
   }

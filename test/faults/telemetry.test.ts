@@ -193,7 +193,7 @@ describe('R12: a collector that is', () => {
       expect(story.service.records().filter((record) => record.level === level)).toEqual([]);
     }
     expect(story.service.lines().filter((line) => !line.startsWith('{'))).toEqual([]);
-    const { records } = evidenceOf(join(story.dataFolder, 'tramline.db'), machines.length, 'embedded');
+    const { records } = await evidenceOf(join(story.dataFolder, 'tramline.db'), machines.length, 'embedded');
     expect(records).toHaveLength(machines.length);
   }
 

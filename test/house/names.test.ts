@@ -30,7 +30,7 @@ const rooms = [
 const topFiles = ['cli.ts', 'config.ts', 'main.ts', 'pipeline.ts', 'wire.ts'];
 // A closed list. Who adds a fifth says here why no room could hold it.
 const tools = ['backoff.ts', 'clock.ts', 'schema.ts', 'secret.ts'];
-const testFolders = ['contract', 'e2e', 'faults', 'fixtures', 'house', 'integration', 'support', 'unit'];
+const testFolders = 'contract e2e faults fixtures house integration prove support unit'.split(' ');
 
 function forbidden(paths: string[]): string[] {
   return paths.filter((path) => {

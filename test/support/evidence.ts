@@ -4,33 +4,50 @@ import { DatabaseSync } from 'node:sqlite';
 import { Kafka, logLevel } from 'kafkajs';
 import type { DecidedEvent, LedgerEvidence, TopicRecord } from './ledger-checker';
 
-type Row = Record<string, string | number | null>;
+export type Row = Record<string, string | number | null>;
+
+/** The tables that tell what became of everything, as rows; the same in every store. */
+export type Tables = Record<'outbox' | 'deliveries' | 'tasks' | 'reads' | 'hints', Row[]>;
+
+/** Asks a store for its tables. */
+export async function tablesBy(ask: (sql: string) => Promise<Row[]>): Promise<Tables> {
+  return {
+    outbox: await ask('SELECT * FROM outbox ORDER BY id'),
+    deliveries: await ask('SELECT id, notifications, acted, ignored, quarantined, elements FROM deliveries'),
+    tasks: await ask('SELECT id, state FROM tasks'),
+    reads: await ask('SELECT task_id, fence, generation, outcome FROM reads ORDER BY fence'),
+    hints: await ask('SELECT task_id, generation FROM hints'),
+  };
+}
 
 /** Opens the embedded store of an ended process. `acceptedBySender` comes from the sender's own log. */
-export function evidenceOf(
+export async function evidenceOf(
   file: string,
   acceptedBySender: number,
   records: TopicRecord[] | 'embedded',
-): LedgerEvidence {
+): Promise<LedgerEvidence> {
   const database = new DatabaseSync(file);
   try {
-    const rows = database.prepare('SELECT * FROM outbox ORDER BY id').all() as Row[];
-    const events = rows.map(eventOf);
-    const journalled = database
-      .prepare('SELECT coalesce(sum(notifications), 0) AS n FROM deliveries')
-      .get() as Row;
-    const lines = linesOf(database);
-    const embedded = () => rows.filter(({ state }) => state === 1).map(embeddedRecord);
-    return {
-      acceptedBySender,
-      journalled: Number(journalled.n),
-      lines,
-      events,
-      records: records === 'embedded' ? embedded() : records,
-    };
+    const tables = await tablesBy(async (sql) => database.prepare(sql).all() as Row[]);
+    return evidenceFrom(tables, acceptedBySender, records);
   } finally {
     database.close();
   }
+}
+
+export function evidenceFrom(
+  tables: Tables,
+  acceptedBySender: number,
+  records: TopicRecord[] | 'embedded',
+): LedgerEvidence {
+  const embedded = () => tables.outbox.filter(({ state }) => Number(state) === 1).map(embeddedRecord);
+  return {
+    acceptedBySender,
+    journalled: tables.deliveries.reduce((sum, { notifications }) => sum + Number(notifications), 0),
+    lines: linesOf(tables),
+    events: tables.outbox.map(eventOf),
+    records: records === 'embedded' ? embedded() : records,
+  };
 }
 
 function eventOf(row: Row): DecidedEvent {
@@ -52,34 +69,26 @@ function embeddedRecord(row: Row): TopicRecord {
 }
 
 /** Each hint falls into the line of the first read that covers it; what is no hint stands in its delivery. */
-function linesOf(database: DatabaseSync): Record<string, number> {
+function linesOf(tables: Tables): Record<string, number> {
   const lines: Record<string, number> = {};
   const add = (line: string, count = 1) => {
     lines[line] = (lines[line] ?? 0) + count;
   };
-  const others = database
-    .prepare(
-      'SELECT sum(acted) AS acted, sum(ignored) AS ignored, sum(quarantined) AS quarantined FROM deliveries',
-    )
-    .get() as Row;
-  for (const [line, count] of Object.entries(others)) add(line, Number(count ?? 0));
-  const states = new Map(
-    (database.prepare('SELECT id, state FROM tasks').all() as Row[]).map((row) => [
-      row.id,
-      String(row.state),
-    ]),
-  );
-  const reads = Map.groupBy(
-    database.prepare('SELECT task_id, generation, outcome FROM reads ORDER BY fence').all() as Row[],
-    (read) => read.task_id,
-  );
-  for (const hint of database.prepare('SELECT task_id, generation FROM hints').all() as Row[]) {
-    const covering = (reads.get(hint.task_id) ?? []).filter(
+  for (const delivery of tables.deliveries) {
+    for (const line of ['acted', 'ignored', 'quarantined']) add(line, Number(delivery[line]));
+  }
+  const states = new Map(tables.tasks.map((row) => [String(row.id), String(row.state)]));
+  const reads = Map.groupBy(tables.reads, (read) => String(read.task_id));
+  for (const hint of tables.hints) {
+    const task = String(hint.task_id);
+    const covering = (reads.get(task) ?? []).filter(
       (read) => Number(read.generation) >= Number(hint.generation),
     );
     const first = Math.min(...covering.map((read) => Number(read.generation)));
-    const outcomes = covering.filter((read) => read.generation === first).map((read) => String(read.outcome));
-    if (outcomes.length === 0) add(states.get(hint.task_id) === 'quarantined' ? 'quarantined' : 'waiting');
+    const outcomes = covering
+      .filter((read) => Number(read.generation) === first)
+      .map((read) => String(read.outcome));
+    if (outcomes.length === 0) add(states.get(task) === 'quarantined' ? 'quarantined' : 'waiting');
     else if (Number(hint.generation) < first) add('merged');
     else add(outcomes.includes('published') ? 'published' : outcomes.at(-1)!);
   }

@@ -1,0 +1,210 @@
+/**
+ * The checker of the proof is itself checked: of an honest run it says nothing, and of each doctored one what was done to
+ * it.
+ */
+
+import { checkProof, type ProofEvidence, residentBytesMax, restMsMax } from '../prove/check';
+import { makeRandom } from '../prove/random';
+import type { Row } from '../support/evidence';
+import { evidenceFrom } from '../support/evidence';
+import type { TopicRecord } from '../support/ledger-checker';
+
+const uri = 'http://provider.test/equipment/1';
+const key = '4711/equipment/1';
+const topic = 'proof.equipment.v1';
+
+const content = {
+  '@type': 'Machine',
+  id: 1,
+  organization: [{ id: 4711 }],
+  name: 'Newest',
+  serialNumber: 'S1',
+  modelYear: '2020',
+  make: { name: 'M' },
+  type: [{ name: 'T' }],
+  model: { name: 'O' },
+};
+
+function documentWith(name: string) {
+  const named = { make: { name: 'M' }, type: { name: 'T' }, model: { name: 'O' } };
+  return {
+    ...{ id: '1', organizationId: '4711', category: 'machine', name },
+    ...{ serialNumber: 'S1', modelYear: '2020', ...named },
+  };
+}
+
+function rowOf(sequence: number, name: string): Row {
+  const headers = [
+    ['ce_id', `e${sequence}`],
+    ['ce_sequence', String(sequence).padStart(20, '0')],
+  ];
+  return {
+    ...{ event_id: `e${sequence}`, topic, key, sequence, state: 2, cause: `read 1/${sequence}` },
+    headers: JSON.stringify(headers),
+    value: JSON.stringify(documentWith(name)),
+  };
+}
+
+/** Two notifications of one machine, each published; a stranger was refused; one page is open and ought to be. */
+function honest(): ProofEvidence {
+  const outbox = [rowOf(1, 'Older'), rowOf(2, 'Newest')];
+  const deliveries = [1, 2].map((id) => ({
+    ...{ id, notifications: 1, acted: 0, ignored: 0, quarantined: 0 },
+    elements: JSON.stringify([{ line: 'hint', address: uri }]),
+  }));
+  const tables = {
+    outbox,
+    deliveries,
+    tasks: [{ id: 1, state: 'done' }],
+    hints: [1, 2].map((generation) => ({ task_id: 1, generation })),
+    reads: [1, 2].map((fence) => ({ task_id: 1, fence, generation: fence, outcome: 'published' })),
+  };
+  const records: TopicRecord[] = outbox.map((row, offset) => ({
+    ...{ topic, partition: 0, offset: String(offset), key, value: String(row.value) },
+    headers: JSON.parse(String(row.headers)) as [string, string][],
+  }));
+  return {
+    ...{ tables, ledger: evidenceFrom(tables, 2, records), acceptedByAddress: new Map([[uri, 2]]) },
+    ...{ strangersLet: 0, unexplained503: 0, announced: new Set([uri]), complaints: [], restAfterMs: 10 },
+    truth: { equipment: [{ id: '1', organizationId: '4711', uri, content }], fieldOperations: [] },
+    ...{ openPages: ['A'], expectedPages: ['A'], residentBytes: [1] },
+  };
+}
+
+const kindsOf = (evidence: ProofEvidence) => [...new Set(checkProof(evidence).map(({ kind }) => kind))];
+
+test('an honest run has no finding', () => {
+  expect(checkProof(honest())).toEqual([]);
+});
+
+const doctored: [string, string[], (evidence: ProofEvidence) => void][] = [
+  ['a record that is missing', ['missing'], ({ ledger }) => void ledger.records.shift()],
+  ['a record that nobody decided', ['invented'], ({ ledger }) => void ledger.events.shift()],
+  [
+    'a record with other bytes',
+    ['differs'],
+    ({ ledger }) => {
+      ledger.records[0]!.value += ' ';
+    },
+  ],
+  [
+    'an older record behind the newest',
+    ['newest', 'untrue'],
+    ({ ledger }) => void ledger.records.push({ ...ledger.records[0]!, offset: '2' }),
+  ],
+  [
+    'two records whose places are changed',
+    ['order', 'newest', 'untrue'],
+    ({ ledger }) => {
+      ledger.records[0]!.offset = '1';
+      ledger.records[1]!.offset = '0';
+    },
+  ],
+  [
+    'an event that traces to a read that is not on record',
+    ['untraced'],
+    ({ ledger }) => {
+      ledger.events[0]!.cause = 'read 9/9';
+    },
+  ],
+  [
+    'a notification that was accepted and is not in the journal',
+    ['lost', 'unjournalled'],
+    (evidence) => {
+      evidence.ledger.acceptedBySender = 3;
+      evidence.acceptedByAddress = new Map([[uri, 3]]);
+    },
+  ],
+  [
+    'a notification that was swapped for another in the journal',
+    ['unjournalled'],
+    ({ tables }) => {
+      tables.deliveries[0]!.elements = JSON.stringify([{ line: 'hint', address: `${uri}0` }]);
+    },
+  ],
+  [
+    'a notification that waits for ever',
+    ['lost'],
+    ({ ledger }) => {
+      ledger.lines = { published: 1, waiting: 1 };
+    },
+  ],
+  [
+    'a change that the topic does not have, though all is sent',
+    ['untrue'],
+    ({ truth }) => {
+      truth.equipment[0]!.content.name = 'Newer still';
+    },
+  ],
+  [
+    'a resource that was announced and never published',
+    ['unpublished'],
+    ({ truth }) => {
+      truth.equipment[0]!.id = '2';
+    },
+  ],
+  [
+    'a stranger that was let in',
+    ['stranger'],
+    (evidence) => {
+      evidence.strangersLet = 1;
+    },
+  ],
+  [
+    'a 503 that does not say when to come again',
+    ['dishonest'],
+    (evidence) => {
+      evidence.unexplained503 = 1;
+    },
+  ],
+  [
+    'a page that was never closed',
+    ['page'],
+    (evidence) => {
+      evidence.openPages.push('B');
+    },
+  ],
+  [
+    'a page that was never opened',
+    ['page'],
+    (evidence) => {
+      evidence.openPages = [];
+    },
+  ],
+  [
+    'a process that did not end in order',
+    ['end'],
+    ({ complaints }) => void complaints.push('all ended with 1 on SIGTERM'),
+  ],
+  [
+    'a rest that came too late',
+    ['slow'],
+    (evidence) => {
+      evidence.restAfterMs = restMsMax + 1;
+    },
+  ],
+  [
+    'a process that grew too large',
+    ['large'],
+    (evidence) => {
+      evidence.residentBytes = [residentBytesMax + 1];
+    },
+  ],
+];
+
+test.each(doctored)('%s is found', (_what, kinds, doctor) => {
+  const evidence = honest();
+  evidence.truth = structuredClone(evidence.truth);
+  doctor(evidence);
+  expect(kindsOf(evidence).sort()).toEqual([...kinds].sort());
+});
+
+test('the same seed decides the same, another seed something else', () => {
+  const drawn = (seed: number) => {
+    const random = makeRandom(seed);
+    return Array.from({ length: 20 }, () => random.between(0, 1000));
+  };
+  expect(drawn(7)).toEqual(drawn(7));
+  expect(drawn(7)).not.toEqual(drawn(8));
+  expect(Math.max(...drawn(7))).toBeLessThanOrEqual(1000);
+});

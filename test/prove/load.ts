@@ -1,0 +1,119 @@
+// What happens at the provider while things break: changes, notified once, several times or in storms, in deliveries of
+// any size, among elements that make no sense; organizations that must accept terms, and do. At least a fifth of the
+// resources change and are announced exactly once, so that nothing later can hide the loss of that one notification.
+import type { Simulator } from '../support/simulator';
+import type { Random } from './random';
+import type { Notification, Sender } from './sender';
+
+type Resource = { id: string; organizationId: string; uri: string; kind: 'equipment' | 'fieldOperation' };
+
+export type Load = {
+  /** One small thing happens. */
+  step(): Promise<void>;
+  /** What must still happen exactly once happens now; then every organization accepts its terms. */
+  finish(): Promise<void>;
+  /** The resources that were announced, by address. */
+  announced(): Set<string>;
+  /** Those that were changed and announced exactly once. */
+  onceOnly: ReadonlySet<string>;
+  resources: number;
+  changes: number;
+};
+
+/** The provider goes on showing the old content for so long after it has said that something changed. */
+const lagMs = 300;
+
+export async function makeLoad(simulator: Simulator, sender: Sender, random: Random): Promise<Load> {
+  const state = await simulator.state();
+  const resources: Resource[] = [
+    ...state.equipment.map(({ id, organizationId, uri }) => ({
+      id,
+      organizationId,
+      uri,
+      kind: 'equipment' as const,
+    })),
+    ...state.fieldOperations.map(({ id, organizationId, uri }) => ({
+      ...{ id, organizationId, uri },
+      kind: 'fieldOperation' as const,
+    })),
+  ];
+  await simulator.setFaults([{ match: {}, lagMs }]);
+  const quiet = resources.filter((_, index) => index % 3 === 0);
+  const busy = resources.filter((_, index) => index % 3 !== 0);
+  const untold = [...quiet];
+  const announced = new Set<string>();
+  const blocked = new Set<string>();
+  let changes = 0;
+
+  async function change({ kind, id }: Resource): Promise<void> {
+    changes += 1;
+    if (kind === 'equipment') await simulator.changeEquipment(id, { name: `Name ${changes}`, notify: false });
+    else await simulator.changeFieldOperation(id, { cropSeason: String(1900 + changes), notify: false });
+  }
+
+  function notificationOf({ uri, organizationId, kind }: Resource): Notification {
+    announced.add(uri);
+    return {
+      clientKey: 'proof',
+      links: [],
+      eventTypeId: kind,
+      targetResource: uri,
+      metadata: [{ key: 'orgId', value: organizationId }],
+    };
+  }
+
+  async function tellOnce(count: number): Promise<void> {
+    for (const resource of untold.splice(0, count)) {
+      await change(resource);
+      sender.send([notificationOf(resource)]);
+    }
+  }
+
+  async function tellMany(): Promise<void> {
+    const some = Array.from({ length: random.between(1, 12) }, () => random.pick(busy));
+    for (const resource of new Set(some)) if (random.chance(0.7)) await change(resource);
+    const notifications = some.map(notificationOf);
+    if (random.chance(0.3))
+      notifications.splice(random.between(0, notifications.length), 0, { eventTypeId: 7 });
+    if (random.chance(0.2))
+      notifications.push({ eventTypeId: 'of-tomorrow', targetResource: `${some[0]!.uri}x` });
+    sender.send(notifications);
+    if (random.chance(0.3)) sender.send(notifications);
+    if (random.chance(0.1)) sender.sendAsStranger(notifications);
+  }
+
+  async function storm(): Promise<void> {
+    const resource = random.pick(busy);
+    await change(resource);
+    for (let sent = 0; sent < 5; sent += 1)
+      sender.send(Array.from({ length: 40 }, () => notificationOf(resource)));
+  }
+
+  async function turnTerms(): Promise<void> {
+    const { id } = random.pick(state.organizations);
+    const accepts = blocked.has(id);
+    if (accepts) blocked.delete(id);
+    else blocked.add(id);
+    await simulator.setOrganization(id, { termsAccepted: accepts });
+  }
+
+  return {
+    async step() {
+      await tellOnce(1);
+      const what = random.next();
+      if (what < 0.8) await tellMany();
+      else if (what < 0.88) await storm();
+      else await turnTerms();
+    },
+    async finish() {
+      await tellOnce(untold.length);
+      for (const id of blocked) await simulator.setOrganization(id, { termsAccepted: true });
+    },
+    announced: () => announced,
+    onceOnly: new Set(quiet.map(({ uri }) => uri)),
+    resources: resources.length,
+    get changes() {
+      return changes;
+    },
+  };
+}

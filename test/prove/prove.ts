@@ -1,0 +1,153 @@
+// The proof: a load goes in while everything is broken, then nothing is broken any more, and when all is quiet the
+// sender's log, the journal, the topics, the pager and the provider are held against each other. Shares no code with the
+// product.
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { evidenceFrom, readTopics } from '../support/evidence';
+import { until } from '../support/until';
+import { makeChaos } from './chaos';
+import { checkProof, type Finding, restMsMax } from './check';
+import { makeLoad } from './load';
+import { makeRandom } from './random';
+import { type Sender, type SenderLog, startSender } from './sender';
+import { makeStage, resendSeconds, type Stage } from './stage';
+import type { StoreUnderProof } from './store';
+
+export type ProofOptions = {
+  seed: number;
+  /** Interventions on processes. */
+  kills: number;
+  /** Goes on at least so long. */
+  minutes: number;
+  processes: number;
+  store: StoreUnderProof;
+  /** Told what is done, a line at a time. */
+  tell?: (line: string) => void;
+};
+
+export type ProofReport = {
+  seed: number;
+  store: string;
+  processes: number;
+  kills: number;
+  broken: Record<string, number>;
+  /** Named steps at which a process ended. */
+  steps: string[];
+  sent: SenderLog;
+  changes: number;
+  resources: number;
+  announcedOnce: number;
+  lines: Record<string, number>;
+  records: number;
+  repeats: number;
+  restAfterMs: number;
+  findings: Finding[];
+};
+
+export async function prove(options: ProofOptions): Promise<ProofReport> {
+  const { seed, store } = options;
+  const tell = options.tell ?? (() => {});
+  const stage = await makeStage({ store, processes: options.processes, seed });
+  try {
+    const sender = startSender(
+      () => stage.receivers(),
+      stage.simulator.environment.WEBHOOK_AUTHORIZATION!,
+      makeRandom(seed + 1),
+    );
+    const load = await makeLoad(stage.simulator, sender, makeRandom(seed + 2));
+    const chaos = makeChaos(stage, makeRandom(seed + 3));
+    const endAtMs = Date.now() + options.minutes * 60_000;
+    let goesOn = true;
+    const loading = goOn(() => goesOn, load.step, sender);
+    while (chaos.kills() < options.kills || Date.now() < endAtMs) {
+      await chaos.strike();
+      tell(`${chaos.kills()} kills, ${sender.log.accepted} notifications accepted, ${sender.waiting()} wait`);
+    }
+    goesOn = false;
+    await loading;
+    await load.finish();
+    const healedAtMs = Date.now();
+    await sender.settled();
+    const rested = await rest(stage, tell);
+    const restAfterMs = Date.now() - healedAtMs;
+    const expectedPages = ['TramlineQuarantineNotEmpty delivery'];
+    await until(() => stage.onCall.open().join() === expectedPages.join(), {
+      withinMs: 2 * resendSeconds * 1000 + 5000,
+      what: 'on-call to see the true state',
+    }).catch(() => {});
+    const openPages = stage.onCall.open();
+    const residentBytes = stage.actors.map(({ service }) => residentBytesOf(service!.pid));
+    await stopAll(stage);
+    const records = await readTopics(stage.kafka.brokers, stage.topics);
+    const tables = await store.tables();
+    const truth = await stage.simulator.state();
+    const ledger = evidenceFrom(tables, sender.log.accepted, records);
+    const findings = checkProof({
+      ...{ ledger, tables, truth, openPages, expectedPages, residentBytes },
+      restAfterMs: rested ? restAfterMs : Number.POSITIVE_INFINITY,
+      acceptedByAddress: sender.log.byAddress,
+      strangersLet: sender.log.strangers.let,
+      unexplained503: sender.log.unexplained,
+      announced: load.announced(),
+      complaints: stage.actors.flatMap(({ complaints }) => complaints),
+    });
+    if (load.onceOnly.size * 5 < load.resources) throw new Error('too few resources are announced once');
+    const ids = records.map(({ headers }) => headers.find(([name]) => name === 'ce_id')?.[1]);
+    return {
+      ...{ seed, findings, restAfterMs },
+      store: store.name,
+      processes: options.processes,
+      kills: chaos.kills(),
+      broken: chaos.counts,
+      steps: [...chaos.reached],
+      sent: sender.log,
+      changes: load.changes,
+      resources: load.resources,
+      announcedOnce: load.onceOnly.size,
+      lines: ledger.lines,
+      records: records.length,
+      repeats: records.length - new Set(ids).size,
+    };
+  } finally {
+    await stage.stop();
+  }
+}
+
+/** The provider goes on living, but not faster than its deliveries get rid of. */
+async function goOn(mayGoOn: () => boolean, step: () => Promise<void>, sender: Sender): Promise<void> {
+  while (mayGoOn()) {
+    if (sender.waiting() < 40) await step();
+    await delay(40);
+  }
+}
+
+/** True when nothing waits, nothing is unsent and nobody is blocked, within a bound a little wider than is allowed. */
+async function rest(stage: Stage, tell: (line: string) => void): Promise<boolean> {
+  const working = stage.actors.find(({ role }) => role !== 'receiver')!.service!;
+  const isQuiet = async () => {
+    const ledger = (await (await fetch(`${working.operationsUrl}/api/ledger`)).json()) as Record<
+      string,
+      number
+    >;
+    const metrics = await (await fetch(`${working.operationsUrl}/metrics`)).text();
+    const unsent = /^tramline_outbox_pending(?:\{[^}]*\})? (\d+)/m.exec(metrics)?.[1];
+    tell(`to rest: ${ledger.waiting} wait, ${ledger.parked} parked, ${unsent} unsent`);
+    return ledger.waiting === 0 && ledger.parked === 0 && unsent === '0';
+  };
+  return until(isQuiet, { withinMs: 2 * restMsMax, everyMs: 250, what: 'rest' }).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function stopAll(stage: Stage): Promise<void> {
+  for (const actor of stage.actors) {
+    const { code, signal } = await actor.service!.stop();
+    if (code !== 0) actor.complaints.push(`${actor.role} ended with ${code ?? signal} at rest`);
+  }
+}
+
+function residentBytesOf(pid: number): number {
+  const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Number(kilobytes ?? 0) * 1024;
+}

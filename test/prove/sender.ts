@@ -1,0 +1,127 @@
+// The sender: posts deliveries as the provider does, repeats each until it is answered 204, and keeps a log of its own of
+// what was accepted. It believes nothing but the status line.
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Random } from './random';
+
+export type Notification = Record<string, unknown>;
+
+export type SenderLog = {
+  /** Notifications in deliveries that were answered 204. */
+  accepted: number;
+  deliveries: number;
+  /** How often each address was accepted. */
+  byAddress: Map<string, number>;
+  /** Elements that no service can make sense of. */
+  bad: number;
+  /** Deliveries with a wrong Authorization, and how many of them were not answered 401. */
+  strangers: { sent: number; let: number };
+  /** Answers other than 204 by status; 0 stands for a connection that broke. */
+  others: Record<string, number>;
+  /** 503 without `Retry-After`, which no sender can obey. */
+  unexplained: number;
+  /** When the last 204 came, in milliseconds since the epoch. */
+  lastAcceptedAtMs: number;
+  /** The longest time in which something was waiting and nothing was accepted. */
+  longestSilenceMs: number;
+};
+
+export type Sender = {
+  log: SenderLog;
+  /** Queues one delivery. */
+  send(notifications: Notification[]): void;
+  /** Queues one delivery that nobody should take. */
+  sendAsStranger(notifications: Notification[]): void;
+  waiting(): number;
+  /** Resolves when everything queued was accepted. */
+  settled(): Promise<void>;
+};
+
+const connections = 8;
+const patienceMs = 6000;
+const repeatMs = 60;
+
+/** `targets` are the addresses of the receivers, each tried in turn at random. */
+export function startSender(targets: () => string[], authorization: string, random: Random): Sender {
+  const log: SenderLog = {
+    accepted: 0,
+    deliveries: 0,
+    byAddress: new Map(),
+    bad: 0,
+    strangers: { sent: 0, let: 0 },
+    others: {},
+    unexplained: 0,
+    lastAcceptedAtMs: Date.now(),
+    longestSilenceMs: 0,
+  };
+  const queue: { notifications: Notification[]; stranger: boolean }[] = [];
+  let busy = 0;
+
+  async function post(notifications: Notification[], value: string): Promise<number> {
+    try {
+      const response = await fetch(random.pick(targets()), {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: value },
+        body: JSON.stringify(notifications),
+        signal: AbortSignal.timeout(patienceMs),
+      });
+      await response.arrayBuffer();
+      if (response.status === 503 && response.headers.get('retry-after') === null) log.unexplained += 1;
+      return response.status;
+    } catch {
+      return 0;
+    }
+  }
+
+  function noteAccepted(notifications: Notification[]): void {
+    log.accepted += notifications.length;
+    log.deliveries += 1;
+    log.lastAcceptedAtMs = Date.now();
+    for (const { targetResource } of notifications) {
+      if (typeof targetResource !== 'string') log.bad += 1;
+      else log.byAddress.set(targetResource, (log.byAddress.get(targetResource) ?? 0) + 1);
+    }
+  }
+
+  async function deliver(notifications: Notification[]): Promise<void> {
+    for (;;) {
+      const status = await post(notifications, authorization);
+      const silenceMs = Date.now() - log.lastAcceptedAtMs;
+      log.longestSilenceMs = Math.max(log.longestSilenceMs, silenceMs);
+      if (status === 204) return noteAccepted(notifications);
+      log.others[status] = (log.others[status] ?? 0) + 1;
+      await delay(repeatMs);
+    }
+  }
+
+  async function intrude(notifications: Notification[]): Promise<void> {
+    log.strangers.sent += 1;
+    const status = await post(notifications, 'Bearer of-a-stranger');
+    if (status >= 200 && status < 300) log.strangers.let += 1;
+  }
+
+  function work(): void {
+    while (busy < connections && queue.length > 0) {
+      const { notifications, stranger } = queue.shift()!;
+      if (busy === 0) log.lastAcceptedAtMs = Date.now();
+      busy += 1;
+      void (stranger ? intrude(notifications) : deliver(notifications)).finally(() => {
+        busy -= 1;
+        work();
+      });
+    }
+  }
+
+  const enqueue = (stranger: boolean) => (notifications: Notification[]) => {
+    queue.push({ notifications, stranger });
+    work();
+  };
+  return {
+    log,
+    send: enqueue(false),
+    sendAsStranger: enqueue(true),
+    waiting: () => queue.length + busy,
+    async settled() {
+      while (queue.length + busy > 0) await delay(20);
+    },
+  };
+}

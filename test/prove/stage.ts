@@ -1,0 +1,128 @@
+// What the proof runs on: a simulator, a Kafka of two brokers, a store and n processes of the service, each real, each
+// with an address of its own that outlives its deaths. Starts, breaks and heals them; decides nothing.
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { freePort } from '../support/free-port';
+import { type KafkaCluster, startKafka } from '../support/kafka';
+import { repositoryRoot } from '../support/repository';
+import type { Failpoint } from '../support/serve-with-failpoints';
+import { type Service, startService, temporaryFolder } from '../support/service';
+import { type Simulator, startSimulator } from '../support/simulator';
+import { type OnCall, startOnCall } from './on-call';
+import type { StoreUnderProof } from './store';
+
+export type StageOptions = {
+  store: StoreUnderProof;
+  processes: number;
+  seed: number;
+};
+
+type Role = 'all' | 'receiver' | 'worker';
+
+/** One process of the service, dead or alive. */
+export type Actor = {
+  role: Role;
+  service: Service | null;
+  environment: Record<string, string>;
+  /** Ends that nobody asked for, and orderly stops that did not end with 0. */
+  complaints: string[];
+};
+
+export type Stage = {
+  simulator: Simulator;
+  kafka: KafkaCluster;
+  onCall: OnCall;
+  store: StoreUnderProof;
+  actors: Actor[];
+  topics: string[];
+  /** Where deliveries are posted. */
+  receivers(): string[];
+  start(actor: Actor, failpoint?: Failpoint): Promise<void>;
+  stop(): Promise<void>;
+};
+
+const kinds = ['equipment', 'field-operation', 'organization-access'];
+export const resendSeconds = 1;
+
+/** Short times, so that minutes of waiting become seconds; sync is off, since it would repair what was lost. */
+const settings = {
+  ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
+  KAFKA_TOPIC_PREFIX: 'proof',
+  KAFKA_CLIENT_ID: 'proof',
+  SETTLE_SECONDS: '1',
+  READ_GAP_MS: '100',
+  LEASE_SECONDS: '5',
+  PROVIDER_TIMEOUT_MS: '2000',
+  PROBE_SECONDS: '1',
+  PROBE_SECONDS_MAX: '2',
+  SYNC_INTERVAL_SECONDS: '0',
+  ALERT_RESEND_SECONDS: String(resendSeconds),
+  SHUTDOWN_SECONDS: '10',
+  LOG_LEVEL: 'warn',
+};
+
+export async function makeStage(options: StageOptions): Promise<Stage> {
+  const { store } = options;
+  const [simulator, kafka, onCall] = await Promise.all([
+    startSimulator({
+      organizations: 6,
+      equipment: 20,
+      'field-operations': 10,
+      'heartbeat-ms': 0,
+      seed: options.seed,
+    }),
+    startKafka({ brokers: 2 }),
+    startOnCall(),
+  ]);
+  const environment = {
+    ...simulator.environment,
+    ...settings,
+    ...store.environment,
+    KAFKA_BROKERS: kafka.brokers.join(','),
+    ALERTMANAGER_URLS: onCall.url,
+  };
+  migrate(environment);
+  const actors = await Promise.all(rolesOf(options.processes).map((role) => makeActor(role, environment)));
+  const folder = temporaryFolder();
+  const stage: Stage = {
+    ...{ simulator, kafka, onCall, store, actors },
+    topics: kinds.map((kind) => `${settings.KAFKA_TOPIC_PREFIX}.${kind}.v1`),
+    receivers: () =>
+      actors
+        .filter(({ role }) => role !== 'worker')
+        .map(({ environment: own }) => `http://127.0.0.1:${own.PORT}/webhooks`),
+    async start(actor, failpoint) {
+      const service = await startService({
+        dataFolder: folder,
+        entry: 'dist/test/support/serve-with-failpoints.js',
+        environment: { ...actor.environment, ...(failpoint === undefined ? {} : { FAILPOINT: failpoint }) },
+      });
+      actor.service = service;
+    },
+    async stop() {
+      await Promise.all(actors.map(({ service }) => service?.kill()));
+      await Promise.all([simulator.kill(), kafka.stop(), onCall.stop(), store.stop()]);
+    },
+  };
+  for (const actor of actors) await stage.start(actor);
+  return stage;
+}
+
+function rolesOf(processes: number): Role[] {
+  if (processes <= 2) return Array.from({ length: processes }, () => 'all');
+  return ['receiver', 'all', ...Array.from({ length: processes - 2 }, (): Role => 'worker')];
+}
+
+async function makeActor(role: Role, environment: Record<string, string>): Promise<Actor> {
+  const port = String(await freePort());
+  return { role, service: null, environment: { ...environment, ROLE: role, PORT: port }, complaints: [] };
+}
+
+function migrate(environment: Record<string, string>): void {
+  const { status, stderr } = spawnSync(process.execPath, [join('dist', 'src', 'cli.js'), 'migrate'], {
+    cwd: repositoryRoot(),
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
+  });
+  if (status !== 0) throw new Error(`migrate: ${stderr}`);
+}
