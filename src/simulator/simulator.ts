@@ -19,16 +19,19 @@ import { type CheckedOptions, checkOptions, type SimulatorOptions } from './opti
 import { overviewPages } from './pages/overview';
 import { Addresses } from './provider/addresses';
 import { serveCatalog } from './provider/catalog';
+import { ChangeTokens } from './provider/change-tokens';
 import { providerEntry } from './provider/entry';
 import { serveEquipment } from './provider/equipment';
 import { serveEquipmentReference } from './provider/equipment-reference';
 import { serveEquipmentWrites } from './provider/equipment-writes';
+import { serveFieldOperationLists } from './provider/field-operation-lists';
 import { serveFieldOperations } from './provider/field-operations';
 import { serveFields } from './provider/fields';
 import { serveOldEquipment } from './provider/old-equipment';
 import { serveOrganizations } from './provider/organizations';
 import type { Provider } from './provider/provider';
 import { Rules } from './rules';
+import { defaultSettings } from './settings';
 import { ANSWER_MS, Deliveries } from './webhooks/deliveries';
 import { changeNotification, type Sender, subscriptionNotification } from './webhooks/notifications';
 import { uuidFor } from './world/random';
@@ -116,10 +119,12 @@ function makeProvider(options: CheckedOptions, addresses: Addresses): Provider {
     vendor: VENDOR,
     world: new World(options.seed, options),
     rules: new Rules(options.today, options.oauth1Ends, options.oldEquipmentEnds),
+    settings: defaultSettings(),
     accounts,
     tokens: new Tokens(accounts, options.seed, Math.floor(nowMs() / 1_000)),
     addresses,
     coverage: new Coverage(),
+    changeTokens: new ChangeTokens(),
     nowMs,
     announce: () => undefined,
   };
@@ -142,6 +147,7 @@ function serve(app: Express, options: CheckedOptions, parts: Parts): void {
   serveCatalog(platform, provider);
   serveOrganizations(platform, provider);
   serveFieldOperations(platform, provider);
+  serveFieldOperationLists(platform, provider);
   serveFields(platform, provider);
   serveOldEquipment(platform, provider);
   flow.serve(platform);

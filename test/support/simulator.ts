@@ -44,6 +44,7 @@ export type SimulatorFault = {
   truncateAt?: number;
   drip?: unknown;
   close?: boolean;
+  nextPage?: string;
 };
 
 export type SimulatorCounts = {
@@ -76,6 +77,8 @@ export type SimulatorControls = {
   /** Every address but the catalog's changes. */
   moveLinks(): Promise<unknown>;
   setToday(body: unknown): Promise<unknown>;
+  /** What the contract leaves open: `organizationFieldOperations`, `changeTokens`, `aboveMax`, … */
+  changeSettings(change: Record<string, unknown>): Promise<unknown>;
   expireTokens(which?: {
     user?: string;
     refresh?: boolean;
@@ -142,6 +145,7 @@ export function simulatorControls(control: string): SimulatorControls {
     deliverTo: (settings) => call('PUT', 'deliver-to', settings),
     counts: () => call('GET', 'counts'),
     moveLinks: () => call('POST', 'links/move', {}),
+    changeSettings: (change) => call('PATCH', 'settings', change),
     setToday: (body) => call('PUT', 'today', body),
     expireTokens: (which = {}) => call('POST', 'tokens/expire', which),
     answerConsent: (answer) => call('PUT', 'consent', answer),

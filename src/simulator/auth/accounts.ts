@@ -40,6 +40,8 @@ export class Accounts {
   };
   /** Who answers consent pages by themselves: a control's choice, so that no browser is needed. */
   consentAnswer: { user: User; approve: boolean } | undefined;
+  /** Rises whenever somebody sees other organizations than before. */
+  seenVersion = 0;
   /** User → the indexes of exactly the organizations seen, where a control chose them. */
   readonly #chosen = new Map<User, ReadonlySet<number>>();
 
@@ -71,6 +73,7 @@ export class Accounts {
 
   /** From now on the user sees exactly these organizations; undefined goes back to what was dealt. */
   chooseSeen(user: User, organizationIndexes: ReadonlySet<number> | undefined): void {
+    this.seenVersion += 1;
     if (organizationIndexes) this.#chosen.set(user, organizationIndexes);
     else this.#chosen.delete(user);
   }

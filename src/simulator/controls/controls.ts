@@ -4,6 +4,7 @@ import express, { type ErrorRequestHandler, type RequestHandler, type Router } f
 import { isObject, type Json, type JsonObject } from '../json';
 import { httpAddress } from '../options';
 import { isDay } from '../rules';
+import { changeSettings } from '../settings';
 import { ANSWER_MS, type DeliverySettings } from '../webhooks/deliveries';
 import { completed, subscriptionNotification } from '../webhooks/notifications';
 import { serveAccountControls } from './account-controls';
@@ -105,6 +106,17 @@ function serveActing(router: Router, controls: Controls): void {
     control(() => {
       provider.addresses.move();
       return { moves: provider.addresses.moves };
+    }),
+  );
+  router.get(
+    '/settings',
+    control(() => provider.settings),
+  );
+  router.patch(
+    '/settings',
+    control((request) => {
+      changeSettings(provider.settings, objectBody(request));
+      return provider.settings;
     }),
   );
   router.put(

@@ -2,6 +2,7 @@
 // the change is notified at once while clients go on seeing the old content for that time.
 // Promises that what a test sends is checked, so that a misspelt fault is an error and not a fault that never strikes.
 import { isObject, type Json } from '../json';
+import { NEXT_PAGE_WORDS } from '../provider/next-page';
 
 export interface Fault {
   method: string | undefined;
@@ -19,6 +20,8 @@ export interface Fault {
   /** One byte each so many milliseconds. */
   drip: number | undefined;
   close: boolean;
+  /** What happens to the link to the next page: a word of `NEXT_PAGE_WORDS` or an address. */
+  nextPage: string | undefined;
 }
 
 const KEYS = new Set([
@@ -33,6 +36,7 @@ const KEYS = new Set([
   'truncateAt',
   'drip',
   'close',
+  'nextPage',
 ]);
 const DRIP_MS = 100;
 const REGULAR_EXPRESSION = /[\^$*()[\]|\\]/;
@@ -107,7 +111,14 @@ function readFault(entry: unknown, where: string): Fault {
     truncateAt: number('truncateAt'),
     drip: entry.drip === true ? DRIP_MS : entry.drip === false ? undefined : number('drip'),
     close: entry.close === true,
+    nextPage: readNextPage(entry.nextPage, `${where}.nextPage`),
   };
+}
+
+function readNextPage(value: Json | undefined, where: string): string | undefined {
+  const given = text(value, where);
+  if (given === undefined || NEXT_PAGE_WORDS.includes(given as 'old') || URL.canParse(given)) return given;
+  throw new TypeError(`${where} must be an address or one of ${NEXT_PAGE_WORDS.join(', ')}`);
 }
 
 function text(value: Json | undefined, where: string): string | undefined {

@@ -66,6 +66,7 @@ function seenOf({ provider }: Controls, kind: Kind, request: Request): Seen {
 
 /** `termsAccepted`, `connected`, `name`; `notify: true` also sends a Required Customer Action notification. */
 function patchOrganization(controls: Controls, request: Request): object {
+  const { provider } = controls;
   const organization = organizationOf(controls, request);
   const { notify, termsAccepted, connected, name, ...unknown } = objectBody(request);
   const [first] = Object.keys(unknown);
@@ -75,9 +76,11 @@ function patchOrganization(controls: Controls, request: Request): object {
     if (value !== undefined && typeof value !== 'boolean')
       throw new BadControl(`${key} must be true or false`);
   }
-  if (typeof termsAccepted === 'boolean') organization.termsAccepted = termsAccepted;
-  if (typeof connected === 'boolean') organization.connected = connected;
-  if (typeof name === 'string') organization.name = name;
+  provider.world.organizations.change(organization, {
+    ...(typeof termsAccepted === 'boolean' ? { termsAccepted } : {}),
+    ...(typeof connected === 'boolean' ? { connected } : {}),
+    ...(typeof name === 'string' ? { name } : {}),
+  });
   if (notify === true)
     controls.deliveries.notify([requiredActionNotification(controls.sender, organization)]);
   return organizationState(organization);

@@ -23,8 +23,10 @@ export function overviewPages(provider: Provider): Router {
     const organization = world.organizations.find(request.params.id);
     if (!organization) return show(response.status(404), 'Unknown organization', '');
     const form = formOf(request);
-    if (form.terms !== undefined) organization.termsAccepted = form.terms === 'accept';
-    if (form.connected !== undefined) organization.connected = form.connected === 'yes';
+    world.organizations.change(organization, {
+      ...(form.terms === undefined ? {} : { termsAccepted: form.terms === 'accept' }),
+      ...(form.connected === undefined ? {} : { connected: form.connected === 'yes' }),
+    });
     response.redirect(303, form.back === 'terms' ? `/portal/organizations/${organization.id}/terms` : '/');
   });
   for (const page of ['select-organizations', 'connections-dialog']) {

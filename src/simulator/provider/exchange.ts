@@ -6,6 +6,7 @@ import type { Fault } from '../controls/faults';
 import type { RequestRecord } from '../controls/request-log';
 import type { Json } from '../json';
 import { distort } from './distort';
+import { withNextPage } from './next-page';
 
 export interface Exchange {
   request: IncomingMessage;
@@ -46,12 +47,18 @@ export function mediaType(exchange: { api: Exchange['api']; vendor: string }): s
     : 'application/json';
 }
 
+function shown(exchange: Exchange, json: Json): Json {
+  const kind = exchange.fault?.nextPage;
+  if (kind === undefined) return json;
+  return withNextPage(`http://${exchange.request.headers.host}${exchange.record.url}`, json, kind);
+}
+
 /** Writes the answer, distorted where a fault says so. */
 export function send(exchange: Exchange, answer: Answer): void {
   const { response, record, fault } = exchange;
   if (response.destroyed || response.headersSent) return;
   const status = answer.status ?? 200;
-  const body = answer.text ?? (answer.json === undefined ? '' : JSON.stringify(answer.json));
+  const body = answer.text ?? (answer.json === undefined ? '' : JSON.stringify(shown(exchange, answer.json)));
   const elapsedMs = performance.now() - exchange.startedAtMs;
   record.status = status;
   record.tookMs = elapsedMs;

@@ -1,5 +1,5 @@
-// Field operations and their measurement types: per field and single, with `embed=measurementTypes`, in the form of
-// the day and in the units asked for. Without the embed the key is absent. Answers of a single operation are kept
+// Single field operations and their measurement types, with `embed=measurementTypes`, in the form of the day and in the
+// units asked for. Without the embed the key is absent. Answers of a single operation are kept
 // serialized until its content or its form changes; at most 20,000 of them.
 import type { Router } from 'express';
 import { isObject, type JsonObject } from '../json';
@@ -7,17 +7,15 @@ import type { Seen } from '../world/world';
 import { route } from './entry';
 import { type Exchange, header } from './exchange';
 import { inPhase, inUnits, type Units } from './field-operation-forms';
-import { admittedField, fieldAddress } from './fields';
+import { fieldAddress } from './fields';
 import { link } from './links';
 import { collection, PLATFORM_PAGE, pageRequest, takePage } from './paging';
 import { admit, type Provider, userWith } from './provider';
 import { Refusal } from './refusal';
 import { Serialized } from './serialized';
 
-const WINDOW_MS_MAX = 7 * 86_400_000;
-
 export function serveFieldOperations(router: Router, provider: Provider): void {
-  const { addresses, coverage, rules } = provider;
+  const { addresses, coverage } = provider;
   const serialized = new Serialized();
   router.get(
     '/fieldOperations/:id',
@@ -57,34 +55,6 @@ export function serveFieldOperations(router: Router, provider: Provider): void {
       return { json: found };
     }),
   );
-  router.get(
-    '/organizations/:organizationId/fields/:fieldId/fieldOperations',
-    route((exchange, { organizationId, fieldId }) => {
-      userWith(provider, exchange, 'ag2');
-      const field = admittedField(provider, exchange, organizationId!, fieldId!);
-      coverage.count('field-operations-list');
-      const query = new URLSearchParams(exchange.query);
-      const page = pageRequest(provider, exchange, query, PLATFORM_PAGE);
-      const wanted = operationFilter(query);
-      const shown = { embed: embeds(exchange, provider), units: unitsOf(provider, exchange) };
-      countPhase(provider);
-      const operations = provider.world
-        .operationIdsOf(field)
-        .map((id) => provider.world.shown('fieldOperations', id, provider.nowMs())!)
-        .filter((seen) => !seen.removed && wanted(seen.content()));
-      const { taken, total } = takePage(operations, page);
-      const values = taken.map((seen) => operationRecord(provider, seen, shown));
-      return {
-        json: collection(`${fieldAddress(provider, field)}/fieldOperations`, query, page, total, values),
-      };
-    }),
-  );
-  router.get(
-    '/fieldOperations',
-    route(() => {
-      throw new Refusal(404, `Field operations are listed per field (rules of ${rules.today()}).`);
-    }),
-  );
 }
 
 function admittedOperation(provider: Provider, exchange: Exchange, id: string): Seen {
@@ -97,7 +67,8 @@ function admittedOperation(provider: Provider, exchange: Exchange, id: string): 
   return seen;
 }
 
-function embeds(exchange: Exchange, { coverage }: Provider): boolean {
+/** Throws 400 for another embed than the one there is. */
+export function embeds(exchange: Exchange, { coverage }: Provider): boolean {
   if (exchange.query === '') return false;
   const embed = new URLSearchParams(exchange.query).get('embed');
   if (embed === null) return false;
@@ -107,14 +78,14 @@ function embeds(exchange: Exchange, { coverage }: Provider): boolean {
   return true;
 }
 
-function countPhase({ coverage, rules }: Provider): string {
+export function countPhase({ coverage, rules }: Provider): string {
   const phase = rules.fieldOperationPhase();
   coverage.count(`fields-${phase}`);
   return phase;
 }
 
 /** `METRIC` without the header; `MIXED` is served as metric. Throws 400 for other words. */
-function unitsOf({ coverage }: Provider, exchange: Exchange): Units {
+export function unitsOf({ coverage }: Provider, exchange: Exchange): Units {
   const system = (header(exchange, 'accept-uom-system') ?? 'METRIC').toUpperCase();
   const measure = (header(exchange, 'accept-yield-preference') ?? 'MASS').toUpperCase();
   if (!['METRIC', 'ENGLISH', 'MIXED'].includes(system)) {
@@ -131,29 +102,6 @@ function unitsOf({ coverage }: Provider, exchange: Exchange): Units {
   }
   if (system === 'ENGLISH') coverage.count('units-english');
   return { english: system === 'ENGLISH', yieldByVolume: measure === 'VOLUME' };
-}
-
-/** Throws 400 for a window of time that is open or longer than seven days. */
-function operationFilter(query: URLSearchParams): (content: JsonObject) => boolean {
-  const [season, type, start, end] = ['cropSeason', 'fieldOperationType', 'startDate', 'endDate'].map(
-    (name) => query.get(name),
-  );
-  const [from, to] = [Date.parse(start ?? ''), Date.parse(end ?? '')];
-  const window = start != null || end != null;
-  if (window && !(to - from >= 0 && to - from <= WINDOW_MS_MAX)) {
-    throw new Refusal(400, 'startDate and endDate must span at most seven days', {
-      field: 'startDate',
-      value: start ?? '',
-    });
-  }
-  return (content) => {
-    const at = Date.parse(String(content.startDate));
-    return (
-      (season == null || content.cropSeason === season) &&
-      (type == null || String(content.fieldOperationType).toUpperCase() === type.toUpperCase()) &&
-      (!window || (at >= from && at <= to))
-    );
-  };
 }
 
 /** An operation as it is sent: form, units, links. */

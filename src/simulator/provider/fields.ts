@@ -8,6 +8,7 @@ import type { Field } from '../world/world';
 import { route } from './entry';
 import type { Exchange } from './exchange';
 import { link } from './links';
+import { answerList } from './listing';
 import { collection, PLATFORM_PAGE, pageRequest, takePage } from './paging';
 import { admittedOrganization, type Provider, userWith } from './provider';
 import { Refusal } from './refusal';
@@ -21,22 +22,15 @@ export function serveFields(router: Router, provider: Provider): void {
       const organization = admittedOrganization(provider, exchange, organizationId!);
       coverage.count('fields-list');
       const query = new URLSearchParams(exchange.query);
-      const page = pageRequest(provider, exchange, query, PLATFORM_PAGE);
       const embed = query.get('embed') === 'activeBoundary';
-      const total = world.fieldsPerOrganization;
-      const { taken } = takePage(positions(page.offset, total), { offset: 0, limit: page.limit }, total);
-      const values = taken.map((position) =>
-        fieldRecord(provider, world.fieldAt(organization, position), embed),
-      );
-      return {
-        json: collection(
-          addresses.platform(`/organizations/${organization.id}/fields`),
-          query,
-          page,
-          total,
-          values,
-        ),
-      };
+      return answerList(provider, exchange, query, {
+        address: addresses.platform(`/organizations/${organization.id}/fields`),
+        entries: (from, to) => positions(from, Math.min(to, world.fieldsPerOrganization)),
+        total: world.fieldsPerOrganization,
+        record: (position) => fieldRecord(provider, world.fieldAt(organization, position), embed),
+        // Fields are as they were made: only their operations change.
+        changedSince: () => [],
+      });
     }),
   );
   router.get(

@@ -5,7 +5,8 @@ import type { JsonObject } from '../json';
 import type { Organization } from '../world/organizations';
 import { route } from './entry';
 import { link } from './links';
-import { collection, PLATFORM_PAGE, pageRequest, takePage } from './paging';
+import { answerList } from './listing';
+import { collection, PLATFORM_PAGE, pageRequest } from './paging';
 import { admit, type Provider, userWith } from './provider';
 import { Refusal } from './refusal';
 
@@ -17,7 +18,6 @@ export function serveOrganizations(router: Router, provider: Provider): void {
       const user = userWith(provider, exchange, 'org1');
       coverage.count('organizations-list');
       const query = new URLSearchParams(exchange.query);
-      const page = pageRequest(provider, exchange, query, PLATFORM_PAGE);
       const [wantedId, wantedName] = [query.get('orgId'), query.get('orgName')];
       const visible = world.organizations.list.filter(
         (organization) =>
@@ -25,9 +25,15 @@ export function serveOrganizations(router: Router, provider: Provider): void {
           (wantedId === null || organization.id === wantedId) &&
           (wantedName === null || organization.name === wantedName),
       );
-      const { taken, total } = takePage(visible, page, visible.length);
-      const values = taken.map((organization) => organizationRecord(provider, organization));
-      return { json: collection(addresses.platform('/organizations'), query, page, total, values) };
+      return answerList(provider, exchange, query, {
+        address: addresses.platform('/organizations'),
+        entries: (from, to) => visible.slice(from, to),
+        total: visible.length,
+        record: (organization) => organizationRecord(provider, organization),
+        form: String(accounts.seenVersion),
+        changedSince: ({ sequence }) =>
+          visible.filter(({ changed }) => changed > sequence).map((entry) => ({ entry })),
+      });
     }),
   );
   router.get(
@@ -64,6 +70,7 @@ function organizationRecord({ accounts, addresses }: Provider, organization: Org
         link('fields', `${self}/fields`),
         link('machines', `${self}/machines`),
         link('implements', `${self}/implements`),
+        link('fieldOperations', `${self}/fieldOperations`),
         link('manage_connections', addresses.manageConnections(accounts.clientKey, id)),
       ]
     : [link('self', self), link('connections', addresses.connections(accounts.clientKey))];

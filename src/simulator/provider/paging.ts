@@ -26,7 +26,7 @@ export function pageRequest(
   query: URLSearchParams,
   limits: PageLimits,
 ): PageRequest {
-  const { coverage, vendor } = provider;
+  const { coverage, settings, vendor } = provider;
   const first = { offset: 0, limit: limits.byDefault };
   if (exchange.oldPaging) return first;
   if (exchange.api === 'platform' && header(exchange, `x-${vendor}-no-paging`)?.toLowerCase() === 'true') {
@@ -35,8 +35,15 @@ export function pageRequest(
   }
   const offset = whole(query, 'pageOffset', 0);
   const limit = whole(query, 'itemLimit', 1);
+  if (limit !== undefined && limit > limits.most && settings.aboveMax === 'refused')
+    throw new Refusal(400, `itemLimit must be at most ${limits.most}`, {
+      field: 'itemLimit',
+      value: String(limit),
+    });
   coverage.count(offset === undefined && limit === undefined ? 'paging-default' : 'paging-new');
-  return { offset: offset ?? 0, limit: Math.min(limit ?? limits.byDefault, limits.most) };
+  // A list that grew at its front while it was read: the page begins with the last record of the one before.
+  const repeated = exchange.fault?.nextPage === 'repeat' && offset !== undefined && offset > 0 ? 1 : 0;
+  return { offset: (offset ?? 0) - repeated, limit: Math.min(limit ?? limits.byDefault, limits.most) };
 }
 
 function whole(query: URLSearchParams, name: string, least: number): number | undefined {

@@ -4,9 +4,11 @@ import type { Accounts, User } from '../auth/accounts';
 import type { Tokens } from '../auth/tokens';
 import type { Coverage } from '../controls/coverage';
 import type { Rules } from '../rules';
+import type { Settings } from '../settings';
 import type { Organization } from '../world/organizations';
 import type { Seen, World } from '../world/world';
 import type { Addresses } from './addresses';
+import type { ChangeTokens } from './change-tokens';
 import type { Exchange } from './exchange';
 import { Refusal } from './refusal';
 
@@ -14,10 +16,12 @@ export interface Provider {
   vendor: string;
   world: World;
   rules: Rules;
+  settings: Settings;
   accounts: Accounts;
   tokens: Tokens;
   addresses: Addresses;
   coverage: Coverage;
+  changeTokens: ChangeTokens;
   nowMs: () => number;
   /** Tells the subscribers that a resource has changed. */
   announce: (seen: Seen) => void;

@@ -1,18 +1,23 @@
 // The invented organizations and the two switches of each: terms accepted, connected to our client.
 // Promises stable ids for a seed and constant-time look-up. Knows nothing of requests or of what organizations own.
+import type { Changes } from './changes';
 import { randomFor } from './random';
 import { FARM_FIRST, FARM_SECOND } from './vocabulary';
 
 export interface Organization {
   readonly index: number;
   readonly id: string;
-  name: string;
+  readonly name: string;
   readonly type: 'customer' | 'dealer';
   /** False = a partner's organization. */
   readonly member: boolean;
-  termsAccepted: boolean;
-  connected: boolean;
+  readonly termsAccepted: boolean;
+  readonly connected: boolean;
+  /** The place of its last change in the order of all changes; 0 = as made. */
+  readonly changed: number;
 }
+
+type Switches = Pick<Organization, 'name' | 'termsAccepted' | 'connected'>;
 
 const FIRST_ID = 4711;
 const ID_STEP = 13;
@@ -20,15 +25,22 @@ const ID_STEP = 13;
 /** All organizations of a world; every one starts connected and with its terms accepted. */
 export class Organizations {
   readonly list: readonly Organization[];
+  readonly #changes: Changes;
   readonly #byId = new Map<string, Organization>();
 
-  constructor(seed: number, count: number) {
+  constructor(seed: number, count: number, changes: Changes) {
+    this.#changes = changes;
     this.list = Array.from({ length: count }, (_, index) => organizationFor(seed, index));
     for (const organization of this.list) this.#byId.set(organization.id, organization);
   }
 
   find(id: string): Organization | undefined {
     return this.#byId.get(id);
+  }
+
+  /** Sets what is named; the same object goes on standing for the organization. */
+  change(organization: Organization, switches: Partial<Switches>): void {
+    Object.assign(organization, switches, { changed: this.#changes.next() });
   }
 
   at(index: number): Organization {
@@ -46,5 +58,6 @@ function organizationFor(seed: number, index: number): Organization {
     member: index % 7 !== 6,
     termsAccepted: true,
     connected: true,
+    changed: 0,
   };
 }

@@ -1,6 +1,7 @@
 // What was changed since the world was made: per resource its revisions, each from a moment on visible to clients.
 // Promises that the truth is the newest revision and that clients see the newest visible one: a read model that lags.
 import { type JsonObject, merge } from '../json';
+import type { Changes } from './changes';
 
 export interface Revision {
   /** Rises by one with each change of the resource; the untouched resource is number 0. */
@@ -11,6 +12,8 @@ export interface Revision {
   taken: readonly string[];
   removed: boolean;
   visibleAtMs: number;
+  /** Its place in the order of all changes. */
+  sequence: number;
 }
 
 export interface Change {
@@ -22,6 +25,13 @@ export interface Change {
 
 export class Revisions {
   readonly #histories = new Map<string, Revision[]>();
+
+  constructor(readonly changes: Changes) {}
+
+  /** The keys of everything that was ever changed. */
+  keys(): Iterable<string> {
+    return this.#histories.keys();
+  }
 
   /** The newest revision, undefined while nothing was changed. */
   truth(key: string): Revision | undefined {
@@ -47,6 +57,7 @@ export class Revisions {
       ],
       removed: change.removed ?? before?.removed ?? false,
       visibleAtMs: nowMs + lagMs,
+      sequence: this.changes.next(),
     };
     const shown = this.shown(key, nowMs);
     const history = this.#histories.get(key) ?? [];

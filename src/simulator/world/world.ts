@@ -2,6 +2,7 @@
 // the changes made to them. Promises the same world for the same seed, constant-time look-up by id, and memory that
 // grows with changes only. Knows nothing of HTTP.
 import { isObject, type JsonObject, merge, without } from '../json';
+import { Changes, isSince, type Mark } from './changes';
 import { CreatedEquipment } from './created-equipment';
 import { ERID_SALT, equipmentContent, FIRST_EQUIPMENT_ID, serialNumberFor } from './equipment';
 import { FIELD_OPERATION_SALT, fieldOperationContent, OPERATIONS_PER_FIELD } from './field-operations';
@@ -45,7 +46,10 @@ export class World {
   readonly fieldsPerOrganization: number;
   /** What clients have created: it comes after everything generated. */
   readonly created: CreatedEquipment;
-  readonly #revisions = new Revisions();
+  readonly #changes = new Changes();
+  readonly #revisions = new Revisions(this.#changes);
+  /** True once a field operation was removed or given away: its organization's list has gaps then. */
+  hasGaps = false;
   /** Equipment that was given to another organization than it was made in. */
   readonly #moved = new Set<number>();
 
@@ -53,7 +57,7 @@ export class World {
     readonly seed: number,
     readonly size: WorldSize,
   ) {
-    this.organizations = new Organizations(seed, size.organizations);
+    this.organizations = new Organizations(seed, size.organizations, this.#changes);
     this.created = new CreatedEquipment(seed, size.organizations * size.equipment);
     this.fieldsPerOrganization = Math.ceil(size.fieldOperations / OPERATIONS_PER_FIELD);
   }
@@ -86,6 +90,7 @@ export class World {
     const after = this.truth(kind, id)!;
     if (kind === 'equipment' && after.organizationId !== this.#bornIn(kind, found.index).id)
       this.#moved.add(found.index);
+    if (kind === 'fieldOperations' && (after.removed || Object.hasOwn(patch, 'orgId'))) this.hasGaps = true;
     return after;
   }
 
@@ -161,6 +166,38 @@ export class World {
     const count = Math.min(OPERATIONS_PER_FIELD, this.size.fieldOperations - position);
     const first = field.organization.index * this.size.fieldOperations + position;
     return Array.from({ length: count }, (_, at) => uuidFor(this.seed, FIELD_OPERATION_SALT, first + at));
+  }
+
+  /** The field operations of an organization in the order of its fields, from number `from` up to `to`. */
+  *operationsOf(organization: Organization, nowMs: number, from: number, to: number): Generator<Seen> {
+    const first = organization.index * this.size.fieldOperations;
+    const gapless = !this.hasGaps;
+    let number = gapless ? from : 0;
+    for (let at = gapless ? from : 0; at < this.size.fieldOperations && number < to; at += 1) {
+      const id = uuidFor(this.seed, FIELD_OPERATION_SALT, first + at);
+      const seen = this.shown('fieldOperations', id, nowMs)!;
+      if (seen.removed || seen.organizationId !== organization.id) continue;
+      if (number >= from) yield seen;
+      number += 1;
+    }
+  }
+
+  /** This moment's place in the order of changes. */
+  mark(nowMs: number): Mark {
+    return { sequence: this.#changes.sequence, atMs: nowMs };
+  }
+
+  /** What clients see at `nowMs` of a resource that changed after the mark; undefined where it did not. */
+  changedSince(kind: Kind, id: string, mark: Mark, nowMs: number): Seen | undefined {
+    const found = this.#find(kind, id);
+    const revision = found && this.#revisions.shown(`${kind}/${found.id}`, nowMs);
+    return found && revision && isSince(mark, revision) ? this.#seen(kind, found, revision) : undefined;
+  }
+
+  /** Ids of a kind that were ever changed. */
+  *changedIds(kind: Kind): Generator<string> {
+    for (const key of this.#revisions.keys())
+      if (key.startsWith(`${kind}/`)) yield key.slice(kind.length + 1);
   }
 
   /** Equipment is found by its id and by its ERID; `id` of the result is always the provider's own. */

@@ -1,5 +1,6 @@
 // The world behind the answers: the same for the same seed, found without tables, changed in revisions.
 import { merge, without } from '../../../../src/simulator/json';
+import { Changes } from '../../../../src/simulator/world/changes';
 import { indexOfUuid, randomFor, uuidFor } from '../../../../src/simulator/world/random';
 import { Revisions } from '../../../../src/simulator/world/revisions';
 import { World } from '../../../../src/simulator/world/world';
@@ -62,7 +63,7 @@ test('a world without resources has none', () => {
 });
 
 test('clients see the newest revision that is visible, the truth is the newest of all', () => {
-  const revisions = new Revisions();
+  const revisions = new Revisions(new Changes());
   revisions.add('a', { patch: { x: 1 } }, 1_000, 0);
   revisions.add('a', { patch: { x: 2 } }, 1_100, 500);
   revisions.add('a', { patch: { y: { z: 1 } }, take: ['w'] }, 1_200, 100);
