@@ -9,9 +9,13 @@ import { registerCheck } from './check';
 import { registerConfig } from './config';
 import type { Action, CommandDoors } from './context';
 import type * as Demo from './demo';
+import { registerEquipment } from './equipment';
+import { registerReference } from './equipment-reference';
 import { registerEvents } from './events';
 import { exitCodeOf, exitCodes } from './exit-code';
 import { registerExplain } from './explain';
+import { registerFieldOperations } from './field-operations';
+import { registerFiles } from './files';
 import { registerLedger } from './ledger';
 import { registerMigrate } from './migrate';
 import { registerOrganizations } from './organizations';
@@ -26,6 +30,10 @@ const light = [
   registerConfig,
   registerCheck,
   registerOrganizations,
+  registerEquipment,
+  registerReference,
+  registerFieldOperations,
+  registerFiles,
   registerEvents,
   registerParked,
   registerQuarantine,

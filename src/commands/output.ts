@@ -9,6 +9,8 @@ export interface Output {
   readonly json: boolean;
   /** One value, or one array. */
   value(value: unknown): void;
+  /** One array, written as its items come. */
+  array(): { add(value: unknown): void; end(): void };
   /** One object of a stream. */
   item(value: unknown): void;
   line(text: string): void;
@@ -19,6 +21,8 @@ export interface Output {
   table<Row>(rows: Row[], columns: Column<Row>[]): void;
   /** What to do next. */
   next(text: string): void;
+  /** On a terminal, one line that is written over; null takes it away. */
+  progress(text: string | null): void;
 }
 
 export interface Column<Row> {
@@ -44,6 +48,16 @@ export function makeOutput(streams: Streams, json: boolean): Output {
   return {
     json,
     value: (value) => print(JSON.stringify(value, null, streams.colors ? 2 : 0)),
+    array: () => {
+      let before = '[\n';
+      return {
+        add: (value) => {
+          streams.out(before + JSON.stringify(value));
+          before = ',\n';
+        },
+        end: () => streams.out(before === ',\n' ? '\n]\n' : '[]\n'),
+      };
+    },
     item: (value) => print(JSON.stringify(value)),
     line: (text) => print(visible(text)),
     note: (text) => {
@@ -54,6 +68,10 @@ export function makeOutput(streams: Streams, json: boolean): Output {
       const [head = '', ...lines] = layOut(rows, columns);
       print(colors.bold(head));
       for (const line of lines) print(line);
+    },
+    progress: (text) => {
+      if (!streams.colors || json) return;
+      streams.error(text === null ? '\r\x1b[K' : `\r\x1b[K${visible(text).slice(0, widthMax - 1)}`);
     },
     next: (text) => {
       if (!json) print(`\n${colors.cyan('→')} ${visible(text)}`);

@@ -1,0 +1,58 @@
+/**
+ * How commands print a listing that is streamed: one JSON array written as it comes, or tables of some hundred rows.
+ * What could not be read is said on standard error and decides the exit code; the rest is printed all the same.
+ */
+import { Problem } from '../model/problem';
+import type { Listed, ListingFault } from '../model/provider-data';
+import { exitCodeOf, exitCodes } from './exit-code';
+import type { Column, Output } from './output';
+
+const rowsOfTable = 500;
+
+export interface Shown<Item> {
+  columns: Column<Item>[];
+  /** What stands there when there is nothing. */
+  nothing: string;
+}
+
+/** Prints all of it and resolves to the exit code; memory holds one table. Throws what comes before the first line. */
+export async function printListing<Item>(
+  output: Output,
+  listing: AsyncIterable<Listed<Item>>,
+  { columns, nothing }: Shown<Item>,
+): Promise<number> {
+  let fault: ListingFault | null = null;
+  let rows: Item[] = [];
+  let count = 0;
+  const table = () => {
+    if (rows.length > 0) output.table(rows, columns);
+    rows = [];
+  };
+  const array = output.json ? output.array() : null;
+  for await (const line of listing) {
+    if ('fault' in line) {
+      fault ??= line.fault;
+      output.warn(sentenceOf(line.fault));
+      continue;
+    }
+    count += 1;
+    if (array !== null) array.add(line.item);
+    else {
+      rows.push(line.item);
+      if (rows.length === rowsOfTable) table();
+    }
+  }
+  if (array !== null) array.end();
+  else {
+    table();
+    if (count === 0 && fault === null) output.line(nothing);
+  }
+  if (fault === null) return exitCodes.done;
+  if (fault.actionUrl !== null) output.next(`A customer acts at ${fault.actionUrl}`);
+  return exitCodeOf(new Problem(fault.code, fault.detail));
+}
+
+function sentenceOf({ detail, address, organizationId }: ListingFault): string {
+  const whose = organizationId === null ? '' : `organization ${organizationId}: `;
+  return `tramline: ${whose}${detail}${address === null ? '' : ` (${address})`}`;
+}

@@ -1,0 +1,40 @@
+/**
+ * A normalized document for people: one fact a line, what is nested in few words. Pure.
+ */
+
+const widthMax = 80;
+
+/** Lines of at most 80 columns. */
+export function documentLines(document: Record<string, unknown>): string[] {
+  const width = Object.keys(document).reduce((most, name) => Math.max(most, name.length), 0);
+  return Object.entries(document).flatMap(([name, value]) => {
+    const [first = '–', ...rest] = wordsOf(value);
+    const lines = [
+      `${name.padEnd(width)}  ${first}`,
+      ...rest.map((words) => `${' '.repeat(width)}  ${words}`),
+    ];
+    return lines.map((line) => (line.length > widthMax ? `${line.slice(0, widthMax - 1)}…` : line));
+  });
+}
+
+/** One line for each entry of a list, one for anything else. */
+function wordsOf(value: unknown): string[] {
+  if (Array.isArray(value)) return value.length === 0 ? ['none'] : value.map(phraseOf);
+  return [phraseOf(value)];
+}
+
+function phraseOf(value: unknown): string {
+  if (value === null || value === undefined) return '–';
+  if (Array.isArray(value)) return `[${value.map(phraseOf).join(', ')}]`;
+  if (typeof value !== 'object') return String(value);
+  const { value: amount, unit } = value as Record<string, unknown>;
+  if (typeof amount === 'number') return `${amount} ${String(unit)}`;
+  const { name, id, ...rest } = value as Record<string, unknown>;
+  const more = Object.entries(rest)
+    .filter(([key, fact]) => fact !== null && key !== 'erid' && key !== 'source')
+    .map(([key, fact]) => `${key} ${phraseOf(fact)}`);
+  const named = name ?? id;
+  const head =
+    named === undefined ? [] : [id === undefined || name === undefined ? String(named) : `${name} (${id})`];
+  return [...head, ...more].join(', ') || '–';
+}
