@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { type Alerting, makeAlerting } from './alert/alerting';
+import { makeProcessWatch, type ProcessWatch } from './alert/process-watch';
 import type { AlertSink } from './alert/sink';
 import type { Settings } from './config';
 import { type ConnectionBook, makeConnectionBook } from './connect/connection-book';
@@ -82,12 +83,14 @@ export async function wireWorker(
   clock: Clock = systemClock,
 ): Promise<Worker> {
   let providerDateMs: number | null = null;
+  const watch = makeProcessWatch(clock.nowMs);
   const client = clientOf(settings, {
     connections: () => book.connections(),
     sees: (connectionId) => book.sees(connectionId),
     clock,
     called: (call) => {
       providerDateMs = call.serverDateMs ?? providerDateMs;
+      if (call.serverDateMs !== null) watch.heardClock(call.serverDateMs - clock.nowMs());
       observer.providerCall(options.callLine(settings, call, clock.nowMs()));
     },
   });
@@ -136,9 +139,9 @@ export async function wireWorker(
   // Of this process, for the leases that it takes.
   const holder = `${hostname()}-${randomUUID()}`;
   const relay = relayOf(doors, observer, clock, holder);
-  const conditions = conditionsOf(watched, pipeline.health, relay, clock);
+  const conditions = conditionsOf(watched, pipeline.health, relay, watch, clock);
   const alerting = alertingOf(settings, doors, { observer, clock, holder, conditions });
-  const loops = loopsOf({ pipeline, relay, alerting, book, store: doors.store }, observer, clock);
+  const loops = loopsOf({ pipeline, relay, alerting, book, store: doors.store, watch }, observer, clock);
   if (settings.providerTokens === null) await book.refresh();
   else await book.importTokens([...settings.providerTokens]);
   return {
@@ -181,11 +184,11 @@ function startReading(pipeline: Pipeline): void {
 type Loops = Record<'relay' | 'alert' | 'sweep' | 'learn', Loop>;
 
 function loopsOf(
-  parts: Pick<Worker, 'pipeline' | 'relay' | 'alerting' | 'book'> & { store: Store },
+  parts: Pick<Worker, 'pipeline' | 'relay' | 'alerting' | 'book'> & { store: Store; watch: ProcessWatch },
   observer: Observer,
   clock: Clock,
 ): Loops {
-  const { pipeline, relay, alerting, book, store } = parts;
+  const { pipeline, relay, alerting, book, store, watch } = parts;
   return {
     relay: makeLoop(() => stepRelay(relay, clock), clock, troubleOf(observer, 'kafka')),
     alert: makeLoop(() => alerting.step().then(() => alertStepMs), clock, troubleOf(observer, 'alert')),
@@ -201,7 +204,10 @@ function loopsOf(
         return whole ? learnMs : learnRetryMs;
       },
       clock,
-      troubleOf(observer, 'provider'),
+      (error) => {
+        if (isProblem(error, 'store.key-missing')) watch.decryptionFailed(error.message);
+        troubleOf(observer, 'provider')(error);
+      },
     ),
   };
 }
