@@ -27,6 +27,7 @@ import { serveEquipmentWrites } from './provider/equipment-writes';
 import { serveFieldOperationLists } from './provider/field-operation-lists';
 import { serveFieldOperations } from './provider/field-operations';
 import { serveFields } from './provider/fields';
+import { serveFiles } from './provider/files';
 import { serveOldEquipment } from './provider/old-equipment';
 import { serveOrganizations } from './provider/organizations';
 import type { Provider } from './provider/provider';
@@ -150,6 +151,7 @@ function serve(app: Express, options: CheckedOptions, parts: Parts): void {
   serveFieldOperationLists(platform, provider);
   serveFields(platform, provider);
   serveOldEquipment(platform, provider);
+  serveFiles(platform, provider);
   flow.serve(platform);
   const equipment = express.Router();
   serveEquipment(equipment, provider);

@@ -2,6 +2,7 @@
 // A change is notified at once unless told not to; a fault with `lagMs` keeps the old content in sight for a while.
 import type { Request, Router } from 'express';
 import { changeNotification, requiredActionNotification, resourceAddress } from '../webhooks/notifications';
+import { FILE_BYTES_MAX, type WorldFile } from '../world/files';
 import type { Organization } from '../world/organizations';
 import type { Change } from '../world/revisions';
 import type { Kind, Seen } from '../world/world';
@@ -19,6 +20,7 @@ export function serveResourceControls(router: Router, controls: Controls): void 
     '/organizations/:id',
     control((request) => patchOrganization(controls, request)),
   );
+  serveFileControls(router, controls);
   for (const kind of KINDS) {
     router.get(
       `/${kind}/:id`,
@@ -50,6 +52,51 @@ export function serveResourceControls(router: Router, controls: Controls): void 
       ),
     );
   }
+}
+
+/** Files have no notifications: nothing says that the provider sends any. */
+function serveFileControls(router: Router, { provider }: Controls): void {
+  const { files } = provider.world;
+  const fileOf = (request: Request): WorldFile => {
+    const file = files.find(String(request.params.id));
+    if (!file) throw new BadControl(`no file ${request.params.id}`, 404);
+    return file;
+  };
+  router.get(
+    '/files/:id',
+    control((request) => fileState(provider, fileOf(request))),
+  );
+  router.patch(
+    '/files/:id',
+    control((request) => {
+      const change = objectBody(request);
+      for (const [name, value] of Object.entries(change))
+        if (typeof value !== FILE_CHANGES[name])
+          throw new BadControl(`${name} is not known, or of another type`);
+      const { bytes } = change;
+      if (
+        bytes !== undefined &&
+        !(Number.isInteger(bytes) && Number(bytes) >= 1 && Number(bytes) <= FILE_BYTES_MAX)
+      )
+        throw new BadControl(`bytes must be a whole number from 1 to ${FILE_BYTES_MAX}`);
+      return fileState(provider, files.change(fileOf(request), change, provider.nowMs()));
+    }),
+  );
+}
+
+const FILE_CHANGES: Readonly<Record<string, string>> = {
+  name: 'string',
+  archived: 'boolean',
+  removed: 'boolean',
+  bytes: 'number',
+  newContent: 'boolean',
+};
+
+function fileState({ addresses, world }: Controls['provider'], file: WorldFile): object {
+  const { id, organization, name, bytes, version, archived, removed } = file;
+  const sha256 = Buffer.from(world.files.digest(file), 'base64').toString('hex');
+  const uri = addresses.platform(`/files/${id}`);
+  return { id, organizationId: organization.id, uri, name, bytes, version, archived, removed, sha256 };
 }
 
 function organizationOf({ provider }: Controls, request: Request): Organization {

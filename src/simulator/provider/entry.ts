@@ -28,6 +28,9 @@ const PURPOSES: Readonly<Record<string, Purpose>> = {
   '/oauth/access_token': 'access-token',
 };
 
+/** A file's address also answers its bytes. */
+const FILE_PATH = /^\/files\/[^/]+$/;
+
 /** The handler of both APIs; any other path is left to what follows. */
 export function providerEntry(door: Door): RequestHandler {
   return (request, response, next) => {
@@ -180,7 +183,9 @@ function check(provider: Provider, exchange: Exchange, known: boolean, purpose: 
   }
   if (purpose !== 'resource') return;
   const wanted = mediaType(exchange);
-  if (accepts(header(exchange, 'accept'), wanted)) return;
+  const accept = header(exchange, 'accept');
+  if (accepts(accept, wanted)) return;
+  if (FILE_PATH.test(exchange.path) && accepts(accept, 'application/octet-stream')) return;
   provider.coverage.count('accept-refused');
   throw new Refusal(406, `Accept must name ${wanted}`);
 }

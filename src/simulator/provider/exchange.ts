@@ -1,6 +1,7 @@
 // One request and its answer: what a route needs to know, and the only place that writes to the socket.
 // Promises the provider's headers on every answer (`Date` comes from node) and chunked bodies.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pipeline, Readable } from 'node:stream';
 import type { Verdict } from '../auth/verdict';
 import type { Fault } from '../controls/faults';
 import type { RequestRecord } from '../controls/request-log';
@@ -31,6 +32,8 @@ export interface Answer {
   /** Serialized here; `text` goes out as it is. */
   json?: Json;
   text?: string | Buffer;
+  /** Sent part by part, with its length; never in memory whole unless a fault distorts it. */
+  bytes?: { parts: Iterable<Buffer>; length: number };
   contentType?: string;
   headers?: Record<string, string>;
 }
@@ -58,23 +61,42 @@ export function send(exchange: Exchange, answer: Answer): void {
   const { response, record, fault } = exchange;
   if (response.destroyed || response.headersSent) return;
   const status = answer.status ?? 200;
-  const body = answer.text ?? (answer.json === undefined ? '' : JSON.stringify(shown(exchange, answer.json)));
   const elapsedMs = performance.now() - exchange.startedAtMs;
   record.status = status;
   record.tookMs = elapsedMs;
-  const headers: Record<string, string> = {
-    [`X-${exchange.vendor}-Elapsed-Ms`]: String(Math.round(elapsedMs)),
-    'Content-Language': 'en',
-    ...answer.headers,
-  };
-  if (status !== 204 && status !== 304) {
-    headers['Content-Type'] = answer.contentType ?? `${mediaType(exchange)};charset=UTF-8`;
-    headers['Transfer-Encoding'] = 'chunked';
+  const headers = headersOf(exchange, answer, status, elapsedMs);
+  if (answer.bytes && !fault) {
+    response.writeHead(status, headers);
+    pipeline(Readable.from(answer.bytes.parts), response, () => undefined);
+    return;
   }
+  const body = answer.bytes ? Buffer.concat([...answer.bytes.parts]) : textOf(exchange, answer);
   if (fault) {
     distort(response, fault, status, headers, Buffer.from(body));
     return;
   }
   response.writeHead(status, headers);
   response.end(body);
+}
+
+function textOf(exchange: Exchange, answer: Answer): string | Buffer {
+  return answer.text ?? (answer.json === undefined ? '' : JSON.stringify(shown(exchange, answer.json)));
+}
+
+function headersOf(
+  exchange: Exchange,
+  answer: Answer,
+  status: number,
+  elapsedMs: number,
+): Record<string, string> {
+  const headers: Record<string, string> = {
+    [`X-${exchange.vendor}-Elapsed-Ms`]: String(Math.round(elapsedMs)),
+    'Content-Language': 'en',
+    ...answer.headers,
+  };
+  if (status === 204 || status === 304) return headers;
+  headers['Content-Type'] = answer.contentType ?? `${mediaType(exchange)};charset=UTF-8`;
+  if (answer.bytes) headers['Content-Length'] = String(answer.bytes.length);
+  else headers['Transfer-Encoding'] = 'chunked';
+  return headers;
 }

@@ -6,7 +6,6 @@ import type { Organization } from '../world/organizations';
 import { route } from './entry';
 import { link } from './links';
 import { answerList } from './listing';
-import { collection, PLATFORM_PAGE, pageRequest } from './paging';
 import { admit, type Provider, userWith } from './provider';
 import { Refusal } from './refusal';
 
@@ -49,16 +48,6 @@ export function serveOrganizations(router: Router, provider: Provider): void {
       return { json: organizationRecord(provider, organization) };
     }),
   );
-  router.get(
-    '/files',
-    route((exchange) => {
-      userWith(provider, exchange, 'files');
-      coverage.count('files-list');
-      const query = new URLSearchParams(exchange.query);
-      const page = pageRequest(provider, exchange, query, PLATFORM_PAGE);
-      return { json: collection(addresses.platform('/files'), query, page, 0, []) };
-    }),
-  );
 }
 
 function organizationRecord({ accounts, addresses }: Provider, organization: Organization): JsonObject {
@@ -70,6 +59,7 @@ function organizationRecord({ accounts, addresses }: Provider, organization: Org
         link('fields', `${self}/fields`),
         link('machines', `${self}/machines`),
         link('implements', `${self}/implements`),
+        link('files', `${self}/files`),
         link('fieldOperations', `${self}/fieldOperations`),
         link('manage_connections', addresses.manageConnections(accounts.clientKey, id)),
       ]

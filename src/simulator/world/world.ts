@@ -7,6 +7,7 @@ import { CreatedEquipment } from './created-equipment';
 import { ERID_SALT, equipmentContent, FIRST_EQUIPMENT_ID, serialNumberFor } from './equipment';
 import { FIELD_OPERATION_SALT, fieldOperationContent, OPERATIONS_PER_FIELD } from './field-operations';
 import { FIELD_SALT } from './fields';
+import { Files } from './files';
 import { type Organization, Organizations } from './organizations';
 import { indexOfUuid, uuidFor } from './random';
 import { type Change, type Revision, Revisions } from './revisions';
@@ -44,6 +45,7 @@ interface Place {
 export class World {
   readonly organizations: Organizations;
   readonly fieldsPerOrganization: number;
+  readonly files: Files;
   /** What clients have created: it comes after everything generated. */
   readonly created: CreatedEquipment;
   readonly #changes = new Changes();
@@ -58,6 +60,7 @@ export class World {
     readonly size: WorldSize,
   ) {
     this.organizations = new Organizations(seed, size.organizations, this.#changes);
+    this.files = new Files(seed, this.organizations, this.#changes);
     this.created = new CreatedEquipment(seed, size.organizations * size.equipment);
     this.fieldsPerOrganization = Math.ceil(size.fieldOperations / OPERATIONS_PER_FIELD);
   }

@@ -13,6 +13,7 @@ export interface Answered {
   status: number;
   headers: IncomingHttpHeaders;
   text: string;
+  bytes: Buffer;
   body: Body;
 }
 
@@ -29,8 +30,15 @@ export function call(
       incoming.on('data', (part: Buffer) => parts.push(part));
       incoming.on('error', reject);
       incoming.on('end', () => {
-        const text = Buffer.concat(parts).toString();
-        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text, body: parsed(text) });
+        const bytes = Buffer.concat(parts);
+        const text = bytes.toString();
+        resolve({
+          status: incoming.statusCode ?? 0,
+          headers: incoming.headers,
+          text,
+          bytes,
+          body: parsed(text),
+        });
       });
     });
     outgoing.on('error', reject);
