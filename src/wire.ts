@@ -6,11 +6,11 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { type Alerting, makeAlerting } from './alert/alerting';
-import { makeProcessWatch, type ProcessWatch } from './alert/process-watch';
 import type { AlertSink } from './alert/sink';
 import type { Settings } from './config';
 import { type ConnectionBook, makeConnectionBook } from './connect/connection-book';
 import type { ProviderClient } from './fetch/provider-client';
+import type { SandboxMeter } from './fetch/sandbox-meter';
 import { hearListing } from './inbox/hear-listing';
 import type { Condition } from './model/alert';
 import type { OutboxRow } from './model/event';
@@ -27,12 +27,14 @@ import type { PublishTarget } from './publish/target';
 import { openStore as openStoreWith } from './store/open-store';
 import { openPostgres } from './store/postgres/open-postgres';
 import { answersInTime, watchStore } from './store/watch-store';
+import type { Sync } from './sync/sync';
 import { type Clock, endsWithin, type Loop, makeLoop, systemClock } from './tools/clock';
 import { makeSealer } from './tools/secret';
 import { conditionsOf } from './wire/conditions';
 import * as options from './wire/options';
 import { clientOf } from './wire/provider';
 import { sinksOf } from './wire/sinks';
+import { meterOf, syncOf } from './wire/sync';
 import { traceReads } from './wire/trace-reads';
 import { traceSends } from './wire/trace-sends';
 
@@ -53,6 +55,8 @@ export interface Worker {
   book: ConnectionBook;
   /** What people read and write directly. */
   data: ProviderData;
+  sync: Sync;
+  meter: SandboxMeter;
   conditions(): Condition[];
   /** Reads the first page of organizations through each connection; rejects with what a person should know. */
   checkProvider(): Promise<{ detail: string; dateMs: number | null }>;
@@ -83,14 +87,13 @@ export async function wireWorker(
   clock: Clock = systemClock,
 ): Promise<Worker> {
   let providerDateMs: number | null = null;
-  const watch = makeProcessWatch(clock.nowMs);
   const client = clientOf(settings, {
     connections: () => book.connections(),
     sees: (connectionId) => book.sees(connectionId),
     clock,
     called: (call) => {
+      meter.called();
       providerDateMs = call.serverDateMs ?? providerDateMs;
-      if (call.serverDateMs !== null) watch.heardClock(call.serverDateMs - clock.nowMs());
       observer.providerCall(options.callLine(settings, call, clock.nowMs()));
     },
   });
@@ -139,18 +142,19 @@ export async function wireWorker(
   // Of this process, for the leases that it takes.
   const holder = `${hostname()}-${randomUUID()}`;
   const relay = relayOf(doors, observer, clock, holder);
-  const conditions = conditionsOf(watched, pipeline.health, relay, watch, clock);
+  const meter = meterOf(settings, doors.store, troubleOf(observer, 'store'), clock);
+  const sync = syncOf(settings, {
+    ...{ store: doors.store, client, pipeline, book, meter, clock, holder },
+    decided: () => loops.relay.wake(),
+    failed: troubleOf(observer, 'sync'),
+  });
+  const conditions = conditionsOf(watched, pipeline.health, relay, meter, clock);
   const alerting = alertingOf(settings, doors, { observer, clock, holder, conditions });
-  const loops = loopsOf({ pipeline, relay, alerting, book, store: doors.store, watch }, observer, clock);
-  if (settings.providerTokens === null) await book.refresh();
-  else await book.importTokens([...settings.providerTokens]);
+  const loops = loopsOf({ pipeline, relay, alerting, book, meter, store: doors.store }, observer, clock);
+  await fill(book, settings);
+  await meter.look();
   return {
-    pipeline,
-    relay,
-    alerting,
-    book,
-    data: client.data,
-    conditions,
+    ...{ pipeline, relay, alerting, book, data: client.data, sync, meter, conditions },
     checkProvider: async () => ({ detail: await checkConnections(client, book), dateMs: providerDateMs }),
     start() {
       if (doors.target.name === 'kafka') {
@@ -158,9 +162,18 @@ export async function wireWorker(
       }
       if (book.known()) startReading(pipeline);
       for (const loop of Object.values(loops)) loop.start();
+      sync.start();
     },
-    stop: (graceMs) => stopWorker({ pipeline, relay, alerting, client }, loops, graceMs, clock),
+    async stop(graceMs) {
+      const ended = sync.stop();
+      await stopWorker({ pipeline, relay, alerting, client }, loops, graceMs, clock);
+      await endsWithin(Promise.all([ended, meter.end()]), 1000, clock);
+    },
   };
+}
+
+function fill(book: ConnectionBook, { providerTokens }: Settings): Promise<void> {
+  return providerTokens === null ? book.refresh() : book.importTokens([...providerTokens]);
 }
 
 async function checkConnections(client: ProviderClient, book: ConnectionBook): Promise<string> {
@@ -184,11 +197,11 @@ function startReading(pipeline: Pipeline): void {
 type Loops = Record<'relay' | 'alert' | 'sweep' | 'learn', Loop>;
 
 function loopsOf(
-  parts: Pick<Worker, 'pipeline' | 'relay' | 'alerting' | 'book'> & { store: Store; watch: ProcessWatch },
+  parts: Pick<Worker, 'pipeline' | 'relay' | 'alerting' | 'book' | 'meter'> & { store: Store },
   observer: Observer,
   clock: Clock,
 ): Loops {
-  const { pipeline, relay, alerting, book, store, watch } = parts;
+  const { pipeline, relay, alerting, book, meter, store } = parts;
   return {
     relay: makeLoop(() => stepRelay(relay, clock), clock, troubleOf(observer, 'kafka')),
     alert: makeLoop(() => alerting.step().then(() => alertStepMs), clock, troubleOf(observer, 'alert')),
@@ -201,13 +214,11 @@ function loopsOf(
       async () => {
         const whole = await book.learn();
         if (book.known()) startReading(pipeline);
+        await meter.look();
         return whole ? learnMs : learnRetryMs;
       },
       clock,
-      (error) => {
-        if (isProblem(error, 'store.key-missing')) watch.decryptionFailed(error.message);
-        troubleOf(observer, 'provider')(error);
-      },
+      troubleOf(observer, 'provider'),
     ),
   };
 }

@@ -45,7 +45,7 @@ export class NobodyListens extends Error {
 /** Throws `NobodyListens`; what the API throws; `settings.invalid` for a token that is not accepted. */
 export function makeClient(options: ClientOptions): Api {
   const get = <Answer>(path: string, query: Query = {}) => ask<Answer>(options, 'GET', path, query);
-  const post = <Answer>(path: string) => ask<Answer>(options, 'POST', path, {});
+  const post = <Answer>(path: string, query: Query = {}) => ask<Answer>(options, 'POST', path, query);
   const at = (id: string) => encodeURIComponent(id);
   return {
     organizations: (page) => get('/api/organizations', { ...page }),
@@ -64,6 +64,10 @@ export function makeClient(options: ClientOptions): Api {
     check: () => get('/api/check'),
     config: () => get('/api/config'),
     provider: makeProviderCalls((method, path, query, idleMs) => open(options, method, path, query, idleMs)),
+    startSync: ({ organizationId, full }) =>
+      post('/api/sync', { organization: organizationId, full: full ? 'true' : null }),
+    sync: () => get('/api/sync'),
+    sandbox: () => get('/api/sandbox'),
   };
 }
 

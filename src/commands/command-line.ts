@@ -24,6 +24,7 @@ import { registerParked } from './parked';
 import { registerQuarantine } from './quarantine';
 import type * as Serve from './serve';
 import type * as Simulate from './simulate';
+import { registerSync } from './sync';
 
 const light = [
   registerMigrate,
@@ -40,6 +41,7 @@ const light = [
   registerExplain,
   registerAlerts,
   registerLedger,
+  registerSync,
 ];
 
 /** Required by name, or all of them for the help. */

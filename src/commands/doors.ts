@@ -5,6 +5,7 @@
 import { loadSettings } from '../config';
 import { systemClock } from '../tools/clock';
 import type * as Wire from '../wire';
+import type * as LoneSync from '../wire/lone-sync';
 import type * as Operations from '../wire/operations';
 import { packageVersion } from '../wire/package-files';
 import type * as Provider from '../wire/provider';
@@ -20,11 +21,14 @@ export const processDoors: CommandDoors = {
     const store = await openStore(loaded.settings);
     const { makeOwnProvider } = require('../wire/provider') as typeof Provider;
     const provider = makeOwnProvider(loaded.settings, store);
+    const { makeLoneSync } = require('../wire/lone-sync') as typeof LoneSync;
+    const sync = makeLoneSync(loaded, store);
     return {
-      api: apiOf(loaded, store, null, null, provider.api),
-      close() {
+      api: apiOf(loaded, store, null, null, { provider: provider.api, sync: sync.door }),
+      async close() {
         provider.close();
-        return store.close();
+        await sync.close();
+        await store.close();
       },
     };
   },

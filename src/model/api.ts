@@ -5,7 +5,9 @@
 import type { Severity } from './alert';
 import type { OrganizationView } from './organization';
 import type { ProviderApi } from './provider-data';
+import type { SandboxView } from './sandbox';
 import type { Ledger, QuarantineView, TaskView } from './store';
+import type { SyncView } from './sync';
 
 /** Rows of one page, at most. */
 export const pageRowsMax = 1000;
@@ -105,4 +107,10 @@ export interface Api {
   config(): Promise<ConfigView>;
   /** What is read from the provider and written to it directly. */
   provider: ProviderApi;
+  /** Begins a sync, or tells of the same one that is under way. */
+  startSync(wanted: { organizationId: string | null; full: boolean }): Promise<SyncView>;
+  /** The sync that is under way, else the last one of this process. */
+  sync(): Promise<SyncView>;
+  /** What the provider's sandbox leaves. */
+  sandbox(): Promise<SandboxView>;
 }

@@ -11,6 +11,7 @@ import type { Accepted, Delivery, Element, QuarantineReason } from './notificati
 import type { Access, CauseSet, DueProbe, Observation, OrganizationView, Transition } from './organization';
 import type { ResourceKind } from './resource';
 import type {
+  LastRun,
   ListedPage,
   ListedResource,
   ListedResult,
@@ -256,6 +257,8 @@ export interface Syncs {
   /** Goes on with the run for the same that was begun and not ended, else begins one; `organizationId` null: all. */
   beginRun(wanted: { organizationId: string | null; full: boolean }): Promise<SyncRun>;
   endRun(run: number, counts: SyncCounts): Promise<void>;
+  /** The run that was begun last; null when none was. */
+  lastRun(): Promise<LastRun | null>;
   /** These listings as the run finds them, in order, and the store's revision before they are asked for. */
   openListings(run: number, names: ListingName[]): Promise<{ listings: OpenedListing[]; revision: number }>;
   /** Notes those that are as they were published; the places in the list of the others. */

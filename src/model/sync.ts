@@ -26,6 +26,35 @@ export interface SyncRun {
   resumed: boolean;
 }
 
+/** What was begun last. */
+export interface LastRun {
+  organizationId: string | null;
+  full: boolean;
+  beganAtMs: number;
+  ended: boolean;
+}
+
+/** A run as operators see it; times are ISO 8601 UTC. */
+export interface SyncView extends SyncCounts {
+  /** `idle`: none since the start of the process. `stopped`: it goes on with the next one. */
+  state: 'idle' | 'running' | 'ended' | 'stopped';
+  run: number | null;
+  /** The one organization that was asked for. */
+  organizationId: string | null;
+  full: boolean;
+  resumed: boolean;
+  startedAt: string | null;
+  tookMs: number;
+  /** Listings that were read to their end, and those that are known of so far. */
+  listings: { done: number; known: number };
+  /** Organizations that are not active: nothing of theirs was listed. At most 100. */
+  skipped: { id: string; access: string }[];
+  /** Listings that were not read to their end: nothing is concluded from what they do not hold. At most 100. */
+  partial: { scope: string; detail: string }[];
+  /** Why it stopped; null unless it did. */
+  reason: string | null;
+}
+
 /** One listing of an organization, known by what it lists and never by its address. */
 export interface ListingName {
   /** `4711/equipment`, `4711/fields`, `4711/fields/<id>`. */
@@ -57,7 +86,8 @@ export interface ListedResource {
 
 /** A resource that a page alone cannot finish: it is read, when the store does not know this state of it. */
 export interface ListedHint {
-  address: string;
+  /** Where it is read; null when the page does not say: then it is read only where it is known. */
+  address: string | null;
   organizationId: string;
   /** null when it is not known which resource stands there. */
   resource: { kind: ResourceKind; id: string } | null;

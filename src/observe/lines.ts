@@ -171,7 +171,8 @@ export type Place =
   | 'webhook'
   | 'operations'
   | 'pipeline'
-  | 'connections';
+  | 'connections'
+  | 'sync';
 
 /** Trouble that heals itself: the same place and code is written at most once in ten seconds. */
 export interface Trouble {

@@ -8,7 +8,9 @@ import type { Element } from '../model/notification';
 import type { OrganizationView } from '../model/organization';
 import { Problem } from '../model/problem';
 import type { ProviderApi } from '../model/provider-data';
+import type { SandboxView } from '../model/sandbox';
 import type { Ledger, Store } from '../model/store';
+import type { SyncView } from '../model/sync';
 import { noProvider } from './provider-api';
 import { structuredEvent } from './structured-event';
 
@@ -40,10 +42,16 @@ export interface ApiDoors {
   config(): ConfigView;
   /** null: this process cannot ask the provider. */
   provider: ProviderApi | null;
+  /** null in a receiver, which asks the provider nothing. Throws `command.refused` while another is under way. */
+  sync: {
+    begin(wanted: { organizationId: string | null; full: boolean }): SyncView | Promise<SyncView>;
+    view(): SyncView;
+  } | null;
+  sandbox(): Promise<SandboxView>;
 }
 
 export function makeApi(doors: ApiDoors): Api {
-  const { store, rejudge, released, probeNow, check, config, testAlerts, provider } = doors;
+  const { store, rejudge, released, probeNow, check, config, testAlerts, provider, sync, sandbox } = doors;
   const organization = async (id: string): Promise<OrganizationView> => {
     const found = (await store.listOrganizations()).find((candidate) => candidate.id === id);
     return found ?? notFound('organization', id);
@@ -95,6 +103,15 @@ export function makeApi(doors: ApiDoors): Api {
     check,
     config: async () => config(),
     provider: provider ?? noProvider('this process does not ask the provider: a worker does'),
+    startSync: async (wanted) => {
+      if (sync === null) throw new Problem('command.refused', 'a receiver asks the provider nothing');
+      return sync.begin(wanted);
+    },
+    sync: async () => {
+      if (sync === null) throw new Problem('command.refused', 'a receiver asks the provider nothing');
+      return sync.view();
+    },
+    sandbox,
   };
 }
 

@@ -122,6 +122,27 @@ export const apiRoutes: Route[] = [
     answer: (api, asked) => plain(asked, () => api.check()),
   },
   {
+    method: 'post',
+    path: '/api/sync',
+    summary: 'read the listings now',
+    answer: (api, { search }) => {
+      const { organization, full } = readParameters(search, { organization: 'text', full: 'truth' });
+      return api.startSync({ organizationId: organization, full: full ?? false });
+    },
+  },
+  {
+    method: 'get',
+    path: '/api/sync',
+    summary: 'how far the sync has come, or came',
+    answer: (api, asked) => plain(asked, () => api.sync()),
+  },
+  {
+    method: 'get',
+    path: '/api/sandbox',
+    summary: 'what the provider’s sandbox leaves',
+    answer: (api, asked) => plain(asked, () => api.sandbox()),
+  },
+  {
     method: 'get',
     path: '/api/config',
     summary: 'settings in force, secrets hidden',

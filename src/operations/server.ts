@@ -11,7 +11,7 @@ import type { Api } from '../model/api';
 import type { Secret } from '../tools/secret';
 import { type AnswerCode, rawAnswer, refuse, refuseError } from './answers';
 import { judgeCaller } from './guard';
-import { apiRoutes } from './routes';
+import { apiRoutes, type Route } from './routes';
 import { Streamed, sendStreamed } from './streamed';
 
 export interface OperationsDoors {
@@ -96,13 +96,24 @@ function makeApp(doors: OperationsDoors): Express {
     response.setHeader('Cache-Control', 'no-store');
     next();
   });
+  const known = new Map<string, ReturnType<Express['route']>>();
   const only = (path: string, method: 'get' | 'post', handler: RequestHandler, guarded = false) => {
-    const route = app.route(path);
-    if (guarded) route.all(guard(doors.token));
-    route[method](handler).all((_request, response) => {
-      response.setHeader('Allow', method === 'get' ? 'GET, HEAD' : 'POST');
-      refuse(response, 'operations.method');
-    });
+    let route = known.get(path);
+    if (route === undefined) {
+      route = app.route(path);
+      known.set(path, route);
+      if (guarded) route.all(guard(doors.token));
+    }
+    route[method](handler);
+  };
+  const closeRoutes = () => {
+    for (const [path, route] of known) {
+      const methods = apiRoutes.filter((one) => one.path === path).map(({ method }) => method);
+      route.all((_request, response) => {
+        response.setHeader('Allow', allowed(methods.length === 0 ? ['get'] : methods));
+        refuse(response, 'operations.method');
+      });
+    }
   };
   only('/', 'get', (_request, response) => {
     response.type('text/plain').send(indexText());
@@ -128,6 +139,7 @@ function makeApp(doors: OperationsDoors): Express {
     };
     only(path, method, handler, true);
   }
+  closeRoutes();
   // A stranger does not learn which routes exist.
   app.use('/api', guard(doors.token));
   app.use((_request, response) => refuse(response, 'operations.not-found'));
@@ -135,6 +147,13 @@ function makeApp(doors: OperationsDoors): Express {
     refuseError(response, error, doors.fault);
   app.use(answerError);
   return app;
+}
+
+function allowed(methods: Route['method'][]): string {
+  return methods
+    .sort()
+    .map((method) => (method === 'get' ? 'GET, HEAD' : method.toUpperCase()))
+    .join(', ');
 }
 
 function guard(token: Secret | null): RequestHandler {

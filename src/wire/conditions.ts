@@ -2,7 +2,7 @@
  * Every state of the platform that holds now and that the process, not the store, knows of: gathered from the parts
  * that know, named for the alerts.
  */
-import type { ProcessWatch } from '../alert/process-watch';
+import type { SandboxMeter } from '../fetch/sandbox-meter';
 import type { ProviderHealth } from '../inbox/provider-health';
 import type { Condition } from '../model/alert';
 import type { Relay } from '../publish/relay';
@@ -13,12 +13,12 @@ export function conditionsOf(
   store: WatchedStore,
   health: ProviderHealth,
   relay: Relay,
-  watch: ProcessWatch,
+  meter: SandboxMeter,
   clock: Clock,
 ): () => Condition[] {
   return () => {
     const trouble = store.trouble();
     const ofStore: Condition[] = trouble === null ? [] : [{ name: 'store-unavailable', ...trouble }];
-    return [...ofStore, ...health.troubles(clock.nowMs()), ...relay.conditions(), ...watch.conditions()];
+    return [...ofStore, ...health.troubles(clock.nowMs()), ...relay.conditions(), ...meter.conditions()];
   };
 }

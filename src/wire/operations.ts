@@ -10,7 +10,7 @@ import type { ProviderApi } from '../model/provider-data';
 import type { Store } from '../model/store';
 import type { Health } from '../observe/health';
 import type { Observer } from '../observe/observer';
-import { type Api, type ConfigView, makeApi } from '../operations/api';
+import { type Api, type ApiDoors, type ConfigView, makeApi } from '../operations/api';
 import { type CheckDoors, runCheck } from '../operations/check';
 import { makeOperationsServer, type OperationsServer } from '../operations/server';
 import { kafkaTargetDefaults } from '../publish/kafka';
@@ -21,6 +21,7 @@ import type { Worker } from '../wire';
 import { kafkaOptions, runbookBase, topicsOf, webhookOptions } from './options';
 import { providerApiOf } from './provider';
 import { sinksOf } from './sinks';
+import { meterOf } from './sync';
 
 export interface OperationsParts {
   store: Store;
@@ -41,16 +42,19 @@ export function operationsOf(loaded: LoadedSettings, parts: OperationsParts): Op
   });
 }
 
-/**
- * The API on an opened store; `worker` and `writeAlert` are what a running service has beside it, `provider` what a
- * command has that runs beside no service.
- */
+/** What a command has that runs beside no service. */
+export interface Alone {
+  provider: ProviderApi;
+  sync: ApiDoors['sync'];
+}
+
+/** The API on an opened store; `worker` and `writeAlert` are what a running service has beside it. */
 export function apiOf(
   loaded: LoadedSettings,
   store: Store,
   worker: Worker | null,
   writeAlert: ((alert: Alert) => void) | null = null,
-  provider: ProviderApi | null = null,
+  alone: Alone | null = null,
 ): Api {
   const { eventTypes, ...webhook } = webhookOptions(loaded.settings);
   const secrets = () => [
@@ -76,12 +80,19 @@ export function apiOf(
     config: () => configView(loaded),
     provider:
       worker === null
-        ? provider
+        ? (alone?.provider ?? null)
         : providerApiOf(
             loaded.settings,
             () => worker.data,
             async () => {},
           ),
+    sync: worker?.sync ?? alone?.sync ?? null,
+    async sandbox() {
+      if (worker !== null) return worker.meter.view();
+      const meter = meterOf(loaded.settings, store, () => {}, systemClock);
+      await meter.look();
+      return meter.view();
+    },
   });
 }
 

@@ -14,6 +14,7 @@ import { relayDefaults } from '../publish/relay';
 import type { StoreSettings } from '../store/open-store';
 import type { PostgresSettings } from '../store/postgres/context';
 import type { StoreRules } from '../store/store-rules';
+import type { ScheduleOptions } from '../sync/sync';
 import type { WebhookSettings } from '../webhook/settings';
 
 const dayMs = 86_400_000;
@@ -128,6 +129,20 @@ export function pathOptions(settings: Settings): PathSettings {
   };
 }
 
+/** Listings leave most of the places to reads that somebody waits for. */
+export function syncOptions(settings: Settings): Omit<ScheduleOptions, 'holder'> {
+  return {
+    intervalMs: settings.syncIntervalSeconds * 1000,
+    leaseMs: settings.leaseSeconds * 1000,
+    listingsAtOnce: Math.max(1, Math.min(8, Math.floor(settings.providerConcurrency / 4))),
+    organizationsAtOnce: 4,
+    goneShareMax: settings.goneShareMax,
+    repeatsMax: 4,
+    backoff: { baseMs: 500, maxMs: 30_000 },
+    random: Math.random,
+  };
+}
+
 export function alertingOptions(settings: Settings): AlertingOptions {
   const resendMs = settings.alertResendSeconds * 1000;
   return {
@@ -136,7 +151,6 @@ export function alertingOptions(settings: Settings): AlertingOptions {
     groupAbove: settings.alertGroupAbove,
     gatherMs: 1000,
     resolveRepeatMs: 600_000,
-    journalMs: settings.journalDays * dayMs,
     runbookBase,
   };
 }

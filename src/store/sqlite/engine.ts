@@ -52,7 +52,16 @@ import { nextProbeMs, postponeProbe, requestProbe, takeProbes } from './probes';
 import { keepSample, listQuarantine, showQuarantine } from './quarantine';
 import { discardQuarantine, rejudge, releaseQuarantine } from './release';
 import { sweep } from './sweep';
-import { beginRun, compareListed, countCalls, endRun, finishPage, hintAbsent, openListings } from './syncs';
+import {
+  beginRun,
+  compareListed,
+  countCalls,
+  endRun,
+  finishPage,
+  hintAbsent,
+  lastRun,
+  openListings,
+} from './syncs';
 
 type Bound<Verb> = Verb extends (context: Context, ...rest: infer Rest) => infer Result
   ? (...rest: Rest) => Result
@@ -117,6 +126,7 @@ export const verbs = {
   ready,
   beginRun,
   endRun,
+  lastRun,
   openListings,
   compareListed,
   finishPage,

@@ -194,10 +194,14 @@ export function followHint(context: Context, listed: Listed, hint: ListedHint): 
     );
   if (known !== undefined) {
     noteListed(context, listed, known);
-    const same = modifiedTime !== null && known.deleted === 0 && known.modified_time === modifiedTime;
+    const same =
+      modifiedTime !== null &&
+      known.deleted === 0 &&
+      Date.parse(String(known.modified_time)) === Date.parse(modifiedTime);
     if (!same) makeDue(context, known);
     return;
   }
+  if (address === null) return;
   const nowMs = context.nowMs();
   context.organizations.ensure(organizationId, database, context.undo);
   const taskId = database.insert(

@@ -4,6 +4,7 @@
  */
 import type { ResourceKind } from '../../model/resource';
 import type {
+  LastRun,
   ListedPage,
   ListedResource,
   ListedResult,
@@ -55,6 +56,17 @@ export function endRun(context: Context, run: number, counts: SyncCounts): void 
     run,
   );
   database.run('DELETE FROM sync_runs WHERE id <= ?', run - runsKept);
+}
+
+export function lastRun(context: Context): LastRun | null {
+  const row = context.database.get('SELECT * FROM sync_runs ORDER BY id DESC LIMIT 1');
+  if (row === undefined) return null;
+  return {
+    organizationId: row.organization_id as string | null,
+    full: row.whole === 1,
+    beganAtMs: Number(row.began_at),
+    ended: row.ended_at !== null,
+  };
 }
 
 export function openListings(

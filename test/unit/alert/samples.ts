@@ -46,7 +46,6 @@ export function anAlert(of: Partial<Alert> = {}): Alert {
     startsAtMs: noonMs,
     resolvedAtMs: null,
     quietSinceMs: null,
-    returns: 0,
     coversUntilMs: null,
     sent: {},
     ...of,

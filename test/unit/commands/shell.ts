@@ -7,6 +7,7 @@ import { type Environment, loadSettings } from '../../../src/config';
 import type { AlertTestLine, CheckLine } from '../../../src/model/api';
 import { type Api, makeApi } from '../../../src/operations/api';
 import { makeOperationsServer, type OperationsServer } from '../../../src/operations/server';
+import { idleView } from '../../../src/sync/progress';
 import type { Clock } from '../../../src/tools/clock';
 import { Secret } from '../../../src/tools/secret';
 import { makeSampleStore, organizations, rejudge, type SampleStore } from '../operations/sample-store';
@@ -48,6 +49,8 @@ export function makeShell(): Shell {
       testAlerts: async () => shell.alertTests,
       config: () => ({}),
       provider: null,
+      sync: { begin: () => idleView(), view: idleView },
+      sandbox: async () => ({ plan: 'production', limits: [] }),
     }),
     environment: {},
     topics: [],

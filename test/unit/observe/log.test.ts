@@ -29,7 +29,6 @@ const alert: Alert = {
   startsAtMs: 0,
   resolvedAtMs: null,
   quietSinceMs: null,
-  returns: 0,
   coversUntilMs: null,
   sent: {},
 };

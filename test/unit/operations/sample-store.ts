@@ -58,7 +58,6 @@ export const alert: Alert = {
   startsAtMs: Date.parse(at),
   resolvedAtMs: null,
   quietSinceMs: null,
-  returns: 0,
   coversUntilMs: null,
   sent: {},
 };

@@ -1,5 +1,6 @@
 // The operations listener as its users meet it: through real HTTP. Every answer seen here is held against
 // schemas/openapi.yaml, and the document and the routes name each other completely.
+
 import { connect } from 'node:net';
 import request from 'supertest';
 import type { CheckLine } from '../../../src/model/api';
@@ -7,6 +8,7 @@ import { Problem } from '../../../src/model/problem';
 import { makeApi } from '../../../src/operations/api';
 import { apiRoutes } from '../../../src/operations/routes';
 import { makeOperationsServer, type OperationsServer } from '../../../src/operations/server';
+import { idleView } from '../../../src/sync/progress';
 import { Secret } from '../../../src/tools/secret';
 import { faultOfAnswer, readOpenApi } from '../../support/openapi';
 import { makeSampleStore, organizations, rejudge, type SampleStore } from './sample-store';
@@ -46,6 +48,8 @@ function open(token: Secret | null = null): OperationsServer {
         OPERATIONS_TOKEN: { value: 'set', from: 'file', path: '/t' },
       }),
       provider: null,
+      sync: { begin: () => idleView(), view: idleView },
+      sandbox: async () => ({ plan: 'production', limits: [] }),
     }),
     health: { live: () => ({ status: 'live' }), ready: async () => ready },
     metricsText: async () => '# nothing\n',

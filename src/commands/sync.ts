@@ -1,0 +1,97 @@
+/**
+ * `tramline sync`: reads the provider's listings and publishes what no notification announced, through the running
+ * service or on the store itself. On a terminal it shows how far it has come; an interrupt leaves the rest to the next.
+ */
+import type { Command } from 'commander';
+import type { Api } from '../model/api';
+import { Problem } from '../model/problem';
+import type { SyncView } from '../model/sync';
+import { type Action, type CommandContext, withApi } from './context';
+import { exitCodes } from './exit-code';
+
+interface Options {
+  organization?: string;
+  full?: boolean;
+}
+
+const lookMs = 250;
+const barWidth = 24;
+/** Before so many are read, nothing is said about the time that is left. */
+const knownMin = 3;
+
+export function registerSync(program: Command, action: Action<Options>): void {
+  program
+    .command('sync')
+    .description('read the listings and publish what no notification announced')
+    .option('--organization <id>', 'this organization only')
+    .option('--full', 'without change tokens, and judging every document anew')
+    .action(action((context, _argument, options) => run(context, options)));
+}
+
+async function run(context: CommandContext, { organization, full }: Options): Promise<number> {
+  const wanted = { organizationId: organization ?? null, full: full === true };
+  const interrupted = context.interrupted();
+  const view = await withApi(context, (api, via) =>
+    follow(context, api, wanted, interrupted, via === 'store'),
+  );
+  tell(context, view);
+  return exitCodeOf(view, interrupted);
+}
+
+async function follow(
+  { output, clock }: CommandContext,
+  api: Api,
+  wanted: { organizationId: string | null; full: boolean },
+  interrupted: AbortSignal,
+  alone: boolean,
+): Promise<SyncView> {
+  let view = await api.startSync(wanted);
+  while (view.state === 'running') {
+    output.progress(progressOf(view));
+    // A service goes on without whoever watches; a sync of this process ends with it.
+    if (interrupted.aborted) break;
+    await clock.wait(lookMs, interrupted);
+    view = await api.sync();
+  }
+  output.progress(null);
+  if (interrupted.aborted && !alone) output.note('the service goes on with it');
+  return view;
+}
+
+/** `[=====>   ] 12 of 40 listings · 3,204 resources · 812/s · about 9 s left` */
+export function progressOf({ listings, listed, tookMs }: SyncView): string {
+  const { done, known } = listings;
+  const share = known === 0 ? 0 : done / known;
+  const filled = Math.round(share * barWidth);
+  const bar = `[${'='.repeat(filled)}${' '.repeat(barWidth - filled)}]`;
+  const rate = tookMs === 0 ? 0 : Math.round((listed * 1000) / tookMs);
+  const leftMs = done < knownMin ? null : (tookMs * (known - done)) / done;
+  const left = leftMs === null ? '' : ` · about ${Math.ceil(leftMs / 1000)} s left`;
+  return `${bar} ${done} of ${known} listings · ${listed} resources · ${rate}/s${left}`;
+}
+
+function tell({ output }: CommandContext, view: SyncView): void {
+  const { listed, changed, unchanged, published, pages, calls, tookMs } = view;
+  if (output.json) {
+    const { state, run, resumed, skipped, partial, reason } = view;
+    output.value({
+      ...{ listed, changed, unchanged, published, pages, calls, tookMs },
+      ...{ state, run, resumed, skipped, partial, reason },
+    });
+  } else {
+    output.line(
+      `${listed} listed: ${changed} changed, ${unchanged} unchanged, ${published} published; ` +
+        `${pages} pages, ${calls} calls, ${(tookMs / 1000).toFixed(1)} s`,
+    );
+  }
+  for (const { id, access } of view.skipped) output.warn(`organization ${id} is ${access}: skipped`);
+  for (const { scope, detail } of view.partial) output.warn(`${scope} was not read to its end: ${detail}`);
+  if (view.state === 'stopped') output.warn(`stopped: ${view.reason}; the next sync goes on from here`);
+}
+
+function exitCodeOf(view: SyncView, interrupted: AbortSignal): number {
+  if (interrupted.aborted) return exitCodes.interrupted;
+  if (view.state === 'ended' && view.reason !== null) throw new Problem('command.not-found', view.reason);
+  if (view.organizationId !== null && view.skipped.length > 0) return exitCodes.customerMustAct;
+  return view.state === 'ended' && view.partial.length === 0 ? exitCodes.done : exitCodes.failed;
+}

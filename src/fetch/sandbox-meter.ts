@@ -1,0 +1,140 @@
+/**
+ * Counts calls against the limits of the provider's sandbox, for all processes together and across restarts: they are
+ * booked in the store in blocks, before they are made, so that no call waits for a disk and a process that dies has
+ * counted at most one block too many, never one call too few for good. It forbids nothing itself.
+ */
+import type { Condition } from '../model/alert';
+import {
+  monthOf,
+  monthsBetween,
+  type SandboxUse,
+  type SandboxView,
+  sandboxMost,
+  useOf,
+} from '../model/sandbox';
+import type { Syncs } from '../model/store';
+import type { Clock } from '../tools/clock';
+
+export interface SandboxMeter {
+  /** One call is made. */
+  called(): void;
+  view(): SandboxView;
+  /** Why listings that nobody waits for must stop; null while they need not. */
+  forbidden(): string | null;
+  conditions(): Condition[];
+  /** Reads what is booked by all, and how many organizations are connected. Throws what the store throws. */
+  look(): Promise<void>;
+  /** Gives back what was booked and not used. */
+  end(): Promise<void>;
+}
+
+export interface MeterDoors {
+  store: Pick<Syncs, 'countCalls'>;
+  /** How many organizations are connected. */
+  connected(): Promise<number>;
+  /** A booking failed; it is made again with the next one. */
+  failed(error: unknown): void;
+  clock: Clock;
+}
+
+/** So many calls are booked ahead; so many a crash may have counted too many. */
+export const blockCalls = 50;
+const bookAt = 20;
+const nearShare = 0.8;
+const limitShare = 0.95;
+
+/** Counts nothing. */
+export const productionMeter: SandboxMeter = {
+  called() {},
+  view: () => ({ plan: 'production', limits: [] }),
+  forbidden: () => null,
+  conditions: () => [],
+  async look() {},
+  async end() {},
+};
+
+/** `sinceMs`: the first day in the sandbox; null when it is not known. */
+export function makeSandboxMeter(doors: MeterDoors, sinceMs: number | null): SandboxMeter {
+  const { store, clock, failed } = doors;
+  let month = monthOf(clock.nowMs());
+  /** Booked by all processes, this one's unused block included. */
+  let booked = 0;
+  /** Booked by this process and not used; negative: used and not booked yet. */
+  let ahead = 0;
+  let booking: Promise<void> | null = null;
+  let connected = 0;
+  const since = new Map<string, number>();
+
+  /** Only one at a time; what is used meanwhile is in the next. */
+  function book(calls: number): Promise<void> {
+    booking ??= store
+      .countCalls(month, calls)
+      .then((total) => {
+        booked = total;
+        ahead += calls;
+      }, failed)
+      .finally(() => {
+        booking = null;
+      });
+    return booking;
+  }
+
+  function turnMonth(): void {
+    const today = monthOf(clock.nowMs());
+    if (today === month) return;
+    month = today;
+    booked = 0;
+    ahead = 0;
+  }
+
+  const used = () => Math.max(0, booked - ahead);
+
+  function limits(): SandboxUse[] {
+    turnMonth();
+    const calls = useOf('calls', used(), `of ${month}`);
+    const organizations = useOf('organizations', connected, 'connected now');
+    if (sinceMs === null) return [calls, organizations];
+    const end = new Date(sinceMs);
+    end.setUTCMonth(end.getUTCMonth() + sandboxMost.months);
+    const detail = `until ${end.toISOString().slice(0, 10)}`;
+    return [calls, organizations, useOf('months', monthsBetween(sinceMs, clock.nowMs()), detail)];
+  }
+
+  function conditionOf({ limit, used: count, most, detail }: SandboxUse): Condition[] {
+    const share = count / most;
+    const name = share >= limitShare ? 'sandbox-limit' : 'sandbox-near';
+    if (share < nearShare) {
+      since.delete(limit);
+      return [];
+    }
+    const fromMs = since.get(limit) ?? clock.nowMs();
+    since.set(limit, fromMs);
+    const percent = Math.floor(share * 100);
+    const next = share >= 1 ? ' Request the move to production; a sync waits until then.' : '';
+    const text = `${percent} % of the ${most} ${limit} of the sandbox are used (${detail}).${next}`;
+    return [{ name, sinceMs: fromMs, detail: text, labels: { limit } }];
+  }
+
+  return {
+    called() {
+      turnMonth();
+      ahead -= 1;
+      if (ahead < bookAt) void book(blockCalls - ahead);
+    },
+    view: () => ({ plan: 'sandbox', limits: limits() }),
+    forbidden() {
+      turnMonth();
+      const over = used() >= sandboxMost.calls;
+      return over ? `the ${sandboxMost.calls} calls of the sandbox in ${month} are used` : null;
+    },
+    conditions: () => limits().flatMap(conditionOf),
+    async look() {
+      await book(0);
+      connected = await doors.connected();
+    },
+    async end() {
+      await booking;
+      if (ahead !== 0) await book(-ahead);
+    },
+  };
+}

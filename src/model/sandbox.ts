@@ -1,0 +1,42 @@
+/**
+ * What an application in the provider's sandbox may use, and has used. Shapes and arithmetic only; imports nothing.
+ */
+
+export type SandboxLimit = 'calls' | 'organizations' | 'months';
+
+export interface SandboxUse {
+  limit: SandboxLimit;
+  used: number;
+  most: number;
+  left: number;
+  /** For people: of which month, until when. */
+  detail: string;
+}
+
+/** `limits` is empty in production, where none are known. */
+export interface SandboxView {
+  plan: 'sandbox' | 'production';
+  limits: SandboxUse[];
+}
+
+/** Calls in a calendar month of UTC, organizations connected, months from the first day on. */
+export const sandboxMost: Record<SandboxLimit, number> = { calls: 150_000, organizations: 5, months: 18 };
+
+/** `2026-01`, of UTC. */
+export function monthOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 7);
+}
+
+/** Whole and begun months from one time to another: a part of a month counts by its days. Never negative. */
+export function monthsBetween(fromMs: number, toMs: number): number {
+  const from = new Date(fromMs);
+  const to = new Date(toMs);
+  const whole = (to.getUTCFullYear() - from.getUTCFullYear()) * 12 + to.getUTCMonth() - from.getUTCMonth();
+  const months = whole + (to.getUTCDate() - from.getUTCDate()) / 31;
+  return Math.max(0, Math.round(months * 10) / 10);
+}
+
+export function useOf(limit: SandboxLimit, used: number, detail: string): SandboxUse {
+  const most = sandboxMost[limit];
+  return { limit, used, most, left: Math.max(0, Math.round((most - used) * 10) / 10), detail };
+}

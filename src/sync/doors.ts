@@ -1,0 +1,119 @@
+/**
+ * What a sync stands on: listings of the provider, the store's verbs for runs, and the judgement of one item, which is
+ * pure and made by the rooms that know documents. Types only.
+ */
+import type { Answer } from '../model/answer';
+import type { EventDraft } from '../model/event';
+import type { ResourceKind } from '../model/resource';
+import type { Organizations, Outbox, Syncs } from '../model/store';
+import type { ListedResource } from '../model/sync';
+import type { Clock } from '../tools/clock';
+
+export interface SeenOrganization {
+  id: string;
+  name: string | null;
+  unconnected: boolean;
+  connectUrl: string | null;
+  /** Relationship → address, as received. */
+  links: ReadonlyMap<string, string>;
+}
+
+export interface Item {
+  id: string | null;
+  address: string | null;
+  /** Where the operations of a field are listed. */
+  operations: string | null;
+  /** A list of changes says that it is not there any more. */
+  deleted: boolean;
+  body: unknown;
+}
+
+export interface PartialEnd {
+  partial: true;
+  reason: string;
+  detail: string;
+  answer: Answer | null;
+}
+
+export type ItemsPage =
+  | {
+      partial: false;
+      items: Item[];
+      address: string;
+      mediaType: string;
+      next: string | null;
+      changeToken: string | null;
+    }
+  | PartialEnd;
+
+export interface Ask {
+  connectionId: string;
+  of:
+    | { what: 'equipment'; organizationId: string }
+    | { what: 'fields' | 'field-operations'; address: string };
+  from: string | null;
+  changeToken: string | null;
+  unpaged: boolean;
+}
+
+export interface SyncProvider {
+  organizations(
+    connectionId: string,
+    signal: AbortSignal,
+  ): AsyncIterable<{ partial: false; organizations: SeenOrganization[] } | PartialEnd>;
+  listing(ask: Ask, signal: AbortSignal): AsyncIterable<ItemsPage>;
+  /** Its links of today; null when it cannot be read now. */
+  organization(
+    organizationId: string,
+    connectionId: string,
+    signal: AbortSignal,
+  ): Promise<SeenOrganization | null>;
+}
+
+/** Pure. */
+export interface ItemJudge {
+  /** What tells this state of a resource from another; null for what is not a document that can be published. */
+  summaryOf(item: Item, kind: ResourceKind, organizationId: string): ListedResource | null;
+  /** What is published of it; null when the page does not hold it whole, or not as it must be: then it is read. */
+  draftOf(
+    item: Item,
+    read: { kind: ResourceKind; connectionId: string; mediaType: string; observedAt: string },
+  ): EventDraft | null;
+  /** When the provider says that it was modified, ISO 8601; null when it does not, or when it must be read anyhow. */
+  modifiedTimeOf(item: Item, kind: ResourceKind): string | null;
+}
+
+export interface SyncDoors {
+  store: Syncs &
+    Pick<Outbox, 'holdLease'> &
+    Pick<Organizations, 'access' | 'epochs' | 'learn' | 'requestProbe'>;
+  provider: SyncProvider;
+  judge: ItemJudge;
+  /** Ids of the valid ones. */
+  connections(): string[];
+  /** A listing showed that its customer has not connected it. */
+  unconnected(organizationId: string, actionUrl: string | null, epoch: number): Promise<void>;
+  /** What the connections see was learned. */
+  learned(): Promise<void>;
+  /** The token of the connection was refused. */
+  refused(connectionId: string, message: string | null): Promise<void>;
+  /** Milliseconds that nothing may be asked of the provider; 0 when it may. */
+  coolDownMs(): number;
+  /** Why no more calls may be made for a sync; null when they may. */
+  forbidden(): string | null;
+  /** Events were decided, or tasks made due. */
+  decided(): void;
+  clock: Clock;
+}
+
+export interface SyncOptions {
+  /** Listings read at the same time. */
+  listingsAtOnce: number;
+  /** Organizations worked on at the same time. */
+  organizationsAtOnce: number;
+  goneShareMax: number;
+  /** Times that a page is asked for again. */
+  repeatsMax: number;
+  backoff: { baseMs: number; maxMs: number };
+  random(): number;
+}

@@ -1,0 +1,125 @@
+/**
+ * When a sync runs: on demand, after each interval, and at a start where a former process left one; one process at a
+ * time, by a lease in the store. What a run does is next door. A run that stops, for whatever reason, is gone on with by
+ * the next one.
+ */
+import { isProblem, Problem } from '../model/problem';
+import type { LastRun, SyncView } from '../model/sync';
+import { type Loop, makeLoop } from '../tools/clock';
+import type { SyncDoors, SyncOptions } from './doors';
+import { underLease } from './keep-lease';
+import { idleView, Progress, type Wanted } from './progress';
+import { RunStopped, runSync } from './run-sync';
+
+export interface ScheduleOptions extends SyncOptions {
+  /** 0: only on demand. */
+  intervalMs: number;
+  leaseMs: number;
+  /** Another text for each process. */
+  holder: string;
+}
+
+export interface Sync {
+  /** Begins a run, or tells of the one for the same that is under way. Throws `command.refused` while another is. */
+  begin(wanted: Wanted): SyncView;
+  view(): SyncView;
+  /** Resolves when no run is under way. */
+  ended(): Promise<SyncView>;
+  /** Begins what the interval makes due, again and again. */
+  start(): void;
+  stop(): Promise<void>;
+}
+
+const leaseName = 'sync';
+/** How often it is looked whether a run is due, at least. */
+const lookMs = 60_000;
+
+/** `failed` hears what a run could not cope with. */
+export function makeSync(doors: SyncDoors, options: ScheduleOptions, failed: (error: unknown) => void): Sync {
+  const { store, clock } = doors;
+  const { intervalMs, leaseMs, holder } = options;
+  const startedAtMs = clock.nowMs();
+  let current: { progress: Progress; work: Promise<void>; cut: AbortController } | null = null;
+  let stopped = false;
+
+  async function work(progress: Progress, cut: AbortController): Promise<void> {
+    try {
+      const lease = { name: leaseName, holder, leaseMs };
+      const alone = await underLease(store, lease, clock, cut, () => runOnce(progress, cut.signal));
+      if (!alone) throw new RunStopped('another process is at it');
+    } catch (error) {
+      const known = error instanceof RunStopped || isProblem(error);
+      progress.end('stopped', known ? error.message : 'a fault of ours', clock.nowMs());
+      if (!(error instanceof RunStopped)) failed(error);
+    }
+  }
+
+  async function runOnce(progress: Progress, signal: AbortSignal): Promise<void> {
+    const { run, resumed } = await store.beginRun(progress.wanted);
+    Object.assign(progress, { run, resumed });
+    const seen = await runSync({ doors, options, progress, run, signal });
+    if (signal.aborted) throw new RunStopped(stopped ? 'the process stops' : 'the lease was lost');
+    await store.endRun(run, progress.counts);
+    const missing = seen ? null : `no connection sees organization ${progress.wanted.organizationId}`;
+    progress.end('ended', missing, clock.nowMs());
+  }
+
+  function begin(wanted: Wanted): SyncView {
+    if (current?.progress.state === 'running') {
+      const { organizationId, full } = current.progress.wanted;
+      if (organizationId !== wanted.organizationId || full !== wanted.full)
+        throw new Problem('command.refused', 'another sync is under way');
+    } else {
+      if (stopped) throw new Problem('store.closed', 'the process stops');
+      const progress = new Progress(wanted, clock.nowMs());
+      const cut = new AbortController();
+      current = { progress, cut, work: work(progress, cut) };
+    }
+    return current.progress.view(clock.nowMs());
+  }
+
+  /** Begins what is due; after how long it is to be looked again. */
+  async function look(): Promise<number> {
+    if (stopped) return lookMs;
+    await current?.work;
+    const last = await store.lastRun();
+    const next = nextOf(last, { startedAtMs, intervalMs, nowMs: clock.nowMs() });
+    if (doors.forbidden() !== null) return lookMs;
+    if (next.wanted === null) return Math.min(next.waitMs, lookMs);
+    begin(next.wanted);
+    await current?.work;
+    return current?.progress.state === 'stopped' ? lookMs : 1000;
+  }
+
+  const loop: Loop = makeLoop(look, clock, failed);
+  const view = () => current?.progress.view(clock.nowMs()) ?? idleView();
+  return {
+    begin,
+    view,
+    async ended() {
+      await current?.work;
+      return view();
+    },
+    start: () => loop.start(),
+    async stop() {
+      stopped = true;
+      current?.cut.abort();
+      await Promise.all([current?.work, loop.stop()]);
+    },
+  };
+}
+
+/** A run that was left is gone on with at once; otherwise one is due an interval after the last was begun. Pure. */
+export function nextOf(
+  last: LastRun | null,
+  at: { startedAtMs: number; intervalMs: number; nowMs: number },
+): { wanted: Wanted; waitMs: 0 } | { wanted: null; waitMs: number } {
+  if (last !== null && !last.ended) {
+    const { organizationId, full } = last;
+    return { wanted: { organizationId, full }, waitMs: 0 };
+  }
+  if (at.intervalMs === 0) return { wanted: null, waitMs: Number.MAX_SAFE_INTEGER };
+  const waitMs = (last?.beganAtMs ?? at.startedAtMs) + at.intervalMs - at.nowMs;
+  if (waitMs > 0) return { wanted: null, waitMs: Math.max(waitMs, 1000) };
+  return { wanted: { organizationId: null, full: false }, waitMs: 0 };
+}

@@ -1,0 +1,51 @@
+/**
+ * A sync for a command beside no service: the worker of one is joined on the opened store when it is first asked for,
+ * and nothing of it is started but the sync. What was decided is sent before the command ends.
+ */
+import { randomUUID } from 'node:crypto';
+import type { LoadedSettings } from '../config';
+import type { Store } from '../model/store';
+import { makeObserver } from '../observe/observer';
+import type { ApiDoors } from '../operations/api';
+import { idleView } from '../sync/progress';
+import { systemClock } from '../tools/clock';
+import { type Worker, wireWorker } from '../wire';
+
+export interface LoneSync {
+  door: NonNullable<ApiDoors['sync']>;
+  close(): Promise<void>;
+}
+
+export function makeLoneSync({ settings }: LoadedSettings, store: Store): LoneSync {
+  let opening: Promise<Worker> | null = null;
+  let worker: Worker | null = null;
+
+  async function open(): Promise<Worker> {
+    const observer = makeObserver({
+      log: { level: 'silent', service: settings.otelServiceName, nowMs: systemClock.nowMs },
+      telemetry: {
+        ...{ service: settings.otelServiceName, version: '', instance: randomUUID() },
+        ...{ resourceAttributes: null, exportTraces: false, samplerGiven: false },
+      },
+      gauges: {
+        counts: () => store.counts(),
+        alertsFiring: async () => ({ critical: 0, warning: 0, info: 0 }),
+      },
+    });
+    worker = await wireWorker(settings, store, observer);
+    return worker;
+  }
+
+  return {
+    door: {
+      async begin(wanted) {
+        opening ??= open();
+        return (await opening).sync.begin(wanted);
+      },
+      view: () => worker?.sync.view() ?? idleView(),
+    },
+    async close() {
+      await worker?.stop(settings.shutdownSeconds * 1000);
+    },
+  };
+}

@@ -1,0 +1,102 @@
+/**
+ * Joins the sync: listings through the provider's client, heard like every other answer; items judged by the rooms that
+ * know documents; runs in the store.
+ */
+import type { Settings } from '../config';
+import type { ConnectionBook } from '../connect/connection-book';
+import type { ProviderClient } from '../fetch/provider-client';
+import { makeSandboxMeter, productionMeter, type SandboxMeter } from '../fetch/sandbox-meter';
+import { hearListing } from '../inbox/hear-listing';
+import type { Store } from '../model/store';
+import type { Pipeline } from '../pipeline';
+import type { SyncProvider } from '../sync/doors';
+import { makeSync, type Sync } from '../sync/sync';
+import type { Clock } from '../tools/clock';
+import { makeItemJudge } from './judge-item';
+import { catalogOriginOf, syncOptions } from './options';
+
+export interface SyncParts {
+  store: Store;
+  client: ProviderClient;
+  pipeline: Pipeline;
+  book: ConnectionBook;
+  meter: SandboxMeter;
+  clock: Clock;
+  /** Of this process, for the lease. */
+  holder: string;
+  /** Events were decided. */
+  decided(): void;
+  failed(error: unknown): void;
+}
+
+export function syncOf(settings: Settings, parts: SyncParts): Sync {
+  const { store, pipeline, book, meter, clock } = parts;
+  const { access, health } = pipeline;
+  return makeSync(
+    {
+      store,
+      provider: heardProvider(settings, parts),
+      judge: makeItemJudge({
+        includeOperatorNames: settings.includeOperatorNames,
+        sees: (connectionId, organizationId) => book.sees(connectionId).has(organizationId),
+      }),
+      connections: () =>
+        book.connections().flatMap(({ connectionId, status }) => (status === 'valid' ? [connectionId] : [])),
+      unconnected: access.unconnected,
+      learned: () => book.refresh(),
+      refused: access.refuseGrant,
+      coolDownMs: () => health.coolDownMs(clock.nowMs()),
+      forbidden: () => meter.forbidden(),
+      decided() {
+        parts.decided();
+        pipeline.work.wake();
+        pipeline.probes.wake();
+      },
+      clock,
+    },
+    { ...syncOptions(settings), holder: parts.holder },
+    parts.failed,
+  );
+}
+
+function heardProvider(
+  settings: Settings,
+  { store, client, pipeline, clock, failed }: SyncParts,
+): SyncProvider {
+  const doors = {
+    health: pipeline.health,
+    nowMs: clock.nowMs,
+    outageEnded: () => void store.hasten().then(() => pipeline.work.wake(), failed),
+  };
+  const platform = catalogOriginOf(settings);
+  const equipment = settings.providerEquipmentUrl;
+  return {
+    organizations: (connectionId, signal) =>
+      hearListing(client.organizations(connectionId, signal), { origin: platform, connectionId }, doors),
+    listing(ask, signal) {
+      const ofEquipment = ask.of.what === 'equipment' && equipment !== null;
+      const origin = ofEquipment ? new URL(equipment).origin : platform;
+      return hearListing(client.listing(ask, signal), { origin, connectionId: ask.connectionId }, doors);
+    },
+    async organization(organizationId, connectionId, signal) {
+      const found = await client.readOrganization(organizationId, connectionId, signal);
+      return 'answer' in found ? null : found.organization;
+    },
+  };
+}
+
+/** Counts only where there is something to count against. */
+export function meterOf(
+  settings: Settings,
+  store: Store,
+  failed: (error: unknown) => void,
+  clock: Clock,
+): SandboxMeter {
+  if (settings.providerPlan !== 'sandbox') return productionMeter;
+  const connected = async () => {
+    const { 'not-connected': _away, ...others } = (await store.counts()).organizations;
+    return Object.values(others).reduce((sum, count) => sum + count, 0);
+  };
+  const { providerSandboxSince: since } = settings;
+  return makeSandboxMeter({ store, connected, failed, clock }, since === null ? null : Date.parse(since));
+}
