@@ -1,7 +1,6 @@
 /**
  * The only file that touches node:sqlite: opening, the lock that keeps a second process out, prepared statements, and
- * telling a store that is unavailable from a call that is at fault. WAL: a commit survives the process, and one that
- * flushes survives the machine, with all before it.
+ * telling a store that is unavailable from a call that is at fault. WAL: a commit survives the machine.
  */
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -21,12 +20,15 @@ export interface Database {
   run(sql: string, ...values: SQLInputValue[]): number;
   /** Like `run`, for an insert: the new row's id. */
   insert(sql: string, ...values: SQLInputValue[]): number;
-  /** `flush` says whether the commit is on disk when it returns (synchronous=FULL), or left to the system (NORMAL). */
-  begin(flush: boolean): void;
+  begin(): void;
+  /** On disk when it returns, with all that was committed before. */
   commit(): void;
   rollback(): void;
-  /** Moves the write-ahead log into the file when it is larger than `bytes`. */
-  checkpoint(bytes: number): void;
+  /** Marks a place inside a transaction; the latest is the one that counts. */
+  savepoint(): void;
+  rollbackTo(): void;
+  /** Moves the write-ahead log into the file when enough was committed since, or when it is to be `whole`. */
+  checkpoint(whole: boolean): void;
   close(): void;
 }
 
@@ -36,7 +38,7 @@ export function openDatabase(file: string): Database {
   try {
     if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true });
     connection = new DatabaseSync(file, { timeout: 0 });
-    connection.exec(`PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+    connection.exec(`PRAGMA page_size = 8192; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
       PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY;`);
     connection.exec('BEGIN IMMEDIATE; COMMIT');
   } catch (error) {
@@ -56,25 +58,37 @@ export function openDatabase(file: string): Database {
     }
     return statement;
   };
-  let flushes = true;
+  let commits = 0;
+  let marked = false;
   const database: Database = {
     get: (sql, ...values) => prepared(sql).get(...values) as Row | undefined,
     all: (sql, ...values) => prepared(sql).all(...values) as Row[],
     run: (sql, ...values) => Number(prepared(sql).run(...values).changes),
     insert: (sql, ...values) => Number(prepared(sql).run(...values).lastInsertRowid),
-    begin(flush) {
+    begin() {
       if (connection.isTransaction) connection.exec('ROLLBACK');
-      // Cannot be changed inside a transaction.
-      if (flush !== flushes) connection.exec(`PRAGMA synchronous = ${flush ? 'FULL' : 'NORMAL'}`);
-      flushes = flush;
       prepared('BEGIN IMMEDIATE').run();
+      marked = false;
     },
-    commit: () => void prepared('COMMIT').run(),
+    commit() {
+      prepared('COMMIT').run();
+      commits += 1;
+    },
     rollback: () => {
       if (connection.isTransaction) connection.exec('ROLLBACK');
     },
-    checkpoint(bytes) {
-      if (walBytes(file) > bytes) connection.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    savepoint() {
+      if (marked) prepared('RELEASE calls').run();
+      prepared('SAVEPOINT calls').run();
+      marked = true;
+    },
+    rollbackTo: () => void prepared('ROLLBACK TO calls').run(),
+    checkpoint(whole) {
+      if (!whole && commits < commitsPerCheckpoint) return;
+      // The file keeps its length: writing over a log that is there costs half of what making it longer does.
+      const mode = walBytes(file) > walBytesMax ? 'TRUNCATE' : 'PASSIVE';
+      connection.exec(`PRAGMA wal_checkpoint(${mode})`);
+      commits = 0;
     },
     close() {
       statements.clear();
@@ -84,6 +98,10 @@ export function openDatabase(file: string): Database {
   migrate(connection, database);
   return database;
 }
+
+/** The log is moved into the file after so many commits; one that became longer than this is cut. */
+const commitsPerCheckpoint = 100;
+const walBytesMax = 67_108_864;
 
 function walBytes(file: string): number {
   return statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;

@@ -143,9 +143,8 @@ export interface Call {
 }
 
 /**
- * What the store may forget when the machine dies (never when only the process does): takes, and endings that nobody has
- * seen yet, pages of listings among them. Such a task is due again and read again, and so is the page, since how far a
- * sync has come is forgotten with it. WHY.md says why that breaks no promise.
+ * What the store may forget when the process dies: takes, endings that nobody has seen yet, and what was acknowledged for
+ * rows that are then sent again as they are. WHY.md says why that breaks no promise.
  */
 const repeatable: ReadonlySet<VerbName> = new Set<VerbName>([
   'take',
@@ -161,15 +160,21 @@ const repeatable: ReadonlySet<VerbName> = new Set<VerbName>([
   'finishPage',
   'hintAbsent',
   'shareConditions',
+  'markSent',
 ]);
 
 export type CallResult = { value: unknown } | { problem: Problem };
 
 export interface Engine {
-  /** Executes the calls in order; each gets its result. Never throws. */
+  /**
+   * Executes the calls in order; each gets its result. What is repeatable stays in an open transaction until a call that
+   * is not, or `commit`. Never throws.
+   */
   execute(calls: Call[]): CallResult[];
-  /** Moves the write-ahead log into the file when it is larger than `bytes` and that is possible. Never throws. */
-  checkpoint(bytes: number): void;
+  /** Commits what is open; true when nothing was or it is on disk now. Never throws. */
+  commit(): boolean;
+  /** Moves the write-ahead log into the file when it is long, and all of it with `whole`. Never throws. */
+  checkpoint(whole?: boolean): void;
   close(): void;
 }
 
@@ -198,6 +203,8 @@ export function openEngine(settings: StoreSettings, nowMs: () => number): Engine
   load(context);
   undone.length = 0;
 
+  /** True while a transaction holds what was answered and is not on disk. */
+  let open = false;
   const commit = (): void => {
     for (const name of ['revision', 'position'] as const) {
       if (counters[name] !== saved[name]) {
@@ -207,34 +214,52 @@ export function openEngine(settings: StoreSettings, nowMs: () => number): Engine
     database.commit();
     saved = { ...counters };
     undone.length = 0;
+    open = false;
   };
-  const rollback = (): void => {
-    for (const action of undone.reverse()) action();
-    undone.length = 0;
-    Object.assign(counters, saved);
+  /** Takes back what was done since `mark`; all that is open where there is none, or the database lost it. */
+  const rollback = (mark: Mark | null): void => {
+    let kept = mark;
     try {
-      database.rollback();
+      if (kept !== null) database.rollbackTo();
+    } catch {
+      kept = null;
+    }
+    try {
+      if (kept === null) database.rollback();
     } catch {
       // It is rolled back before the next one begins, or by the next process.
     }
+    for (const action of undone.splice(kept?.undone ?? 0).reverse()) action();
+    Object.assign(counters, kept?.counters ?? saved);
+    open = kept !== null;
   };
-  /** True while something is committed that is not known to be on disk. */
-  let unflushed = false;
   const attempt = (calls: Call[]): CallResult[] => {
-    const flush = calls.some(({ verb }) => !repeatable.has(verb));
-    database.begin(flush);
-    const results = calls.map(({ verb, args }) => ({ value: verbOf(verb)(context, ...args) }));
-    // A commit that writes nothing flushes nothing, and a row must be on disk before anybody can see its bytes.
-    if (unflushed && flush) writeHeartbeat(context);
-    commit();
-    unflushed = !flush;
-    return results;
+    const mark = open ? { undone: undone.length, counters: { ...counters } } : null;
+    try {
+      if (open) database.savepoint();
+      else database.begin();
+      open = true;
+      return calls.map(({ verb, args }) => ({ value: verbOf(verb)(context, ...args) }));
+    } catch (error) {
+      rollback(mark);
+      throw error;
+    }
+  };
+  const commitOpen = (): void => {
+    if (!open) return;
+    try {
+      commit();
+    } catch (error) {
+      rollback(null);
+      throw error;
+    }
   };
   const execute = (calls: Call[]): CallResult[] => {
     try {
-      return attempt(calls);
+      const results = attempt(calls);
+      if (calls.some(({ verb }) => !repeatable.has(verb))) commitOpen();
+      return results;
     } catch (error) {
-      rollback();
       const problem = problemOf(error);
       if (problem.code === 'store.unavailable' || calls.length === 1) return calls.map(() => ({ problem }));
       return calls.flatMap((call) => execute([call]));
@@ -242,15 +267,33 @@ export function openEngine(settings: StoreSettings, nowMs: () => number): Engine
   };
   return {
     execute,
-    checkpoint(bytes) {
+    commit() {
       try {
-        database.checkpoint(bytes);
+        commitOpen();
+        return true;
+      } catch {
+        return false;
+      }
+    },
+    checkpoint(whole = false) {
+      if (open) return;
+      try {
+        database.checkpoint(whole);
       } catch {
         // The log grows until it can be moved. Whether the store can still be written, each call finds out for itself.
       }
     },
-    close: () => database.close(),
+    close() {
+      this.commit();
+      database.close();
+    },
   };
+}
+
+/** Where a group began inside a transaction that was open. */
+interface Mark {
+  undone: number;
+  counters: { revision: number; position: number };
 }
 
 function verbOf(verb: VerbName): (context: Context, ...args: unknown[]) => unknown {

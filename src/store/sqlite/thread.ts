@@ -7,10 +7,9 @@ import { isProblem } from '../../model/problem';
 import type { StoreSettings } from './context';
 import { type Call, type Engine, openEngine } from './engine';
 
-/** Idle, the log is moved into the file beyond this size; busy, beyond the second. */
-const idleBytes = 4_194_304;
-const busyBytes = 67_108_864;
-/** So long without a call is idle. */
+/** What is answered and not on disk is committed after so long without a call. */
+const commitAfterMs = 10;
+/** So long without a call is idle: then the log is moved into the file. */
 const idleMs = 100;
 /** A group ends with the message that makes it this large: whoever waits for it must not wait long. */
 const groupCalls = 1000;
@@ -37,8 +36,13 @@ port.on('message', (first: Message) => {
   let next: Message | undefined = first;
   while (next !== undefined && next !== 'close') next = serve(next);
   if (next === 'close') close();
-  else idle = setTimeout(() => engine!.checkpoint(idleBytes), idleMs);
+  else idle = setTimeout(rest, commitAfterMs);
 });
+
+function rest(): void {
+  engine!.commit();
+  idle = setTimeout(() => engine!.checkpoint(true), idleMs);
+}
 
 /** Executes one group; answers the message that came after it, if one did. */
 function serve(first: Call[]): Message | undefined {
@@ -64,7 +68,7 @@ function serve(first: Call[]): Message | undefined {
       return results.slice(from - length, from);
     }),
   );
-  engine!.checkpoint(busyBytes);
+  engine!.checkpoint();
   return next;
 }
 
@@ -73,7 +77,8 @@ function received(): Message | undefined {
 }
 
 function close(): void {
-  engine?.checkpoint(0);
+  engine?.commit();
+  engine?.checkpoint(true);
   engine?.close();
   port.close();
 }

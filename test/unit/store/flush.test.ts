@@ -1,15 +1,14 @@
 /**
  * What is on disk when: whatever anybody can see is flushed with all before it; takes and endings may wait for that.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Database } from '../../../src/store/sqlite/database';
 import { deliveryOf, draftOf, hintOf } from '../../contract/store-hand';
 
-/** The flush of each transaction that began, of whichever database was opened last. */
-const flushes: boolean[] = [];
-const written: string[] = [];
+/** Commits since the engine was opened: each is on disk when it returns. */
+let commits = 0;
 
 jest.mock('../../../src/store/sqlite/database', () => {
   const real = jest.requireActual('../../../src/store/sqlite/database');
@@ -19,14 +18,9 @@ jest.mock('../../../src/store/sqlite/database', () => {
       const database = real.openDatabase(file) as Database;
       return {
         ...database,
-        begin: (flush) => {
-          flushes.push(flush);
-          written.length = 0;
-          database.begin(flush);
-        },
-        run: (sql, ...values) => {
-          written.push(sql);
-          return database.run(sql, ...values);
+        commit: () => {
+          commits += 1;
+          database.commit();
         },
       };
     },
@@ -72,35 +66,63 @@ function readAndFinish(id: string): void {
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'tramline-flush-'));
   engine = openEngine({ ...settings, file: join(folder, 'store.db') }, () => 2000);
-  flushes.length = 0;
+  commits = 0;
 });
 afterEach(() => {
   engine.close();
   rmSync(folder, { recursive: true });
 });
 
-test('a delivery is flushed before it is answered, also among calls that need not be', () => {
+test('a delivery is on disk before it is answered, also among calls that need not be', () => {
   call(put('1'));
+  expect(commits).toBe(1);
   engine.execute([{ verb: 'nextDueInMs', args: ['task'] }, put('2')]);
-  expect(flushes).toEqual([true, true]);
+  expect(commits).toBe(2);
 });
 
-test('takes and finishes wait for the next flush', () => {
+test('takes and finishes wait for the next commit', () => {
   call(put('1'));
   readAndFinish('1');
-  expect(flushes).toEqual([true, false, false]);
+  expect(commits).toBe(1);
+  expect(engine.commit()).toBe(true);
+  expect(commits).toBe(2);
 });
 
-test('a decided row is flushed before its bytes can be seen, though seeing it writes nothing', () => {
+test('a decided row is on disk before its bytes can be seen', () => {
   call(put('1'));
   readAndFinish('1');
   expect(call(pick)).toHaveLength(1);
-  expect(flushes.at(-1)).toBe(true);
-  expect(written.some((sql) => sql.includes('heartbeat'))).toBe(true);
+  expect(commits).toBe(2);
 });
 
-test('where everything is on disk, looking writes nothing', () => {
+test('what was acknowledged waits, and is on disk before anybody reads its position', () => {
   call(put('1'));
-  expect(call(pick)).toEqual([]);
-  expect(written).toEqual([]);
+  readAndFinish('1');
+  const [row] = call(pick) as { row: number }[];
+  call({ verb: 'markSent', args: [[{ row: row?.row, partition: 0, offset: '7' }]] });
+  expect(commits).toBe(2);
+  call({ verb: 'listEvents', args: [{ after: 0, limit: 10, type: null, organizationId: null }] });
+  expect(commits).toBe(3);
+});
+
+test('a process that ends without its last commit begins again where the file is', () => {
+  call(put('1'));
+  readAndFinish('1');
+  const copy = join(folder, 'copy.db');
+  for (const end of ['', '-wal']) copyFileSync(join(folder, `store.db${end}`), `${copy}${end}`);
+  const next = openEngine({ ...settings, file: copy }, () => 3000);
+  expect(next.execute([{ verb: 'take', args: [1] }, pick])).toEqual([
+    { value: [expect.objectContaining({ fence: 1 })] },
+    { value: [] },
+  ]);
+  next.close();
+});
+
+test('a call that fails takes nothing with it of what was answered before', () => {
+  call(put('1'));
+  readAndFinish('1');
+  const failing = { verb: 'postpone' as const, args: [] };
+  expect(engine.execute([{ verb: 'take', args: [1] }, failing])[1]).toHaveProperty('problem');
+  expect(commits).toBe(1);
+  expect(call(pick)).toHaveLength(1);
 });

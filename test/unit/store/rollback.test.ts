@@ -293,7 +293,7 @@ test('a group that cannot be committed has not been, whatever becomes of its rol
             spared.nowMs += waitMs;
           }
           const { held } = struck;
-          const calls = callsOf(struck, lost.steps);
+          const calls: Call[] = [...callsOf(struck, lost.steps), { verb: 'ready', args: [] }];
           struck.held = held;
           fault.commit = sqliteError(errcode);
           if (alsoRollback) fault.rollback = sqliteError(10);
