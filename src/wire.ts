@@ -223,10 +223,14 @@ function loopsOf(
   };
 }
 
-/** How long the relay waits after a step: not at all while there is work. */
+/** How long the relay waits after a step: not at all while there is work, but for what gathers under load. */
 async function stepRelay(relay: Relay, clock: Clock): Promise<number> {
   const did = await relay.step();
-  if (did === 'worked') return 0;
+  if (did === 'worked') {
+    const gatherMs = relay.gatherMs();
+    if (gatherMs > 0) await clock.wait(gatherMs);
+    return 0;
+  }
   const holdUntilMs = relay.holdUntilMs();
   return did === 'empty' || holdUntilMs === null
     ? relayIdleMs

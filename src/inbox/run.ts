@@ -47,7 +47,8 @@ export function makeRun<Work>(source: WorkSource<Work>, concurrency: number, clo
 
   function wake(): void {
     news = true;
-    woken?.abort();
+    // With a reason, since the default one is an error with its stack.
+    woken?.abort('woken');
   }
 
   /** True when there may be more to take at once. */

@@ -152,7 +152,7 @@ class KafkaTarget implements PublishTarget {
         this.options.clock.wait(ms, over.signal).then((): typeof late => late),
       ]);
     } finally {
-      over.abort();
+      over.abort('over');
     }
   }
 }

@@ -43,6 +43,10 @@ export const relayDefaults = {
   random: Math.random,
 };
 
+/** Each send costs the store a commit and the broker a request, whatever is in it. */
+const gatheredRowsMin = 12;
+const gatherMs = 20;
+
 /** What the composition counts and traces. None may throw. */
 export interface RelayHooks {
   /** Rows that were acknowledged and are marked; the time of their send. */
@@ -60,6 +64,8 @@ export interface Relay {
    * must wait (for a lease, a back-off, a broker). Turns never overlap. Throws what the outbox throws.
    */
   step(): Promise<'worked' | 'empty' | 'waiting'>;
+  /** How long to let rows gather before the next step: not at all but while they come by the dozen anyway. */
+  gatherMs(): number;
   /** When a waiting relay should be stepped again, by its clock; null when nothing but new rows can make a difference. */
   holdUntilMs(): number | null;
   /** What a person should know; at most one for each topic, and one for Kafka. */
@@ -90,6 +96,7 @@ class OutboxRelay implements Relay {
   private trouble: { sinceMs: number; attempts: number; detail: string } | null = null;
   /** Acknowledged, but not marked yet: the store failed. */
   private unmarked: Acknowledgement[] = [];
+  private pickedRows = 0;
 
   constructor(
     private readonly outbox: Outbox,
@@ -106,6 +113,11 @@ class OutboxRelay implements Relay {
     const step = this.turn.then(() => this.takeTurn());
     this.turn = step.catch(() => {});
     return step;
+  }
+
+  gatherMs(): number {
+    const { pickedRows } = this;
+    return pickedRows >= gatheredRowsMin && pickedRows < this.options.batchRows ? gatherMs : 0;
   }
 
   holdUntilMs(): number | null {
@@ -144,6 +156,7 @@ class OutboxRelay implements Relay {
     const { batchRows, batchBytes, partitionBytesMax } = this.options;
     const held = this.setbacks.held(this.nowMs());
     const rows = await this.outbox.pickUnsent(batchRows, batchBytes, held);
+    this.pickedRows = rows.length;
     if (rows.length === 0) {
       this.trouble = null;
       this.setbacks.drained(this.nowMs());

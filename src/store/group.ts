@@ -1,6 +1,6 @@
 /**
  * The store as its callers see it: calls of one turn of the event loop leave together, in order, and whoever executes them
- * makes groups of what has come meanwhile. No call waits for a timer, and none for the answer to an earlier one.
+ * makes groups of what has come meanwhile. No call waits for a timer, and none for an answer unless several are owed.
  */
 import { Problem, type ProblemCode } from '../model/problem';
 import type { Store } from '../model/store';
@@ -18,16 +18,31 @@ interface Waiting extends Call {
   reject: (problem: Problem) => void;
 }
 
+/** Enough that the executor has its next group when it ends one, few enough that groups become large under load. */
+const awayMax = 3;
 const ledgerPageTasks = 2000;
 
 export function groupedStore(execute: Executor, closeExecutor: () => Promise<void>): Store {
   let waiting: Waiting[] = [];
-  const underWay = new Set<Promise<void>>();
+  let away = 0;
+  let leaving = false;
   let closed = false;
+  let drained = (): void => {};
+
+  /** Everything of one turn leaves together; when enough is away already, together with what comes meanwhile. */
+  function leaveSoon(): void {
+    if (leaving || away >= awayMax || waiting.length === 0) return;
+    leaving = true;
+    setImmediate(() => {
+      leaving = false;
+      void leave();
+    });
+  }
 
   async function leave(): Promise<void> {
     const calls = waiting;
     waiting = [];
+    away += 1;
     try {
       const results = await execute(calls.map(({ verb, args }) => ({ verb, args })));
       for (const [index, call] of calls.entries()) settle(call, results[index]);
@@ -35,16 +50,16 @@ export function groupedStore(execute: Executor, closeExecutor: () => Promise<voi
       const message = error instanceof Error ? error.message : String(error);
       for (const call of calls) call.reject(new Problem('store.unavailable', message, error));
     }
+    away -= 1;
+    leaveSoon();
+    if (away === 0 && !leaving) drained();
   }
 
   function call(verb: VerbName, ...args: unknown[]): Promise<unknown> {
     if (closed) return Promise.reject(new Problem('store.closed', 'the store is closed'));
     return new Promise((resolve, reject) => {
       waiting.push({ verb, args, resolve, reject });
-      if (waiting.length > 1) return;
-      const left = new Promise<void>((ended) => setImmediate(() => void leave().then(ended)));
-      underWay.add(left);
-      void left.then(() => underWay.delete(left));
+      leaveSoon();
     });
   }
 
@@ -66,7 +81,10 @@ export function groupedStore(execute: Executor, closeExecutor: () => Promise<voi
 
   async function close(): Promise<void> {
     closed = true;
-    await Promise.all(underWay);
+    await new Promise<void>((resolve) => {
+      drained = resolve;
+      if (away === 0 && !leaving) resolve();
+    });
     await closeExecutor();
   }
 

@@ -9,6 +9,9 @@ export interface Clock {
   wait(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
+/** Why a wait is over; a reason of its own, since the default one is an error with its stack. */
+const over = 'over';
+
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   wait: (ms, signal) =>
@@ -30,7 +33,7 @@ export async function endsWithin(work: Promise<unknown>, ms: number, clock: Cloc
   try {
     return await Promise.race([work.then(() => true), clock.wait(ms, patience.signal).then(() => false)]);
   } finally {
-    patience.abort();
+    patience.abort(over);
   }
 }
 
@@ -74,7 +77,7 @@ export function makeLoop(
 
   function wake(): void {
     woken = true;
-    waiting?.abort();
+    waiting?.abort(over);
   }
 
   return {
