@@ -19,10 +19,8 @@ interface Rules {
   roundQuantities: boolean;
 }
 
-interface Walk extends Rules {
-  trail: (string | number)[];
-  values: number;
-}
+const wireRules: Rules = { withoutLinks: true, roundQuantities: false };
+const contentRules: Rules = { withoutLinks: false, roundQuantities: true };
 
 /** SHA-256, hex, of published facts. Equal for facts that differ only in key order or in the units they came in. */
 export function contentHashOf(facts: Facts): string {
@@ -31,7 +29,7 @@ export function contentHashOf(facts: Facts): string {
 
 /** The canonical text of published facts or a part of them: orders entries of a list that have no key of their own. */
 export function contentTextOf(facts: unknown): string {
-  return write(facts, { withoutLinks: false, roundQuantities: true, trail: [], values: 0 });
+  return writeWhole(facts, contentRules);
 }
 
 /**
@@ -39,16 +37,20 @@ export function contentTextOf(facts: unknown): string {
  * nested deeper than 64 (`too-deep`) or holds more than a million values (`too-large`).
  */
 export function wireHashOf(body: unknown): string {
-  return hash(
-    'sha256',
-    write(body, { withoutLinks: true, roundQuantities: false, trail: [], values: 0 }),
-    'hex',
-  );
+  return hash('sha256', writeWhole(body, wireRules), 'hex');
 }
 
-function write(value: unknown, walk: Walk): string {
-  walk.values += 1;
-  if (walk.values > valuesMax) throw fault(walk, 'too-large', `more than ${valuesMax} values`);
+/** Of the text that is being written; a walk is never entered twice, since nothing in it waits. */
+let values = 0;
+
+function writeWhole(value: unknown, rules: Rules): string {
+  values = 0;
+  return write(value, rules, 0);
+}
+
+function write(value: unknown, rules: Rules, depth: number): string {
+  values += 1;
+  if (values > valuesMax) throw new Fault('', 'too-large', `more than ${valuesMax} values`);
   switch (typeof value) {
     case 'string':
       return quoted(value);
@@ -59,39 +61,83 @@ function write(value: unknown, walk: Walk): string {
       return value ? 'true' : 'false';
     case 'object':
       if (value === null) return 'null';
-      if (walk.trail.length >= depthMax) throw fault(walk, 'too-deep', `nested deeper than ${depthMax}`);
-      return Array.isArray(value) ? writeList(value, walk) : writeRecord(value as Facts, walk);
+      if (depth >= depthMax) throw new Fault('', 'too-deep', `nested deeper than ${depthMax}`);
+      return Array.isArray(value)
+        ? writeList(value, rules, depth + 1)
+        : writeRecord(value as Facts, rules, depth + 1);
     default:
-      throw fault(walk, 'wrong-type', `expected JSON, got ${typeof value}`);
+      throw new Fault('', 'wrong-type', `expected JSON, got ${typeof value}`);
   }
 }
 
-function writeList(list: unknown[], walk: Walk): string {
+function writeList(list: unknown[], rules: Rules, depth: number): string {
   let written = '';
   for (let index = 0; index < list.length; index += 1) {
-    walk.trail.push(index);
-    written += (index === 0 ? '' : ',') + write(list[index], walk);
-    walk.trail.pop();
+    try {
+      written += (index === 0 ? '' : ',') + write(list[index], rules, depth);
+    } catch (error) {
+      throw within(index, error);
+    }
   }
   return `[${written}]`;
 }
 
-function writeRecord(record: Facts, walk: Walk): string {
-  if (walk.roundQuantities && isQuantity(record)) return writeQuantity(record);
+function writeRecord(record: Facts, rules: Rules, depth: number): string {
+  if (rules.roundQuantities && isQuantity(record)) return writeQuantity(record);
   let written = '';
-  for (const key of Object.keys(record).sort()) {
-    if (walk.withoutLinks && (key === 'links' || key === 'link')) continue;
-    walk.trail.push(key);
-    written += `${written === '' ? '' : ','}${quoted(key)}:${write(record[key], walk)}`;
-    walk.trail.pop();
+  for (const { key, text } of orderOf(Object.keys(record))) {
+    if (rules.withoutLinks && (key === 'links' || key === 'link')) continue;
+    try {
+      written += (written === '' ? text : `,${text}`) + write(record[key], rules, depth);
+    } catch (error) {
+      throw within(key, error);
+    }
   }
   return `{${written}}`;
 }
 
+/** The fault with one step more before its path: finding the way only back costs nothing where there is no fault. */
+function within(step: string | number, error: unknown): unknown {
+  if (!(error instanceof Fault)) return error;
+  return new Fault(`/${pointerStep(String(step))}${error.path}`.slice(0, 512), error.code, error.message);
+}
+
+/** A key as it is written before its value. */
+interface WrittenKey {
+  key: string;
+  text: string;
+}
+
+interface Order {
+  keys: string[];
+  sorted: WrittenKey[];
+}
+
+const ordersMax = 1000;
+/** How known sets of keys are sorted: the same few come in every document, and sorting them is most of the writing. */
+const orders = new Map<string, Order>();
+
+function orderOf(keys: string[]): WrittenKey[] {
+  const name = `${keys.length}${keys[0]} ${keys.at(-1)}`;
+  const known = orders.get(name);
+  if (known !== undefined && areSame(known.keys, keys)) return known.sorted;
+  const sorted = keys.toSorted().map((key) => ({ key, text: `${quoted(key)}:` }));
+  if (known === undefined && orders.size < ordersMax && name.length < 128) orders.set(name, { keys, sorted });
+  return sorted;
+}
+
+function areSame(left: string[], right: string[]): boolean {
+  if (left.length !== right.length) return false;
+  for (let at = 0; at < left.length; at += 1) if (left[at] !== right[at]) return false;
+  return true;
+}
+
 /** JSON.stringify of text; most text needs no escape, and finding that out is quicker. */
 function quoted(text: string): string {
-  return /^[ !#-[\]-~]*$/.test(text) ? `"${text}"` : JSON.stringify(text);
+  return plainText.test(text) ? `"${text}"` : JSON.stringify(text);
 }
+
+const plainText = /^[ !#-[\]-~]*$/;
 
 interface WrittenQuantity extends Facts {
   value: number;
@@ -116,9 +162,4 @@ function roundedText(value: number): string {
   // of the second falls the same way whichever unit it came in.
   const settled = Number(value.toPrecision(significantDigits + 1));
   return String(Number(settled.toPrecision(significantDigits)));
-}
-
-function fault(walk: Walk, code: 'too-deep' | 'too-large' | 'wrong-type', detail: string): Fault {
-  const path = walk.trail.map((step) => `/${pointerStep(String(step))}`).join('');
-  return new Fault(path.slice(0, 512), code, detail);
 }

@@ -86,6 +86,11 @@ export const time: Part = {
   schema: utcTimeSchema,
   read(value, path) {
     if (typeof value !== 'string') throw wrongType(value, path, 'a time');
+    if (utcPattern.test(value)) {
+      const atMs = Date.parse(value);
+      // As it is published already, and a day that exists: another is written as the one after it.
+      if (!Number.isNaN(atMs) && new Date(atMs).toISOString() === value) return value;
+    }
     const match = timePattern.exec(value);
     const atMs = match === null ? Number.NaN : Date.parse(value.replace(/([+-]\d{2})(\d{2})$/, '$1:$2'));
     // Date.parse takes the 30th of February for the 1st of March.

@@ -25,10 +25,18 @@ export function draftEvent(document: NormalizedDocument, read: ReadFacts): Event
     normalizerVersion: document.normalizerVersion,
     modifiedTime: document.modifiedTime,
     archived: document.archived,
-    // Identity first, for people who read; and last again, so that no fact of the same name can take its place.
-    value: JSON.stringify({ ...identity, ...facts, ...identity }),
+    value: writeValue(identity, facts),
     address,
     mediaType,
     observedAt,
   };
+}
+
+/** Identity first, for people who read; no fact of the same name can take its place. */
+function writeValue(identity: Record<string, unknown>, facts: Record<string, unknown>): string {
+  for (const name in identity) {
+    if (Object.hasOwn(facts, name)) return JSON.stringify({ ...identity, ...facts, ...identity });
+  }
+  const [first, rest] = [JSON.stringify(identity), JSON.stringify(facts)];
+  return rest === '{}' ? first : `${first.slice(0, -1)},${rest.slice(1)}`;
 }

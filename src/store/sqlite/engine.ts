@@ -62,6 +62,7 @@ import {
   lastRun,
   openListings,
 } from './syncs';
+import { makeTransaction } from './transaction';
 
 type Bound<Verb> = Verb extends (context: Context, ...rest: infer Rest) => infer Result
   ? (...rest: Rest) => Result
@@ -181,11 +182,8 @@ export interface Engine {
 /** Throws `store.locked`, `store.unavailable`. `nowMs` is the store's clock. */
 export function openEngine(settings: StoreSettings, nowMs: () => number): Engine {
   const database = openDatabase(settings.file);
-  const undone: (() => void)[] = [];
-  const undo = (action: () => void) => void undone.push(action);
-  const meta = (name: string) => Number(database.get('SELECT value FROM meta WHERE name = ?', name)!.value);
-  const counters = { revision: meta('revision'), position: meta('position') };
-  let saved = { ...counters };
+  const transaction = makeTransaction(database);
+  const { counters, undo } = transaction;
   const context: Context = {
     database,
     settings,
@@ -200,64 +198,15 @@ export function openEngine(settings: StoreSettings, nowMs: () => number): Engine
     currentRevision: () => counters.revision,
     nextPosition: () => ++counters.position,
   };
-  load(context);
-  undone.length = 0;
+  transaction.within(() => load(context));
+  transaction.commit();
 
-  /** True while a transaction holds what was answered and is not on disk. */
-  let open = false;
-  const commit = (): void => {
-    for (const name of ['revision', 'position'] as const) {
-      if (counters[name] !== saved[name]) {
-        database.run('UPDATE meta SET value = ? WHERE name = ?', counters[name], name);
-      }
-    }
-    database.commit();
-    saved = { ...counters };
-    undone.length = 0;
-    open = false;
-  };
-  /** Takes back what was done since `mark`; all that is open where there is none, or the database lost it. */
-  const rollback = (mark: Mark | null): void => {
-    let kept = mark;
-    try {
-      if (kept !== null) database.rollbackTo();
-    } catch {
-      kept = null;
-    }
-    try {
-      if (kept === null) database.rollback();
-    } catch {
-      // It is rolled back before the next one begins, or by the next process.
-    }
-    for (const action of undone.splice(kept?.undone ?? 0).reverse()) action();
-    Object.assign(counters, kept?.counters ?? saved);
-    open = kept !== null;
-  };
-  const attempt = (calls: Call[]): CallResult[] => {
-    const mark = open ? { undone: undone.length, counters: { ...counters } } : null;
-    try {
-      if (open) database.savepoint();
-      else database.begin();
-      open = true;
-      return calls.map(({ verb, args }) => ({ value: verbOf(verb)(context, ...args) }));
-    } catch (error) {
-      rollback(mark);
-      throw error;
-    }
-  };
-  const commitOpen = (): void => {
-    if (!open) return;
-    try {
-      commit();
-    } catch (error) {
-      rollback(null);
-      throw error;
-    }
-  };
   const execute = (calls: Call[]): CallResult[] => {
     try {
-      const results = attempt(calls);
-      if (calls.some(({ verb }) => !repeatable.has(verb))) commitOpen();
+      const results = transaction.within(() =>
+        calls.map(({ verb, args }) => ({ value: verbOf(verb)(context, ...args) })),
+      );
+      if (calls.some(({ verb }) => !repeatable.has(verb))) transaction.commit();
       return results;
     } catch (error) {
       const problem = problemOf(error);
@@ -269,14 +218,14 @@ export function openEngine(settings: StoreSettings, nowMs: () => number): Engine
     execute,
     commit() {
       try {
-        commitOpen();
+        transaction.commit();
         return true;
       } catch {
         return false;
       }
     },
     checkpoint(whole = false) {
-      if (open) return;
+      if (transaction.isOpen()) return;
       try {
         database.checkpoint(whole);
       } catch {
@@ -288,12 +237,6 @@ export function openEngine(settings: StoreSettings, nowMs: () => number): Engine
       database.close();
     },
   };
-}
-
-/** Where a group began inside a transaction that was open. */
-interface Mark {
-  undone: number;
-  counters: { revision: number; position: number };
 }
 
 function verbOf(verb: VerbName): (context: Context, ...args: unknown[]) => unknown {

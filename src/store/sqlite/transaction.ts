@@ -1,0 +1,94 @@
+/**
+ * The one transaction that may be open, with what is kept in memory beside it: work goes in group by group, a group that
+ * fails is taken back to where it began, tables and memory alike, and what is committed is on disk. Which work may wait
+ * for a commit is not decided here.
+ */
+import type { Database } from './database';
+
+export interface Counters {
+  revision: number;
+  position: number;
+}
+
+export interface Transaction {
+  /** What the next group counts on; saved with it. */
+  counters: Counters;
+  /** Registers how to take back a change in memory. */
+  undo(action: () => void): void;
+  isOpen(): boolean;
+  /** Does the work inside what is open, or what it opens. Throws as the work does, which then has not been. */
+  within<Result>(work: () => Result): Result;
+  /** Commits what is open. When it throws, none of that has been. */
+  commit(): void;
+}
+
+/** Where a group began inside a transaction that was open. */
+interface Mark {
+  undone: number;
+  counters: Counters;
+}
+
+export function makeTransaction(database: Database): Transaction {
+  const undone: (() => void)[] = [];
+  const meta = (name: string) => Number(database.get('SELECT value FROM meta WHERE name = ?', name)!.value);
+  const counters: Counters = { revision: meta('revision'), position: meta('position') };
+  let saved = { ...counters };
+  let open = false;
+
+  function commit(): void {
+    for (const name of ['revision', 'position'] as const) {
+      if (counters[name] !== saved[name]) {
+        database.run('UPDATE meta SET value = ? WHERE name = ?', counters[name], name);
+      }
+    }
+    database.commit();
+    saved = { ...counters };
+    undone.length = 0;
+    open = false;
+  }
+
+  /** Takes back what was done since the mark; all that is open where there is none, or the database lost it. */
+  function rollback(mark: Mark | null): void {
+    let kept = mark;
+    try {
+      if (kept !== null) database.rollbackTo();
+    } catch {
+      kept = null;
+    }
+    try {
+      if (kept === null) database.rollback();
+    } catch {
+      // It is rolled back before the next one begins, or by the next process.
+    }
+    for (const action of undone.splice(kept?.undone ?? 0).reverse()) action();
+    Object.assign(counters, kept?.counters ?? saved);
+    open = kept !== null;
+  }
+
+  return {
+    counters,
+    undo: (action) => void undone.push(action),
+    isOpen: () => open,
+    within(work) {
+      const mark = open ? { undone: undone.length, counters: { ...counters } } : null;
+      try {
+        if (mark !== null) database.savepoint();
+        else database.begin();
+        open = true;
+        return work();
+      } catch (error) {
+        rollback(mark);
+        throw error;
+      }
+    },
+    commit() {
+      if (!open) return;
+      try {
+        commit();
+      } catch (error) {
+        rollback(null);
+        throw error;
+      }
+    },
+  };
+}
