@@ -62,20 +62,21 @@ const censored = ['authorization', 'token', 'secret', 'password', 'refresh', 'ke
 
 export function makeLog(options: LogOptions): Log {
   const buffered =
-    options.stream === undefined ? destination({ fd: 1, sync: false, minLength: 16_000 }) : null;
+    options.stream === undefined ? destination({ fd: 1, sync: false, minLength: 65_536 }) : null;
   const stream = options.stream ?? (buffered as DestinationStream);
-  const form = {
-    level: options.level,
-    base: { service: options.service },
-    timestamp: stdTimeFunctions.isoTime,
-    messageKey: 'line',
-    formatters: { level: (label: string) => ({ level: label }) },
-  };
-  // The wide lines, thousands a second, take no object from elsewhere; looking for secrets in them would cost ten
-  // times what writing them does.
-  const wide = pino(form, stream);
   const redact = { paths: censored.flatMap((name) => [name, `*.${name}`]), censor: '[secret]' };
-  const logger = pino({ ...form, redact }, stream);
+  const logger = pino(
+    {
+      level: options.level,
+      base: { service: options.service },
+      timestamp: stdTimeFunctions.isoTime,
+      messageKey: 'line',
+      formatters: { level: (label: string) => ({ level: label }) },
+      redact,
+    },
+    stream,
+  );
+  const wide = logger.isLevelEnabled('info') ? makeWideLines(options, stream) : null;
   // A reader of the log should not wait for a buffer to fill.
   const flusher = buffered === null ? null : setInterval(() => buffered.flush(), 250).unref();
   const mayWrite = throttle(options.nowMs);
@@ -87,23 +88,17 @@ export function makeLog(options: LogOptions): Log {
     stopped: (line) => logger.info(line, 'stopped'),
     setting: (line) => logger.warn(line, 'setting'),
     deliveryAccepted: (line) => {
-      if (!wide.isLevelEnabled('info')) return;
+      if (wide === null) return;
       const { quarantined, ...rest } = line;
-      wide[line.idReused ? 'warn' : 'info'](
-        {
-          outcome: 'accepted',
-          status: 204,
-          ...rest,
-          quarantined: quarantined.length,
-          reasons: quarantined.slice(0, 5),
-        },
-        'delivery',
-      );
+      const reasons = quarantined.slice(0, 5);
+      const told = { outcome: 'accepted', status: 204, ...rest, quarantined: quarantined.length, reasons };
+      wide('delivery', told);
     },
-    deliveryRefused: (line) => wide.info({ outcome: 'refused', ...line }, 'delivery'),
+    deliveryRefused: (line) => wide?.('delivery', { outcome: 'refused', ...line }),
     attempt: (line) => {
-      if (!wide.isLevelEnabled('info')) return;
-      wide.info({ ...line, address: withoutCredentials(line.address), detail: cut(line.detail) }, 'attempt');
+      if (wide === null) return;
+      const { address, detail } = line;
+      wide('attempt', { ...line, address: withoutCredentials(address), detail: cut(detail) });
     },
     providerCall: (line) => logger.debug(line, 'provider-call'),
     sent: ({ freshnessMs: _measuredOnly, ...line }) =>
@@ -126,6 +121,24 @@ export function makeLog(options: LogOptions): Log {
         // Standard output is gone: there is nobody left to tell.
       }
     },
+  };
+}
+
+/**
+ * The wide lines, thousands a second, in the form of the others. They take no object from elsewhere, so no secret is
+ * looked for in them: that would cost ten times what writing them does.
+ */
+function makeWideLines({ service }: LogOptions, stream: DestinationStream) {
+  const about = `","service":${JSON.stringify(service)},`;
+  let writtenMs = Number.NaN;
+  let written = '';
+  return (name: 'delivery' | 'attempt', line: object): void => {
+    const ms = Date.now();
+    if (ms !== writtenMs) {
+      writtenMs = ms;
+      written = `{"level":"info","time":"${new Date(ms).toISOString()}${about}`;
+    }
+    stream.write(`${written}${JSON.stringify(line).slice(1, -1)},"line":"${name}"}\n`);
   };
 }
 

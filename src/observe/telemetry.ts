@@ -8,6 +8,7 @@ import { PrometheusExporter, PrometheusSerializer } from '@opentelemetry/exporte
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { MeterProvider, type ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import type { Sampler } from '@opentelemetry/sdk-trace-base';
+import { makeHistograms } from './histograms';
 import { makeQuietTraces, makeRecordedTraces, type Traces } from './traces';
 
 export interface TelemetryOptions {
@@ -35,7 +36,6 @@ const tracedShare = 0.05;
 const shutdownMsMax = 2000;
 
 export function startTelemetry(options: TelemetryOptions): Telemetry {
-  const exporter = new PrometheusExporter({ preventServerStart: true });
   // Name, suffixes and labels are ours; the scope is always the same and says nothing.
   const serializer = new PrometheusSerializer(undefined, false, undefined, false, true);
   const resource = resourceFromAttributes({
@@ -44,10 +44,15 @@ export function startTelemetry(options: TelemetryOptions): Telemetry {
     'service.version': options.version,
     'service.instance.id': options.instance,
   });
+  const histograms = makeHistograms(resource, Date.now);
+  const exporter = new PrometheusExporter({
+    preventServerStart: true,
+    metricProducers: [histograms.producer],
+  });
   const provider = new MeterProvider({ resource, readers: [exporter] });
   const tracing = options.exportTraces ? startTracing(resource, options.samplerGiven) : null;
   return {
-    meter: provider.getMeter('tramline'),
+    meter: histograms.within(provider.getMeter('tramline')),
     traces: tracing?.traces ?? makeQuietTraces(),
     metricsText: async () => {
       const { resourceMetrics } = await exporter.collect({ timeoutMillis: 1000 });
