@@ -136,10 +136,13 @@ function authorizationKey(address: string): string[] {
 
 /** One key for all spellings of a path: encoding, letter case, matrix parameters, a slash at its end. */
 function pathKey(url: URL): string {
-  const path = decodeURIComponent(url.pathname)
+  const { pathname, origin } = url;
+  // Most paths have one spelling.
+  if (!/[%;]|\/$/.test(pathname)) return `${origin}${pathname.toLowerCase()}`;
+  const path = decodeURIComponent(pathname)
     .replace(/;[^/]*/g, '')
     .replace(/\/+$/, '');
-  return `${url.origin}${path.toLowerCase()}`;
+  return `${origin}${path.toLowerCase()}`;
 }
 
 function refused(detail: string): Admission {

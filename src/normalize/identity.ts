@@ -114,15 +114,25 @@ interface Order {
 }
 
 const ordersMax = 1000;
-/** How known sets of keys are sorted: the same few come in every document, and sorting them is most of the writing. */
-const orders = new Map<string, Order>();
+let ordersKnown = 0;
+/**
+ * How known sets of keys are sorted, by the first of them: the same few come in every document, and sorting them is most
+ * of the writing.
+ */
+const orders = new Map<string, Order[]>();
 
 function orderOf(keys: string[]): WrittenKey[] {
-  const name = `${keys.length}${keys[0]} ${keys.at(-1)}`;
-  const known = orders.get(name);
-  if (known !== undefined && areSame(known.keys, keys)) return known.sorted;
+  const [first = ''] = keys;
+  const known = orders.get(first);
+  if (known !== undefined) {
+    for (const order of known) if (areSame(order.keys, keys)) return order.sorted;
+  }
   const sorted = keys.toSorted().map((key) => ({ key, text: `${quoted(key)}:` }));
-  if (known === undefined && orders.size < ordersMax && name.length < 128) orders.set(name, { keys, sorted });
+  if (ordersKnown < ordersMax && keys.length < 100) {
+    ordersKnown += 1;
+    if (known === undefined) orders.set(first, [{ keys, sorted }]);
+    else if (known.length < 20) known.push({ keys, sorted });
+  }
   return sorted;
 }
 

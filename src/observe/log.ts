@@ -62,7 +62,9 @@ const censored = ['authorization', 'token', 'secret', 'password', 'refresh', 'ke
 
 export function makeLog(options: LogOptions): Log {
   const buffered =
-    options.stream === undefined ? destination({ fd: 1, sync: false, minLength: 65_536 }) : null;
+    options.stream === undefined
+      ? destination({ fd: 1, sync: false, minLength: 65_536, maxWrite: 262_144 })
+      : null;
   const stream = options.stream ?? (buffered as DestinationStream);
   const redact = { paths: censored.flatMap((name) => [name, `*.${name}`]), censor: '[secret]' };
   const logger = pino(

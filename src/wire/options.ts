@@ -93,6 +93,15 @@ export function catalogOriginOf({ providerUrl }: Settings): string {
   return providerUrl === null ? '' : new URL(providerUrl).origin;
 }
 
+const origins = new Map<string, string>();
+
+/** Of an address that is configured: there are few. */
+function originOf(address: string): string {
+  const known = origins.get(address) ?? new URL(address).origin;
+  origins.set(address, known);
+  return known;
+}
+
 /** One call as the metrics see it. The origin is one of those configured: the gate lets no other be called. */
 export function callLine(settings: Settings, call: Called, nowMs: number): ProviderCall {
   const address = call.operation.startsWith('equipment')
@@ -100,7 +109,7 @@ export function callLine(settings: Settings, call: Called, nowMs: number): Provi
     : settings.providerUrl;
   return {
     method: call.method,
-    origin: address === null ? '' : new URL(address).origin,
+    origin: address === null ? '' : originOf(address),
     route: call.operation,
     status: call.status,
     errorType: call.status === null ? 'no-answer' : call.status >= 400 ? String(call.status) : null,
