@@ -9,7 +9,7 @@ import { openDatabase, poolConfig, type TransactionOptions } from './database';
 import { makeGroups } from './groups';
 import { LaneChanges } from './lanes';
 import { migrate } from './migrate';
-import { groupedVerbs, longVerbs, transactionOptions, verbs } from './verbs';
+import { groups, longVerbs, transactionOptions, verbs } from './verbs';
 
 type Verb = (...args: unknown[]) => Promise<unknown>;
 
@@ -80,12 +80,11 @@ function makeDoors(
     const act = verb as (run: InTransaction, ...args: unknown[]) => Promise<unknown>;
     doors.set(name, (...args) => act((work) => inTransaction(work, optionsOf(name)), ...args));
   }
-  for (const [name, verb] of Object.entries(groupedVerbs)) {
-    const act = verb as (context: Context, calls: unknown[][]) => Promise<unknown[]>;
-    const join = makeGroups<unknown[], unknown>((calls) =>
-      inTransaction((context) => act(context, calls), optionsOf(name)),
+  for (const { verbs: names, execute } of groups) {
+    const join = makeGroups<{ verb: (typeof names)[number]; args: unknown[] }, unknown>((calls) =>
+      inTransaction((context) => execute(context, calls)),
     );
-    doors.set(name, (...args) => join(args));
+    for (const verb of names) doors.set(verb, (...args) => join({ verb, args }));
   }
   return doors;
 }

@@ -2,20 +2,19 @@
  * The verbs of the scaled store, by name. Each takes the context of its transaction first; what it resolves to is what
  * the store's promise resolves to. Whatever it throws rolls the transaction back.
  */
+import type { Delivery } from '../../model/notification';
 import type { Store } from '../../model/store';
 import { shareConditions } from './conditions';
 import type { Context, InTransaction } from './context';
 import type { TransactionOptions } from './database';
 import { hasten, nextDueInMs } from './due';
+import { type EndingCall, endings, endTasks } from './end-tasks';
 import { keepSample } from './keep-sample';
 import { holdLease } from './leases';
 import { markSent, pickUnsent, quarantineRecord, resendLogged, unsentCount } from './outbox';
 import { put } from './put';
 import { ready } from './ready';
 import { claimLock, take } from './take';
-
-export { holdForProbe } from './ask-probes';
-export { writeEvents } from './write-events';
 
 type Name = Exclude<keyof Store, 'close'>;
 type Answer<Verb extends Name> = Promise<Awaited<ReturnType<Store[Verb]>>>;
@@ -52,10 +51,23 @@ export const longVerbs: {
   [Verb in Name]?: (inTransaction: InTransaction, ...args: Parameters<Store[Verb]>) => Answer<Verb>;
 } = {};
 
-/** Calls of one kind that come together, made in one transaction: the results in the order of the calls. */
-export const groupedVerbs: {
-  [Verb in Name]?: (
-    context: Context,
-    calls: Parameters<Store[Verb]>[],
-  ) => Promise<Awaited<ReturnType<Store[Verb]>>[]>;
-} = { put };
+/** Calls that come together are made in one transaction: the results in the order of the calls. */
+export interface VerbGroup {
+  verbs: Name[];
+  execute(context: Context, calls: { verb: Name; args: unknown[] }[]): Promise<unknown[]>;
+}
+
+export const groups: VerbGroup[] = [
+  {
+    verbs: ['put'],
+    execute: (context, calls) =>
+      put(
+        context,
+        calls.map(({ args }) => args as [Delivery]),
+      ),
+  },
+  {
+    verbs: Object.keys(endings) as Name[],
+    execute: (context, calls) => endTasks(context, calls as EndingCall[]),
+  },
+];

@@ -4,9 +4,9 @@
  * changes nothing. A higher generation never refuses a finish: it keeps the task due.
  */
 import type { Change, EventDraft, EventRecord } from '../../model/event';
-import { changeOf, completeRecord, deletedValue, recordBytes } from '../../model/event';
-import { keyOf } from '../../model/resource';
+import { changeOf } from '../../model/event';
 import type { FinishedRead, FinishResult } from '../../model/task';
+import { eventsOf } from '../decided-events';
 import type { Context } from './context';
 import type { Row } from './database';
 import { joinTask } from './join';
@@ -99,50 +99,12 @@ function decideRecords(
   movedFrom: string | null,
   task: Row,
 ): EventRecord[] | 'too-large' {
-  if (change === null) return [];
-  const { draft } = read;
-  const parts = { traceparent: read.traceparent, reconciled: read.reconciled, observedAt: draft.observedAt };
-  const key = keyOf(draft.organizationId, draft.kind, draft.id);
-  const fits = completeRecord(
-    {
-      ...parts,
-      kind: draft.kind,
-      key,
-      sequence: 0,
-      change,
-      contentHash: draft.contentHash,
-      value: draft.value,
-    },
-    context.settings.envelope,
-  );
-  if (recordBytes(fits) > context.settings.envelope.recordBytesMax) return 'too-large';
-  const records: EventRecord[] = [];
-  const write = (organizationId: string, what: Change, value: string): void => {
-    records.push(
-      writeEvent(context, {
-        kind: draft.kind,
-        key: keyOf(organizationId, draft.kind, draft.id),
-        change: what,
-        contentHash: what === 'deleted' ? 'deleted' : draft.contentHash,
-        value,
-        ...parts,
-        taskId: Number(task.id),
-        acceptedAtMs: task.covered_hint_at as number | null,
-        cause: `read ${task.id}/${read.fence}`,
-      }),
-    );
-  };
-  if (movedFrom !== null) {
-    const { id, observedAt, address, mediaType } = draft;
-    const movedTo = draft.organizationId;
-    write(
-      movedFrom,
-      'deleted',
-      deletedValue({ id, organizationId: movedFrom, observedAt, address, mediaType, movedTo }),
-    );
-  }
-  write(draft.organizationId, change, draft.value);
-  return records;
+  const events = eventsOf(read, change, movedFrom, context.settings.envelope);
+  if (events === 'too-large') return events;
+  const taskId = Number(task.id);
+  const acceptedAtMs = task.covered_hint_at as number | null;
+  const cause = `read ${task.id}/${read.fence}`;
+  return events.map((event) => writeEvent(context, { ...event, taskId, acceptedAtMs, cause }));
 }
 
 /** Writes what this read found as the resource's accepted state. What is older than that only confirms it. */

@@ -1,0 +1,60 @@
+/**
+ * The events that one decision about a resource consists of. Pure: whoever calls gives them their sequences and keeps them.
+ */
+import {
+  type Change,
+  completeRecord,
+  deletedValue,
+  type EventDraft,
+  type EventEnvelope,
+  recordBytes,
+} from '../model/event';
+import { keyOf, type ResourceKind } from '../model/resource';
+
+/** An event without its sequence. */
+export interface DecidedEvent {
+  kind: ResourceKind;
+  key: string;
+  change: Change;
+  contentHash: string;
+  value: string;
+  observedAt: string;
+  traceparent: string | null;
+  reconciled: boolean;
+}
+
+/**
+ * None when there is no change; a move is a deletion under the former owner's key and a creation under the new one's.
+ * `too-large` is said before a sequence is given, so that a refused document leaves no gap.
+ */
+export function eventsOf(
+  read: { draft: EventDraft; traceparent: string | null; reconciled: boolean },
+  change: Change | null,
+  movedFrom: string | null,
+  envelope: EventEnvelope,
+): DecidedEvent[] | 'too-large' {
+  if (change === null) return [];
+  const { draft, traceparent, reconciled } = read;
+  const { kind, id, observedAt, address, mediaType } = draft;
+  const common = { kind, observedAt, traceparent, reconciled };
+  const decided: DecidedEvent = {
+    ...common,
+    key: keyOf(draft.organizationId, kind, id),
+    change,
+    contentHash: draft.contentHash,
+    value: draft.value,
+  };
+  if (recordBytes(completeRecord({ ...decided, sequence: 0 }, envelope)) > envelope.recordBytesMax) {
+    return 'too-large';
+  }
+  if (movedFrom === null) return [decided];
+  const movedTo = draft.organizationId;
+  const left: DecidedEvent = {
+    ...common,
+    key: keyOf(movedFrom, kind, id),
+    change: 'deleted',
+    contentHash: 'deleted',
+    value: deletedValue({ id, organizationId: movedFrom, observedAt, address, mediaType, movedTo }),
+  };
+  return [left, decided];
+}

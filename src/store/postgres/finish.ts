@@ -1,0 +1,150 @@
+/**
+ * How a read that succeeded ends. Fenced by the take and by the resource's accepted revision, it is news or not; its
+ * events are decided here and get their sequences when the group is written. A higher generation never refuses a finish:
+ * it keeps the task due.
+ */
+import { changeOf, type EventDraft, type PublishedState } from '../../model/event';
+import type { FinishedRead, FinishResult } from '../../model/task';
+import { eventsOf } from '../decided-events';
+import { joinTask } from './join';
+import { endTake, isSuperseded, refuse, rest, stayDue } from './return-task';
+import type { Slate } from './slate';
+import type { TaskRow } from './task-rows';
+
+/** A store that a newer version has written to: this one's reads cannot count until it is replaced. */
+const olderNormalizerWaitMs = 60_000;
+
+export async function finish(slate: Slate, read: FinishedRead): Promise<FinishResult> {
+  const task = endTake(slate, read);
+  if (task === null) return { outcome: 'refused', reason: 'fenced' };
+  const { draft } = read;
+  const resource = resourceRow(slate, task, draft);
+  if (resource === null) {
+    const detail = `its address shows ${draft.kind} ${draft.id}`;
+    return refuse(slate, task, read, 'malformed-document', { path: '/id', detail, raw: null })
+      ? { outcome: 'refused', reason: 'another-resource' }
+      : { outcome: 'refused', reason: 'hinted-since' };
+  }
+  if (isSuperseded(resource, read)) {
+    stayDue(slate, task, 'superseded');
+    return { outcome: 'refused', reason: 'superseded' };
+  }
+  const previous = publishedState(resource);
+  const moved =
+    previous !== null && !previous.deleted && resource.organization_id !== draft.organizationId
+      ? resource.organization_id
+      : null;
+  const decision = changeOf(moved === null ? previous : { ...previous!, deleted: true }, draft);
+  if (decision.reason === 'older-normalizer') {
+    stayDue(slate, task, 'older-normalizer', olderNormalizerWaitMs);
+    return { outcome: 'refused', reason: 'older-normalizer' };
+  }
+  const events = eventsOf(read, decision.change, moved, slate.context.settings.envelope);
+  if (events === 'too-large') {
+    const refused = refuse(slate, task, read, 'record-too-large');
+    return { outcome: 'refused', reason: refused ? 'record-too-large' : 'hinted-since' };
+  }
+  const eventIds: string[] = [];
+  const cause = `read ${task.id}/${read.fence}`;
+  for (const event of events) {
+    slate.decide({ ...event, taskId: task.id, acceptedAtMs: task.covered_hint_at, cause }, eventIds);
+  }
+  const again = await settle(slate, { read, task, resource, eventIds }, decision);
+  return decision.change === null
+    ? { outcome: 'unchanged', reason: decision.reason, again }
+    : { outcome: 'published', eventIds, again };
+}
+
+interface Found {
+  read: FinishedRead;
+  task: TaskRow;
+  resource: TaskRow;
+  eventIds: string[];
+}
+
+/** Writes what the read found, and what becomes of its task. True when it will be read again. */
+async function settle(
+  slate: Slate,
+  { read, task, resource, eventIds }: Found,
+  { change, reason }: { change: string | null; reason: string },
+): Promise<boolean> {
+  const { draft, connectionId } = read;
+  const takenFrom = task.lane;
+  if (draft.address !== task.address) slate.keepAlias(draft.address, resource.id);
+  const { taskId, fence, generation } = read;
+  const outcome = change === null ? 'unchanged' : 'published';
+  slate.note({ taskId, fence, generation, outcome, reason, eventIds, connectionId });
+  const older = reason === 'older-than-published';
+  await accept(slate, read, resource, older);
+  // Nothing new, or no way to tell: the provider's read model may lag.
+  const settleMs = change === null || draft.modifiedTime === null ? read.settleMs : 0;
+  const passedOn = resource !== task && (await joinTask(slate, task, resource, read));
+  const lane = older ? (resource.organization_id ?? task.lane) : draft.organizationId;
+  const again = passedOn || rest(slate, task, read, settleMs, lane);
+  slate.context.lanes.widen(takenFrom);
+  return again;
+}
+
+/**
+ * The row that holds the resource: this task's own, or that of the task which another address of it made. null when the
+ * task is another resource's: an address never changes whose history a row is.
+ */
+function resourceRow(slate: Slate, task: TaskRow, draft: EventDraft): TaskRow | null {
+  if (task.kind === draft.kind && task.resource_id === draft.id) return task;
+  if (task.kind !== null) return null;
+  return slate.resource(draft.kind, draft.id) ?? task;
+}
+
+export function publishedState(row: TaskRow): PublishedState | null {
+  if (!row.published) return null;
+  return {
+    contentHash: row.content_hash!,
+    wireHash: row.wire_hash!,
+    normalizerVersion: row.normalizer_version!,
+    modifiedTime: row.modified_time,
+    archived: row.archived,
+    deleted: row.deleted,
+  };
+}
+
+/** What this read found is the resource's accepted state. What is older than that only confirms it. */
+async function accept(slate: Slate, read: FinishedRead, resource: TaskRow, older: boolean): Promise<void> {
+  const { draft, connectionId } = read;
+  await noteReadable(slate, draft, connectionId);
+  slate.change(resource, { accepted_revision: null, connection_id: connectionId, absent_since: null });
+  if (older) return;
+  slate.change(resource, {
+    published: true,
+    deleted: false,
+    kind: draft.kind,
+    resource_id: draft.id,
+    organization_id: draft.organizationId,
+    lane: draft.organizationId,
+    archived: draft.archived,
+    content_hash: draft.contentHash,
+    wire_hash: draft.wireHash,
+    normalizer_version: draft.normalizerVersion,
+    modified_time: draft.modifiedTime,
+    address: draft.address,
+  });
+  // A row of another task may wait: it goes with its resource to the lane of the owner of today.
+  if (resource.due_at !== null) slate.context.lanes.expect(draft.organizationId, resource.due_at);
+}
+
+/** The organization was read: the first resource that was is what a probe can ask for. */
+async function noteReadable(
+  { context, organizations }: Slate,
+  { organizationId, address }: EventDraft,
+  connectionId: string,
+): Promise<void> {
+  const organization = organizations.get(organizationId)!;
+  if (organization.known_address !== null) return;
+  organization.known_address = address;
+  await context.database.run(
+    `UPDATE organizations SET was_read = true, known_address = $2, connection_id = coalesce(connection_id, $3)
+     WHERE id = $1 AND known_address IS NULL`,
+    organizationId,
+    address,
+    connectionId,
+  );
+}

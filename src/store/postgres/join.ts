@@ -1,0 +1,49 @@
+/**
+ * Two addresses of one resource are one task. When a provisional task's read shows a resource that has a task already,
+ * the provisional one is joined to it: from then on hints of its address are the other's, and so are those that its
+ * read does not cover, as new generations. What its read covers stays with it, and is settled by it.
+ */
+import { afterGap, type Ending, hintedSince } from './return-task';
+import type { Slate } from './slate';
+import type { TaskRow } from './task-rows';
+
+/** True when later hints went on under the other task: then the joined one is done. */
+export async function joinTask(slate: Slate, task: TaskRow, target: TaskRow, read: Ending): Promise<boolean> {
+  slate.change(task, { joined_to: target.id });
+  if (!hintedSince(task, read)) return false;
+  const { context } = slate;
+  const moved = await context.database.run(
+    `WITH later AS (DELETE FROM hints WHERE task_id = $1 AND generation > $2 RETURNING generation, delivery_id, element)
+     INSERT INTO hints (task_id, generation, delivery_id, element)
+     SELECT $3, $4 + row_number() OVER (ORDER BY generation), delivery_id, element FROM later`,
+    task.id,
+    read.generation,
+    target.id,
+    target.generation,
+  );
+  const hinted = { first_hint_at: task.first_hint_at, traceparent: task.traceparent };
+  slate.change(task, {
+    state: 'done',
+    due_at: null,
+    generation: read.generation,
+    settling: false,
+    first_hint_at: null,
+    covered_hint_at: null,
+    folded: 0,
+  });
+  const wakes = target.state === 'done' || target.state === 'settling' || target.state === 'quarantined';
+  if (target.state === 'quarantined') slate.close(target.id);
+  // The resource was read a moment ago, under its other address.
+  const dueAt = wakes ? afterGap(slate, task, afterGap(slate, target, context.nowMs())) : target.due_at;
+  slate.change(target, {
+    generation: target.generation + moved,
+    state: wakes ? 'due' : target.state,
+    due_at: dueAt,
+    settling: false,
+    reconciled: false,
+    first_hint_at: target.first_hint_at ?? hinted.first_hint_at,
+    traceparent: hinted.traceparent,
+  });
+  if (wakes) context.lanes.expect(target.lane, dueAt!);
+  return true;
+}

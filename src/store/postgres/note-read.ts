@@ -1,0 +1,33 @@
+/**
+ * What decided reads said about the generations up to their own.
+ */
+import type { Context } from './context';
+
+export interface ReadOutcome {
+  taskId: number;
+  fence: number;
+  generation: number;
+  outcome: string;
+  reason: string | null;
+  /** Of the events it decided; the last is told. */
+  eventIds: string[];
+  connectionId: string | null;
+}
+
+export async function insertReads(context: Context, reads: ReadOutcome[]): Promise<void> {
+  if (reads.length === 0) return;
+  await context.database.run(
+    `INSERT INTO reads (task_id, fence, generation, outcome, reason, event_id, connection_id, at)
+     SELECT task_id, fence, generation, outcome, reason, event_id, connection_id, $8
+     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[])
+       AS r (task_id, fence, generation, outcome, reason, event_id, connection_id)`,
+    reads.map(({ taskId }) => taskId),
+    reads.map(({ fence }) => fence),
+    reads.map(({ generation }) => generation),
+    reads.map(({ outcome }) => outcome),
+    reads.map(({ reason }) => reason),
+    reads.map(({ eventIds }) => eventIds.at(-1) ?? null),
+    reads.map(({ connectionId }) => connectionId),
+    context.nowMs(),
+  );
+}

@@ -1,0 +1,147 @@
+/**
+ * The other ways a taken task ends: put off, given back because its organization is blocked, found absent, gone, set
+ * aside, or not dealt with at all. Each is refused silently under an old fence: whoever holds the new one decides.
+ */
+import { deletedValue } from '../../model/event';
+import { keyOf } from '../../model/resource';
+import type {
+  FinishedGone,
+  FinishResult,
+  FoundAbsent,
+  GivenBack,
+  Postponed,
+  QuarantinedTask,
+} from '../../model/task';
+import { holdForProbe } from './ask-probes';
+import { afterGap, endTake, hintedSince, isSuperseded, refuse, rest, stayDue } from './return-task';
+import type { Slate } from './slate';
+import type { TaskRow } from './task-rows';
+import { tooManyGone } from './too-many-gone';
+
+export function postpone(slate: Slate, ending: Postponed): void {
+  const task = endTake(slate, ending);
+  if (task === null) return;
+  const nowMs = slate.context.nowMs();
+  const dueAt = afterGap(slate, task, nowMs + ending.dueInMs);
+  slate.change(task, {
+    state: 'postponed',
+    due_at: dueAt,
+    attempts: task.attempts + 1,
+    aged_ms: task.aged_ms + ending.agedMs,
+    failed_at: nowMs,
+    own: ending.own,
+    code: ending.code,
+    detail: ending.detail,
+  });
+  slate.context.lanes.expect(task.lane, dueAt);
+}
+
+export async function giveBack(slate: Slate, ending: GivenBack): Promise<void> {
+  const { probe } = ending;
+  const { taken_lane: takenLane, taken_epoch: epoch } = slate.tasks.get(ending.taskId) ?? {};
+  const task = endTake(slate, ending);
+  if (task === null) return;
+  const { context } = slate;
+  const dueAt = afterGap(slate, task, context.nowMs() + (probe === null ? ending.dueInMs : 0));
+  const lane = probe?.organizationId ?? task.lane;
+  // What waits alone waits longer each time.
+  const waits = probe === null && ending.dueInMs > 0;
+  slate.change(task, {
+    state: probe === null ? 'postponed' : 'due',
+    due_at: dueAt,
+    lane,
+    attempts: task.attempts + (waits ? 1 : 0),
+    own: false,
+    code: ending.code,
+  });
+  // A refusal of a request that began before the access last changed says nothing about today.
+  const stale = takenLane === lane && epoch !== slate.organizations.get(lane)?.epoch;
+  if (probe !== null && !stale) await holdForProbe(context, probe);
+  context.lanes.expect(lane, dueAt);
+}
+
+/** A hint is news also of what was absent: it reads at once, and the absence goes on counting from its first time. */
+export function foundAbsent(slate: Slate, ending: FoundAbsent): void {
+  const task = endTake(slate, ending);
+  if (task === null) return;
+  const nowMs = slate.context.nowMs();
+  const hinted = hintedSince(task, ending);
+  const dueAt = afterGap(slate, task, hinted ? nowMs : nowMs + ending.againInMs);
+  slate.change(task, {
+    state: hinted ? 'due' : 'settling',
+    due_at: dueAt,
+    settling: false,
+    absent_since: task.absent_since ?? nowMs,
+    code: 'absent-once',
+  });
+  slate.context.lanes.widen(task.lane);
+  slate.context.lanes.expect(task.lane, dueAt);
+}
+
+export async function finishGone(slate: Slate, ending: FinishedGone): Promise<FinishResult> {
+  const task = endTake(slate, ending);
+  if (task === null) return { outcome: 'refused', reason: 'fenced' };
+  if (isSuperseded(task, ending)) {
+    stayDue(slate, task, 'superseded');
+    return { outcome: 'refused', reason: 'superseded' };
+  }
+  const present = task.published && !task.deleted;
+  if (present && !task.gone_allowed && (await tooManyGone(slate, task, ending.goneShareMax))) {
+    const refused = refuse(slate, task, ending, 'mass-disappearance');
+    return { outcome: 'refused', reason: refused ? 'mass-disappearance' : 'hinted-since' };
+  }
+  const eventIds: string[] = [];
+  if (present) decideDeleted(slate, task, ending, eventIds);
+  slate.change(task, {
+    accepted_revision: null,
+    deleted: present || task.deleted,
+    absent_since: null,
+  });
+  const { taskId, fence, generation } = ending;
+  slate.note({ taskId, fence, generation, outcome: 'gone', reason: null, eventIds, connectionId: null });
+  const again = rest(slate, task, ending, 0, task.lane);
+  slate.context.lanes.widen(task.lane);
+  return { outcome: 'gone', eventIds, again };
+}
+
+function decideDeleted(slate: Slate, task: TaskRow, ending: FinishedGone, eventIds: string[]): void {
+  const organizationId = task.organization_id!;
+  const id = task.resource_id!;
+  const kind = task.kind!;
+  const { observedAt, traceparent } = ending;
+  const place = { observedAt, address: task.address, mediaType: 'application/json', movedTo: null };
+  slate.decide(
+    {
+      kind,
+      key: keyOf(organizationId, kind, id),
+      change: 'deleted',
+      contentHash: 'deleted',
+      value: deletedValue({ id, organizationId, ...place }),
+      observedAt,
+      traceparent,
+      reconciled: task.reconciled,
+      taskId: task.id,
+      acceptedAtMs: task.covered_hint_at,
+      cause: `read ${task.id}/${ending.fence}`,
+    },
+    eventIds,
+  );
+}
+
+export function quarantineTask(slate: Slate, ending: QuarantinedTask): void {
+  const task = endTake(slate, ending);
+  if (task === null) return;
+  refuse(slate, task, ending, ending.reason, ending);
+  slate.context.lanes.widen(task.lane);
+}
+
+/** Due again at once, as if they had not been taken. */
+export function releaseLeases(slate: Slate, taken: { taskId: number; fence: number }[]): void {
+  const nowMs = slate.context.nowMs();
+  for (const held of taken) {
+    const task = endTake(slate, held);
+    if (task === null) continue;
+    slate.change(task, { state: 'due', due_at: nowMs, fence: task.fence + 1 });
+    slate.context.lanes.expect(task.lane, nowMs);
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * How a taken task goes back: its lease ends under its fence, and it is done, settles, stays due or is set aside. A hint
+ * that came after the read began is never forgotten: whatever the read said, the task is then due again. What the read
+ * itself means is decided elsewhere.
+ */
+import type { QuarantineReason } from '../../model/notification';
+import type { Slate } from './slate';
+import type { TaskRow } from './task-rows';
+
+export interface Ending {
+  taskId: number;
+  fence: number;
+  generation: number;
+  revision: number;
+}
+
+/** The task's row when this ending holds its fence, with the lease ended; null when another has it. */
+export function endTake(slate: Slate, { taskId, fence }: Pick<Ending, 'taskId' | 'fence'>): TaskRow | null {
+  const task = slate.tasks.get(taskId);
+  if (task === undefined || task.state !== 'taken' || task.fence !== fence) return null;
+  slate.change(task, { lease_until: null, taken_lane: null, taken_epoch: null });
+  return task;
+}
+
+/** Did a hint come that this read does not cover? */
+export function hintedSince(task: TaskRow, ending: Ending): boolean {
+  return task.generation > ending.generation;
+}
+
+/** Was another read of the resource accepted since this one began? */
+export function isSuperseded(resource: TaskRow, ending: Ending): boolean {
+  return resource.accepted_revision === null || resource.accepted_revision > ending.revision;
+}
+
+/** Not before `atMs`, nor before the gap after the last read of the task is over. */
+export function afterGap({ context }: Slate, task: TaskRow, atMs: number): number {
+  return task.read_at === null ? atMs : Math.max(atMs, task.read_at + context.settings.readGapMs);
+}
+
+/**
+ * The task after a decided read: due again when it was hinted meanwhile; otherwise settling when the provider's read
+ * model may have lagged, once; otherwise done. True when it will be read again.
+ */
+export function rest(slate: Slate, task: TaskRow, ending: Ending, settleMs: number, lane: string): boolean {
+  const nowMs = slate.context.nowMs();
+  const hinted = hintedSince(task, ending);
+  const settles = !hinted && settleMs > 0 && !task.settling;
+  const dueAt = hinted ? afterGap(slate, task, nowMs) : settles ? nowMs + settleMs : null;
+  slate.change(task, {
+    state: hinted ? 'due' : settles ? 'settling' : 'done',
+    due_at: dueAt,
+    lane,
+    settling: settles,
+    attempts: 0,
+    aged_ms: 0,
+    failed_at: null,
+    own: false,
+    code: null,
+    detail: null,
+    covered_hint_at: null,
+    gone_allowed: false,
+    folded: 0,
+  });
+  if (dueAt !== null) slate.context.lanes.expect(lane, dueAt);
+  return dueAt !== null;
+}
+
+/** The read does not count: the task stays due, and is read again after the gap and `waitMs`. */
+export function stayDue(slate: Slate, task: TaskRow, code: string, waitMs = 0): void {
+  const dueAt = afterGap(slate, task, slate.context.nowMs() + waitMs);
+  slate.change(task, { state: 'due', due_at: dueAt, code });
+  slate.context.lanes.expect(task.lane, dueAt);
+}
+
+/** Sets the task aside for an operator; false when a later hint keeps it due instead. */
+export function refuse(
+  slate: Slate,
+  task: TaskRow,
+  ending: Ending,
+  reason: QuarantineReason,
+  found: { path: string; detail: string | null; raw: string | null } = { path: '', detail: null, raw: null },
+): boolean {
+  if (hintedSince(task, ending)) {
+    stayDue(slate, task, reason);
+    return false;
+  }
+  slate.change(task, {
+    state: 'quarantined',
+    due_at: null,
+    settling: false,
+    code: reason,
+    detail: found.detail,
+    covered_hint_at: null,
+    gone_allowed: false,
+    // An absence is believed when two reads in a row found it; only that of many at once still stands here.
+    absent_since: reason === 'mass-disappearance' ? task.absent_since : null,
+  });
+  slate.setAside({
+    what: 'task',
+    reason,
+    path: found.path,
+    detail: found.detail,
+    organizationId: task.organization_id ?? task.hinted_organization_id,
+    address: task.address,
+    taskId: task.id,
+    raw: found.raw,
+  });
+  return true;
+}

@@ -1,0 +1,91 @@
+/**
+ * What a group of endings works on: the locked rows, and what is to be written when all are decided. Rows are loaded and
+ * written in sets; the decisions between are made in memory, in the order of the calls.
+ */
+
+import type { Context } from './context';
+import type { Row } from './database';
+import type { ReadOutcome } from './note-read';
+import { insertReads } from './note-read';
+import { closeEntries, insertEntries, type QuarantineEntry } from './quarantine-entries';
+import { saveTasks, type TaskRow } from './task-rows';
+import { type EventToWrite, writeEvents } from './write-events';
+
+export class Slate {
+  readonly #dirty = new Set<TaskRow>();
+  readonly #events: { event: EventToWrite; eventIds: string[] }[] = [];
+  readonly #reads: ReadOutcome[] = [];
+  readonly #entries: QuarantineEntry[] = [];
+  readonly #closing = new Set<number>();
+  readonly #aliases = new Map<string, number>();
+
+  constructor(
+    readonly context: Context,
+    readonly tasks: Map<number, TaskRow>,
+    /** Locked where an ending may change them. */
+    readonly organizations: Map<string, Row>,
+  ) {}
+
+  /** The row that holds this resource; undefined when none does yet. */
+  resource(kind: string, id: string): TaskRow | undefined {
+    for (const task of this.tasks.values()) if (task.kind === kind && task.resource_id === id) return task;
+    return undefined;
+  }
+
+  change(task: TaskRow, values: Partial<TaskRow>): void {
+    Object.assign(task, values);
+    this.#dirty.add(task);
+  }
+
+  /** The event's id is added to `eventIds` when the slate is written. */
+  decide(event: EventToWrite, eventIds: string[]): void {
+    this.#events.push({ event, eventIds });
+  }
+
+  note(read: ReadOutcome): void {
+    this.#reads.push(read);
+  }
+
+  setAside(entry: QuarantineEntry): void {
+    this.#entries.push(entry);
+  }
+
+  close(taskId: number): void {
+    this.#closing.add(taskId);
+  }
+
+  keepAlias(address: string, taskId: number): void {
+    if (!this.#aliases.has(address)) this.#aliases.set(address, taskId);
+  }
+
+  /** Writes the rows as they are now, for a statement that must see them. */
+  async saveTasks(): Promise<void> {
+    await saveTasks(this.context, [...this.#dirty]);
+    this.#dirty.clear();
+  }
+
+  async write(): Promise<void> {
+    const { context } = this;
+    // What was set aside before in this group and woken again is closed with the others.
+    await insertEntries(context, this.#entries);
+    await closeEntries(context, [...this.#closing]);
+    const records = await writeEvents(
+      context,
+      this.#events.map(({ event }) => event),
+    );
+    for (const [index, { eventIds }] of this.#events.entries()) eventIds.push(records[index]!.eventId);
+    await this.saveTasks();
+    await insertReads(context, this.#reads);
+    await this.#saveAliases();
+  }
+
+  async #saveAliases(): Promise<void> {
+    if (this.#aliases.size === 0) return;
+    await this.context.database.run(
+      `INSERT INTO aliases (address, task_id) SELECT * FROM unnest($1::text[], $2::bigint[]) AS n (address, task_id)
+       ORDER BY address COLLATE "C" ON CONFLICT (address) DO NOTHING`,
+      [...this.#aliases.keys()],
+      [...this.#aliases.values()],
+    );
+  }
+}

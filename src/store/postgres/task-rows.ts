@@ -1,0 +1,89 @@
+/**
+ * Rows of tasks as endings change them: loaded under their locks, changed in memory, saved together.
+ */
+import type { ResourceKind } from '../../model/resource';
+import type { Context } from './context';
+import { storable } from './quarantine-entries';
+
+export interface TaskRow {
+  id: number;
+  kind: ResourceKind | null;
+  resource_id: string | null;
+  address: string;
+  organization_id: string | null;
+  lane: string;
+  hinted_organization_id: string | null;
+  connection_id: string | null;
+  state: string;
+  joined_to: number | null;
+  generation: number;
+  due_at: number | null;
+  fence: number;
+  lease_until: number | null;
+  taken_lane: string | null;
+  taken_epoch: number | null;
+  read_at: number | null;
+  settling: boolean;
+  attempts: number;
+  aged_ms: number;
+  failed_at: number | null;
+  own: boolean;
+  absent_since: number | null;
+  gone_allowed: boolean;
+  code: string | null;
+  detail: string | null;
+  first_hint_at: number | null;
+  covered_hint_at: number | null;
+  traceparent: string | null;
+  reconciled: boolean;
+  /** null: the next revision, given when the row is saved. */
+  accepted_revision: number | null;
+  published: boolean;
+  deleted: boolean;
+  archived: boolean;
+  content_hash: string | null;
+  wire_hash: string | null;
+  normalizer_version: number | null;
+  modified_time: string | null;
+  folded: number;
+}
+
+const saved = [
+  ...['kind', 'resource_id', 'address', 'organization_id', 'lane', 'connection_id', 'state', 'joined_to'],
+  ...['generation', 'due_at', 'fence', 'lease_until', 'taken_lane', 'taken_epoch', 'settling', 'attempts'],
+  ...['aged_ms', 'failed_at', 'own', 'absent_since', 'gone_allowed', 'code', 'detail', 'first_hint_at'],
+  ...['covered_hint_at', 'traceparent', 'reconciled', 'published', 'deleted', 'archived', 'content_hash'],
+  ...['wire_hash', 'normalizer_version', 'modified_time', 'folded'],
+];
+const columns = ['id', 'hinted_organization_id', 'read_at', 'accepted_revision', ...saved].join(', ');
+
+/** The rows of these tasks and of these resources, locked in the order of their ids. */
+export async function lockTasks(
+  context: Context,
+  ids: number[],
+  resources: { kind: ResourceKind; id: string }[],
+): Promise<TaskRow[]> {
+  const rows = await context.database.all(
+    `SELECT ${columns} FROM tasks
+     WHERE id = ANY($1::bigint[] || ARRAY(
+       SELECT t.id FROM unnest($2::text[], $3::text[]) AS n (kind, resource_id)
+       JOIN tasks t ON t.kind = n.kind AND t.resource_id = n.resource_id))
+     ORDER BY id FOR NO KEY UPDATE`,
+    ids,
+    resources.map(({ kind }) => kind),
+    resources.map(({ id }) => id),
+  );
+  return rows as TaskRow[];
+}
+
+/** An accepted read takes its revision here: after the read ended, and before anybody can see what it found. */
+export async function saveTasks(context: Context, tasks: TaskRow[]): Promise<void> {
+  if (tasks.length === 0) return;
+  const rows = tasks.map((task) => ({ ...task, detail: storable(task.detail) }));
+  await context.database.run(
+    `UPDATE tasks t SET ${saved.map((name) => `${name} = n.${name}`).join(', ')},
+       accepted_revision = coalesce(n.accepted_revision, nextval('revision'))
+     FROM json_populate_recordset(NULL::tasks, $1::json) n WHERE t.id = n.id`,
+    JSON.stringify(rows),
+  );
+}
