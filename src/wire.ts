@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { type Alerting, makeAlerting } from './alert/alerting';
+import { makeProcessWatch, type ProcessWatch } from './alert/process-watch';
 import type { AlertSink } from './alert/sink';
 import type { Settings } from './config';
 import { type ConnectionBook, makeConnectionBook } from './connect/connection-book';
@@ -87,6 +88,7 @@ export async function wireWorker(
   clock: Clock = systemClock,
 ): Promise<Worker> {
   let providerDateMs: number | null = null;
+  const watch = makeProcessWatch(clock.nowMs);
   const client = clientOf(settings, {
     connections: () => book.connections(),
     sees: (connectionId) => book.sees(connectionId),
@@ -94,6 +96,7 @@ export async function wireWorker(
     called: (call) => {
       meter.called();
       providerDateMs = call.serverDateMs ?? providerDateMs;
+      if (call.serverDateMs !== null) watch.heardClock(call.serverDateMs - clock.nowMs());
       observer.providerCall(options.callLine(settings, call, clock.nowMs()));
     },
   });
@@ -125,15 +128,7 @@ export async function wireWorker(
   const book = makeConnectionBook({
     store: doors.store,
     sealer: makeSealer(settings.encryptionKeys ?? []),
-    list: (connectionId) => {
-      const of = { origin: options.catalogOriginOf(settings), connectionId };
-      return hearListing(client.organizations(connectionId), of, {
-        health: pipeline.health,
-        nowMs: clock.nowMs,
-        outageEnded: () =>
-          void doors.store.hasten().then(() => pipeline.work.wake(), troubleOf(observer, 'store')),
-      });
-    },
+    list: listerOf(settings, client, pipeline, doors.store, observer, clock),
     unconnected: pipeline.access.unconnected,
     refused: pipeline.access.refuseGrant,
     wanted: () => loops.learn.wake(),
@@ -148,9 +143,13 @@ export async function wireWorker(
     decided: () => loops.relay.wake(),
     failed: troubleOf(observer, 'sync'),
   });
-  const conditions = conditionsOf(watched, pipeline.health, relay, meter, clock);
+  const conditions = conditionsOf(watched, pipeline.health, relay, meter, watch, clock);
   const alerting = alertingOf(settings, doors, { observer, clock, holder, conditions });
-  const loops = loopsOf({ pipeline, relay, alerting, book, meter, store: doors.store }, observer, clock);
+  const loops = loopsOf(
+    { pipeline, relay, alerting, book, meter, store: doors.store, watch },
+    observer,
+    clock,
+  );
   await fill(book, settings);
   await meter.look();
   return {
@@ -170,6 +169,27 @@ export async function wireWorker(
       await endsWithin(Promise.all([ended, meter.end()]), 1000, clock);
     },
   };
+}
+
+/** Lists what a connection sees; that it could be listed, or not, is news of the provider. */
+function listerOf(
+  settings: Settings,
+  client: ProviderClient,
+  { health, work }: Pipeline,
+  store: Store,
+  observer: Observer,
+  clock: Clock,
+) {
+  return (connectionId: string) =>
+    hearListing(
+      client.organizations(connectionId),
+      { origin: options.catalogOriginOf(settings), connectionId },
+      {
+        health,
+        nowMs: clock.nowMs,
+        outageEnded: () => void store.hasten().then(() => work.wake(), troubleOf(observer, 'store')),
+      },
+    );
 }
 
 function fill(book: ConnectionBook, { providerTokens }: Settings): Promise<void> {
@@ -197,11 +217,14 @@ function startReading(pipeline: Pipeline): void {
 type Loops = Record<'relay' | 'alert' | 'sweep' | 'learn', Loop>;
 
 function loopsOf(
-  parts: Pick<Worker, 'pipeline' | 'relay' | 'alerting' | 'book' | 'meter'> & { store: Store },
+  parts: Pick<Worker, 'pipeline' | 'relay' | 'alerting' | 'book' | 'meter'> & {
+    store: Store;
+    watch: ProcessWatch;
+  },
   observer: Observer,
   clock: Clock,
 ): Loops {
-  const { pipeline, relay, alerting, book, meter, store } = parts;
+  const { pipeline, relay, alerting, book, meter, store, watch } = parts;
   return {
     relay: makeLoop(() => stepRelay(relay, clock), clock, troubleOf(observer, 'kafka')),
     alert: makeLoop(() => alerting.step().then(() => alertStepMs), clock, troubleOf(observer, 'alert')),
@@ -218,7 +241,10 @@ function loopsOf(
         return whole ? learnMs : learnRetryMs;
       },
       clock,
-      troubleOf(observer, 'provider'),
+      (error) => {
+        if (isProblem(error, 'store.key-missing')) watch.decryptionFailed(error.message);
+        troubleOf(observer, 'provider')(error);
+      },
     ),
   };
 }

@@ -15,7 +15,7 @@ export interface AlertBook {
 
 /** Both verbs throw what the store throws, but not `store.unavailable`. */
 export function makeAlertBook(store: Alerts): AlertBook {
-  let inputs: AlertInputs = { blocked: [], quarantined: [] };
+  let inputs: AlertInputs = { blocked: [], announced: [], quarantined: [] };
   let known: Alert[] = [];
   const unsaved = new Map<string, Alert>();
 

@@ -26,6 +26,8 @@ export interface AlertingOptions {
   gatherMs: number;
   /** For so long an end is sent again. */
   resolveRepeatMs: number;
+  /** How long waiting notifications are kept one by one. */
+  journalMs: number;
   /** Where the runbooks are published. */
   runbookBase: string;
 }

@@ -66,6 +66,15 @@ export const organizationRows: Record<Cause, OrganizationRow> = {
   },
 };
 
+/** An action that is announced for a time: nothing is blocked yet. */
+export const announcedRow: CatalogueRow = {
+  name: 'TramlineRequiredActionDue',
+  severity: 'warning',
+  owner: 'customer-success',
+  summary: 'An organization must act at the provider before a date, or its data cannot be read from then on.',
+  firstStep: 'Tell the organization; when it has acted, `tramline organizations probe {id}`.',
+};
+
 /** One incident for many organizations of one cause. */
 export const manyOrganizationsRow: CatalogueRow = {
   name: 'TramlineManyOrganizationsBlocked',
@@ -104,13 +113,6 @@ export const conditionRows: Record<ConditionName, CatalogueRow> = {
     summary: 'Events cannot be published: Kafka does not answer or refuses writes.',
     firstStep: 'Run `tramline check` and look at the brokers it names.',
   },
-  'malformed-deliveries': {
-    name: 'TramlineMalformedDeliveries',
-    severity: 'warning',
-    owner: 'platform',
-    summary: 'Authenticated deliveries arrive that cannot be read.',
-    firstStep: 'Look at the kept sample: `tramline quarantine list`, then `tramline quarantine show ID`.',
-  },
   'provider-unavailable': {
     name: 'TramlineProviderUnavailable',
     severity: 'critical',
@@ -138,13 +140,6 @@ export const conditionRows: Record<ConditionName, CatalogueRow> = {
     owner: 'platform',
     summary: "Most of a limit of the provider's sandbox is used.",
     firstStep: 'See what is left with `tramline config`, and prepare the request for production.',
-  },
-  'security-rejections': {
-    name: 'TramlineSecurityRejections',
-    severity: 'warning',
-    owner: 'on-call',
-    summary: 'Deliveries or addresses are being refused for security reasons.',
-    firstStep: 'See by reason: `curl -s http://127.0.0.1:9464/metrics | grep security_rejections`.',
   },
   'store-unavailable': {
     name: 'TramlineStoreUnavailable',
@@ -227,6 +222,7 @@ export function runbookFileOf(row: CatalogueRow): string {
 /** Every row, once for each alert name. */
 export const catalogue: CatalogueRow[] = [
   ...Object.values(organizationRows),
+  announcedRow,
   manyOrganizationsRow,
   ...Object.values(conditionRows),
   quarantineRow,

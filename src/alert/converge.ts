@@ -10,6 +10,9 @@ export interface ConvergeOptions {
   holdMs: number;
 }
 
+/** The longest hold, in holds. */
+const holdsMax = 16;
+
 /**
  * The alerts after `signals` at `nowMs`, resolved ones included. One that did not change is the same object. A new one
  * starts when its state began, and keeps that; one that fires again after it was resolved starts anew under the same
@@ -26,7 +29,7 @@ export function converge(
   const folded = new Map<string, string>();
   for (const signal of signals) {
     const fingerprint = fingerprintOf(signal.name, signal.labels);
-    after.set(fingerprint, raise(signal, fingerprint, before.get(fingerprint), nowMs));
+    after.set(fingerprint, raise(signal, fingerprint, before.get(fingerprint), nowMs, options.holdMs));
     if (signal.folds !== undefined) folded.set(signal.folds.name, signal.name);
   }
   for (const alert of alerts) {
@@ -39,7 +42,13 @@ export function converge(
 }
 
 /** The alert of a state that holds. */
-function raise(signal: Signal, fingerprint: string, alert: Alert | undefined, nowMs: number): Alert {
+function raise(
+  signal: Signal,
+  fingerprint: string,
+  alert: Alert | undefined,
+  nowMs: number,
+  holdMs: number,
+): Alert {
   const { name, severity, labels, annotations } = signal;
   const coversUntilMs = signal.folds?.untilMs ?? null;
   if (alert === undefined || alert.state === 'resolved') {
@@ -53,6 +62,7 @@ function raise(signal: Signal, fingerprint: string, alert: Alert | undefined, no
       startsAtMs: startOf(signal, alert, nowMs),
       resolvedAtMs: null,
       quietSinceMs: null,
+      returns: alert === undefined ? 0 : returnsAfterEnd(alert, nowMs, holdMs),
       coversUntilMs,
       sent: alert?.sent ?? {},
     };
@@ -62,7 +72,8 @@ function raise(signal: Signal, fingerprint: string, alert: Alert | undefined, no
     alert.quietSinceMs === null &&
     alert.coversUntilMs === coversUntilMs &&
     sameRecord(alert.annotations, annotations);
-  return same ? alert : { ...alert, severity, annotations, quietSinceMs: null, coversUntilMs };
+  const returns = alert.quietSinceMs === null ? alert.returns : alert.returns + 1;
+  return same ? alert : { ...alert, severity, annotations, quietSinceMs: null, returns, coversUntilMs };
 }
 
 /** A second incident must not begin inside the first one: receivers would take both for one. */
@@ -75,10 +86,20 @@ function startOf(signal: Signal, former: Alert | undefined, nowMs: number): numb
 function calm(alert: Alert, nowMs: number, holdMs: number): Alert {
   if (alert.state === 'resolved') return alert;
   const quietSinceMs = alert.quietSinceMs ?? nowMs;
-  if (nowMs - quietSinceMs >= holdMs) {
+  if (nowMs - quietSinceMs >= holdOf(alert, holdMs)) {
     return { ...alert, state: 'resolved', resolvedAtMs: nowMs, quietSinceMs: null };
   }
   return alert.quietSinceMs === null ? { ...alert, quietSinceMs } : alert;
+}
+
+/** It is held for twice as long with each return: what comes and goes is one incident, not a page a minute. */
+function holdOf(alert: Alert, holdMs: number): number {
+  return holdMs * Math.min(2 ** alert.returns, holdsMax);
+}
+
+/** A state that comes back within the longest hold after its alert ended was not over. */
+function returnsAfterEnd(alert: Alert, nowMs: number, holdMs: number): number {
+  return nowMs - (alert.resolvedAtMs ?? 0) < holdMs * holdsMax ? alert.returns + 1 : 0;
 }
 
 /** The alert of a state that another alert stands for from now on; one that was over before just ends. */

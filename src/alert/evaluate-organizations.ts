@@ -2,10 +2,11 @@
  * Signals for organizations that cannot be read: one for each organization and cause, one for each connection whose
  * consent was refused, one for many at once. Names of organizations stand in annotations only. Pure.
  */
-import type { AlertInputs, Signal } from '../model/alert';
+import type { AlertInputs, Severity, Signal } from '../model/alert';
 import type { Cause } from '../model/organization';
 import { manyOrganizationsRow, type OrganizationRow, organizationRows } from './catalogue';
 import { findStorm, type Storm } from './find-storm';
+import { type KeptUntil, keptUntil } from './kept-until';
 import { plainAddress, plainMessage, plainName, plainTime } from './plain-text';
 
 export type Blocked = AlertInputs['blocked'][number];
@@ -16,6 +17,9 @@ export interface OrganizationOptions {
   groupWithinMs: number;
   /** Per cause whose many are one open incident: until when a state must have begun to belong to it. */
   openStorms: Partial<Record<Cause, number>>;
+  /** How long waiting notifications are kept one by one. */
+  journalMs: number;
+  nowMs: number;
 }
 
 /** How many organizations an annotation names. */
@@ -42,10 +46,13 @@ export function organizationSignals(blocked: Blocked[], options: OrganizationOpt
       options.openStorms[cause] ?? null,
       { above: options.groupAbove, withinMs: options.groupWithinMs },
     );
-    if (storm === null) return incidents.map((incident) => signalOf(row, incident));
+    if (storm === null) return incidents.map((incident) => signalOf(row, incident, options));
     const inside = incidents.filter((incident) => incident.sinceMs <= storm.untilMs);
     const outside = incidents.filter((incident) => incident.sinceMs > storm.untilMs);
-    return [stormSignal(cause, row, inside, storm), ...outside.map((incident) => signalOf(row, incident))];
+    return [
+      stormSignal(cause, row, inside, storm, options),
+      ...outside.map((incident) => signalOf(row, incident, options)),
+    ];
   });
 }
 
@@ -67,19 +74,21 @@ function perConnection(organizations: Blocked[]): Incident[] {
   return [...incidents, ...unknown.map(alone)];
 }
 
-function signalOf(row: OrganizationRow, incident: Incident): Signal {
+function signalOf(row: OrganizationRow, incident: Incident, options: OrganizationOptions): Signal {
   const [first] = incident.organizations as [Blocked];
   const id = incident.labels.connection_id ?? first.organizationId;
+  const kept = keptOf(incident.organizations, row.severity, options);
   const message = first.cause === 'required-action' ? first.message : null;
   const description = [
     `${subject(incident.organizations)} blocked since ${plainTime(incident.sinceMs)}: ${row.because}.`,
     message === null ? '' : `The provider says: "${plainMessage(message, 500)}"`,
     waiting(incident.organizations),
+    kept?.sentence ?? '',
     `What ends it: ${row.remedy}; reading then goes on by itself.`,
   ];
   return {
     name: row.name,
-    severity: row.severity,
+    severity: kept?.severity ?? row.severity,
     labels: incident.labels,
     annotations: {
       summary: row.summary,
@@ -87,22 +96,31 @@ function signalOf(row: OrganizationRow, incident: Incident): Signal {
       owner: row.owner,
       first_step: row.firstStep.replace('{id}', id),
       ...actionUrl(incident.organizations),
+      ...kept?.annotations,
     },
     sinceMs: incident.sinceMs,
   };
 }
 
-function stormSignal(cause: Cause, row: OrganizationRow, incidents: Incident[], storm: Storm): Signal {
+function stormSignal(
+  cause: Cause,
+  row: OrganizationRow,
+  incidents: Incident[],
+  storm: Storm,
+  options: OrganizationOptions,
+): Signal {
   const organizations = incidents
     .flatMap((incident) => incident.organizations)
     .sort(
       (left, right) => left.sinceMs - right.sinceMs || (left.organizationId < right.organizationId ? -1 : 1),
     );
+  const kept = keptOf(organizations, manyOrganizationsRow.severity, options);
   const count =
     organizations.length === 1 ? '1 organization is' : `${organizations.length} organizations are`;
   const description = [
     `${count} blocked, the first since ${plainTime(storm.sinceMs)}: ${row.because}.`,
     waiting(organizations),
+    ...(kept === null ? [] : [kept.sentence]),
     `What ends it for each: ${row.remedy}; reading then goes on by itself.`,
     `Among them: ${named(organizations)}.`,
   ];
@@ -116,10 +134,21 @@ function stormSignal(cause: Cause, row: OrganizationRow, incidents: Incident[], 
       owner: manyOrganizationsRow.owner,
       first_step: manyOrganizationsRow.firstStep,
       ...actionUrl(organizations),
+      ...kept?.annotations,
     },
     sinceMs: storm.sinceMs,
     folds: { name: row.name, untilMs: storm.untilMs },
   };
+}
+
+/** null while nothing waits: then there is nothing that time could take. */
+function keptOf(
+  organizations: Blocked[],
+  severity: Severity,
+  { journalMs, nowMs }: OrganizationOptions,
+): KeptUntil | null {
+  const waits = organizations.filter(({ parked }) => parked > 0).map(({ sinceMs }) => sinceMs);
+  return waits.length === 0 ? null : keptUntil(Math.min(...waits), journalMs, severity, nowMs);
 }
 
 function subject(organizations: Blocked[]): string {

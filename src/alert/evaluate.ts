@@ -2,7 +2,7 @@
  * What needs a person now, from what the store and the process know: a pure function from states to signals. It keeps
  * nothing; when something is told, held or ended is decided elsewhere.
  */
-import type { Alert, AlertInputs, Condition, Signal } from '../model/alert';
+import type { Alert, AlertInputs, Condition, ConditionName, Signal } from '../model/alert';
 import type { QuarantineReason } from '../model/notification';
 import type { Cause } from '../model/organization';
 import {
@@ -16,8 +16,10 @@ import {
   quarantineRow,
   runbookFileOf,
 } from './catalogue';
+import { announcedSignals } from './evaluate-announced';
 import { organizationSignals } from './evaluate-organizations';
 import { fingerprintOf } from './fingerprint';
+import { keptUntil } from './kept-until';
 import { plainMessage, plainTime } from './plain-text';
 
 export interface EvaluateInputs extends AlertInputs {
@@ -30,6 +32,8 @@ export interface EvaluateOptions {
   groupAbove: number;
   /** Where the runbooks are published; their file name follows it. */
   runbookBase: string;
+  /** How long waiting notifications are kept one by one. */
+  journalMs: number;
   /** What `openStormsOf` says of the alerts that are open. */
   openStorms: Partial<Record<Cause, number>>;
 }
@@ -43,9 +47,10 @@ const runbooks = new Map(catalogue.map((row) => [row.name, runbookFileOf(row)]))
  */
 export function evaluate(inputs: EvaluateInputs, options: EvaluateOptions): Signal[] {
   const signals = [
-    ...organizationSignals(inputs.blocked, { ...options, groupWithinMs }),
+    ...organizationSignals(inputs.blocked, { ...options, groupWithinMs, nowMs: inputs.nowMs }),
+    ...announcedSignals(inputs.announced, options.groupAbove, inputs.nowMs),
     ...quarantineSignals(inputs.quarantined),
-    ...inputs.conditions.map(conditionSignal),
+    ...inputs.conditions.map((condition) => conditionSignal(condition, options.journalMs, inputs.nowMs)),
   ];
   const base = options.runbookBase.replace(/\/+$/, '');
   const unique = new Map<string, Signal>();
@@ -72,14 +77,27 @@ export function openStormsOf(alerts: Alert[]): Partial<Record<Cause, number>> {
   return open;
 }
 
-function conditionSignal(condition: Condition): Signal {
+/** While these last, due reads wait: time is what they cost. */
+const holdsReads: ReadonlySet<ConditionName> = new Set([
+  'client-refused',
+  'provider-unavailable',
+  'rate-limited',
+]);
+
+function conditionSignal(condition: Condition, journalMs: number, nowMs: number): Signal {
   const row = conditionRows[condition.name];
+  const kept = holdsReads.has(condition.name)
+    ? keptUntil(condition.sinceMs, journalMs, row.severity, nowMs)
+    : null;
   const detail = plainMessage(condition.detail, 1000);
-  return fromRow(row, {
+  const since = `It has been so since ${plainTime(condition.sinceMs)}.`;
+  const signal = fromRow(row, {
     labels: condition.labels ?? {},
-    description: [detail, `It has been so since ${plainTime(condition.sinceMs)}.`].filter(Boolean).join(' '),
+    description: [detail, since, kept?.sentence].filter(Boolean).join(' '),
     sinceMs: condition.sinceMs,
   });
+  if (kept === null) return signal;
+  return { ...signal, severity: kept.severity, annotations: { ...signal.annotations, ...kept.annotations } };
 }
 
 /** One signal for each group of reasons: what has to be looked at in the same way is one page. */

@@ -81,6 +81,7 @@ function testAlert(runbookUrl: string, nowMs: number): Alert {
     startsAtMs: nowMs,
     resolvedAtMs: null,
     quietSinceMs: null,
+    returns: 0,
     coversUntilMs: null,
     sent: {},
   };

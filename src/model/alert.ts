@@ -14,12 +14,10 @@ export type ConditionName =
   | 'clock-off'
   | 'decryption-failed'
   | 'kafka-unavailable'
-  | 'malformed-deliveries'
   | 'provider-unavailable'
   | 'rate-limited'
   | 'sandbox-limit'
   | 'sandbox-near'
-  | 'security-rejections'
   | 'store-unavailable'
   | 'topic-denied';
 
@@ -71,6 +69,8 @@ export interface Alert {
   startsAtMs: number;
   /** When it was resolved; null while firing. */
   resolvedAtMs: number | null;
+  /** How often its state came back soon after it had ended: each time it is held for longer. */
+  returns: number;
   /** When the state behind it ended, while it is still held against flapping; null otherwise. */
   quietSinceMs: number | null;
   /** For one that stands for many: when the youngest state that it covers began; null for others. */
@@ -93,5 +93,7 @@ export interface AlertInputs {
     concerns: boolean;
     connectionId: string | null;
   }[];
+  /** Required Customer Actions that were announced for a time, of organizations that are not blocked. */
+  announced: { organizationId: string; name: string | null; dueAtMs: number }[];
   quarantined: { reason: string; count: number; oldestMs: number }[];
 }

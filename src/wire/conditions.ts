@@ -2,6 +2,7 @@
  * Every state of the platform that holds now and that the process, not the store, knows of: gathered from the parts
  * that know, named for the alerts.
  */
+import type { ProcessWatch } from '../alert/process-watch';
 import type { SandboxMeter } from '../fetch/sandbox-meter';
 import type { ProviderHealth } from '../inbox/provider-health';
 import type { Condition } from '../model/alert';
@@ -14,11 +15,18 @@ export function conditionsOf(
   health: ProviderHealth,
   relay: Relay,
   meter: SandboxMeter,
+  watch: ProcessWatch,
   clock: Clock,
 ): () => Condition[] {
   return () => {
     const trouble = store.trouble();
     const ofStore: Condition[] = trouble === null ? [] : [{ name: 'store-unavailable', ...trouble }];
-    return [...ofStore, ...health.troubles(clock.nowMs()), ...relay.conditions(), ...meter.conditions()];
+    return [
+      ...ofStore,
+      ...health.troubles(clock.nowMs()),
+      ...relay.conditions(),
+      ...meter.conditions(),
+      ...watch.conditions(),
+    ];
   };
 }

@@ -160,6 +160,7 @@ export function alertingOptions(settings: Settings): AlertingOptions {
     groupAbove: settings.alertGroupAbove,
     gatherMs: 1000,
     resolveRepeatMs: 600_000,
+    journalMs: settings.journalDays * dayMs,
     runbookBase,
   };
 }

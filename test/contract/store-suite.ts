@@ -460,6 +460,17 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         expect(await store.requestProbe('unknown', true)).toBe(false);
       });
 
+      test('the time for which a required action is announced is known as long as nothing is blocked', async () => {
+        const action = { line: 'acted', eventTypeId: 'requiredCustomerAction' } as const;
+        await put([{ ...action, probeOrganizationId: '4711', dueAt: '2031-05-01T00:00:00Z' }]);
+        await put([{ ...action, probeOrganizationId: '4712', dueAt: null }]);
+        const announced = { organizationId: '4711', name: null, dueAtMs: Date.UTC(2031, 4, 1) };
+        expect((await store.alertInputs()).announced).toEqual([announced]);
+        const terms = { cause: 'terms', actionUrl: null, message: null } as const;
+        await store.observe({ organizationId: '4711', epoch: 1, found: terms, by: 'probe' });
+        expect((await store.alertInputs()).announced).toEqual([]);
+      });
+
       test('a refused grant concerns the organizations that nobody else sees', async () => {
         const connection = { user: 'u', auth: 'oauth2', sealedToken: 's', sealedTokenSecret: null } as const;
         const rest = {

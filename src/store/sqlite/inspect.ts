@@ -146,7 +146,18 @@ export function alertInputs(context: Context): AlertInputs {
       `SELECT reason, count(*) AS count, min(at) AS oldest FROM quarantine WHERE state = 'waiting' GROUP BY reason`,
     )
     .map((row) => ({ reason: String(row.reason), count: Number(row.count), oldestMs: Number(row.oldest) }));
-  return { blocked, quarantined };
+  const announced = context.database
+    .all(
+      `SELECT id, name, action_due_at FROM organizations
+       WHERE access = 'active' AND action_due_at IS NOT NULL ORDER BY id`,
+    )
+    .map((row) => ({
+      organizationId: String(row.id),
+      name: row.name as string | null,
+      dueAtMs: Date.parse(String(row.action_due_at)),
+    }))
+    .filter(({ dueAtMs }) => !Number.isNaN(dueAtMs));
+  return { blocked, announced, quarantined };
 }
 
 export function listAlerts(context: Context): Alert[] {

@@ -58,6 +58,7 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
         groupAbove: 50,
         gatherMs: 0,
         resolveRepeatMs: 5_000,
+        journalMs: 30 * 86_400_000,
         runbookBase: 'https://runbooks.example',
       },
       random: () => 0,

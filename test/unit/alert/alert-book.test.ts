@@ -7,7 +7,7 @@ import { aBlocked, anAlert, noonMs } from './samples';
 test('each read is fresh, since another process may have written', async () => {
   const store = makeMemoryAlerts();
   const book = makeAlertBook(store);
-  expect(await book.read()).toEqual({ inputs: { blocked: [], quarantined: [] }, alerts: [] });
+  expect(await book.read()).toEqual({ inputs: { blocked: [], announced: [], quarantined: [] }, alerts: [] });
   await store.saveAlerts([anAlert()]);
   store.inputs.blocked.push(aBlocked());
   expect(await book.read()).toEqual({ inputs: store.inputs, alerts: [anAlert()] });

@@ -14,6 +14,7 @@ const options = {
   groupAbove: 50,
   gatherMs: 1000,
   resolveRepeatMs: 600_000,
+  journalMs: 30 * 86_400_000,
   runbookBase: 'https://runbooks.example',
 };
 

@@ -150,3 +150,24 @@ test('5,000 alerts converge in well under a second', () => {
   expect(converge(signals, alerts, noonMs + minuteMs, options)).toHaveLength(5000);
   expect(performance.now() - began).toBeLessThan(1000);
 });
+
+test('F-11: what comes and goes each minute is held for longer each time, and is one incident', () => {
+  let alerts: Alert[] = [];
+  const states: string[] = [];
+  for (let second = 0; second < 3600; second += 10) {
+    const isBlocked = Math.floor(second / 60) % 2 === 0;
+    alerts = converge(isBlocked ? [aSignal()] : [], alerts, noonMs + second * 1000, { holdMs: 30_000 });
+    const [state] = alerts.map((alert) => alert.state);
+    if (state !== undefined && state !== states.at(-1)) states.push(state);
+  }
+  // The first return comes after its end, later ones within their holds.
+  expect(states).toEqual(['firing', 'resolved', 'firing']);
+});
+
+test('what is over for long begins anew with the shortest hold', () => {
+  const over = anAlert({ state: 'resolved', resolvedAtMs: noonMs, returns: 3 });
+  const [soon] = converge([aSignal()], [over], noonMs + 60_000, { holdMs: 30_000 });
+  expect(soon?.returns).toBe(4);
+  const [late] = converge([aSignal()], [over], noonMs + 16 * 30_000, { holdMs: 30_000 });
+  expect(late?.returns).toBe(0);
+});

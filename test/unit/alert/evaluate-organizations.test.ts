@@ -4,7 +4,14 @@ import { type Blocked, organizationSignals } from '../../../src/alert/evaluate-o
 import type { Cause } from '../../../src/model/organization';
 import { aBlocked, minuteMs, noonMs } from './samples';
 
-const options = { groupAbove: 50, groupWithinMs: 5 * minuteMs, openStorms: {} };
+const dayMs = 86_400_000;
+const options = {
+  groupAbove: 50,
+  groupWithinMs: 5 * minuteMs,
+  openStorms: {},
+  journalMs: 30 * dayMs,
+  nowMs: noonMs,
+};
 
 function many(count: number, of: (index: number) => Partial<Blocked> = () => ({})): Blocked[] {
   return Array.from({ length: count }, (_, index) =>
@@ -27,12 +34,13 @@ test('an organization whose terms are not accepted: who, since when, how many wa
         summary: 'An organization must accept terms before its data can be read.',
         description:
           'Green Acres (organization 4711) is blocked since 2026-03-01T12:00:00Z: the provider asks it to accept ' +
-          'terms first. 3 tasks wait and are kept. What ends it: someone of the organization who may accept terms ' +
-          'does so at the address of this alert; reading then goes on by itself.',
+          'terms first. 3 tasks wait and are kept. Until 2026-03-31T12:00:00Z everything that waits is kept one by one; ' +
+          'nothing is lost. What ends it: someone of the organization who may accept terms does so at the address of this alert; reading then goes on by itself.',
         owner: 'customer-success',
         first_step:
           'Send the organization the address where terms are accepted; then `tramline organizations probe 4711`.',
         action_url: 'https://provider.example/terms',
+        kept_until: '2026-03-31T12:00:00Z',
       },
       sinceMs: noonMs,
     },
@@ -155,4 +163,27 @@ test('many that act at different places have no one address; equal times are ord
   expect(signal?.annotations.description).toContain(
     'Farm 0 (organization 0), Farm 1 (organization 1), Farm 10 ',
   );
+});
+
+test('severity rises with the time until which everything is kept, not with what waits', () => {
+  const severityAt = (nowMs: number, of: Partial<Blocked> = {}, journalMs = 30 * dayMs) =>
+    organizationSignals([aBlocked(of)], { ...options, journalMs, nowMs })[0]?.severity;
+  expect(severityAt(noonMs, { parked: 1_000_000 })).toBe('warning');
+  expect(severityAt(noonMs + 27 * dayMs)).toBe('warning');
+  expect(severityAt(noonMs + 28 * dayMs)).toBe('critical');
+  expect(severityAt(noonMs + 31 * dayMs)).toBe('critical');
+  expect(severityAt(noonMs + 31 * dayMs, { parked: 0 })).toBe('warning');
+  expect(severityAt(noonMs, {}, dayMs)).toBe('warning');
+});
+
+test('when the time is over it is said what is folded, and of many the oldest counts', () => {
+  const blocked = many(60, (index) => ({ parked: index === 0 ? 0 : 1, sinceMs: noonMs + index * 1000 }));
+  const [storm] = organizationSignals(blocked, { ...options, nowMs: noonMs + 31 * dayMs });
+  expect(storm).toMatchObject({
+    severity: 'critical',
+    annotations: {
+      kept_until: '2026-03-31T12:00:01Z',
+      description: expect.stringContaining('kept as first, last and count; their resources are still read'),
+    },
+  });
 });

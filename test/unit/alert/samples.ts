@@ -46,6 +46,7 @@ export function anAlert(of: Partial<Alert> = {}): Alert {
     startsAtMs: noonMs,
     resolvedAtMs: null,
     quietSinceMs: null,
+    returns: 0,
     coversUntilMs: null,
     sent: {},
     ...of,

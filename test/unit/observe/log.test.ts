@@ -29,6 +29,7 @@ const alert: Alert = {
   startsAtMs: 0,
   resolvedAtMs: null,
   quietSinceMs: null,
+  returns: 0,
   coversUntilMs: null,
   sent: {},
 };

@@ -58,6 +58,7 @@ export const alert: Alert = {
   startsAtMs: Date.parse(at),
   resolvedAtMs: null,
   quietSinceMs: null,
+  returns: 0,
   coversUntilMs: null,
   sent: {},
 };

@@ -1,0 +1,41 @@
+/**
+ * What the running process notices of itself and keeps for the alerts: a clock that differs from the provider's, and
+ * tokens that no configured key opens. Pure memory; each is over by itself when it is not noticed any more.
+ */
+import type { Condition } from '../model/alert';
+
+export interface ProcessWatch {
+  /** The provider's clock minus ours, as an answer had it. */
+  heardClock(offsetMs: number): void;
+  /** A stored token could not be opened. `detail` names the key, never the token. */
+  decryptionFailed(detail: string): void;
+  conditions(): Condition[];
+}
+
+/** The provider refuses signatures that are five minutes off; its `Date` has whole seconds. */
+const offsetMsMax = 60_000;
+const rememberedMs = 900_000;
+
+export function makeProcessWatch(nowMs: () => number): ProcessWatch {
+  const noticed = new Map<Condition['name'], Condition & { lastMs: number }>();
+
+  function notice(name: Condition['name'], detail: string): void {
+    const lastMs = nowMs();
+    noticed.set(name, { name, detail, sinceMs: noticed.get(name)?.sinceMs ?? lastMs, lastMs });
+  }
+
+  return {
+    heardClock(offsetMs) {
+      if (Math.abs(offsetMs) < offsetMsMax) return void noticed.delete('clock-off');
+      const seconds = Math.round(Math.abs(offsetMs) / 1000);
+      const side = offsetMs < 0 ? 'behind' : 'ahead of';
+      notice('clock-off', `the provider’s clock is ${seconds} s ${side} ours`);
+    },
+    decryptionFailed: (detail) => notice('decryption-failed', detail),
+    conditions() {
+      const now = nowMs();
+      for (const [name, { lastMs }] of noticed) if (now - lastMs >= rememberedMs) noticed.delete(name);
+      return [...noticed.values()].map(({ lastMs: _lastMs, ...condition }) => condition);
+    },
+  };
+}

@@ -1,0 +1,39 @@
+// Goal: what the process notices of itself is told while it lasts, and is over when it is not noticed any more.
+import { makeProcessWatch } from '../../../src/alert/process-watch';
+import { noonMs } from './samples';
+
+function watch() {
+  const at = { ms: noonMs };
+  return { at, watch: makeProcessWatch(() => at.ms) };
+}
+
+test.each([
+  [59_000, []],
+  [-59_000, []],
+  [61_000, ['the provider’s clock is 61 s ahead of ours']],
+  [-600_000, ['the provider’s clock is 600 s behind ours']],
+])('W19: a clock that is off by %i ms', (offsetMs, details) => {
+  const { watch: noticed } = watch();
+  noticed.heardClock(offsetMs);
+  expect(noticed.conditions().map(({ detail }) => detail)).toEqual(details);
+});
+
+test('it is since when it was first noticed, and over with the first right answer', () => {
+  const { at, watch: noticed } = watch();
+  noticed.heardClock(90_000);
+  at.ms += 60_000;
+  noticed.heardClock(95_000);
+  expect(noticed.conditions()).toEqual([
+    { name: 'clock-off', sinceMs: noonMs, detail: 'the provider’s clock is 95 s ahead of ours' },
+  ]);
+  noticed.heardClock(1000);
+  expect(noticed.conditions()).toEqual([]);
+});
+
+test('tokens that no key opens are told until they are not asked for any more', () => {
+  const { at, watch: noticed } = watch();
+  noticed.decryptionFailed('no encryption key with id k1 is configured');
+  expect(noticed.conditions()).toMatchObject([{ name: 'decryption-failed' }]);
+  at.ms += 900_000;
+  expect(noticed.conditions()).toEqual([]);
+});
