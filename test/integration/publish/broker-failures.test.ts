@@ -115,7 +115,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'publishing while brokers fail'
     // The other leader waits for this replica as well, so that nobody acknowledges anything.
     ['for a moment, and stays the leader', 1_500, 0],
     ['for so long that others lead', 6_000, 1],
-  ])('a broker that stops in the middle of a send %s', async (what, pausedMs, sentAtLeast) => {
+  ])('B6: a broker that stops in the middle of a send %s', async (what, pausedMs, sentAtLeast) => {
     const topic = await create(`stopped-${pausedMs}`, 4, 1);
     expect(new Set(await leadersOf(topic))).toEqual(new Set([1, 2]));
     const { outbox, relay, happened } = setUp(await clientCoordinatedBy(0, `stopped-${pausedMs}`));

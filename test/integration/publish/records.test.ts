@@ -227,7 +227,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'publishing to two brokers', ()
     },
   );
 
-  test('a producer whose epoch is old is refused where a newer one has written', async () => {
+  test('B5, B7: a producer whose epoch is old is refused where a newer one has written', async () => {
     const topic = 'tramline.fenced';
     await create(declaration('fenced', 1));
     const outbox = makeMemoryOutbox(clock);
@@ -262,7 +262,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'publishing to two brokers', ()
     expect(sequences).toEqual([1, 2, 4]);
   });
 
-  test('a relay that was fenced goes on with a new producer while it holds the lease', async () => {
+  test('B7: a relay that was fenced goes on with a new producer while it holds the lease', async () => {
     const topic = 'tramline.taken';
     await create(declaration('taken', 1));
     const { outbox, relay, failed } = setUp('taken');
@@ -288,7 +288,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'publishing to two brokers', ()
     await relay.close();
   });
 
-  test('a login that the brokers do not want is refused, and the password is not repeated', async () => {
+  test('B11: a login that the brokers do not want is refused, and the password is not repeated', async () => {
     const sasl = { mechanism: 'plain' as const, username: 'relay', password: new Secret('hunter2-canary') };
     const all = { ...kafkaTargetDefaults, ...times, clock, topics: [] };
     const error: unknown = await makeKafkaTarget({ ...settings(), sasl }, all)

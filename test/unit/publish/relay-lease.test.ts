@@ -59,7 +59,7 @@ test('a lease that lapsed in silence means a new producer before anything is sen
   expect(target.calls).toEqual(['open', 'send', 'discard', 'open', 'send']);
 });
 
-test('a relay that was held up beyond its lease marks nothing of what it sent', async () => {
+test('K12: a relay that was held up beyond its lease marks nothing of what it sent', async () => {
   const { clock, outbox, target, relay } = setUp();
   target.script = [
     async (batches: Batch[]) => {
@@ -90,7 +90,7 @@ test('between two sends of one step the lease is confirmed when it has aged', as
   expect(outbox.rows.map(({ sent }) => sent !== null)).toEqual([true, true, false]);
 });
 
-test('a fenced producer is given up, the lease is confirmed, another is opened, the same bytes are sent', async () => {
+test('B7: a fenced producer is given up, the lease is confirmed, another is opened, the same bytes are sent', async () => {
   const discarded = jest.fn();
   const { outbox, target, relay } = setUp({ discarded });
   target.script = [failAll('fenced', 'INVALID_PRODUCER_EPOCH')];

@@ -68,7 +68,7 @@ test('partitions that the answer does not name are sent again byte for byte, by 
   expect(outbox.rows.every(({ sent }) => sent !== null)).toBe(true);
 });
 
-test('after a terminal error another producer is opened before anything else is sent', async () => {
+test('B5: after a terminal error another producer is opened before anything else is sent', async () => {
   const { clock, outbox, target, relay } = setUp();
   fill(outbox, 'a');
   target.script = [failAll('retry', 'REQUEST_TIMED_OUT')];

@@ -1,0 +1,257 @@
+/**
+ * Kafka fails in every way that three real brokers can, while the service goes on accepting: each trouble is visible,
+ * heals by itself, and loses, doubles or reorders nothing. Rows B1–B4, B6, B8–B10, B14 and B15; those that need no
+ * process stand beside the relay and the producer, under the same names.
+ */
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { type Admin, ConfigResourceTypes, Kafka, logLevel } from 'kafkajs';
+import { evidenceOf, readTopics } from '../support/evidence';
+import { type KafkaCluster, kafkaAvailable, startKafka } from '../support/kafka';
+import { checkLedger } from '../support/ledger-checker';
+import { describeWithNeighbour } from '../support/neighbour';
+import { repositoryRoot } from '../support/repository';
+import { beginStory, notificationOf, type Resource, type Story, soon } from '../support/story';
+import { until } from '../support/until';
+
+const kinds = ['equipment', 'field-operation', 'organization-access'];
+const prefix = 'broken';
+const topics = kinds.map((kind) => `${prefix}.${kind}.v1`);
+/** A trouble that may heal by itself pages when it has lasted. */
+const lasting = { withinMs: 45_000 };
+
+describeWithNeighbour('Kafka', kafkaAvailable(), 'three brokers that fail', () => {
+  let cluster: KafkaCluster;
+  let admin: Admin;
+  let story: Story;
+  let machines: Resource[];
+  let accepted = 0;
+  let changes = 0;
+
+  beforeAll(async () => {
+    cluster = await startKafka({ brokers: 3, minInSyncReplicas: 2 });
+    admin = new Kafka({ brokers: cluster.brokers, logLevel: logLevel.NOTHING }).admin();
+    await admin.connect();
+    const settings = { KAFKA_BROKERS: cluster.brokers.join(','), KAFKA_TOPIC_PREFIX: prefix };
+    story = await beginStory({ delivers: false, flags: { equipment: 10 }, settings });
+    const migrated = spawnSync(process.execPath, ['dist/src/cli.js', 'migrate'], {
+      cwd: repositoryRoot(),
+      encoding: 'utf8',
+      env: {
+        PATH: process.env.PATH,
+        ...story.settings(),
+        DATABASE_URL: `sqlite:${join(story.dataFolder, 'other.db')}`,
+      },
+    });
+    expect([migrated.status, migrated.stderr.includes('tramline:')]).toEqual([0, false]);
+    machines = (await story.simulator.state()).equipment;
+    await publishAll();
+  }, 180_000);
+
+  afterAll(async () => {
+    await admin?.disconnect();
+    await story?.end();
+    await cluster?.stop();
+  });
+
+  /** Changes every machine and posts what the provider would; each delivery is answered 204, whatever Kafka does. */
+  async function changeAll(): Promise<string> {
+    changes += 1;
+    const name = `Change ${changes}`;
+    for (const machine of machines) {
+      await story.simulator.changeEquipment(machine.id, { name });
+      expect((await story.post([notificationOf(machine)])).status).toBe(204);
+      accepted += 1;
+    }
+    return name;
+  }
+
+  const published = async () => {
+    const ledger = await story.untilRest();
+    expect(ledger).toMatchObject({ accepted, lost: 0, waiting: 0, quarantined: 0 });
+  };
+
+  async function publishAll(): Promise<void> {
+    await changeAll();
+    await published();
+  }
+
+  async function fires(name: string): Promise<string> {
+    const alert = await until(
+      async () =>
+        (await story.alerts()).find((known) => known.name === name && known.state === 'firing') ?? null,
+      { ...lasting, what: `${name} to fire` },
+    );
+    return alert.annotations.description ?? '';
+  }
+
+  const ends = (name: string) =>
+    until(
+      async () => (await story.alerts()).every((known) => known.name !== name || known.state === 'resolved'),
+      { ...lasting, what: `${name} to end` },
+    );
+
+  async function staysReady(): Promise<void> {
+    for (const probe of ['healthz', 'readyz']) {
+      expect((await fetch(`${story.service.operationsUrl}/${probe}`)).status).toBe(200);
+    }
+  }
+
+  const unsent = () => story.metric('tramline_outbox_pending');
+
+  /** What stands on the topics: nothing missing, changed or out of order, and the newest of each machine. */
+  async function newestAre(name: string): Promise<void> {
+    const onTopics = await readTopics(cluster.brokers, topics);
+    const newest = new Map(
+      onTopics
+        .filter(({ topic }) => topic === topics[0])
+        .map(({ key, value }) => [key, JSON.parse(value) as { name: string }]),
+    );
+    expect(newest.size).toBe(machines.length);
+    expect(new Set([...newest.values()].map((document) => document.name))).toEqual(new Set([name]));
+  }
+
+  const sentTotal = () => story.metric('messaging_client_sent_messages_total');
+
+  test('B2, B10: a leader that is killed and comes back costs seconds and doubles nothing', async () => {
+    const before = await sentTotal();
+    await cluster.kill(0);
+    await changeAll();
+    await published();
+    await cluster.restart(0);
+    expect((await sentTotal()) - before).toBeGreaterThanOrEqual(machines.length);
+    await ends('TramlineKafkaUnavailable');
+  }, 120_000);
+
+  test('B3, B4: too few replicas hold everything, are told, and nothing is set aside', async () => {
+    await cluster.kill(0);
+    await cluster.kill(1);
+    const name = await changeAll();
+    await until(async () => (await unsent()) === machines.length, soon);
+    await fires('TramlineKafkaUnavailable');
+    await staysReady();
+    expect(await story.quarantine()).toEqual([]);
+    // Fifteen seconds have gone by, and what fails waits longer each time.
+    const failures = await story.metric('messaging_client_operation_duration_seconds_count', {
+      error_type: 'NOT_ENOUGH_REPLICAS',
+    });
+    expect(failures).toBeGreaterThan(0);
+    expect(failures).toBeLessThan(200);
+    await Promise.all([cluster.restart(0), cluster.restart(1)]);
+    await published();
+    await ends('TramlineKafkaUnavailable');
+    await newestAre(name);
+  }, 180_000);
+
+  test('B1: all brokers gone: deliveries are accepted, a person is told, and the backlog drains by itself', async () => {
+    await Promise.all([0, 1, 2].map((broker) => cluster.kill(broker)));
+    for (let round = 0; round < 3; round += 1) await changeAll();
+    await fires('TramlineKafkaUnavailable');
+    await staysReady();
+    const name = await changeAll();
+    await Promise.all([0, 1, 2].map((broker) => cluster.restart(broker)));
+    await published();
+    await ends('TramlineKafkaUnavailable');
+    await newestAre(name);
+  }, 240_000);
+
+  test('B6, B14: a broker that says nothing in the middle of a send, then goes on: at most the same bytes twice', async () => {
+    for (const broker of [0, 1]) {
+      const changing = changeAll();
+      cluster.pause(broker);
+      await changing;
+      await until(async () => (await unsent()) === 0, { withinMs: 60_000, what: 'the others to take over' });
+      cluster.resume(broker);
+    }
+    const name = await changeAll();
+    await published();
+    await newestAre(name);
+  }, 180_000);
+
+  test('B8: a record that Kafka finds too large is set aside alone and told; the rest flows', async () => {
+    const limit = async (bytes: number) => {
+      const resources = [
+        {
+          type: ConfigResourceTypes.TOPIC,
+          name: topics[0]!,
+          configEntries: [{ name: 'max.message.bytes', value: String(bytes) }],
+        },
+      ];
+      await admin.alterConfigs({ validateOnly: false, resources });
+    };
+    const [large, ...others] = machines;
+    await limit(6000);
+    const alternateIdentifiers = Array.from({ length: 200 }, (_, at) => ({
+      type: `identifier ${at}`,
+      value: 'x'.repeat(40),
+    }));
+    await story.simulator.changeEquipment(large!.id, { alternateIdentifiers });
+    expect((await story.post([notificationOf(large!)])).status).toBe(204);
+    for (const machine of others) {
+      await story.simulator.changeEquipment(machine.id, { name: 'Beside the large one' });
+      expect((await story.post([notificationOf(machine)])).status).toBe(204);
+    }
+    accepted += machines.length;
+    const [entry] = await until(async () => {
+      const entries = await story.quarantine();
+      return entries.length > 0 ? entries : null;
+    }, soon);
+    expect(entry).toMatchObject({ what: 'record', reason: 'record-too-large' });
+    expect(await fires('TramlineQuarantineNotEmpty')).toContain('record-too-large');
+    await until(async () => (await unsent()) === 0, soon);
+    await limit(1_048_576);
+    await story.ask(`/api/quarantine/${entry!.id}/release`, 'POST');
+    await ends('TramlineQuarantineNotEmpty');
+    await published();
+  }, 120_000);
+
+  test('B9: a topic that is gone pages for itself, starves no other, is never made by us, and is used when it is back', async () => {
+    const [equipment] = topics;
+    const { topics: known } = await admin.fetchTopicMetadata({ topics: [equipment!] });
+    await admin.deleteTopics({ topics: [equipment!] });
+    await changeAll();
+    const { fieldOperations } = await story.simulator.state();
+    const [operation] = fieldOperations;
+    await story.simulator.changeFieldOperation(operation!.id, { cropSeason: '1999' });
+    await story.post([notificationOf(operation!, { eventTypeId: 'fieldOperation' })]);
+    accepted += 1;
+    await story.untilEvents(operation!, 1, 'field-operation');
+    expect(await fires('TramlineTopicDenied')).toContain(equipment);
+    expect(await admin.listTopics()).not.toContain(equipment);
+    await staysReady();
+    const numPartitions = known[0]!.partitions.length;
+    await admin.createTopics({ topics: [{ topic: equipment!, numPartitions, replicationFactor: 3 }] });
+    await until(async () => (await unsent()) === 0, { withinMs: 90_000, what: 'the topic to be used' });
+    await ends('TramlineTopicDenied');
+    const name = await changeAll();
+    await published();
+    await newestAre(name);
+  }, 240_000);
+
+  test('B15: more partitions: keys may move, each still has its newest record last where it is written now', async () => {
+    const [equipment] = topics;
+    const { topics: known } = await admin.fetchTopicMetadata({ topics: [equipment!] });
+    const count = known[0]!.partitions.length + 6;
+    await admin.createPartitions({ topicPartitions: [{ topic: equipment!, count }] });
+    const name = await changeAll();
+    await published();
+    const records = await readTopics(cluster.brokers, [equipment!]);
+    const highest = new Map<string, { sequence: string; name: string }>();
+    for (const { key, headers, value } of records) {
+      const sequence = headers.find(([header]) => header === 'ce_sequence')![1];
+      if (sequence > (highest.get(key)?.sequence ?? '')) {
+        highest.set(key, { sequence, name: (JSON.parse(value) as { name: string }).name });
+      }
+    }
+    expect(new Set([...highest.values()].map((newest) => newest.name))).toEqual(new Set([name]));
+  }, 120_000);
+
+  test('after all of it the ledger holds: nothing missing, nothing invented, every repeat the same bytes', async () => {
+    await story.service.stop();
+    const onTopics = await readTopics(cluster.brokers, topics);
+    const evidence = await evidenceOf(join(story.dataFolder, 'tramline.db'), accepted, onTopics);
+    // The topic that was deleted took its records with it, and keys that moved have two partitions.
+    const kindsFound = new Set(checkLedger(evidence).map(({ kind }) => kind));
+    expect([...kindsFound].filter((kind) => !['missing', 'order', 'newest'].includes(kind))).toEqual([]);
+  });
+});
