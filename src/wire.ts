@@ -140,8 +140,7 @@ export async function wireWorker(
   const meter = meterOf(settings, doors.store, troubleOf(observer, 'store'), clock);
   const sync = syncOf(settings, {
     ...{ store: doors.store, client, pipeline, book, meter, clock, holder },
-    decided: () => loops.relay.wake(),
-    failed: troubleOf(observer, 'sync'),
+    ...{ decided: () => loops.relay.wake(), failed: troubleOf(observer, 'sync') },
   });
   const conditions = conditionsOf(watched, pipeline.health, relay, meter, watch, clock);
   const alerting = alertingOf(settings, doors, { observer, clock, holder, conditions });
@@ -163,11 +162,7 @@ export async function wireWorker(
       for (const loop of Object.values(loops)) loop.start();
       sync.start();
     },
-    async stop(graceMs) {
-      const ended = sync.stop();
-      await stopWorker({ pipeline, relay, alerting, client }, loops, graceMs, clock);
-      await endsWithin(Promise.all([ended, meter.end()]), 1000, clock);
-    },
+    stop: (graceMs) => stopWorker({ pipeline, relay, alerting, client, sync, meter }, loops, graceMs, clock),
   };
 }
 
@@ -264,21 +259,23 @@ async function stepRelay(relay: Relay, clock: Clock): Promise<number> {
 }
 
 async function stopWorker(
-  parts: Pick<Worker, 'pipeline' | 'relay' | 'alerting'> & { client: ProviderClient },
+  parts: Pick<Worker, 'pipeline' | 'relay' | 'alerting' | 'sync' | 'meter'> & { client: ProviderClient },
   loops: Loops,
   graceMs: number,
   clock: Clock,
 ): Promise<void> {
-  const { pipeline, relay, alerting, client } = parts;
+  const { pipeline, relay, alerting, client, sync, meter } = parts;
   const beganMs = clock.nowMs();
   const learned = loops.learn.stop();
+  const listed = sync.stop();
   await Promise.all([pipeline.work.stop(graceMs), pipeline.probes.stop(graceMs)]);
   client.close();
   const leftMs = () => Math.max(500, graceMs - (clock.nowMs() - beganMs));
+  await endsWithin(listed, leftMs() / 2, clock);
   // What was decided last goes out before the end, unless its far side makes it wait.
   const flushed = loops.relay.stop().then(() => flush(relay, () => leftMs() > graceMs / 4));
   const told = loops.alert.stop().then(() => alerting.close());
-  const rest = [learned, flushed.then(() => relay.close()), told, loops.sweep.stop()];
+  const rest = [learned, flushed.then(() => relay.close()), told, loops.sweep.stop(), meter.end()];
   await endsWithin(Promise.all(rest), leftMs(), clock);
 }
 
