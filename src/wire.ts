@@ -149,8 +149,7 @@ export async function wireWorker(
     observer,
     clock,
   );
-  await fill(book, settings);
-  await meter.look();
+  await begin(book, meter, settings);
   return {
     ...{ pipeline, relay, alerting, book, data: client.data, sync, meter, conditions },
     checkProvider: async () => ({ detail: await checkConnections(client, book), dateMs: providerDateMs }),
@@ -187,8 +186,10 @@ function listerOf(
     );
 }
 
-function fill(book: ConnectionBook, { providerTokens }: Settings): Promise<void> {
-  return providerTokens === null ? book.refresh() : book.importTokens([...providerTokens]);
+async function begin(book: ConnectionBook, meter: SandboxMeter, { providerTokens }: Settings): Promise<void> {
+  if (providerTokens === null) await book.refresh();
+  else await book.importTokens([...providerTokens]);
+  await meter.look();
 }
 
 async function checkConnections(client: ProviderClient, book: ConnectionBook): Promise<string> {
