@@ -1,9 +1,10 @@
 /**
- * Equipment: a machine or an implement of an organization. Make, type, model and organization come as objects or alone in
- * a list; both are one. Connected devices and paired equipment are there only when they were asked for: absent is not
- * empty.
+ * Equipment: a machine or an implement of an organization, from the equipment API or from the machine and implement
+ * endpoints before it: what both say is one document. Make, type, model and organization come as objects or alone in a
+ * list; both are one. Connected devices and paired equipment are there only when they were asked for: absent is not empty.
  */
 import { z } from 'zod';
+import { foldOldEquipment, leftOutOfOld, machineCategories } from './old-equipment';
 import {
   asRecord,
   type Facts,
@@ -75,6 +76,8 @@ const device = shapeOf({
   pairingDetails: optional('pairingDetails', pairingDetails),
 });
 
+const deviceSet = setBy(device, 'id', 'principalId', 'serialNumber');
+
 /** Another piece of equipment, as far as it is named here; it has a record of its own. */
 const related = named(
   'relatedEquipment',
@@ -134,11 +137,7 @@ const published = {
   archivedTime: optional('archivedTimestamp', time),
   alternateIdentifiers: optional('alternateIdentifiers', alternateIdentifiers),
   icon: optional('icon', icon),
-  devices: optional(
-    'devices',
-    setBy(device, 'id', 'principalId', 'serialNumber'),
-    'Connected devices. Absent when not asked for.',
-  ),
+  devices: optional('devices', deviceSet, 'Connected devices. Absent when not asked for.'),
   pairingDetails: optional('pairingDetails', pairingDetails),
   mergedEquipment: optional('mergedEquipment', relatedSet),
 };
@@ -149,8 +148,16 @@ const sent = shapeOf(
     ...published,
     implements: optional('implements', relatedSet),
     machine: optional('machine', single(related)),
+    oldErid: optional('GUID', label),
+    oldSerialNumber: optional('vin', text),
+    oldMake: optional('equipmentMake', single(reference)),
+    oldType: optional('equipmentType', single(reference)),
+    oldIsgType: optional('equipmentISGType', single(reference)),
+    oldModel: optional('equipmentModel', single(reference)),
+    oldDevices: optional('terminals', deviceSet),
+    oldCategories: optional('machineCategories', machineCategories),
   },
-  /^(?:id|organization)$/,
+  new RegExp(`^(?:id|organization)$|${leftOutOfOld.source}`),
 );
 
 /** The schema of the facts; `sent` differs only by how paired equipment comes. */
@@ -166,15 +173,18 @@ export function readEquipment(body: unknown, reading: Reading): ResourceFacts {
   const organizationId = readOrganization(record);
   const facts = sent.read(record, '', reading);
   joinPaired(facts);
+  foldOldEquipment(facts);
   // The equipment representation has no time of modification.
   return { id, organizationId, facts, modifiedTime: null, archived: facts.archived === true };
 }
 
 function readOrganization(record: Facts): string {
-  const sentAs = ownValue(record, 'organization');
+  const name =
+    record.organization == null && record.owningOrganization != null ? 'owningOrganization' : 'organization';
+  const sentAs = ownValue(record, name);
   const list = Array.isArray(sentAs) ? sentAs : [sentAs];
-  const path = Array.isArray(sentAs) ? '/organization/0' : '/organization';
-  if (list.length > 1) throw new Fault('/organization', 'wrong-type', 'expected one entry, got several');
+  const path = Array.isArray(sentAs) ? `/${name}/0` : `/${name}`;
+  if (list.length > 1) throw new Fault(`/${name}`, 'wrong-type', 'expected one entry, got several');
   const [organization] = list;
   if (organization === undefined || organization === null) {
     throw new Fault('/organization', 'required', 'an organization is required');
