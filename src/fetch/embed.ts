@@ -4,6 +4,8 @@
  */
 
 export const equipmentEmbeds = ['devices', 'equipment'];
+/** The same by the names of the machine and implement endpoints. */
+export const oldEquipmentEmbeds = ['terminals', 'equipment'];
 export const fieldOperationEmbeds = ['measurementTypes'];
 
 /** Adds the embeds that the address does not name yet; changes and returns it. */

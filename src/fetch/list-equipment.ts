@@ -6,13 +6,23 @@ import type { EquipmentFilter, RawListed } from '../model/provider-data';
 import type { Caller } from './caller';
 import { equipmentEmbeds } from './embed';
 import type { EquipmentAddresses } from './equipment-addresses';
+import type { OldEquipment } from './old-equipment';
 import type { ProviderDoors } from './options';
 import { equipmentLimits } from './pages';
-import { connectionReaches, itemsOf, type ListParts, organizationReaches, type Reach } from './reach';
+import {
+  connectionReaches,
+  faultOf,
+  itemsOf,
+  type ListParts,
+  organizationReaches,
+  type Reach,
+} from './reach';
 
 export interface EquipmentParts extends ListParts {
   doors: ProviderDoors;
   equipment: EquipmentAddresses;
+  /** null: the equipment API is asked, and filters. */
+  oldEquipment: OldEquipment | null;
 }
 
 /** Values of one filter in one address; an address has at most 2,048 characters. */
@@ -24,7 +34,8 @@ export async function* listEquipment(
   filter: EquipmentFilter,
   caller: Caller,
 ): AsyncGenerator<RawListed> {
-  const { doors, equipment } = parts;
+  const { doors, equipment, oldEquipment } = parts;
+  if (oldEquipment !== null) return yield* listOld(parts, oldEquipment, filter, caller);
   const byId = filter.ids.length > 0 || filter.serialNumbers.length > 0;
   const byOrganization = !byId || filter.organizationIds.length > 0;
   const reaches = byOrganization
@@ -55,6 +66,45 @@ export async function* listEquipment(
       }
     }
   }
+}
+
+/** The endpoints before the equipment API know no filter: it is applied here. */
+async function* listOld(
+  parts: EquipmentParts,
+  oldEquipment: OldEquipment,
+  filter: EquipmentFilter,
+  caller: Caller,
+): AsyncGenerator<RawListed> {
+  for (const reached of organizationReaches(parts.doors, filter.organizationIds)) {
+    if ('fault' in reached) {
+      yield reached;
+      continue;
+    }
+    const { reach } = reached;
+    const organizationId = reach.organizationId as string;
+    const listed = await oldEquipment.listings(organizationId, reach.connection, caller);
+    if ('answer' in listed) {
+      yield { fault: faultOf(listed.answer as never, null, organizationId) };
+      continue;
+    }
+    for (const first of listed.addresses) {
+      const walk = { first, operation: 'equipment-list', reach, caller, embeds: [] } as const;
+      for await (const line of itemsOf(parts, walk)) {
+        if ('fault' in line || fits(line.item.body, filter)) yield line;
+      }
+    }
+  }
+}
+
+function fits(body: unknown, { ids, serialNumbers, category, archived }: EquipmentFilter): boolean {
+  const record = (body ?? {}) as Record<string, unknown>;
+  const serialNumber = record.serialNumber ?? record.vin;
+  const named = ids.length > 0 || serialNumbers.length > 0;
+  return (
+    (!named || ids.includes(idOf(body) ?? '') || serialNumbers.includes(String(serialNumber))) &&
+    (category === null || String(record['@type']).toLowerCase() === category) &&
+    (archived === null || (record.archived === true) === archived)
+  );
 }
 
 function isNew(body: unknown, shown: Set<string> | null): boolean {

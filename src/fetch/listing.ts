@@ -11,7 +11,15 @@ import { equipmentEmbeds, fieldOperationEmbeds, withEmbeds } from './embed';
 import type { EquipmentAddresses } from './equipment-addresses';
 import type { Gate } from './gate';
 import { linksOf } from './links';
-import { equipmentLimits, type Listing, type Pages, type PartialReason, partialDetail } from './pages';
+import type { OldEquipment } from './old-equipment';
+import {
+  equipmentLimits,
+  type Listing,
+  type Pages,
+  type PartialEnd,
+  type PartialReason,
+  partialDetail,
+} from './pages';
 
 export interface ListingRequest {
   connectionId: string;
@@ -69,11 +77,14 @@ export interface ListingParts {
   gate: Gate;
   pages: Pages;
   equipment: EquipmentAddresses;
+  /** null: equipment is listed by the equipment API. */
+  oldEquipment: OldEquipment | null;
 }
 
 const operationRels = ['fieldOperations', 'fieldOperation'];
 
-export function makeListItems({ vendor, gate, pages, equipment }: ListingParts): ListItems {
+export function makeListItems(parts: ListingParts): ListItems {
+  const { vendor, gate, pages, equipment, oldEquipment } = parts;
   const tokenHeader = `x-${vendor.toLowerCase()}-signature`;
   const unpagedHeader = `x-${vendor.toLowerCase()}-no-paging`;
 
@@ -91,6 +102,9 @@ export function makeListItems({ vendor, gate, pages, equipment }: ListingParts):
 
   return async function* list(request, connection, caller) {
     const { of, changeToken, unpaged } = request;
+    if (of.what === 'equipment' && oldEquipment !== null) {
+      return yield* listOld(parts, oldEquipment, request, connection, caller);
+    }
     let received: string | null = null;
     const headers = {
       ...(changeToken !== null && { [tokenHeader]: changeToken }),
@@ -113,16 +127,64 @@ export function makeListItems({ vendor, gate, pages, equipment }: ListingParts):
         }),
     };
     for await (const page of pages(listing)) {
-      if (page.partial) {
-        const { reason, verdict } = page;
-        yield { partial: true, reason, detail: partialDetail(page), answer: answerOf(verdict) };
-      } else {
+      if (page.partial) yield partialOf(page);
+      else {
         const { values, address, mediaType, next } = page;
         const items = values.map((value) => itemOf(value, of.what === 'equipment' ? equipment : null));
         yield { partial: false, items, address, mediaType, next, changeToken: received };
       }
     }
   };
+}
+
+/** Machines, then implements: the last page of the one leads to the first of the other. */
+async function* listOld(
+  { pages, equipment }: ListingParts,
+  old: OldEquipment,
+  { of, from }: ListingRequest,
+  connection: Connection,
+  caller: Caller,
+): AsyncGenerator<ListingPage, void> {
+  const organizationId = of.what === 'equipment' ? of.organizationId : '';
+  const listed = await old.listings(organizationId, connection, caller);
+  if ('answer' in listed) {
+    const { answer } = listed;
+    return yield {
+      partial: true,
+      reason: 'call-failed',
+      detail: 'its organization was not answered',
+      answer,
+    };
+  }
+  const { addresses } = listed;
+  const begun = addresses.findIndex((address) => pathOf(address) === pathOf(from));
+  for (const [place, address] of addresses.entries()) {
+    if (place < begun) continue;
+    const first = place === begun && from !== null ? from : address;
+    for await (const page of pages({ first, operation: 'equipment-list', connection, call: caller.call })) {
+      if (page.partial) return yield partialOf(page);
+      const items = page.values.map((value) => itemOf(value, equipment));
+      const next = page.next ?? addresses[place + 1] ?? null;
+      yield {
+        partial: false,
+        items,
+        address: page.address,
+        mediaType: page.mediaType,
+        next,
+        changeToken: null,
+      };
+    }
+  }
+}
+
+function partialOf(page: PartialEnd): ListingPage {
+  const { reason, verdict } = page;
+  return { partial: true, reason, detail: partialDetail(page), answer: answerOf(verdict) };
+}
+
+/** Below which list a page stands; '' for none. */
+function pathOf(address: string | null): string {
+  return (address === null ? null : URL.parse(address))?.pathname ?? '';
 }
 
 function answerOf(verdict: Exclude<Verdict, { kind: 'ok' }> | null): Answer | null {

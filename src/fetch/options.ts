@@ -13,6 +13,8 @@ export interface ProviderOptions {
   catalogUrl: string;
   /** The base of the equipment API. */
   equipmentUrl: string;
+  /** `old`: equipment is read at the machine and implement endpoints while these have it. */
+  equipmentApi: 'new' | 'old';
   /** Further exact origins that links may lead to. */
   origins: string[];
   auth: ConnectionAuth;

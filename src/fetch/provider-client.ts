@@ -16,6 +16,7 @@ import { makeHttpClient } from './client';
 import { makeEquipmentAddresses } from './equipment-addresses';
 import { makeGate } from './gate';
 import { type ListingPage, type ListingRequest, makeListItems } from './listing';
+import { makeOldEquipment } from './old-equipment';
 import type { ProviderDoors, ProviderOptions } from './options';
 import { makeOrganizations, type OrganizationSeen, organizationsOf } from './organizations';
 import { makePages, type PartialReason, partialDetail } from './pages';
@@ -195,12 +196,14 @@ function joinParts(options: ProviderOptions, doors: ProviderDoors) {
   const pages = makePages(gate, pagesMax);
   const callers = makeCallers(ask, catalogs);
   const organizations = makeOrganizations(gate, pages, catalogOrigin);
-  const listItems = makeListItems({ vendor: options.vendor, gate, pages, equipment });
+  const oldEquipment =
+    options.equipmentApi === 'old' ? makeOldEquipment({ gate, pages, organizations, clock }) : null;
+  const listItems = makeListItems({ vendor: options.vendor, gate, pages, equipment, oldEquipment });
   const relocate = makeRelocate({ gate, pages, organizations, equipment, catalogOrigin, clock });
-  const readResource = makeReadResource({ ask, callers, organizations, relocate, equipment });
+  const readResource = makeReadResource({ ask, callers, organizations, relocate, equipment, oldEquipment });
   const probeOrganization = makeProbeOrganization({ ask, gate, callers, organizations, readResource });
   return {
-    ...{ gate, client, line, catalogs, pages, callers, organizations, equipment, relocate },
+    ...{ gate, client, line, catalogs, pages, callers, organizations, equipment, oldEquipment, relocate },
     ...{ readResource, probeOrganization, listItems },
   };
 }

@@ -12,6 +12,7 @@ import type { Gate } from './gate';
 import { linksOf } from './links';
 import { listEquipment } from './list-equipment';
 import { listFieldOperations } from './list-field-operations';
+import type { OldEquipment } from './old-equipment';
 import type { ProviderDoors, ProviderOptions } from './options';
 import type { Organizations } from './organizations';
 import type { Pages } from './pages';
@@ -31,6 +32,7 @@ export interface DataParts {
   pages: Pages;
   organizations: Organizations;
   equipment: EquipmentAddresses;
+  oldEquipment: OldEquipment | null;
   relocate: Relocate;
   readResource: ReadResource;
 }

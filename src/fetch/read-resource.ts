@@ -8,10 +8,11 @@ import type { ResourceIdentity } from '../model/resource';
 import type { Ask } from './ask';
 import type { Attempt } from './attempt';
 import { attributeRefusal, type Owner } from './attribute-refusal';
-import type { Callers } from './caller';
+import type { Caller, Callers } from './caller';
 import type { Verdict } from './classify';
-import { equipmentEmbeds, fieldOperationEmbeds, withEmbeds } from './embed';
+import { equipmentEmbeds, fieldOperationEmbeds, oldEquipmentEmbeds, withEmbeds } from './embed';
 import type { EquipmentAddresses } from './equipment-addresses';
+import { isOldRecord, type OldEquipment } from './old-equipment';
 import type { Operation } from './options';
 import type { Organizations } from './organizations';
 import type { Relocate } from './relocate';
@@ -38,10 +39,12 @@ export interface ReadResourceParts {
   organizations: Organizations;
   relocate: Relocate;
   equipment: EquipmentAddresses;
+  /** null: only the equipment API is asked. */
+  oldEquipment: OldEquipment | null;
 }
 
 export function makeReadResource(parts: ReadResourceParts): ReadResource {
-  const { ask, callers, organizations, relocate, equipment } = parts;
+  const { ask, callers, organizations, relocate, equipment, oldEquipment } = parts;
 
   async function askAt(
     url: URL,
@@ -50,8 +53,13 @@ export function makeReadResource(parts: ReadResourceParts): ReadResource {
   ): Promise<Verdict> {
     const address = url.href;
     const kind = identity?.kind ?? kindAt(url, equipment);
-    const asked = isOldRecord(url) ? url : withEmbeds(url, embedsOf[kind]);
-    const verdict = await ask({ url: asked, operation: operation ?? kind, connection, address }, attempt);
+    const old = isOldRecord(url);
+    const plain = old ? new URL(url) : url;
+    const asked = withEmbeds(url, old ? oldEquipmentEmbeds : embedsOf[kind]);
+    const question = { url: asked, operation: operation ?? kind, connection, address };
+    let verdict = await ask(question, attempt);
+    // Not all of the older endpoints know what is asked for beside the record.
+    if (old && verdict.kind === 'refused') verdict = await ask({ ...question, url: plain }, attempt);
     if (verdict.kind !== 'ok') return verdict;
     const body = singleDocument(verdict.document.body, identity?.id ?? null);
     if (body !== null)
@@ -61,10 +69,37 @@ export function makeReadResource(parts: ReadResourceParts): ReadResource {
     return { kind: 'gone', certain: false, connectionId: connection.connectionId, origin: url.origin };
   }
 
+  /** Equipment where the older endpoints have it; gone when they do not, or are not to be asked. */
+  async function askOld(id: string, wanted: Wanted, attempt: Attempt, tried: URL | null): Promise<Verdict> {
+    const { connectionId } = wanted.connection;
+    const gone: Verdict = { kind: 'gone', certain: false, connectionId, origin: wanted.url.origin };
+    if (oldEquipment === null) return gone;
+    const { organizationId } = wanted.owner;
+    const sought = { id, organizationId, fresh: tried !== null };
+    const located = await oldEquipment.places(sought, wanted.connection, callers.within(attempt));
+    if ('answer' in located) return located.answer;
+    for (const url of located.urls) {
+      if (url.pathname === tried?.pathname) continue;
+      const verdict = await askAt(url, wanted, attempt);
+      if (verdict.kind !== 'gone') return verdict;
+    }
+    return gone;
+  }
+
+  /** In the equipment API, unless the older endpoints are to be asked first and have it. */
+  async function askFirst(wanted: Wanted, attempt: Attempt): Promise<Verdict> {
+    const { url, identity } = wanted;
+    const id = equipment.holds(url) ? (identity?.id ?? identityAt(url, equipment)?.id ?? null) : null;
+    const old = id === null || oldEquipment === null ? null : await askOld(id, wanted, attempt, null);
+    return old === null || old.kind === 'gone' ? askAt(url, wanted, attempt) : old;
+  }
+
   /** Not found at its address: asked for where it stands today, before it counts as gone. */
   async function askAgain(gone: Verdict, wanted: Wanted, tried: URL, attempt: Attempt): Promise<Verdict> {
     const identity = wanted.identity ?? identityAt(tried, equipment);
     if (identity === null) return gone;
+    const old = isOldRecord(tried) ? await askOld(identity.id, wanted, attempt, tried) : gone;
+    if (old.kind !== 'gone') return old;
     const { organizationId } = wanted.owner;
     const located = await relocate(
       { identity, organizationId, tried },
@@ -75,48 +110,47 @@ export function makeReadResource(parts: ReadResourceParts): ReadResource {
     return 'absent' in located ? gone : askAt(located.url, { ...wanted, identity }, attempt);
   }
 
-  /** An organization that is no longer listed, or no longer connected, hides its resources: they are not gone. */
-  async function confirmGone(
-    gone: Answer,
-    { owner, connection, url }: Wanted,
-    attempt: Attempt,
-  ): Promise<Answer> {
-    if (owner.organizationId === null || !owner.certain) return gone;
-    const found = await organizations.find(owner.organizationId, connection, callers.within(attempt));
-    if ('answer' in found) return found.answer;
-    const { organization } = found;
-    const { connectionId } = connection;
-    if (organization?.unconnected) {
-      return { kind: 'not-connected', actionUrl: organization.connectUrl, connectionId };
-    }
-    if (organization !== null) return gone;
-    const way: Way = { code: 'organization-unavailable', origin: url.origin, connectionId };
-    return waitingAnswer(way, 'the organization is not listed to this user');
-  }
-
   return async (wanted, attempt) => {
     const { url, owner, connection } = wanted;
-    let verdict = await askAt(url, wanted, attempt);
+    const caller = callers.within(attempt);
+    let verdict = await askFirst(wanted, attempt);
     if (verdict.kind === 'gone') verdict = await askAgain(verdict, wanted, url, attempt);
-    if (verdict.kind === 'gone') return confirmGone(verdict, wanted, attempt);
+    if (verdict.kind === 'gone') return confirmGone(verdict, wanted, organizations, caller);
     if (verdict.kind !== 'forbidden') return verdict;
-    return attributeRefusal(verdict, owner, connection, organizations, callers.within(attempt));
+    return attributeRefusal(verdict, owner, connection, organizations, caller);
   };
+}
+
+/** An organization that is no longer listed, or no longer connected, hides its resources: they are not gone. */
+async function confirmGone(
+  gone: Answer,
+  { owner, connection, url }: Wanted,
+  organizations: Organizations,
+  caller: Caller,
+): Promise<Answer> {
+  if (owner.organizationId === null || !owner.certain) return gone;
+  const found = await organizations.find(owner.organizationId, connection, caller);
+  if ('answer' in found) return found.answer;
+  const { organization } = found;
+  const { connectionId } = connection;
+  if (organization?.unconnected) {
+    return { kind: 'not-connected', actionUrl: organization.connectUrl, connectionId };
+  }
+  if (organization !== null) return gone;
+  const way: Way = { code: 'organization-unavailable', origin: url.origin, connectionId };
+  return waitingAnswer(way, 'the organization is not listed to this user');
 }
 
 const embedsOf = { equipment: equipmentEmbeds, 'field-operation': fieldOperationEmbeds };
 
 function kindAt(url: URL, equipment: EquipmentAddresses): ResourceIdentity['kind'] {
-  return equipment.holds(url) ? 'equipment' : 'field-operation';
-}
-
-/** Records of the machine and implement endpoints know neither embed. */
-function isOldRecord(url: URL): boolean {
-  return /\/(?:machines|implements)\//i.test(url.pathname);
+  return equipment.holds(url) || isOldRecord(url) ? 'equipment' : 'field-operation';
 }
 
 /** The resource that an unknown address most likely means: its last segment is the id. */
 function identityAt(url: URL, equipment: EquipmentAddresses): ResourceIdentity | null {
-  const id = decodeURIComponent(url.pathname.slice(url.pathname.lastIndexOf('/') + 1));
+  const last = decodeURIComponent(url.pathname.slice(url.pathname.lastIndexOf('/') + 1));
+  // A list that is asked for one id names one resource.
+  const [id = ''] = url.searchParams.has('ids') ? (url.searchParams.get('ids') ?? '').split(',') : [last];
   return id === '' ? null : { kind: kindAt(url, equipment), id };
 }

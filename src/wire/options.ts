@@ -75,6 +75,7 @@ export function providerOptions(settings: Settings): ProviderOptions {
     vendor: providerVendor,
     catalogUrl: providerUrl,
     equipmentUrl: providerEquipmentUrl,
+    equipmentApi: settings.providerEquipmentApi,
     origins: [...(settings.providerOrigins ?? [])],
     auth: settings.providerAuth,
     clientKey: providerClientKey,

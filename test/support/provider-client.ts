@@ -47,6 +47,7 @@ export function optionsOf(more: Partial<ProviderOptions> = {}): ProviderOptions 
     vendor: 'Acme',
     catalogUrl: `${origin}/platform/`,
     equipmentUrl: `${equipmentOrigin}/isg`,
+    equipmentApi: 'new',
     origins: [],
     auth: 'oauth2',
     clientKey: 'client-key',

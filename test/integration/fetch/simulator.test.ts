@@ -50,6 +50,7 @@ async function begin(auth: 'oauth1' | 'oauth2'): Promise<Stage> {
       vendor: simulator.vendor,
       catalogUrl: simulator.catalog,
       equipmentUrl: simulator.equipment,
+      equipmentApi: 'new',
       origins: [],
       auth,
       clientKey: simulator.clientKey,

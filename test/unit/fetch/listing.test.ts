@@ -25,7 +25,13 @@ async function list(
       return answer.verdict ?? { kind: 'ok', document };
     },
   };
-  const listItems = makeListItems({ vendor: 'Acme', gate, pages: makePages(gate, 5), equipment });
+  const listItems = makeListItems({
+    vendor: 'Acme',
+    gate,
+    pages: makePages(gate, 5),
+    equipment,
+    oldEquipment: null,
+  });
   const pages: ListingPage[] = [];
   const whole = { connectionId: 'c1', from: null, changeToken: null, unpaged: false, ...request };
   for await (const page of listItems(whole, connectionOf(), caller)) pages.push(page);

@@ -102,10 +102,18 @@ describe('one call', () => {
     expect(answer).toMatchObject({ kind: 'ok', document: { body: { id: 217001 } } });
   });
 
-  test('a machine of the old endpoints is asked for without embeds', async () => {
+  test('a machine of the old endpoints is asked for with what belongs to it by their names', async () => {
     catalog();
-    api().get('/platform/machines/5').reply(200, { id: '5' }, axiom);
-    expect((await staged.client.read(requestFor(`${origin}/platform/machines/5`))).answer.kind).toBe('ok');
+    api().get('/platform/machines/5').query({ embed: 'terminals,equipment' }).reply(200, { id: '5' }, axiom);
+    const { answer } = await staged.client.read(requestFor(`${origin}/platform/machines/5`));
+    expect(answer).toMatchObject({ kind: 'ok', document: { address: `${origin}/platform/machines/5` } });
+  });
+
+  test('an old endpoint that refuses what is asked for beside the record is asked for the record', async () => {
+    catalog();
+    api().get('/platform/implements/5').query({ embed: 'terminals,equipment' }).reply(400, {}, axiom);
+    api().get('/platform/implements/5').reply(200, { id: '5' }, axiom);
+    expect((await staged.client.read(requestFor(`${origin}/platform/implements/5`))).answer.kind).toBe('ok');
   });
 
   test('the preferred unit system is asked for', async () => {
