@@ -4,8 +4,9 @@
  */
 import { Problem, type ProblemCode } from '../model/problem';
 import type { Store } from '../model/store';
+import { emptyLedger } from './empty-ledger';
 import type { Call, VerbName } from './sqlite/engine';
-import { emptyLedger, type LedgerPage } from './sqlite/ledger';
+import type { LedgerPage } from './sqlite/ledger';
 
 /** A result as it crosses the thread: a value, or a problem's code and message. */
 export type Result = { value: unknown } | { code: ProblemCode; message: string };

@@ -6,6 +6,7 @@ import { postgresAvailable } from '../support/postgres';
 import { startPostgresStores } from './open-postgres';
 import { storeAccessSuite } from './store-access-suite';
 import { storeCasesSuite } from './store-cases-suite';
+import { storeConnectionsSuite } from './store-connections-suite';
 import { storeSuite } from './store-suite';
 
 describeWithNeighbour('PostgreSQL', postgresAvailable(), 'the store on PostgreSQL', () => {
@@ -15,7 +16,6 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'the store on PostgreSQ
   });
   afterAll(() => stores.stop());
 
-  for (const suite of [storeSuite, storeCasesSuite, storeAccessSuite]) {
-    suite('postgres', () => stores.openPostgres());
-  }
+  const suites = [storeSuite, storeCasesSuite, storeAccessSuite, storeConnectionsSuite];
+  for (const suite of suites) suite('postgres', () => stores.openPostgres());
 });

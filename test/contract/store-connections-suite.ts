@@ -167,7 +167,7 @@ export function storeConnectionsSuite(name: string, openStore: () => Promise<Sto
       });
 
       test('is there after a restart', async () => {
-        await hand.store.saveConsent(consent, 1000);
+        await hand.store.saveConsent(consent, 600_000);
         await hand.reopen();
         expect(await hand.store.takeConsent(consent.key)).toMatchObject({ consentId: 'one' });
       });

@@ -4,17 +4,30 @@
  */
 import type { Delivery } from '../../model/notification';
 import type { Store } from '../../model/store';
+import { alertInputs, listAlerts, saveAlerts } from './alerts';
 import { shareConditions } from './conditions';
+import * as connections from './connections';
+import { findConsent, saveConsent, takeConsent } from './consents';
 import type { Context, InTransaction } from './context';
 import type { TransactionOptions } from './database';
 import { hasten, nextDueInMs } from './due';
 import { type EndingCall, endings, endTasks } from './end-tasks';
+import { listEvents } from './events';
+import { explain } from './explain';
 import { keepSample } from './keep-sample';
 import { holdLease } from './leases';
+import { ledger } from './ledger';
+import { observe } from './observe';
+import { access, epochs, learn, listOrganizations } from './organizations';
 import { markSent, pickUnsent, quarantineRecord, resendLogged, unsentCount } from './outbox';
+import { postponeProbe, requestProbe, takeProbes } from './probes';
 import { put } from './put';
+import { listQuarantine, showQuarantine } from './quarantine';
 import { ready } from './ready';
+import { discardQuarantine, rejudge, releaseQuarantine } from './release';
+import { sweep, sweepLock } from './sweep';
 import { claimLock, take } from './take';
+import { counts, listTasks } from './tasks';
 
 type Name = Exclude<keyof Store, 'close'>;
 type Answer<Verb extends Name> = Promise<Awaited<ReturnType<Store[Verb]>>>;
@@ -34,6 +47,38 @@ export const verbs: {
   quarantineRecord,
   resendLogged,
   unsentCount,
+  learn,
+  access,
+  epochs,
+  observe,
+  takeProbes,
+  postponeProbe,
+  requestProbe,
+  listOrganizations,
+  importConnections: connections.importConnections,
+  listConnections: connections.listConnections,
+  refuseConnection: connections.refuseConnection,
+  findConnection: connections.findConnection,
+  saveConnection: connections.saveConnection,
+  replaceTokens: connections.replaceTokens,
+  revokeConnection: connections.revokeConnection,
+  connectionsMark: connections.connectionsMark,
+  keepSights: connections.keepSights,
+  saveConsent,
+  takeConsent,
+  findConsent,
+  alertInputs,
+  listAlerts,
+  saveAlerts,
+  listTasks,
+  listQuarantine,
+  showQuarantine,
+  releaseQuarantine,
+  rejudge,
+  discardQuarantine,
+  listEvents,
+  explain,
+  counts,
   ready,
 };
 
@@ -44,12 +89,23 @@ export const transactionOptions: { [Verb in Name]?: TransactionOptions } = {
   take: { lock: claimLock },
   hasten: { statementMs: longMs },
   resendLogged: { statementMs: longMs },
+  learn: { lock: connections.connectionsLock },
+  importConnections: { lock: connections.connectionsLock },
+  refuseConnection: { lock: connections.connectionsLock },
+  saveConnection: { lock: connections.connectionsLock },
+  revokeConnection: { lock: connections.connectionsLock },
+  keepSights: { lock: connections.connectionsLock },
+  listTasks: { statementMs: longMs },
+  listEvents: { statementMs: longMs },
+  counts: { statementMs: longMs },
+  ledger: { statementMs: longMs },
+  sweep: { lock: sweepLock, statementMs: longMs },
 };
 
 /** One call, several transactions. */
 export const longVerbs: {
   [Verb in Name]?: (inTransaction: InTransaction, ...args: Parameters<Store[Verb]>) => Answer<Verb>;
-} = {};
+} = { ledger, sweep };
 
 /** Calls that come together are made in one transaction: the results in the order of the calls. */
 export interface VerbGroup {

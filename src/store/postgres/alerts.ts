@@ -1,0 +1,62 @@
+/**
+ * What alerts are made of, and alerts as they were last saved.
+ */
+import type { Alert, AlertInputs } from '../../model/alert';
+import { type CauseSet, leadingCause } from '../../model/organization';
+import type { Context } from './context';
+import { parkedCount } from './organizations';
+
+export async function alertInputs({ database }: Context): Promise<AlertInputs> {
+  const rows = await database.all(
+    `SELECT id, name, causes, was_read, connection_id, ${parkedCount} FROM organizations o
+     WHERE access <> 'active' ORDER BY id`,
+  );
+  const blocked = rows.map((row) => {
+    const causes = JSON.parse(row.causes) as CauseSet;
+    const cause = leadingCause(causes)!;
+    const detail = causes[cause]!;
+    return {
+      organizationId: row.id,
+      name: row.name,
+      cause,
+      sinceMs: detail.sinceMs,
+      actionUrl: detail.actionUrl,
+      message: detail.message,
+      parked: row.parked,
+      concerns: row.parked > 0 || row.was_read || cause !== 'not-connected',
+      connectionId: row.connection_id,
+    };
+  });
+  const entries = await database.all(
+    `SELECT reason, count(*) AS count, min(at) AS oldest FROM quarantine WHERE state = 'waiting' GROUP BY reason
+     ORDER BY reason`,
+  );
+  const quarantined = entries.map(({ reason, count, oldest }) => ({ reason, count, oldestMs: oldest }));
+  return { blocked, announced: await announcedActions(database), quarantined };
+}
+
+async function announcedActions(database: Context['database']): Promise<AlertInputs['announced']> {
+  const rows = await database.all(
+    `SELECT id, name, action_due_at FROM organizations
+     WHERE access = 'active' AND action_due_at IS NOT NULL ORDER BY id`,
+  );
+  return rows
+    .map(({ id, name, action_due_at }) => ({ organizationId: id, name, dueAtMs: Date.parse(action_due_at) }))
+    .filter(({ dueAtMs }) => !Number.isNaN(dueAtMs));
+}
+
+export async function listAlerts({ database }: Context): Promise<Alert[]> {
+  const rows = await database.all('SELECT alert FROM alerts ORDER BY fingerprint');
+  return rows.map(({ alert }) => JSON.parse(alert) as Alert);
+}
+
+export async function saveAlerts({ database }: Context, alerts: Alert[]): Promise<void> {
+  const byFingerprint = new Map(alerts.map((alert) => [alert.fingerprint, JSON.stringify(alert)]));
+  await database.run(
+    `INSERT INTO alerts (fingerprint, alert)
+     SELECT fingerprint, alert FROM unnest($1::text[], $2::text[]) AS n (fingerprint, alert)
+     ORDER BY fingerprint COLLATE "C" ON CONFLICT (fingerprint) DO UPDATE SET alert = excluded.alert`,
+    [...byFingerprint.keys()],
+    [...byFingerprint.values()],
+  );
+}

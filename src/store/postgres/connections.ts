@@ -1,0 +1,223 @@
+/**
+ * Connections with their sealed tokens, and which organizations each sees. Nothing here can open a token. Verbs that
+ * change who has a valid grant are made one after the other: each must see what the one before it took away.
+ */
+import type { SealedConnection, SealedTokens } from '../../model/connection';
+import type { Observation, Transition } from '../../model/organization';
+import type { Context } from './context';
+import type { Row } from './database';
+import { type ObservedRow, observeLocked } from './observe';
+import { lockOrganizations } from './organization-rows';
+import { storable } from './quarantine-entries';
+
+/** Any number that nothing else in this database locks. */
+export const connectionsLock = 7_126_003;
+
+type Imported = SealedConnection & { importHash: string };
+
+export async function importConnections(context: Context, connections: Imported[]): Promise<void> {
+  const known = await context.database.all(
+    'SELECT id, import_hash FROM connections WHERE id = ANY($1::text[])',
+    connections.map(({ connectionId }) => connectionId),
+  );
+  const hashes = new Map(known.map(({ id, import_hash }) => [id, import_hash]));
+  for (const connection of connections) {
+    if (hashes.get(connection.connectionId) === connection.importHash) continue;
+    hashes.set(connection.connectionId, connection.importHash);
+    await write(context, connection, connection.importHash);
+    await changed(context, connection.connectionId);
+  }
+}
+
+/** A consent is newer than what the settings name: the hash of what was imported stays. */
+export async function saveConnection(context: Context, connection: SealedConnection): Promise<void> {
+  await write(context, connection, null);
+  await changed(context, connection.connectionId);
+}
+
+async function write(
+  context: Context,
+  connection: SealedConnection,
+  importHash: string | null,
+): Promise<void> {
+  await context.database.run(
+    `INSERT INTO connections AS c (id, user_name, auth, sealed_token, sealed_token_secret, sealed_refresh, expires_at,
+       status, import_hash) VALUES ($1, $2, $3, $4, $5, $6, $7, 'valid', coalesce($8, ''))
+     ON CONFLICT (id) DO UPDATE SET user_name = excluded.user_name, auth = excluded.auth,
+       sealed_token = excluded.sealed_token, sealed_token_secret = excluded.sealed_token_secret,
+       sealed_refresh = excluded.sealed_refresh, expires_at = excluded.expires_at, status = 'valid',
+       import_hash = coalesce($8, c.import_hash), refused_message = NULL`,
+    connection.connectionId,
+    connection.user,
+    connection.auth,
+    connection.sealedToken,
+    connection.sealedTokenSecret,
+    connection.sealedRefresh,
+    connection.expiresAt,
+    importHash,
+  );
+}
+
+/** Other processes see that it changed, and those whose grant was refused are asked at once. */
+async function changed(context: Context, connectionId: string): Promise<void> {
+  await touch(context);
+  const refused = await context.database.all(
+    `SELECT o.id FROM organizations o JOIN sights s ON s.organization_id = o.id
+     WHERE s.connection_id = $1 AND o.access = 'reauthorize'`,
+    connectionId,
+  );
+  const ids = refused.map(({ id }) => id as string);
+  await lockOrganizations(context, ids);
+  await context.database.run(
+    `UPDATE organizations SET probe_at = least(coalesce(probe_at, $2), $2)
+     WHERE id = ANY($1::text[]) AND access = 'reauthorize'`,
+    ids,
+    context.nowMs(),
+  );
+}
+
+async function touch({ database }: Context): Promise<void> {
+  await database.run(
+    `INSERT INTO meta AS m (name, value) VALUES ('connections', 1)
+     ON CONFLICT (name) DO UPDATE SET value = m.value + 1`,
+  );
+}
+
+export async function connectionsMark({ database }: Context): Promise<string> {
+  const row = await database.get(`SELECT value FROM meta WHERE name = 'connections'`);
+  return String(row?.value ?? 0);
+}
+
+const columns = `id, user_name, auth, sealed_token, sealed_token_secret, sealed_refresh, expires_at, status,
+  ARRAY(SELECT s.organization_id FROM sights s WHERE s.connection_id = c.id ORDER BY 1) AS organizations`;
+
+/** Those that were revoked stay as empty rows, so that the settings do not bring them back. */
+export async function listConnections({ database }: Context): Promise<SealedConnection[]> {
+  const rows = await database.all(
+    `SELECT ${columns} FROM connections c WHERE status <> 'revoked' ORDER BY id`,
+  );
+  return rows.map(sealedConnection);
+}
+
+export async function findConnection(
+  { database }: Context,
+  connectionId: string,
+): Promise<SealedConnection | null> {
+  const row = await database.get(
+    `SELECT ${columns} FROM connections c WHERE id = $1 AND status <> 'revoked'`,
+    connectionId,
+  );
+  return row === undefined ? null : sealedConnection(row);
+}
+
+function sealedConnection(row: Row): SealedConnection {
+  return {
+    connectionId: row.id,
+    user: row.user_name,
+    auth: row.auth,
+    sealedToken: row.sealed_token,
+    sealedTokenSecret: row.sealed_token_secret,
+    sealedRefresh: row.sealed_refresh,
+    expiresAt: row.expires_at,
+    status: row.status,
+    organizations: row.organizations,
+  };
+}
+
+/** The tokens that are replaced are compared in the statement: of two who renew the same ones, one is told false. */
+export async function replaceTokens(
+  context: Context,
+  connectionId: string,
+  replaces: string,
+  tokens: SealedTokens,
+): Promise<boolean> {
+  const replaced = await context.database.run(
+    `UPDATE connections SET sealed_token = $3, sealed_token_secret = $4, sealed_refresh = $5, expires_at = $6
+     WHERE id = $1 AND sealed_token = $2 AND status <> 'revoked'`,
+    connectionId,
+    replaces,
+    tokens.sealedToken,
+    tokens.sealedTokenSecret,
+    tokens.sealedRefresh,
+    tokens.expiresAt,
+  );
+  if (replaced === 1) await touch(context);
+  return replaced === 1;
+}
+
+interface Observed {
+  observation: Observation;
+  transition: Transition;
+}
+
+/** The organizations that no other valid connection sees need a new consent: they are blocked in the same transaction. */
+export async function refuseConnection(
+  context: Context,
+  connectionId: string,
+  message: string | null,
+): Promise<{ observed: Observed[] }> {
+  const refused = await context.database.run(
+    `UPDATE connections SET status = 'refused', refused_message = $2 WHERE id = $1 AND status = 'valid'`,
+    connectionId,
+    storable(message),
+  );
+  if (refused === 1) await touch(context);
+  return { observed: await blockThoseAlone(context, connectionId, message) };
+}
+
+/** The row stays, empty: what the settings name and was imported once is not imported again. */
+export async function revokeConnection(
+  context: Context,
+  connectionId: string,
+): Promise<{ observed: Observed[] } | null> {
+  const revoked = await context.database.run(
+    `UPDATE connections SET status = 'revoked', user_name = '', sealed_token = '', sealed_token_secret = NULL,
+       sealed_refresh = NULL, expires_at = NULL, refused_message = NULL WHERE id = $1 AND status <> 'revoked'`,
+    connectionId,
+  );
+  if (revoked === 0) return null;
+  await touch(context);
+  const observed = await blockThoseAlone(context, connectionId, null);
+  await context.database.run('DELETE FROM sights WHERE connection_id = $1', connectionId);
+  return { observed };
+}
+
+/** Organizations that this connection sees and no valid one does. */
+async function blockThoseAlone(
+  context: Context,
+  connectionId: string,
+  message: string | null,
+): Promise<Observed[]> {
+  const alone = await context.database.all(
+    `SELECT s.organization_id AS id FROM sights s WHERE s.connection_id = $1 AND NOT EXISTS (
+       SELECT 1 FROM sights o JOIN connections c ON c.id = o.connection_id
+       WHERE o.organization_id = s.organization_id AND c.status = 'valid') ORDER BY 1`,
+    connectionId,
+  );
+  const rows = await lockOrganizations(
+    context,
+    alone.map(({ id }) => id),
+  );
+  const found = { cause: 'refused-grant', actionUrl: null, message } as const;
+  const observed: Observed[] = [];
+  for (const row of rows.values()) {
+    if (row.access === 'reauthorize') continue;
+    const observation: Observation = { organizationId: row.id, epoch: row.epoch, found, by: 'grant' };
+    observed.push({ observation, transition: await observeLocked(context, row as ObservedRow, observation) });
+  }
+  return observed;
+}
+
+export async function keepSights(
+  context: Context,
+  connectionId: string,
+  organizations: string[],
+): Promise<void> {
+  await context.database.run(
+    `DELETE FROM sights s WHERE s.connection_id = $1 AND NOT (s.organization_id = ANY($2::text[]))
+       AND EXISTS (SELECT 1 FROM sights o JOIN connections c ON c.id = o.connection_id
+         WHERE o.organization_id = s.organization_id AND c.id <> $1 AND c.status = 'valid')`,
+    connectionId,
+    organizations,
+  );
+}

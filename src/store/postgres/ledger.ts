@@ -1,0 +1,96 @@
+/**
+ * What became of each notification, derived from the journal: a hint's line is that of the read which covers its
+ * generation; of several hints that one read covers the last is told by it and the others are merged into it. What was
+ * decided is published only when it is sent. Told in pages: no read outlives one.
+ */
+import type { Ledger, LedgerLine } from '../../model/store';
+import { emptyLedger } from '../empty-ledger';
+import type { Context, InTransaction } from './context';
+
+const pageTasks = 2000;
+const pageDeliveries = 20_000;
+
+/** What an event has become so far: it is published when it is sent, and with an operator when Kafka refused it. */
+const publishedLine = `CASE e.state WHEN 0 THEN 'waiting' WHEN 3 THEN
+    CASE (SELECT q.state FROM quarantine q WHERE q.outbox_id = e.id ORDER BY q.id DESC LIMIT 1)
+      WHEN 'discarded' THEN 'discarded' WHEN 'released' THEN 'merged' ELSE 'quarantined' END
+  ELSE 'published' END`;
+
+const waitingLine = `CASE WHEN t.state = 'quarantined' THEN 'quarantined'
+  WHEN t.due_at IS NOT NULL AND o.access IS NOT NULL AND o.access <> 'active' THEN 'parked' ELSE 'waiting' END`;
+
+export async function ledger(inTransaction: InTransaction): Promise<Ledger> {
+  const total = emptyLedger();
+  let after: number | null = 0;
+  while (after !== null) {
+    const from: number = after;
+    after = await inTransaction((context) => addDeliveries(context, total, from));
+  }
+  for (after = 0; after !== null; ) {
+    const from: number = after;
+    after = await inTransaction((context) => addTasks(context, total, from));
+  }
+  const discarded = await inTransaction(discardedNotifications);
+  total.quarantined -= discarded;
+  total.discarded += discarded;
+  return total;
+}
+
+/** The lines of notifications that are no hints; the last delivery of the page, null when there are no more. */
+async function addDeliveries({ database }: Context, total: Ledger, after: number): Promise<number | null> {
+  const row = (await database.get(
+    `SELECT max(id) AS last, sum(notifications) AS accepted, sum(acted) AS acted, sum(ignored) AS ignored,
+       sum(quarantined) AS quarantined
+     FROM (SELECT id, notifications, acted, ignored, quarantined FROM deliveries WHERE id > $1 ORDER BY id LIMIT $2) d`,
+    after,
+    pageDeliveries,
+  ))!;
+  for (const line of ['accepted', 'acted', 'ignored', 'quarantined'] as const)
+    total[line] += Number(row[line] ?? 0);
+  return row.last;
+}
+
+async function discardedNotifications({ database }: Context): Promise<number> {
+  const row = await database.get(
+    `SELECT count(*) AS discarded FROM quarantine WHERE what = 'notification' AND state = 'discarded'`,
+  );
+  return row!.discarded;
+}
+
+/** The lines of the hints of a page of tasks; folded ones are of tasks that still wait, and of no delivery any more. */
+async function addTasks({ database }: Context, total: Ledger, after: number): Promise<number | null> {
+  const { last } = (await database.get(
+    'SELECT max(id) AS last FROM (SELECT id FROM tasks WHERE id > $1 ORDER BY id LIMIT $2) t',
+    after,
+    pageTasks,
+  ))!;
+  if (last === null) return null;
+  const rows = await database.all(
+    `WITH covered AS (
+       SELECT h.task_id, h.generation,
+         (SELECT min(r.generation) FROM reads r WHERE r.task_id = h.task_id AND r.generation >= h.generation) AS by
+       FROM hints h WHERE h.task_id > $1 AND h.task_id <= $2),
+     told AS (
+       SELECT CASE
+         WHEN c.by IS NULL THEN ${waitingLine}
+         WHEN c.generation < c.by AND d.outcome <> 'discarded' THEN 'merged'
+         WHEN d.outcome = 'published' THEN ${publishedLine}
+         ELSE d.outcome END AS line
+       FROM covered c JOIN tasks t ON t.id = c.task_id LEFT JOIN organizations o ON o.id = t.lane
+       LEFT JOIN LATERAL (
+         SELECT r.outcome, r.event_id FROM reads r WHERE r.task_id = c.task_id AND r.generation = c.by
+         ORDER BY r.outcome = 'published' DESC, r.fence DESC LIMIT 1) d ON true
+       LEFT JOIN outbox e ON e.event_id = d.event_id)
+     SELECT line, count(*) AS count, false AS folded FROM told GROUP BY line
+     UNION ALL
+     SELECT ${waitingLine}, sum(t.folded)::bigint, true FROM tasks t LEFT JOIN organizations o ON o.id = t.lane
+     WHERE t.id > $1 AND t.id <= $2 AND t.folded > 0 GROUP BY 1`,
+    after,
+    last,
+  );
+  for (const { line, count, folded } of rows) {
+    total[line as LedgerLine] += count;
+    if (folded) total.accepted += count;
+  }
+  return last;
+}

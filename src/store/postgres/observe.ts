@@ -1,0 +1,164 @@
+/**
+ * Organization access in the tables: an observation becomes a transition under the organization's epoch, which is compared
+ * under the lock of its row. A change writes history and the access event in the same transaction.
+ */
+import { createHash } from 'node:crypto';
+import {
+  type Access,
+  type CauseSet,
+  leadingCause,
+  type Observation,
+  type Transition,
+  transition,
+} from '../../model/organization';
+import { keyOf } from '../../model/resource';
+import type { Context } from './context';
+import { ensureOrganizations, lockOrganizations } from './organization-rows';
+import { laterMs } from './probes';
+import { storable } from './quarantine-entries';
+import { writeEvents } from './write-events';
+
+/** What is read of a locked organization here. */
+export interface ObservedRow {
+  id: string;
+  name: string | null;
+  causes: string;
+  access: Access;
+  epoch: number;
+  probe_at: number | null;
+  probe_interval_ms: number | null;
+  probed_at: number;
+  probe_lease_until: number;
+}
+
+export type Observed = Transition & { applied: boolean };
+
+export async function observe(context: Context, observation: Observation): Promise<Observed> {
+  const { organizationId } = observation;
+  await ensureOrganizations(context, [organizationId]);
+  const rows = await lockOrganizations(context, [organizationId]);
+  return observeLocked(context, rows.get(organizationId) as ObservedRow, observation);
+}
+
+/** The row is locked, and is what was read under its lock. */
+export async function observeLocked(
+  context: Context,
+  row: ObservedRow,
+  observation: Observation,
+): Promise<Observed> {
+  const nowMs = context.nowMs();
+  const causes = JSON.parse(row.causes) as CauseSet;
+  // What was asked for while the probe was under way is asked after it.
+  const asked = row.probe_lease_until > nowMs ? row.probe_at : null;
+  const leaseUntilMs = byAnswer(observation) ? 0 : row.probe_lease_until;
+  if (observation.epoch !== row.epoch) {
+    await context.database.run(
+      'UPDATE organizations SET probe_lease_until = $2 WHERE id = $1',
+      row.id,
+      leaseUntilMs,
+    );
+    return { causes, access: row.access, previous: row.access, changed: false, applied: false };
+  }
+  const next = transition(causes, observation, nowMs);
+  const epoch = next.changed ? row.epoch + 1 : row.epoch;
+  const probe = probeAfter(context, row, observation, next, asked);
+  const opened = next.changed && next.access === 'active';
+  await context.database.run(
+    `UPDATE organizations SET causes = $2, access = $3, epoch = $4, since = CASE WHEN $5 THEN $6 ELSE since END,
+       refused_address = CASE WHEN $7 THEN NULL ELSE refused_address END, was_read = was_read OR $8,
+       probe_at = $9, probe_interval_ms = $10, probe_lease_until = $11, probed_at = $12 WHERE id = $1`,
+    row.id,
+    JSON.stringify(next.causes),
+    next.access,
+    epoch,
+    next.changed,
+    nowMs,
+    next.access === 'active',
+    observation.found.cause === null,
+    probe.atMs,
+    probe.intervalMs,
+    leaseUntilMs,
+    // The first hint after an end is news, and probes at once.
+    opened ? 0 : row.probed_at,
+  );
+  context.lanes.open(row.id, next.access === 'active' ? 0 : null);
+  if (opened) context.lanes.narrow(row.id);
+  if (next.changed) await writeTransition(context, { ...row, epoch }, observation, next, row.access);
+  return { ...next, applied: true };
+}
+
+/** Did the provider say it of the organization itself, rather than of a grant or in a sync? */
+function byAnswer({ by }: Observation): boolean {
+  return by === 'probe' || by === 'connections-link';
+}
+
+/** While it is blocked the probe comes again, later and later; only such an answer moves that on. */
+function probeAfter(
+  context: Context,
+  row: ObservedRow,
+  observation: Observation,
+  next: Transition,
+  asked: number | null,
+): { atMs: number | null; intervalMs: number | null } {
+  const { probeMs } = context.settings;
+  const same = next.changed ? probeMs : row.probe_interval_ms;
+  if (next.access === 'active') return { atMs: asked, intervalMs: same };
+  if (!next.changed && !byAnswer(observation) && row.probe_at !== null) {
+    return { atMs: row.probe_at, intervalMs: same };
+  }
+  const intervalMs = next.changed ? probeMs : laterMs(context.settings, row.probe_interval_ms);
+  const regularMs = context.nowMs() + intervalMs;
+  return { atMs: Math.min(asked ?? regularMs, regularMs), intervalMs };
+}
+
+/** History and the access event: consumers can tell silence from a block. */
+async function writeTransition(
+  context: Context,
+  { id, epoch, name }: Pick<ObservedRow, 'id' | 'epoch' | 'name'>,
+  observation: Observation,
+  next: Transition,
+  previousAccess: Access,
+): Promise<void> {
+  const nowMs = context.nowMs();
+  const cause = leadingCause(next.causes);
+  const detail = cause === null ? null : next.causes[cause]!;
+  const actionUrl = detail?.actionUrl ?? null;
+  const message = detail?.message ?? null;
+  await context.database.run(
+    `INSERT INTO organization_history (organization_id, epoch, at, access, previous, cause, said_by, action_url,
+       message) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    ...[id, epoch, nowMs, next.access, previousAccess, cause, observation.by],
+    storable(actionUrl),
+    storable(message),
+  );
+  const observedAt = new Date(nowMs).toISOString();
+  const { catalogAddress, catalogMediaType } = context.settings;
+  const value = JSON.stringify({
+    id,
+    organizationId: id,
+    observedAt,
+    source: { address: catalogAddress, mediaType: catalogMediaType },
+    ...(name === null ? {} : { name }),
+    access: next.access,
+    previousAccess,
+    cause,
+    since: new Date(detail?.sinceMs ?? nowMs).toISOString(),
+    actionUrl,
+    message,
+  });
+  await writeEvents(context, [
+    {
+      kind: 'organization-access',
+      key: keyOf(id, 'organization-access', id),
+      change: next.access === 'active' ? 'unblocked' : 'blocked',
+      contentHash: createHash('sha256').update(`${next.access} ${epoch}`).digest('hex'),
+      value,
+      observedAt,
+      traceparent: null,
+      reconciled: observation.by === 'sync',
+      taskId: null,
+      acceptedAtMs: null,
+      cause: `access ${id}/${epoch}`,
+    },
+  ]);
+}

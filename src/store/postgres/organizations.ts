@@ -1,0 +1,90 @@
+/**
+ * Organizations: what a listing teaches, their access and epochs, and how people see them.
+ */
+import { type Access, type CauseSet, leadingCause, type OrganizationView } from '../../model/organization';
+import { hintProbes } from './ask-probes';
+import type { Context } from './context';
+import { ensureOrganizations, lockOrganizations } from './organization-rows';
+import { storable } from './quarantine-entries';
+
+/** What a listing showed to a connection: names are kept, unknown organizations start active. */
+export async function learn(
+  context: Context,
+  organizations: { id: string; name: string | null; connectionId: string }[],
+): Promise<void> {
+  const ids = [...new Set(organizations.map(({ id }) => id))].sort();
+  await ensureOrganizations(context, ids);
+  const rows = await lockOrganizations(context, ids);
+  const names = new Map<string, string>();
+  const connections = new Map<string, string>();
+  for (const { id, name, connectionId } of organizations) {
+    if (name !== null) names.set(id, name);
+    if (!connections.has(id)) connections.set(id, connectionId);
+  }
+  await context.database.run(
+    `UPDATE organizations o SET name = coalesce(n.name, o.name), connection_id = coalesce(o.connection_id, n.connection_id)
+     FROM unnest($1::text[], $2::text[], $3::text[]) AS n (id, name, connection_id)
+     WHERE o.id = n.id AND (n.name IS DISTINCT FROM o.name OR o.connection_id IS NULL)`,
+    ids,
+    ids.map((id) => storable(names.get(id) ?? null)),
+    ids.map((id) => connections.get(id)!),
+  );
+  await context.database.run(
+    `INSERT INTO sights (connection_id, organization_id, seen_at)
+     SELECT DISTINCT connection_id, id, $3::bigint FROM unnest($1::text[], $2::text[]) AS n (connection_id, id)
+     ORDER BY 1, 2 ON CONFLICT (connection_id, organization_id) DO UPDATE SET seen_at = excluded.seen_at`,
+    organizations.map(({ connectionId }) => connectionId),
+    organizations.map(({ id }) => id),
+    context.nowMs(),
+  );
+  // Another connection shows it: that one's grant holds.
+  const refused = ids.filter((id) => rows.get(id)?.access === 'reauthorize');
+  await hintProbes(
+    context,
+    refused.map((organizationId) => ({ organizationId, dueAt: null })),
+  );
+}
+
+export async function access(context: Context, organizationId: string) {
+  const row = await context.database.get(
+    'SELECT access, causes, epoch FROM organizations WHERE id = $1',
+    organizationId,
+  );
+  if (row === undefined) return null;
+  return {
+    access: row.access as Access,
+    causes: JSON.parse(row.causes) as CauseSet,
+    epoch: Number(row.epoch),
+  };
+}
+
+export async function epochs(context: Context): Promise<Map<string, number>> {
+  const rows = await context.database.all('SELECT id, epoch FROM organizations');
+  return new Map(rows.map(({ id, epoch }) => [id, epoch]));
+}
+
+export async function listOrganizations(context: Context): Promise<OrganizationView[]> {
+  const rows = await context.database.all(
+    `SELECT id, name, access, causes, connection_id, ${parkedCount} FROM organizations o ORDER BY id`,
+  );
+  return rows.map((row) => {
+    const causes = JSON.parse(row.causes) as CauseSet;
+    const cause = leadingCause(causes);
+    const detail = cause === null ? null : causes[cause]!;
+    return {
+      id: row.id,
+      name: row.name,
+      access: row.access,
+      since: detail === null ? null : new Date(detail.sinceMs).toISOString(),
+      reason: cause,
+      message: detail?.message ?? null,
+      actionUrl: detail?.actionUrl ?? null,
+      parked: row.parked,
+      connection: row.connection_id,
+    };
+  });
+}
+
+/** How many tasks wait for an organization `o` that is not active. */
+export const parkedCount = `CASE WHEN o.access = 'active' THEN 0::bigint ELSE (
+  SELECT count(*) FROM tasks t WHERE t.lane = o.id AND t.due_at IS NOT NULL) END AS parked`;

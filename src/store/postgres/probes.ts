@@ -1,0 +1,83 @@
+/**
+ * Probes: who is asked again, and when. One process has a probe of an organization at a time, under a lease in its row; a
+ * blocked one is asked later and later. What the answers mean is decided elsewhere.
+ */
+import type { DueProbe } from '../../model/organization';
+import type { StoreRules } from '../store-rules';
+import { askProbe, hintProbes } from './ask-probes';
+import type { Context } from './context';
+import { lockOrganizations } from './organization-rows';
+
+/** Never while a probe of it is under way, unless that one's lease ran out. */
+const probeDueAt = `CASE WHEN probe_lease_until = 0 THEN probe_at
+  ELSE greatest(coalesce(probe_at, probe_lease_until), probe_lease_until) END`;
+
+/** The longest due first. Those that another process takes at this moment are passed over. */
+export async function takeProbes(context: Context, limit: number, leaseMs: number): Promise<DueProbe[]> {
+  const rows = await context.database.all(
+    `WITH due AS (
+       SELECT id, ${probeDueAt} AS due_at FROM organizations
+       WHERE (probe_at IS NOT NULL OR probe_lease_until > 0) AND ${probeDueAt} <= $1
+       ORDER BY 2, id LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED),
+     taken AS (
+       UPDATE organizations o SET probe_at = NULL, probe_lease_until = $1::bigint + $3::bigint, probed_at = $1
+       FROM due WHERE o.id = due.id
+       RETURNING o.id, o.epoch, o.refused_address, o.known_address, o.connection_id, due.due_at)
+     SELECT t.id, t.epoch, t.refused_address, coalesce(t.known_address, w.address) AS known_address,
+       coalesce(t.connection_id, w.connection_id) AS connection_id
+     FROM taken t LEFT JOIN LATERAL (
+       SELECT address, connection_id FROM tasks WHERE lane = t.id AND due_at IS NOT NULL ORDER BY due_at LIMIT 1
+     ) w ON true ORDER BY t.due_at, t.id`,
+    context.nowMs(),
+    limit,
+    leaseMs,
+  );
+  return rows.map((row) => ({
+    organizationId: row.id,
+    epoch: row.epoch,
+    refusedAddress: row.refused_address,
+    knownAddress: row.known_address,
+    connectionId: row.connection_id,
+  }));
+}
+
+/** Its lease ends and its work is let go; the probe comes again, while it is blocked later than the last time. */
+export async function postponeProbe(
+  context: Context,
+  organizationId: string,
+  againInMs: number,
+): Promise<void> {
+  const row = (await lockOrganizations(context, [organizationId])).get(organizationId);
+  if (row === undefined) return;
+  const active = row.access === 'active';
+  const intervalMs = active ? row.probe_interval_ms : laterMs(context.settings, row.probe_interval_ms);
+  const atMs = context.nowMs() + (active ? againInMs : Math.max(againInMs, intervalMs));
+  await context.database.run(
+    `UPDATE organizations SET probe_lease_until = 0, probe_interval_ms = $2,
+       probe_at = least(coalesce(probe_at, $3), $3) WHERE id = $1`,
+    organizationId,
+    intervalMs,
+    atMs,
+  );
+  context.lanes.open(organizationId, active ? 0 : null);
+}
+
+export async function requestProbe(
+  context: Context,
+  organizationId: string,
+  onDemand: boolean,
+): Promise<boolean> {
+  const known = await context.database.get('SELECT id FROM organizations WHERE id = $1', organizationId);
+  if (known === undefined) return false;
+  if (onDemand) await askProbe(context, organizationId, context.nowMs());
+  else await hintProbes(context, [{ organizationId, dueAt: null }]);
+  return true;
+}
+
+/** The time until the next probe of a blocked organization doubles, up to its bound. */
+export function laterMs(
+  { probeMs, probeMsMax }: Pick<StoreRules, 'probeMs' | 'probeMsMax'>,
+  intervalMs: number | null,
+): number {
+  return Math.min(probeMsMax, (intervalMs ?? probeMs) * 2);
+}

@@ -1,0 +1,164 @@
+/**
+ * Retention: what is settled and older than its bound goes, a bounded amount a call, in short transactions. A key's newest
+ * event stays, and so does what waits for an operator. Hints that still wait fold into a count with their first and last
+ * time, so that the journal is bounded by the number of resources. Resolved alerts go after a day. How far log and
+ * journal were walked stands in a row: whichever process sweeps next goes on from there.
+ */
+import type { Context, InTransaction } from './context';
+import type { Row } from './database';
+
+/** Any number that nothing else in this database locks: one process sweeps at a time. */
+export const sweepLock = 7_126_004;
+
+const rowsMax = 1000;
+/** Notifications of the deliveries of one step: their tasks are locked until it ends. */
+const notificationsMax = 5000;
+/** A resolved alert stays for a day, to be looked at. */
+const alertMs = 86_400_000;
+
+export async function sweep(inTransaction: InTransaction): Promise<number> {
+  const events = await inTransaction(sweepEvents);
+  const deliveries = await inTransaction(sweepDeliveries);
+  return events + deliveries + (await inTransaction(sweepSettled));
+}
+
+async function sweepSettled(context: Context): Promise<number> {
+  const { database, settings } = context;
+  const entries = await database.run(
+    `DELETE FROM quarantine WHERE id IN (
+       SELECT id FROM quarantine WHERE state <> 'waiting' AND what <> 'notification' AND at < $1 LIMIT $2)`,
+    context.nowMs() - settings.journalMs,
+    rowsMax,
+  );
+  const alerts = await database.run(
+    `DELETE FROM alerts WHERE substring(alert FROM '"resolvedAtMs":([0-9]+)')::bigint < $1`,
+    context.nowMs() - alertMs,
+  );
+  return entries + alerts;
+}
+
+async function sweptUntil({ database }: Context, what: 'events' | 'deliveries'): Promise<number> {
+  const row = await database.get('SELECT value FROM meta WHERE name = $1', `swept-${what}`);
+  return row?.value ?? 0;
+}
+
+/** 0: it begins anew. */
+async function noteSwept({ database }: Context, what: 'events' | 'deliveries', until: number): Promise<void> {
+  await database.run(
+    `INSERT INTO meta AS m (name, value) VALUES ($1, $2)
+     ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE m.value <> excluded.value`,
+    `swept-${what}`,
+    until,
+  );
+}
+
+/** Those before the first that is young. */
+function oldOf(rows: Row[], at: string, beforeMs: number): Row[] {
+  const young = rows.findIndex((row) => row[at] >= beforeMs);
+  return young < 0 ? rows : rows.slice(0, young);
+}
+
+/** Positions rise with the time of sending: the log is walked from its beginning, again and again. */
+async function sweepEvents(context: Context): Promise<number> {
+  const { database, settings } = context;
+  const rows = await database.all(
+    `SELECT o.id, o.position, o.sent_at, o.sequence < s.sequence AS superseded
+     FROM outbox o JOIN sequences s ON s.key = o.key WHERE o.position > $1 ORDER BY o.position LIMIT $2`,
+    await sweptUntil(context, 'events'),
+    rowsMax,
+  );
+  const old = oldOf(rows, 'sent_at', context.nowMs() - settings.eventMs);
+  await noteSwept(context, 'events', old.length < rowsMax ? 0 : old.at(-1)!.position);
+  const superseded = old.filter((row) => row.superseded).map(({ id }) => id as number);
+  if (superseded.length === 0) return 0;
+  const gone = await database.all(
+    'DELETE FROM outbox WHERE id = ANY($1::bigint[]) AND state IN (1, 2) RETURNING position',
+    superseded,
+  );
+  const floor = gone.reduce((highest, { position }) => Math.max(highest, position), 0);
+  await database.run(`UPDATE meta SET value = $1 WHERE name = 'floor' AND value < $1`, floor);
+  return gone.length;
+}
+
+async function sweepDeliveries(context: Context): Promise<number> {
+  const { database, settings } = context;
+  const beforeMs = context.nowMs() - settings.journalMs;
+  const rows = await database.all(
+    `SELECT id, received_at, elements, waits FROM (
+       SELECT d.id, d.received_at, d.elements, d.notifications,
+         sum(d.notifications) OVER (ORDER BY d.id) AS until, EXISTS (
+           SELECT 1 FROM quarantine q WHERE q.delivery_id = d.id AND q.state = 'waiting') AS waits
+       FROM (SELECT id, received_at, elements, notifications FROM deliveries WHERE id > $1 ORDER BY id LIMIT $2) d) p
+     WHERE until - notifications < $3 ORDER BY id`,
+    await sweptUntil(context, 'deliveries'),
+    rowsMax,
+    notificationsMax,
+  );
+  const old = oldOf(rows, 'received_at', beforeMs);
+  await noteSwept(context, 'deliveries', rows.length === 0 || old.length < rows.length ? 0 : old.at(-1)!.id);
+  const gone = old.filter(({ waits }) => !waits);
+  if (gone.length === 0) return 0;
+  const deliveries = gone.map(({ id }) => id as number);
+  const tasks = await lockTasksOf(context, gone);
+  await foldHints(context, tasks, deliveries);
+  await database.run(
+    `DELETE FROM reads r WHERE r.task_id = ANY($1::bigint[]) AND r.at < $2 AND NOT EXISTS (
+       SELECT 1 FROM hints h WHERE h.task_id = r.task_id AND h.generation <= r.generation)`,
+    tasks,
+    beforeMs,
+  );
+  await database.run('DELETE FROM quarantine WHERE delivery_id = ANY($1::bigint[])', deliveries);
+  await database.run('DELETE FROM deliveries WHERE id = ANY($1::bigint[])', deliveries);
+  return gone.length;
+}
+
+/** A hint that no read covers is counted with its task until one does. */
+async function foldHints({ database }: Context, tasks: number[], deliveries: number[]): Promise<void> {
+  await database.run(
+    `WITH gone AS (
+       DELETE FROM hints h USING deliveries d
+       WHERE d.id = h.delivery_id AND h.delivery_id = ANY($2::bigint[]) AND h.task_id = ANY($1::bigint[])
+       RETURNING h.task_id, h.generation, d.received_at),
+     folded AS (
+       SELECT g.task_id, count(*) AS count, min(g.received_at) AS first, max(g.received_at) AS last FROM gone g
+       WHERE NOT EXISTS (SELECT 1 FROM reads r WHERE r.task_id = g.task_id AND r.generation >= g.generation)
+       GROUP BY g.task_id)
+     UPDATE tasks t SET folded = t.folded + f.count, folded_first_at = least(t.folded_first_at, f.first),
+       folded_last_at = greatest(t.folded_last_at, f.last)
+     FROM folded f WHERE t.id = f.task_id`,
+    tasks,
+    deliveries,
+  );
+}
+
+/** Those of their addresses, and those which these were joined to: nothing is decided about them meanwhile. */
+async function lockTasksOf(context: Context, deliveries: Row[]): Promise<number[]> {
+  const named = await tasksNamed(
+    context,
+    deliveries.map(({ elements }) => elements),
+  );
+  const locked = await lockTasks(context, named);
+  const joined = locked.flatMap(({ joined_to }) => (joined_to === null ? [] : [joined_to as number]));
+  await lockTasks(context, joined);
+  return [...new Set([...named, ...joined])];
+}
+
+async function lockTasks({ database }: Context, ids: number[]): Promise<Row[]> {
+  if (ids.length === 0) return [];
+  return database.all(
+    'SELECT id, joined_to FROM tasks WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE',
+    ids,
+  );
+}
+
+/** The tasks at the addresses that these journalled elements name. */
+export async function tasksNamed({ database }: Context, elements: string[]): Promise<number[]> {
+  const addresses = elements.flatMap((text) =>
+    (JSON.parse(text) as { address?: string | null }[]).flatMap(({ address }) => address ?? []),
+  );
+  const rows = await database.all(
+    'SELECT DISTINCT task_id FROM aliases WHERE address = ANY($1::text[])',
+    [...new Set(addresses)].filter((address) => !address.includes('\0')),
+  );
+  return rows.map(({ task_id }) => task_id);
+}

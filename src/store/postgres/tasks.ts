@@ -1,0 +1,74 @@
+/**
+ * Tasks for people: pages of them, and how many there are of what. Nothing here changes a task.
+ */
+import type { Access } from '../../model/organization';
+import type { Inspection, TaskView } from '../../model/store';
+import type { Context } from './context';
+
+const shownState = `CASE WHEN t.due_at IS NOT NULL AND o.access IS NOT NULL AND o.access <> 'active' THEN 'parked'
+  ELSE t.state END`;
+
+export async function listTasks(
+  { database }: Context,
+  filter: { state: TaskView['state'] | null; limit: number; after: number },
+): Promise<TaskView[]> {
+  const rows = await database.all(
+    `SELECT t.id, t.address, t.organization_id, t.hinted_organization_id, t.kind, t.resource_id, t.generation, t.attempts,
+       t.due_at, t.code, t.detail, ${shownState} AS shown
+     FROM tasks t LEFT JOIN organizations o ON o.id = t.lane
+     WHERE t.id > $1 AND (t.joined_to IS NULL OR t.state <> 'done') AND ($2::text IS NULL OR ${shownState} = $2)
+     ORDER BY t.id LIMIT $3`,
+    filter.after,
+    filter.state,
+    filter.limit,
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    state: row.shown,
+    address: row.address,
+    organizationId: row.organization_id ?? row.hinted_organization_id,
+    kind: row.kind,
+    resourceId: row.resource_id,
+    generation: row.generation,
+    attempts: row.attempts,
+    dueAt: row.due_at === null ? null : new Date(row.due_at).toISOString(),
+    code: row.code,
+    detail: row.detail,
+  }));
+}
+
+/** One statement: what it counts is of one moment. */
+export async function counts(context: Context): ReturnType<Inspection['counts']> {
+  const nowMs = context.nowMs();
+  const row = (await context.database.get(
+    `WITH waiting AS (
+       SELECT coalesce(o.access, 'active') = 'active' AS active, count(*) AS waiting,
+         count(*) FILTER (WHERE t.due_at <= $1) AS due,
+         min(coalesce(t.covered_hint_at, t.first_hint_at)) FILTER (WHERE t.due_at <= $1) AS oldest
+       FROM tasks t LEFT JOIN organizations o ON o.id = t.lane WHERE t.due_at IS NOT NULL GROUP BY 1)
+     SELECT (SELECT due FROM waiting WHERE active) AS due, (SELECT waiting FROM waiting WHERE active) AS waiting,
+       (SELECT oldest FROM waiting WHERE active) AS oldest, (SELECT waiting FROM waiting WHERE NOT active) AS parked,
+       (SELECT count(*) FROM quarantine WHERE state = 'waiting') AS quarantined,
+       (SELECT count(*) FROM outbox WHERE state = 0) AS unsent`,
+    nowMs,
+  ))!;
+  const organizations: Record<Access, number> = {
+    active: 0,
+    'terms-required': 0,
+    'not-connected': 0,
+    reauthorize: 0,
+  };
+  const rows = await context.database.all(
+    'SELECT access, count(*) AS count FROM organizations GROUP BY access',
+  );
+  for (const { access, count } of rows) organizations[access as Access] = count;
+  return {
+    due: row.due ?? 0,
+    waiting: row.waiting ?? 0,
+    parked: row.parked ?? 0,
+    quarantined: row.quarantined,
+    unsent: row.unsent,
+    oldestDueAgeMs: row.oldest === null ? null : nowMs - row.oldest,
+    organizations,
+  };
+}
