@@ -32,6 +32,7 @@ import type { Sync } from './sync/sync';
 import { type Clock, endsWithin, type Loop, makeLoop, systemClock } from './tools/clock';
 import { makeSealer } from './tools/secret';
 import { conditionsOf } from './wire/conditions';
+import { heedOthers } from './wire/heed-others';
 import * as options from './wire/options';
 import { clientOf } from './wire/provider';
 import { sinksOf } from './wire/sinks';
@@ -158,6 +159,7 @@ export async function wireWorker(
         void doors.store.resendLogged().then(() => loops.relay.wake(), troubleOf(observer, 'store'));
       }
       if (book.known()) startReading(pipeline);
+      heedOthers(doors.store, pipeline, loops.relay);
       for (const loop of Object.values(loops)) loop.start();
       sync.start();
     },

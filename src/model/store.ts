@@ -54,8 +54,21 @@ export interface Inbox {
   releaseLeases(taken: { taskId: number; fence: number }[]): Promise<void>;
   /** Makes tasks that were postponed for reasons that are not their own due now. */
   hasten(): Promise<number>;
+  /**
+   * From now on `listener` is told, soon and not for sure, when any process that shares the store made tasks or probes
+   * due (`work`) or decided events (`events`). A store of one process tells nothing: who acts there knows.
+   */
+  heed(listener: (news: News) => void): Promise<void>;
   /** Milliseconds until the next task, or probe, may be taken; null when nothing waits for time. */
   nextDueInMs(what: 'task' | 'probe'): Promise<number | null>;
+}
+
+export type News = 'work' | 'events';
+
+/** Who holds a named lease. */
+export interface LeaseHeld {
+  name: string;
+  holder: string;
 }
 
 /** Decided events on their way out. */
@@ -64,11 +77,20 @@ export interface Outbox {
   holdLease(name: string, holder: string, leaseMs: number): Promise<boolean>;
   /**
    * Unsent rows in order of commit, the lowest unsent sequence of a key first, except those of the topics and slots
-   * named. `bytesMax` bounds the sum of their sizes; at least one row comes when any is there.
+   * named. `bytesMax` bounds the sum of their sizes; at least one row comes when any is there. None comes when the lease
+   * that is given is not held now.
    */
-  pickUnsent(limit: number, bytesMax: number, except: HeldPartition[]): Promise<OutboxRow[]>;
-  /** Gives each row its public position and, for Kafka, partition and offset. A row marked before keeps what it has. */
-  markSent(acknowledgements: Acknowledgement[]): Promise<void>;
+  pickUnsent(
+    limit: number,
+    bytesMax: number,
+    except: HeldPartition[],
+    lease?: LeaseHeld,
+  ): Promise<OutboxRow[]>;
+  /**
+   * Gives each row its public position and, for Kafka, partition and offset. A row marked before keeps what it has. Marks
+   * none when the lease that is given is not held now.
+   */
+  markSent(acknowledgements: Acknowledgement[], lease?: LeaseHeld): Promise<void>;
   quarantineRecord(row: number, reason: QuarantineReason, detail: string): Promise<void>;
   /** Rows that only the embedded log has become unsent again, in their order: Kafka was configured since. */
   resendLogged(): Promise<number>;

@@ -2,7 +2,7 @@
  * The lease that makes one relay the leader, as seen from the relay: confirmed by the store, and trusted only for as long
  * as the store granted it, counted from before it was asked. Pure but for the store's verb.
  */
-import type { Outbox } from '../model/store';
+import type { LeaseHeld, Outbox } from '../model/store';
 import type { Clock } from '../tools/clock';
 
 export interface LeaseOptions {
@@ -14,6 +14,8 @@ export interface LeaseOptions {
 }
 
 export interface Lease {
+  /** For the store, which looks itself whether it is held. */
+  readonly held: LeaseHeld;
   /** Takes or renews it; false when another has it. Throws what the store throws. */
   confirm(): Promise<boolean>;
   /** Whether nobody else can have it. */
@@ -28,6 +30,7 @@ export function makeLease(outbox: Outbox, { clock, leaseName, holder, leaseMs }:
   let sinceMs = Number.NEGATIVE_INFINITY;
   const ageMs = () => clock.nowMs() - sinceMs;
   return {
+    held: { name: leaseName, holder },
     async confirm() {
       const askedMs = clock.nowMs();
       const held = await outbox.holdLease(leaseName, holder, leaseMs);

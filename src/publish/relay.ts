@@ -155,7 +155,7 @@ class OutboxRelay implements Relay {
     await this.mark();
     const { batchRows, batchBytes, partitionBytesMax } = this.options;
     const held = this.setbacks.held(this.nowMs());
-    const rows = await this.outbox.pickUnsent(batchRows, batchBytes, held);
+    const rows = await this.outbox.pickUnsent(batchRows, batchBytes, held, this.lease.held);
     this.pickedRows = rows.length;
     if (rows.length === 0) {
       this.trouble = null;
@@ -254,7 +254,7 @@ class OutboxRelay implements Relay {
 
   private async mark(): Promise<void> {
     if (this.unmarked.length === 0) return;
-    await this.outbox.markSent(this.unmarked);
+    await this.outbox.markSent(this.unmarked, this.lease.held);
     this.unmarked = [];
   }
 

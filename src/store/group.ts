@@ -89,7 +89,9 @@ export function groupedStore(execute: Executor, closeExecutor: () => Promise<voi
     await closeExecutor();
   }
 
-  const own: Record<string, unknown> = { ledger, close };
+  // Whoever makes something due in the one process wakes who waits for it.
+  const heed = async (): Promise<void> => {};
+  const own: Record<string, unknown> = { ledger, heed, close };
   return new Proxy({} as Store, {
     get: (_target, name: string) => (name === 'then' ? undefined : (own[name] ?? served[name])),
   });

@@ -548,6 +548,23 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         expect(await store.shareConditions('a', [], 1000)).toEqual([]);
       });
 
+      test('a relay whose lease is over neither picks nor marks', async () => {
+        await publish('1', 'a');
+        const [row] = await records();
+        const mine = { name: 'relay', holder: 'a' };
+        const picked = async () => (await store.pickUnsent(10, 1e9, [], mine)).length;
+        expect(await picked()).toBe(0);
+        await store.holdLease('relay', 'a', 1000);
+        expect(await picked()).toBe(1);
+        under.advance(1000);
+        expect(await picked()).toBe(0);
+        await store.holdLease('relay', 'b', 1000);
+        await store.markSent([{ row: row!.row, partition: 0, offset: '1' }], mine);
+        expect(await store.unsentCount()).toBe(1);
+        await store.markSent([{ row: row!.row, partition: 0, offset: '1' }], { name: 'relay', holder: 'b' });
+        expect(await store.unsentCount()).toBe(0);
+      });
+
       test('a quarantined record lets newer ones of its key go on, and is sent after its release', async () => {
         await publish('1', 'a');
         const [first] = await records();

@@ -25,6 +25,7 @@ export async function hintProbes(
   hinted: { organizationId: string; dueAt: string | null }[],
 ): Promise<void> {
   if (hinted.length === 0) return;
+  context.news.add('work');
   const dueAt = new Map<string, string | null>();
   for (const hint of hinted)
     dueAt.set(hint.organizationId, hint.dueAt ?? dueAt.get(hint.organizationId) ?? null);

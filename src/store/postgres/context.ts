@@ -3,6 +3,7 @@
  * in memory, and whatever a verb changes it has locked before. Locks are taken in this order, sorted within each kind:
  * organizations, tasks, sequences, lanes.
  */
+import type { News } from '../../model/store';
 import type { StoreRules } from '../store-rules';
 import type { Statements } from './database';
 import type { LaneChanges } from './lanes';
@@ -22,6 +23,8 @@ export interface Context {
   nowMs(): number;
   /** What becomes of lanes: written as the last thing of the transaction. */
   lanes: LaneChanges;
+  /** What other processes are told once the transaction is committed. */
+  news: Set<News>;
 }
 
 /** Runs one transaction of a verb that needs several, so that no read outlives a page. */

@@ -37,6 +37,7 @@ const columns = `id, joined_to, state, generation, lane, organization_id, due_at
 /** The hints in the order in which they were accepted. Their organizations are there already. */
 export async function markHints(context: Context, hints: Hint[]): Promise<void> {
   if (hints.length === 0) return;
+  context.news.add('work');
   const { tasks, added } = await tasksAt(context, [...new Set(hints.map(({ hint }) => hint.address))]);
   const closing: number[] = [];
   const marked = hints.map((hint) => {

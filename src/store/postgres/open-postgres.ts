@@ -3,7 +3,8 @@
  * same rows, and what a dead one held runs out by the store's clock.
  */
 import { Problem } from '../../model/problem';
-import type { Store } from '../../model/store';
+import type { News, Store } from '../../model/store';
+import { makeBell } from './bell';
 import type { Context, InTransaction, PostgresSettings } from './context';
 import { openDatabase, poolConfig, type TransactionOptions } from './database';
 import { makeGroups } from './groups';
@@ -23,16 +24,23 @@ export async function openPostgres(
 ): Promise<Store> {
   await migrate(poolConfig(settings));
   const database = openDatabase(settings, nowMs);
-  const inTransaction = <Result>(
+  const bell = makeBell(settings);
+  const inTransaction = async <Result>(
     work: (context: Context) => Promise<Result>,
     options?: TransactionOptions,
-  ): Promise<Result> =>
-    database.transact(async (statements, beganMs) => {
+  ): Promise<Result> => {
+    let news = new Set<News>();
+    const result = await database.transact(async (statements, beganMs) => {
       const lanes = new LaneChanges();
-      const result = await work({ database: statements, settings, nowMs: () => beganMs, lanes });
+      // A second attempt begins anew.
+      news = new Set();
+      const done = await work({ database: statements, settings, nowMs: () => beganMs, lanes, news });
       await lanes.write(statements);
-      return result;
+      return done;
     }, options);
+    bell.ring(news);
+    return result;
+  };
   const doors = makeDoors(inTransaction);
   const underWay = new Set<Promise<unknown>>();
   let closed = false;
@@ -48,13 +56,14 @@ export async function openPostgres(
   async function close(): Promise<void> {
     closed = true;
     await Promise.all(underWay);
+    await bell.close();
     await database.close();
   }
 
   const bound = Object.fromEntries(
     [...doors].map(([name, door]) => [name, (...args: unknown[]) => call(door, args)]),
   );
-  return new Proxy({ ...bound, close } as unknown as Store, {
+  return new Proxy({ ...bound, heed: bell.heed, close } as unknown as Store, {
     get: (target, name: string) =>
       target[name as keyof Store] ?? (name === 'then' ? undefined : () => Promise.reject(unbuilt(name))),
   });

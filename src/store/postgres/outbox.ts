@@ -5,7 +5,7 @@
  */
 import type { Acknowledgement, OutboxRow } from '../../model/event';
 import type { QuarantineReason } from '../../model/notification';
-import type { HeldPartition } from '../../model/store';
+import type { HeldPartition, LeaseHeld } from '../../model/store';
 import type { Context } from './context';
 import { insertEntries } from './quarantine-entries';
 
@@ -14,12 +14,14 @@ export async function pickUnsent(
   limit: number,
   bytesMax: number,
   except: HeldPartition[],
+  lease?: LeaseHeld,
 ): Promise<OutboxRow[]> {
   const rows = await context.database.all(
     `WITH first AS (
        SELECT id, bytes FROM outbox o WHERE state = 0 AND NOT EXISTS (
          SELECT 1 FROM unnest($3::text[], $4::int[], $5::int[]) AS h (topic, partition, partitions)
          WHERE h.topic = o.topic AND o.slot % h.partitions = h.partition)
+         AND ($6::text IS NULL OR ${isHeld('$6', '$7', '$8')})
        ORDER BY id LIMIT $1),
      summed AS (SELECT id, sum(bytes) OVER (ORDER BY id) AS until, bytes FROM first)
      SELECT o.id, o.topic, o.key, o.sequence, o.event_id, o.headers, o.value, o.accepted_at
@@ -29,6 +31,9 @@ export async function pickUnsent(
     except.map(({ topic }) => topic),
     except.map(({ partition }) => partition),
     except.map(({ partitions }) => partitions),
+    lease?.name ?? null,
+    lease?.holder ?? null,
+    context.nowMs(),
   );
   return rows.map((row) => ({
     row: row.id,
@@ -42,11 +47,24 @@ export async function pickUnsent(
   }));
 }
 
-export async function markSent(context: Context, acknowledgements: Acknowledgement[]): Promise<void> {
+/** Said in the statement itself: a relay that was stopped for longer than its lease neither picks nor marks. */
+function isHeld(name: string, holder: string, nowMs: string): string {
+  return `EXISTS (SELECT 1 FROM leases l WHERE l.name = ${name} AND l.holder = ${holder} AND l.until > ${nowMs}::bigint)`;
+}
+
+export async function markSent(
+  context: Context,
+  acknowledgements: Acknowledgement[],
+  lease?: LeaseHeld,
+): Promise<void> {
   const { database } = context;
   const unsent = await database.all(
-    'SELECT id, position FROM outbox WHERE id = ANY($1::bigint[]) AND state = 0 ORDER BY id FOR NO KEY UPDATE',
+    `SELECT id, position FROM outbox WHERE id = ANY($1::bigint[]) AND state = 0
+       AND ($2::text IS NULL OR ${isHeld('$2', '$3', '$4')}) ORDER BY id FOR NO KEY UPDATE`,
     acknowledgements.map(({ row }) => row),
+    lease?.name ?? null,
+    lease?.holder ?? null,
+    context.nowMs(),
   );
   const positions = new Map<number, number | null>(unsent.map(({ id, position }) => [id, position]));
   const marked = new Map(

@@ -25,6 +25,7 @@ export interface EventToWrite {
 /** The records in the order of the events. */
 export async function writeEvents(context: Context, events: EventToWrite[]): Promise<EventRecord[]> {
   if (events.length === 0) return [];
+  context.news.add('events');
   const last = await lastSequences(context, events);
   const sequences = events.map(({ key }) => {
     last.set(key, last.get(key)! + 1);

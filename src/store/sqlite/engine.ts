@@ -295,5 +295,5 @@ function writeHeartbeat(context: Context): void {
   );
 }
 
-/** The doors that the engine serves as they are; `ledger` and `close` are made by the client. */
-export type Served = Pick<Store, Exclude<keyof Store, 'ledger' | 'close'>>;
+/** The doors that the engine serves as they are; `ledger`, `heed` and `close` are made by the client. */
+export type Served = Pick<Store, Exclude<keyof Store, 'ledger' | 'heed' | 'close'>>;

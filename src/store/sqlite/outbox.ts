@@ -4,7 +4,7 @@
  */
 import type { Acknowledgement, OutboxRow, PublishedEvent } from '../../model/event';
 import type { QuarantineReason } from '../../model/notification';
-import type { HeldPartition } from '../../model/store';
+import type { HeldPartition, LeaseHeld } from '../../model/store';
 import type { Context } from './context';
 import type { Row } from './database';
 import { insertQuarantine } from './quarantine';
@@ -29,7 +29,9 @@ export function pickUnsent(
   limit: number,
   bytesMax: number,
   except: HeldPartition[],
+  lease?: LeaseHeld,
 ): OutboxRow[] {
+  if (!isHeld(context, lease)) return [];
   const held = except.map(() => 'NOT (topic = ? AND slot % ? = ?)').join(' AND ');
   const rows = context.database.all(
     `SELECT id, topic, key, sequence, event_id, headers, value, bytes, accepted_at FROM outbox
@@ -56,7 +58,22 @@ export function pickUnsent(
   return picked;
 }
 
-export function markSent(context: Context, acknowledgements: Acknowledgement[]): void {
+/** One thread makes all calls: what is held when it is looked at is held until the call ends. */
+function isHeld(context: Context, lease: LeaseHeld | undefined): boolean {
+  if (lease === undefined) return true;
+  const { name, holder } = lease;
+  return (
+    context.database.get(
+      'SELECT 1 FROM leases WHERE name = ? AND holder = ? AND until > ?',
+      name,
+      holder,
+      context.nowMs(),
+    ) !== undefined
+  );
+}
+
+export function markSent(context: Context, acknowledgements: Acknowledgement[], lease?: LeaseHeld): void {
+  if (!isHeld(context, lease)) return;
   const nowMs = context.nowMs();
   for (const { row, partition, offset } of acknowledgements) {
     const known = context.database.get('SELECT state, position FROM outbox WHERE id = ?', row);
