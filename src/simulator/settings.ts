@@ -9,23 +9,48 @@ export interface Settings {
   changeTokens: boolean;
   /** An itemLimit above the largest page: cut to it, or 400. */
   aboveMax: 'cut' | 'refused';
+  /** What creating a subscription answers: documents say 200, clients have seen 201. */
+  createdStatus: 200 | 201;
+  heartbeats: boolean;
+  /** For so long after a change of the delivery settings the old ones are still used. */
+  rotationLagMs: number;
+  /** A subscription expires after so many refused deliveries in a row; 0 = never. */
+  expireAfterFailures: number;
 }
 
-const KNOWN: Readonly<Record<keyof Settings, readonly (string | boolean)[]>> = {
+/** The accepted values, or the largest number. */
+const KNOWN: Readonly<Record<keyof Settings, readonly (string | boolean | number)[] | number>> = {
   organizationFieldOperations: ['refused', 'served'],
   changeTokens: [true, false],
   aboveMax: ['cut', 'refused'],
+  createdStatus: [200, 201],
+  heartbeats: [true, false],
+  rotationLagMs: 600_000,
+  expireAfterFailures: 1_000_000,
 };
 
 export function defaultSettings(): Settings {
-  return { organizationFieldOperations: 'refused', changeTokens: true, aboveMax: 'cut' };
+  return {
+    organizationFieldOperations: 'refused',
+    changeTokens: true,
+    aboveMax: 'cut',
+    createdStatus: 201,
+    heartbeats: true,
+    rotationLagMs: 0,
+    expireAfterFailures: 100,
+  };
 }
 
 /** Lays `change` over the settings. Throws a TypeError that names what is accepted, and changes nothing then. */
 export function changeSettings(settings: Settings, change: JsonObject): void {
   for (const [name, value] of Object.entries(change)) {
     const accepted = Object.hasOwn(KNOWN, name) ? KNOWN[name as keyof Settings] : undefined;
-    if (!accepted) throw new TypeError(`${name} is not known; ${Object.keys(KNOWN).join(', ')} are`);
+    if (accepted === undefined)
+      throw new TypeError(`${name} is not known; ${Object.keys(KNOWN).join(', ')} are`);
+    if (typeof accepted === 'number') {
+      if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= accepted) continue;
+      throw new TypeError(`${name} must be a whole number from 0 to ${accepted}`);
+    }
     if (!accepted.includes(value as string))
       throw new TypeError(`${name} must be one of ${accepted.map(String).join(', ')}`);
   }

@@ -3,7 +3,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express, { type Express } from 'express';
-import { Accounts } from './auth/accounts';
+import { Accounts, type User } from './auth/accounts';
 import { Nonces } from './auth/nonces';
 import { oauth1Consent } from './auth/oauth1-consent';
 import { OAuth1Flow } from './auth/oauth1-flow';
@@ -31,10 +31,14 @@ import { serveFiles } from './provider/files';
 import { serveOldEquipment } from './provider/old-equipment';
 import { serveOrganizations } from './provider/organizations';
 import type { Provider } from './provider/provider';
+import { serveSubscriptions } from './provider/subscriptions';
 import { Rules } from './rules';
 import { defaultSettings } from './settings';
-import { ANSWER_MS, Deliveries } from './webhooks/deliveries';
-import { changeNotification, type Sender, subscriptionNotification } from './webhooks/notifications';
+import { Deliveries } from './webhooks/deliveries';
+import { Dispatch } from './webhooks/dispatch';
+import { type Sender, subscriptionNotification } from './webhooks/notifications';
+import { ANSWER_MS, Poster } from './webhooks/poster';
+import { Subscriptions } from './webhooks/subscriptions';
 import { uuidFor } from './world/random';
 import { World } from './world/world';
 
@@ -69,21 +73,13 @@ export async function startSimulator(given: SimulatorOptions = {}): Promise<Simu
   await listen(server, options.port);
   const addresses = new Addresses(`http://${HOST}:${(server.address() as AddressInfo).port}`);
   const provider = makeProvider(options, addresses);
-  const deliveries = new Deliveries(provider.coverage, provider.nowMs);
-  const secrets = webhookSecrets(options.seed);
-  const sender: Sender = {
-    clientKey: provider.accounts.clientKey,
-    addresses,
-    world: provider.world,
-    token: () => deliveries.settings?.token,
-  };
-  provider.announce = (seen) => deliveries.notify([changeNotification(sender, seen)]);
-  const subscriptionId = uuidFor(options.seed, 51, 1);
-  serve(app, options, { provider, deliveries, sender, subscriptionId, webhookSecrets: secrets });
+  const webhooks = makeWebhooks(provider, options);
+  const { deliveries, dispatch, poster, sender, subscriptionId } = webhooks;
+  serve(app, options, { provider, ...webhooks });
   if (options.deliverTo !== undefined) {
     const settings = {
       url: options.deliverTo,
-      ...secrets,
+      ...webhooks.webhookSecrets,
       maxBatchSize: 10,
       concurrentDeliveries: 1,
       retryMs: options.retryMs,
@@ -93,9 +89,7 @@ export async function startSimulator(given: SimulatorOptions = {}): Promise<Simu
       subscriptionNotification(sender, 'subscriptionVerification', subscriptionId),
     );
   }
-  const heartbeat = startHeartbeat(options.heartbeatMs, () =>
-    deliveries.notify([subscriptionNotification(sender, 'heartbeat', subscriptionId)]),
-  );
+  const heartbeat = startHeartbeat(options.heartbeatMs, () => dispatch.beat(subscriptionId));
   return {
     catalog: addresses.catalog,
     equipment: addresses.equipmentBase,
@@ -104,10 +98,12 @@ export async function startSimulator(given: SimulatorOptions = {}): Promise<Simu
     issuer: `${addresses.origin}${ISSUER_PATH}`,
     vendor: VENDOR,
     clientKey: provider.accounts.clientKey,
-    environment: environmentFor(provider, options.auth, secrets),
+    environment: environmentFor(provider, options.auth, webhooks.webhookSecrets),
     close: async () => {
       clearInterval(heartbeat);
       deliveries.stop();
+      dispatch.stop();
+      poster.stop();
       await closeServer(server);
     },
   };
@@ -131,15 +127,42 @@ function makeProvider(options: CheckedOptions, addresses: Addresses): Provider {
   };
 }
 
-interface Parts {
-  provider: Provider;
+interface Webhooks {
+  poster: Poster;
   deliveries: Deliveries;
+  dispatch: Dispatch;
   sender: Sender;
+  subscriptions: Subscriptions;
   subscriptionId: string;
   webhookSecrets: { authorization: string; token: string };
 }
 
-function serve(app: Express, options: CheckedOptions, parts: Parts): void {
+/** Joins the sender's parts, and lets the provider announce changes through them. */
+function makeWebhooks(provider: Provider, { retryMs, seed }: CheckedOptions): Webhooks {
+  const { accounts, addresses, coverage, nowMs, settings, world } = provider;
+  const poster = new Poster(nowMs);
+  const deliveries = new Deliveries(poster, coverage);
+  const secrets = webhookSecrets(seed);
+  const token = (): string | undefined => deliveries.settings?.token;
+  const sender: Sender = { clientKey: accounts.clientKey, addresses, world, token };
+  const subscriptions = new Subscriptions({
+    status: 'Active',
+    authorizationHeaderValue: secrets.authorization,
+    concurrentDeliveries: 1,
+    maxBatchSize: 10,
+  });
+  const sees = (user: User, organizationId: string): boolean => {
+    const organization = world.organizations.find(organizationId);
+    return organization !== undefined && accounts.sees(user, organization.index);
+  };
+  const parts = { sender, poster, coverage, settings, subscriptions, deliveries, retryMs, sees };
+  const dispatch = new Dispatch(parts);
+  provider.announce = (seen) => dispatch.announce(seen);
+  const subscriptionId = uuidFor(seed, 51, 1);
+  return { poster, deliveries, dispatch, sender, subscriptions, subscriptionId, webhookSecrets: secrets };
+}
+
+function serve(app: Express, options: CheckedOptions, parts: Webhooks & { provider: Provider }): void {
   const { provider } = parts;
   const faults = new Faults();
   const requests = new RequestLog();
@@ -152,6 +175,7 @@ function serve(app: Express, options: CheckedOptions, parts: Parts): void {
   serveFields(platform, provider);
   serveOldEquipment(platform, provider);
   serveFiles(platform, provider);
+  serveSubscriptions(platform, parts);
   flow.serve(platform);
   const equipment = express.Router();
   serveEquipment(equipment, provider);

@@ -4,7 +4,10 @@ import type { Request, RequestHandler } from 'express';
 import { isObject, type JsonObject } from '../json';
 import type { Provider } from '../provider/provider';
 import type { Deliveries } from '../webhooks/deliveries';
+import type { Dispatch } from '../webhooks/dispatch';
 import type { Sender } from '../webhooks/notifications';
+import type { Poster } from '../webhooks/poster';
+import type { Subscriptions } from '../webhooks/subscriptions';
 import type { Faults } from './faults';
 import type { RequestLog } from './request-log';
 
@@ -12,7 +15,11 @@ export interface Controls {
   provider: Provider;
   faults: Faults;
   requests: RequestLog;
+  /** The line of `--deliver-to`. */
   deliveries: Deliveries;
+  dispatch: Dispatch;
+  poster: Poster;
+  subscriptions: Subscriptions;
   sender: Sender;
   subscriptionId: string;
   /** The `Authorization` value and the token of deliveries, where a control names no others. */

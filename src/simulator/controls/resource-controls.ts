@@ -1,7 +1,7 @@
 // The controls that change what the provider holds: organizations, field operations and equipment.
 // A change is notified at once unless told not to; a fault with `lagMs` keeps the old content in sight for a while.
 import type { Request, Router } from 'express';
-import { changeNotification, requiredActionNotification, resourceAddress } from '../webhooks/notifications';
+import { requiredActionNotification, resourceAddress } from '../webhooks/notifications';
 import { FILE_BYTES_MAX, type WorldFile } from '../world/files';
 import type { Organization } from '../world/organizations';
 import type { Change } from '../world/revisions';
@@ -128,18 +128,17 @@ function patchOrganization(controls: Controls, request: Request): object {
     ...(typeof connected === 'boolean' ? { connected } : {}),
     ...(typeof name === 'string' ? { name } : {}),
   });
-  if (notify === true)
-    controls.deliveries.notify([requiredActionNotification(controls.sender, organization)]);
+  if (notify === true) controls.dispatch.tell(requiredActionNotification(controls.sender, organization));
   return organizationState(organization);
 }
 
 function change(controls: Controls, kind: Kind, request: Request, wanted: Change, notify: boolean): object {
-  const { provider, faults, deliveries, sender } = controls;
+  const { provider, faults, dispatch } = controls;
   const known = provider.world.truth(kind, String(request.params.id));
   if (!known) throw new BadControl(`no ${kind} ${request.params.id}`, 404);
   const address = new URL(resourceAddress(provider.addresses, kind, known.id)).pathname;
   const lagMs = faults.takeLag([address, `/${kind}/${known.id}`]);
   const seen = provider.world.change(kind, known.id, wanted, provider.nowMs(), lagMs)!;
-  if (notify) deliveries.notify([changeNotification(sender, seen)]);
+  if (notify) dispatch.announce(seen);
   return resourceState(provider, seen, true);
 }

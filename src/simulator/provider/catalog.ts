@@ -17,6 +17,8 @@ export function serveCatalog(router: Router, provider: Provider): void {
             link: [
               { rel: 'organizations', uri: addresses.platform('/organizations') },
               { rel: 'files', uri: addresses.platform('/files') },
+              { rel: 'eventSubscriptions', uri: addresses.platform('/eventSubscriptions') },
+              { rel: 'eventSubscriptionDelivery', uri: addresses.platform('/eventSubscriptionDelivery') },
             ],
           },
         };

@@ -219,7 +219,8 @@ function asRefusal(problem: unknown): Refusal {
 /** 401 and 403 have the platform's shape everywhere; each API writes its other errors in the shape of its documents. */
 function shapeOf(exchange: Exchange, refusal: Refusal): ErrorShape {
   if (refusal.status === 401 || refusal.status === 403) return 'errors';
-  if (exchange.api === 'equipment') return 'gud';
+  if (exchange.api === 'equipment' || exchange.path.startsWith('/eventSubscriptionDelivery')) return 'gud';
+  if (exchange.path.startsWith('/eventSubscriptions')) return 'list';
   return refusal.details.field === undefined ? 'errors' : 'list';
 }
 
@@ -230,5 +231,18 @@ export function route(
   return (request, response) => {
     const exchange = response.locals.exchange as Exchange;
     send(exchange, answer(exchange, request.params as Record<string, string>));
+  };
+}
+
+/** The same for an answer that is waited for. */
+export function routeLater(
+  answer: (exchange: Exchange, parameters: Record<string, string>) => Promise<Answer>,
+): RequestHandler {
+  return (request, response) => {
+    const exchange = response.locals.exchange as Exchange;
+    answer(exchange, request.params as Record<string, string>).then(
+      (answered) => send(exchange, answered),
+      (problem: unknown) => sendProblem(exchange, problem),
+    );
   };
 }

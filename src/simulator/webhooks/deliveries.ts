@@ -1,16 +1,11 @@
 // Sends notifications as the provider does: batches as JSON arrays, a static `Authorization`, at most so many at once,
 // exactly 204 within five seconds or the same batch again after a back-off that doubles. At least once, in no promised
 // order. Nothing but the verification is sent before the receiver has accepted that. Never gives up; ends with `stop`.
-import { Agent, request as httpRequest } from 'node:http';
-import { request as httpsRequest, Agent as TlsAgent } from 'node:https';
 import type { Coverage } from '../controls/coverage';
 import { isObject, type Json } from '../json';
-import { DeliveryLog, type Outcome } from './delivery-log';
+import type { Poster, Target } from './poster';
 
-export interface DeliverySettings {
-  url: string;
-  /** Sent verbatim; undefined = no header. */
-  authorization: string | undefined;
+export interface DeliverySettings extends Target {
   token: string | undefined;
   /** 1..256. */
   maxBatchSize: number;
@@ -18,14 +13,12 @@ export interface DeliverySettings {
   concurrentDeliveries: number;
   /** First wait before a batch is sent again; doubles up to 60 times it. */
   retryMs: number;
-  /** How long the receiver may take to answer; the provider's own limit is 5,000. */
-  answerMs: number;
 }
 
-/** The provider's limit for an answer. */
-export const ANSWER_MS = 5_000;
 const VERIFY_AGAIN_MS = 250;
 const VERIFY_AGAIN_MS_MAX = 2_000;
+/** The provider's history of events is bounded too: beyond this the oldest give way. */
+const PENDING_MAX = 1_000_000;
 
 interface Batch {
   notifications: Json[];
@@ -33,7 +26,6 @@ interface Batch {
 }
 
 export class Deliveries {
-  readonly log: DeliveryLog;
   #settings: DeliverySettings | undefined;
   #queue: Json[] = [];
   #head = 0;
@@ -43,18 +35,19 @@ export class Deliveries {
   #inFlight = 0;
   #verified = false;
   #stopped = false;
+  #paused = false;
+  #failures = 0;
+  #dropped = 0;
   /** Rises with each new address, so that answers meant for the old one change nothing. */
   #generation = 0;
   readonly #timers = new Set<NodeJS.Timeout>();
-  #agent = new Agent({ keepAlive: true });
-  #tlsAgent = new TlsAgent({ keepAlive: true });
 
+  /** `onFailure` hears of every refused batch, with how many were refused in a row. */
   constructor(
+    readonly poster: Poster,
     readonly coverage: Coverage,
-    nowMs: () => number,
-  ) {
-    this.log = new DeliveryLog(nowMs);
-  }
+    readonly onFailure: (inARow: number) => void = () => undefined,
+  ) {}
 
   get settings(): DeliverySettings | undefined {
     return this.#settings;
@@ -63,6 +56,11 @@ export class Deliveries {
   /** Notifications that were not accepted yet, those in flight included. */
   get pending(): number {
     return this.#queue.length - this.#head + this.#waiting;
+  }
+
+  /** Notifications that gave way to newer ones. */
+  get dropped(): number {
+    return this.#dropped;
   }
 
   /** Sends to this address from now on, once `verification` was accepted there; undefined = verify nothing. */
@@ -84,18 +82,28 @@ export class Deliveries {
   notify(notifications: readonly Json[]): void {
     if (!this.#settings || this.#stopped) return;
     for (const notification of notifications) this.#queue.push(notification);
+    const over = this.#queue.length - this.#head - PENDING_MAX;
+    if (over > 0) {
+      this.#queue.splice(0, this.#head + over);
+      this.#head = 0;
+      this.#dropped += over;
+    }
+    this.#pump();
+  }
+
+  /** While paused notifications are kept and nothing is sent. */
+  pause(paused: boolean): void {
+    this.#paused = paused;
     this.#pump();
   }
 
   stop(): void {
     this.#stopped = true;
     for (const timer of this.#timers) clearTimeout(timer);
-    this.#agent.destroy();
-    this.#tlsAgent.destroy();
   }
 
   #verify(verification: Json, generation: number, attempt: number): void {
-    this.#send([verification], attempt, (accepted) => {
+    this.poster.post(this.#settings!, attempt, [verification], (accepted) => {
       if (generation !== this.#generation || this.#stopped) return;
       if (accepted) {
         this.coverage.count('webhook-verification');
@@ -113,15 +121,21 @@ export class Deliveries {
 
   #pump(): void {
     const settings = this.#settings;
-    while (settings && this.#verified && !this.#stopped && this.#inFlight < settings.concurrentDeliveries) {
+    if (!settings || !this.#verified || this.#stopped || this.#paused) return;
+    while (this.#inFlight < settings.concurrentDeliveries) {
       const batch = this.#again.shift() ?? this.#nextBatch(settings.maxBatchSize);
       if (!batch) return;
       this.#inFlight += 1;
-      this.#send(batch.notifications, batch.attempt, (accepted) => {
+      this.poster.post(settings, batch.attempt, batch.notifications, (accepted) => {
+        if (this.#stopped) return;
         this.#inFlight -= 1;
+        this.#failures = accepted ? 0 : this.#failures + 1;
         this.#waiting -= accepted ? batch.notifications.length : 0;
         if (accepted) this.#countAccepted(batch.notifications);
-        else this.#sendAgain(batch, settings.retryMs);
+        else {
+          this.#sendAgain(batch, settings.retryMs);
+          this.onFailure(this.#failures);
+        }
         this.#pump();
       });
     }
@@ -161,44 +175,5 @@ export class Deliveries {
   #countAccepted(notifications: readonly Json[]): void {
     const heartbeat = notifications.every((one) => isObject(one) && one.eventTypeId === 'heartbeat');
     this.coverage.count(heartbeat ? 'webhook-heartbeat' : 'webhook-event');
-  }
-
-  #send(notifications: Json[], attempt: number, done: (accepted: boolean) => void): void {
-    const settings = this.#settings!;
-    const entry = this.log.start(settings.url, attempt, notifications);
-    const body = Buffer.from(JSON.stringify(notifications));
-    const secure = settings.url.startsWith('https:');
-    let settled = false;
-    const finish = (outcome: Outcome): void => {
-      if (settled) return;
-      settled = true;
-      clearTimeout(timer);
-      this.#timers.delete(timer);
-      this.log.finish(entry, outcome);
-      if (!this.#stopped) done(outcome.status === 204);
-    };
-    const outgoing = (secure ? httpsRequest : httpRequest)(settings.url, {
-      method: 'POST',
-      agent: secure ? this.#tlsAgent : this.#agent,
-      headers: {
-        'Content-Type': 'application/json',
-        'Content-Length': body.length,
-        ...(settings.authorization === undefined ? {} : { Authorization: settings.authorization }),
-      },
-    });
-    const timer = setTimeout(() => {
-      finish({ status: undefined, error: `no answer within ${settings.answerMs} ms` });
-      outgoing.destroy();
-    }, settings.answerMs);
-    this.#timers.add(timer);
-    outgoing.on('response', (answer) => {
-      answer.resume();
-      answer.on('error', () => undefined);
-      finish({ status: answer.statusCode, error: undefined });
-    });
-    outgoing.on('error', (problem: NodeJS.ErrnoException) =>
-      finish({ status: undefined, error: problem.code ?? problem.message }),
-    );
-    outgoing.end(body);
   }
 }

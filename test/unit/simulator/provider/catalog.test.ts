@@ -27,7 +27,7 @@ test('the catalog of a user is spelt `link` and leads to data', async () => {
   const { body } = await call(simulator.catalog, { Accept: platformAccept(simulator), Authorization });
   expect([Object.keys(body), rels(body.link)]).toEqual([
     ['@type', 'link'],
-    ['organizations', 'files'],
+    ['organizations', 'files', 'eventSubscriptions', 'eventSubscriptionDelivery'],
   ]);
 });
 
