@@ -31,6 +31,8 @@ export type ProcessOptions = {
   /** The program, relative to the repository or absolute, and its words. */
   entry: string;
   words?: string[];
+  /** A program and its words that turns into ours, as a tracer does that traces from aside. */
+  under?: string[];
   /** The whole environment; only PATH and HOME are added. */
   environment: Record<string, string | undefined>;
   workingFolder?: string;
@@ -67,7 +69,8 @@ if (typeof afterAll === 'function') afterAll(cleanUp);
 export async function startProcess(options: ProcessOptions): Promise<ReadyProcess> {
   const { PATH, HOME } = process.env;
   const entry = resolve(repositoryRoot(), options.entry);
-  const child = spawn(process.execPath, [entry, ...(options.words ?? [])], {
+  const [program, ...words] = [...(options.under ?? []), process.execPath, entry, ...(options.words ?? [])];
+  const child = spawn(program!, words, {
     cwd: options.workingFolder ?? repositoryRoot(),
     env: { PATH, HOME, ...options.environment },
     stdio: ['ignore', 'pipe', 'pipe'],

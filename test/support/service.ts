@@ -16,6 +16,8 @@ export type ServiceOptions = {
   /** Its words; `serve` for the command line, none for another entry. */
   words?: string[];
   workingFolder?: string;
+  /** See `ProcessOptions`. */
+  under?: string[];
   /** As whom it runs; only root may choose. */
   identity?: { uid: number; gid: number };
   readyWithinMs?: number;
@@ -50,6 +52,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     },
     readyKeys: ['operations', 'role', 'store'],
     ...(options.workingFolder === undefined ? {} : { workingFolder: options.workingFolder }),
+    ...(options.under === undefined ? {} : { under: options.under }),
     ...(options.identity === undefined ? {} : { identity: options.identity }),
     ...(options.readyWithinMs === undefined ? {} : { readyWithinMs: options.readyWithinMs }),
   });
