@@ -199,7 +199,10 @@ function itemOf(body: unknown, equipment: EquipmentAddresses | null): ListedItem
   const rel = operationRels.find((name) => links.has(name));
   return {
     id,
-    address: links.get('self') ?? (id === null || equipment === null ? null : equipment.record(id)),
+    address:
+      links.get('self') ??
+      links.get('delete') ??
+      (id === null || equipment === null ? null : equipment.record(id)),
     operations: rel === undefined ? null : (links.get(rel) as string),
     deleted: links.has('delete') && !links.has('self'),
     body,

@@ -69,10 +69,14 @@ export interface Listing {
 /** Never throws; holds one page at a time, and the addresses of at most `pagesMax` pages. */
 export type Pages = (listing: Listing) => AsyncGenerator<Page, void>;
 
+/** A chain that goes on behind the end of its list leads nowhere. */
+const emptyPagesMax = 10;
+
 export function makePages(gate: Gate, pagesMax: number): Pages {
   return async function* pages({ first, operation, connection, call, limits = platformLimits, unpaged }) {
     const visited = new Set<string>();
     const totals = new Set<number>();
+    let empty = 0;
     let address: string | null = first;
     while (address !== null) {
       const page = visited.size + 1;
@@ -91,6 +95,7 @@ export function makePages(gate: Gate, pagesMax: number): Pages {
       if (!admission.admitted) return yield end(admission.code, admission.detail);
       const url = withPaging(admission.url, limits, page === 1 && unpaged !== true);
       if (visited.has(url.href)) return yield end('loop', 'it is an earlier page again');
+      if (empty >= emptyPagesMax) return yield end('loop', `${emptyPagesMax} pages in a row hold nothing`);
       if (page > pagesMax) return yield end('too-many-pages', `more than ${pagesMax} pages`);
       visited.add(url.href);
       const verdict = await call({ url, operation, connection });
@@ -101,6 +106,7 @@ export function makePages(gate: Gate, pagesMax: number): Pages {
         return yield end('malformed-page', `expected a list of values, got ${typeNameOf(values ?? body)}`);
       }
       if (typeof total === 'number') totals.add(total);
+      empty = values.length === 0 ? empty + 1 : 0;
       const next: string | null = linksOf(body).get('nextPage') ?? null;
       yield { partial: false, values, address: url.href, mediaType, next };
       address = next;

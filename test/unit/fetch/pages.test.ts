@@ -108,6 +108,16 @@ test('a loop ends partial', async () => {
   expect(last).toMatchObject({ partial: true, reason: 'loop', page: 2 });
 });
 
+test('a chain of pages that hold nothing ends partial after ten of them', async () => {
+  const body = (_url: URL, at: number) => ({
+    values: at === 3 ? [1] : [],
+    links: next(`https://a.test/organizations?pageOffset=${at}`),
+  });
+  const { asked, last } = await follow(body, 100);
+  expect(asked).toHaveLength(13);
+  expect(last).toMatchObject({ partial: true, reason: 'loop' });
+});
+
 test('an endless chain ends partial after the most pages', async () => {
   const { asked, last } = await follow((_url, at) => ({
     values: [at],

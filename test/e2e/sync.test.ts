@@ -1,0 +1,182 @@
+/**
+ * What no notification announced is found by a sync: everything once, marked as reconciled, then only what is new,
+ * changed or gone; killed in the middle it goes on; a newer read wins; a listing that cannot be trusted says nothing of
+ * what it does not hold. The provider delivers nothing here unless a story says so.
+ */
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { StructuredEvent } from '../../src/model/api';
+import type { SyncView } from '../../src/model/sync';
+import { repositoryRoot } from '../support/repository';
+import { beginStory, notificationOf, type Story, type StoryOptions, soon } from '../support/story';
+import { until } from '../support/until';
+
+let story: Story;
+afterEach(() => story.end());
+
+const settings = { SYNC_INTERVAL_SECONDS: '0', GONE_AFTER_SECONDS: '0', READ_GAP_MS: '0' };
+const begin = async (options: StoryOptions = {}) => {
+  story = await beginStory({
+    delivers: false,
+    ...options,
+    settings: { ...settings, ...options.settings },
+    flags: { organizations: 2, equipment: 12, 'field-operations': 25, ...options.flags },
+  });
+};
+
+async function sync(query = ''): Promise<SyncView> {
+  await story.ask(`/api/sync${query}`, 'POST');
+  return until(
+    async () => {
+      const view = await story.ask<SyncView>('/api/sync');
+      return view.state === 'running' ? null : view;
+    },
+    { ...soon, what: 'the sync to end' },
+  );
+}
+
+const reconciled = (events: StructuredEvent[]) =>
+  events.filter((event) => String(event.reconciled) === 'true');
+
+async function changes(kind: 'equipment' | 'fieldOperations', id: string, word: string, method = 'POST') {
+  const path = `${story.simulator.control.replace(/\/$/, '')}/${kind}/${encodeURIComponent(id)}${word}`;
+  expect((await fetch(`${path}?notify=false`, { method })).ok).toBe(true);
+}
+
+test('a first sync publishes everything once, a second nothing, and later ones only what is news', async () => {
+  await begin();
+  const all = 2 * (12 + 25);
+  expect(await sync()).toMatchObject({ state: 'ended', listed: all, published: all, partial: [] });
+  await story.untilRest();
+  const first = await story.events();
+  expect(first).toHaveLength(all);
+  expect(reconciled(first)).toHaveLength(all);
+  expect(new Set(first.map(({ subject }) => subject)).size).toBe(all);
+
+  const before = (await story.requests()).length;
+  expect(await sync()).toMatchObject({ state: 'ended', changed: 0, published: 0 });
+  const asked = (await story.requests()).slice(before);
+  expect(asked.filter(({ status }) => status === 304).length).toBeGreaterThan(0);
+  // Listings only: no document is read by itself.
+  expect(asked.filter(({ path }) => /equipment\/|fieldOperations\/./.test(path))).toEqual([]);
+  expect(asked.filter(({ url }) => /;(start|count)=/.test(url))).toEqual([]);
+
+  const state = await story.simulator.state();
+  const [machine, other] = state.equipment;
+  const [operation, gone] = state.fieldOperations;
+  await story.simulator.changeEquipment(machine!.id, { name: 'Changed in silence', notify: false });
+  await story.simulator.changeFieldOperation(operation!.id, { cropSeason: '2040', notify: false });
+  await changes('equipment', other!.id, '', 'DELETE');
+  await changes('fieldOperations', gone!.id, '', 'DELETE');
+  expect(await sync()).toMatchObject({ state: 'ended', changed: 2, published: 2 });
+  await story.untilEvents(other!, 2);
+  await story.untilEvents(gone!, 2, 'field-operation');
+  await story.untilRest();
+  const news = (await story.events()).slice(all);
+  expect(news.map(({ type, subject }) => `${subject} ${type.split('.').at(-2)}`).sort()).toEqual(
+    [
+      `${machine!.organizationId}/equipment/${machine!.id} updated`,
+      `${other!.organizationId}/equipment/${other!.id} deleted`,
+      `${operation!.organizationId}/field-operation/${operation!.id} updated`,
+      `${gone!.organizationId}/field-operation/${gone!.id} deleted`,
+    ].sort(),
+  );
+  expect(reconciled(news)).toHaveLength(4);
+  const journey = await story.explain(first[0]!.id);
+  expect(JSON.stringify(journey)).toContain('sync');
+
+  const run = promisify(execFile);
+  const environment = { ...process.env, ...story.settings(), TRAMLINE_URL: story.service.operationsUrl };
+  const words = [join(repositoryRoot(), 'dist/src/cli.js'), 'sync', '--full', '--json'];
+  const { stdout } = await run(process.execPath, words, { env: environment });
+  expect(JSON.parse(stdout)).toMatchObject({ listed: all - 2, changed: 0, unchanged: all - 2, published: 0 });
+  expect((await story.events()).length).toBe(all + 4);
+});
+
+test('killed in the middle it goes on after a restart, and everything is published once', async () => {
+  await begin({ flags: { 'latency-ms': 40 }, settings: { PROVIDER_CONCURRENCY: '4' } });
+  await story.ask('/api/sync', 'POST');
+  const before = await until(
+    async () => {
+      const view = await story.ask<SyncView>('/api/sync');
+      return view.listings.done >= 4 ? view : null;
+    },
+    { ...soon, what: 'a part of the sync to be done' },
+  );
+  expect(before.state).toBe('running');
+  await story.service.kill();
+  const asked = (await story.requests()).length;
+  await story.serve();
+  const after = await until(
+    async () => {
+      const view = await story.ask<SyncView>('/api/sync');
+      return view.state === 'ended' ? view : null;
+    },
+    { ...soon, what: 'the sync to be gone on with' },
+  );
+  expect(after).toMatchObject({ resumed: true, partial: [] });
+  await story.untilRest();
+  const events = await story.events();
+  expect(events).toHaveLength(2 * (12 + 25));
+  expect(new Set(events.map(({ subject }) => subject)).size).toBe(events.length);
+  // What was listed before is not listed again.
+  const again = (await story.requests()).slice(asked).filter(({ path }) => path.endsWith('/fieldOperations'));
+  expect(again.length).toBeLessThan(2 * 3 + 1);
+});
+
+test('a read that a notification caused during the sync wins, and is not marked as reconciled', async () => {
+  await begin({ flags: { 'latency-ms': 1 } });
+  const [machine] = await story.equipment();
+  await story.simulator.setFaults([{ match: { path: '/equipment?' }, delayMs: 1500, times: 2 }]);
+  await story.ask('/api/sync', 'POST');
+  await until(async () => (await story.requests()).some(({ url }) => url.includes('organizationIds=')), {
+    ...soon,
+    what: 'the listing to be asked for',
+  });
+  await story.simulator.changeEquipment(machine!.id, { name: 'Newer', notify: false });
+  await story.post([notificationOf(machine!)]);
+  await story.untilEvents(machine!, 1);
+  await sync();
+  await story.untilRest();
+  const events = await story.eventsOf(machine!);
+  expect(events.map(({ data }) => (data as { name: string }).name)).toEqual(['Newer']);
+  expect(reconciled(events)).toEqual([]);
+});
+
+test.each(['self', 'endless', 'https://pages.example/equipment'])(
+  'where next pages lead %s, the listing is partial and nothing is gone',
+  async (nextPage) => {
+    await begin({ flags: { organizations: 1, equipment: 12, 'field-operations': 1 } });
+    expect(await sync()).toMatchObject({ published: 13 });
+    const [first] = await story.equipment();
+    await changes('equipment', first!.id, '', 'DELETE');
+    await story.simulator.setFaults([{ match: { path: '/equipment?' }, nextPage } as never]);
+    const view = await sync();
+    expect(view.partial.map(({ scope }) => scope)).toEqual([`${first!.organizationId}/equipment`]);
+    await story.untilRest();
+    expect(await story.events()).toHaveLength(13);
+    await story.simulator.setFaults([]);
+    expect(await sync()).toMatchObject({ partial: [] });
+    await story.untilEvents(first!, 2);
+  },
+);
+
+test('a blocked organization is skipped and named, the others are not', async () => {
+  await begin();
+  const { organizations } = await story.simulator.state();
+  const [blocked] = organizations;
+  await story.simulator.setOrganization(blocked!.id, { termsAccepted: false });
+  await sync();
+  await until(async () => (await story.organization(blocked!.id)).access === 'terms-required', {
+    ...soon,
+    what: 'the refusal to be probed',
+  });
+  expect(await sync()).toMatchObject({
+    state: 'ended',
+    skipped: [{ id: blocked!.id, access: 'terms-required' }],
+    partial: [],
+  });
+  const events = (await story.events()).filter(({ type }) => !type.includes('organization-access'));
+  expect(events).toHaveLength(12 + 25);
+});
