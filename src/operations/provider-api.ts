@@ -156,7 +156,7 @@ const wordsOfKind: Partial<Record<NonNullable<RawFault['answer']>['kind'], strin
   'not-connected': 'the customer has not connected the organization',
   reauthorize: 'the provider refuses the token: a user must consent again',
   'client-refused': 'the client lacks a scope or licence for this',
-  'no-access': 'the user may not see this',
+  'no-access': 'the user has no access to this',
   'refused-unattributed': 'the provider refuses this',
   'rate-limited': 'the provider asks for fewer calls',
 };

@@ -164,7 +164,7 @@ export function equipmentRecord(content: JsonObject, embeds: ReadonlySet<string>
 }
 
 /** Pairing details inside devices and paired equipment are an embed of their own. */
-function trim(value: Json | undefined, embeds: ReadonlySet<string>): Json | undefined {
+export function trim(value: Json | undefined, embeds: ReadonlySet<string>): Json | undefined {
   if (value === undefined || embeds.has('pairingDetails')) return value;
   if (Array.isArray(value)) return value.map((entry) => trim(entry, embeds)!);
   if (!isObject(value)) return value;

@@ -4,6 +4,7 @@ import type { RequestHandler, Router } from 'express';
 import { isObject, type Json, type JsonObject } from '../json';
 import type { Seen } from '../world/world';
 import { route } from './entry';
+import { trim } from './equipment';
 import type { Answer } from './exchange';
 import { link } from './links';
 import { collection, PLATFORM_PAGE, pageRequest, takePage } from './paging';
@@ -133,10 +134,11 @@ function oldShape(
   add('equipmentModel', model);
   if (kind === 'machines') Object.assign(record, machineCategories(content));
   add('owningOrganization', { '@type': 'Organization', id: organizationId });
-  if (embeds.has('terminals')) add('terminals', content.devices);
+  // Pairing details are an embed of the equipment API alone.
+  if (embeds.has('terminals')) add('terminals', trim(content.devices, embeds));
   if (embeds.has('equipment')) {
-    add('implements', content.implements);
-    add('machine', content.machine);
+    add('implements', trim(content.implements, embeds));
+    add('machine', trim(content.machine, embeds));
   }
   if (embeds.has('capabilities'))
     add('capabilities', content.telematicsCapable === true ? [{ type: 'Connectivity' }] : []);
