@@ -1,0 +1,164 @@
+/**
+ * Goal: a person reads and writes the provider's equipment and field operations from the command line, through the running
+ * service: the same documents as events carry, what is refused told apart, and a closed organization hiding no other.
+ * Method: the simulator and the service as processes, each command as a process of its own.
+ */
+import { runCommand } from '../support/command';
+import { beginStory, type Story } from '../support/story';
+
+let story: Story;
+let first: string;
+let second: string;
+
+interface Document {
+  id: string;
+  organizationId: string;
+  [fact: string]: unknown;
+}
+
+beforeAll(async () => {
+  story = await beginStory();
+  const { organizations } = await story.simulator.state();
+  [first, second] = organizations.map(({ id }) => id) as [string, string];
+});
+afterAll(() => story.end());
+
+const run = (...words: string[]) => runCommand(words, { TRAMLINE_URL: story.service.operationsUrl });
+async function json<Value>(...words: string[]): Promise<Value> {
+  const { code, out, error } = await run(...words, '--json');
+  expect([code, error]).toEqual([0, '']);
+  return JSON.parse(out) as Value;
+}
+const idsOf = (documents: Document[]) => documents.map(({ id }) => id);
+
+test('equipment is listed by organization, id, serial number, category and whether it is archived', async () => {
+  const { equipment } = await story.simulator.state();
+  const all = await json<Document[]>('equipment', 'list');
+  expect(idsOf(all).sort()).toEqual(equipment.map(({ id }) => id).sort());
+  const ofFirst = await json<Document[]>('equipment', 'list', '--organization', first);
+  expect(new Set(ofFirst.map(({ organizationId }) => organizationId))).toEqual(new Set([first]));
+  const implement = await json<Document[]>('equipment', 'list', '--category', 'implement');
+  expect(implement.every(({ category }) => category === 'implement')).toBe(true);
+  const [one, two] = all as [Document, Document];
+  const serialNumber = String(two.serialNumber);
+  expect(idsOf(await json('equipment', 'list', '--id', one.id))).toEqual([one.id]);
+  expect(idsOf(await json('equipment', 'list', '--serial-number', serialNumber))).toEqual([two.id]);
+  expect(await json('equipment', 'list', '--archived', 'true')).toEqual([]);
+});
+
+test('a record is shown as events carry it, with its devices, and one that is not there ends with 3', async () => {
+  const [machine] = await story.equipment();
+  const shown = await json<Document>('equipment', 'get', machine!.id);
+  expect(shown).toMatchObject({ id: machine!.id, organizationId: first, category: 'machine' });
+  expect(shown.devices).toHaveLength(1);
+  expect(shown).toHaveProperty('pairedEquipment');
+  const { code, error } = await run('equipment', 'get', '999');
+  expect([code, error]).toEqual([3, 'tramline: the provider has no such thing\n']);
+});
+
+test('equipment is created without a serial number, and changed; what the provider refuses ends with 4', async () => {
+  const created = await json<Document>(
+    ...['equipment', 'create', '--organization', second, '--category', 'implement', '--name', 'Newcomer'],
+  );
+  expect(created).toMatchObject({ organizationId: second, category: 'implement', name: 'Newcomer' });
+  const changed = await json<Document>('equipment', 'update', created.id, '--name', 'Renamed');
+  expect(changed).toMatchObject({ id: created.id, name: 'Renamed', category: 'implement' });
+  const [machine] = await story.equipment();
+  const { code, error } = await run('equipment', 'update', machine!.id, '--name', 'Not ours');
+  expect([code, error]).toEqual([4, expect.stringContaining('API client')]);
+});
+
+test('one serial number in two organizations is two records, and archiving one leaves the other', async () => {
+  const [mine] = await story.equipment(0);
+  const [theirs] = await story.equipment(1);
+  const { serialNumber } = mine!.content;
+  await story.simulator.changeEquipment(theirs!.id, { serialNumber });
+  const archive = { archived: true, archivedTimestamp: '2025-06-01T08:00:00Z' };
+  await story.untilEvents(theirs!, 1);
+  await story.simulator.changeEquipment(mine!.id, { name: 'Before it is archived' });
+  await story.untilEvents(mine!, 1);
+  const before = (await story.eventsOf(theirs!)).length;
+  await story.simulator.changeEquipment(mine!.id, archive);
+  const events = await story.untilEvents(mine!, 2);
+  expect(events.at(-1)!.type).toBe('io.tramline.equipment.archived.v1');
+  await story.untilRest();
+  expect(await story.eventsOf(theirs!)).toHaveLength(before);
+  const found = await json<Document[]>('equipment', 'list', '--serial-number', String(serialNumber));
+  expect(found.map(({ id, archived }) => [id, archived]).sort()).toEqual(
+    [
+      [mine!.id, true],
+      [theirs!.id, false],
+    ].sort(),
+  );
+});
+
+test('makes, types and models are read once and then remembered', async () => {
+  const asked = async () => (await story.requests()).filter(({ path }) => path.includes('equipmentM')).length;
+  expect(await json('makes')).toContainEqual(expect.objectContaining({ id: '1', name: 'Harrow' }));
+  expect((await json<unknown[]>('models', '--name', 'h8')).length).toBeGreaterThan(0);
+  expect((await run('types')).out).toMatch(/^ID +NAME +CATEGORY +CERTIFIED\n/);
+  const before = await asked();
+  await json('equipment', 'makes');
+  expect(await asked()).toBe(before);
+});
+
+test('field operations are listed by organization and field, and read with what was measured', async () => {
+  const { fieldOperations } = await story.simulator.state();
+  const all = await json<Document[]>('field-operations');
+  expect(idsOf(all).sort()).toEqual(fieldOperations.map(({ id }) => id).sort());
+  const [one] = fieldOperations;
+  const onField = await json<Document[]>(
+    ...['field-operations', 'list', '--organization', one!.organizationId, '--field', one!.fieldId],
+  );
+  expect(idsOf(onField)).toEqual(
+    fieldOperations.filter(({ fieldId }) => fieldId === one!.fieldId).map(({ id }) => id),
+  );
+  const shown = await json<Document>('field-operations', 'get', one!.id);
+  const measured = await json<Document[]>('field-operations', 'measurements', one!.id);
+  expect(measured).toEqual(shown.measurements);
+  const name = String(measured[0]!.name);
+  expect(await json('field-operations', 'measurements', one!.id, '--name', name)).toEqual([measured[0]]);
+});
+
+test('tables have at most 80 columns and no colour where nobody looks', async () => {
+  for (const words of [['equipment'], ['models'], ['field-operations']]) {
+    const { code, out } = await run(...words);
+    expect(code).toBe(0);
+    expect(Math.max(...out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
+    expect(out.includes('\u001b')).toBe(false);
+  }
+});
+
+test('a page that cannot be read names its address, what was expected and what came, and hides no other', async () => {
+  const match = { path: `^/isg/equipment\\?organizationIds=${first}` };
+  await story.simulator.setFaults([{ match, times: 1, status: 200, body: { values: 'none' } }]);
+  const { code, out, error } = await run('equipment', 'list', '--json');
+  expect(code).toBe(1);
+  expect(error).toContain('expected a list of values, got string');
+  expect(error).toContain(`/isg/equipment?organizationIds=${first}`);
+  const documents = JSON.parse(out) as Document[];
+  expect(new Set(documents.map(({ organizationId }) => organizationId))).toEqual(new Set([second]));
+  await story.simulator.setFaults([]);
+});
+
+test('an organization that waits for its customer ends with 5 and says where to act; the other is listed', async () => {
+  await story.simulator.setOrganization(first, { termsAccepted: false });
+  const { code, out, error } = await run('equipment', 'list', '--json');
+  expect(code).toBe(5);
+  expect(error).toContain(`organization ${first}`);
+  expect((JSON.parse(out) as Document[]).length).toBeGreaterThan(0);
+  const [machine] = await story.equipment();
+  const got = await run('equipment', 'get', machine!.id);
+  expect([got.code, got.error]).toEqual([5, expect.stringContaining('/terms')]);
+  await story.simulator.setOrganization(first, { termsAccepted: true });
+});
+
+test('without a service the store’s connections are used, and the answer is the same', async () => {
+  const through = await json<Document[]>('makes');
+  await story.service.stop();
+  const settings = { ...story.settings(), DATABASE_URL: `sqlite:${story.dataFolder}/tramline.db` };
+  const { code, out, error } = await runCommand(['makes', '--json'], settings);
+  expect([code, error]).toEqual([0, '']);
+  expect(JSON.parse(out)).toEqual(through);
+  await story.serve();
+});
