@@ -15,6 +15,7 @@ import { type Around, openStore, type Worker, wireWorker } from './wire';
 import { operationsOf } from './wire/operations';
 import * as options from './wire/options';
 import { packageVersion } from './wire/package-files';
+import { makeOwnProvider } from './wire/provider';
 
 /** The line that says that it serves. */
 export interface Ready {
@@ -54,17 +55,31 @@ export async function startService(loaded: LoadedSettings, around?: Around): Pro
         return passed;
       });
     }
+    const own = worker === null ? makeOwnProvider(settings, opened) : null;
     const webhook = settings.role === 'worker' ? null : webhookOf(settings, store, observer, worker);
-    const operations = operationsOf(loaded, { store: opened, observer, health, worker });
+    if (webhook !== null && takesConsents(settings))
+      webhook.mount('/connect', (worker?.connecting ?? own!).routes(observer));
+    const operations = operationsOf(loaded, { store: opened, observer, health, worker, own });
     const ready = await listen(settings, webhook, operations);
     worker?.start();
     health.markStarted();
-    const stop = () => stopAll(settings, { health, webhook, worker, operations, store: opened, observer });
+    const stop = async () => {
+      await stopAll(settings, { health, webhook, worker, operations, store: opened, observer });
+      own?.close();
+    };
     return { ready, observer, worker, store: opened, stop };
   } catch (error) {
     await opened.close();
     throw error;
   }
+}
+
+/** A receiver may do without what a consent takes. */
+function takesConsents(settings: Settings): boolean {
+  const { publicUrl, encryptionKeys, providerVendor, providerUrl, providerEquipmentUrl } = settings;
+  const { providerClientKey, providerClientSecret } = settings;
+  const needed = [publicUrl, encryptionKeys, providerVendor, providerUrl, providerEquipmentUrl];
+  return [...needed, providerClientKey, providerClientSecret].every((value) => value !== null);
 }
 
 function observerOf(settings: Settings, store: Store): Observer {

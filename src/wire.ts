@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { type Alerting, makeAlerting } from './alert/alerting';
-import { makeProcessWatch, type ProcessWatch } from './alert/process-watch';
+import { makeProcessWatch } from './alert/process-watch';
 import type { AlertSink } from './alert/sink';
 import type { Settings } from './config';
 import { type ConnectionBook, makeConnectionBook } from './connect/connection-book';
@@ -15,12 +15,10 @@ import type { SandboxMeter } from './fetch/sandbox-meter';
 import { hearListing } from './inbox/hear-listing';
 import type { Condition } from './model/alert';
 import type { OutboxRow } from './model/event';
-import { isProblem } from './model/problem';
 import type { ProviderData } from './model/provider-data';
 import type { Store } from './model/store';
-import type { Place } from './observe/lines';
 import type { Observer } from './observe/observer';
-import { makePipeline, type Pipeline } from './pipeline';
+import { makePipeline, type Pipeline, type ProviderDoor } from './pipeline';
 import { makeEventLogTarget } from './publish/event-log';
 import { kafkaTargetDefaults, makeKafkaTarget } from './publish/kafka';
 import { makeRelay, type Relay, relayDefaults } from './publish/relay';
@@ -29,16 +27,19 @@ import { openStore as openStoreWith } from './store/open-store';
 import { openPostgres } from './store/postgres/open-postgres';
 import { answersInTime, watchStore } from './store/watch-store';
 import type { Sync } from './sync/sync';
-import { type Clock, endsWithin, type Loop, makeLoop, systemClock } from './tools/clock';
+import { type Clock, systemClock } from './tools/clock';
 import { makeSealer } from './tools/secret';
 import { conditionsOf } from './wire/conditions';
+import { type Connecting, lateRenewal, readConnections, wireConnecting } from './wire/connecting';
 import { heedOthers } from './wire/heed-others';
+import { loopsOf, startReading, stopLoops } from './wire/loops';
 import * as options from './wire/options';
 import { clientOf } from './wire/provider';
 import { sinksOf } from './wire/sinks';
 import { meterOf, syncOf } from './wire/sync';
 import { traceReads } from './wire/trace-reads';
 import { traceSends } from './wire/trace-sends';
+import { troubleOf } from './wire/trouble-of';
 
 /** The doors to the outside, as one object. */
 export interface OutsideDoors {
@@ -55,6 +56,8 @@ export interface Worker {
   relay: Relay;
   alerting: Alerting;
   book: ConnectionBook;
+  /** What leads to connections and keeps them. */
+  connecting: Connecting;
   /** What people read and write directly. */
   data: ProviderData;
   sync: Sync;
@@ -66,13 +69,6 @@ export interface Worker {
   /** Takes nothing more, lets what is in flight end within `graceMs`, gives the rest back. */
   stop(graceMs: number): Promise<void>;
 }
-
-const alertStepMs = 250;
-const sweepMs = 60_000;
-const sweepOnMs = 50;
-const learnMs = 600_000;
-const learnRetryMs = 2000;
-const relayIdleMs = 1000;
 
 /** Opens the store that the settings name. Throws `store.locked`, `store.unavailable`, `settings.invalid`. */
 export function openStore(settings: Settings): Promise<Store> {
@@ -93,6 +89,7 @@ export async function wireWorker(
   const client = clientOf(settings, {
     connections: () => book.connections(),
     sees: (connectionId) => book.sees(connectionId),
+    renewal: lateRenewal(() => connecting),
     clock,
     called: (call) => {
       meter.called();
@@ -112,12 +109,7 @@ export async function wireWorker(
   const pipeline = makePipeline(
     {
       store: doors.store,
-      provider: {
-        read: traceReads(doors.provider, observer),
-        probe: (due, signal) => doors.provider.probe(due, signal),
-        sees: (connectionId, organizationId) => book.sees(connectionId).has(organizationId),
-        learnedSince: (sinceMs) => book.learnedSince(sinceMs),
-      },
+      provider: providerDoorOf(doors.provider, observer, () => book),
       observer,
       clock,
       decided: () => loops.relay.wake(),
@@ -137,22 +129,26 @@ export async function wireWorker(
   });
   // Of this process, for the leases that it takes.
   const holder = `${hostname()}-${randomUUID()}`;
+  const connecting = wireConnecting(settings, {
+    ...{ store: doors.store, book, clock, holder },
+    erase: pipeline.access.revokeGrant,
+    unlearned: () => loops.learn.wake(),
+  });
   const relay = relayOf(doors, observer, clock, holder);
   const meter = meterOf(settings, doors.store, troubleOf(observer, 'store'), clock);
   const sync = syncOf(settings, {
     ...{ store: doors.store, client, pipeline, book, meter, clock, holder },
     ...{ decided: () => loops.relay.wake(), failed: troubleOf(observer, 'sync') },
   });
-  const conditions = conditionsOf(watched, pipeline.health, relay, meter, watch, clock);
+  const others = [relay, meter, watch, connecting];
+  const conditions = conditionsOf({ store: watched, health: pipeline.health, others }, clock);
   const alerting = alertingOf(settings, doors, { observer, clock, holder, conditions });
-  const loops = loopsOf(
-    { pipeline, relay, alerting, book, meter, store: doors.store, watch },
-    observer,
-    clock,
-  );
-  await begin(book, meter, settings);
+  const parts = { pipeline, relay, alerting, book, meter, watch, client, connecting, sync };
+  const loops = loopsOf({ ...parts, store: doors.store }, observer, clock);
+  await readConnections(settings, book);
+  await meter.look();
   return {
-    ...{ pipeline, relay, alerting, book, data: client.data, sync, meter, conditions },
+    ...{ pipeline, relay, alerting, book, connecting, data: client.data, sync, meter, conditions },
     checkProvider: async () => ({ detail: await checkConnections(client, book), dateMs: providerDateMs }),
     start() {
       if (doors.target.name === 'kafka') {
@@ -163,7 +159,20 @@ export async function wireWorker(
       for (const loop of Object.values(loops)) loop.start();
       sync.start();
     },
-    stop: (graceMs) => stopWorker({ pipeline, relay, alerting, client, sync, meter }, loops, graceMs, clock),
+    stop: (graceMs) => stopLoops(parts, loops, graceMs, clock),
+  };
+}
+
+function providerDoorOf(
+  provider: OutsideDoors['provider'],
+  observer: Observer,
+  book: () => ConnectionBook,
+): ProviderDoor {
+  return {
+    read: traceReads(provider, observer),
+    probe: (due, signal) => provider.probe(due, signal),
+    sees: (connectionId, organizationId) => book().sees(connectionId).has(organizationId),
+    learnedSince: (sinceMs) => book().learnedSince(sinceMs),
   };
 }
 
@@ -188,12 +197,6 @@ function listerOf(
     );
 }
 
-async function begin(book: ConnectionBook, meter: SandboxMeter, { providerTokens }: Settings): Promise<void> {
-  if (providerTokens === null) await book.refresh();
-  else await book.importTokens([...providerTokens]);
-  await meter.look();
-}
-
 async function checkConnections(client: ProviderClient, book: ConnectionBook): Promise<string> {
   const connections = book.connections();
   if (connections.length === 0) throw new Error('there is no connection yet: no user has given consent');
@@ -204,86 +207,6 @@ async function checkConnections(client: ProviderClient, book: ConnectionBook): P
     }
   }
   return `answers for ${connections.length} connections`;
-}
-
-/** Nothing is read before it is known what each connection sees: nothing must be refused for our own ignorance. */
-function startReading(pipeline: Pipeline): void {
-  pipeline.work.start();
-  pipeline.probes.start();
-}
-
-type Loops = Record<'relay' | 'alert' | 'sweep' | 'learn', Loop>;
-
-function loopsOf(
-  parts: Pick<Worker, 'pipeline' | 'relay' | 'alerting' | 'book' | 'meter'> & {
-    store: Store;
-    watch: ProcessWatch;
-  },
-  observer: Observer,
-  clock: Clock,
-): Loops {
-  const { pipeline, relay, alerting, book, meter, store, watch } = parts;
-  return {
-    relay: makeLoop(() => stepRelay(relay, clock), clock, troubleOf(observer, 'kafka')),
-    alert: makeLoop(() => alerting.step().then(() => alertStepMs), clock, troubleOf(observer, 'alert')),
-    sweep: makeLoop(
-      () => store.sweep().then((swept) => (swept > 0 ? sweepOnMs : sweepMs)),
-      clock,
-      troubleOf(observer, 'store'),
-    ),
-    learn: makeLoop(
-      async () => {
-        const whole = await book.learn();
-        if (book.known()) startReading(pipeline);
-        await meter.look();
-        return whole ? learnMs : learnRetryMs;
-      },
-      clock,
-      (error) => {
-        if (isProblem(error, 'store.key-missing')) watch.decryptionFailed(error.message);
-        troubleOf(observer, 'provider')(error);
-      },
-    ),
-  };
-}
-
-/** How long the relay waits after a step: not at all while there is work, but for what gathers under load. */
-async function stepRelay(relay: Relay, clock: Clock): Promise<number> {
-  const did = await relay.step();
-  if (did === 'worked') {
-    const gatherMs = relay.gatherMs();
-    if (gatherMs > 0) await clock.wait(gatherMs);
-    return 0;
-  }
-  const holdUntilMs = relay.holdUntilMs();
-  return did === 'empty' || holdUntilMs === null
-    ? relayIdleMs
-    : Math.min(Math.max(holdUntilMs - clock.nowMs(), 1), relayIdleMs);
-}
-
-async function stopWorker(
-  parts: Pick<Worker, 'pipeline' | 'relay' | 'alerting' | 'sync' | 'meter'> & { client: ProviderClient },
-  loops: Loops,
-  graceMs: number,
-  clock: Clock,
-): Promise<void> {
-  const { pipeline, relay, alerting, client, sync, meter } = parts;
-  const beganMs = clock.nowMs();
-  const learned = loops.learn.stop();
-  const listed = sync.stop();
-  await Promise.all([pipeline.work.stop(graceMs), pipeline.probes.stop(graceMs)]);
-  client.close();
-  const leftMs = () => Math.max(500, graceMs - (clock.nowMs() - beganMs));
-  await endsWithin(listed, leftMs() / 2, clock);
-  // What was decided last goes out before the end, unless its far side makes it wait.
-  const flushed = loops.relay.stop().then(() => flush(relay, () => leftMs() > graceMs / 4));
-  const told = loops.alert.stop().then(() => alerting.close());
-  const rest = [learned, flushed.then(() => relay.close()), told, loops.sweep.stop(), meter.end()];
-  await endsWithin(Promise.all(rest), leftMs(), clock);
-}
-
-async function flush(relay: Relay, mayGoOn: () => boolean): Promise<void> {
-  while (mayGoOn() && (await relay.step()) === 'worked');
 }
 
 function targetOf(settings: Settings, clock: Clock): PublishTarget {
@@ -336,12 +259,4 @@ function relayOf(doors: OutsideDoors, observer: Observer, clock: Clock, holder: 
 
 function byTopic(rows: OutboxRow[]): Map<string, OutboxRow[]> {
   return Map.groupBy(rows, (row) => row.topic);
-}
-
-function troubleOf(observer: Observer, place: Place): (error: unknown) => void {
-  return (error) => {
-    const code = isProblem(error) ? error.code : 'fault';
-    if (code === 'fault') observer.fault(place, error);
-    else observer.trouble({ place, code, detail: error instanceof Error ? error.message : String(error) });
-  };
 }

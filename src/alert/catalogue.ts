@@ -62,7 +62,7 @@ export const organizationRows: Record<Cause, OrganizationRow> = {
     because: 'the provider refuses the consent it was read with',
     remedy: 'the user of the connection gives consent anew',
     firstStep:
-      'See what it was for: `tramline organizations list`; then let its user consent anew and give the new token.',
+      'See whose it was: `tramline connections list`; then send that user the link of `tramline connect`.',
   },
 };
 
@@ -147,6 +147,13 @@ export const conditionRows: Record<ConditionName, CatalogueRow> = {
     owner: 'on-call',
     summary: 'The store cannot be written: deliveries are answered 503.',
     firstStep: 'Run `tramline check`; look at free disk space, then at the database.',
+  },
+  'token-expiring': {
+    name: 'TramlineTokenExpiring',
+    severity: 'warning',
+    owner: 'customer-success',
+    summary: 'A consent runs out soon and cannot be renewed.',
+    firstStep: 'Find it with `tramline connections list`; `tramline connect` makes the link for its user.',
   },
   'topic-denied': {
     name: 'TramlineTopicDenied',

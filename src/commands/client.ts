@@ -5,6 +5,7 @@
 import type { Api } from '../model/api';
 import { Problem, type ProblemCode } from '../model/problem';
 import type { Secret } from '../tools/secret';
+import { makeConnectionCalls } from './connection-calls';
 import { makeProviderCalls } from './provider-calls';
 
 export interface ClientOptions {
@@ -17,12 +18,15 @@ export interface ClientOptions {
 const timeoutMsDefault = 15_000;
 /** Each sink may take ten seconds for a page, and for its end. */
 const sinksMsMax = 30_000;
+/** The provider is asked for tokens, and for what they see. */
+const consentMsMax = 120_000;
 /** Pages of events are asked for in pieces that fit, see there. */
 const answerBytesMax = 256 * 1024 * 1024;
 
 const problemOfCode: Record<string, ProblemCode> = {
   'operations.parameter': 'command.usage',
   'operations.not-found': 'command.not-found',
+  'operations.settings': 'settings.invalid',
   'operations.refused': 'command.refused',
   'operations.expired': 'command.expired',
   'operations.unavailable': 'store.unavailable',
@@ -63,6 +67,9 @@ export function makeClient(options: ClientOptions): Api {
     ledger: () => get('/api/ledger'),
     check: () => get('/api/check'),
     config: () => get('/api/config'),
+    connections: makeConnectionCalls((method, path, query, body) =>
+      ask({ ...options, timeoutMs: consentMsMax }, method, path, query, body),
+    ),
     provider: makeProviderCalls((method, path, query, idleMs) => open(options, method, path, query, idleMs)),
     startSync: ({ organizationId, full }) =>
       post('/api/sync', { organization: organizationId, full: full ? 'true' : null }),
@@ -72,17 +79,20 @@ export function makeClient(options: ClientOptions): Api {
 }
 
 type Query = Record<string, string | number | null>;
+type Method = 'GET' | 'POST' | 'DELETE';
 
 async function ask<Answer>(
   options: ClientOptions,
-  method: 'GET' | 'POST',
+  method: Method,
   path: string,
   query: Query,
+  body?: unknown,
 ): Promise<Answer> {
-  const { response } = await open(options, method, path, query, options.timeoutMs ?? timeoutMsDefault);
-  const body = jsonOf(await textOf(options.url, response));
-  if (body === undefined) throw problemOf(options.url, 200, body);
-  return body as Answer;
+  const patienceMs = options.timeoutMs ?? timeoutMsDefault;
+  const { response } = await open(options, method, path, query, patienceMs, body);
+  const answer = jsonOf(await textOf(options.url, response));
+  if (answer === undefined) throw problemOf(options.url, 200, answer);
+  return answer as Answer;
 }
 
 /**
@@ -91,10 +101,11 @@ async function ask<Answer>(
  */
 async function open(
   { url, token }: ClientOptions,
-  method: 'GET' | 'POST',
+  method: Method,
   path: string,
   query: Query,
   idleMs: number,
+  body?: unknown,
 ): Promise<{ response: Response; heard(): void }> {
   const address = new URL(`${url.replace(/\/$/, '')}${path}`);
   for (const [name, value] of Object.entries(query)) {
@@ -108,7 +119,12 @@ async function open(
   let response: Response;
   try {
     // A redirect would carry the token to wherever it leads.
-    response = await fetch(address, { method, headers, redirect: 'error', signal: silence.signal });
+    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+    if (body !== undefined) headers['content-type'] = 'application/json';
+    response = await fetch(address, {
+      ...{ method, headers, redirect: 'error', signal: silence.signal },
+      ...sent,
+    });
   } catch (error) {
     throw unreachable(url, error);
   }
@@ -145,7 +161,7 @@ function unreachable(url: string, error: unknown): Error {
 function problemOf(url: string, status: number, body: unknown): Error {
   const { code, title, detail } = (body ?? {}) as Record<string, unknown>;
   const known = typeof code === 'string' ? problemOfCode[code] : undefined;
-  if (known === 'settings.invalid') {
+  if (known === 'settings.invalid' && code !== 'operations.settings') {
     return new Problem(known, `OPERATIONS_TOKEN must be the token of the service at ${url}`);
   }
   const said = typeof detail === 'string' ? detail : typeof title === 'string' ? title : null;

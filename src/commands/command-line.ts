@@ -7,6 +7,8 @@ import { isProblem } from '../model/problem';
 import { registerAlerts } from './alerts';
 import { registerCheck } from './check';
 import { registerConfig } from './config';
+import { registerConnect } from './connect';
+import { registerConnections } from './connections';
 import type { Action, CommandDoors } from './context';
 import type * as Demo from './demo';
 import { registerEquipment } from './equipment';
@@ -35,6 +37,8 @@ const light = [
   registerReference,
   registerFieldOperations,
   registerFiles,
+  registerConnect,
+  registerConnections,
   registerEvents,
   registerParked,
   registerQuarantine,

@@ -31,6 +31,10 @@ export interface CommandDoors {
   openStore(loaded: LoadedSettings): Promise<OpenedStore>;
   /** Creates what is missing of deploy/topics.json. Throws `publish.unavailable`, `publish.refused`. */
   createTopics(settings: Settings): Promise<TopicLine[]>;
+  /** Seals every stored token with the first key; how many were and were already. Throws `store.key-missing`. */
+  reencrypt(loaded: LoadedSettings): Promise<{ resealed: number; kept: number }>;
+  /** One line from the terminal, or from whoever writes to us. */
+  ask(question: string): Promise<string>;
   clock: Clock;
   /** Aborted by an interrupt, once a command asked for it. */
   interrupted(): AbortSignal;

@@ -2,6 +2,7 @@
  * The doors of commands in a real process. The store, Kafka and what they bring are loaded only when a command goes
  * through: asking a running service must not cost a second.
  */
+import { createInterface } from 'node:readline/promises';
 import { loadSettings } from '../config';
 import { systemClock } from '../tools/clock';
 import type * as Wire from '../wire';
@@ -9,6 +10,7 @@ import type * as LoneSync from '../wire/lone-sync';
 import type * as Operations from '../wire/operations';
 import { packageVersion } from '../wire/package-files';
 import type * as Provider from '../wire/provider';
+import type * as Reencrypt from '../wire/reencrypt';
 import type * as Topics from '../wire/topics';
 import type { CommandDoors } from './context';
 
@@ -24,7 +26,7 @@ export const processDoors: CommandDoors = {
     const { makeLoneSync } = require('../wire/lone-sync') as typeof LoneSync;
     const sync = makeLoneSync(loaded, store);
     return {
-      api: apiOf(loaded, store, null, null, { provider: provider.api, sync: sync.door }),
+      api: apiOf(loaded, store, null, null, { own: provider, sync: sync.door }),
       async close() {
         provider.close();
         await sync.close();
@@ -35,6 +37,24 @@ export const processDoors: CommandDoors = {
   async createTopics(settings) {
     const { createDeclaredTopics } = require('../wire/topics') as typeof Topics;
     return createDeclaredTopics(settings);
+  },
+  async reencrypt(loaded) {
+    const { openStore } = require('../wire') as typeof Wire;
+    const { reencryptTokens } = require('../wire/reencrypt') as typeof Reencrypt;
+    const store = await openStore(loaded.settings);
+    try {
+      return await reencryptTokens(loaded.settings, store);
+    } finally {
+      await store.close();
+    }
+  },
+  async ask(question) {
+    const lines = createInterface({ input: process.stdin, output: process.stderr });
+    try {
+      return await lines.question(question);
+    } finally {
+      lines.close();
+    }
   },
   clock: systemClock,
   interrupted() {

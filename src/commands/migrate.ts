@@ -10,7 +10,25 @@ export function registerMigrate(program: Command, action: Action): void {
   program
     .command('migrate')
     .description('bring the store to this version, and create missing topics')
-    .action(action(run));
+    .option('--reencrypt', 'seal every stored token with the first of ENCRYPTION_KEYS')
+    .action(
+      action((context, _argument, options: { reencrypt?: boolean }) =>
+        options.reencrypt ? reencrypt(context) : run(context),
+      ),
+    );
+}
+
+/** Can be broken off and repeated; needs the former key until it has ended. */
+async function reencrypt({ output, load, reencrypt: reseal }: CommandContext): Promise<number> {
+  const counts = await reseal(load());
+  if (output.json) output.value(counts);
+  else {
+    output.line(
+      `${counts.resealed} connections were sealed with the first key, ${counts.kept} were already.`,
+    );
+    output.next('The other keys can be taken out of ENCRYPTION_KEYS.');
+  }
+  return exitCodes.done;
 }
 
 async function run({ output, load, openStore, createTopics }: CommandContext): Promise<number> {

@@ -1,7 +1,7 @@
 /**
- * The connections in force, opened, with the organizations that each sees as last learned. Tokens are unsealed here and
- * kept in memory as secrets; at rest they are sealed, bound to their connection. A token that the settings name is
- * imported once: what the provider said of it later is kept until another token is named.
+ * The connections in force, opened, with the organizations that each sees as last learned. Tokens are kept in memory as
+ * secrets. A token that the settings name is imported once: what the provider said of it later is kept until another
+ * token is named, and a consent or a renewal replaces it.
  */
 import { createHash } from 'node:crypto';
 import type { Answer } from '../model/answer';
@@ -9,6 +9,7 @@ import type { Connection, ConnectionAuth, SealedConnection } from '../model/conn
 import type { Connections, Organizations } from '../model/store';
 import type { Clock } from '../tools/clock';
 import type { Sealer, Secret } from '../tools/secret';
+import { sealTokens, unsealConnection } from './token-vault';
 
 /** A token as the settings name it. */
 export interface NamedToken {
@@ -26,7 +27,10 @@ export interface SeenOrganization {
   name: string | null;
   /** True when it carries a `connections` link. */
   unconnected: boolean;
+  /** Where a person connects it. */
   connectUrl: string | null;
+  /** Where a person looks after its connection. */
+  manageUrl: string | null;
 }
 
 /** A page of the organizations that a connection sees, or why the listing ended before its end. */
@@ -49,13 +53,18 @@ export interface BookDoors {
 
 export interface ConnectionBook {
   connections(): readonly Connection[];
+  find(connectionId: string): Connection | null;
   sees(connectionId: string): ReadonlySet<string>;
   /** Seals and stores what is new, then reads everything back. Throws `store.key-missing`. */
   importTokens(tokens: NamedToken[]): Promise<void>;
   /** Reads connections and sights from the store. Throws `store.key-missing`. */
   refresh(): Promise<void>;
+  /** Reads them again if any was changed since, by whichever process; true when there is something new to learn. */
+  follow(): Promise<boolean>;
   /** Lists the organizations of each valid connection; true when every listing came to its end. */
   learn(): Promise<boolean>;
+  /** Those of one connection; null when the listing did not come to its end. */
+  learnOne(connectionId: string): Promise<SeenOrganization[] | null>;
   /**
    * null when what each connection sees was listed to its end by a listing that began since. Otherwise one is asked for,
    * not too often, and this is after how many milliseconds it is worth asking again.
@@ -71,8 +80,10 @@ const learnGapPerMs = 20;
 const learnPollMs = 1000;
 
 export function makeConnectionBook(doors: BookDoors): ConnectionBook {
-  const { store, sealer, clock } = doors;
+  const { store, clock } = doors;
   let connections: Connection[] = [];
+  let byId = new Map<string, Connection>();
+  let mark = '';
   let sights = new Map<string, ReadonlySet<string>>();
   const listed = new Set<string>();
   let learning = false;
@@ -81,30 +92,28 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
   let nextLearnMs = Number.NEGATIVE_INFINITY;
   const none: ReadonlySet<string> = new Set();
 
+  async function listOne(connectionId: string): Promise<SeenOrganization[] | null> {
+    const seen = await listConnection(doors, connectionId);
+    if (seen !== null) listed.add(connectionId);
+    return seen;
+  }
+
   async function refresh(): Promise<void> {
+    const markBefore = await store.connectionsMark();
     const sealed = await store.listConnections();
-    connections = sealed.map((connection) => unseal(connection, sealer));
+    connections = sealed.map((connection) => unsealConnection(connection, doors.sealer));
+    byId = new Map(connections.map((connection) => [connection.connectionId, connection]));
+    mark = markBefore;
     sights = new Map(
       sealed.map((connection) => [connection.connectionId, new Set(connection.organizations)]),
     );
-    for (const { connectionId, organizations } of sealed)
-      if (organizations.length > 0) listed.add(connectionId);
+    for (const one of sealed) if (one.organizations.length > 0) listed.add(one.connectionId);
   }
 
-  async function learnOne(connectionId: string): Promise<boolean> {
-    const epochs = await store.epochs();
-    for await (const page of doors.list(connectionId)) {
-      if (page.partial) {
-        if (page.answer?.kind === 'reauthorize') await doors.refused(connectionId, page.answer.message);
-        return false;
-      }
-      await store.learn(page.organizations.map(({ id, name }) => ({ id, name, connectionId })));
-      for (const { id, unconnected, connectUrl } of page.organizations) {
-        if (unconnected) await doors.unconnected(id, connectUrl, epochs.get(id) ?? 1);
-      }
-    }
-    listed.add(connectionId);
-    return true;
+  async function follow(): Promise<boolean> {
+    if ((await store.connectionsMark()) === mark) return false;
+    await refresh();
+    return connections.some(({ connectionId, status }) => status === 'valid' && !listed.has(connectionId));
   }
 
   async function learn(): Promise<boolean> {
@@ -113,7 +122,7 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
     try {
       let whole = true;
       for (const { connectionId, status } of connections) {
-        if (status === 'valid' && !(await learnOne(connectionId))) whole = false;
+        if (status === 'valid' && (await listOne(connectionId)) === null) whole = false;
       }
       await refresh();
       if (whole) learnedFromMs = beganMs;
@@ -127,13 +136,21 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
 
   return {
     connections: () => connections,
+    find: (connectionId) => byId.get(connectionId) ?? null,
     sees: (connectionId) => sights.get(connectionId) ?? none,
     async importTokens(tokens) {
-      await store.importConnections(tokens.map((token) => seal(token, sealer)));
+      await store.importConnections(tokens.map((token) => seal(token, doors.sealer)));
       await refresh();
     },
     refresh,
+    follow,
     learn,
+    async learnOne(connectionId) {
+      await refresh();
+      const seen = await listOne(connectionId);
+      await refresh();
+      return seen;
+    },
     learnedSince(sinceMs) {
       if (learnedFromMs >= sinceMs) return null;
       if (learning) return learnPollMs;
@@ -146,35 +163,38 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
   };
 }
 
-function unseal(sealed: SealedConnection, sealer: Sealer): Connection {
-  const { connectionId, user, auth, expiresAt, status } = sealed;
-  const open = (text: string | null, part: string) =>
-    text === null ? null : sealer.unseal(text, `${connectionId}/${part}`);
-  return {
-    connectionId,
-    user,
-    auth,
-    token: sealer.unseal(sealed.sealedToken, `${connectionId}/token`),
-    tokenSecret: open(sealed.sealedTokenSecret, 'secret'),
-    refresh: open(sealed.sealedRefresh, 'refresh'),
-    expiresAt,
-    status,
-  };
+/** null when the listing did not come to its end: what it held so far is kept, and nothing is taken as absent. */
+async function listConnection(
+  { store, list, unconnected, refused }: BookDoors,
+  connectionId: string,
+): Promise<SeenOrganization[] | null> {
+  const epochs = await store.epochs();
+  const seen: SeenOrganization[] = [];
+  for await (const page of list(connectionId)) {
+    if (page.partial) {
+      if (page.answer?.kind === 'reauthorize') await refused(connectionId, page.answer.message);
+      return null;
+    }
+    await store.learn(page.organizations.map(({ id, name }) => ({ id, name, connectionId })));
+    for (const organization of page.organizations) {
+      const { id, connectUrl } = organization;
+      if (organization.unconnected) await unconnected(id, connectUrl, epochs.get(id) ?? 1);
+    }
+    seen.push(...page.organizations);
+  }
+  const ids = seen.map(({ id }) => id);
+  await store.keepSights(connectionId, ids);
+  return seen;
 }
 
 function seal(named: NamedToken, sealer: Sealer): SealedConnection & { importHash: string } {
-  const { connection: connectionId, user, auth, token, secret, refresh, expiresAt } = named;
-  const close = (value: Secret | null, part: string) =>
-    value === null ? null : sealer.seal(value, `${connectionId}/${part}`);
-  const parts = [token, secret, refresh].map((part) => part?.open() ?? '');
+  const { connection: connectionId, user, auth, token, secret: tokenSecret, refresh, expiresAt } = named;
+  const parts = [token, tokenSecret, refresh].map((part) => part?.open() ?? '');
   return {
+    ...sealTokens(connectionId, { token, tokenSecret, refresh, expiresAt }, sealer),
     connectionId,
     user,
     auth,
-    sealedToken: sealer.seal(token, `${connectionId}/token`),
-    sealedTokenSecret: close(secret, 'secret'),
-    sealedRefresh: close(refresh, 'refresh'),
-    expiresAt,
     status: 'valid',
     organizations: [],
     importHash: createHash('sha256').update(parts.join('\n')).digest('hex'),

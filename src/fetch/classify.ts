@@ -132,7 +132,7 @@ function namesClient(message: string | null): boolean {
 }
 
 /** Milliseconds, at least one second and at most one hour; null when the header is missing or cannot be read. */
-function retryAfterOf(headers: ReceivedHeaders, nowMs: number): number | null {
+export function retryAfterOf(headers: ReceivedHeaders, nowMs: number): number | null {
   const said = headers['retry-after']?.trim();
   if (said === undefined) return null;
   const waitMs = /^\d+$/.test(said) ? Number(said) * 1000 : Date.parse(said) - serverNow(headers, nowMs);

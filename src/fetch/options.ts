@@ -3,6 +3,7 @@
  * while it runs. Types only; they are checked where each is used.
  */
 import type { Connection, ConnectionAuth } from '../model/connection';
+import type { TokenRenewal } from '../model/consent';
 import type { Clock } from '../tools/clock';
 import type { Secret } from '../tools/secret';
 
@@ -70,6 +71,8 @@ export interface ProviderDoors {
   connections(): readonly Connection[];
   /** Ids of the organizations that a connection sees, as last learned. */
   sees(connectionId: string): ReadonlySet<string>;
+  /** Left out where tokens are used as they are. */
+  renewal?: TokenRenewal;
   clock: Clock;
   called(call: Called): void;
 }

@@ -19,6 +19,8 @@ export interface OrganizationSeen {
   unconnected: boolean;
   /** Where a person connects it; null when it is connected, or the link leads nowhere. */
   connectUrl: string | null;
+  /** Where a person looks after its connection; null when it is not connected, or the link leads nowhere. */
+  manageUrl: string | null;
   /** Relationship → address, as received. */
   links: ReadonlyMap<string, string>;
 }
@@ -121,6 +123,7 @@ function organizationOf(value: unknown): OrganizationSeen | null {
     name: typeof name === 'string' ? name : null,
     unconnected: links.has('connections'),
     connectUrl: pageUrl(links.get('connections')),
+    manageUrl: pageUrl(links.get('manage_connections')),
     links,
   };
 }

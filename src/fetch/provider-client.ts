@@ -24,6 +24,7 @@ import { makeProbeOrganization } from './probe-organization';
 import { makeProviderData } from './provider-data';
 import { makeReadResource } from './read-resource';
 import { makeRelocate } from './relocate';
+import { makeRenewingLine } from './renewing-line';
 import { makeSigner } from './sign';
 
 export interface ReadRequest {
@@ -183,7 +184,8 @@ function joinParts(options: ProviderOptions, doors: ProviderDoors) {
   const equipment = makeEquipmentAddresses(equipmentUrl);
   const client = makeHttpClient(options);
   const signer = makeSigner({ ...options, clock });
-  const line = makeLine({ options, doors, client, signer, isEquipment: equipment.holds });
+  const plain = makeLine({ options, doors, client, signer, isEquipment: equipment.holds });
+  const line = doors.renewal === undefined ? plain : makeRenewingLine(plain, doors.renewal);
   const ask = makeAsk(line);
   const catalogs = makeCatalogs({
     catalogUrl: catalogAddress,

@@ -88,6 +88,8 @@ export function makeProviderHealth(random: () => number = Math.random): Provider
       return ended;
     },
     failed(origin, detail, nowMs) {
+      // No origin was asked: a token was not to be had.
+      if (origin === '') return;
       const state = stateOf(origin);
       if (state.failures === 0) state.sinceMs = nowMs;
       state.failures += 1;

@@ -19,6 +19,7 @@ export type ConditionName =
   | 'sandbox-limit'
   | 'sandbox-near'
   | 'store-unavailable'
+  | 'token-expiring'
   | 'topic-denied';
 
 /** A state of the platform that holds now. It ends by not being named any more. */

@@ -3,6 +3,7 @@
  * ISO 8601 UTC. Pages are bounded.
  */
 import type { Severity } from './alert';
+import type { ConnectionsApi } from './consent';
 import type { OrganizationView } from './organization';
 import type { ProviderApi } from './provider-data';
 import type { SandboxView } from './sandbox';
@@ -113,4 +114,5 @@ export interface Api {
   sync(): Promise<SyncView>;
   /** What the provider's sandbox leaves. */
   sandbox(): Promise<SandboxView>;
+  connections: ConnectionsApi;
 }

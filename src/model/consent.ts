@@ -1,8 +1,10 @@
 /**
  * A consent on its way: from a one-time link, or a request made by a command, to a connection. The store keeps it under
- * the hash of what opens its next step and knows nothing of what it holds. Types only.
+ * the hash of what opens its next step and knows nothing of what it holds. Also the calls that bring and renew tokens.
+ * Types only.
  */
-import type { ConnectionAuth } from './connection';
+import type { Secret } from '../tools/secret';
+import type { Connection, ConnectionAuth } from './connection';
 
 /** As stored. */
 export interface StoredConsent {
@@ -58,4 +60,91 @@ export interface ConsentView {
   detail: string | null;
   /** Once it is done. */
   connection: ConnectionView | null;
+}
+
+/** A token that signs or is sent, whether a connection's or one on its way to one. */
+export interface UserToken {
+  auth: ConnectionAuth;
+  token: Secret;
+  tokenSecret: Secret | null;
+}
+
+/** What a consent brought, or a renewal. */
+export interface Grant extends UserToken {
+  /** null where there is none, or, of a renewal, where the former one stays. */
+  refresh: Secret | null;
+  /** ISO 8601; null when the provider names none. */
+  expiresAt: string | null;
+}
+
+/** One call to where tokens are given. Nothing of it may be logged. */
+export interface TokenCall {
+  method: 'GET' | 'POST';
+  url: string;
+  /** Pairs of a form body. */
+  form?: [name: string, value: string][];
+  /** A header value as it is. */
+  authorization?: Secret;
+  /** Signs by OAuth 1.0, for the application alone where `token` is null. */
+  sign?: { token: UserToken | null; callback?: string; verifier?: string };
+}
+
+/** `retryAfterMs` is what the provider asks for, at most an hour. A status of null: no answer came, and why. */
+export type TokenReply =
+  | { status: number; mediaType: string; body: string; retryAfterMs: number | null }
+  | { status: null; code: string };
+
+/** The provider, where tokens are given. Never rejects. */
+export interface TokenCalls {
+  call(call: TokenCall): Promise<TokenReply>;
+  /** The catalog in the context of this token, null: of the application alone. Relationship → address. */
+  links(token: UserToken | null): Promise<{ links: ReadonlyMap<string, string> } | TokenReply>;
+  /** A document of the API as this user sees it. */
+  read(url: string, token: UserToken): Promise<{ document: unknown } | TokenReply>;
+  close(): void;
+}
+
+/** What became of a token that was to be renewed. */
+export type Renewed =
+  | { connection: Connection }
+  /** Only a new consent helps. */
+  | { refused: string | null }
+  /** The client itself is refused. */
+  | { clientRefused: string }
+  /** Not now. */
+  | { waits: { code: string; detail: string; retryAfterMs: number | null } };
+
+/** The token to use now, whoever renewed it. Never rejects. */
+export interface TokenRenewal {
+  /** At once while the token lasts; it is renewed ahead of its end. */
+  current(connection: Connection): Connection | Promise<Renewed>;
+  /** The provider refused this token. */
+  renew(connection: Connection): Promise<Renewed>;
+}
+
+/** What operators can do about connections. Throws as the rest of the API does. */
+export interface ConnectionsApi {
+  list(page: { limit: number; after: string | null }): Promise<ConnectionView[]>;
+  /** `atProvider`: whether the provider took its token back too. */
+  revoke(id: string): Promise<{ id: string; state: 'revoked'; atProvider: boolean }>;
+  /** A one-time link, or, with a callback of its own (`oob` too), the provider's address and an answer to be carried. */
+  ask(wanted: ConsentWanted): Promise<ConsentView>;
+  consent(id: string): Promise<ConsentView>;
+  answer(id: string, answer: ConsentAnswer): Promise<ConsentView>;
+}
+
+export interface ConsentWanted {
+  /** null: as the settings have it. */
+  auth: ConnectionAuth | null;
+  /** Who is to consent, when it is known; the connection of that user is replaced. */
+  user: string | null;
+  /** null: the public listener's own. */
+  callback: string | null;
+}
+
+/** What the user carries back: of OAuth 1.0 the verifier, of OAuth 2 the code. */
+export interface ConsentAnswer {
+  code: string;
+  /** The request token or the state, where it was carried too. */
+  token: string | null;
 }

@@ -15,6 +15,7 @@ export const answers = {
   'operations.method': { status: 405, title: 'The method is not allowed here.' },
   'operations.slow': { status: 408, title: 'The request did not arrive in time.' },
   'operations.action-required': { status: 409, title: 'A customer must act at the provider first.' },
+  'operations.settings': { status: 409, title: 'A setting that this needs is missing.' },
   'operations.refused': { status: 409, title: 'Its state forbids this.' },
   'operations.expired': { status: 410, title: 'This is no longer kept.' },
   'operations.headers-too-large': { status: 431, title: 'The headers are too large.' },
@@ -28,6 +29,7 @@ export const answers = {
 export type AnswerCode = keyof typeof answers;
 
 const codeOfProblem: Partial<Record<ProblemCode, AnswerCode>> = {
+  'settings.invalid': 'operations.settings',
   'command.usage': 'operations.parameter',
   'command.not-found': 'operations.not-found',
   'command.refused': 'operations.refused',
@@ -62,8 +64,8 @@ export function refuseError(response: Response, error: unknown, fault: (error: u
   if (code !== undefined) {
     // Why something does not answer is for the log; what a parameter or id has wrong is for the asker.
     refuse(response, code, code === 'operations.unavailable' ? undefined : (error as Error).message);
-  } else if ((error as { status?: unknown }).status === 400) {
-    // Express marks so what it could not decode in a path.
+  } else if ([400, 413, 415].includes((error as { status?: number }).status ?? 0)) {
+    // Express marks so what it could not decode in a path, or read as a body.
     refuse(response, 'operations.bad-request');
   } else {
     fault(error);

@@ -4,6 +4,7 @@
  */
 import type { Alert } from '../model/alert';
 import type { AlertTestLine, AlertView, Api, CheckLine, ConfigView, LedgerView } from '../model/api';
+import type { ConnectionsApi } from '../model/consent';
 import type { Element } from '../model/notification';
 import type { OrganizationView } from '../model/organization';
 import { Problem } from '../model/problem';
@@ -48,10 +49,13 @@ export interface ApiDoors {
     view(): SyncView;
   } | null;
   sandbox(): Promise<SandboxView>;
+  /** null: this process knows nothing of connections. */
+  connections: ConnectionsApi | null;
 }
 
 export function makeApi(doors: ApiDoors): Api {
-  const { store, rejudge, released, probeNow, check, config, testAlerts, provider, sync, sandbox } = doors;
+  const { store, rejudge, released, probeNow, check, config, testAlerts } = doors;
+  const { provider, connections, sync, sandbox } = doors;
   const organization = async (id: string): Promise<OrganizationView> => {
     const found = (await store.listOrganizations()).find((candidate) => candidate.id === id);
     return found ?? notFound('organization', id);
@@ -102,6 +106,7 @@ export function makeApi(doors: ApiDoors): Api {
     ledger: async () => ledgerView(await store.ledger()),
     check,
     config: async () => config(),
+    connections: connections ?? noConnections,
     provider: provider ?? noProvider('this process does not ask the provider: a worker does'),
     startSync: async (wanted) => {
       if (sync === null) throw new Problem('command.refused', 'a receiver asks the provider nothing');
@@ -114,6 +119,18 @@ export function makeApi(doors: ApiDoors): Api {
     sandbox,
   };
 }
+
+async function refuseConnections(): Promise<never> {
+  throw new Problem('command.refused', 'this process knows nothing of connections');
+}
+
+const noConnections: ConnectionsApi = {
+  list: refuseConnections,
+  revoke: refuseConnections,
+  ask: refuseConnections,
+  consent: refuseConnections,
+  answer: refuseConnections,
+};
 
 export function alertView(alert: Alert): AlertView {
   const { name, severity, state, startsAtMs, resolvedAtMs, labels, annotations } = alert;

@@ -42,6 +42,7 @@ export const parameters = {
     accepts: 'true or false',
   },
   category: { schema: z.enum(['machine', 'implement']), accepts: 'machine or implement' },
+  authMethod: { schema: z.enum(['oauth1', 'oauth2']), accepts: '`oauth1` or `oauth2`' },
   taskState: {
     schema: z.enum(['due', 'taken', 'postponed', 'settling', 'quarantined', 'done', 'parked']),
     accepts: 'a state: due, taken, postponed, settling, quarantined, done or parked',

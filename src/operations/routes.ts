@@ -5,6 +5,7 @@
 
 import { pageRowsMax } from '../model/api';
 import { Problem } from '../model/problem';
+import { connectionRoutes } from './connection-routes';
 import { readParameters } from './parameters';
 import { providerRoutes } from './provider-routes';
 import type { Asked, Route } from './route';
@@ -148,6 +149,7 @@ export const apiRoutes: Route[] = [
     summary: 'settings in force, secrets hidden',
     answer: (api, asked) => plain(asked, () => api.config()),
   },
+  ...connectionRoutes,
   ...providerRoutes,
 ];
 

@@ -57,7 +57,7 @@ export function makeOperationsServer(doors: OperationsDoors): OperationsServer {
   let draining = false;
   const server = createServer(limits, (request, response) => {
     if (draining) response.setHeader('Connection', 'close');
-    // No route takes a body; what is sent is not read, and the connection is of no further use.
+    // Few routes take a body; what is sent may not be read, and the connection is then of no further use.
     if (
       request.headers['content-length'] !== undefined ||
       request.headers['transfer-encoding'] !== undefined
@@ -96,25 +96,20 @@ function makeApp(doors: OperationsDoors): Express {
     response.setHeader('Cache-Control', 'no-store');
     next();
   });
-  const known = new Map<string, ReturnType<Express['route']>>();
-  const only = (path: string, method: 'get' | 'post', handler: RequestHandler, guarded = false) => {
-    let route = known.get(path);
-    if (route === undefined) {
-      route = app.route(path);
-      known.set(path, route);
-      if (guarded) route.all(guard(doors.token));
-    }
-    route[method](handler);
+  /** All methods of a path at once, so that another one is told which there are. */
+  const serve = (path: string, handlers: Handlers, guarded = false) => {
+    const route = app.route(path);
+    if (guarded) route.all(guard(doors.token));
+    const methods = Object.keys(handlers) as Method[];
+    for (const method of methods) route[method](...(handlers[method] as RequestHandler[]));
+    route.all((_request, response) => {
+      const allowed = methods.map((method) => (method === 'get' ? 'GET, HEAD' : method.toUpperCase()));
+      response.setHeader('Allow', allowed.join(', '));
+      refuse(response, 'operations.method');
+    });
   };
-  const closeRoutes = () => {
-    for (const [path, route] of known) {
-      const methods = apiRoutes.filter((one) => one.path === path).map(({ method }) => method);
-      route.all((_request, response) => {
-        response.setHeader('Allow', allowed(methods.length === 0 ? ['get'] : methods));
-        refuse(response, 'operations.method');
-      });
-    }
-  };
+  const only = (path: string, method: Method, handler: RequestHandler) =>
+    serve(path, { [method]: [handler] });
   only('/', 'get', (_request, response) => {
     response.type('text/plain').send(indexText());
   });
@@ -129,17 +124,10 @@ function makeApp(doors: OperationsDoors): Express {
     response.setHeader('Content-Type', 'text/plain; version=0.0.4; charset=utf-8');
     response.send(await doors.metricsText());
   });
-  for (const { method, path, answer } of apiRoutes) {
-    const handler: RequestHandler = async (request, response) => {
-      const [, search = ''] = /\?(.*)$/s.exec(request.url) ?? [];
-      const id = request.params.id;
-      const answered = await answer(doors.api, { id: typeof id === 'string' ? id : '', search });
-      if (answered instanceof Streamed) await sendStreamed(response, answered);
-      else response.json(answered);
-    };
-    only(path, method, handler, true);
+  for (const [path, routes] of Map.groupBy(apiRoutes, (route) => route.path)) {
+    const handlers = routes.map((route) => [route.method, handlersOf(route, doors.api)] as const);
+    serve(path, Object.fromEntries(handlers), true);
   }
-  closeRoutes();
   // A stranger does not learn which routes exist.
   app.use('/api', guard(doors.token));
   app.use((_request, response) => refuse(response, 'operations.not-found'));
@@ -149,11 +137,22 @@ function makeApp(doors: OperationsDoors): Express {
   return app;
 }
 
-function allowed(methods: Route['method'][]): string {
-  return methods
-    .sort()
-    .map((method) => (method === 'get' ? 'GET, HEAD' : method.toUpperCase()))
-    .join(', ');
+type Method = Route['method'];
+type Handlers = Partial<Record<Method, RequestHandler[]>>;
+
+const bodyBytesMax = 16_384;
+const readJson = express.json({ limit: bodyBytesMax, strict: true, type: 'application/json' });
+
+function handlersOf({ answer, takesBody }: Route, api: Api): RequestHandler[] {
+  const handler: RequestHandler = async (request, response) => {
+    const [, search = ''] = /\?(.*)$/s.exec(request.url) ?? [];
+    const { id } = request.params;
+    const body: unknown = takesBody ? request.body : undefined;
+    const answered = await answer(api, { id: typeof id === 'string' ? id : '', search, body });
+    if (answered instanceof Streamed) await sendStreamed(response, answered);
+    else response.json(answered);
+  };
+  return takesBody ? [readJson, handler] : [handler];
 }
 
 function guard(token: Secret | null): RequestHandler {

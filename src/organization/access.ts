@@ -31,6 +31,8 @@ export interface OrganizationAccess {
   probe(due: DueProbe, signal: AbortSignal): Promise<void>;
   /** The token was refused: organizations that no other valid connection sees need a new consent. */
   refuseGrant(connectionId: string, message: string | null): Promise<void>;
+  /** A connection is given up: the same for what it alone saw. False when it is unknown. */
+  revokeGrant(connectionId: string): Promise<boolean>;
   /**
    * A listing showed the organization with its `connections` link: its customer has not connected it. `epoch` is the
    * organization's before the listing began.
@@ -49,6 +51,17 @@ export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
 
   async function refuseGrant(connectionId: string, message: string | null): Promise<void> {
     const { observed } = await store.refuseConnection(connectionId, message);
+    await ended(observed);
+  }
+
+  async function revokeGrant(connectionId: string): Promise<boolean> {
+    const revoked = await store.revokeConnection(connectionId);
+    if (revoked !== null) await ended(revoked.observed);
+    return revoked !== null;
+  }
+
+  /** A connection is no longer used; what that means for organizations was observed with it. */
+  async function ended(observed: { observation: Observation; transition: Transition }[]): Promise<void> {
     await doors.connectionRefused();
     for (const { observation, transition } of observed) {
       if (transition.changed) doors.changed(observation, transition);
@@ -58,6 +71,7 @@ export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
 
   return {
     refuseGrant,
+    revokeGrant,
     async probe(due, signal) {
       const { organizationId, epoch } = due;
       const startedMs = clock.nowMs();

@@ -6,7 +6,6 @@ import { makeAlertmanagerInstance } from '../alert/alertmanager-instance';
 import { testSinks } from '../alert/test-sinks';
 import type { LoadedSettings, Settings } from '../config';
 import type { Alert } from '../model/alert';
-import type { ProviderApi } from '../model/provider-data';
 import type { Store } from '../model/store';
 import type { Health } from '../observe/health';
 import type { Observer } from '../observe/observer';
@@ -19,7 +18,7 @@ import { systemClock } from '../tools/clock';
 import { makeRejudge } from '../webhook/rejudge';
 import type { Worker } from '../wire';
 import { kafkaOptions, runbookBase, topicsOf, webhookOptions } from './options';
-import { providerApiOf } from './provider';
+import { type OwnProvider, providerApiOf } from './provider';
 import { sinksOf } from './sinks';
 import { meterOf } from './sync';
 
@@ -29,12 +28,15 @@ export interface OperationsParts {
   health: Health;
   /** null in a receiver, which cannot ask the provider. */
   worker: Worker | null;
+  /** Of a process without a worker. */
+  own: OwnProvider | null;
 }
 
 export function operationsOf(loaded: LoadedSettings, parts: OperationsParts): OperationsServer {
-  const { observer, health } = parts;
+  const { observer, health, own } = parts;
+  const alone = own === null ? null : { own, sync: null };
   return makeOperationsServer({
-    api: apiOf(loaded, parts.store, parts.worker, (alert) => observer.log.alert(alert)),
+    api: apiOf(loaded, parts.store, parts.worker, (alert) => observer.log.alert(alert), alone),
     health,
     metricsText: () => observer.metricsText(),
     token: loaded.settings.operationsToken,
@@ -44,7 +46,7 @@ export function operationsOf(loaded: LoadedSettings, parts: OperationsParts): Op
 
 /** What a command has that runs beside no service. */
 export interface Alone {
-  provider: ProviderApi;
+  own: OwnProvider;
   sync: ApiDoors['sync'];
 }
 
@@ -78,9 +80,10 @@ export function apiOf(
     // Sinks of their own: what they remember of real alerts is not touched.
     testAlerts: () => testSinks(sinksOf(loaded.settings, writeAlert), runbookBase, systemClock.nowMs()),
     config: () => configView(loaded),
+    connections: (worker === null ? alone?.own.connections : worker.connecting.api) ?? null,
     provider:
       worker === null
-        ? (alone?.provider ?? null)
+        ? (alone?.own.api ?? null)
         : providerApiOf(
             loaded.settings,
             () => worker.data,

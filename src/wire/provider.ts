@@ -2,19 +2,24 @@
  * Makes the provider's client, and joins what people read through it: the service gives its own, a command that finds no
  * service gets one of its own on the store's connections.
  */
-
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import type { Settings } from '../config';
 import { type ConnectionBook, makeConnectionBook } from '../connect/connection-book';
+import type { ConnectRoutes } from '../connect/routes';
 import type { ProviderDoors } from '../fetch/options';
 import { makeProviderClient, type ProviderClient } from '../fetch/provider-client';
+import type { ConnectionsApi } from '../model/consent';
 import type { ProviderApi, ProviderData } from '../model/provider-data';
 import type { Store } from '../model/store';
 import { readFileEntry, readReferenceEntry } from '../normalize/listed-entry';
 import { normalizeDocument } from '../normalize/normalize';
+import type { Observer } from '../observe/observer';
 import { makeProviderApi } from '../operations/provider-api';
 import { draftEvent } from '../publish/draft-event';
 import { systemClock } from '../tools/clock';
 import { makeSealer } from '../tools/secret';
+import { type Connecting, lateRenewal, readConnections, wireConnecting } from './connecting';
 import { hideCredentials } from './hide-credentials';
 import * as options from './options';
 
@@ -50,47 +55,102 @@ export function providerApiOf(
   });
 }
 
+export interface OwnProvider {
+  api: ProviderApi;
+  connections: ConnectionsApi;
+  /** For the public listener of a process that reads nothing itself. */
+  routes(observer: Pick<Observer, 'fault' | 'trouble'>): ConnectRoutes;
+  close(): void;
+}
+
 /**
- * For a command beside no service: a client on the store's connections, made when it is first needed. What it learns of
- * organizations is kept; their access is the service's to judge. Calls throw `settings.invalid` where settings miss.
+ * For a command beside no service, and for a process that receives only: a client on the store's connections, made when
+ * it is first needed. What it learns of organizations is kept; their access is the service's to judge. Calls throw
+ * `settings.invalid` where settings miss.
  */
-export function makeOwnProvider(settings: Settings, store: Store): { api: ProviderApi; close(): void } {
-  const clock = systemClock;
-  const nothing = async () => {};
-  let book: ConnectionBook | null = null;
-  let client: ProviderClient | null = null;
-  const opened = (): ProviderClient => {
-    client ??= clientOf(settings, {
-      connections: () => book?.connections() ?? [],
-      sees: (connectionId) => book?.sees(connectionId) ?? new Set(),
-      clock,
-      called: () => {},
-    });
-    return client;
-  };
+export function makeOwnProvider(settings: Settings, store: Store): OwnProvider {
+  const own = makeOwnParts(settings, store);
   let ready: Promise<void> | null = null;
-  async function open(): Promise<void> {
-    opened();
-    book = makeConnectionBook({
-      store,
-      sealer: makeSealer(settings.encryptionKeys ?? []),
-      list: (connectionId) => opened().organizations(connectionId),
-      unconnected: nothing,
-      refused: nothing,
-      wanted: () => {},
-      clock,
-    });
-    if (settings.providerTokens === null) await book.refresh();
-    else await book.importTokens([...settings.providerTokens]);
-    if (!book.known()) await book.learn();
-  }
   const api = providerApiOf(
     settings,
-    () => opened().data,
+    () => own.client().data,
     () => {
-      ready ??= open();
+      ready ??= own.prepared().then(async () => {
+        if (!own.book().known()) await own.book().learn();
+      });
       return ready;
     },
   );
-  return { api, close: () => client?.close() };
+  const connections = async () => {
+    await own.prepared();
+    return own.connecting().api;
+  };
+  return {
+    api,
+    connections: {
+      list: async (page) => (await connections()).list(page),
+      revoke: async (id) => (await connections()).revoke(id),
+      ask: async (wanted) => (await connections()).ask(wanted),
+      consent: async (id) => (await connections()).consent(id),
+      answer: async (id, answer) => (await connections()).answer(id, answer),
+    },
+    routes: (observer) => own.connecting().routes(observer),
+    close: own.close,
+  };
+}
+
+function makeOwnParts(settings: Settings, store: Store) {
+  const clock = systemClock;
+  const nothing = async () => {};
+  const client = once(
+    (): ProviderClient =>
+      clientOf(settings, {
+        connections: () => book().connections(),
+        sees: (connectionId) => book().sees(connectionId),
+        renewal: lateRenewal(connecting),
+        clock,
+        called: () => {},
+      }),
+  );
+  const book = once(
+    (): ConnectionBook =>
+      makeConnectionBook({
+        store,
+        sealer: makeSealer(settings.encryptionKeys ?? []),
+        list: (connectionId) => client().organizations(connectionId),
+        unconnected: nothing,
+        refused: nothing,
+        wanted: () => {},
+        clock,
+      }),
+  );
+  const connecting = once(
+    (): Connecting =>
+      wireConnecting(settings, {
+        ...{ store, book: book(), clock, holder: `${hostname()}-${randomUUID()}` },
+        erase: async (connectionId) => (await store.revokeConnection(connectionId)) !== null,
+        unlearned: () => {},
+      }),
+  );
+  const prepared = once(() => readConnections(settings, book()));
+  return {
+    client,
+    book,
+    connecting,
+    prepared,
+    close() {
+      if (client.made()) client().close();
+      if (connecting.made()) connecting().close();
+    },
+  };
+}
+
+/** Made when it is first asked for, and kept. */
+function once<Part>(make: () => Part): (() => Part) & { made(): boolean } {
+  let part: { value: Part } | null = null;
+  const get = () => {
+    part ??= { value: make() };
+    return part.value;
+  };
+  return Object.assign(get, { made: () => part !== null });
 }

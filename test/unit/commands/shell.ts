@@ -23,6 +23,9 @@ export interface Shell {
   /** Settings of the commands to come. */
   environment: Environment;
   topics: TopicLine[];
+  /** What commands asked, and what they will be answered. */
+  asked: string[];
+  answers: string[];
   alertTests: AlertTestLine[];
   /** How often the store was opened and closed. */
   opened: number;
@@ -51,9 +54,12 @@ export function makeShell(): Shell {
       provider: null,
       sync: { begin: () => idleView(), view: idleView },
       sandbox: async () => ({ plan: 'production', limits: [] }),
+      connections: sample.connections,
     }),
     environment: {},
     topics: [],
+    asked: [],
+    answers: [],
     alertTests: [],
     opened: 0,
     closed: 0,
@@ -103,6 +109,11 @@ function doorsOf(shell: Shell): CommandDoors {
       };
     },
     createTopics: async () => shell.topics,
+    reencrypt: async () => ({ resealed: 2, kept: 1 }),
+    async ask(question) {
+      shell.asked.push(question);
+      return shell.answers.shift() ?? '';
+    },
     clock: shell.clock,
     interrupted: () => shell.interrupt.signal,
   };

@@ -21,6 +21,7 @@ const named = (token: string) => ({
 function stage(pages: SightPage[], sealer = makeSealer([keyOf('k1', 1)])) {
   const rows = new Map<string, SealedConnection & { importHash: string }>();
   const calls: string[] = [];
+  const marks = ['1'];
   const clock = makeHandClock(0);
   const store = {
     async importConnections(connections: (SealedConnection & { importHash: string })[]) {
@@ -31,6 +32,8 @@ function stage(pages: SightPage[], sealer = makeSealer([keyOf('k1', 1)])) {
       }
     },
     listConnections: async () => [...rows.values()],
+    connectionsMark: async () => marks.at(-1),
+    keepSights: async (id: string, seen: string[]) => void calls.push(`keeps ${id} ${seen}`),
     epochs: async () => new Map([['x', 7]]),
     async learn(seen: { id: string; connectionId: string }[]) {
       for (const { id, connectionId } of seen) rows.get(connectionId)!.organizations.push(id);
@@ -48,12 +51,18 @@ function stage(pages: SightPage[], sealer = makeSealer([keyOf('k1', 1)])) {
     wanted: () => void calls.push('wanted'),
     clock,
   });
-  return { book, rows, calls, clock };
+  return { book, rows, calls, clock, marks };
 }
 
 const page = (...ids: string[]): SightPage => ({
   partial: false,
-  organizations: ids.map((id) => ({ id, name: id, unconnected: id === 'x', connectUrl: null })),
+  organizations: ids.map((id) => ({
+    id,
+    name: id,
+    unconnected: id === 'x',
+    connectUrl: null,
+    manageUrl: null,
+  })),
 });
 
 test('a token is sealed at rest and opened in memory', async () => {

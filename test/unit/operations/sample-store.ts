@@ -1,8 +1,10 @@
 // A store with one of everything, as far as operators see it. It answers; it promises nothing about being durable.
 import type { Alert } from '../../../src/model/alert';
+import type { ConnectionsApi, ConnectionView, ConsentView } from '../../../src/model/consent';
 import type { PublishedEvent } from '../../../src/model/event';
 import { completeRecord } from '../../../src/model/event';
 import type { OrganizationView } from '../../../src/model/organization';
+import { Problem } from '../../../src/model/problem';
 import type { QuarantineView, TaskView } from '../../../src/model/store';
 import type { ApiDoors } from '../../../src/operations/api';
 
@@ -91,7 +93,33 @@ export const rejudge: ApiDoors['rejudge'] = (raw) => {
     : { line: 'quarantined', reason: 'malformed-notification', path: '', raw };
 };
 
+export const connection: ConnectionView = {
+  id: 'c1',
+  user: 'ann',
+  auth: 'oauth2',
+  status: 'valid',
+  expiresAt: at,
+  renews: true,
+  organizations: ['4711', '4712'],
+};
+
+export const consent: ConsentView = {
+  id: 'a-consent',
+  auth: 'oauth2',
+  step: 'link',
+  address: null,
+  expiresAt: at,
+  code: null,
+  detail: null,
+  connection: null,
+};
+
 export interface SampleStore {
+  connections: ConnectionsApi;
+  /** What asking for a consent comes to, one after the other; the last one stays. */
+  consents: ConsentView[];
+  /** What was asked of connections. */
+  asked: unknown[];
   store: ApiDoors['store'];
   /** Positions up to this are no longer kept. */
   floor: number;
@@ -103,6 +131,31 @@ export interface SampleStore {
 
 export function makeSampleStore(): SampleStore {
   const sample: SampleStore = {
+    connections: {
+      list: async ({ after, limit }) =>
+        answer([connection].filter(({ id }) => after === null || id > after).slice(0, limit)),
+      async revoke(id) {
+        if (id !== connection.id) throw new Problem('command.not-found', 'there is no such connection');
+        return answer({ id, state: 'revoked' as const, atProvider: true });
+      },
+      async ask(wanted) {
+        sample.asked.push(wanted);
+        return answer({ ...consent, address: 'https://tramline.example/connect?link=one' });
+      },
+      async consent(id) {
+        if (id !== consent.id) throw new Problem('command.not-found', 'there is no such consent');
+        return answer(
+          (sample.consents.length > 1 ? sample.consents.shift() : sample.consents[0]) as ConsentView,
+        );
+      },
+      async answer(id, carried) {
+        if (id !== consent.id) throw new Problem('command.not-found', 'no consent waits for this answer');
+        sample.asked.push(carried);
+        return answer({ ...consent, step: 'done' as const, connection });
+      },
+    },
+    consents: [consent, { ...consent, step: 'done', connection }],
+    asked: [],
     floor: 0,
     failure: null,
     events: [1, 2, 3].map((position) => publishedEvent(position, position === 3 ? '4712' : '4711')),

@@ -1,0 +1,126 @@
+/**
+ * `tramline connect`: asks a user for consent. By a one-time link that the user opens in a browser; or, with `--oob` or a
+ * callback of one's own, by the provider's address and what the user carries back from it.
+ */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Api } from '../model/api';
+import type { ConnectionAuth } from '../model/connection';
+import type { ConnectionView, ConsentFailure, ConsentView } from '../model/consent';
+import { Problem } from '../model/problem';
+import { carriedAnswer } from './carried-answer';
+import { type Action, type CommandContext, type Via, withApi } from './context';
+import { exitCodes } from './exit-code';
+import { shortTime } from './output';
+
+interface ConnectOptions {
+  oob?: boolean;
+  callback?: string;
+  user?: string;
+  auth?: ConnectionAuth;
+}
+
+const pollMs = 500;
+
+export function registerConnect(program: Command, action: Action): void {
+  program
+    .command('connect')
+    .description('let a user consent; a consent of the same user is replaced')
+    .option('--oob', 'print the provider’s address, and ask for what it shows')
+    .option(
+      '--callback <uri>',
+      'the same with a callback of your own scheme, such as farm-app:done',
+      ownScheme,
+    )
+    .option('--user <name>', 'who is to consent; needed where the provider does not say who did')
+    .addOption(new Option('--auth <method>', 'instead of PROVIDER_AUTH').choices(['oauth1', 'oauth2']))
+    .action(
+      action((context, _argument, options: ConnectOptions) =>
+        withApi(context, (api, via) => connect(context, api, via, options)),
+      ),
+    );
+}
+
+async function connect(
+  context: CommandContext,
+  api: Api,
+  via: Via,
+  { oob, callback, user, auth }: ConnectOptions,
+): Promise<number> {
+  const own = callback ?? (oob ? 'oob' : null);
+  const consent = await api.connections.ask({ auth: auth ?? null, user: user ?? null, callback: own });
+  const { output } = context;
+  if (output.json) output.item(consent);
+  else if (own === null) {
+    output.line('Let the user open this link once, in a browser:');
+    output.line(consent.address ?? '');
+    output.note(`It is good until ${shortTime(consent.expiresAt)}.`);
+  } else {
+    output.line('Let the user open this address and give consent:');
+    output.line(consent.address ?? '');
+  }
+  if (own !== null) return tell(context, await carry(context, api, consent));
+  if (via === 'store') {
+    output.next('No service runs that could take the link. Start it, then open the link: npm start');
+    return exitCodes.customerMustAct;
+  }
+  return follow(context, api, consent);
+}
+
+/** Waits until the user came back, or the time is over. */
+async function follow(context: CommandContext, api: Api, { id }: ConsentView): Promise<number> {
+  const { clock } = context;
+  const interrupted = context.interrupted();
+  for (;;) {
+    const consent = await api.connections.consent(id);
+    if (consent.step === 'done' || consent.step === 'failed') return tell(context, consent);
+    await clock.wait(pollMs, interrupted);
+    if (interrupted.aborted) return exitCodes.interrupted;
+  }
+}
+
+async function carry({ ask }: CommandContext, api: Api, consent: ConsentView): Promise<ConsentView> {
+  const shown = consent.auth === 'oauth1' ? 'the token and the verifier' : 'the code';
+  const line = await ask(`Paste ${shown}, or the address that the browser was sent to: `);
+  const carried = carriedAnswer(line);
+  if (carried === null) throw new Problem('command.usage', `${shown} or the whole address is accepted`);
+  if ('declined' in carried) return { ...consent, step: 'failed', code: 'consent-declined', detail: null };
+  return api.connections.answer(consent.id, carried);
+}
+
+const endings: Record<ConsentFailure, [exitCode: number, sentence: string]> = {
+  'consent-declined': [exitCodes.customerMustAct, 'The user declined; nothing was changed.'],
+  'consent-expired': [exitCodes.customerMustAct, 'Nobody answered in time.'],
+  'consent-other-user': [exitCodes.customerMustAct, 'Another user consented than the one who was asked.'],
+  'consent-refused': [exitCodes.refusedByProvider, 'The provider does not accept the answer.'],
+  'provider-unavailable': [exitCodes.failed, 'The provider does not answer now.'],
+  'provider-answer-unusable': [exitCodes.failed, 'The provider’s answer cannot be used.'],
+};
+
+function tell({ output }: CommandContext, consent: ConsentView): number {
+  if (output.json) output.item(consent.connection ?? consent);
+  if (consent.code !== null) {
+    const [exitCode, sentence] = endings[consent.code];
+    const detail = consent.detail === null ? '' : ` (${consent.detail})`;
+    output.warn(`tramline: ${consent.code}: ${sentence}${detail}`);
+    return exitCode;
+  }
+  if (consent.connection !== null && !output.json) show(output, consent.connection);
+  return exitCodes.done;
+}
+
+function show(output: CommandContext['output'], connection: ConnectionView): void {
+  const { id, user, auth, expiresAt, renews, organizations } = connection;
+  const end = expiresAt === null ? 'not named' : shortTime(expiresAt);
+  output.line(`Connected: ${id}`);
+  output.line(`user           ${user}`);
+  output.line(`method         ${auth}`);
+  output.line(`ends           ${renews ? `${end}, and is renewed before` : end}`);
+  output.line(`organizations  ${organizations.length === 0 ? 'none seen yet' : organizations.join(', ')}`);
+  output.next('See whether each may be read: tramline organizations list');
+}
+
+function ownScheme(text: string): string {
+  const protocol = URL.parse(text)?.protocol;
+  if (protocol !== undefined && protocol !== 'http:' && protocol !== 'https:') return text;
+  throw new InvalidArgumentError('an address of a scheme of your own is needed.');
+}

@@ -1,0 +1,68 @@
+/**
+ * `tramline connections`: whose consents there are, how long each lasts and what it sees; and the end of one.
+ */
+import type { Command } from 'commander';
+import { type Api, pageRowsMax } from '../model/api';
+import type { ConnectionView } from '../model/consent';
+import { type Action, allPages, type CommandContext, withApi } from './context';
+import { exitCodes } from './exit-code';
+import { type Column, shortTime } from './output';
+
+const columns: Column<ConnectionView>[] = [
+  { title: 'ID', of: ({ id }) => id },
+  { title: 'USER', of: ({ user }) => user, gives: true },
+  { title: 'METHOD', of: ({ auth }) => auth },
+  { title: 'STATUS', of: ({ status }) => status },
+  { title: 'ENDS', of: endOf },
+  { title: 'SEES', of: ({ organizations }) => organizations.length },
+];
+
+export function registerConnections(program: Command, action: Action): void {
+  const connections = program.command('connections').description('whose consents there are');
+  connections
+    .command('list', { isDefault: true })
+    .description('all of them')
+    .action(action((context) => withApi(context, (api) => list(context, api))));
+  connections
+    .command('revoke')
+    .argument('<id>', 'the connection')
+    .description('give the consent back, and erase its tokens')
+    .action(action((context, id) => withApi(context, (api) => revoke(context, api, id ?? ''))));
+}
+
+async function list({ output }: CommandContext, api: Api): Promise<number> {
+  const all = await allPages(
+    pageRowsMax,
+    (after: string | null) => api.connections.list({ limit: pageRowsMax, after }),
+    ({ id }) => id,
+  );
+  if (output.json) output.value(all);
+  else if (all.length === 0) {
+    output.line('No user has given consent yet.');
+    output.next('tramline connect');
+  } else output.table(all, columns);
+  const refused = all.find(({ status }) => status === 'refused');
+  if (refused !== undefined)
+    output.next(`Let its user consent anew: tramline connect --user ${refused.user}`);
+  return exitCodes.done;
+}
+
+async function revoke({ output }: CommandContext, api: Api, id: string): Promise<number> {
+  const revoked = await api.connections.revoke(id);
+  if (output.json) output.value(revoked);
+  else {
+    output.line(`${id} is erased here.`);
+    output.line(
+      revoked.atProvider
+        ? 'The provider took its tokens back.'
+        : 'The provider was not told: its user can end the consent there.',
+    );
+    output.next('See who waits for a new consent: tramline organizations list');
+  }
+  return exitCodes.done;
+}
+
+function endOf({ expiresAt, renews }: ConnectionView): string {
+  if (renews) return 'renewed';
+  return expiresAt === null ? 'not named' : shortTime(expiresAt);
+}

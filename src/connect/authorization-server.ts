@@ -1,0 +1,154 @@
+/**
+ * The OAuth 2 authorization server as its metadata describe it (RFC 8414): consent address with PKCE (RFC 7636), tokens
+ * for a code, for a refresh token, and their revocation (RFC 7009). The metadata are believed only where they name the
+ * configured issuer and endpoints of pinned origins. Throws `GrantRefusal` and nothing else.
+ */
+import type { Grant, TokenCalls, TokenReply } from '../model/consent';
+import type { Clock } from '../tools/clock';
+import { Secret } from '../tools/secret';
+import { browserAddress } from './browser-address';
+import { GrantRefusal, refusalOf } from './grant-refusal';
+import { objectOf, tokenAnswerOf } from './token-answer';
+
+export interface AuthorizationServerOptions {
+  issuer: string;
+  /** Further exact origins that endpoints may have. */
+  origins: readonly string[];
+  clientKey: string;
+  clientSecret: Secret;
+  scopes: readonly string[];
+}
+
+export interface AuthorizationServer {
+  /** Where the user's browser is sent. */
+  consentAddress(asked: { redirectUri: string; state: string; challenge: string }): Promise<string>;
+  redeem(given: { code: string; verifier: Secret; redirectUri: string }): Promise<Grant>;
+  /** The grant's `refresh` is null where the former one stays. */
+  refresh(refresh: Secret): Promise<Grant>;
+  /** False when the server has no place for it. */
+  revoke(token: Secret, hint: 'refresh_token' | 'access_token'): Promise<boolean>;
+}
+
+interface Metadata {
+  authorization: string;
+  token: string;
+  revocation: string | null;
+  /** Whether the client may authenticate in the header; RFC 8414: it may where nothing is said. */
+  basic: boolean;
+}
+
+const metadataLifeMs = 3_600_000;
+
+export function makeAuthorizationServer(
+  options: AuthorizationServerOptions,
+  calls: TokenCalls,
+  clock: Clock,
+): AuthorizationServer {
+  let known: { metadata: Promise<Metadata>; untilMs: number } | null = null;
+
+  function metadata(): Promise<Metadata> {
+    if (known !== null && known.untilMs > clock.nowMs()) return known.metadata;
+    const read = readMetadata(options, calls);
+    known = { metadata: read, untilMs: clock.nowMs() + metadataLifeMs };
+    // What failed is asked for anew by whoever comes next.
+    read.catch(() => {
+      known = null;
+    });
+    return read;
+  }
+
+  /** The client authenticates in the header where it may, else in the body (RFC 6749 section 2.3.1). */
+  async function post(url: string, basic: boolean, form: [string, string][]): Promise<TokenReply> {
+    const { clientKey, clientSecret } = options;
+    if (basic) {
+      const pair = [clientKey, clientSecret.open()].map(formEncoded).join(':');
+      const authorization = new Secret(`Basic ${Buffer.from(pair).toString('base64')}`);
+      return calls.call({ method: 'POST', url, form, authorization });
+    }
+    const client: [string, string][] = [
+      ['client_id', clientKey],
+      ['client_secret', clientSecret.open()],
+    ];
+    return calls.call({ method: 'POST', url, form: [...form, ...client] });
+  }
+
+  async function grant(form: [string, string][]): Promise<Grant> {
+    const { token, basic } = await metadata();
+    return tokenAnswerOf(await post(token, basic, form), clock.nowMs());
+  }
+
+  return {
+    async consentAddress({ redirectUri, state, challenge }) {
+      const address = new URL((await metadata()).authorization);
+      const parameters: Record<string, string> = {
+        response_type: 'code',
+        client_id: options.clientKey,
+        redirect_uri: redirectUri,
+        state,
+        code_challenge: challenge,
+        code_challenge_method: 'S256',
+        ...(options.scopes.length > 0 && { scope: options.scopes.join(' ') }),
+      };
+      for (const [name, value] of Object.entries(parameters)) address.searchParams.set(name, value);
+      return address.href;
+    },
+    redeem: ({ code, verifier, redirectUri }) =>
+      grant([
+        ['grant_type', 'authorization_code'],
+        ['code', code],
+        ['redirect_uri', redirectUri],
+        ['code_verifier', verifier.open()],
+      ]),
+    refresh: (refresh) =>
+      grant([
+        ['grant_type', 'refresh_token'],
+        ['refresh_token', refresh.open()],
+      ]),
+    async revoke(token, hint) {
+      const { revocation, basic } = await metadata();
+      if (revocation === null) return false;
+      const reply = await post(revocation, basic, [
+        ['token', token.open()],
+        ['token_type_hint', hint],
+      ]);
+      if (reply.status !== 200) throw refusalOf(reply, 'the revocation call');
+      return true;
+    },
+  };
+}
+
+async function readMetadata(options: AuthorizationServerOptions, calls: TokenCalls): Promise<Metadata> {
+  const issuer = options.issuer.replace(/\/$/, '');
+  const { origin, pathname } = new URL(issuer);
+  const wellKnown = '/.well-known/oauth-authorization-server';
+  let reply = await calls.call({ method: 'GET', url: `${issuer}${wellKnown}` });
+  // Where RFC 8414 section 3.1 has it, for an issuer with a path.
+  if (reply.status === 404 && pathname !== '/')
+    reply = await calls.call({ method: 'GET', url: `${origin}${wellKnown}${pathname}` });
+  if (reply.status !== 200) throw refusalOf(reply, 'the issuer’s metadata');
+  const document = objectOf(reply);
+  if (document === null) throw new GrantRefusal('unavailable', 'the issuer’s metadata are no JSON object');
+  if (typeof document.issuer !== 'string' || document.issuer.replace(/\/$/, '') !== issuer)
+    throw new GrantRefusal('unusable', 'the metadata name another issuer than PROVIDER_ISSUER');
+  const pinned = new Set([origin, ...options.origins]);
+  const endpoint = (name: string): string => {
+    const address = typeof document[name] === 'string' ? browserAddress(document[name]) : null;
+    if (address === null) throw new GrantRefusal('unusable', `the metadata name no usable ${name}`);
+    if (!pinned.has(new URL(address).origin)) {
+      throw new GrantRefusal('unusable', `${name} is at an origin that PROVIDER_ORIGINS does not name`);
+    }
+    return address;
+  };
+  const methods = document.token_endpoint_auth_methods_supported;
+  return {
+    authorization: endpoint('authorization_endpoint'),
+    token: endpoint('token_endpoint'),
+    revocation: document.revocation_endpoint === undefined ? null : endpoint('revocation_endpoint'),
+    basic: !Array.isArray(methods) || methods.includes('client_secret_basic'),
+  };
+}
+
+/** As RFC 6749 section 2.3.1 asks for it, before the two are joined. */
+function formEncoded(text: string): string {
+  return new URLSearchParams([['', text]]).toString().slice(1);
+}

@@ -1,0 +1,64 @@
+/**
+ * What operators can do about connections: see them, ask a user for consent and follow what comes of it, and revoke. A
+ * token is never among what is answered.
+ */
+import type { SealedConnection } from '../model/connection';
+import type { ConnectionsApi } from '../model/consent';
+import { Problem } from '../model/problem';
+import type { Connections } from '../model/store';
+import type { Sealer } from '../tools/secret';
+import type { AuthorizationServer } from './authorization-server';
+import { viewOf } from './connection-view';
+import type { Consents } from './consents';
+import { unsealConnection } from './token-vault';
+
+export interface ConnectionsApiDoors {
+  store: Pick<Connections, 'listConnections' | 'findConnection'>;
+  sealer: Sealer;
+  /** null: no issuer is configured. */
+  server: Pick<AuthorizationServer, 'revoke'> | null;
+  consents: Pick<Consents, 'ask' | 'view' | 'answer'>;
+  /** Erases it here, with all that follows; false when it is unknown. */
+  erase(connectionId: string): Promise<boolean>;
+}
+
+export function makeConnectionsApi(doors: ConnectionsApiDoors): ConnectionsApi {
+  const { store, consents } = doors;
+  return {
+    async list({ limit, after }) {
+      const all = (await store.listConnections())
+        .map(viewOf)
+        .sort((one, other) => (one.id < other.id ? -1 : 1));
+      return all.filter(({ id }) => after === null || id > after).slice(0, limit);
+    },
+    async revoke(id) {
+      const sealed = await store.findConnection(id);
+      const atProvider = sealed !== null && (await takenBack(doors, sealed));
+      if (sealed === null || !(await doors.erase(id))) {
+        throw new Problem('command.not-found', 'there is no such connection');
+      }
+      return { id, state: 'revoked', atProvider };
+    },
+    ask: consents.ask,
+    consent: consents.view,
+    answer: consents.answer,
+  };
+}
+
+/** Only OAuth 2 has a place for it. What cannot be taken back now is erased here all the same. */
+async function takenBack(
+  { server, sealer }: ConnectionsApiDoors,
+  sealed: SealedConnection,
+): Promise<boolean> {
+  if (server === null || sealed.auth !== 'oauth2') return false;
+  try {
+    const { token, refresh } = unsealConnection(sealed, sealer);
+    // The refresh token takes the access tokens with it (RFC 7009 section 2.1).
+    return await (refresh === null
+      ? server.revoke(token, 'access_token')
+      : server.revoke(refresh, 'refresh_token'));
+  } catch {
+    // Told by `atProvider`.
+    return false;
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * Why no token was given, as one of a few words. What the provider wrote stays out of it: some providers quote the code,
+ * the verifier or the token that they refuse.
+ */
+import type { TokenReply } from '../model/consent';
+
+export type GrantFault =
+  /** The code, verifier, request token or refresh token is refused. */
+  | 'refused'
+  /** Somebody else consented than the one who was asked. */
+  | 'other-user'
+  /** Our client key or secret is refused, or it may not do this. */
+  | 'client-refused'
+  /** No answer, an answer for later, a page instead of an answer. */
+  | 'unavailable'
+  /** An answer that cannot be used, or must not be. */
+  | 'unusable';
+
+export class GrantRefusal extends Error {
+  readonly fault: GrantFault;
+  /** What the provider asks for; null when it does not. */
+  readonly retryAfterMs: number | null;
+
+  constructor(fault: GrantFault, message: string, retryAfterMs: number | null = null) {
+    super(message);
+    this.name = 'GrantRefusal';
+    this.fault = fault;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** What an answer without what was asked for says; `what` names the call. */
+export function refusalOf(reply: TokenReply, what: string): GrantRefusal {
+  if (reply.status === null) {
+    const fault = reply.code.startsWith('address-') ? 'unusable' : 'unavailable';
+    return new GrantRefusal(fault, `${what}: ${reply.code}`);
+  }
+  const { status, retryAfterMs } = reply;
+  const said = `${what} was answered ${status}`;
+  if (status === 429 || status === 408 || status >= 500)
+    return new GrantRefusal('unavailable', said, retryAfterMs);
+  if (status === 400 || status === 401 || status === 403) return new GrantRefusal('refused', said);
+  return new GrantRefusal('unusable', said);
+}

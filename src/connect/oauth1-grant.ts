@@ -1,0 +1,106 @@
+/**
+ * OAuth 1.0a in three legs (RFC 5849 section 2): request token, consent page, access token. The addresses come from the
+ * application's own catalog, read anew for each consent. Throws `GrantRefusal` and nothing else.
+ */
+import type { Grant, TokenCalls, UserToken } from '../model/consent';
+import type { Clock } from '../tools/clock';
+import { Secret } from '../tools/secret';
+import { browserAddress } from './browser-address';
+import { GrantRefusal, refusalOf } from './grant-refusal';
+
+export interface RequestToken {
+  token: string;
+  secret: Secret;
+  /** Where the user's browser is sent. */
+  address: string;
+}
+
+/** The contract: valid for up to one year. */
+const lifeMsMax = 365 * 86_400_000;
+const charsMax = 4096;
+
+/** `callback` is an address, an application's own scheme, or `oob`. */
+export async function requestToken(calls: TokenCalls, callback: string): Promise<RequestToken> {
+  const links = await applicationLinks(calls);
+  const page = linkOf(links, 'oauthAuthorizeRequestToken');
+  const { token, secret } = await signedCall(calls, linkOf(links, 'oauthRequestToken'), {
+    what: 'the request token call',
+    sign: { token: null, callback },
+  });
+  const address = browserAddress(page.replaceAll('{token}', encodeURIComponent(token)));
+  if (address === null)
+    throw new GrantRefusal('unusable', 'the consent address of the catalog cannot be opened');
+  return { token, secret, address };
+}
+
+/** Trades the authorized request token and its verifier. */
+export async function accessToken(
+  calls: TokenCalls,
+  { token, secret }: { token: string; secret: Secret },
+  verifier: string,
+  clock: Clock,
+): Promise<Grant> {
+  const links = await applicationLinks(calls);
+  const signing: UserToken = { auth: 'oauth1', token: new Secret(token), tokenSecret: secret };
+  const given = await signedCall(calls, linkOf(links, 'oauthAccessToken'), {
+    what: 'the access token call',
+    sign: { token: signing, verifier },
+  });
+  return {
+    auth: 'oauth1',
+    token: new Secret(given.token),
+    tokenSecret: given.secret,
+    refresh: null,
+    expiresAt: new Date(clock.nowMs() + lifeMsMax).toISOString(),
+  };
+}
+
+async function applicationLinks(calls: TokenCalls): Promise<ReadonlyMap<string, string>> {
+  const result = await calls.links(null);
+  if ('links' in result) return result.links;
+  const refusal = refusalOf(result, 'the catalog');
+  // Nobody's token is in it: what is refused is the client.
+  if (refusal.fault !== 'refused') throw refusal;
+  throw new GrantRefusal('client-refused', refusal.message);
+}
+
+function linkOf(links: ReadonlyMap<string, string>, rel: string): string {
+  const address = links.get(rel);
+  if (address === undefined) throw new GrantRefusal('unusable', `the catalog names no ${rel}`);
+  return address;
+}
+
+async function signedCall(
+  calls: TokenCalls,
+  url: string,
+  { what, sign }: { what: string; sign: NonNullable<Parameters<TokenCalls['call']>[0]['sign']> },
+): Promise<{ token: string; secret: Secret }> {
+  const reply = await calls.call({ method: 'GET', url, sign });
+  if (reply.status !== 200) throw refusalOf(reply, what);
+  const pairs = pairsOf(reply.body);
+  const [token, secret] = [pairs?.get('oauth_token'), pairs?.get('oauth_token_secret')];
+  if (!token || !secret || token.length > charsMax || secret.length > charsMax)
+    throw new GrantRefusal('unusable', `${what} brought no token`);
+  return { token, secret: new Secret(secret) };
+}
+
+/**
+ * The pairs of a form-encoded body; null when it is none. A plus sign stays one: secrets are base64, which holds no
+ * space, and a provider may leave it as it is.
+ */
+function pairsOf(body: string): Map<string, string> | null {
+  try {
+    return new Map(
+      body
+        .trim()
+        .split('&')
+        .map((pair) => {
+          const at = pair.indexOf('=');
+          const [name, value] = at < 0 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)];
+          return [decodeURIComponent(name), decodeURIComponent(value)];
+        }),
+    );
+  } catch {
+    return null;
+  }
+}

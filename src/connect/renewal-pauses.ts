@@ -1,0 +1,57 @@
+/**
+ * Connections whose tokens cannot be renewed now: each is left alone for a while, longer with each failure, and what
+ * lasts is told. Memory only, bounded by the number of connections.
+ */
+import { backoffMs } from '../tools/backoff';
+
+interface Failing {
+  failures: number;
+  sinceMs: number;
+  untilMs: number;
+  detail: string;
+}
+
+export interface RenewalPauses {
+  /** null when it may be tried. */
+  of(connectionId: string, nowMs: number): { leftMs: number; detail: string } | null;
+  /** The pause that begins now; at least `askedMs`. */
+  failed(connectionId: string, detail: string, askedMs: number | null, nowMs: number): number;
+  ended(connectionId: string): void;
+  /** What has lasted for some time, among the connections that `matters` names. */
+  trouble(
+    nowMs: number,
+    matters: (connectionId: string) => boolean,
+  ): { sinceMs: number; detail: string } | null;
+}
+
+const bounds = { baseMs: 1000, maxMs: 300_000 };
+/** Shorter trouble is nobody's business. */
+const patienceMs = 30_000;
+
+export function makeRenewalPauses(random: () => number): RenewalPauses {
+  const failing = new Map<string, Failing>();
+  return {
+    of(connectionId, nowMs) {
+      const found = failing.get(connectionId);
+      if (found === undefined || found.untilMs <= nowMs) return null;
+      return { leftMs: found.untilMs - nowMs, detail: found.detail };
+    },
+    failed(connectionId, detail, askedMs, nowMs) {
+      const { failures = 0, sinceMs = nowMs } = failing.get(connectionId) ?? {};
+      const pauseMs = Math.max(askedMs ?? 0, backoffMs(failures + 1, bounds, random));
+      failing.set(connectionId, { failures: failures + 1, sinceMs, untilMs: nowMs + pauseMs, detail });
+      return pauseMs;
+    },
+    ended: (connectionId) => void failing.delete(connectionId),
+    trouble(nowMs, matters) {
+      for (const connectionId of failing.keys()) if (!matters(connectionId)) failing.delete(connectionId);
+      const lasting = [...failing.values()].filter(({ sinceMs }) => nowMs - sinceMs >= patienceMs);
+      if (lasting.length === 0) return null;
+      const count = lasting.length === 1 ? 'one connection' : `${lasting.length} connections`;
+      return {
+        sinceMs: Math.min(...lasting.map(({ sinceMs }) => sinceMs)),
+        detail: `The tokens of ${count} cannot be renewed: ${(lasting[0] as Failing).detail}.`,
+      };
+    },
+  };
+}

@@ -1,0 +1,175 @@
+/**
+ * Renewing access tokens: ahead of their end and after a refusal, once for each connection, however many tasks and
+ * processes ask. The lease in the store keeps other processes out; the new tokens are stored before anybody uses them,
+ * since the provider may have taken the former refresh token back. Only a refusal of the refresh token itself ends a
+ * consent; everything else is tried again, later and later. Never rejects.
+ */
+import type { Connection, SealedConnection } from '../model/connection';
+import type { Grant, Renewed, TokenRenewal } from '../model/consent';
+import type { Connections, Outbox } from '../model/store';
+import type { Clock } from '../tools/clock';
+import type { Sealer } from '../tools/secret';
+import type { AuthorizationServer } from './authorization-server';
+import { GrantRefusal } from './grant-refusal';
+import { makeRenewalPauses } from './renewal-pauses';
+import { sealTokens, unsealConnection } from './token-vault';
+
+export interface RenewalDoors {
+  store: Pick<Connections, 'findConnection' | 'replaceTokens'> & Pick<Outbox, 'holdLease'>;
+  sealer: Sealer;
+  /** null: no issuer is configured, so that nothing can be renewed. */
+  server: Pick<AuthorizationServer, 'refresh'> | null;
+  /** As this process knows it. */
+  known(connectionId: string): Connection | null;
+  /** The store holds other tokens than this process knows: resolves when it knows them. */
+  changed(): Promise<void>;
+  clock: Clock;
+  /** This process, as the holder of leases. */
+  holder: string;
+  random?(): number;
+}
+
+export interface Renewal extends TokenRenewal {
+  /** What cannot be renewed now, for reasons that are not the consent's; null when nothing. */
+  trouble(): { sinceMs: number; detail: string } | null;
+}
+
+/** An access token is renewed so long before it ends, and not more often than this. */
+const aheadMs = 300_000;
+const aheadGapMs = 60_000;
+/** Longer than a call may take. */
+const leaseMs = 60_000;
+const busyMsMax = 15_000;
+const busyPollMs = 100;
+
+const interrupted =
+  'the refresh token was refused (invalid_grant): it was revoked, it ran out, or the answer to an earlier renewal was ' +
+  'lost before it could be stored';
+
+export function makeRenewal(doors: RenewalDoors): Renewal {
+  const { clock, server } = doors;
+  const pauses = makeRenewalPauses(doors.random ?? Math.random);
+  const underWay = new Map<string, Promise<Renewed>>();
+  const renewedAtMs = new Map<string, number>();
+  const renewAlone = makeRenewAlone(doors);
+
+  function renew(connection: Connection): Promise<Renewed> {
+    const { connectionId } = connection;
+    const stale = connection.token.open();
+    const known = doors.known(connectionId);
+    if (known !== null && known.status === 'valid' && known.token.open() !== stale)
+      return Promise.resolve({ connection: known });
+    const running = underWay.get(connectionId);
+    if (running !== undefined) return running;
+    const renewed = renewUnlessPaused(connectionId, stale).finally(() => underWay.delete(connectionId));
+    underWay.set(connectionId, renewed);
+    return renewed;
+  }
+
+  async function renewUnlessPaused(connectionId: string, stale: string): Promise<Renewed> {
+    const pause = pauses.of(connectionId, clock.nowMs());
+    if (pause !== null) return waits(pause.detail, pause.leftMs);
+    try {
+      const renewed = await renewAlone(connectionId, stale);
+      pauses.ended(connectionId);
+      renewedAtMs.set(connectionId, clock.nowMs());
+      return renewed;
+    } catch (error) {
+      const detail = error instanceof Error ? error.message : String(error);
+      const refusal = error instanceof GrantRefusal ? error : null;
+      const pauseMs = pauses.failed(connectionId, detail, refusal?.retryAfterMs ?? null, clock.nowMs());
+      return refusal?.fault === 'client-refused' ? { clientRefused: detail } : waits(detail, pauseMs);
+    }
+  }
+
+  return {
+    renew,
+    current(connection) {
+      const known = doors.known(connection.connectionId) ?? connection;
+      if (known.auth !== 'oauth2' || known.refresh === null || known.expiresAt === null || server === null)
+        return known;
+      const leftMs = Date.parse(known.expiresAt) - clock.nowMs();
+      if (leftMs > aheadMs) return known;
+      if (leftMs <= 0) return renew(known);
+      const lastMs = renewedAtMs.get(known.connectionId) ?? Number.NEGATIVE_INFINITY;
+      // It lasts for now: whoever comes does not wait for the next one.
+      if (clock.nowMs() - lastMs >= aheadGapMs) void renew(known);
+      return known;
+    },
+    trouble: () => pauses.trouble(clock.nowMs(), (id) => doors.known(id)?.status === 'valid'),
+  };
+}
+
+/** One renewal under the lease. Throws `GrantRefusal`, and what the store and the sealer throw. */
+function makeRenewAlone(doors: RenewalDoors): (connectionId: string, stale: string) => Promise<Renewed> {
+  const { store, sealer, clock, server } = doors;
+  /** Given by the provider and not stored yet, because the store was away. */
+  const unstored = new Map<string, { replaces: string; grant: Grant }>();
+
+  /** What the store holds, when that is not the token that was refused; null when it is. */
+  async function otherThan(connectionId: string, stale: string): Promise<Renewed | null> {
+    const sealed = await store.findConnection(connectionId);
+    if (sealed === null) return { refused: null };
+    const stored = unsealConnection(sealed, sealer);
+    if (stored.token.open() === stale) return null;
+    return adopt(sealed);
+  }
+
+  async function adopt(sealed: SealedConnection): Promise<Renewed> {
+    await doors.changed();
+    return sealed.status === 'valid' ? { connection: unsealConnection(sealed, sealer) } : { refused: null };
+  }
+
+  async function exchange(connectionId: string): Promise<Renewed> {
+    const sealed = await store.findConnection(connectionId);
+    if (sealed === null || server === null) return { refused: null };
+    const { refresh, auth } = unsealConnection(sealed, sealer);
+    if (auth !== 'oauth2' || refresh === null) return { refused: null };
+    const waiting = unstored.get(connectionId);
+    if (waiting !== undefined && waiting.replaces === sealed.sealedToken) return keep(sealed, waiting.grant);
+    try {
+      return await keep(sealed, await server.refresh(refresh));
+    } catch (error) {
+      if (!(error instanceof GrantRefusal) || error.fault !== 'refused') throw error;
+      // Whoever else renewed it in the meantime, in spite of the lease, has the token that is good.
+      const now = await store.findConnection(connectionId);
+      return now === null || now.sealedToken === sealed.sealedToken ? { refused: interrupted } : adopt(now);
+    }
+  }
+
+  /** Stored first: a token that is used and lost would leave the connection with one that was taken back. */
+  async function keep(sealed: SealedConnection, grant: Grant): Promise<Renewed> {
+    const { connectionId, sealedRefresh } = sealed;
+    unstored.set(connectionId, { replaces: sealed.sealedToken, grant });
+    const tokens = sealTokens(connectionId, grant, sealer);
+    const kept = grant.refresh === null ? { ...tokens, sealedRefresh } : tokens;
+    const stored = await store.replaceTokens(connectionId, sealed.sealedToken, kept);
+    unstored.delete(connectionId);
+    if (stored) return adopt({ ...sealed, ...kept });
+    // A new consent came in between: its tokens are the good ones.
+    const now = await store.findConnection(connectionId);
+    return now === null ? { refused: null } : adopt(now);
+  }
+
+  return async (connectionId, stale) => {
+    const lease = `renew ${connectionId}`;
+    const untilMs = clock.nowMs() + busyMsMax;
+    while (!(await store.holdLease(lease, doors.holder, leaseMs))) {
+      const other = await otherThan(connectionId, stale);
+      if (other !== null) return other;
+      if (clock.nowMs() >= untilMs) throw new GrantRefusal('unavailable', 'another process is renewing it');
+      await clock.wait(busyPollMs);
+    }
+    try {
+      return (await otherThan(connectionId, stale)) ?? (await exchange(connectionId));
+    } finally {
+      await store.holdLease(lease, doors.holder, 0).catch(() => false);
+    }
+  };
+}
+
+function waits(detail: string, retryAfterMs: number): Renewed {
+  return {
+    waits: { code: 'token-unavailable', detail: `the token cannot be renewed now: ${detail}`, retryAfterMs },
+  };
+}

@@ -1,0 +1,107 @@
+/**
+ * The two public routes of a consent: the one-time link, which sends the browser to the provider, and the callback, which
+ * brings it back. They take nothing but what they were given before, keep the browser that began apart from others, and
+ * are neither cached, framed nor named to the next page.
+ */
+import { randomBytes } from 'node:crypto';
+import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express';
+import type { BrowserAnswer, Consents } from './consents';
+import { GrantRefusal } from './grant-refusal';
+import { donePage, failedPage, faultPage, type Page, unknownPage } from './pages';
+
+export interface ConnectRoutesDoors {
+  consents: Pick<Consents, 'open' | 'returned'>;
+  /** True where browsers reach us through https. */
+  secure: boolean;
+  /** What is not the browser's fault, for the log; it holds no secret. */
+  failed(error: unknown): void;
+}
+
+/** To be mounted under `/connect`. */
+export type ConnectRoutes = Router;
+
+const cookieSeconds = 900;
+/** Longer than any link, state, token, verifier or code. */
+const valueCharsMax = 4096;
+
+export function makeConnectRoutes({ consents, secure, failed }: ConnectRoutesDoors): ConnectRoutes {
+  const cookieName = secure ? '__Host-tramline-connect' : 'tramline-connect';
+  const router = express.Router({ strict: true, caseSensitive: true });
+  router.use((request, response, next) => {
+    response.set({
+      'Cache-Control': 'no-store',
+      'Referrer-Policy': 'no-referrer',
+      'Content-Security-Policy':
+        "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+      'X-Robots-Tag': 'noindex',
+    });
+    // A look ahead must not use the link up.
+    if (request.method === 'GET' && request.headers['sec-purpose'] === undefined) return next();
+    response.status(405).set('Allow', 'GET').end();
+  });
+  router.get('/', async (request, response) => {
+    const link = parameterOf(request, 'link');
+    const browser = randomBytes(32).toString('base64url');
+    const address = link === null ? null : await consents.open(link, browser);
+    if (address === null) return show(response, unknownPage());
+    response.cookie(cookieName, browser, {
+      httpOnly: true,
+      secure,
+      sameSite: 'lax',
+      path: '/',
+      maxAge: cookieSeconds * 1000,
+    });
+    response.redirect(303, address);
+  });
+  router.get('/callback', async (request, response) => {
+    const answer = answerOf(request);
+    const browser = cookieOf(request, cookieName);
+    response.clearCookie(cookieName, { httpOnly: true, secure, sameSite: 'lax', path: '/' });
+    const ended = answer === null ? null : await consents.returned(answer, browser);
+    if (ended === null) return show(response, unknownPage());
+    show(response, ended.code === null ? donePage(ended.seen) : failedPage(ended.code));
+  });
+  const answerError: ErrorRequestHandler = (error, _request, response, _next) => {
+    failed(error);
+    const isRefusal = error instanceof GrantRefusal;
+    if (!isRefusal) return show(response, faultPage());
+    show(
+      response,
+      failedPage(error.fault === 'unavailable' ? 'provider-unavailable' : 'provider-answer-unusable'),
+    );
+  };
+  router.use(answerError);
+  return router;
+}
+
+function show(response: Response, { status, html }: Page): void {
+  response.status(status).type('html').send(html);
+}
+
+/** OAuth 2 (RFC 6749 sections 4.1.2 and 4.1.2.1) or OAuth 1.0 (RFC 5849 section 2.2); null when it is neither. */
+function answerOf(request: Request): BrowserAnswer | null {
+  const state = parameterOf(request, 'state');
+  if (state !== null) {
+    const declined = parameterOf(request, 'error') === 'access_denied';
+    return { token: state, code: parameterOf(request, 'code'), declined };
+  }
+  // Providers differ in how they say that the user declined; the protocol leaves it to them.
+  const token = parameterOf(request, 'oauth_token') ?? parameterOf(request, 'denied');
+  if (token === null) return null;
+  const verifier = parameterOf(request, 'oauth_verifier');
+  return { token, code: verifier, declined: verifier === null };
+}
+
+/** A parameter that is given once and is not too long; null otherwise. */
+function parameterOf(request: Request, name: string): string | null {
+  const value = (request.query as Record<string, unknown>)[name];
+  return typeof value === 'string' && value !== '' && value.length <= valueCharsMax ? value : null;
+}
+
+function cookieOf(request: Request, name: string): string {
+  for (const part of (request.headers.cookie ?? '').split(';')) {
+    const at = part.indexOf('=');
+    if (at > 0 && part.slice(0, at).trim() === name) return part.slice(at + 1).trim();
+  }
+  return '';
+}

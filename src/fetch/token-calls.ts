@@ -1,0 +1,88 @@
+/**
+ * The calls that bring tokens and renew them: the authorization addresses, which no resource is ever read from, and the
+ * catalog in a context that has no connection yet. Sockets of their own, so that a slow token endpoint slows no read.
+ * What the answers mean is decided elsewhere; they are never classified, counted by address or logged.
+ */
+import type { TokenCall, TokenCalls, TokenReply, UserToken } from '../model/consent';
+import type { Clock } from '../tools/clock';
+import { Attempt } from './attempt';
+import { retryAfterOf } from './classify';
+import { type Exchange, makeHttpClient, type SentHeaders } from './client';
+import { makeGate } from './gate';
+import { linksOf } from './links';
+import type { ProviderOptions } from './options';
+import { mediaTypeOf, parseDocument } from './parse-document';
+import { makeSigner } from './sign';
+
+const bodyBytesMax = 262_144;
+const connectionsMax = 4;
+
+export interface TokenCallsOptions extends Omit<ProviderOptions, 'bodyBytesMax' | 'connectionsMax'> {
+  /** OAuth 2 issuer; null when there is none. */
+  issuer: string | null;
+}
+
+/** Throws `settings.invalid` for an address that is neither https nor http on a loopback literal. */
+export function makeTokenCalls(options: TokenCallsOptions, clock: Clock): TokenCalls {
+  const { catalogUrl, origins, issuer, timeoutMs, vendor } = options;
+  const client = makeHttpClient({ bodyBytesMax, connectionsMax });
+  const signer = makeSigner({ ...options, clock });
+  // A gate of its own: this one lets the authorization addresses through.
+  const gate = makeGate([catalogUrl, ...origins, ...(issuer === null ? [] : [issuer])]);
+  const platform: SentHeaders = { Accept: `application/vnd.${vendor}.axiom.v3+json` };
+
+  async function send(call: TokenCall, accept: SentHeaders): Promise<Exchange> {
+    const admission = gate.admit(call.url);
+    if (!admission.admitted) return { status: null, code: admission.code, wireBytes: 0 };
+    const { url } = admission;
+    const { method, form, sign, authorization } = call;
+    const body = form === undefined ? null : Buffer.from(new URLSearchParams(form).toString());
+    const typed = body === null ? accept : { ...accept, 'Content-Type': 'application/x-www-form-urlencoded' };
+    const headersOf = () => {
+      const value = sign === undefined ? authorization?.open() : signed(call, url);
+      return value === undefined ? typed : { ...typed, Authorization: value };
+    };
+    const attempt = new Attempt(timeoutMs);
+    const exchange = await client.send({ method, url, body }, headersOf, attempt);
+    attempt.end();
+    return exchange;
+  }
+
+  function signed({ method, form, sign }: TokenCall, url: URL): string | undefined {
+    const { token = null, callback, verifier } = sign ?? {};
+    const oauth = {
+      ...(callback !== undefined && { callback }),
+      ...(verifier !== undefined && { verifier }),
+    };
+    return signer.authorize({ method, url, oauth, ...(form && { form }) }, token) ?? undefined;
+  }
+
+  async function read(url: string, token: UserToken | null): Promise<{ document: unknown } | TokenReply> {
+    const exchange = await send({ method: 'GET', url, sign: { token } }, platform);
+    if (exchange.status !== 200) return replyOf(exchange, clock.nowMs());
+    const mediaType = mediaTypeOf(exchange.headers['content-type']);
+    const parsed = parseDocument(exchange.body, mediaType, options.depthMax);
+    return 'code' in parsed ? { status: null, code: parsed.code } : { document: parsed.document };
+  }
+
+  return {
+    call: async (call) => replyOf(await send(call, { Accept: '*/*' }), clock.nowMs()),
+    async links(token) {
+      const result = await read(catalogUrl, token);
+      return 'document' in result ? { links: linksOf(result.document) } : result;
+    },
+    read,
+    close: () => client.close(),
+  };
+}
+
+function replyOf(exchange: Exchange, nowMs: number): TokenReply {
+  if (exchange.status === null) return { status: null, code: exchange.code };
+  const { status, headers, body } = exchange;
+  return {
+    status,
+    mediaType: mediaTypeOf(headers['content-type']),
+    body: body.toString('utf8'),
+    retryAfterMs: retryAfterOf(headers, nowMs),
+  };
+}

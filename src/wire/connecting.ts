@@ -1,0 +1,128 @@
+/**
+ * Joins what leads to connections and keeps them: consents, their public routes, renewal, and what operators can do. The
+ * service gives its own book and access; a process that reads nothing gives small ones.
+ */
+import type { Settings } from '../config';
+import { type AuthorizationServer, makeAuthorizationServer } from '../connect/authorization-server';
+import type { ConnectionBook } from '../connect/connection-book';
+import { makeConnectionsApi } from '../connect/connections-api';
+import { makeConsents } from '../connect/consents';
+import { expiringConditions } from '../connect/expiring';
+import { GrantRefusal } from '../connect/grant-refusal';
+import { makeRenewal, type Renewal } from '../connect/renewal';
+import { type ConnectRoutes, makeConnectRoutes } from '../connect/routes';
+import { makeTokenCalls } from '../fetch/token-calls';
+import type { Condition } from '../model/alert';
+import type { ConnectionsApi, TokenCalls, TokenRenewal } from '../model/consent';
+import type { Store } from '../model/store';
+import type { Observer } from '../observe/observer';
+import { type Clock, endsWithin } from '../tools/clock';
+import { makeSealer } from '../tools/secret';
+import * as options from './options';
+
+export interface ConnectingParts {
+  store: Store;
+  book: Pick<ConnectionBook, 'find' | 'refresh' | 'learnOne' | 'connections'>;
+  /** Erases a connection, with all that follows for organizations; false when it is unknown. */
+  erase(connectionId: string): Promise<boolean>;
+  /** What a new connection sees could not be learned at once. */
+  unlearned(): void;
+  clock: Clock;
+  /** This process, as the holder of leases. */
+  holder: string;
+}
+
+export interface Connecting {
+  renewal: Renewal;
+  api: ConnectionsApi;
+  /** To be mounted under `/connect`. */
+  routes(observer: Pick<Observer, 'fault' | 'trouble'>): ConnectRoutes;
+  conditions(): Condition[];
+  close(): void;
+}
+
+/** The browser waits for it. */
+const learnMsMax = 10_000;
+
+/** Throws `settings.invalid` where what it takes is missing. */
+export function wireConnecting(settings: Settings, parts: ConnectingParts): Connecting {
+  const { store, book, clock, holder } = parts;
+  const sealer = makeSealer(settings.encryptionKeys ?? []);
+  const calls = makeTokenCalls(
+    { ...options.providerOptions(settings), issuer: settings.providerIssuer },
+    clock,
+  );
+  const server = serverOf(settings, calls, clock);
+  const renewal = makeRenewal({
+    store,
+    sealer,
+    server,
+    known: (connectionId) => book.find(connectionId),
+    changed: () => book.refresh(),
+    clock,
+    holder,
+  });
+
+  async function connected(connectionId: string) {
+    const learning = book.learnOne(connectionId).catch(() => null);
+    const seen = (await endsWithin(learning, learnMsMax, clock)) ? await learning : null;
+    if (seen === null) parts.unlearned();
+    return seen;
+  }
+
+  const { providerAuth: auth, publicUrl } = settings;
+  const consents = makeConsents({ store, sealer, calls, server, auth, publicUrl, connected, clock });
+  return {
+    renewal,
+    api: makeConnectionsApi({ store, sealer, server, consents, erase: parts.erase }),
+    routes: (observer) =>
+      makeConnectRoutes({
+        consents,
+        secure: publicUrl?.startsWith('https:') === true,
+        failed(error) {
+          if (!(error instanceof GrantRefusal)) observer.fault('connections', error);
+          else
+            observer.trouble({ place: 'connections', code: `grant-${error.fault}`, detail: error.message });
+        },
+      }),
+    conditions() {
+      const nowMs = clock.nowMs();
+      const trouble = renewal.trouble();
+      const unrenewed = { name: 'provider-unavailable' as const, labels: { origin: 'tokens' } };
+      return [
+        ...expiringConditions(book.connections(), nowMs),
+        ...(trouble === null ? [] : [{ ...unrenewed, ...trouble }]),
+      ];
+    },
+    close: () => calls.close(),
+  };
+}
+
+/** Of what is joined later than whoever needs it. */
+export function lateRenewal(connecting: () => Connecting): TokenRenewal {
+  return {
+    current: (connection) => connecting().renewal.current(connection),
+    renew: (connection) => connecting().renewal.renew(connection),
+  };
+}
+
+/** Tokens that the settings name are imported once; then everything is known. Throws `store.key-missing`. */
+export async function readConnections(
+  { providerTokens }: Settings,
+  book: Pick<ConnectionBook, 'refresh' | 'importTokens'>,
+): Promise<void> {
+  if (providerTokens === null) await book.refresh();
+  else await book.importTokens([...providerTokens]);
+}
+
+function serverOf(settings: Settings, calls: TokenCalls, clock: Clock): AuthorizationServer | null {
+  const { providerIssuer: issuer, providerOrigins, providerScopes } = settings;
+  if (issuer === null) return null;
+  const { clientKey, clientSecret } = options.providerOptions(settings);
+  const given = { issuer, clientKey, clientSecret };
+  return makeAuthorizationServer(
+    { ...given, origins: providerOrigins ?? [], scopes: providerScopes ?? [] },
+    calls,
+    clock,
+  );
+}

@@ -1,0 +1,122 @@
+/**
+ * What a worker does again and again beside its path: sending, telling, sweeping, learning what connections see, and
+ * following what other processes change. How each step waits for the next, and how all of them end.
+ */
+import type { Alerting } from '../alert/alerting';
+import type { ProcessWatch } from '../alert/process-watch';
+import type { ConnectionBook } from '../connect/connection-book';
+import type { ProviderClient } from '../fetch/provider-client';
+import type { SandboxMeter } from '../fetch/sandbox-meter';
+import { isProblem } from '../model/problem';
+import type { Store } from '../model/store';
+import type { Observer } from '../observe/observer';
+import type { Pipeline } from '../pipeline';
+import type { Relay } from '../publish/relay';
+import type { Sync } from '../sync/sync';
+import { type Clock, endsWithin, type Loop, makeLoop } from '../tools/clock';
+import type { Connecting } from './connecting';
+import { troubleOf } from './trouble-of';
+
+export interface LoopParts {
+  pipeline: Pick<Pipeline, 'work' | 'probes'>;
+  relay: Relay;
+  alerting: Alerting;
+  book: ConnectionBook;
+  meter: SandboxMeter;
+  watch: ProcessWatch;
+  client: ProviderClient;
+  connecting: Connecting;
+  sync: Pick<Sync, 'stop'>;
+  store: Store;
+}
+
+const alertStepMs = 250;
+const sweepMs = 60_000;
+const sweepOnMs = 50;
+const learnMs = 600_000;
+const learnRetryMs = 2000;
+const relayIdleMs = 1000;
+const followMs = 2000;
+
+/** Nothing is read before it is known what each connection sees: nothing must be refused for our own ignorance. */
+export function startReading(pipeline: Pick<Pipeline, 'work' | 'probes'>): void {
+  pipeline.work.start();
+  pipeline.probes.start();
+}
+
+export type Loops = Record<'relay' | 'alert' | 'sweep' | 'learn' | 'follow', Loop>;
+
+/** Made and not started. */
+export function loopsOf(parts: LoopParts, observer: Observer, clock: Clock): Loops {
+  const { pipeline, relay, alerting, book, meter, store, watch } = parts;
+  const learn = makeLoop(
+    async () => {
+      const whole = await book.learn();
+      if (book.known()) startReading(pipeline);
+      await meter.look();
+      return whole ? learnMs : learnRetryMs;
+    },
+    clock,
+    (error) => {
+      if (isProblem(error, 'store.key-missing')) watch.decryptionFailed(error.message);
+      troubleOf(observer, 'provider')(error);
+    },
+  );
+  // Others may connect, renew or revoke in other processes.
+  const follow = async () => {
+    if (await book.follow()) learn.wake();
+    return followMs;
+  };
+  return {
+    relay: makeLoop(() => stepRelay(relay, clock), clock, troubleOf(observer, 'kafka')),
+    alert: makeLoop(() => alerting.step().then(() => alertStepMs), clock, troubleOf(observer, 'alert')),
+    sweep: makeLoop(
+      () => store.sweep().then((swept) => (swept > 0 ? sweepOnMs : sweepMs)),
+      clock,
+      troubleOf(observer, 'store'),
+    ),
+    learn,
+    follow: makeLoop(follow, clock, troubleOf(observer, 'connections')),
+  };
+}
+
+/** How long the relay waits after a step: not at all while there is work, but for what gathers under load. */
+async function stepRelay(relay: Relay, clock: Clock): Promise<number> {
+  const did = await relay.step();
+  if (did === 'worked') {
+    const gatherMs = relay.gatherMs();
+    if (gatherMs > 0) await clock.wait(gatherMs);
+    return 0;
+  }
+  const holdUntilMs = relay.holdUntilMs();
+  return did === 'empty' || holdUntilMs === null
+    ? relayIdleMs
+    : Math.min(Math.max(holdUntilMs - clock.nowMs(), 1), relayIdleMs);
+}
+
+/** Takes nothing more, lets what is in flight end within `graceMs`, gives the rest back and closes what was open. */
+export async function stopLoops(
+  parts: Omit<LoopParts, 'store'>,
+  loops: Loops,
+  graceMs: number,
+  clock: Clock,
+): Promise<void> {
+  const { pipeline, relay, alerting, client, connecting, sync, meter } = parts;
+  const beganMs = clock.nowMs();
+  const learned = Promise.all([loops.learn.stop(), loops.follow.stop()]);
+  const listed = sync.stop();
+  await Promise.all([pipeline.work.stop(graceMs), pipeline.probes.stop(graceMs)]);
+  client.close();
+  connecting.close();
+  const leftMs = () => Math.max(500, graceMs - (clock.nowMs() - beganMs));
+  await endsWithin(listed, leftMs() / 2, clock);
+  // What was decided last goes out before the end, unless its far side makes it wait.
+  const flushed = loops.relay.stop().then(() => flush(relay, () => leftMs() > graceMs / 4));
+  const told = loops.alert.stop().then(() => alerting.close());
+  const rest = [learned, flushed.then(() => relay.close()), told, loops.sweep.stop(), meter.end()];
+  await endsWithin(Promise.all(rest), leftMs(), clock);
+}
+
+async function flush(relay: Relay, mayGoOn: () => boolean): Promise<void> {
+  while (mayGoOn() && (await relay.step()) === 'worked');
+}

@@ -1,0 +1,59 @@
+// A command as a person runs it: `tramline …` as a real process, with what it prints as it comes, and a hand on its
+// standard input.
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { endWithRunner } from './reaper';
+import { repositoryRoot } from './repository';
+import { until } from './until';
+
+export type Ended = { code: number | null; out: string; error: string };
+
+export type Command = {
+  /** Everything printed so far, both streams. */
+  printed(): string;
+  /** Until something is printed that matches; its first group, or all of it. */
+  untilPrinted(pattern: RegExp): Promise<string>;
+  write(line: string): void;
+  interrupt(): void;
+  ended: Promise<Ended>;
+};
+
+/** Runs until it ends by itself; killed with the suite. */
+export function startCommand(words: string[], environment: Record<string, string | undefined>): Command {
+  const { PATH, HOME } = process.env;
+  const child = spawn(process.execPath, [join(repositoryRoot(), 'dist/src/cli.js'), ...words], {
+    cwd: repositoryRoot(),
+    env: { PATH, HOME, ...environment },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  endWithRunner(child);
+  let out = '';
+  let error = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    out += chunk;
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    error += chunk;
+  });
+  const printed = () => out + error;
+  return {
+    printed,
+    async untilPrinted(pattern) {
+      const found = await until(() => pattern.exec(printed()), {
+        withinMs: 20_000,
+        what: `${words.join(' ')} to print ${pattern}`,
+      });
+      return found[1] ?? found[0];
+    },
+    write: (line) => void child.stdin.write(`${line}\n`),
+    interrupt: () => void child.kill('SIGINT'),
+    ended: new Promise((resolve) => child.once('close', (code) => resolve({ code, out, error }))),
+  };
+}
+
+export async function runCommand(
+  words: string[],
+  environment: Record<string, string | undefined>,
+): Promise<Ended> {
+  return startCommand(words, environment).ended;
+}
