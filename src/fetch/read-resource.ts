@@ -69,29 +69,20 @@ export function makeReadResource(parts: ReadResourceParts): ReadResource {
     return { kind: 'gone', certain: false, connectionId: connection.connectionId, origin: url.origin };
   }
 
-  /** Equipment where the older endpoints have it; gone when they do not, or are not to be asked. */
-  async function askOld(id: string, wanted: Wanted, attempt: Attempt, tried: URL | null): Promise<Verdict> {
-    const { connectionId } = wanted.connection;
-    const gone: Verdict = { kind: 'gone', certain: false, connectionId, origin: wanted.url.origin };
-    if (oldEquipment === null) return gone;
-    const { organizationId } = wanted.owner;
-    const sought = { id, organizationId, fresh: tried !== null };
-    const located = await oldEquipment.places(sought, wanted.connection, callers.within(attempt));
-    if ('answer' in located) return located.answer;
-    for (const url of located.urls) {
-      if (url.pathname === tried?.pathname) continue;
-      const verdict = await askAt(url, wanted, attempt);
-      if (verdict.kind !== 'gone') return verdict;
-    }
-    return gone;
-  }
+  const askOld = (id: string, wanted: Wanted, attempt: Attempt, tried: URL | null) =>
+    askOldPlaces(parts, { id, wanted, tried }, attempt, (url) => askAt(url, wanted, attempt));
 
-  /** In the equipment API, unless the older endpoints are to be asked first and have it. */
+  /** In the equipment API, unless the older endpoints are to be asked first; where the one has it not, in the other. */
   async function askFirst(wanted: Wanted, attempt: Attempt): Promise<Verdict> {
     const { url, identity } = wanted;
-    const id = equipment.holds(url) ? (identity?.id ?? identityAt(url, equipment)?.id ?? null) : null;
-    const old = id === null || oldEquipment === null ? null : await askOld(id, wanted, attempt, null);
-    return old === null || old.kind === 'gone' ? askAt(url, wanted, attempt) : old;
+    const old = isOldRecord(url);
+    const elsewhere = old ? oldEquipment === null : equipment.holds(url) && oldEquipment !== null;
+    const id = elsewhere ? (identity?.id ?? identityAt(url, equipment)?.id) : undefined;
+    if (id === undefined) return askAt(url, wanted, attempt);
+    const verdict = old
+      ? await askAt(new URL(equipment.record(id)), wanted, attempt)
+      : await askOld(id, wanted, attempt, null);
+    return verdict.kind === 'gone' ? askAt(url, wanted, attempt) : verdict;
   }
 
   /** Not found at its address: asked for where it stands today, before it counts as gone. */
@@ -119,6 +110,28 @@ export function makeReadResource(parts: ReadResourceParts): ReadResource {
     if (verdict.kind !== 'forbidden') return verdict;
     return attributeRefusal(verdict, owner, connection, organizations, caller);
   };
+}
+
+/** Equipment where the older endpoints have it; gone when they do not, or are not to be asked. */
+async function askOldPlaces(
+  { oldEquipment, callers }: ReadResourceParts,
+  { id, wanted, tried }: { id: string; wanted: Wanted; tried: URL | null },
+  attempt: Attempt,
+  askAt: (url: URL) => Promise<Verdict>,
+): Promise<Verdict> {
+  const { connectionId } = wanted.connection;
+  const gone: Verdict = { kind: 'gone', certain: false, connectionId, origin: wanted.url.origin };
+  if (oldEquipment === null) return gone;
+  const { organizationId } = wanted.owner;
+  const sought = { id, organizationId, fresh: tried !== null };
+  const located = await oldEquipment.places(sought, wanted.connection, callers.within(attempt));
+  if ('answer' in located) return located.answer;
+  for (const url of located.urls) {
+    if (url.pathname === tried?.pathname) continue;
+    const verdict = await askAt(url);
+    if (verdict.kind !== 'gone') return verdict;
+  }
+  return gone;
 }
 
 /** An organization that is no longer listed, or no longer connected, hides its resources: they are not gone. */

@@ -103,6 +103,7 @@ describe('one call', () => {
   });
 
   test('a machine of the old endpoints is asked for with what belongs to it by their names', async () => {
+    staged = stageClient({ equipmentApi: 'old' });
     catalog();
     api().get('/platform/machines/5').query({ embed: 'terminals,equipment' }).reply(200, { id: '5' }, axiom);
     const { answer } = await staged.client.read(requestFor(`${origin}/platform/machines/5`));
@@ -110,10 +111,26 @@ describe('one call', () => {
   });
 
   test('an old endpoint that refuses what is asked for beside the record is asked for the record', async () => {
+    staged = stageClient({ equipmentApi: 'old' });
     catalog();
     api().get('/platform/implements/5').query({ embed: 'terminals,equipment' }).reply(400, {}, axiom);
     api().get('/platform/implements/5').reply(200, { id: '5' }, axiom);
     expect((await staged.client.read(requestFor(`${origin}/platform/implements/5`))).answer.kind).toBe('ok');
+  });
+
+  test('an address of the old endpoints leads to the equipment API, and back where that has not got it', async () => {
+    catalog();
+    const equipmentApi = () => nock(equipmentOrigin).get('/isg/equipment/5').query(true);
+    equipmentApi().reply(200, { '@type': 'Machine', id: 5 }, { 'content-type': 'application/json' });
+    const asked = requestFor(`${origin}/platform/machines/5`);
+    const { answer } = await staged.client.read(asked);
+    expect(answer).toMatchObject({ kind: 'ok', document: { address: `${equipmentOrigin}/isg/equipment/5` } });
+    equipmentApi().reply(404);
+    api().get('/platform/machines/5').query(true).reply(200, { id: '5' }, axiom);
+    expect((await staged.client.read(asked)).answer).toMatchObject({
+      kind: 'ok',
+      document: { address: asked.address },
+    });
   });
 
   test('the preferred unit system is asked for', async () => {
