@@ -16,6 +16,8 @@ export function registerSimulate(program: Command): void {
     .option('--auth <kind>', 'the kind of tokens it hands out: oauth1 or oauth2', kind, 'oauth2')
     .option('--today <date>', 'the day whose rules are in force (default: the real date)', day)
     .option('--oauth1-ends <date>', 'from this day OAuth 1 is refused', day)
+    .option('--plan <plan>', 'production or sandbox, which limits connections, calls and time', plan)
+    .option('--sandbox-since <date>', 'since when the application is in the sandbox (default: today)', day)
     .option(
       '--old-equipment-ends <date>',
       'from this day machines and implements are gone (default: never)',
@@ -60,4 +62,9 @@ function address(text: string): string {
 function kind(text: string): 'oauth1' | 'oauth2' {
   if (text === 'oauth1' || text === 'oauth2') return text;
   throw new InvalidArgumentError('oauth1 or oauth2 is needed.');
+}
+
+function plan(text: string): 'production' | 'sandbox' {
+  if (text === 'production' || text === 'sandbox') return text;
+  throw new InvalidArgumentError('production or sandbox is needed.');
 }

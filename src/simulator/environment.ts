@@ -16,7 +16,7 @@ export function environmentFor(
   auth: 'oauth1' | 'oauth2',
   secrets: WebhookSecrets,
 ): Record<string, string> {
-  const { accounts, addresses, vendor } = provider;
+  const { accounts, addresses, sandbox, vendor } = provider;
   return {
     PROVIDER_VENDOR: vendor,
     PROVIDER_URL: addresses.catalog,
@@ -27,6 +27,9 @@ export function environmentFor(
     PROVIDER_ISSUER: `${addresses.origin}${ISSUER_PATH}`,
     PROVIDER_SCOPES: SCOPES,
     PROVIDER_TOKENS: JSON.stringify(accounts.users.map((user) => tokenSetting(provider, auth, user))),
+    ...(sandbox.plan === 'sandbox'
+      ? { PROVIDER_PLAN: 'sandbox', PROVIDER_SANDBOX_SINCE: sandbox.since }
+      : {}),
     WEBHOOK_AUTH: 'authorization',
     WEBHOOK_AUTHORIZATION: secrets.authorization,
     WEBHOOK_TOKENS: secrets.token,

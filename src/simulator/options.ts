@@ -15,6 +15,10 @@ export interface SimulatorOptions {
   today?: string;
   /** From this day OAuth 1 is refused; default never under `oauth1`, the provider's own date under `oauth2`. */
   oauth1Ends?: string;
+  /** `sandbox` limits connections, calls and time; default production. */
+  plan?: 'production' | 'sandbox';
+  /** Since when the application is in the sandbox; default today. */
+  sandboxSince?: string;
   /** From this day the machine and implement endpoints are gone; default never. */
   oldEquipmentEnds?: string;
   seed?: number;
@@ -40,6 +44,8 @@ export interface CheckedOptions {
   auth: 'oauth1' | 'oauth2';
   today: string | undefined;
   oauth1Ends: string | undefined;
+  plan: 'production' | 'sandbox';
+  sandboxSince: string | undefined;
   oldEquipmentEnds: string | undefined;
   seed: number;
   organizations: number;
@@ -62,6 +68,8 @@ export function checkOptions(given: SimulatorOptions): CheckedOptions {
     auth,
     today: given.today === undefined ? undefined : day('today', given.today),
     oauth1Ends: day('oauth1Ends', given.oauth1Ends) ?? (auth === 'oauth2' ? OAUTH2_REQUIRED : undefined),
+    plan: given.plan ?? 'production',
+    sandboxSince: day('sandboxSince', given.sandboxSince),
     oldEquipmentEnds: day('oldEquipmentEnds', given.oldEquipmentEnds),
     seed: whole('seed', given.seed ?? 1, 0, 0xffff_ffff),
     organizations: whole('organizations', given.organizations ?? 3, 0, 10_000),

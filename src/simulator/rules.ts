@@ -9,6 +9,8 @@ export const NEW_FIELDS_ANNOUNCED = '2024-01-10';
 export const OLD_FIELDS_REMOVED = '2024-07-10';
 /** From this day the machine and implement endpoints are deprecated; when they end is not said. */
 export const OLD_EQUIPMENT_DEPRECATED = '2025-01-01';
+/** From this day an organization that has not accepted its terms cannot be read. */
+export const TERMS_ENFORCED = '2020-08-13';
 /** From this day the provider requires OAuth 2, unless `oauth1Ends` says otherwise. */
 export const OAUTH2_REQUIRED = '2022-05-01';
 
@@ -42,6 +44,10 @@ export class Rules {
 
   oauth1Ended(): boolean {
     return this.oauth1Ends !== undefined && this.today() >= this.oauth1Ends;
+  }
+
+  termsEnforced(): boolean {
+    return this.today() >= TERMS_ENFORCED;
   }
 
   oldEquipmentDeprecated(): boolean {

@@ -16,6 +16,13 @@ export interface Settings {
   rotationLagMs: number;
   /** A subscription expires after so many refused deliveries in a row; 0 = never. */
   expireAfterFailures: number;
+  /** Equipment that a client created is seen after so long. */
+  createdLagMs: number;
+  /** Flood protection for the client key; 0 = none. */
+  callsPerSecond: number;
+  retryAfterSeconds: number;
+  /** As each API documents its errors, or one shape for all; `text` and `empty` occur as well. */
+  errorBodies: 'documented' | 'errors' | 'list' | 'gud' | 'text' | 'empty';
 }
 
 /** The accepted values, or the largest number. */
@@ -27,6 +34,10 @@ const KNOWN: Readonly<Record<keyof Settings, readonly (string | boolean | number
   heartbeats: [true, false],
   rotationLagMs: 600_000,
   expireAfterFailures: 1_000_000,
+  createdLagMs: 600_000,
+  callsPerSecond: 1_000_000,
+  retryAfterSeconds: 1_000_000,
+  errorBodies: ['documented', 'errors', 'list', 'gud', 'text', 'empty'],
 };
 
 export function defaultSettings(): Settings {
@@ -38,6 +49,10 @@ export function defaultSettings(): Settings {
     heartbeats: true,
     rotationLagMs: 0,
     expireAfterFailures: 100,
+    createdLagMs: 0,
+    callsPerSecond: 0,
+    retryAfterSeconds: 1,
+    errorBodies: 'documented',
   };
 }
 

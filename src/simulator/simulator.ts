@@ -20,6 +20,7 @@ import { overviewPages } from './pages/overview';
 import { Addresses } from './provider/addresses';
 import { serveCatalog } from './provider/catalog';
 import { ChangeTokens } from './provider/change-tokens';
+import { serveConnections } from './provider/connections';
 import { providerEntry } from './provider/entry';
 import { serveEquipment } from './provider/equipment';
 import { serveEquipmentReference } from './provider/equipment-reference';
@@ -31,6 +32,8 @@ import { serveFiles } from './provider/files';
 import { serveOldEquipment } from './provider/old-equipment';
 import { serveOrganizations } from './provider/organizations';
 import type { Provider } from './provider/provider';
+import { RateLimit } from './provider/rate-limit';
+import { SANDBOX_CONNECTED_MAX, Sandbox } from './provider/sandbox';
 import { serveSubscriptions } from './provider/subscriptions';
 import { Rules } from './rules';
 import { defaultSettings } from './settings';
@@ -111,11 +114,19 @@ export async function startSimulator(given: SimulatorOptions = {}): Promise<Simu
 
 function makeProvider(options: CheckedOptions, addresses: Addresses): Provider {
   const nowMs = (): number => Date.now();
+  const rules = new Rules(options.today, options.oauth1Ends, options.oldEquipmentEnds);
+  const since = options.sandboxSince ?? new Date(nowMs()).toISOString().slice(0, 10);
+  const world = new World(options.seed, options);
+  // More than these cannot be connected in the sandbox.
+  if (options.plan === 'sandbox')
+    for (const organization of world.organizations.list.slice(SANDBOX_CONNECTED_MAX))
+      world.organizations.change(organization, { connected: false });
   const accounts = new Accounts(VENDOR, options.seed, options);
   return {
     vendor: VENDOR,
-    world: new World(options.seed, options),
-    rules: new Rules(options.today, options.oauth1Ends, options.oldEquipmentEnds),
+    world,
+    rules,
+    sandbox: new Sandbox(options.plan, since, nowMs, () => rules.today()),
     settings: defaultSettings(),
     accounts,
     tokens: new Tokens(accounts, options.seed, Math.floor(nowMs() / 1_000)),
@@ -176,6 +187,7 @@ function serve(app: Express, options: CheckedOptions, parts: Webhooks & { provid
   serveOldEquipment(platform, provider);
   serveFiles(platform, provider);
   serveSubscriptions(platform, parts);
+  serveConnections(platform, provider);
   flow.serve(platform);
   const equipment = express.Router();
   serveEquipment(equipment, provider);
@@ -196,6 +208,7 @@ function serve(app: Express, options: CheckedOptions, parts: Webhooks & { provid
       requestTokenSecret,
       faults,
       requests,
+      rateLimit: new RateLimit(provider.settings, provider.nowMs),
       latencyMs: options.latencyMs,
       platform,
       equipment,

@@ -2,6 +2,7 @@
 // Promises to answer loopback callers only, and 400 with a sentence for anything misspelt. No part of the provider.
 import express, { type ErrorRequestHandler, type RequestHandler, type Router } from 'express';
 import { isObject } from '../json';
+import { SANDBOX_CALLS_A_MONTH } from '../provider/sandbox';
 import { isDay } from '../rules';
 import { changeSettings } from '../settings';
 import { serveAccountControls } from './account-controls';
@@ -87,6 +88,23 @@ function serveActing(router: Router, controls: Controls): void {
       return provider.settings;
     }),
   );
+  router.get(
+    '/sandbox',
+    control(() => sandboxState(provider)),
+  );
+  router.put(
+    '/sandbox',
+    control((request) => {
+      const { calls, since } = objectBody(request);
+      if (calls !== undefined && !(Number.isInteger(calls) && Number(calls) >= 0))
+        throw new BadControl('calls must be a whole number');
+      if (since !== undefined && !(typeof since === 'string' && isDay(since)))
+        throw new BadControl('since must be a date written YYYY-MM-DD');
+      if (calls !== undefined) provider.sandbox.setCalls(Number(calls));
+      if (typeof since === 'string') provider.sandbox.since = since;
+      return sandboxState(provider);
+    }),
+  );
   router.put(
     '/today',
     control((request) => setToday(controls, request.body)),
@@ -108,6 +126,12 @@ const sayWhy: ErrorRequestHandler = (problem: unknown, _request, response, _next
   const status = problem instanceof BadControl ? problem.status : 400;
   response.status(status).json({ error: problem instanceof Error ? problem.message : String(problem) });
 };
+
+function sandboxState({ sandbox, world }: Controls['provider']): object {
+  const connected = world.organizations.list.filter((one) => one.connected).length;
+  const { plan, since, calls } = sandbox;
+  return { plan, since, ends: sandbox.ends(), calls, callsMax: SANDBOX_CALLS_A_MONTH, connected };
+}
 
 /** `{today}` or a bare JSON string; null goes back to the real date. */
 function setToday({ provider }: Controls, body: unknown): object {

@@ -40,6 +40,18 @@ export const CONTRACT_ROWS = {
   'organization-terms':
     'An organization that has not accepted its terms: 403 with the warning and where to accept',
   'organization-not-connected': 'An organization that is not connected to the client: 403',
+  'organization-required-action':
+    'Another required customer action (verify the account): 403 with the warning',
+  'connections-list': 'GET the connections of the application',
+  'connection-end': 'DELETE a connection',
+  'resource-missing': 'A resource that is not there: 404',
+  'resource-gone': 'A resource that is gone for good: 410',
+  'rate-limited': 'Flood protection: 429 with Retry-After',
+  'error-errors': 'An error as the object of the platform',
+  'error-list': 'An error as an array with guid',
+  'error-gud': 'An error as an array with gud',
+  'error-text': 'An error as plain text',
+  'error-empty': 'An error without a body',
   'files-list': 'GET files',
   'files-of-organization': 'GET the files of an organization',
   'file-get': 'GET the record of a file',

@@ -1,9 +1,10 @@
 // The controls that change what the provider holds: organizations, field operations and equipment.
 // A change is notified at once unless told not to; a fault with `lagMs` keeps the old content in sight for a while.
 import type { Request, Router } from 'express';
+import { isObject, type Json } from '../json';
 import { requiredActionNotification, resourceAddress } from '../webhooks/notifications';
 import { FILE_BYTES_MAX, type WorldFile } from '../world/files';
-import type { Organization } from '../world/organizations';
+import type { Organization, RequiredAction } from '../world/organizations';
 import type { Change } from '../world/revisions';
 import type { Kind, Seen } from '../world/world';
 import { BadControl, type Controls, control, objectBody } from './control';
@@ -42,7 +43,13 @@ export function serveResourceControls(router: Router, controls: Controls): void 
     router.delete(
       `/${kind}/:id`,
       control((request) =>
-        change(controls, kind, request, { removed: true }, request.query.notify !== 'false'),
+        change(
+          controls,
+          kind,
+          request,
+          { removed: true, gone: request.query.gone === 'true' },
+          request.query.notify !== 'false',
+        ),
       ),
     );
     router.post(
@@ -115,21 +122,35 @@ function seenOf({ provider }: Controls, kind: Kind, request: Request): Seen {
 function patchOrganization(controls: Controls, request: Request): object {
   const { provider } = controls;
   const organization = organizationOf(controls, request);
-  const { notify, termsAccepted, connected, name, ...unknown } = objectBody(request);
+  const { notify, termsAccepted, connected, name, requiredAction, ...unknown } = objectBody(request);
   const [first] = Object.keys(unknown);
   if (first !== undefined)
-    throw new BadControl(`${first} is not known; termsAccepted, connected, name and notify are`);
+    throw new BadControl(
+      `${first} is not known; termsAccepted, connected, name, requiredAction and notify are`,
+    );
   for (const [key, value] of Object.entries({ termsAccepted, connected })) {
     if (value !== undefined && typeof value !== 'boolean')
       throw new BadControl(`${key} must be true or false`);
   }
-  provider.world.organizations.change(organization, {
+  const { sandbox, world } = provider;
+  if (connected === true && !organization.connected && !sandbox.mayConnect(world.organizations.list))
+    throw new BadControl('no further organization can be connected in the sandbox');
+  world.organizations.change(organization, {
+    ...(requiredAction === undefined ? {} : { requiredAction: readAction(requiredAction) }),
     ...(typeof termsAccepted === 'boolean' ? { termsAccepted } : {}),
     ...(typeof connected === 'boolean' ? { connected } : {}),
     ...(typeof name === 'string' ? { name } : {}),
   });
   if (notify === true) controls.dispatch.tell(requiredActionNotification(controls.sender, organization));
   return organizationState(organization);
+}
+
+/** A sentence, or `{message, located: false}` where the answer does not say where to act; null for nothing. */
+function readAction(given: Json): RequiredAction | undefined {
+  if (given === null) return undefined;
+  const { message, located } = isObject(given) ? given : { message: given, located: true };
+  if (typeof message !== 'string') throw new BadControl('requiredAction needs a message');
+  return { message, located: located !== false };
 }
 
 function change(controls: Controls, kind: Kind, request: Request, wanted: Change, notify: boolean): object {

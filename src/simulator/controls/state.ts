@@ -51,8 +51,9 @@ export async function writeState(provider: Provider, out: Writable, request: Sta
   out.end(`${text}}`);
 }
 
-export function organizationState({ id, name, termsAccepted, connected }: Organization): object {
-  return { id, name, termsAccepted, connected };
+export function organizationState(organization: Organization): object {
+  const { id, name, termsAccepted, connected, requiredAction } = organization;
+  return { id, name, termsAccepted, connected, ...(requiredAction ? { requiredAction } : {}) };
 }
 
 /** One resource as `state` shows it: the full content in the form of the day, metric, every embed included. */

@@ -10,7 +10,7 @@ const SHOWN_MAX = 200;
 
 /** `/` and everything below `/portal`. */
 export function overviewPages(provider: Provider): Router {
-  const { accounts, addresses, world } = provider;
+  const { accounts, addresses, sandbox, world } = provider;
   const router = express.Router();
   router.use(express.urlencoded({ extended: false, limit: '16kb' }));
   router.get('/', (_request, response) => show(response, 'Simulated provider', overview(provider)));
@@ -19,15 +19,33 @@ export function overviewPages(provider: Provider): Router {
     if (!organization) return show(response.status(404), 'Unknown organization', '');
     show(response, `Terms and conditions of ${organization.name}`, termsForm(organization));
   });
+  router.get('/portal/organizations/:id/account', (request, response) => {
+    const organization = world.organizations.find(request.params.id);
+    if (!organization) return show(response.status(404), 'Unknown organization', '');
+    show(response, `Account of ${organization.name}`, actionForm(organization));
+  });
   router.post('/portal/organizations/:id', (request, response) => {
     const organization = world.organizations.find(request.params.id);
     if (!organization) return show(response.status(404), 'Unknown organization', '');
     const form = formOf(request);
+    const connects = form.connected === 'yes' && !organization.connected;
+    if (connects && !sandbox.mayConnect(world.organizations.list))
+      return show(
+        response.status(409),
+        'The sandbox is full',
+        '<p class="no">No further organization can be connected.</p>',
+      );
     world.organizations.change(organization, {
+      ...(form.action === 'done' ? { requiredAction: undefined } : {}),
       ...(form.terms === undefined ? {} : { termsAccepted: form.terms === 'accept' }),
       ...(form.connected === undefined ? {} : { connected: form.connected === 'yes' }),
     });
-    response.redirect(303, form.back === 'terms' ? `/portal/organizations/${organization.id}/terms` : '/');
+    response.redirect(
+      303,
+      form.back
+        ? `/portal/organizations/${organization.id}/${form.back === 'terms' ? 'terms' : 'account'}`
+        : '/',
+    );
   });
   for (const page of ['select-organizations', 'connections-dialog']) {
     router.get(`/portal/connections/${accounts.clientKey}/${page}`, (request, response) => {
@@ -84,5 +102,14 @@ function termsForm({ id, termsAccepted }: Organization): string {
     '<p>Connected software companies cannot read this organization until its terms are accepted.</p>' +
     `<form method="post" action="/portal/organizations/${id}"><input type="hidden" name="back" value="terms">` +
     '<button class="main" name="terms" value="accept">Accept</button></form>'
+  );
+}
+
+function actionForm({ id, requiredAction }: Organization): string {
+  if (!requiredAction) return '<p class="yes">There is nothing to do.</p>';
+  return (
+    `<p class="no">${escapeHtml(requiredAction.message)}</p>` +
+    `<form method="post" action="/portal/organizations/${id}"><input type="hidden" name="back" value="account">` +
+    '<button class="main" name="action" value="done">Done</button></form>'
   );
 }

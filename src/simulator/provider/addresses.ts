@@ -39,6 +39,10 @@ export class Addresses {
     return `${this.origin}/portal/organizations/${organizationId}/terms`;
   }
 
+  account(organizationId: string): string {
+    return `${this.origin}/portal/organizations/${organizationId}/account`;
+  }
+
   connections(clientKey: string): string {
     return `${this.origin}/portal/connections/${clientKey}/select-organizations`;
   }

@@ -31,6 +31,7 @@ export function serveCatalog(router: Router, provider: Provider): void {
             { rel: 'oauthRequestToken', uri: addresses.platform('/oauth/request_token') },
             { rel: 'oauthAuthorizeRequestToken', uri: `${addresses.origin}/consent?oauth_token={token}` },
             { rel: 'oauthAccessToken', uri: addresses.platform('/oauth/access_token') },
+            { rel: 'connections', uri: addresses.platform('/connections') },
           ],
         },
       };

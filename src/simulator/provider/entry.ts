@@ -8,6 +8,7 @@ import type { RequestLog } from '../controls/request-log';
 import { EQUIPMENT_PATH, PLATFORM_PATH } from './addresses';
 import { type Answer, type Exchange, header, mediaType, send } from './exchange';
 import type { Provider } from './provider';
+import type { RateLimit } from './rate-limit';
 import { type ErrorShape, errorBody, Refusal } from './refusal';
 
 export interface Door {
@@ -16,6 +17,7 @@ export interface Door {
   requestTokenSecret: (token: string) => string | undefined;
   faults: Faults;
   requests: RequestLog;
+  rateLimit: RateLimit;
   latencyMs: number;
   platform: Router;
   equipment: Router;
@@ -139,9 +141,9 @@ function proceed(door: Door, exchange: Exchange, known: boolean, purpose: Purpos
   const { fault, response, request } = exchange;
   if (fault && answeredByFault(exchange, fault)) return;
   try {
-    check(door.provider, exchange, known, purpose);
+    check(door, exchange, known, purpose);
   } catch (problem) {
-    sendProblem(exchange, problem);
+    sendProblem(door.provider, exchange, problem);
     return;
   }
   const router = exchange.api === 'platform' ? door.platform : door.equipment;
@@ -149,7 +151,7 @@ function proceed(door: Door, exchange: Exchange, known: boolean, purpose: Purpos
   routed.url = exchange.path === '' ? '/' : exchange.path;
   (response as Response).locals.exchange = exchange;
   const done: NextFunction = (problem?: unknown) =>
-    sendProblem(exchange, problem ?? new Refusal(404, 'The requested resource was not found'));
+    sendProblem(door.provider, exchange, problem ?? new Refusal(404, 'The requested resource was not found'));
   router(routed, response as Response, done);
 }
 
@@ -169,12 +171,15 @@ function answeredByFault(exchange: Exchange, fault: Fault): boolean {
   return true;
 }
 
-function check(provider: Provider, exchange: Exchange, known: boolean, purpose: Purpose): void {
+function check(door: Door, exchange: Exchange, known: boolean, purpose: Purpose): void {
+  const { provider } = door;
   const { verdict, oldPaging } = exchange;
   if (!verdict.valid) {
     const challenge = verdict.scheme === 'bearer' ? 'Bearer error="invalid_token"' : 'OAuth realm=""';
     throw new Refusal(401, `Unauthorized: ${verdict.reason}`, { headers: { 'WWW-Authenticate': challenge } });
   }
+  door.rateLimit.count();
+  provider.sandbox.count();
   if (!known) throw new Refusal(404, 'The requested resource was not found');
   if (oldPaging) {
     provider.coverage.count(provider.rules.oldPagingFails() ? 'paging-old-refused' : 'paging-old-ignored');
@@ -203,10 +208,22 @@ function countVerdict({ coverage }: Provider, verdict: Verdict): void {
   else coverage.count(verdict.valid ? 'oauth1-signed' : 'oauth1-refused');
 }
 
-function sendProblem(exchange: Exchange, problem: unknown): void {
+function sendProblem({ coverage, settings }: Provider, exchange: Exchange, problem: unknown): void {
   const refusal = asRefusal(problem);
-  const answer: Answer = { status: refusal.status, json: errorBody(refusal, shapeOf(exchange, refusal)) };
-  send(exchange, refusal.details.headers ? { ...answer, headers: refusal.details.headers } : answer);
+  const { status, message, details } = refusal;
+  if (status === 429) coverage.count('rate-limited');
+  const { errorBodies } = settings;
+  // The body of a 429 is unknown; recorded ones are empty.
+  const shape =
+    errorBodies !== 'documented' ? errorBodies : status === 429 ? 'empty' : shapeOf(exchange, refusal);
+  coverage.count(`error-${shape}`);
+  const body: Answer =
+    shape === 'empty'
+      ? { text: '' }
+      : shape === 'text'
+        ? { text: message, contentType: 'text/plain;charset=UTF-8' }
+        : { json: errorBody(refusal, shape) };
+  send(exchange, { status, ...body, ...(details.headers ? { headers: details.headers } : {}) });
 }
 
 /** A path that cannot be decoded is the caller's mistake; anything else that is not a refusal is the simulator's own. */
@@ -238,11 +255,11 @@ export function route(
 export function routeLater(
   answer: (exchange: Exchange, parameters: Record<string, string>) => Promise<Answer>,
 ): RequestHandler {
-  return (request, response) => {
+  return (request, response, next) => {
     const exchange = response.locals.exchange as Exchange;
     answer(exchange, request.params as Record<string, string>).then(
       (answered) => send(exchange, answered),
-      (problem: unknown) => sendProblem(exchange, problem),
+      (problem: unknown) => next(problem),
     );
   };
 }

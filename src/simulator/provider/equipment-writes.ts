@@ -8,7 +8,7 @@ import { MAKES, MODELS, type Model, TYPES, typeOf } from '../world/vocabulary';
 import type { Seen } from '../world/world';
 import { route } from './entry';
 import type { Exchange } from './exchange';
-import { admit, admittedOrganization, type Provider, userWith } from './provider';
+import { admittedOrganization, type Provider, present, userWith } from './provider';
 import { invalid, type Problem, Refusal } from './refusal';
 import { jsonObject, unknownNames } from './request-body';
 
@@ -17,7 +17,7 @@ const NAME_MAX = 100;
 const KNOWN = ['@type', 'id', 'name', 'serialNumber', 'make', 'type', 'model', 'icon'];
 
 export function serveEquipmentWrites(router: Router, provider: Provider): void {
-  const { addresses, announce, coverage, nowMs, world } = provider;
+  const { addresses, coverage, nowMs, settings, world } = provider;
   router.post(
     '/organizations/:organizationId/equipment',
     route((exchange, { organizationId }) => {
@@ -26,10 +26,10 @@ export function serveEquipmentWrites(router: Router, provider: Provider): void {
       if (world.created.isFull) throw new Refusal(503, 'No further equipment can be created.');
       const body = jsonObject(exchange);
       const facts = checked(provider, body, { organization, before: undefined });
-      const seen = world.createEquipment(organization, facts, nowMs());
+      const seen = world.createEquipment(organization, facts, nowMs(), settings.createdLagMs);
       coverage.count('equipment-create');
       if (facts.serialNumber === undefined) coverage.count('equipment-create-no-serial');
-      announce(seen);
+      provider.announce(seen);
       return { status: 201, text: '', headers: { Location: addresses.equipment(`/equipment/${seen.id}`) } };
     }),
   );
@@ -38,7 +38,7 @@ export function serveEquipmentWrites(router: Router, provider: Provider): void {
     route((exchange, { id }) => {
       const { seen, organization } = contributed(provider, exchange, id!);
       const patch = checked(provider, jsonObject(exchange), { organization, before: seen });
-      announce(world.change('equipment', seen.id, { patch }, nowMs(), 0)!);
+      provider.announce(world.change('equipment', seen.id, { patch }, nowMs(), 0)!);
       coverage.count('equipment-update');
       return { status: 204 };
     }),
@@ -47,7 +47,7 @@ export function serveEquipmentWrites(router: Router, provider: Provider): void {
     '/equipment/:id',
     route((exchange, { id }) => {
       const { seen } = contributed(provider, exchange, id!);
-      announce(world.change('equipment', seen.id, { removed: true }, nowMs(), 0)!);
+      provider.announce(world.change('equipment', seen.id, { removed: true }, nowMs(), 0)!);
       coverage.count('equipment-delete');
       return { status: 204 };
     }),
@@ -62,11 +62,8 @@ function contributed(
 ): { seen: Seen; organization: Organization } {
   const { world } = provider;
   userWith(provider, exchange, 'eq2');
-  const seen = world.truth('equipment', id);
-  const organization = seen && world.organizations.find(seen.organizationId);
-  if (!seen || !organization) throw new Refusal(404, 'Equipment not found', { field: 'id', value: id });
-  admit(provider, exchange, organization);
-  if (seen.removed) throw new Refusal(404, 'Equipment not found', { field: 'id', value: id });
+  const seen = present(provider, exchange, world.truth('equipment', id));
+  const organization = world.organizations.find(seen.organizationId)!;
   if (world.isCreated(seen.id)) return { seen, organization };
   throw new Refusal(403, 'Only equipment that an API client has contributed can be changed.');
 }

@@ -7,7 +7,7 @@ import type { Seen } from '../world/world';
 import { route } from './entry';
 import type { Exchange } from './exchange';
 import { EQUIPMENT_PAGE, equipmentCollection, pageRequest, takeSome } from './paging';
-import { admit, admittedOrganization, type Provider, userOf, userWith } from './provider';
+import { admit, admittedOrganization, type Provider, present, userOf, userWith } from './provider';
 import { Refusal } from './refusal';
 import { Serialized } from './serialized';
 
@@ -25,11 +25,7 @@ export function serveEquipment(router: Router, provider: Provider): void {
     '/equipment/:id',
     route((exchange, { id }) => {
       userWith(provider, exchange, 'eq1');
-      const seen = world.shown('equipment', id!, nowMs());
-      const organization = seen && world.organizations.find(seen.organizationId);
-      if (!seen || !organization) throw new Refusal(404, 'Equipment not found', { field: 'id', value: id! });
-      admit(provider, exchange, organization);
-      if (seen.removed) throw new Refusal(404, 'Equipment not found', { field: 'id', value: id! });
+      const seen = present(provider, exchange, world.shown('equipment', id!, nowMs()));
       coverage.count('equipment-get');
       const embeds =
         exchange.query === '' ? NO_EMBEDS : readEmbeds(new URLSearchParams(exchange.query), RECORD_EMBEDS);

@@ -10,7 +10,7 @@ import { inPhase, inUnits, type Units } from './field-operation-forms';
 import { fieldAddress } from './fields';
 import { link } from './links';
 import { collection, PLATFORM_PAGE, pageRequest, takePage } from './paging';
-import { admit, type Provider, userWith } from './provider';
+import { type Provider, present, userWith } from './provider';
 import { Refusal } from './refusal';
 import { Serialized } from './serialized';
 
@@ -59,12 +59,7 @@ export function serveFieldOperations(router: Router, provider: Provider): void {
 
 function admittedOperation(provider: Provider, exchange: Exchange, id: string): Seen {
   userWith(provider, exchange, 'ag2');
-  const seen = provider.world.shown('fieldOperations', id, provider.nowMs());
-  const organization = seen && provider.world.organizations.find(seen.organizationId);
-  if (!seen || !organization) throw new Refusal(404, 'The requested resource was not found');
-  admit(provider, exchange, organization);
-  if (seen.removed) throw new Refusal(404, 'The requested resource was not found');
-  return seen;
+  return present(provider, exchange, provider.world.shown('fieldOperations', id, provider.nowMs()));
 }
 
 /** Throws 400 for another embed than the one there is. */

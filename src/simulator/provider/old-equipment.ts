@@ -8,7 +8,7 @@ import { trim } from './equipment';
 import type { Answer } from './exchange';
 import { link } from './links';
 import { collection, PLATFORM_PAGE, pageRequest, takePage } from './paging';
-import { admit, admittedOrganization, type Provider, userWith } from './provider';
+import { admittedOrganization, type Provider, present, userWith } from './provider';
 import { Refusal } from './refusal';
 
 type OldKind = 'machines' | 'implements';
@@ -71,13 +71,9 @@ function oldRecord(provider: Provider, kind: OldKind): RequestHandler {
   return route((exchange, { id }) => {
     inService(provider);
     userWith(provider, exchange, 'eq1');
-    const seen = world.shown('equipment', id!, nowMs());
-    const organization = seen && world.organizations.find(seen.organizationId);
-    if (!seen || !organization) throw new Refusal(404, 'The requested resource was not found');
-    admit(provider, exchange, organization);
+    const seen = present(provider, exchange, world.shown('equipment', id!, nowMs()));
     const content = seen.content();
-    if (seen.removed || !isOfKind(content, kind))
-      throw new Refusal(404, 'The requested resource was not found');
+    if (!isOfKind(content, kind)) throw new Refusal(404, 'The requested resource was not found');
     coverage.count(kind === 'machines' ? 'machine-get' : 'implement-get');
     const embeds = embedsOf(new URLSearchParams(exchange.query));
     return deprecated(provider, { json: oldShape(provider, content, kind, embeds) });

@@ -11,12 +11,14 @@ import type { Addresses } from './addresses';
 import type { ChangeTokens } from './change-tokens';
 import type { Exchange } from './exchange';
 import { Refusal } from './refusal';
+import type { Sandbox } from './sandbox';
 
 export interface Provider {
   vendor: string;
   world: World;
   rules: Rules;
   settings: Settings;
+  sandbox: Sandbox;
   accounts: Accounts;
   tokens: Tokens;
   addresses: Addresses;
@@ -51,24 +53,45 @@ export function userWith(provider: Provider, exchange: Exchange, scope: string):
 
 /**
  * Lets the request reach data of an organization or throws the provider's 403: not visible to the user, not connected
- * to the client, or restricted until terms are accepted (with the two headers that tell it apart).
+ * to the client, or restricted until its customer acts (with the headers that tell it apart).
  */
 export function admit(provider: Provider, exchange: Exchange, organization: Organization): void {
-  const { accounts, addresses, vendor, coverage } = provider;
+  const { accounts, addresses, coverage, rules } = provider;
   if (!accounts.sees(userOf(exchange), organization.index)) throw new Refusal(403, 'Access Denied');
   if (!organization.connected) {
     coverage.count('organization-not-connected');
     throw new Refusal(403, 'Access Denied');
   }
-  if (organization.termsAccepted) return;
-  coverage.count('organization-terms');
-  const message = 'Requested Org is in a restricted state.';
-  throw new Refusal(403, message, {
+  if (!organization.termsAccepted && rules.termsEnforced()) {
+    coverage.count('organization-terms');
+    throw restricted(provider, 'Requested Org is in a restricted state.', addresses.terms(organization.id));
+  }
+  const { requiredAction } = organization;
+  if (!requiredAction) return;
+  coverage.count('organization-required-action');
+  const location = requiredAction.located ? addresses.account(organization.id) : undefined;
+  throw restricted(provider, requiredAction.message, location);
+}
+
+/** The 403 of a required customer action: the headers tell it apart, the body has no code. */
+function restricted({ addresses, vendor }: Provider, message: string, location: string | undefined): Refusal {
+  return new Refusal(403, message, {
     headers: {
       [`X-${vendor}-Warning`]: `${new URL(addresses.origin).host} "${message}"`,
-      [`X-${vendor}-Terms-Location`]: addresses.terms(organization.id),
+      ...(location === undefined ? {} : { [`X-${vendor}-Terms-Location`]: location }),
     },
   });
+}
+
+/** The resource as one reader sees it. Throws 404 for what never was or was removed, 410 for what is gone for good. */
+export function present(provider: Provider, exchange: Exchange, seen: Seen | undefined): Seen {
+  const organization = seen && provider.world.organizations.find(seen.organizationId);
+  if (!seen || !organization) throw new Refusal(404, 'The requested resource was not found');
+  admit(provider, exchange, organization);
+  if (!seen.removed) return seen;
+  provider.coverage.count(seen.gone ? 'resource-gone' : 'resource-missing');
+  if (seen.gone) throw new Refusal(410, 'The resource has been removed for good');
+  throw new Refusal(404, 'The requested resource was not found');
 }
 
 /** The organization with this id. Throws 404 where there is none and the refusals of {@link admit}. */

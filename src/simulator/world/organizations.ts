@@ -13,11 +13,19 @@ export interface Organization {
   readonly member: boolean;
   readonly termsAccepted: boolean;
   readonly connected: boolean;
+  /** What else its customer has to do before anything is read, besides accepting the terms; undefined = nothing. */
+  readonly requiredAction: RequiredAction | undefined;
   /** The place of its last change in the order of all changes; 0 = as made. */
   readonly changed: number;
 }
 
-type Switches = Pick<Organization, 'name' | 'termsAccepted' | 'connected'>;
+type Switches = Pick<Organization, 'name' | 'termsAccepted' | 'connected' | 'requiredAction'>;
+
+export interface RequiredAction {
+  message: string;
+  /** False: the answer does not say where to act. */
+  located: boolean;
+}
 
 const FIRST_ID = 4711;
 const ID_STEP = 13;
@@ -58,6 +66,7 @@ function organizationFor(seed: number, index: number): Organization {
     member: index % 7 !== 6,
     termsAccepted: true,
     connected: true,
+    requiredAction: undefined,
     changed: 0,
   };
 }

@@ -11,6 +11,8 @@ export interface Revision {
   /** Dotted paths that are taken away afterwards. */
   taken: readonly string[];
   removed: boolean;
+  /** Removed for good: 410 instead of 404. */
+  gone: boolean;
   visibleAtMs: number;
   /** Its place in the order of all changes. */
   sequence: number;
@@ -21,6 +23,7 @@ export interface Change {
   /** Dotted paths to take away. */
   take?: readonly string[];
   removed?: boolean;
+  gone?: boolean;
 }
 
 export class Revisions {
@@ -56,6 +59,7 @@ export class Revisions {
         ...(change.take ?? []),
       ],
       removed: change.removed ?? before?.removed ?? false,
+      gone: change.gone ?? false,
       visibleAtMs: nowMs + lagMs,
       sequence: this.changes.next(),
     };

@@ -27,6 +27,7 @@ export interface Seen {
   organizationId: string;
   revision: number;
   removed: boolean;
+  gone: boolean;
   /** Makes the full content; costs some 20 µs, so callers keep what they made of it by `revision`. */
   content(): JsonObject;
 }
@@ -132,10 +133,15 @@ export class World {
     return found;
   }
 
-  /** The record of equipment that a client created; `facts` are laid over what every record holds. */
-  createEquipment(organization: Organization, facts: JsonObject, nowMs: number): Seen {
+  /** Equipment that a client creates, seen after `lagMs`; `facts` are laid over what every record holds. */
+  createEquipment(organization: Organization, facts: JsonObject, nowMs: number, lagMs: number): Seen {
     const index = this.created.add(organization, facts, nowMs);
-    return this.truth('equipment', String(FIRST_EQUIPMENT_ID + index))!;
+    const id = String(FIRST_EQUIPMENT_ID + index);
+    if (lagMs > 0) {
+      this.change('equipment', id, { removed: true }, nowMs, 0);
+      this.change('equipment', id, { removed: false }, nowMs, lagMs);
+    }
+    return this.truth('equipment', id)!;
   }
 
   /** True for equipment that a client created, which is the only one that clients may change. */
@@ -230,6 +236,7 @@ export class World {
       organizationId: ownerIn(kind, revision) ?? home.id,
       revision: revision?.number ?? 0,
       removed: revision?.removed ?? false,
+      gone: revision?.gone ?? false,
       content: () => {
         const generated = this.#generate(kind, index, home);
         if (!revision) return generated;

@@ -17,7 +17,12 @@ test('the catalog of the application alone is spelt `links` and leads to authori
     Authorization: sign(simulator, catalog),
   });
   expect([status, body['@type'], Object.keys(body)]).toEqual([200, 'ApiCatalog', ['@type', 'links']]);
-  expect(rels(body.links)).toEqual(['oauthRequestToken', 'oauthAuthorizeRequestToken', 'oauthAccessToken']);
+  expect(rels(body.links)).toEqual([
+    'oauthRequestToken',
+    'oauthAuthorizeRequestToken',
+    'oauthAccessToken',
+    'connections',
+  ]);
   expect(body.links[1].uri).toBe(`${simulator.consent}?oauth_token={token}`);
 });
 
