@@ -8,6 +8,7 @@ import { storeAccessSuite } from './store-access-suite';
 import { storeCasesSuite } from './store-cases-suite';
 import { storeConnectionsSuite } from './store-connections-suite';
 import { storeSuite } from './store-suite';
+import { storeSyncSuite } from './store-sync-suite';
 
 describeWithNeighbour('PostgreSQL', postgresAvailable(), 'the store on PostgreSQL', () => {
   let stores: Awaited<ReturnType<typeof startPostgresStores>>;
@@ -16,6 +17,6 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'the store on PostgreSQ
   });
   afterAll(() => stores.stop());
 
-  const suites = [storeSuite, storeCasesSuite, storeAccessSuite, storeConnectionsSuite];
+  const suites = [storeSuite, storeCasesSuite, storeAccessSuite, storeConnectionsSuite, storeSyncSuite];
   for (const suite of suites) suite('postgres', () => stores.openPostgres());
 });

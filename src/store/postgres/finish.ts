@@ -132,7 +132,7 @@ async function accept(slate: Slate, read: FinishedRead, resource: TaskRow, older
 }
 
 /** The organization was read: the first resource that was is what a probe can ask for. */
-async function noteReadable(
+export async function noteReadable(
   { context, organizations }: Slate,
   { organizationId, address }: EventDraft,
   connectionId: string,

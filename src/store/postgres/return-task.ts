@@ -28,7 +28,7 @@ export function hintedSince(task: TaskRow, ending: Ending): boolean {
 }
 
 /** Was another read of the resource accepted since this one began? */
-export function isSuperseded(resource: TaskRow, ending: Ending): boolean {
+export function isSuperseded(resource: TaskRow, ending: Pick<Ending, 'revision'>): boolean {
   return resource.accepted_revision === null || resource.accepted_revision > ending.revision;
 }
 

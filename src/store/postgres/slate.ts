@@ -8,11 +8,13 @@ import type { Row } from './database';
 import type { ReadOutcome } from './note-read';
 import { insertReads } from './note-read';
 import { closeEntries, insertEntries, type QuarantineEntry } from './quarantine-entries';
-import { saveTasks, type TaskRow } from './task-rows';
+import { insertTasks, saveTasks, type TaskRow } from './task-rows';
 import { type EventToWrite, writeEvents } from './write-events';
 
 export class Slate {
   readonly #dirty = new Set<TaskRow>();
+  readonly #added: TaskRow[] = [];
+  readonly #resources = new Map<string, TaskRow>();
   readonly #events: { event: EventToWrite; eventIds: string[] }[] = [];
   readonly #reads: ReadOutcome[] = [];
   readonly #entries: QuarantineEntry[] = [];
@@ -24,17 +26,30 @@ export class Slate {
     readonly tasks: Map<number, TaskRow>,
     /** Locked where an ending may change them. */
     readonly organizations: Map<string, Row>,
-  ) {}
+  ) {
+    for (const task of tasks.values()) this.#know(task);
+  }
+
+  #know(task: TaskRow): void {
+    if (task.kind !== null) this.#resources.set(`${task.kind}/${task.resource_id}`, task);
+  }
 
   /** The row that holds this resource; undefined when none does yet. */
   resource(kind: string, id: string): TaskRow | undefined {
-    for (const task of this.tasks.values()) if (task.kind === kind && task.resource_id === id) return task;
-    return undefined;
+    return this.#resources.get(`${kind}/${id}`);
+  }
+
+  /** A task that is made here. */
+  add(task: TaskRow): void {
+    this.#added.push(task);
+    this.tasks.set(task.id, task);
+    this.#know(task);
   }
 
   change(task: TaskRow, values: Partial<TaskRow>): void {
     Object.assign(task, values);
     this.#dirty.add(task);
+    if (values.kind !== undefined) this.#know(task);
   }
 
   /** The event's id is added to `eventIds` when the slate is written. */
@@ -60,6 +75,9 @@ export class Slate {
 
   /** Writes the rows as they are now, for a statement that must see them. */
   async saveTasks(): Promise<void> {
+    const added = this.#added.splice(0);
+    await insertTasks(this.context, added);
+    for (const task of added) this.#dirty.delete(task);
     await saveTasks(this.context, [...this.#dirty]);
     this.#dirty.clear();
   }

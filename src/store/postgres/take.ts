@@ -116,37 +116,52 @@ async function takeFrom(context: Context, grants: { lane: Lane; limit: number }[
   );
 }
 
-/**
- * Turns rise with what was served. A lane that had nothing more says from when on it has: only when nobody adds to it at
- * this moment, else it keeps its bound and is looked at again.
- */
+/** Turns rise with what was served, and lanes that have nothing more that is due say from when on they have. */
 async function saveLanes(context: Context, lanes: Lane[], freed: string[]): Promise<void> {
   const { database } = context;
   const touched = lanes.filter(({ served, isExhausted }) => served > 0 || isExhausted);
   const first = lanes[0];
-  const raised = new Set<string>();
+  const raised =
+    touched.length === 0
+      ? new Set<string>()
+      : await lockEmptied(
+          context,
+          touched.map(({ id }) => id),
+        );
   if (touched.length > 0) {
-    const ids = touched.map(({ id }) => id);
-    await database.run('SELECT id FROM lanes WHERE id = ANY($1::text[]) ORDER BY id FOR NO KEY UPDATE', ids);
-    const exhausted = touched.filter(({ isExhausted }) => isExhausted).map(({ id }) => id);
-    const free = await database.all(
-      'SELECT id FROM lanes WHERE id = ANY($1::text[]) FOR UPDATE SKIP LOCKED',
-      exhausted,
-    );
-    for (const { id } of free) raised.add(String(id));
     await database.run(
       `UPDATE lanes l SET turn = l.turn + n.served,
          next_due_at = CASE WHEN n.raises THEN (
            SELECT due_at FROM tasks t WHERE t.lane = l.id AND t.due_at IS NOT NULL ORDER BY t.due_at LIMIT 1)
          ELSE l.next_due_at END
        FROM unnest($1::text[], $2::bigint[], $3::bool[]) AS n (id, served, raises) WHERE l.id = n.id`,
-      ids,
+      touched.map(({ id }) => id),
       touched.map(({ served }) => served),
-      ids.map((id) => raised.has(id)),
+      touched.map(({ id }) => raised.has(id)),
     );
     await database.run(`UPDATE meta SET value = $1 WHERE name = 'turn' AND value < $1`, first!.turn);
   }
   for (const id of freed) if (!raised.has(id)) context.lanes.expect(id, context.nowMs());
+}
+
+/**
+ * Locks the lanes, and of those that have nothing due any more takes the rows for itself: only when nobody adds to them at
+ * this moment, else they keep their bound and are looked at again.
+ */
+async function lockEmptied({ database, nowMs }: Context, ids: string[]): Promise<Set<string>> {
+  const rows = await database.all(
+    `SELECT l.id, EXISTS (SELECT 1 FROM tasks t WHERE t.lane = l.id AND t.due_at <= $2) AS has_due
+     FROM lanes l WHERE l.id = ANY($1::text[]) ORDER BY l.id FOR NO KEY UPDATE OF l`,
+    ids,
+    nowMs(),
+  );
+  const emptied = rows.filter(({ has_due }) => !has_due).map(({ id }) => String(id));
+  if (emptied.length === 0) return new Set();
+  const taken = await database.all(
+    'SELECT id FROM lanes WHERE id = ANY($1::text[]) FOR UPDATE SKIP LOCKED',
+    emptied,
+  );
+  return new Set(taken.map(({ id }) => String(id)));
 }
 
 function taskOf(row: Row): TakenTask {

@@ -46,6 +46,9 @@ export interface TaskRow {
   normalizer_version: number | null;
   modified_time: string | null;
   folded: number;
+  /** The listing that held it last, and in which run. */
+  listed_in: number | null;
+  listed_run: number;
 }
 
 const saved = [
@@ -53,9 +56,23 @@ const saved = [
   ...['generation', 'due_at', 'fence', 'lease_until', 'taken_lane', 'taken_epoch', 'settling', 'attempts'],
   ...['aged_ms', 'failed_at', 'own', 'absent_since', 'gone_allowed', 'code', 'detail', 'first_hint_at'],
   ...['covered_hint_at', 'traceparent', 'reconciled', 'published', 'deleted', 'archived', 'content_hash'],
-  ...['wire_hash', 'normalizer_version', 'modified_time', 'folded'],
+  ...['wire_hash', 'normalizer_version', 'modified_time', 'folded', 'listed_in', 'listed_run'],
 ];
 const columns = ['id', 'hinted_organization_id', 'read_at', 'accepted_revision', ...saved].join(', ');
+
+/** A task that is made here: at rest, and nobody's yet. */
+export function newTask(id: number, address: string): TaskRow {
+  return {
+    ...{ id, address, lane: '', state: 'done', generation: 0, fence: 0, attempts: 0, aged_ms: 0, folded: 0 },
+    ...{ kind: null, resource_id: null, organization_id: null, hinted_organization_id: null },
+    ...{ connection_id: null, joined_to: null, due_at: null, lease_until: null, taken_lane: null },
+    ...{ taken_epoch: null, read_at: null, settling: false, failed_at: null, own: false },
+    ...{ absent_since: null, gone_allowed: false, code: null, detail: null, first_hint_at: null },
+    ...{ covered_hint_at: null, traceparent: null, reconciled: false, accepted_revision: 0 },
+    ...{ published: false, deleted: false, archived: false, content_hash: null, wire_hash: null },
+    ...{ normalizer_version: null, modified_time: null, listed_in: null, listed_run: 0 },
+  };
+}
 
 /** The rows of these tasks and of these resources, locked in the order of their ids. */
 export async function lockTasks(
@@ -85,5 +102,26 @@ export async function saveTasks(context: Context, tasks: TaskRow[]): Promise<voi
        accepted_revision = coalesce(n.accepted_revision, nextval('revision'))
      FROM json_populate_recordset(NULL::tasks, $1::json) n WHERE t.id = n.id`,
     JSON.stringify(rows),
+  );
+}
+
+/** Ids for tasks that are about to be made. */
+export async function nextTaskIds({ database }: Context, count: number): Promise<number[]> {
+  if (count === 0) return [];
+  const rows = await database.all(
+    `SELECT nextval(pg_get_serial_sequence('tasks', 'id')) AS id FROM generate_series(1, $1)`,
+    count,
+  );
+  return rows.map(({ id }) => id as number);
+}
+
+export async function insertTasks({ database }: Context, tasks: TaskRow[]): Promise<void> {
+  if (tasks.length === 0) return;
+  const given = ['id', 'hinted_organization_id', ...saved].join(', ');
+  await database.run(
+    `INSERT INTO tasks (${given}, accepted_revision)
+     SELECT ${given}, coalesce(n.accepted_revision, nextval('revision'))
+     FROM json_populate_recordset(NULL::tasks, $1::json) n`,
+    JSON.stringify(tasks),
   );
 }

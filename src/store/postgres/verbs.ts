@@ -14,6 +14,7 @@ import { hasten, nextDueInMs } from './due';
 import { type EndingCall, endings, endTasks } from './end-tasks';
 import { listEvents } from './events';
 import { explain } from './explain';
+import { finishPage } from './finish-page';
 import { keepSample } from './keep-sample';
 import { holdLease } from './leases';
 import { ledger } from './ledger';
@@ -26,6 +27,7 @@ import { listQuarantine, showQuarantine } from './quarantine';
 import { ready } from './ready';
 import { discardQuarantine, rejudge, releaseQuarantine } from './release';
 import { sweep, sweepLock } from './sweep';
+import { beginRun, compareListed, countCalls, endRun, hintAbsent, lastRun, openListings } from './syncs';
 import { claimLock, take } from './take';
 import { counts, listTasks } from './tasks';
 
@@ -80,6 +82,14 @@ export const verbs: {
   explain,
   counts,
   ready,
+  beginRun,
+  endRun,
+  lastRun,
+  openListings,
+  compareListed,
+  finishPage,
+  hintAbsent,
+  countCalls,
 };
 
 const longMs = 30_000;

@@ -1,0 +1,96 @@
+/**
+ * A page of a listing in one transaction, in sets: what it holds whole is finished, what it does not is made due, and the
+ * listing's row moves on with it.
+ */
+import type { ListedPage, ListedResult } from '../../model/sync';
+import type { Context } from './context';
+import { finishDraft, followHint, type Listed } from './listed';
+import { ensureOrganizations, lockOrganizations } from './organization-rows';
+import { currentRevision } from './revision';
+import { Slate } from './slate';
+import { lockTasks, nextTaskIds, type TaskRow } from './task-rows';
+
+export async function finishPage(context: Context, page: ListedPage): Promise<ListedResult> {
+  const counts = { changed: 0, unchanged: 0, published: 0, left: 0 };
+  const organizations = await lockUnread(context, page);
+  const { slate, atAddress } = await lockListed(context, page, organizations);
+  const { run, listingId, revision, connectionId } = page;
+  const newIds = await nextTaskIds(context, countUnknown(page, slate, atAddress));
+  const listed: Listed = { run, listingId, revision, connectionId, atAddress, newIds };
+  for (const draft of page.drafts) {
+    const outcome = await finishDraft(slate, listed, draft);
+    counts[outcome] += 1;
+    if (outcome === 'changed') counts.published += 1;
+  }
+  for (const hint of page.hints) {
+    followHint(slate, listed, hint);
+    counts.left += 1;
+  }
+  if (counts.left > 0) context.news.add('work');
+  await slate.write();
+  await moveOn(context, page);
+  return { ...counts, revision: await currentRevision(context) };
+}
+
+/** The organizations of the page are there; those that were never read are locked, since a first read is noted. */
+async function lockUnread(context: Context, { drafts, hints }: ListedPage) {
+  const ids = [...new Set([...drafts, ...hints].map(({ organizationId }) => organizationId))];
+  await ensureOrganizations(context, ids);
+  const rows = await context.database.all(
+    'SELECT id, known_address FROM organizations WHERE id = ANY($1::text[])',
+    ids,
+  );
+  const unread = rows.filter(({ known_address }) => known_address === null).map(({ id }) => String(id));
+  return new Map([
+    ...rows.map((row) => [row.id, row] as const),
+    ...(await lockOrganizations(context, unread)),
+  ]);
+}
+
+async function lockListed(context: Context, page: ListedPage, organizations: Slate['organizations']) {
+  const addresses = [...page.drafts, ...page.hints].flatMap(({ address }) => address ?? []);
+  const resources = [...page.drafts, ...page.hints.flatMap(({ resource }) => resource ?? [])];
+  const aliases = await context.database.all(
+    `SELECT a.address, coalesce(o.joined_to, o.id) AS id FROM aliases a JOIN tasks o ON o.id = a.task_id
+     WHERE a.address = ANY($1::text[])`,
+    addresses,
+  );
+  const rows = await lockTasks(
+    context,
+    aliases.map(({ id }) => id),
+    resources,
+  );
+  const tasks = new Map(rows.map((row) => [row.id, row]));
+  const atAddress = new Map<string, TaskRow>(aliases.map(({ address, id }) => [address, tasks.get(id)!]));
+  return { slate: new Slate(context, tasks, organizations), atAddress };
+}
+
+/** At most so many tasks are made of the page. */
+function countUnknown(page: ListedPage, slate: Slate, atAddress: Map<string, TaskRow>): number {
+  const drafts = page.drafts.filter(({ kind, id }) => slate.resource(kind, id) === undefined);
+  const hints = page.hints.filter(({ address }) => address !== null && !atAddress.has(address));
+  return 2 * drafts.length + hints.length;
+}
+
+/** Another run may have begun the listing anew: then its place is that one's. */
+async function moveOn({ database }: Context, { run, listingId, after }: ListedPage): Promise<void> {
+  if ('next' in after) {
+    await database.run(
+      'UPDATE listings SET next_address = $1 WHERE id = $2 AND begun = $3',
+      after.next,
+      listingId,
+      run,
+    );
+    return;
+  }
+  const { whole, changeToken } = after;
+  await database.run(
+    `UPDATE listings SET next_address = NULL, ended = $1, whole = CASE WHEN $2 THEN $1 ELSE whole END, token = $3,
+       token_asked = $4 WHERE id = $5 AND begun = $1`,
+    run,
+    whole,
+    changeToken?.token ?? null,
+    changeToken?.asked ?? null,
+    listingId,
+  );
+}

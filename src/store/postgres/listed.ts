@@ -1,0 +1,154 @@
+/**
+ * What a page of a listing says of one resource. Only a resource at rest is finished from a page, and only by a page that
+ * was asked for after its last accepted read; everything else is left to a read, which is ordered by its take. Such an
+ * event is marked as reconciled and traces to the run.
+ */
+import { type Change, changeOf, type EventDraft } from '../../model/event';
+import type { ListedHint } from '../../model/sync';
+import { eventsOf } from '../decided-events';
+import { noteReadable, publishedState } from './finish';
+import { afterGap, isSuperseded } from './return-task';
+import type { Slate } from './slate';
+import { newTask, type TaskRow } from './task-rows';
+
+export interface Listed {
+  run: number;
+  listingId: number;
+  revision: number;
+  connectionId: string;
+  /** The task at each address that is known. */
+  atAddress: Map<string, TaskRow>;
+  /** For tasks that are made. */
+  newIds: number[];
+}
+
+/** Makes a task at rest due; what waits already, or for an operator, goes on waiting. */
+function makeDue(slate: Slate, task: TaskRow): void {
+  if (task.state !== 'done') return;
+  const dueAt = afterGap(slate, task, slate.context.nowMs());
+  slate.change(task, { state: 'due', due_at: dueAt, settling: false, reconciled: true, traceparent: null });
+  slate.context.lanes.expect(task.lane, dueAt);
+}
+
+export async function finishDraft(
+  slate: Slate,
+  listed: Listed,
+  draft: EventDraft,
+): Promise<'changed' | 'unchanged' | 'left'> {
+  const task = slate.resource(draft.kind, draft.id);
+  if (task === undefined) return finishNew(slate, listed, draft);
+  noteListed(slate, listed, task);
+  if (task.state !== 'done') return 'left';
+  const previous = publishedState(task);
+  const moved = previous !== null && !previous.deleted && task.organization_id !== draft.organizationId;
+  const readSince = isSuperseded(task, listed);
+  if (moved || (readSince && task.wire_hash !== draft.wireHash)) {
+    makeDue(slate, task);
+    return 'left';
+  }
+  const decision = changeOf(previous, draft);
+  if (decision.reason === 'older-normalizer') return 'left';
+  if (readSince || decision.reason === 'older-than-published') return 'unchanged';
+  if (!decide(slate, listed, draft, decision.change, task.id)) {
+    // Only a read can be set aside for an operator.
+    makeDue(slate, task);
+    return 'left';
+  }
+  if (draft.address !== task.address) slate.keepAlias(draft.address, task.id);
+  slate.change(task, acceptedState(listed, draft));
+  await noteReadable(slate, draft, listed.connectionId);
+  return decision.change === null ? 'unchanged' : 'changed';
+}
+
+/** Not known by its id; a task that waits at its address will find out that it is this one. */
+async function finishNew(slate: Slate, listed: Listed, draft: EventDraft): Promise<'changed' | 'left'> {
+  const { address, organizationId } = draft;
+  const provisional = listed.atAddress.get(address);
+  if (provisional !== undefined && provisional.state !== 'done') {
+    noteListed(slate, listed, provisional);
+    return 'left';
+  }
+  const task = newTask(listed.newIds.shift()!, address);
+  if (!decide(slate, listed, draft, 'created', task.id)) {
+    followHint(slate, listed, { address, organizationId, resource: null, modifiedTime: null });
+    return 'left';
+  }
+  const { kind, id } = draft;
+  Object.assign(task, { ...acceptedState(listed, draft), kind, resource_id: id });
+  slate.add(task);
+  noteListed(slate, listed, task);
+  slate.keepAlias(address, task.id);
+  await noteReadable(slate, draft, listed.connectionId);
+  return 'changed';
+}
+
+function acceptedState({ connectionId }: Listed, draft: EventDraft): Partial<TaskRow> {
+  return {
+    accepted_revision: null,
+    published: true,
+    deleted: false,
+    organization_id: draft.organizationId,
+    lane: draft.organizationId,
+    connection_id: connectionId,
+    archived: draft.archived,
+    content_hash: draft.contentHash,
+    wire_hash: draft.wireHash,
+    normalizer_version: draft.normalizerVersion,
+    modified_time: draft.modifiedTime,
+    address: draft.address,
+    absent_since: null,
+  };
+}
+
+function noteListed(slate: Slate, { run, listingId }: Listed, task: TaskRow): void {
+  slate.change(task, { listed_run: run, listed_in: listingId });
+}
+
+/** False when the record would be too large; then nothing was decided. */
+function decide(
+  slate: Slate,
+  { run }: Listed,
+  draft: EventDraft,
+  change: Change | null,
+  taskId: number,
+): boolean {
+  const read = { draft, traceparent: null, reconciled: true };
+  const events = eventsOf(read, change, null, slate.context.settings.envelope);
+  if (events === 'too-large') return false;
+  for (const event of events) {
+    slate.decide({ ...event, taskId, acceptedAtMs: null, cause: `sync ${run}` }, []);
+  }
+  return true;
+}
+
+/** A listing names a resource without showing all of it: it is read, unless it is known in this state. */
+export function followHint(slate: Slate, listed: Listed, hint: ListedHint): void {
+  const { resource, address, organizationId, modifiedTime } = hint;
+  const known =
+    (resource === null ? undefined : slate.resource(resource.kind, resource.id)) ??
+    listed.atAddress.get(address ?? '');
+  if (known !== undefined) {
+    noteListed(slate, listed, known);
+    const same =
+      modifiedTime !== null &&
+      !known.deleted &&
+      Date.parse(known.modified_time ?? '') === Date.parse(modifiedTime);
+    if (!same) makeDue(slate, known);
+    return;
+  }
+  if (address === null) return;
+  const dueAt = slate.context.nowMs();
+  const task = newTask(listed.newIds.shift()!, address);
+  Object.assign(task, {
+    lane: organizationId,
+    hinted_organization_id: organizationId,
+    state: 'due',
+    due_at: dueAt,
+    reconciled: true,
+  });
+  slate.add(task);
+  noteListed(slate, listed, task);
+  listed.atAddress.set(address, task);
+  slate.keepAlias(address, task.id);
+  slate.context.lanes.expect(organizationId, dueAt);
+}

@@ -1,0 +1,204 @@
+/**
+ * Runs of a sync and the listings that they read. A listing's row is the cursor: it moves in the transaction that
+ * finishes a page. What no listing of an organization holds any more is made due, and nothing else is concluded here.
+ */
+import type { ResourceKind } from '../../model/resource';
+import type {
+  LastRun,
+  ListedResource,
+  ListingName,
+  OpenedListing,
+  SyncCounts,
+  SyncRun,
+} from '../../model/sync';
+import type { Context } from './context';
+import type { Row } from './database';
+import { currentRevision } from './revision';
+
+/** A run that was left so long ago says too little of today: another one begins. */
+const resumableMs = 86_400_000;
+const runsKept = 100;
+/** So many of an organization may be missed at once, whatever their share is. */
+const absentMin = 20;
+
+export async function beginRun(
+  context: Context,
+  { organizationId, full }: { organizationId: string | null; full: boolean },
+): Promise<SyncRun> {
+  const { database } = context;
+  const nowMs = context.nowMs();
+  const left = await database.get(
+    `SELECT id FROM sync_runs WHERE ended_at IS NULL AND organization_id IS NOT DISTINCT FROM $1 AND whole = $2
+       AND began_at > $3 ORDER BY id DESC LIMIT 1`,
+    organizationId,
+    full,
+    nowMs - resumableMs,
+  );
+  if (left !== undefined) return { run: left.id, resumed: true };
+  const begun = await database.get(
+    `INSERT INTO sync_runs (organization_id, whole, revision, began_at) VALUES ($1, $2, $3, $4) RETURNING id`,
+    organizationId,
+    full,
+    await currentRevision(context),
+    nowMs,
+  );
+  return { run: begun!.id, resumed: false };
+}
+
+export async function endRun(context: Context, run: number, counts: SyncCounts): Promise<void> {
+  const { database } = context;
+  await database.run(
+    'UPDATE sync_runs SET ended_at = $1, counts = $2 WHERE id = $3',
+    context.nowMs(),
+    JSON.stringify(counts),
+    run,
+  );
+  await database.run('DELETE FROM sync_runs WHERE id <= $1', run - runsKept);
+}
+
+export async function lastRun({ database }: Context): Promise<LastRun | null> {
+  const row = await database.get(
+    'SELECT organization_id, whole, began_at, ended_at FROM sync_runs ORDER BY id DESC LIMIT 1',
+  );
+  if (row === undefined) return null;
+  return {
+    organizationId: row.organization_id,
+    full: row.whole,
+    beganAtMs: row.began_at,
+    ended: row.ended_at !== null,
+  };
+}
+
+export async function openListings(
+  context: Context,
+  run: number,
+  names: ListingName[],
+): Promise<{ listings: OpenedListing[]; revision: number }> {
+  const byScope = new Map(names.map((name) => [name.scope, name.organizationId]));
+  const rows = await context.database.all(
+    `INSERT INTO listings AS l (scope, organization_id, begun)
+     SELECT scope, organization_id, $3 FROM unnest($1::text[], $2::text[]) AS n (scope, organization_id)
+     ORDER BY scope COLLATE "C"
+     ON CONFLICT (scope) DO UPDATE SET begun = excluded.begun,
+       next_address = CASE WHEN l.begun = excluded.begun THEN l.next_address END
+     RETURNING id, scope, ended, next_address, token, token_asked`,
+    [...byScope.keys()],
+    [...byScope.values()],
+    run,
+  );
+  const opened = new Map(rows.map((row) => [row.scope as string, row]));
+  const listings = names.map((name) => ({ ...name, ...listingOf(opened.get(name.scope)!, run) }));
+  return { listings, revision: await currentRevision(context) };
+}
+
+function listingOf(row: Row, run: number): Omit<OpenedListing, keyof ListingName> {
+  return {
+    id: row.id,
+    ended: row.ended === run,
+    nextAddress: row.next_address,
+    changeToken: row.token === null ? null : { token: row.token, asked: row.token_asked },
+    known: row.ended > 0,
+  };
+}
+
+/** Those that are as they were published count as listed by this run; the places of the others. */
+export async function compareListed(
+  context: Context,
+  run: number,
+  listingId: number,
+  listed: ListedResource[],
+): Promise<number[]> {
+  const rows = await context.database.all(
+    `WITH same AS (
+       SELECT t.id, n.place FROM unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::int[]) WITH ORDINALITY
+         AS n (kind, resource_id, organization_id, wire_hash, normalizer_version, place)
+       JOIN tasks t ON t.kind = n.kind AND t.resource_id = n.resource_id AND t.wire_hash = n.wire_hash
+         AND t.normalizer_version = n.normalizer_version AND t.organization_id = n.organization_id
+         AND t.published AND NOT t.deleted
+       ORDER BY t.id FOR NO KEY UPDATE OF t),
+     marked AS (UPDATE tasks t SET listed_run = $1, listed_in = $2 FROM same s WHERE t.id = s.id)
+     SELECT place FROM same`,
+    run,
+    listingId,
+    listed.map(({ kind }) => kind),
+    listed.map(({ id }) => id),
+    listed.map(({ organizationId }) => organizationId),
+    listed.map(({ wireHash }) => wireHash),
+    listed.map(({ normalizerVersion }) => normalizerVersion),
+  );
+  const same = new Set(rows.map(({ place }) => place - 1));
+  return [...listed.keys()].filter((place) => !same.has(place));
+}
+
+export async function hintAbsent(
+  context: Context,
+  run: number,
+  organizationId: string,
+  kind: ResourceKind,
+  shareMax: number,
+): Promise<number> {
+  let absent = await absentOf(context, run, organizationId, kind, absentMin + 1);
+  if (absent.length > absentMin) {
+    const known = await knownOf(context, organizationId, kind);
+    const limit = Math.floor(Math.max(absentMin, known * shareMax)) + 1;
+    absent = await absentOf(context, run, organizationId, kind, limit);
+  }
+  const rows = await context.database.all(
+    `WITH absent AS (
+       SELECT id FROM tasks WHERE id = ANY($1::bigint[]) AND state = 'done' ORDER BY id FOR NO KEY UPDATE)
+     UPDATE tasks t SET state = 'due', due_at = greatest($2, coalesce(t.read_at, 0) + $3), settling = false,
+       reconciled = true, traceparent = NULL
+     FROM absent a WHERE t.id = a.id RETURNING t.lane, t.due_at`,
+    absent,
+    context.nowMs(),
+    context.settings.readGapMs,
+  );
+  for (const { lane, due_at } of rows) context.lanes.expect(lane, due_at);
+  if (rows.length > 0) context.news.add('work');
+  return absent.length;
+}
+
+/** At rest, not read since the run began, and in no listing that the run came to the end of. */
+async function absentOf(
+  { database }: Context,
+  run: number,
+  organizationId: string,
+  kind: ResourceKind,
+  limit: number,
+): Promise<number[]> {
+  const begun = await database.get('SELECT revision FROM sync_runs WHERE id = $1', run);
+  const known = `t.organization_id = $1 AND t.kind = $2 AND t.published AND NOT t.deleted AND t.state = 'done'
+    AND t.accepted_revision <= $3`;
+  const rows = await database.all(
+    `SELECT t.id FROM listings l JOIN tasks t ON t.listed_in = l.id
+     WHERE l.organization_id = $1 AND ${known} AND NOT (l.ended = $4 AND t.listed_run >= l.whole)
+     UNION ALL
+     SELECT t.id FROM tasks t WHERE t.listed_in IS NULL AND ${known}
+     LIMIT $5`,
+    organizationId,
+    kind,
+    begun?.revision ?? 0,
+    run,
+    limit,
+  );
+  return rows.map(({ id }) => id);
+}
+
+async function knownOf({ database }: Context, organizationId: string, kind: ResourceKind): Promise<number> {
+  const counted = await database.get(
+    `SELECT count(*) AS known FROM tasks WHERE organization_id = $1 AND kind = $2 AND published AND NOT deleted`,
+    organizationId,
+    kind,
+  );
+  return counted!.known;
+}
+
+export async function countCalls({ database }: Context, month: string, calls: number): Promise<number> {
+  const counted = await database.get(
+    `INSERT INTO provider_calls AS p (month, calls) VALUES ($1, $2)
+     ON CONFLICT (month) DO UPDATE SET calls = p.calls + excluded.calls RETURNING calls`,
+    month,
+    calls,
+  );
+  return counted!.calls;
+}
