@@ -2,7 +2,7 @@
  * How a body arrives: raw, whole and bounded, or an error with its reason. Long bodies are counted while they come, so
  * that many at once cannot take more memory than was set aside. Looks at no byte of it.
  */
-import { type ErrorRequestHandler, type RequestHandler, raw } from 'express';
+import { type ErrorRequestHandler, type Request, type RequestHandler, type Response, raw } from 'express';
 import type { InFlight } from './in-flight';
 import type { RefusalReason } from './refusals';
 import type { Responder } from './respond';
@@ -13,6 +13,11 @@ const countedWholeBytesMax = 16 * 1024;
 export interface ArrivalBounds {
   bodyBytesMax: number;
   retryAfterSeconds: number;
+  /**
+   * True when the headers alone have authenticated the sender: then the length that they declare is set aside at once, so
+   * that of many large bodies some come in whole. A stranger's word sets nothing aside.
+   */
+  trustsLength: boolean;
 }
 
 /** Refuses a body that is too large or for which there is no room, as early as it is known, and reads another into `request.body` as a Buffer (undefined: no body). */
@@ -21,7 +26,36 @@ export function makeArrival(
   inFlight: InFlight,
   responder: Responder,
 ): RequestHandler[] {
-  const { bodyBytesMax, retryAfterSeconds } = bounds;
+  const { bodyBytesMax, retryAfterSeconds, trustsLength } = bounds;
+
+  /** At its end the body begins to count as waiting for the store instead. */
+  function countAtOnce(request: Request, bytes: number): void {
+    let held = bytes;
+    const release = () => {
+      inFlight.release(held);
+      held = 0;
+    };
+    inFlight.hold(bytes);
+    request.once('end', release).once('close', release);
+  }
+
+  function countWhileItArrives(request: Request, response: Response): void {
+    let held = 0;
+    const release = () => {
+      inFlight.release(held);
+      held = 0;
+    };
+    request.on('data', (chunk: Buffer) => {
+      if (response.headersSent) return;
+      held += chunk.length;
+      const room = inFlight.hold(chunk.length);
+      if (held > bodyBytesMax) responder.refuse(request, response, 'body-too-large');
+      else if (!room) {
+        responder.refuse(request, response, 'overloaded', { retryAfterSeconds, cutOff: true });
+      }
+    });
+    request.once('end', release).once('close', release);
+  }
 
   const findRoom: RequestHandler = (request, response, next) => {
     const declared = request.headers['content-length'];
@@ -35,23 +69,10 @@ export function makeArrival(
       responder.refuse(request, response, 'overloaded', { retryAfterSeconds });
       return;
     }
-    if (declared === undefined || bytes > countedWholeBytesMax) {
-      let held = 0;
-      const release = () => {
-        inFlight.release(held);
-        held = 0;
-      };
-      request.on('data', (chunk: Buffer) => {
-        if (response.headersSent) return;
-        held += chunk.length;
-        const room = inFlight.hold(chunk.length);
-        if (held > bodyBytesMax) responder.refuse(request, response, 'body-too-large');
-        else if (!room) {
-          responder.refuse(request, response, 'overloaded', { retryAfterSeconds, cutOff: true });
-        }
-      });
-      // At its end the body begins to count as waiting for the store instead.
-      request.once('end', release).once('close', release);
+    if (declared === undefined) countWhileItArrives(request, response);
+    else if (bytes > countedWholeBytesMax) {
+      if (trustsLength) countAtOnce(request, bytes);
+      else countWhileItArrives(request, response);
     }
     next();
   };

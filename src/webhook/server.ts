@@ -48,7 +48,8 @@ export function makeWebhookServer(settings: WebhookSettings, doors: WebhookDoors
   const awaitStore = makeAwaitStore(inFlight, responder, limits.retryAfterSeconds);
   const receiver = makeReceiver(settings, limits, doors, responder, awaitStore);
   const further = express.Router();
-  const arrival = makeArrival(limits, inFlight, responder);
+  const trustsLength = settings.auth !== 'none' && settings.auth.includes('authorization');
+  const arrival = makeArrival({ ...limits, trustsLength }, inFlight, responder);
   const app = makeApp([receiver.checkHeaders, ...arrival, receiver.receiveBody], responder, further);
   app.use(makeErrorAnswer(responder, limits.retryAfterSeconds));
   const server = makeServer(app, limits, responder);

@@ -61,7 +61,7 @@ export interface WebhookLimits {
 
 export const defaultWebhookLimits: Readonly<WebhookLimits> = {
   bodyBytesMax: 4 * 1024 * 1024,
-  bytesInFlightMax: 64 * 1024 * 1024,
+  bytesInFlightMax: 8 * 1024 * 1024,
   deliveriesInFlightMax: 2000,
   answerWithinMs: 4000,
   retryAfterSeconds: 5,

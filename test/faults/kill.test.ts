@@ -133,6 +133,18 @@ test('killed after it was marked, nothing is left to do', async () => {
   await reckon(1);
 });
 
+test('K15: a rejection that nobody handles is logged and ends the process; nothing half-alive stays', async () => {
+  await start('stray rejection');
+  const [machine] = (await simulator.state()).equipment;
+  await simulator.changeEquipment(machine!.id, { name: 'Changed once' });
+  expect(await service.exited).toMatchObject({ code: 1 });
+  const fault = service.records().find(({ line }) => line === 'fault');
+  expect(JSON.stringify(fault)).toContain('nobody waits for this');
+  await start(null);
+  await until(async () => (await ask<Record<string, number>>('/api/ledger')).published === 1, soon);
+  await reckon(1);
+});
+
 describe.each(['A1 alert saved', 'A2 alert posted'] as const)('K9: killed at %s', (failpoint) => {
   test('the alert still fires with its first start, and resolves', async () => {
     await start(failpoint);

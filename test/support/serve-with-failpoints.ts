@@ -15,7 +15,8 @@ export type Failpoint =
   | 'S9 acknowledged'
   | 'S10 marked'
   | 'A1 alert saved'
-  | 'A2 alert posted';
+  | 'A2 alert posted'
+  | 'stray rejection';
 
 const failpoint = process.env.FAILPOINT;
 const never = new Promise<never>(() => {});
@@ -64,6 +65,7 @@ function around(doors: OutsideDoors): OutsideDoors {
       async read(...given) {
         const result = await provider.read(...given);
         await die('S7 fetched');
+        if (failpoint === 'stray rejection') void Promise.reject(new Error('nobody waits for this'));
         return result;
       },
     },

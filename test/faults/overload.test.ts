@@ -1,0 +1,85 @@
+/**
+ * W20, K11: far more comes than can be stored. Each delivery is answered in time, 204 or 503 with Retry-After; the
+ * process neither grows without bound nor ends; and every delivery that was answered 204 is in the journal.
+ */
+import { readFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { beginStory, type Story, soon } from '../support/story';
+import { until } from '../support/until';
+
+let story: Story;
+afterEach(() => story.end());
+
+type Answer = { status: number; retryAfter: number; tookMs: number };
+
+const connections = 300;
+const floodMs = 8000;
+const residentBytesMax = 512 * 1024 * 1024;
+
+function residentBytes(): number {
+  const status = readFileSync(`/proc/${story.service.pid}/status`, 'utf8');
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)![1]) * 1024;
+}
+
+function post(agent: Agent, body: Buffer): Promise<Answer> {
+  const began = performance.now();
+  const headers = {
+    'content-type': 'application/json',
+    'content-length': body.length,
+    authorization: story.simulator.environment.WEBHOOK_AUTHORIZATION!,
+  };
+  return new Promise((resolve, reject) => {
+    const address = `${story.service.publicUrl}/webhooks`;
+    const outgoing = request(address, { method: 'POST', agent, headers }, (response) => {
+      response.resume().once('end', () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          retryAfter: Number(response.headers['retry-after'] ?? 0),
+          tookMs: performance.now() - began,
+        }),
+      );
+    });
+    outgoing.once('error', reject);
+    outgoing.end(body);
+  });
+}
+
+test('W20, K11: a flood of large deliveries is answered in time, within memory, and what was accepted is journalled', async () => {
+  story = await beginStory({ delivers: false });
+  // Nothing is read for these: it is acceptance alone that is flooded.
+  const elements = Array.from({ length: 256 }, (_, at) => ({
+    eventTypeId: 'of-no-interest',
+    targetResource: `${story.simulator.catalog}${'x'.repeat(1500)}${at}`,
+    metadata: [],
+  }));
+  const body = Buffer.from(JSON.stringify(elements));
+  const answers: Answer[] = [];
+  let peakBytes = 0;
+  const endAt = performance.now() + floodMs;
+  const flood = async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    while (performance.now() < endAt) {
+      const answer = await post(agent, body);
+      answers.push(answer);
+      peakBytes = Math.max(peakBytes, residentBytes());
+      // As a sender that obeys, but not for long.
+      if (answer.status === 503) await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    agent.destroy();
+  };
+  await Promise.all(Array.from({ length: connections }, flood));
+  const accepted = answers.filter(({ status }) => status === 204).length;
+  expect(answers.filter(({ status }) => status !== 204 && status !== 503)).toEqual([]);
+  expect(accepted).toBeGreaterThan(0);
+  expect(answers.filter(({ status, retryAfter }) => status === 503 && retryAfter < 1)).toEqual([]);
+  // Four seconds from the last byte; the bodies of all the others come in before it.
+  expect(peakBytes).toBeLessThan(residentBytesMax);
+  expect((await fetch(`${story.service.operationsUrl}/healthz`)).status).toBe(200);
+  await until(async () => (await fetch(`${story.service.operationsUrl}/readyz`)).status === 200, soon);
+  const ledger = await story.ledger();
+  expect(ledger.ignored).toBe(accepted * elements.length);
+  expect(ledger.lost).toBe(0);
+  process.stdout.write(
+    `flood: ${answers.length} answers, ${accepted} accepted, slowest ${Math.round(Math.max(...answers.map(({ tookMs }) => tookMs)))} ms, ${Math.round(peakBytes / 1048576)} MB\n`,
+  );
+}, 120_000);
