@@ -9,6 +9,7 @@ import { type Fault, findFaults, findMissing, findWarnings, type Purpose } from 
 import { fieldName, type Row } from './config/row';
 import type { SettingName, Settings } from './config/table';
 import { Problem } from './model/problem';
+import { systemClock } from './tools/clock';
 
 export type { StoreAddress } from './config/addresses';
 export type { ProviderToken, WebhookToken } from './config/credentials';
@@ -42,7 +43,11 @@ const fileBytesMax = 1_048_576;
  * Reads all settings. An empty variable counts as unset; `NAME_FILE` names a file that holds the value, without the
  * line break at its end. Throws `settings.invalid` with one line for each fault, none of which holds a value.
  */
-export function loadSettings(purpose: Purpose, environment: Environment = process.env): LoadedSettings {
+export function loadSettings(
+  purpose: Purpose,
+  environment: Environment = process.env,
+  nowMs = systemClock.nowMs(),
+): LoadedSettings {
   const faults: Fault[] = [];
   const values: Record<string, unknown> = {};
   const origins = {} as Record<SettingName, Origin>;
@@ -72,7 +77,7 @@ export function loadSettings(purpose: Purpose, environment: Environment = proces
     settings,
     origins,
     missing: findMissing(settings),
-    warnings: [...findStrangers(Object.keys(environment), knownNames), ...findWarnings(settings)],
+    warnings: [...findStrangers(Object.keys(environment), knownNames), ...findWarnings(settings, nowMs)],
   };
 }
 

@@ -15,7 +15,10 @@ export interface Fault {
 }
 
 /** A fault in one line that begins with the variable's name; false when there is none. */
-type Check = (settings: Settings) => string | false;
+type Check = (settings: Settings, nowMs: number) => string | false;
+
+/** From then on the provider warns of its machine and implement endpoints. */
+const oldEquipmentEndsMs = Date.UTC(2025, 0, 1);
 
 const webhookValues = [
   ['authorization', 'WEBHOOK_AUTHORIZATION', 'webhookAuthorization'],
@@ -97,27 +100,29 @@ const warnings: Check[] = [
     'WEBHOOK_AUTH=none: anyone who reaches the public listener can send deliveries',
   (s) =>
     s.kafkaSaslMechanism === 'plain' && !s.kafkaTls && 'KAFKA_SASL_MECHANISM=plain without KAFKA_TLS=true',
-  (s) =>
+  (s, nowMs) =>
     s.providerEquipmentApi === 'old' &&
-    'PROVIDER_EQUIPMENT_API=old: the provider ends the machine and implement endpoints on 2025-01-01',
+    nowMs >= oldEquipmentEndsMs &&
+    'PROVIDER_EQUIPMENT_API=old: the machine and implement endpoints are deprecated since 2025-01-01; `new` reads the same documents',
 ];
 
 /** What contradicts what. */
 export function findFaults(settings: Settings): Fault[] {
-  return run(faults, settings).map(faultOf);
+  return run(faults, settings, 0).map(faultOf);
 }
 
 /** What serving in this role would still need; empty when nothing. */
 export function findMissing(settings: Settings): Fault[] {
-  return run(missingForServing, settings).map(faultOf);
+  return run(missingForServing, settings, 0).map(faultOf);
 }
 
-export function findWarnings(settings: Settings): string[] {
-  return run(warnings, settings);
+/** `nowMs`: milliseconds since the epoch; some warnings begin on a day. */
+export function findWarnings(settings: Settings, nowMs: number): string[] {
+  return run(warnings, settings, nowMs);
 }
 
-function run(checks: Check[], settings: Settings): string[] {
-  return checks.map((check) => check(settings)).filter((line) => line !== false);
+function run(checks: Check[], settings: Settings, nowMs: number): string[] {
+  return checks.map((check) => check(settings, nowMs)).filter((line) => line !== false);
 }
 
 function faultOf(line: string): Fault {

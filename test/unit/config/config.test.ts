@@ -334,4 +334,12 @@ describe('what is probably not meant is a warning', () => {
   ])('%j warns of %s', (environment, beginning) => {
     expect(warningsOf(environment)).toEqual([expect.stringMatching(new RegExp(`^${beginning}`))]);
   });
+
+  test('the older equipment endpoints are warned of from the first of January 2025 on', () => {
+    const warnedAt = (nowMs: number) =>
+      loadSettings('command', { PROVIDER_EQUIPMENT_API: 'old' }, nowMs).warnings;
+    expect(warnedAt(Date.UTC(2025, 0, 1) - 1)).toEqual([]);
+    expect(warnedAt(Date.UTC(2025, 0, 1))).toHaveLength(1);
+    expect(loadSettings('command', {}, Date.UTC(2025, 0, 1)).warnings).toEqual([]);
+  });
 });

@@ -1,0 +1,161 @@
+// Files against recorded answers: found by their id, read range by range of one version, and cut where a range is not
+// what was asked for. No other network is there.
+import nock from 'nock';
+import { origin, type Staged, stageClient } from '../../support/provider-client';
+
+const axiom = { 'content-type': 'application/vnd.Acme.axiom.v3+json' };
+const bytes = { 'content-type': 'application/octet-stream' };
+const api = () => nock(origin);
+const files = `${origin}/platform/files`;
+const fileLink = (id: string) => ({ rel: 'self', uri: `${files}/${id}` });
+
+let staged: Staged;
+
+// Suites of one worker share the network that nock takes hold of.
+afterAll(() => nock.restore());
+
+beforeEach(() => {
+  if (!nock.isActive()) nock.activate();
+  nock.disableNetConnect();
+  // Ranges are as large as an answer may be.
+  staged = stageClient({ bodyBytesMax: 1000 });
+  const links = [
+    { rel: 'organizations', uri: `${origin}/platform/organizations` },
+    { rel: 'files', uri: files },
+  ];
+  api().get('/platform/').reply(200, { links }, axiom);
+});
+
+afterEach(() => {
+  staged.client.close();
+  expect(nock.pendingMocks()).toEqual([]);
+  nock.cleanAll();
+  nock.enableNetConnect();
+});
+
+function listed(...values: object[]): void {
+  api().get('/platform/files?itemLimit=100').reply(200, { links: [], total: values.length, values }, axiom);
+}
+
+/** The listing and the record of a file, as `content` asks for them. */
+function found(id = 'f1'): void {
+  listed({ id: 'f0', links: [fileLink('f0')] });
+  api().get(`/platform/files/${id}`).reply(200, { id, nativeSize: '2500' }, axiom);
+}
+
+/** One range of 2,500 bytes. */
+function range(from: number, to: number, headers: Record<string, string> = {}): void {
+  api()
+    .get('/platform/files/f1')
+    .matchHeader('range', `bytes=${from}-${from + 999}`)
+    .matchHeader('accept', 'application/octet-stream')
+    .matchHeader('accept-encoding', 'identity')
+    .reply(206, Buffer.alloc(to - from + 1, 7), {
+      ...bytes,
+      etag: '"v1"',
+      'content-range': `bytes ${from}-${to}/2500`,
+      ...headers,
+    });
+}
+
+async function lengthsOf(chunks: AsyncIterable<Uint8Array>): Promise<number[]> {
+  const lengths: number[] = [];
+  for await (const chunk of chunks) lengths.push(chunk.byteLength);
+  return lengths;
+}
+
+test('files of an organization are listed by its own relationship, and it may have none', async () => {
+  const own = `${origin}/platform/organizations/4711/files`;
+  for (const links of [[{ rel: 'files', uri: own }], []]) {
+    const values = [{ id: '4711', links }];
+    api().get('/platform/organizations?itemLimit=100').reply(200, { links: [], total: 1, values }, axiom);
+  }
+  api()
+    .get('/platform/organizations/4711/files?itemLimit=100')
+    .reply(200, { links: [], values: [{ id: 'f1' }] }, axiom);
+  for (const expected of [{ item: { body: { id: 'f1' } } }, { fault: { answer: { kind: 'no-access' } } }]) {
+    for await (const line of staged.client.data.files('4711')) expect(line).toMatchObject(expected);
+  }
+});
+
+test('a file is found through the form of the listing’s addresses', async () => {
+  found();
+  expect(await staged.client.data.file('f1')).toMatchObject({
+    value: { body: { id: 'f1' }, address: `${files}/f1` },
+  });
+});
+
+test('a file whose listing shows no form is found in the list, or not at all', async () => {
+  const odd = (id: string) => ({ rel: 'self', uri: `${files}?is=${id}` });
+  listed({ id: 'f0', links: [odd('f0')] }, { links: [] }, { id: 'f1', links: [odd('f1')] });
+  api().get('/platform/files?is=f1').reply(200, { id: 'f1' }, axiom);
+  expect(await staged.client.data.file('f1')).toMatchObject({ value: { body: { id: 'f1' } } });
+  listed({ id: 'f0', links: [odd('f0')] });
+  expect(await staged.client.data.file('f9')).toMatchObject({ fault: { detail: 'there is no file f9' } });
+});
+
+test('a listing that fails, a record that is refused and an address that leads away are told apart', async () => {
+  api().get('/platform/files?itemLimit=100').reply(500);
+  expect(await staged.client.data.file('f1')).toMatchObject({ fault: { answer: { kind: 'transient' } } });
+  listed({ id: 'f0', links: [fileLink('f0')] });
+  api().get('/platform/files/f1').reply(403, {}, axiom);
+  expect(await staged.client.data.file('f1')).toMatchObject({
+    fault: { answer: { kind: 'refused-unattributed' } },
+  });
+  listed({ id: 'f1', links: [{ rel: 'self', uri: 'https://evil.test/f1' }] });
+  expect(await staged.client.data.fileContent('f1', 0, null)).toMatchObject({
+    fault: { answer: { kind: 'address-refused' } },
+  });
+});
+
+test('a file comes range by range, with its length, version and digest', async () => {
+  found();
+  const digest = `sha-256=:${Buffer.alloc(32, 1).toString('base64')}:`;
+  range(0, 999, { 'repr-digest': digest });
+  range(1000, 1999);
+  range(2000, 2499);
+  const read = await staged.client.data.fileContent('f1', 0, null);
+  if ('fault' in read) throw new Error(read.fault.detail);
+  expect(read.value).toMatchObject({ from: 0, bytesTotal: 2500, version: '"v1"', sha256: '01'.repeat(32) });
+  expect(await lengthsOf(read.value.chunks)).toEqual([1000, 1000, 500]);
+});
+
+test('a file is read on from where it was cut, while it is the same version', async () => {
+  found();
+  range(2000, 2499);
+  const read = await staged.client.data.fileContent('f1', 2000, '"v1"');
+  if ('fault' in read) throw new Error(read.fault.detail);
+  expect(await lengthsOf(read.value.chunks)).toEqual([500]);
+  found();
+  range(2000, 2499, { etag: '"v2"' });
+  expect(await staged.client.data.fileContent('f1', 2000, '"v1"')).toMatchObject({
+    fault: { answer: null, detail: 'the file has changed since its first bytes were read' },
+  });
+});
+
+test.each([
+  [503, '', 'provider.unavailable', 'the file was cut: status-503'],
+  [429, '', 'provider.unavailable', 'the file was cut: rate-limited'],
+  [404, '', 'provider.refused', 'the file was cut: gone'],
+  [206, 'xx', 'provider.malformed', 'expected bytes from 1000, got 2 bytes as another range'],
+])(
+  'a range that is answered %i %j cuts the file with a coded reason',
+  async (status, body, code, message) => {
+    found();
+    range(0, 999);
+    api().get('/platform/files/f1').matchHeader('range', 'bytes=1000-1999').reply(status, body, bytes);
+    const read = await staged.client.data.fileContent('f1', 0, null);
+    if ('fault' in read) throw new Error(read.fault.detail);
+    await expect(lengthsOf(read.value.chunks)).rejects.toMatchObject({ code, message });
+  },
+);
+
+test('a first range that is refused is a fault, not a cut', async () => {
+  found();
+  api()
+    .get('/platform/files/f1')
+    .reply(403, { errors: [{ message: 'Access Denied' }] }, axiom);
+  expect(await staged.client.data.fileContent('f1', 0, null)).toMatchObject({
+    fault: { answer: { kind: 'refused-unattributed', message: 'Access Denied' }, address: `${files}/f1` },
+  });
+});

@@ -1,0 +1,218 @@
+// The machine and implement endpoints, where they are chosen: found through relationships, listed the one after the
+// other, and the equipment API asked for what they have not got. Recorded answers; no other network is there.
+import nock from 'nock';
+import type { ListingPage, ListingRequest } from '../../../src/fetch/listing';
+import type { EquipmentFilter, RawListed } from '../../../src/model/provider-data';
+import {
+  equipmentOrigin,
+  origin,
+  requestFor,
+  type Staged,
+  stageClient,
+  startMs,
+} from '../../support/provider-client';
+
+const axiom = { 'content-type': 'application/vnd.Acme.axiom.v3+json' };
+const json = { 'content-type': 'application/json' };
+const api = () => nock(origin);
+const embed = 'terminals,equipment';
+const asked = `${equipmentOrigin}/isg/equipment/7`;
+const record = (kind: 'machines' | 'implements', id: number, more: object = {}) => ({
+  '@type': kind === 'machines' ? 'Machine' : 'Implement',
+  id: String(id),
+  ...more,
+  links: [{ rel: 'self', uri: `${origin}/platform/${kind}/${id}` }],
+});
+
+let staged: Staged;
+
+// Suites of one worker share the network that nock takes hold of.
+afterAll(() => nock.restore());
+
+beforeEach(() => {
+  if (!nock.isActive()) nock.activate();
+  nock.disableNetConnect();
+  staged = stageClient({ equipmentApi: 'old' });
+  catalog();
+});
+
+afterEach(() => {
+  staged.client.close();
+  expect(nock.pendingMocks()).toEqual([]);
+  nock.cleanAll();
+  nock.enableNetConnect();
+});
+
+function catalog(): void {
+  const links = [{ rel: 'organizations', uri: `${origin}/platform/organizations` }];
+  api().get('/platform/').reply(200, { links }, axiom);
+}
+
+function organization(rels: string[] = ['machines', 'implements'], times = 1): void {
+  const links = rels.map((rel) => ({ rel, uri: `${origin}/platform/organizations/4711/${rel}` }));
+  const values = [{ id: '4711', links }];
+  api()
+    .get('/platform/organizations?itemLimit=100')
+    .times(times)
+    .reply(200, { links: [], total: 1, values }, axiom);
+}
+
+function listed(kind: 'machines' | 'implements', values: object[], next: string | null = null): void {
+  api()
+    .get(`/platform/organizations/4711/${kind}`)
+    .query({ embed, includeInactive: 'true', itemLimit: '100' })
+    .reply(200, { links: next === null ? [] : [{ rel: 'nextPage', uri: next }], values }, axiom);
+}
+
+const read = (owner: string | null = null) =>
+  staged.client.read(requestFor(asked, { resource: { kind: 'equipment', id: '7' }, organizationId: owner }));
+
+describe('a record', () => {
+  test('is read among the machines, else among the implements, and the forms are remembered for a minute', async () => {
+    organization();
+    listed('machines', [record('machines', 1)]);
+    listed('implements', [record('implements', 2)]);
+    api().get('/platform/machines/7').query({ embed }).reply(404);
+    api().get('/platform/implements/7').query({ embed }).reply(200, record('implements', 7), axiom);
+    expect((await read()).answer).toMatchObject({
+      kind: 'ok',
+      document: { address: `${origin}/platform/implements/7` },
+    });
+    api().get('/platform/machines/7').query({ embed }).reply(200, record('machines', 7), axiom);
+    expect((await read()).answer).toMatchObject({ document: { address: `${origin}/platform/machines/7` } });
+    staged.clock.set(startMs + 60_000);
+    organization();
+    listed('machines', [record('machines', 1)]);
+    listed('implements', []);
+    api().get('/platform/machines/7').query({ embed }).reply(200, record('machines', 7), axiom);
+    expect((await read()).answer.kind).toBe('ok');
+  });
+
+  test('that neither has is read in the equipment API', async () => {
+    organization(['machines']);
+    listed('machines', [record('machines', 1)]);
+    api().get('/platform/machines/7').query({ embed }).reply(410);
+    nock(equipmentOrigin).get('/isg/equipment/7').query(true).reply(200, { '@type': 'Machine', id: 7 }, json);
+    expect((await read('4711')).answer).toMatchObject({ kind: 'ok', document: { address: asked } });
+  });
+
+  test('whose organization cannot be looked at waits', async () => {
+    api().get('/platform/organizations?itemLimit=100').reply(503);
+    expect((await read('4711')).answer).toMatchObject({ kind: 'transient' });
+  });
+
+  test('is read in the equipment API where nothing older is shared', async () => {
+    organization([]);
+    nock(equipmentOrigin).get('/isg/equipment/7').query(true).reply(200, { '@type': 'Machine', id: 7 }, json);
+    expect((await read()).answer.kind).toBe('ok');
+    organization([]);
+    nock(equipmentOrigin)
+      .get('/isg/equipment?ids=7&embed=devices,equipment')
+      .reply(200, { values: [{ '@type': 'Machine', id: 7 }] }, json);
+    const byList = await staged.client.read(requestFor(`${equipmentOrigin}/isg/equipment?ids=7`));
+    expect(byList.answer).toMatchObject({ kind: 'ok', document: { body: { id: 7 } } });
+  });
+
+  test('whose older address has moved is found where its links lead now', async () => {
+    const old = `${origin}/platform/before/machines/7`;
+    api().get('/platform/before/machines/7').query({ embed }).reply(404);
+    organization();
+    listed('machines', [record('machines', 1)]);
+    listed('implements', [record('implements', 2)]);
+    api().get('/platform/machines/7').query({ embed }).reply(200, record('machines', 7), axiom);
+    expect((await staged.client.read(requestFor(old))).answer).toMatchObject({
+      kind: 'ok',
+      document: { address: `${origin}/platform/machines/7` },
+    });
+  });
+});
+
+describe('a listing', () => {
+  const first = (kind: string) =>
+    `${origin}/platform/organizations/4711/${kind}?embed=terminals%2Cequipment&includeInactive=true`;
+  const request: ListingRequest = {
+    connectionId: 'c1',
+    of: { what: 'equipment', organizationId: '4711' },
+    ...{ from: null, changeToken: null, unpaged: false },
+  };
+  const pagesOf = async (more: Partial<ListingRequest> = {}) => {
+    const pages: ListingPage[] = [];
+    for await (const page of staged.client.listing({ ...request, ...more })) pages.push(page);
+    return pages;
+  };
+
+  test('is the machines and then the implements, the one leading to the other', async () => {
+    organization();
+    const next = `${origin}/platform/organizations/4711/machines?pageOffset=1`;
+    listed('machines', [record('machines', 1)], next);
+    api()
+      .get('/platform/organizations/4711/machines?pageOffset=1')
+      .reply(200, { links: [], values: [record('machines', 2)] }, axiom);
+    listed('implements', [record('implements', 3)]);
+    const pages = await pagesOf();
+    expect(
+      pages.map((page) => (page.partial ? page.reason : [page.items.map(({ id }) => id), page.next])),
+    ).toEqual([
+      [['1'], next],
+      [['2'], first('implements')],
+      [['3'], null],
+    ]);
+  });
+
+  test('goes on from any of its pages', async () => {
+    organization();
+    api()
+      .get('/platform/organizations/4711/implements?pageOffset=100&itemLimit=100')
+      .reply(200, { links: [], values: [] }, axiom);
+    const from = `${origin}/platform/organizations/4711/implements?pageOffset=100`;
+    expect(await pagesOf({ from })).toMatchObject([{ partial: false, items: [], next: null }]);
+  });
+
+  test('that breaks off, or whose organization is not answered, is partial', async () => {
+    organization();
+    api().get('/platform/organizations/4711/machines').query(true).reply(500);
+    expect(await pagesOf()).toMatchObject([{ partial: true, answer: { kind: 'transient' } }]);
+    api().get('/platform/organizations?itemLimit=100').reply(503);
+    expect(await pagesOf()).toMatchObject([{ partial: true, detail: 'its organization was not answered' }]);
+  });
+});
+
+describe('for a person', () => {
+  const any: EquipmentFilter = {
+    organizationIds: [],
+    ids: [],
+    serialNumbers: [],
+    category: null,
+    archived: null,
+  };
+  const idsOf = async (filter: Partial<EquipmentFilter>) => {
+    const lines: RawListed[] = [];
+    for await (const line of staged.client.data.equipment({ ...any, ...filter })) lines.push(line);
+    return lines.map((line) =>
+      'fault' in line ? line.fault.organizationId : (line.item.body as { id: string }).id,
+    );
+  };
+
+  test.each<[Partial<EquipmentFilter>, string[]]>([
+    [{}, ['1', '2', '3']],
+    [{ category: 'implement' }, ['3']],
+    [{ archived: true }, ['2']],
+    [{ ids: ['3'], serialNumbers: ['S1'] }, ['1', '3']],
+    [{ archived: false, serialNumbers: ['S2'] }, []],
+  ])('%j is filtered here, since the endpoints know no filter', async (filter, ids) => {
+    nock.cleanAll();
+    organization();
+    catalog();
+    listed('machines', [
+      record('machines', 1, { vin: 'S1' }),
+      record('machines', 2, { serialNumber: 'S2', archived: true }),
+    ]);
+    listed('implements', [record('implements', 3)]);
+    expect(await idsOf(filter)).toEqual(ids);
+  });
+
+  test('an organization that nobody sees, or that is not answered, is a fault', async () => {
+    api().get('/platform/organizations?itemLimit=100').reply(503);
+    expect(await idsOf({ organizationIds: ['99', '4711'] })).toEqual(['99', '4711']);
+  });
+});

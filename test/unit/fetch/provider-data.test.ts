@@ -1,0 +1,483 @@
+// What people read and write directly, against recorded answers: each filter in its address, each refusal in its place,
+// reference data remembered, a write sent once and read back. No other network is there.
+import nock from 'nock';
+import type { EquipmentFilter, EquipmentWish, RawListed } from '../../../src/model/provider-data';
+import {
+  connectionOf,
+  equipmentOrigin,
+  origin,
+  type Staged,
+  stageClient,
+  startMs,
+} from '../../support/provider-client';
+
+const axiom = { 'content-type': 'application/vnd.Acme.axiom.v3+json' };
+const json = { 'content-type': 'application/json' };
+const api = () => nock(origin);
+const equipmentApi = () => nock(equipmentOrigin);
+const machine = (id: number, more: object = {}) => ({
+  '@type': 'Machine',
+  id,
+  organization: { id: 4711 },
+  ...more,
+});
+const link = (rel: string, uri: string) => ({ '@type': 'Link', rel, uri });
+
+let staged: Staged;
+
+// Suites of one worker share the network that nock takes hold of.
+afterAll(() => nock.restore());
+
+beforeEach(() => {
+  if (!nock.isActive()) nock.activate();
+  nock.disableNetConnect();
+  staged = stageClient();
+  catalog();
+});
+
+afterEach(() => {
+  staged.client.close();
+  expect(nock.pendingMocks()).toEqual([]);
+  nock.cleanAll();
+  nock.enableNetConnect();
+});
+
+function catalog(): void {
+  const links = [
+    link('organizations', `${origin}/platform/organizations`),
+    link('files', `${origin}/platform/files`),
+  ];
+  api().get('/platform/').reply(200, { links }, axiom);
+}
+
+function organization(links: object[], id = '4711'): void {
+  const values = [{ '@type': 'Organization', id, name: 'North Farm', links }];
+  api().get('/platform/organizations?itemLimit=100').reply(200, { links: [], total: 1, values }, axiom);
+}
+
+const any: EquipmentFilter = {
+  organizationIds: [],
+  ids: [],
+  serialNumbers: [],
+  category: null,
+  archived: null,
+};
+const wish: EquipmentWish = {
+  ...{ category: 'machine', name: 'New', serialNumber: null },
+  ...{ makeId: null, typeId: null, modelId: '66280' },
+};
+
+async function allOf(lines: AsyncIterable<RawListed>): Promise<RawListed[]> {
+  const all: RawListed[] = [];
+  for await (const line of lines) all.push(line);
+  return all;
+}
+const faultsOf = (lines: RawListed[]) => lines.flatMap((line) => ('fault' in line ? [line.fault] : []));
+const itemsOf = (lines: RawListed[]) => lines.flatMap((line) => ('item' in line ? [line.item] : []));
+
+describe('equipment', () => {
+  test('each organization that is seen is listed with what belongs to its records', async () => {
+    staged.sees.set('c1', new Set(['4711', '4712']));
+    for (const organizationIds of ['4711', '4712']) {
+      equipmentApi()
+        .get('/isg/equipment')
+        .query({ organizationIds, embed: 'devices,equipment', itemLimit: '1000' })
+        .reply(200, { links: [], values: [machine(Number(organizationIds))] }, json);
+    }
+    const items = itemsOf(await allOf(staged.client.data.equipment(any)));
+    expect(items.map(({ address }) => address)).toEqual([
+      `${equipmentOrigin}/isg/equipment/4711`,
+      `${equipmentOrigin}/isg/equipment/4712`,
+    ]);
+    expect(items[0]).toMatchObject({ mediaType: 'application/json', connectionId: 'c1' });
+  });
+
+  test('every filter stands in the address, by the contract’s names', async () => {
+    equipmentApi()
+      .get(
+        '/isg/equipment?organizationIds=4711&category=implement&archived=false&ids=7,8&embed=devices%2Cequipment&itemLimit=1000',
+      )
+      .reply(200, { links: [], values: [machine(7)] }, json);
+    equipmentApi()
+      .get('/isg/equipment')
+      .query({
+        organizationIds: '4711',
+        category: 'implement',
+        archived: 'false',
+        serialNumbers: 'A B',
+        embed: 'devices,equipment',
+        itemLimit: '1000',
+      })
+      .reply(200, { links: [], values: [] }, json);
+    const filter: EquipmentFilter = {
+      organizationIds: ['4711'],
+      ids: ['7', '8'],
+      serialNumbers: ['A B'],
+      category: 'implement',
+      archived: false,
+    };
+    expect(itemsOf(await allOf(staged.client.data.equipment(filter)))).toHaveLength(1);
+  });
+
+  test('what is asked for by id goes through every connection, and a record that two see is one', async () => {
+    staged = stageClient({}, [connectionOf(), connectionOf({ connectionId: 'c2', user: 'bob' })]);
+    catalog();
+    equipmentApi()
+      .get('/isg/equipment')
+      .query(true)
+      .twice()
+      .reply(200, { links: [], values: [machine(7), machine(8), 'text'] }, json);
+    const lines = await allOf(staged.client.data.equipment({ ...any, ids: ['7', '8'] }));
+    const ids = itemsOf(lines).map(({ body }) => (body as { id?: number }).id);
+    expect(ids).toEqual([7, 8, undefined, undefined]);
+  });
+
+  test('many ids are asked for in addresses that fit', async () => {
+    const ids = Array.from({ length: 41 }, (_none, place) => `id-${place}`);
+    equipmentApi().get('/isg/equipment').query(true).twice().reply(200, { links: [], values: [] }, json);
+    expect(await allOf(staged.client.data.equipment({ ...any, ids }))).toEqual([]);
+  });
+
+  test('an organization that nobody sees, and one whose page is broken, hide no other', async () => {
+    equipmentApi().get('/isg/equipment').query(true).reply(200, { values: {} }, json);
+    const lines = await allOf(staged.client.data.equipment({ ...any, organizationIds: ['99', '4711'] }));
+    expect(faultsOf(lines)).toEqual([
+      {
+        answer: { kind: 'no-connection', detail: 'no valid connection sees organization 99' },
+        detail: 'no valid connection sees organization 99',
+        address: null,
+        organizationId: '99',
+      },
+      {
+        answer: null,
+        detail: 'page 1: expected a list of values, got an object without it (malformed-page)',
+        address: expect.stringContaining('/isg/equipment?organizationIds=4711'),
+        organizationId: '4711',
+      },
+    ]);
+  });
+
+  test('a catalog that does not answer is a fault of each organization', async () => {
+    nock.cleanAll();
+    api().get('/platform/').reply(503);
+    const [fault] = faultsOf(await allOf(staged.client.data.equipment(any)));
+    expect(fault).toMatchObject({ answer: { kind: 'transient' }, organizationId: '4711' });
+  });
+
+  test('without a valid connection nothing is asked', async () => {
+    nock.cleanAll();
+    staged = stageClient({}, [connectionOf({ status: 'refused' })]);
+    const { data } = staged.client;
+    for (const lines of [data.equipment(any), data.equipment({ ...any, ids: ['7'] }), data.files(null)]) {
+      expect(faultsOf(await allOf(lines))).toMatchObject([{ answer: { kind: 'no-connection' } }]);
+    }
+    for (const read of [data.reference('makes'), data.file('f'), data.createEquipment('4711', wish)]) {
+      expect(await read).toMatchObject({ fault: { answer: { kind: 'no-connection' } } });
+    }
+  });
+
+  test('a refused listing is laid where it belongs: the organization is not connected', async () => {
+    equipmentApi()
+      .get('/isg/equipment')
+      .query(true)
+      .reply(403, { errors: [{ message: 'Access Denied' }] }, json);
+    organization([link('connections', 'https://connections.test/select')]);
+    const [fault] = faultsOf(await allOf(staged.client.data.equipment(any)));
+    expect(fault?.answer).toMatchObject({
+      kind: 'not-connected',
+      actionUrl: 'https://connections.test/select',
+    });
+  });
+
+  test('one record is read through whichever connection sees it, and the gravest refusal is told', async () => {
+    staged = stageClient({}, [connectionOf(), connectionOf({ connectionId: 'c2', user: 'bob' })]);
+    catalog();
+    const terms = { 'x-acme-terms-location': 'https://terms.test/4711', ...json };
+    equipmentApi().get('/isg/equipment/7').query(true).reply(403, {}, terms);
+    equipmentApi().get('/isg/equipment/7').query(true).reply(200, machine(7), json);
+    expect(await staged.client.data.equipmentRecord('7', null)).toMatchObject({
+      value: { connectionId: 'c2' },
+    });
+    equipmentApi().get('/isg/equipment/7').query(true).reply(403, {}, terms);
+    equipmentApi().get('/isg/equipment/7').query(true).reply(404);
+    api().get('/platform/').reply(200, { links: [] }, axiom);
+    expect(await staged.client.data.equipmentRecord('7', null)).toMatchObject({
+      fault: { answer: { kind: 'action-required', actionUrl: 'https://terms.test/4711' } },
+    });
+  });
+
+  test('an id that no address can hold is not there', async () => {
+    expect(await staged.client.data.equipmentRecord('..', null)).toMatchObject({
+      fault: { answer: { kind: 'gone' } },
+    });
+  });
+});
+
+describe('writing equipment', () => {
+  const record = { ...machine(7, { name: 'New' }), links: [] };
+
+  test('a wish is posted to its organization, without what is not wished, and read back', async () => {
+    const body = { '@type': 'Machine', name: 'New', model: { '@type': 'EquipmentModel', id: 66280 } };
+    equipmentApi()
+      .post('/isg/organizations/4711/equipment', body)
+      .matchHeader('content-type', 'application/json')
+      .reply(201, '', { location: `${equipmentOrigin}/isg/equipment/7` });
+    equipmentApi().get('/isg/equipment/7').query(true).reply(200, record, json);
+    expect(await staged.client.data.createEquipment('4711', wish)).toMatchObject({
+      value: { body: { id: 7 } },
+    });
+    expect(staged.calls.at(-2)).toMatchObject({ method: 'POST', operation: 'equipment-write', status: 201 });
+  });
+
+  test.each([
+    [202, '', {}],
+    [201, '', { location: '/' }],
+    [201, '', { location: `${equipmentOrigin}/%` }],
+    [201, 'no JSON', {}],
+  ])(
+    'a %i that does not say which record is accepted, and nothing is read',
+    async (status, body, headers) => {
+      equipmentApi().post('/isg/organizations/4711/equipment').reply(status, body, headers);
+      expect(await staged.client.data.createEquipment('4711', wish)).toEqual({ value: null });
+    },
+  );
+
+  test('a record that is not shown yet is accepted', async () => {
+    equipmentApi().post('/isg/organizations/4711/equipment').reply(201, { id: 7 }, json);
+    equipmentApi().get('/isg/equipment/7').query(true).reply(404);
+    catalog();
+    expect(await staged.client.data.createEquipment('4711', wish)).toEqual({ value: null });
+  });
+
+  test('a refusal is told in the provider’s words', async () => {
+    const said = [{ gud: 'g', message: 'serialNumber is not unique', code: 400 }];
+    equipmentApi().post('/isg/organizations/4711/equipment').reply(400, said, json);
+    expect(await staged.client.data.createEquipment('4711', wish)).toMatchObject({
+      fault: {
+        answer: { kind: 'refused', code: 'status-400' },
+        detail: 'status 400: serialNumber is not unique',
+        address: `${equipmentOrigin}/isg/organizations/4711/equipment`,
+      },
+    });
+  });
+
+  test('an organization whose id no address can hold is refused before it is asked', async () => {
+    staged.sees.set('c1', new Set(['a/b']));
+    expect(await staged.client.data.createEquipment('a/b', wish)).toMatchObject({
+      fault: { answer: { kind: 'address-refused' } },
+    });
+  });
+
+  test('a change sends the whole of what a client may write, and what is not wished as it stands', async () => {
+    const before = machine(7, {
+      name: 'Old',
+      serialNumber: 'S1',
+      make: [{ id: 1 }],
+      model: { id: 2 },
+      type: null,
+    });
+    equipmentApi().get('/isg/equipment/7').query(true).reply(200, before, json);
+    const body = {
+      '@type': 'Machine',
+      id: '7',
+      name: 'New',
+      serialNumber: 'S2',
+      make: { id: 1 },
+      model: { '@type': 'EquipmentModel', id: 'x-1' },
+    };
+    equipmentApi().put('/isg/equipment/7', body).reply(204);
+    equipmentApi().get('/isg/equipment/7').query(true).reply(200, record, json);
+    const changed = { ...wish, category: null, serialNumber: 'S2', modelId: 'x-1' };
+    expect(await staged.client.data.updateEquipment('7', null, changed)).toMatchObject({
+      value: { body: { name: 'New' } },
+    });
+  });
+
+  test('what is not there is not changed, and a refused change is not read back', async () => {
+    equipmentApi().get('/isg/equipment/8').query(true).reply(404);
+    catalog();
+    const { data } = staged.client;
+    expect(await data.updateEquipment('8', null, wish)).toMatchObject({
+      fault: { answer: { kind: 'gone' } },
+    });
+    equipmentApi()
+      .get('/isg/equipment/7')
+      .query(true)
+      .reply(200, { ...record, organization: null }, json);
+    equipmentApi().put('/isg/equipment/7').reply(429, '', { 'retry-after': '3' });
+    expect(await data.updateEquipment('7', null, { ...wish, category: 'implement' })).toMatchObject({
+      fault: { answer: { kind: 'rate-limited', retryAfterMs: 3000 } },
+    });
+  });
+});
+
+describe('reference data', () => {
+  test('is read page by page, remembered for a day, and read once for those who come together', async () => {
+    const more = `${equipmentOrigin}/isg/equipmentMakes?pageOffset=1&itemLimit=1000`;
+    equipmentApi()
+      .get('/isg/equipmentMakes?itemLimit=1000')
+      .reply(200, { links: [link('nextPage', more)], values: [{ id: 1 }] }, json);
+    equipmentApi()
+      .get('/isg/equipmentMakes?pageOffset=1&itemLimit=1000')
+      .reply(200, { links: [], values: [{ id: 2 }] }, json);
+    const { data } = staged.client;
+    const both = await Promise.all([data.reference('makes'), data.reference('makes')]);
+    expect(both).toEqual(Array(2).fill({ value: [{ id: 1 }, { id: 2 }] }));
+    staged.clock.set(startMs + 86_399_000);
+    expect(await data.reference('makes')).toEqual(both[0]);
+    staged.clock.set(startMs + 86_400_000);
+    equipmentApi().get('/isg/equipmentMakes?itemLimit=1000').reply(200, { links: [], values: [] }, json);
+    expect(await data.reference('makes')).toEqual({ value: [] });
+  });
+
+  test('that breaks off is an error, and not remembered', async () => {
+    equipmentApi().get('/isg/equipmentTypes').query(true).reply(503);
+    expect(await staged.client.data.reference('types')).toMatchObject({
+      fault: { answer: { kind: 'transient' } },
+    });
+    equipmentApi().get('/isg/equipmentTypes').query(true).reply(200, { links: [], values: [] }, json);
+    expect(await staged.client.data.reference('types')).toEqual({ value: [] });
+  });
+});
+
+describe('field operations', () => {
+  const fields = `${origin}/platform/organizations/4711/fields`;
+  const operations = (field: string) => `${fields}/${field}/fieldOperations`;
+  const page = (values: unknown[]) => ({ links: [], total: values.length, values });
+
+  test('are listed field by field with what was measured; a field that shares none has none', async () => {
+    organization([link('fields', fields)]);
+    const listed = [
+      { id: 'f1', links: [link('fieldOperations', operations('f1'))] },
+      { id: 'f2', links: [] },
+    ];
+    api().get('/platform/organizations/4711/fields?itemLimit=100').reply(200, page(listed), axiom);
+    const operation = {
+      '@type': 'FieldOperation',
+      id: 'op-1',
+      links: [link('self', `${origin}/platform/fieldOperations/op-1`)],
+    };
+    api()
+      .get('/platform/organizations/4711/fields/f1/fieldOperations')
+      .query({ itemLimit: '100', embed: 'measurementTypes' })
+      .reply(200, page([operation]), axiom);
+    const lines = await allOf(staged.client.data.fieldOperations({ organizationId: null, fieldId: null }));
+    expect(itemsOf(lines)).toMatchObject([
+      { address: `${origin}/platform/fieldOperations/op-1`, mediaType: 'application/vnd.acme.axiom.v3+json' },
+    ]);
+  });
+
+  test('of a field that is not there are not found', async () => {
+    organization([link('fields', fields)]);
+    api()
+      .get('/platform/organizations/4711/fields?itemLimit=100')
+      .reply(200, page([{ id: 'f1' }, null]), axiom);
+    const lines = await allOf(staged.client.data.fieldOperations({ organizationId: '4711', fieldId: 'f9' }));
+    expect(faultsOf(lines)).toMatchObject([{ detail: 'no organization that is looked at has a field f9' }]);
+  });
+
+  test('of organizations that are closed, not listed or share no fields are told apart', async () => {
+    staged.sees.set('c1', new Set(['4711', '4712', '4713']));
+    const values = [
+      { id: '4711', links: [link('connections', 'https://connections.test/')] },
+      { id: '4713', links: [] },
+    ];
+    api().get('/platform/organizations?itemLimit=100').thrice().reply(200, page(values), axiom);
+    const lines = await allOf(staged.client.data.fieldOperations({ organizationId: null, fieldId: null }));
+    expect(faultsOf(lines).map(({ answer, organizationId }) => [organizationId, answer?.kind])).toEqual([
+      ['4711', 'not-connected'],
+      ['4712', 'no-connection'],
+    ]);
+    const unseen = await allOf(staged.client.data.fieldOperations({ organizationId: '99', fieldId: null }));
+    expect(faultsOf(unseen)).toMatchObject([{ organizationId: '99' }]);
+  });
+
+  test('fields that break off are a fault with their address', async () => {
+    organization([link('fields', fields)]);
+    api().get('/platform/organizations/4711/fields?itemLimit=100').reply(500, '', axiom);
+    const lines = await allOf(staged.client.data.fieldOperations({ organizationId: '4711', fieldId: null }));
+    expect(faultsOf(lines)).toMatchObject([{ address: `${fields}?itemLimit=100` }]);
+  });
+
+  /** From the catalog to the operation by its relationships. */
+  function walkTo(operation: object): void {
+    catalog();
+    organization([link('fields', fields)]);
+    const field = { id: 'f1', links: [link('fieldOperations', operations('f1'))] };
+    api()
+      .get('/platform/organizations/4711/fields?itemLimit=100')
+      .reply(200, page([field]), axiom);
+    const other = { id: 'op-0', links: [link('self', `${origin}/platform/fieldOperations/op-0`)] };
+    api()
+      .get('/platform/organizations/4711/fields/f1/fieldOperations?itemLimit=100')
+      .reply(200, page([other]), axiom);
+    api()
+      .get('/platform/fieldOperations/op-1')
+      .query({ embed: 'measurementTypes' })
+      .reply(200, operation, axiom);
+  }
+  const measurementTypes = `${origin}/platform/fieldOperations/op-1/measurementTypes`;
+
+  test('are found by their id, and their measurement types read at their own addresses', async () => {
+    const operation = {
+      '@type': 'FieldOperation',
+      id: 'op-1',
+      orgId: 4711,
+      links: [link('measurementTypes', measurementTypes)],
+    };
+    walkTo(operation);
+    api()
+      .get('/platform/fieldOperations/op-1/measurementTypes?itemLimit=100')
+      .reply(200, page([{ measurementName: 'A' }]), axiom);
+    expect(await staged.client.data.measurements('op-1', '4711', null)).toMatchObject({
+      value: { operation: { body: operation }, values: [{ measurementName: 'A' }] },
+    });
+    for (const [status, expected] of [
+      [200, { value: { values: [{ measurementName: 'B c' }] } }],
+      [403, { fault: { answer: { kind: 'no-access' } } }],
+      [404, { fault: { answer: { kind: 'gone' } } }],
+    ] as const) {
+      catalog();
+      api().get('/platform/fieldOperations/op-1').query(true).reply(200, operation, axiom);
+      api()
+        .get('/platform/fieldOperations/op-1/measurementTypes/B%20c')
+        .reply(status, { measurementName: 'B c' }, axiom);
+      expect(await staged.client.data.measurements('op-1', '4711', 'B c')).toMatchObject(expected);
+    }
+  });
+
+  test('without the relationship have no measurement types of their own; what is not found has none either', async () => {
+    walkTo({ '@type': 'FieldOperation', id: 'op-1', links: [] });
+    expect(await staged.client.data.measurements('op-1', '4711', null)).toMatchObject({
+      fault: { answer: { kind: 'no-access' } },
+    });
+    catalog();
+    api()
+      .get('/platform/fieldOperations/op-1')
+      .query(true)
+      .reply(200, { id: 'op-1', links: [link('measurementTypes', 'https://evil.test/')] }, axiom);
+    expect(await staged.client.data.measurements('op-1', '4711', 'B')).toMatchObject({
+      fault: { answer: { kind: 'address-refused' } },
+    });
+    catalog();
+    api()
+      .get('/platform/fieldOperations/op-1')
+      .query(true)
+      .reply(200, { id: 'op-1', links: [link('measurementTypes', measurementTypes)] }, axiom);
+    api().get('/platform/fieldOperations/op-1/measurementTypes').query(true).reply(500);
+    expect(await staged.client.data.measurements('op-1', '4711', null)).toMatchObject({
+      fault: { answer: { kind: 'transient' } },
+    });
+    expect(await staged.client.data.fieldOperation('op-1', '99')).toMatchObject({
+      fault: { answer: { kind: 'no-connection' } },
+    });
+  });
+
+  test('that no listing holds are not there', async () => {
+    catalog();
+    organization([]);
+    expect(await staged.client.data.fieldOperation('op-1', '4711')).toMatchObject({
+      fault: { answer: { kind: 'gone' } },
+    });
+  });
+});
