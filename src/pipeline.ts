@@ -17,7 +17,7 @@ import type { Connections, Inbox, Organizations } from './model/store';
 import type { FinishResult, QuarantinedTask, TakenTask } from './model/task';
 import { normalizeDocument } from './normalize/normalize';
 import type { Observer } from './observe/observer';
-import { acceptanceLine, attemptLine, type Ended, endedAs } from './observe/path-lines';
+import { acceptanceLine, attemptLine, type Ended, endedAs, providerLagMs } from './observe/path-lines';
 import { makeOrganizationAccess, type OrganizationAccess } from './organization/access';
 import { draftEvent } from './publish/draft-event';
 import { backoffMs } from './tools/backoff';
@@ -268,10 +268,10 @@ async function endRead(path: Path, task: TakenTask, read: ReadDocument, tracepar
   const draft = draftEvent(judged.document, { address: read.address, mediaType: read.mediaType, observedAt });
   const { connectionId } = read;
   const { reconciled } = task;
-  return finished(
-    path,
-    await path.store.finish({ ...held, draft, connectionId, traceparent, reconciled, settleMs }),
-  );
+  const result = await path.store.finish({ ...held, draft, connectionId, traceparent, reconciled, settleMs });
+  const ended = finished(path, result);
+  if (ended.outcome !== 'published') return ended;
+  return { ...ended, providerLagMs: providerLagMs(task, draft.modifiedTime) };
 }
 
 function finished(path: Path, result: FinishResult): Ended {

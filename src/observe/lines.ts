@@ -1,6 +1,6 @@
 /**
  * The closed list of what is logged and measured: each fact the service tells of itself, with its fields. Values that
- * become metric labels are unions here, so that no name, address or id of a stranger can become a series. Types only.
+ * become metric labels are unions here, so that no name, address or id of a stranger can become a series. Types, and the lists they are made of.
  */
 import type { QuarantineReason } from '../model/notification';
 import type { Access, Cause } from '../model/organization';
@@ -104,6 +104,8 @@ export interface Attempt {
   tookMs: number;
   /** When it is tried again; null when it is not. */
   dueInMs: number | null;
+  /** From the change at the provider to its notification; null where nothing published says. */
+  providerLagMs: number | null;
   traceparent: string | null;
 }
 
@@ -163,16 +165,19 @@ export interface ProbeLine {
 }
 
 /** Where trouble is: a room, or what it talks to. */
-export type Place =
-  | 'store'
-  | 'provider'
-  | 'kafka'
-  | 'alert'
-  | 'webhook'
-  | 'operations'
-  | 'pipeline'
-  | 'connections'
-  | 'sync';
+export const places = [
+  'store',
+  'provider',
+  'kafka',
+  'alert',
+  'webhook',
+  'operations',
+  'pipeline',
+  'connections',
+  'sync',
+] as const;
+
+export type Place = (typeof places)[number];
 
 /** Trouble that heals itself: the same place and code is written at most once in ten seconds. */
 export interface Trouble {

@@ -13,11 +13,13 @@ import type {
   DeliveryAccepted,
   DeliveryRefused,
   Gauges,
+  Place,
   ProviderCall,
   RefusalReason,
   SecurityReason,
   Sent,
 } from './lines';
+import { places } from './lines';
 import { makeTally } from './tally';
 
 export interface Metrics {
@@ -29,6 +31,7 @@ export interface Metrics {
   providerCall(line: ProviderCall): void;
   sent(line: Sent): void;
   alertPost(line: AlertPost): void;
+  fault(place: Place): void;
   /** Stops what measures in the background. */
   stop(): void;
 }
@@ -64,6 +67,18 @@ export function makeMetrics(meter: Meter, gauges: Gauges): Metrics {
   const posts = meter.createCounter('tramline.alert_posts', {
     description: 'Posts to alert sinks, by how they were taken.',
   });
+  const faults = makeTally<Place>(
+    meter,
+    'tramline.faults',
+    'Faults of our own, by where they were noticed.',
+    'place',
+    places,
+  );
+  const lag = meter.createHistogram('tramline.provider_lag', {
+    description: 'From a change at the provider to the acceptance of its notification.',
+    unit: 's',
+    advice: { explicitBucketBoundaries: freshnessBuckets },
+  });
   const sent = sentInstruments(meter);
   return {
     deliveryAccepted: (line) => {
@@ -76,6 +91,7 @@ export function makeMetrics(meter: Meter, gauges: Gauges): Metrics {
     requestEnded: () => deliveries.changeActive(-1),
     attempt: (line) => {
       attempts.add(1, line.outcome);
+      if (line.providerLagMs !== null) lag.record(line.providerLagMs / 1000);
       if (line.quarantine === null) return;
       quarantined.add(1, line.quarantine);
       if (line.quarantine === 'address-refused') deliveries.security.add(1, 'address-refused');
@@ -83,6 +99,7 @@ export function makeMetrics(meter: Meter, gauges: Gauges): Metrics {
     providerCall: provider,
     sent,
     alertPost: ({ sink, outcome }) => posts.add(1, { sink, outcome }),
+    fault: (place) => faults.add(1, place),
     stop,
   };
 }
@@ -100,7 +117,7 @@ function deliveryInstruments(meter: Meter) {
     'tramline.deliveries',
     'Deliveries, by what became of them on receipt.',
     'outcome',
-    ['accepted', 'store-unavailable'],
+    ['accepted', 'store-unavailable', 'body-unreadable'],
   );
   const notifications = makeTally<'hint' | 'acted' | 'ignored' | 'quarantined'>(
     meter,

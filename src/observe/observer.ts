@@ -102,7 +102,10 @@ export function makeObserver(options: ObserverOptions): Observer {
       log.alertPost(line);
     },
     trouble: log.trouble,
-    fault: log.fault,
+    fault: (place, error) => {
+      metrics.fault(place);
+      log.fault(place, error);
+    },
     log,
     metricsText: telemetry.metricsText,
     close: async () => {

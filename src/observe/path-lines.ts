@@ -8,7 +8,10 @@ import type { TakenTask } from '../model/task';
 import type { Attempt, DeliveryAccepted } from './lines';
 
 /** How an attempt ended, as its wide line tells it. */
-export type Ended = Pick<Attempt, 'outcome' | 'code' | 'detail' | 'quarantine' | 'eventIds' | 'dueInMs'>;
+export type Ended = Pick<
+  Attempt,
+  'outcome' | 'code' | 'detail' | 'quarantine' | 'eventIds' | 'dueInMs' | 'providerLagMs'
+>;
 
 export function endedAs(
   outcome: Attempt['outcome'],
@@ -16,7 +19,26 @@ export function endedAs(
   detail: string | null,
   more: Partial<Ended> = {},
 ): Ended {
-  return { outcome, code, detail, quarantine: null, eventIds: [], dueInMs: null, ...more };
+  return {
+    outcome,
+    code,
+    detail,
+    quarantine: null,
+    eventIds: [],
+    dueInMs: null,
+    providerLagMs: null,
+    ...more,
+  };
+}
+
+/** How long the provider took from a change to its notification; null where it is not known, or nobody was notified. */
+export function providerLagMs(
+  { acceptedAtMs, settling }: Pick<TakenTask, 'acceptedAtMs' | 'settling'>,
+  modifiedTime: string | null,
+): number | null {
+  if (acceptedAtMs === null || settling || modifiedTime === null) return null;
+  const modifiedMs = Date.parse(modifiedTime);
+  return Number.isNaN(modifiedMs) ? null : Math.max(0, acceptedAtMs - modifiedMs);
 }
 
 export function acceptanceLine(

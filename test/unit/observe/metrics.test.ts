@@ -41,6 +41,7 @@ function feedEverything(): void {
   metrics.sent(sent);
   metrics.sent({ ...sent, errorType: 'NOT_ENOUGH_REPLICAS' });
   metrics.alertPost(post);
+  metrics.fault('pipeline');
 }
 
 /** `name{label,label}` of each family, sorted; a histogram once, without `le`. */

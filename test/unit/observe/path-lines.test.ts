@@ -2,7 +2,7 @@
 import type { Answer } from '../../../src/model/answer';
 import type { Delivery } from '../../../src/model/notification';
 import type { TakenTask } from '../../../src/model/task';
-import { acceptanceLine, attemptLine, endedAs } from '../../../src/observe/path-lines';
+import { acceptanceLine, attemptLine, endedAs, providerLagMs } from '../../../src/observe/path-lines';
 
 const delivery: Delivery = {
   receivedAtMs: 0,
@@ -74,4 +74,20 @@ test('an attempt tells what is known of the resource, and the connection that re
     tookMs: 9,
   });
   expect(read({ kind: 'aborted' }).connectionId).toBe('c1');
+});
+
+test.each([
+  ['2026-03-01T12:00:00Z', 0, 0],
+  ['2026-03-01T12:00:00Z', 4200, 4200],
+  ['2026-03-01T12:00:00Z', -90_000, 0],
+  ['not a time', 0, null],
+  [null, 0, null],
+])('the lag of a change at %s, notified %i ms later, is %p', (modifiedTime, afterMs, lagMs) => {
+  const acceptedAtMs = Date.UTC(2026, 2, 1, 12) + afterMs;
+  expect(providerLagMs({ acceptedAtMs, settling: false }, modifiedTime)).toBe(lagMs);
+});
+
+test('a change that no notification announced, and a read that only settles, say nothing of the lag', () => {
+  expect(providerLagMs({ acceptedAtMs: null, settling: false }, '2026-03-01T12:00:00Z')).toBeNull();
+  expect(providerLagMs({ acceptedAtMs: Date.now(), settling: true }, '2026-03-01T12:00:00Z')).toBeNull();
 });

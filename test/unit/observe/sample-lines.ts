@@ -44,6 +44,7 @@ export const attempt: Attempt = {
   status: 200,
   tookMs: 12,
   dueInMs: null,
+  providerLagMs: 4200,
   traceparent: accepted.traceparent,
 };
 
