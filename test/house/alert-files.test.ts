@@ -1,0 +1,142 @@
+// Goal: what stands in deploy/ agrees with what the service says of itself: whoever is paged finds a runbook, rules and
+// dashboards name metrics that exist, and each rule is shown firing and not firing.
+// Method: pure checks over the files, each shown a bad example first. What promtool says of them is asked elsewhere.
+import { parse } from 'yaml';
+import { catalogue } from '../../src/alert/catalogue';
+import { namedIn, parseMetricsList, unknownIn } from '../support/promql';
+import { type RepositoryFile, repositoryFiles } from './repository-files';
+
+type Rule = {
+  alert?: string;
+  record?: string;
+  expr: string;
+  labels: Record<string, string>;
+  annotations?: Record<string, string>;
+};
+type RuleTest = { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] };
+type Panel = { title: string; type: string; datasource?: { uid: string }; targets?: { expr: string }[] };
+type Dashboard = { uid: string; templating: { list: { name: string; type: string }[] }; panels: Panel[] };
+
+const files = repositoryFiles();
+const textOf = (path: string): string => files.find((file) => file.path === path)?.text ?? '';
+const exported = parseMetricsList(textOf('test/fixtures/metrics.txt'));
+const { groups } = parse(textOf('deploy/prometheus/rules.yml')) as { groups: { rules: Rule[] }[] };
+const rules = groups.flatMap((group) => group.rules);
+const alerts = rules.filter((rule): rule is Rule & { alert: string } => rule.alert !== undefined);
+const recorded = [...new Set(rules.flatMap(({ record }) => (record === undefined ? [] : [record])))];
+const dashboards = files.filter(({ path }) => /^deploy\/grafana\/.+\.json$/.test(path));
+
+const headings = ['Meaning', 'Impact', 'Diagnosis', 'Mitigation', 'How it ends'];
+
+/** What a runbook lacks: a section, the heading of its alert, or a command to look with. */
+function gapsOf({ path, text }: RepositoryFile): string[] {
+  const name = path.replace(/^.*\/|\.md$/g, '');
+  const found = [...text.matchAll(/^## (.+)$/gm)].map((match) => match[1]);
+  const diagnosis = text.slice(text.indexOf('## Diagnosis'), text.indexOf('## Mitigation'));
+  const empty = text.split(/^## .+$/m).some((section) => section.trim() === '');
+  return [
+    ...(text.startsWith(`# ${name}\n`) ? [] : ['title']),
+    ...(found.join() === headings.join() ? [] : ['sections']),
+    ...(empty ? ['empty section'] : []),
+    ...(/^```sh\n\S[^`]+\n```$/m.test(diagnosis) ? [] : ['command']),
+  ];
+}
+
+test('a runbook without a section, a text or a command is caught', () => {
+  const page = (text: string) => ({ path: 'deploy/runbooks/A.md', text });
+  const whole = `# A\n\n${headings.map((heading) => `## ${heading}\n\ntext\n`).join('\n')}`;
+  const command = '## Diagnosis\n\n```sh\ntramline check\n```\n';
+  expect(gapsOf(page(whole))).toEqual(['command']);
+  expect(gapsOf(page(whole.replace('## Diagnosis\n\ntext\n', command)))).toEqual([]);
+  expect(gapsOf(page('# B\n## Meaning\n'))).toEqual(['title', 'sections', 'empty section', 'command']);
+});
+
+test('every name that may page has a complete runbook, and no runbook is of a name that is gone', () => {
+  const pages = files.filter(({ path }) => path.startsWith('deploy/runbooks/'));
+  const names = new Set([...catalogue.map(({ name }) => name), ...alerts.map(({ alert }) => alert)]);
+  expect(pages.map(({ path }) => path)).toEqual(
+    [...names].sort().map((name) => `deploy/runbooks/${name}.md`),
+  );
+  for (const page of pages) expect([page.path, gapsOf(page)]).toEqual([page.path, []]);
+});
+
+test('every rule that pages says what, who and where to read on', () => {
+  const bases = new Set<string>();
+  for (const { alert, labels, annotations = {} } of alerts) {
+    expect(alert).toMatch(/^Tramline([A-Z][a-z]+)+$/);
+    expect(labels).toMatchObject({
+      severity: expect.stringMatching(/^(critical|warning|info|none)$/),
+      owner: expect.stringMatching(/^(customer-success|on-call|platform)$/),
+      service: 'tramline',
+    });
+    expect(Object.keys(annotations).sort()).toEqual(['description', 'runbook_url', 'summary']);
+    expect(annotations.runbook_url).toMatch(new RegExp(`/deploy/runbooks/${alert}\\.md$`));
+    bases.add((annotations.runbook_url ?? '').replace(/[^/]+$/, ''));
+  }
+  expect([...bases].map((base) => base.replace(/\/$/, ''))).toEqual([
+    /runbookBase = '([^']+)'/.exec(textOf('src/wire/options.ts'))?.[1],
+  ]);
+});
+
+test('no alert has a name that the service itself pages under', () => {
+  const own = new Set(catalogue.map(({ name }) => name));
+  expect(alerts.map(({ alert }) => alert).filter((alert) => own.has(alert))).toEqual([]);
+});
+
+test('R6: every alert is shown firing, and all but the watchdog not firing', () => {
+  const { tests } = parse(textOf('deploy/prometheus/rules.test.yml')) as { tests: RuleTest[] };
+  const cases = tests.flatMap(({ alert_rule_test }) => alert_rule_test);
+  const shown = (fires: boolean) =>
+    new Set(cases.filter((of) => of.exp_alerts.length > 0 === fires).map(({ alertname }) => alertname));
+  const names = [...new Set(alerts.map(({ alert }) => alert))].sort();
+  expect([...shown(true)].sort()).toEqual(names);
+  expect([...shown(false)].sort()).toEqual(names.filter((name) => name !== 'TramlineWatchdog'));
+});
+
+test('names are read from an expression, and what is not exported is caught', () => {
+  const expression = 'sum by (state) (rate(a_total{b="c_total"}[5m])) / on (d) max(e:f) unless vector(1) > 2';
+  expect(namedIn(expression)).toEqual({ metrics: ['a_total', 'e:f'], labels: ['state', 'd', 'b'] });
+  const known = new Map([['a_total', ['b', 'state']]]);
+  expect(unknownIn(expression, known)).toEqual(['e:f', 'd']);
+  expect(
+    unknownIn('histogram_quantile(0.9, h_seconds_bucket{le="1"})', new Map([['h_seconds', []]])),
+  ).toEqual([]);
+});
+
+test('every rule uses only metrics and labels that are exported, or that it recorded', () => {
+  for (const { alert, record, expr } of rules) {
+    expect([alert ?? record, unknownIn(expr, exported, ['up', ...recorded])]).toEqual([alert ?? record, []]);
+  }
+});
+
+test('there are two dashboards, of whose expressions each uses only exported metrics and labels', () => {
+  expect(dashboards.map(({ path }) => path)).toEqual([
+    'deploy/grafana/organizations.json',
+    'deploy/grafana/service.json',
+  ]);
+  for (const { text } of dashboards) {
+    const { uid, templating, panels } = JSON.parse(text) as Dashboard;
+    expect(uid).toMatch(/^tramline-[a-z]+$/);
+    expect(templating.list).toMatchObject([{ name: 'datasource', type: 'datasource' }]);
+    const drawn = panels.filter(({ type }) => type !== 'row');
+    expect(drawn.length).toBeGreaterThan(8);
+    for (const { title, datasource, targets = [] } of drawn) {
+      expect([title, datasource?.uid, targets.length > 0]).toEqual([title, `$\{datasource}`, true]);
+      const unknown = targets.flatMap(({ expr }) => unknownIn(expr, exported));
+      expect([title, unknown]).toEqual([title, []]);
+    }
+  }
+});
+
+test('every exported metric is on a dashboard', () => {
+  const expressions = dashboards.flatMap(({ text }) =>
+    (JSON.parse(text) as Dashboard).panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)),
+  );
+  const used = new Set(
+    expressions.flatMap((expr) =>
+      namedIn(expr).metrics.flatMap((name) => [name, name.replace(/_(bucket|count)$/, '')]),
+    ),
+  );
+  const alerted = new Set(rules.flatMap(({ expr }) => namedIn(expr).metrics));
+  expect([...exported.keys()].filter((name) => !used.has(name) && !alerted.has(name))).toEqual([]);
+});

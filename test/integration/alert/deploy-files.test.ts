@@ -1,0 +1,81 @@
+// Goal: what is shipped for Prometheus, Alertmanager and Grafana is taken by the real ones and does what it says.
+// Method: promtool checks the rules and runs their tests; it also parses every expression of the dashboards; amtool
+// checks the configuration and says who is told of what.
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describeWithNeighbour } from '../../support/neighbour';
+import { prometheusToolsAvailable, runTool } from '../../support/prometheus-tools';
+import { repositoryRoot } from '../../support/repository';
+
+const deploy = join(repositoryRoot(), 'deploy');
+
+describeWithNeighbour('Prometheus', prometheusToolsAvailable(), 'what deploy/ ships for on-call', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'tramline-deploy-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  test('R6: the rules are valid, and each fires and stays quiet as its tests say', () => {
+    expect(runTool('deploy/prometheus', 'promtool', 'check', 'rules', 'rules.yml')).toMatchObject({
+      code: 0,
+    });
+    const { code, output } = runTool('deploy/prometheus', 'promtool', 'test', 'rules', 'rules.test.yml');
+    expect([code, output.trim().split('\n').at(-1)?.trim()]).toEqual([0, 'SUCCESS']);
+  });
+
+  test('a rule whose bound is changed fails its tests', () => {
+    const rules = readFileSync(join(deploy, 'prometheus/rules.yml'), 'utf8');
+    const changed = rules.replace('[5m])) > 900', '[5m])) > 900000');
+    expect(changed).not.toBe(rules);
+    writeFileSync(join(folder, 'rules.yml'), changed);
+    const tests = readFileSync(join(deploy, 'prometheus/rules.test.yml'), 'utf8');
+    writeFileSync(join(folder, 'rules.test.yml'), tests);
+    const { code, output } = runTool('.', 'promtool', 'test', 'rules', join(folder, 'rules.test.yml'));
+    expect(code).not.toBe(0);
+    expect(output).toContain('TramlineBacklogOld');
+  });
+
+  test('every expression of the dashboards is valid', () => {
+    const expressions = readdirSync(join(deploy, 'grafana')).flatMap((file) => {
+      const { panels } = JSON.parse(readFileSync(join(deploy, 'grafana', file), 'utf8')) as {
+        panels: { targets?: { expr: string }[] }[];
+      };
+      return panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+    });
+    expect(expressions.length).toBeGreaterThan(30);
+    const rules = expressions.map((expr, index) => ({
+      record: `panel:${index}`,
+      expr: expr.replaceAll('$__rate_interval', '5m'),
+    }));
+    // Every JSON document is a YAML document.
+    writeFileSync(join(folder, 'panels.yml'), JSON.stringify({ groups: [{ name: 'panels', rules }] }));
+    const { code, output } = runTool('.', 'promtool', 'check', 'rules', join(folder, 'panels.yml'));
+    expect([code, output]).toEqual([0, expect.stringContaining(`${expressions.length} rules found`)]);
+  });
+
+  test('R6: Alertmanager takes its configuration', () => {
+    expect(runTool('deploy/alertmanager', 'amtool', 'check-config', 'alertmanager.yml')).toMatchObject({
+      code: 0,
+    });
+  });
+
+  test.each([
+    ['customer-success', 'warning', 'TramlineTermsRequired', 'customer-success'],
+    ['customer-success', 'critical', 'TramlineTermsRequired', 'on-call,customer-success'],
+    ['on-call', 'critical', 'TramlineKafkaUnavailable', 'on-call'],
+    ['platform', 'critical', 'TramlineFault', 'on-call'],
+    ['on-call', 'warning', 'TramlineBacklogOld', 'on-call-office-hours'],
+    ['platform', 'warning', 'TramlineQuarantineNotEmpty', 'platform'],
+    ['on-call', 'none', 'TramlineWatchdog', 'dead-man'],
+  ])('what %s owns and is %s (%s) is told to %s', (owner, severity, alertname, receivers) => {
+    const { output } = runTool(
+      'deploy/alertmanager',
+      'amtool',
+      ...['config', 'routes', 'test', '--config.file=alertmanager.yml'],
+      ...['service=tramline', `owner=${owner}`, `severity=${severity}`, `alertname=${alertname}`],
+    );
+    expect(output.trim().split('\n')).toContain(receivers);
+  });
+});
