@@ -3,7 +3,7 @@
  * first attempt to send them. Identity, type and sequence are completed here, by pure functions that the store calls
  * inside the transaction that gives the sequence. CloudEvents 1.0, Kafka binary binding.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { EventKind, ResourceKind } from './resource';
 
 export type Change = 'created' | 'updated' | 'archived' | 'restored' | 'deleted' | 'blocked' | 'unblocked';
@@ -97,10 +97,8 @@ export interface RecordParts {
  */
 export function completeRecord(parts: RecordParts, envelope: EventEnvelope): EventRecord {
   const sequence = formatSequence(parts.sequence);
-  const eventId = createHash('sha256')
-    .update(`${envelope.source}\n${parts.key}\n${sequence}\n${parts.change}\n${parts.contentHash}`)
-    .digest('hex')
-    .slice(0, 32);
+  const content = `${envelope.source}\n${parts.key}\n${sequence}\n${parts.change}\n${parts.contentHash}`;
+  const eventId = hash('sha256', content, 'hex').slice(0, 32);
   const headers: [string, string][] = [
     ['ce_specversion', '1.0'],
     ['ce_id', eventId],

@@ -44,9 +44,7 @@ export function eventsOf(
     contentHash: draft.contentHash,
     value: draft.value,
   };
-  if (recordBytes(completeRecord({ ...decided, sequence: 0 }, envelope)) > envelope.recordBytesMax) {
-    return 'too-large';
-  }
+  if (isTooLarge(decided, envelope)) return 'too-large';
   if (movedFrom === null) return [decided];
   const movedTo = draft.organizationId;
   const left: DecidedEvent = {
@@ -57,4 +55,13 @@ export function eventsOf(
     value: deletedValue({ id, organizationId: movedFrom, observedAt, address, mediaType, movedTo }),
   };
   return [left, decided];
+}
+
+/** Generous for what is in a record beside its value. */
+const headersBytesMax = 16_384;
+
+/** A text has at most three bytes for each of its units: most records need no closer look. */
+function isTooLarge(decided: DecidedEvent, envelope: EventEnvelope): boolean {
+  if (3 * decided.value.length + headersBytesMax <= envelope.recordBytesMax) return false;
+  return recordBytes(completeRecord({ ...decided, sequence: 0 }, envelope)) > envelope.recordBytesMax;
 }

@@ -8,7 +8,8 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { Problem } from '../../model/problem';
 import { migrations } from './migrations';
 
-export type Row = Record<string, string | number | null>;
+type Value = string | number | null;
+export type Row = Record<string, Value>;
 
 /** SQLite's primary result codes that say "not now" rather than "not so". */
 const unavailableCodes = new Set([5, 6, 7, 8, 10, 13, 14, 23]);
@@ -49,20 +50,30 @@ export function openDatabase(file: string): Database {
       error,
     );
   }
-  const statements = new Map<string, StatementSync>();
-  const prepared = (sql: string): StatementSync => {
-    let statement = statements.get(sql);
-    if (statement === undefined) {
-      statement = connection.prepare(sql);
-      statements.set(sql, statement);
+  const statements = new Map<string, Prepared>();
+  const prepared = (sql: string): StatementSync => preparedOf(sql).statement;
+  function preparedOf(sql: string): Prepared {
+    let found = statements.get(sql);
+    if (found === undefined) {
+      const statement = connection.prepare(sql);
+      statement.setReturnArrays(true);
+      found = { statement, names: statement.columns().map(({ name }) => name) };
+      statements.set(sql, found);
     }
-    return statement;
-  };
+    return found;
+  }
   let commits = 0;
   let marked = false;
   const database: Database = {
-    get: (sql, ...values) => prepared(sql).get(...values) as Row | undefined,
-    all: (sql, ...values) => prepared(sql).all(...values) as Row[],
+    get(sql, ...values) {
+      const { statement, names } = preparedOf(sql);
+      const row = statement.get(...values) as unknown as Value[] | undefined;
+      return row === undefined ? undefined : rowOf(names, row);
+    },
+    all(sql, ...values) {
+      const { statement, names } = preparedOf(sql);
+      return (statement.all(...values) as unknown as Value[][]).map((row) => rowOf(names, row));
+    },
     run: (sql, ...values) => Number(prepared(sql).run(...values).changes),
     insert: (sql, ...values) => Number(prepared(sql).run(...values).lastInsertRowid),
     begin() {
@@ -97,6 +108,18 @@ export function openDatabase(file: string): Database {
   };
   migrate(connection, database);
   return database;
+}
+
+/** The names of a row's columns are asked for once: the driver makes them anew for each row. */
+interface Prepared {
+  statement: StatementSync;
+  names: string[];
+}
+
+function rowOf(names: string[], values: Value[]): Row {
+  const row: Row = {};
+  for (let at = 0; at < names.length; at += 1) row[names[at] as string] = values[at] as Value;
+  return row;
 }
 
 /** The log is moved into the file after so many commits; one that became longer than this is cut. */

@@ -11,7 +11,7 @@ import type { Context } from './context';
 import type { Row } from './database';
 import { joinTask } from './join';
 import { remember } from './organization-cache';
-import { endTake, noteRead, refuse, rest, stayDue } from './return-task';
+import { endTake, noteRead, type Rest, refuse, rest, restColumns, restOf, stayDue } from './return-task';
 import { writeEvent } from './write-event';
 
 /** A store that a newer version has written to: this one's reads cannot count until it is replaced. */
@@ -54,12 +54,9 @@ export function finish(context: Context, read: FinishedRead): FinishResult {
   const { connectionId } = read;
   noteRead(context, read, { outcome, reason: decision.reason, eventId: last, connectionId });
   const older = decision.reason === 'older-than-published';
-  accept(context, read, resource, older);
   // Nothing new, or no way to tell: the provider's read model may lag.
   const settleMs = decision.change === null || draft.modifiedTime === null ? read.settleMs : 0;
-  const passedOn = resource.id !== task.id && joinTask(context, task, Number(resource.id), read);
-  const lane = older ? String(resource.organization_id) : draft.organizationId;
-  const again = passedOn || rest(context, task, read, settleMs, lane);
+  const again = acceptAndRest(context, read, { task, resource, older, settleMs });
   context.lanes.widen(String(task.lane));
   return outcome === 'published' ? { outcome, eventIds, again } : { outcome, reason: decision.reason, again };
 }
@@ -107,12 +104,24 @@ function decideRecords(
   return events.map((event) => writeEvent(context, { ...event, taskId, acceptedAtMs, cause }));
 }
 
-/** Writes what this read found as the resource's accepted state. What is older than that only confirms it. */
-function accept(context: Context, read: FinishedRead, resource: Row, older: boolean): void {
+interface Accepting {
+  task: Row;
+  resource: Row;
+  older: boolean;
+  settleMs: number;
+}
+
+/**
+ * Writes what this read found as the resource's accepted state, and how its task rests; what is older than that only
+ * confirms it. True when the task will be read again.
+ */
+function acceptAndRest(context: Context, read: FinishedRead, accepting: Accepting): boolean {
+  const { task, resource, older, settleMs } = accepting;
   const { draft, connectionId } = read;
   const { database } = context;
   const revision = context.nextRevision();
   noteReadable(context, draft, connectionId);
+  const own = resource.id === task.id;
   if (older) {
     database.run(
       'UPDATE tasks SET accepted_revision = ?, connection_id = ?, absent_since = NULL WHERE id = ?',
@@ -120,17 +129,53 @@ function accept(context: Context, read: FinishedRead, resource: Row, older: bool
       connectionId,
       resource.id as number,
     );
-    return;
+  } else if (own) return writeBoth(context, read, revision, task, restOf(context, task, read, settleMs));
+  else {
+    database.run(
+      `UPDATE tasks SET ${acceptedColumns}, lane = ? WHERE id = ?`,
+      ...acceptedValues(read, revision),
+      draft.organizationId,
+      resource.id as number,
+    );
+    // A row of another task may wait: it goes with its resource to the lane of the owner of today.
+    if (resource.due_at !== null) context.lanes.expect(draft.organizationId, Number(resource.due_at));
   }
-  database.run(
-    `UPDATE tasks SET accepted_revision = ?, published = 1, deleted = 0, kind = ?, resource_id = ?,
-       organization_id = ?, lane = ?, connection_id = ?, archived = ?, content_hash = ?, wire_hash = ?,
-       normalizer_version = ?, modified_time = ?, address = ?, absent_since = NULL
-     WHERE id = ?`,
+  const passedOn = !own && joinTask(context, task, Number(resource.id), read);
+  const lane = older ? String(resource.organization_id) : draft.organizationId;
+  return passedOn || rest(context, task, read, settleMs, lane);
+}
+
+/** Both in one statement: the row of most tasks is that of their resource. */
+function writeBoth(
+  context: Context,
+  read: FinishedRead,
+  revision: number,
+  task: Row,
+  { state, dueAt }: Rest,
+): boolean {
+  const lane = read.draft.organizationId;
+  context.database.run(
+    `UPDATE tasks SET ${acceptedColumns}, ${restColumns} WHERE id = ?`,
+    ...acceptedValues(read, revision),
+    state,
+    dueAt,
+    lane,
+    state === 'settling' ? 1 : 0,
+    task.id as number,
+  );
+  if (dueAt !== null) context.lanes.expect(lane, dueAt);
+  return dueAt !== null;
+}
+
+const acceptedColumns = `accepted_revision = ?, published = 1, deleted = 0, kind = ?, resource_id = ?,
+  organization_id = ?, connection_id = ?, archived = ?, content_hash = ?, wire_hash = ?, normalizer_version = ?,
+  modified_time = ?, address = ?, absent_since = NULL`;
+
+function acceptedValues({ draft, connectionId }: FinishedRead, revision: number) {
+  return [
     revision,
     draft.kind,
     draft.id,
-    draft.organizationId,
     draft.organizationId,
     connectionId,
     draft.archived ? 1 : 0,
@@ -139,10 +184,7 @@ function accept(context: Context, read: FinishedRead, resource: Row, older: bool
     draft.normalizerVersion,
     draft.modifiedTime,
     draft.address,
-    resource.id as number,
-  );
-  // A row of another task may wait: it goes with its resource to the lane of the owner of today.
-  if (resource.due_at !== null) context.lanes.expect(draft.organizationId, Number(resource.due_at));
+  ];
 }
 
 /** The organization was read: the first resource that was is what a probe can ask for. */

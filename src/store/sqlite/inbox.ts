@@ -157,29 +157,25 @@ export function take(context: Context, limit: number): TakenTask[] {
 }
 
 function takeFrom(context: Context, { lane, limit }: Grant, nowMs: number): TakenTask[] {
-  const due = context.database.all(
-    'SELECT id FROM tasks WHERE lane = ? AND due_at <= ? ORDER BY due_at LIMIT ?',
+  // One more than may be taken says when the next is due.
+  const waiting = context.database.all(
+    'SELECT id, due_at FROM tasks WHERE lane = ? AND due_at IS NOT NULL ORDER BY due_at LIMIT ?',
     lane.id,
-    nowMs,
-    limit,
+    limit + 1,
   );
+  const due = waiting.slice(0, limit).filter(({ due_at }) => Number(due_at) <= nowMs);
   const tasks = due.map(({ id }) => takeOne(context, Number(id), lane.id, nowMs));
-  context.lanes.served(lane, due.length, earliest(context, lane.id));
+  const next = waiting[due.length];
+  context.lanes.served(lane, due.length, next === undefined ? null : Number(next.due_at));
   return tasks;
-}
-
-function earliest(context: Context, lane: string): number | null {
-  const row = context.database.get(
-    'SELECT due_at FROM tasks WHERE lane = ? AND due_at IS NOT NULL ORDER BY due_at LIMIT 1',
-    lane,
-  );
-  return row === undefined ? null : Number(row.due_at);
 }
 
 function takeOne(context: Context, taskId: number, lane: string, nowMs: number): TakenTask {
   const row = context.database.get(
     `UPDATE tasks SET state = 'taken', due_at = NULL, fence = fence + 1, read_at = ?,
-       covered_hint_at = coalesce(covered_hint_at, first_hint_at), first_hint_at = NULL WHERE id = ? RETURNING *`,
+       covered_hint_at = coalesce(covered_hint_at, first_hint_at), first_hint_at = NULL WHERE id = ?
+     RETURNING fence, generation, address, kind, resource_id, organization_id, hinted_organization_id, hinted_user,
+       connection_id, settling, attempts, aged_ms, failed_at, absent_since, covered_hint_at, traceparent, reconciled`,
     nowMs,
     taskId,
   )!;

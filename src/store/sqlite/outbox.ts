@@ -75,19 +75,22 @@ function isHeld(context: Context, lease: LeaseHeld | undefined): boolean {
 export function markSent(context: Context, acknowledgements: Acknowledgement[], lease?: LeaseHeld): void {
   if (!isHeld(context, lease)) return;
   const nowMs = context.nowMs();
+  let position: number | null = null;
   for (const { row, partition, offset } of acknowledgements) {
-    const known = context.database.get('SELECT state, position FROM outbox WHERE id = ?', row);
-    if (known === undefined || known.state !== 0) continue;
-    context.database.run(
-      'UPDATE outbox SET state = ?, position = ?, partition = ?, log_offset = ?, sent_at = ? WHERE id = ?',
+    position ??= context.nextPosition();
+    const marked = context.database.get(
+      `UPDATE outbox SET state = ?, position = coalesce(position, ?), partition = ?, log_offset = ?, sent_at = ?
+       WHERE id = ? AND state = 0 RETURNING position`,
       partition === null ? 1 : 2,
-      known.position ?? context.nextPosition(),
+      position,
       partition,
       offset,
       nowMs,
       row,
     );
+    if (marked?.position === position) position = null;
   }
+  if (position !== null) context.returnPosition();
 }
 
 export function quarantineRecord(

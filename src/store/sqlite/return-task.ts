@@ -40,22 +40,35 @@ export function afterGap(context: Context, task: Row, atMs: number): number {
   return task.read_at === null ? atMs : Math.max(atMs, Number(task.read_at) + context.settings.readGapMs);
 }
 
+export interface Rest {
+  state: 'due' | 'settling' | 'done';
+  dueAt: number | null;
+}
+
 /**
  * The task after a decided read: due again when it was hinted meanwhile; otherwise settling when the provider's read
- * model may have lagged, once; otherwise done. True when it will be read again.
+ * model may have lagged, once; otherwise done.
  */
-export function rest(context: Context, task: Row, ending: Ending, settleMs: number, lane: string): boolean {
+export function restOf(context: Context, task: Row, ending: Ending, settleMs: number): Rest {
   const nowMs = context.nowMs();
-  const hinted = hintedSince(task, ending);
-  const settles = !hinted && settleMs > 0 && task.settling !== 1;
-  const dueAt = hinted ? afterGap(context, task, nowMs) : settles ? nowMs + settleMs : null;
+  if (hintedSince(task, ending)) return { state: 'due', dueAt: afterGap(context, task, nowMs) };
+  if (settleMs > 0 && task.settling !== 1) return { state: 'settling', dueAt: nowMs + settleMs };
+  return { state: 'done', dueAt: null };
+}
+
+/** What a decided read clears in its task, whatever it said. */
+export const restColumns = `state = ?, due_at = ?, lane = ?, settling = ?, attempts = 0, aged_ms = 0, failed_at = NULL,
+  own = 0, code = NULL, detail = NULL, covered_hint_at = NULL, gone_allowed = 0, folded = 0`;
+
+/** Writes what `restOf` says; true when it will be read again. */
+export function rest(context: Context, task: Row, ending: Ending, settleMs: number, lane: string): boolean {
+  const { state, dueAt } = restOf(context, task, ending, settleMs);
   context.database.run(
-    `UPDATE tasks SET state = ?, due_at = ?, lane = ?, settling = ?, attempts = 0, aged_ms = 0, failed_at = NULL,
-       own = 0, code = NULL, detail = NULL, covered_hint_at = NULL, gone_allowed = 0, folded = 0 WHERE id = ?`,
-    hinted ? 'due' : settles ? 'settling' : 'done',
+    `UPDATE tasks SET ${restColumns} WHERE id = ?`,
+    state,
     dueAt,
     lane,
-    settles ? 1 : 0,
+    state === 'settling' ? 1 : 0,
     task.id as number,
   );
   if (dueAt !== null) context.lanes.expect(lane, dueAt);
