@@ -3,7 +3,7 @@
  * that each step of a consent is opened once.
  */
 import type { SealedConnection } from '../../src/model/connection';
-import { Hand, hintOf, type StoreUnderTest } from './store-hand';
+import { address, draftOf, Hand, heldBy, hintOf, type StoreUnderTest } from './store-hand';
 
 const connection = (connectionId: string, more: Partial<SealedConnection> = {}): SealedConnection => ({
   connectionId,
@@ -126,6 +126,22 @@ export function storeConnectionsSuite(name: string, openStore: () => Promise<Sto
       await hand.store.refuseConnection('c1', null);
       await hand.store.keepSights('c2', []);
       expect((await hand.store.findConnection('c2'))!.organizations).toEqual(['2']);
+    });
+
+    test('a switch of connections is in the journey of the resource, and publishes nothing', async () => {
+      const read = async (connectionId: string) => {
+        await hand.put([hintOf('1')]);
+        const task = await hand.takeAt(address('1'));
+        const told = { connectionId, traceparent: null, reconciled: false, settleMs: 0 };
+        await hand.store.finish({ ...heldBy(task), draft: draftOf('1', 'same'), ...told });
+        under.advance(1000);
+      };
+      for (const connectionId of ['c1', 'c1', 'c2', 'c2']) await read(connectionId);
+      const { steps } = (await hand.store.explain(address('1')))!;
+      expect(steps.filter(({ step }) => step === 'connection-switched')).toEqual([
+        expect.objectContaining({ from: 'c1', to: 'c2' }),
+      ]);
+      expect(await hand.events()).toEqual(['4711 1 created']);
     });
 
     describe('a consent on its way', () => {

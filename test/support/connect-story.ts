@@ -1,5 +1,6 @@
 // What stories of consents share: a provider, a service that nobody has consented to yet and that browsers reach, and a
 // person with a browser.
+import { join } from 'node:path';
 import type { ConnectionView } from '../../src/model/consent';
 import { Browser, type Page } from './browser';
 import { freePort } from './free-port';
@@ -31,7 +32,12 @@ export async function beginConnectStory({
   const own = { PORT: port, PUBLIC_URL: publicUrl, PROVIDER_TOKENS: '', ...settings };
   const story = new Story(simulator, { flags, ...rest, settings: own }, temporaryFolder());
   await story.serve();
-  const told = () => ({ ...story.settings(), TRAMLINE_URL: story.service.operationsUrl });
+  const databaseUrl = `sqlite:${join(story.dataFolder, 'tramline.db')}`;
+  const told = () => ({
+    ...story.settings(),
+    DATABASE_URL: databaseUrl,
+    TRAMLINE_URL: story.service.operationsUrl,
+  });
   return {
     story,
     get environment() {

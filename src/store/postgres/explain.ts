@@ -3,6 +3,7 @@
  * it went. Whichever process did it, it stands in the same rows.
  */
 import type { ExplainStep, Inspection } from '../../model/store';
+import { makeSwitchSteps } from '../switch-steps';
 import type { Context } from './context';
 import type { Row } from './database';
 import { tasksNamed } from './sweep';
@@ -148,7 +149,9 @@ async function readSteps({ database }: Context, reads: Row[]): Promise<ExplainSt
       ? []
       : await database.all(`SELECT ${eventColumns} FROM outbox WHERE event_id = ANY($1::text[])`, ids);
   const events = new Map(rows.map((row) => [row.event_id, row]));
+  const switchSteps = makeSwitchSteps();
   return reads.flatMap((read) => {
+    const switched = switchSteps(read.task_id, read.connection_id, at(read.at));
     const step: ExplainStep = {
       at: at(read.at),
       step: read.outcome,
@@ -158,7 +161,7 @@ async function readSteps({ database }: Context, reads: Row[]): Promise<ExplainSt
       eventId: read.event_id,
     };
     const event = events.get(read.event_id);
-    return event === undefined ? [step] : [step, ...eventSteps(event)];
+    return [...switched, step, ...(event === undefined ? [] : eventSteps(event))];
   });
 }
 

@@ -3,6 +3,7 @@
  * it went.
  */
 import type { ExplainStep } from '../../model/store';
+import { makeSwitchSteps } from '../switch-steps';
 import type { Context } from './context';
 import type { Row } from './database';
 import { tasksOf } from './sweep';
@@ -129,19 +130,25 @@ function hintSteps(context: Context, taskId: number, generation: number): Explai
 }
 
 function readSteps(context: Context, reads: Row[]): ExplainStep[] {
-  return reads.flatMap((read) => {
-    const step: ExplainStep = {
-      at: at(read.at),
-      step: String(read.outcome),
-      text: `read and decided: ${read.outcome}${read.reason === null ? '' : ` (${read.reason})`}`,
-      generation: read.generation,
-      connectionId: read.connection_id,
-      eventId: read.event_id,
-    };
-    if (read.event_id === null) return [step];
-    const event = context.database.get('SELECT * FROM outbox WHERE event_id = ?', read.event_id as string);
-    return event === undefined ? [step] : [step, ...eventSteps(event)];
-  });
+  const switchSteps = makeSwitchSteps();
+  return reads.flatMap((read) => [
+    ...switchSteps(read.task_id, read.connection_id, at(read.at)),
+    ...stepsOfRead(context, read),
+  ]);
+}
+
+function stepsOfRead(context: Context, read: Row): ExplainStep[] {
+  const step: ExplainStep = {
+    at: at(read.at),
+    step: String(read.outcome),
+    text: `read and decided: ${read.outcome}${read.reason === null ? '' : ` (${read.reason})`}`,
+    generation: read.generation,
+    connectionId: read.connection_id,
+    eventId: read.event_id,
+  };
+  if (read.event_id === null) return [step];
+  const event = context.database.get('SELECT * FROM outbox WHERE event_id = ?', read.event_id as string);
+  return event === undefined ? [step] : [step, ...eventSteps(event)];
 }
 
 function eventSteps(event: Row): ExplainStep[] {

@@ -1,0 +1,110 @@
+/**
+ * Connections change under the work: from OAuth 1 to OAuth 2 for the same user, and from one user to another who sees the
+ * same organization. What was published stays what it was, and nothing is published for the change.
+ */
+import { beginConnectStory, type ConnectStory } from '../support/connect-story';
+import { runCommand } from '../support/live-command';
+import { type Resource, soon } from '../support/story';
+import { until } from '../support/until';
+
+let stage: ConnectStory;
+afterEach(() => stage.story.end());
+
+async function connectUser(name: string): Promise<void> {
+  const command = stage.connect('--user', name);
+  await stage.consent(command, name);
+  expect((await command.ended).code).toBe(0);
+}
+
+const sequences = async (machine: Resource): Promise<string[]> =>
+  (await stage.story.eventsOf(machine)).map((event) => String(event.sequence));
+
+test('the same user’s OAuth 2 consent replaces the OAuth 1 one; organizations, tasks and sequences stay', async () => {
+  stage = await beginConnectStory({ flags: { auth: 'oauth1' } });
+  const { story } = stage;
+  const user = 'harrow-user-1';
+  await connectUser(user);
+  const [before] = await stage.connections();
+  const [machine] = await story.equipment();
+  await story.simulator.changeEquipment(machine!.id, { name: 'By OAuth 1' });
+  await story.untilEvents(machine!, 1);
+  await story.untilRest();
+  const tasks = (await story.tasks()).map(({ id, resourceId }) => [id, resourceId]);
+
+  await story.service.stop();
+  await story.serve({ settings: { PROVIDER_AUTH: 'oauth2' } });
+  await connectUser(user);
+  expect(await stage.connections()).toEqual([
+    { ...before!, auth: 'oauth2', renews: true, expiresAt: expect.any(String) },
+  ]);
+  expect(await story.untilRest()).toMatchObject({ published: 1, lost: 0 });
+  expect((await story.tasks()).map(({ id, resourceId }) => [id, resourceId])).toEqual(tasks);
+  expect(await story.events()).toHaveLength(1);
+
+  await story.simulator.changeEquipment(machine!.id, { name: 'By OAuth 2' });
+  await story.untilEvents(machine!, 2);
+  expect(await sequences(machine!)).toEqual(['00000000000000000001', '00000000000000000002']);
+  const last = (await story.readsOf(machine!)).at(-1);
+  expect(last!.verdict).toMatchObject({ scheme: 'bearer', valid: true });
+});
+
+test('of two users who see one organization one is used, and the other takes over when it fails', async () => {
+  stage = await beginConnectStory({ flags: { users: 2, overlap: 1 } });
+  const { story } = stage;
+  await connectUser('harrow-user-1');
+  await connectUser('harrow-user-2');
+  const all = await stage.connections();
+  expect(all.map(({ organizations }) => organizations.length)).toEqual([2, 2]);
+  const [machine] = await story.equipment();
+  const change = async (name: string, count: number) => {
+    await story.simulator.changeEquipment(machine!.id, { name });
+    await story.untilEvents(machine!, count);
+    const [read] = (await story.readsOf(machine!)).filter(({ status }) => status === 200).slice(-1);
+    return read!.verdict.user!;
+  };
+  const first = await change('One', 1);
+  expect(await change('Two', 2)).toBe(first);
+
+  await story.simulator.expireTokens({ user: first, refresh: true });
+  const second = await change('Three', 3);
+  expect(new Set([first, second]).size).toBe(2);
+  const statuses = new Map((await stage.connections()).map(({ user, status }) => [user, status]));
+  expect([statuses.get(first), statuses.get(second)]).toEqual(['refused', 'valid']);
+  expect((await story.organization(machine!.organizationId)).access).toBe('active');
+  expect(await story.events()).toHaveLength(3);
+  const { steps } = await story.explain(machine!.uri);
+  const switched = steps.filter(({ step }) => step === 'connection-switched');
+  expect(switched).toHaveLength(1);
+  expect(switched[0]).toMatchObject({
+    from: all.find(({ user }) => user === first)!.id,
+    to: all.find(({ user }) => user === second)!.id,
+  });
+
+  // It is kept, also when the first user is back.
+  await connectUser(first);
+  expect(await change('Four', 4)).toBe(second);
+});
+
+test('a store whose keys were turned is sealed anew, and the former key can go', async () => {
+  stage = await beginConnectStory({ flags: { auth: 'oauth1' } });
+  const { story } = stage;
+  await connectUser('harrow-user-1');
+  const key = (id: string, fill: number) => `${id}:${Buffer.alloc(32, fill).toString('base64')}`;
+  const [first, next] = [key('k1', 7), key('k2', 9)];
+  await story.service.stop();
+  const reencrypt = (keys: string) =>
+    runCommand(['migrate', '--reencrypt', '--json'], { ...stage.environment, ENCRYPTION_KEYS: keys });
+
+  // Without the key that is still needed nothing starts, and nothing is changed.
+  await expect(story.serve({ settings: { ENCRYPTION_KEYS: next } })).rejects.toThrow(
+    'no encryption key with id k1 is configured',
+  );
+  expect(await reencrypt(next)).toMatchObject({ code: 2, error: expect.stringContaining('k1') });
+
+  expect(JSON.parse((await reencrypt(`${next},${first}`)).out)).toEqual({ resealed: 1, kept: 0 });
+  expect(JSON.parse((await reencrypt(`${next},${first}`)).out)).toEqual({ resealed: 0, kept: 1 });
+  await story.serve({ settings: { ENCRYPTION_KEYS: next } });
+  const [machine] = await story.equipment();
+  await story.simulator.changeEquipment(machine!.id, { name: 'Under the next key' });
+  await until(async () => (await story.eventsOf(machine!)).length === 1, soon);
+});
