@@ -1,0 +1,81 @@
+/**
+ * One receiver and two workers share one PostgreSQL: what the receiver accepts a worker reads and publishes without
+ * waiting for a poll; a worker that stops leaves its work to the other, and one that is killed loses nothing.
+ */
+import { describeWithNeighbour } from '../support/neighbour';
+import { type PostgresServer, postgresAvailable, startPostgres } from '../support/postgres';
+import { type Service, startService, temporaryFolder } from '../support/service';
+import { startSimulator } from '../support/simulator';
+import { notificationOf, Story, soon } from '../support/story';
+import { until } from '../support/until';
+
+describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several processes on PostgreSQL', () => {
+  let server: PostgresServer;
+  let story: Story;
+  const workers: Service[] = [];
+
+  beforeAll(async () => {
+    server = await startPostgres();
+    const url = server.url(await server.createDatabase());
+    const world = { organizations: 2, equipment: 12, 'field-operations': 0, 'heartbeat-ms': 0 };
+    const simulator = await startSimulator(world);
+    const settings = {
+      DATABASE_URL: url,
+      ROLE: 'receiver',
+      LEASE_SECONDS: '4',
+      PROVIDER_TIMEOUT_MS: '3000',
+      SHUTDOWN_SECONDS: '3',
+    };
+    story = new Story(simulator, { delivers: false, settings }, temporaryFolder());
+    // All three bring the empty database to their version at once.
+    const environment = story.settings({ ROLE: 'worker' });
+    const [one, two] = await Promise.all([
+      startService({ environment }),
+      startService({ environment }),
+      story.serve(),
+    ]);
+    workers.push(one, two);
+    await story.untilLearned();
+  });
+
+  afterAll(async () => {
+    for (const worker of workers) await worker.kill();
+    await story.end();
+    await server.stop();
+  });
+
+  const changeAll = async (name: string) => {
+    const machines = await story.equipment();
+    for (const { id } of machines) await story.simulator.changeEquipment(id, { name, notify: false });
+    const answers = await Promise.all(machines.map((machine) => story.post([notificationOf(machine)])));
+    expect(answers.every(({ status }) => status === 204)).toBe(true);
+    return machines;
+  };
+
+  test('what the receiver accepts is read by a worker and published once', async () => {
+    const machines = await changeAll('North');
+    for (const machine of machines) await story.untilEvents(machine, 1);
+    expect(await story.untilRest()).toMatchObject({ accepted: machines.length, published: machines.length });
+  });
+
+  test('a worker that is told to stop leaves everything to the other', async () => {
+    const machines = await changeAll('South');
+    expect((await workers[0]!.stop()).code).toBe(0);
+    for (const machine of machines) await story.untilEvents(machine, 2);
+    workers[0] = await startService({ environment: story.settings({ ROLE: 'worker' }) });
+  });
+
+  test('what a killed worker had taken is read by another when its lease is over', async () => {
+    await workers[1]!.stop();
+    await story.simulator.setFaults([{ match: { path: '/equipment/' }, delayMs: 800 }]);
+    const machines = await changeAll('West');
+    await until(async () => (await story.tasks('taken')).length > 0, soon);
+    await workers[0]!.kill();
+    workers[0] = await startService({ environment: story.settings({ ROLE: 'worker' }) });
+    await until(
+      async () =>
+        (await story.tasks('done')).filter(({ generation }) => generation === 3).length === machines.length,
+      { ...soon, what: 'every machine to be read again' },
+    );
+  });
+});
