@@ -22,6 +22,12 @@ export interface TopicLine {
   created: boolean;
 }
 
+/** What became of a move: rows and a hash of each table. */
+export interface MoveOutcome {
+  outcome: 'moved' | 'already';
+  tables: { name: string; rows: number; hash: string }[];
+}
+
 /** What commands need from the wiring. */
 export interface CommandDoors {
   version(): string;
@@ -35,6 +41,11 @@ export interface CommandDoors {
   reencrypt(loaded: LoadedSettings): Promise<{ resealed: number; kept: number }>;
   /** One line from the terminal, or from whoever writes to us. */
   ask(question: string): Promise<string>;
+  /**
+   * Moves an embedded store into a scaled one, both as in DATABASE_URL. Throws `settings.invalid`, `store.locked`,
+   * `store.moved`, `store.refused`, `store.unavailable`.
+   */
+  moveStore(from: string, to: string, paged: (table: string, rows: number) => void): Promise<MoveOutcome>;
   clock: Clock;
   /** Aborted by an interrupt, once a command asked for it. */
   interrupted(): AbortSignal;

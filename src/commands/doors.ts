@@ -7,6 +7,7 @@ import { loadSettings } from '../config';
 import { systemClock } from '../tools/clock';
 import type * as Wire from '../wire';
 import type * as LoneSync from '../wire/lone-sync';
+import type * as Move from '../wire/move';
 import type * as Operations from '../wire/operations';
 import { packageVersion } from '../wire/package-files';
 import type * as Provider from '../wire/provider';
@@ -55,6 +56,10 @@ export const processDoors: CommandDoors = {
     } finally {
       lines.close();
     }
+  },
+  moveStore(from, to, paged) {
+    const { moveBetween } = require('../wire/move') as typeof Move;
+    return moveBetween(from, to, paged);
   },
   clock: systemClock,
   interrupted() {

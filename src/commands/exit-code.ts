@@ -17,6 +17,7 @@ const codeOf: Partial<Record<ProblemCode, number>> = {
   'settings.invalid': exitCodes.usage,
   'command.usage': exitCodes.usage,
   'store.locked': exitCodes.usage,
+  'store.moved': exitCodes.usage,
   'store.key-missing': exitCodes.usage,
   'command.not-found': exitCodes.notFound,
   'provider.refused': exitCodes.refusedByProvider,

@@ -1,20 +1,33 @@
 /**
  * `tramline migrate`: brings the store to this version, and creates the declared topics where brokers are named. Safe
- * to repeat; `serve` creates no topic.
+ * to repeat; `serve` creates no topic. With `--from` and `--to` it moves an embedded store into a scaled one instead.
  */
 import type { Command } from 'commander';
+import { Problem } from '../model/problem';
 import type { Action, CommandContext } from './context';
 import { exitCodes } from './exit-code';
 
-export function registerMigrate(program: Command, action: Action): void {
+interface MigrateOptions {
+  reencrypt?: boolean;
+  from?: string;
+  to?: string;
+}
+
+export function registerMigrate(program: Command, action: Action<MigrateOptions>): void {
   program
     .command('migrate')
-    .description('bring the store to this version, and create missing topics')
+    .description('bring the store to this version, and create missing topics; or move it')
     .option('--reencrypt', 'seal every stored token with the first of ENCRYPTION_KEYS')
+    .option('--from <store>', 'move this embedded store, `sqlite:path`, which nobody may serve …')
+    .option('--to <store>', '… into this empty one, `postgres://…`; to be repeated if it was interrupted')
     .action(
-      action((context, _argument, options: { reencrypt?: boolean }) =>
-        options.reencrypt ? reencrypt(context) : run(context),
-      ),
+      action((context, _argument, options) => {
+        const { from, to } = options;
+        if (options.reencrypt) return reencrypt(context);
+        if (from === undefined && to === undefined) return run(context);
+        if (from !== undefined && to !== undefined) return move(context, from, to);
+        throw new Problem('command.usage', '--from and --to go together');
+      }),
     );
 }
 
@@ -53,4 +66,22 @@ async function run({ output, load, openStore, createTopics }: CommandContext): P
     output.next('tramline check');
   }
   return topics.every(({ state }) => state === 'present') ? exitCodes.done : exitCodes.failed;
+}
+
+async function move({ output, moveStore }: CommandContext, from: string, to: string): Promise<number> {
+  const { outcome, tables } = await moveStore(from, to, (table, rows) =>
+    output.progress(`${table}: ${rows} rows`),
+  ).finally(() => output.progress(null));
+  if (output.json) {
+    output.value({ outcome, tables });
+    return exitCodes.done;
+  }
+  for (const { name, rows, hash } of tables) output.line(`${name}: ${rows} rows, ${hash}`);
+  output.line(
+    outcome === 'already'
+      ? 'The store had been moved there before.'
+      : 'Every row was read back as it was. The store that was moved refuses to serve from now on.',
+  );
+  output.next('set DATABASE_URL to the new store, then tramline serve');
+  return exitCodes.done;
 }

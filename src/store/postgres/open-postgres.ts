@@ -10,12 +10,14 @@ import { openDatabase, poolConfig, type TransactionOptions } from './database';
 import { makeGroups } from './groups';
 import { LaneChanges } from './lanes';
 import { migrate } from './migrate';
+import { refuseHalfMoved } from './refuse-half-moved';
 import { groups, longVerbs, transactionOptions, verbs } from './verbs';
 
 type Verb = (...args: unknown[]) => Promise<unknown>;
 
 /**
- * Throws `store.unavailable` when the server cannot be reached, `store.refused` when its schema is of a newer version.
+ * Throws `store.unavailable` when the server cannot be reached, `store.refused` when its schema is of a newer version,
+ * `store.moved` when a move into it is not complete.
  * `nowMs` replaces the database's clock, for tests.
  */
 export async function openPostgres(
@@ -24,6 +26,7 @@ export async function openPostgres(
 ): Promise<Store> {
   await migrate(poolConfig(settings));
   const database = openDatabase(settings, nowMs);
+  await refuseHalfMoved(database);
   const bell = makeBell(settings);
   const inTransaction = async <Result>(
     work: (context: Context) => Promise<Result>,

@@ -17,6 +17,8 @@ const unavailableCodes = new Set([5, 6, 7, 8, 10, 13, 14, 23]);
 export interface Database {
   get(sql: string, ...values: SQLInputValue[]): Row | undefined;
   all(sql: string, ...values: SQLInputValue[]): Row[];
+  /** Like `all`, row by row: what is not asked for is not read. */
+  each(sql: string, ...values: SQLInputValue[]): Iterable<Row>;
   /** The number of rows changed. */
   run(sql: string, ...values: SQLInputValue[]): number;
   /** Like `run`, for an insert: the new row's id. */
@@ -73,6 +75,10 @@ export function openDatabase(file: string): Database {
     all(sql, ...values) {
       const { statement, names } = preparedOf(sql);
       return (statement.all(...values) as unknown as Value[][]).map((row) => rowOf(names, row));
+    },
+    *each(sql, ...values) {
+      const { statement, names } = preparedOf(sql);
+      for (const row of statement.iterate(...values)) yield rowOf(names, row as unknown as Value[]);
     },
     run: (sql, ...values) => Number(prepared(sql).run(...values).changes),
     insert: (sql, ...values) => Number(prepared(sql).run(...values).lastInsertRowid),

@@ -3,7 +3,7 @@
  * flush to disk. A group that fails for another reason than availability is repeated one by one, so that only the call
  * at fault fails.
  */
-import type { Problem } from '../../model/problem';
+import { Problem } from '../../model/problem';
 import type { Store } from '../../model/store';
 import { shareConditions } from './conditions';
 import {
@@ -20,7 +20,7 @@ import {
 } from './connections';
 import { findConsent, saveConsent, takeConsent } from './consents';
 import type { Context, StoreSettings } from './context';
-import { openDatabase, problemOf } from './database';
+import { type Database, openDatabase, problemOf } from './database';
 import { finishGone, foundAbsent, giveBack, postpone, quarantineTask } from './endings';
 import { explain } from './explain';
 import { finish } from './finish';
@@ -179,9 +179,10 @@ export interface Engine {
   close(): void;
 }
 
-/** Throws `store.locked`, `store.unavailable`. `nowMs` is the store's clock. */
+/** Throws `store.locked`, `store.moved`, `store.unavailable`. `nowMs` is the store's clock. */
 export function openEngine(settings: StoreSettings, nowMs: () => number): Engine {
   const database = openDatabase(settings.file);
+  refuseMoved(database, settings.file);
   const transaction = makeTransaction(database);
   const { counters, undo } = transaction;
   const context: Context = {
@@ -242,6 +243,16 @@ export function openEngine(settings: StoreSettings, nowMs: () => number): Engine
 
 function verbOf(verb: VerbName): (context: Context, ...args: unknown[]) => unknown {
   return verbs[verb] as (context: Context, ...args: unknown[]) => unknown;
+}
+
+/** What was moved lives on elsewhere. A move that was begun and left is not gone on with once this one is served again. */
+function refuseMoved(database: Database, file: string): void {
+  if (database.get(`SELECT value FROM meta WHERE name = 'moved'`) === undefined) {
+    database.run(`DELETE FROM meta WHERE name = 'moving'`);
+    return;
+  }
+  database.close();
+  throw new Problem('store.moved', `${file} was moved to another store: name that one in DATABASE_URL`);
 }
 
 /**

@@ -282,4 +282,14 @@ describe('commands that ask no service', () => {
     expect(out).toContain('tramline.equipment.v1: created, 12 partitions');
     expect(out).toContain('tramline.field-operation.v1: denied');
   });
+
+  test('migrate moves a store when both ends are named, and only then', async () => {
+    const words = ['migrate', '--from', 'sqlite:a.db', '--to', 'postgres://h/b'];
+    const first = await shell.run(...words);
+    expect(first).toMatchObject({ code: 0, out: expect.stringContaining('tasks: 3 rows, abc') });
+    expect(await shell.json(...words)).toMatchObject({ code: 0, value: { outcome: 'already', tables: [] } });
+    expect(shell.moves[0]).toEqual(['sqlite:a.db', 'postgres://h/b']);
+    expect((await shell.run('migrate', '--to', 'postgres://h/b')).code).toBe(2);
+    expect([shell.moves.length, shell.opened]).toEqual([2, 0]);
+  });
 });

@@ -27,6 +27,8 @@ export interface Shell {
   asked: string[];
   answers: string[];
   alertTests: AlertTestLine[];
+  /** From where to where stores were moved. */
+  moves: [string, string][];
   /** How often the store was opened and closed. */
   opened: number;
   closed: number;
@@ -61,6 +63,7 @@ export function makeShell(): Shell {
     asked: [],
     answers: [],
     alertTests: [],
+    moves: [],
     opened: 0,
     closed: 0,
     clock: {
@@ -113,6 +116,13 @@ function doorsOf(shell: Shell): CommandDoors {
     async ask(question) {
       shell.asked.push(question);
       return shell.answers.shift() ?? '';
+    },
+    async moveStore(from, to, paged) {
+      shell.moves.push([from, to]);
+      paged('tasks', 3);
+      return shell.moves.length > 1
+        ? { outcome: 'already', tables: [] }
+        : { outcome: 'moved', tables: [{ name: 'tasks', rows: 3, hash: 'abc' }] };
     },
     clock: shell.clock,
     interrupted: () => shell.interrupt.signal,

@@ -1,0 +1,145 @@
+/**
+ * One table's way from the embedded to the scaled store: pages in the order of its key, each with its place in one
+ * transaction, so that whoever is killed goes on where the last page ended. Every row goes into a running hash, on its way
+ * in and when it is read back.
+ */
+import { createHash } from 'node:crypto';
+import { Problem } from '../../model/problem';
+import type { Statements, Database as Target } from '../postgres/database';
+import type { Database as Source } from '../sqlite/database';
+import { keyPlaces, type MovedTable, type MovedValue, sourceColumns, targetKey, valuesOf } from './tables';
+
+export interface Place {
+  /** Of the last row that was copied; null before the first. */
+  after: MovedValue[] | null;
+  rows: number;
+  hash: string;
+}
+
+/** A page is no larger than either, but never empty. */
+export interface PageSize {
+  rows: number;
+  bytes: number;
+}
+
+export const pageSize: PageSize = { rows: 2000, bytes: 4_194_304 };
+
+const begin: Place = { after: null, rows: 0, hash: '' };
+const statementMs = 60_000;
+
+export const placesTable = `CREATE TABLE IF NOT EXISTS moves (
+  name TEXT COLLATE "C" PRIMARY KEY, after TEXT NOT NULL, rows BIGINT NOT NULL, hash TEXT NOT NULL)`;
+
+/** Copies what is not there yet. `paged` is called after each page that is on disk. */
+export async function copyTable(
+  source: Source,
+  target: Target,
+  token: number,
+  table: MovedTable,
+  size: PageSize,
+  paged: (table: string, rows: number) => void,
+): Promise<Place> {
+  let place = await target.transact((statements) => placeOf(statements, table.name));
+  for (;;) {
+    const rows = readPage(source, table, place.after, size);
+    if (rows.length === 0) return place;
+    const next = advance(place, table, rows);
+    await target.transact(
+      async (statements) => {
+        await holdToken(statements, token);
+        await insertRows(statements, table, rows);
+        await statements.run(
+          `INSERT INTO moves (name, after, rows, hash) VALUES ($1, $2, $3, $4)
+           ON CONFLICT (name) DO UPDATE SET after = excluded.after, rows = excluded.rows, hash = excluded.hash`,
+          table.name,
+          JSON.stringify(next.after),
+          next.rows,
+          next.hash,
+        );
+      },
+      { statementMs },
+    );
+    place = next;
+    paged(table.name, place.rows);
+  }
+}
+
+async function placeOf(statements: Statements, name: string): Promise<Place> {
+  const row = await statements.get('SELECT after, rows, hash FROM moves WHERE name = $1', name);
+  return row === undefined ? begin : { after: JSON.parse(row.after), rows: row.rows, hash: row.hash };
+}
+
+/** Nobody else moves into this target meanwhile. */
+async function holdToken(statements: Statements, token: number): Promise<void> {
+  const row = await statements.get(`SELECT value FROM meta WHERE name = 'moving' FOR UPDATE`);
+  if (row?.value === token) return;
+  throw new Problem('store.refused', 'another move into this store has begun: this one ends');
+}
+
+function readPage(
+  source: Source,
+  table: MovedTable,
+  after: MovedValue[] | null,
+  size: PageSize,
+): MovedValue[][] {
+  const key = table.key.map((name) => `"${name}"`).join(', ');
+  const where = after === null ? '' : `WHERE (${key}) > (${after.map(() => '?').join(', ')})`;
+  const sql = `SELECT ${sourceColumns(table)} FROM ${table.name} ${where} ORDER BY ${key} LIMIT ?`;
+  const page: MovedValue[][] = [];
+  let bytes = 0;
+  for (const row of source.each(sql, ...((after ?? []) as (string | number)[]), size.rows)) {
+    const values = valuesOf(table, row);
+    bytes += values.reduce<number>((sum, value) => sum + String(value).length, 0);
+    if (bytes > size.bytes && page.length > 0) break;
+    page.push(values);
+  }
+  return page;
+}
+
+function advance(place: Place, table: MovedTable, rows: MovedValue[][]): Place {
+  const last = rows.at(-1)!;
+  const hash = rows.reduce(chain, place.hash);
+  return { after: keyPlaces(table).map((at) => last[at]!), rows: place.rows + rows.length, hash };
+}
+
+function chain(hash: string, values: MovedValue[]): string {
+  return createHash('sha256').update(hash).update(JSON.stringify(values)).digest('base64');
+}
+
+async function insertRows(statements: Statements, table: MovedTable, rows: MovedValue[][]): Promise<void> {
+  const { name, columns } = table;
+  await statements.run(
+    `INSERT INTO ${name} (${columns.map((column) => column.name).join(', ')})
+     SELECT * FROM unnest(${columns.map(({ type }, index) => `$${index + 1}::${type}[]`).join(', ')})`,
+    ...columns.map((_, index) => rows.map((values) => values[index]!)),
+  );
+}
+
+/** Reads the table back as it is now. */
+export async function readBack(target: Target, table: MovedTable, size: PageSize): Promise<Place> {
+  let place = begin;
+  const key = targetKey(table).join(', ');
+  const columns = table.columns.map(({ name }) => name).join(', ');
+  // Values of one page may be large: what is read at once is bounded by its rows, and those by their number.
+  const limit = Math.min(size.rows, 500);
+  for (;;) {
+    const after = place.after ?? [];
+    const where =
+      after.length === 0 ? '' : `WHERE (${key}) > (${after.map((_, at) => `$${at + 2}`).join(', ')})`;
+    const read = await target.transact(
+      (statements) =>
+        statements.all(
+          `SELECT ${columns} FROM ${table.name} ${where} ORDER BY ${key} LIMIT $1`,
+          limit,
+          ...after,
+        ),
+      { statementMs },
+    );
+    if (read.length === 0) return place;
+    place = advance(
+      place,
+      table,
+      read.map((row) => table.columns.map(({ name }) => row[name] as MovedValue)),
+    );
+  }
+}

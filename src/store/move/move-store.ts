@@ -1,0 +1,170 @@
+/**
+ * Moves an embedded store into a scaled one: table by table, resumable, verified by counts and hashes. While a move is not
+ * complete the target refuses to serve; when it is, the source does, for ever. A source that served in between is moved
+ * anew from its beginning: what it changed could not be found any more.
+ */
+import { randomInt } from 'node:crypto';
+import { Problem } from '../../model/problem';
+import {
+  openDatabase as openTarget,
+  poolConfig,
+  type Statements,
+  type Database as Target,
+} from '../postgres/database';
+import { migrate } from '../postgres/migrate';
+import { openDatabase as openSource, type Database as Source } from '../sqlite/database';
+import { copyTable, type PageSize, type Place, pageSize, placesTable, readBack } from './copy-table';
+import { type MovedTable, movedNames, tablesToMove } from './tables';
+
+export interface MoveOptions {
+  /** Of the embedded store. */
+  file: string;
+  /** `postgres://…` of the target. */
+  url: string;
+  /** After each page that is on disk: how many rows of the table are. */
+  paged(table: string, rows: number): void;
+  page?: PageSize;
+}
+
+export interface Moved {
+  /** `already`: an earlier move had come to its end. */
+  outcome: 'moved' | 'already';
+  tables: { name: string; rows: number; hash: string }[];
+}
+
+const moveLock = 7_126_005;
+const longMs = 600_000;
+
+/**
+ * Throws `store.locked` when the source is served, `store.moved` when it was moved elsewhere, `store.refused` when the
+ * target is in use or does not hold what was copied, `store.unavailable`. To be repeated after whatever ended it.
+ */
+export async function moveStore({ file, url, paged, page = pageSize }: MoveOptions): Promise<Moved> {
+  const source = openSource(file);
+  const target = openTarget({ url, connections: 2 });
+  try {
+    await migrate(poolConfig({ url, connections: 1 }));
+    const token = markSource(source, markOf(source, 'moved'));
+    const state = await target.transact(
+      (statements) => beginMove(statements, token, markOf(source, 'moved') !== null, file),
+      { lock: moveLock, statementMs: longMs },
+    );
+    if (state === 'complete') return { outcome: 'already', tables: [] };
+    const tables = await target.transact((statements) => tablesToMove(source, statements));
+    const moved = [];
+    for (const table of tables) {
+      const place = await copyTable(source, target, token, table, page, paged);
+      moved.push({ table, place });
+    }
+    await verify(target, moved, page);
+    source.run(`INSERT OR REPLACE INTO meta (name, value) VALUES ('moved', ?)`, token);
+    await target.transact((statements) => complete(statements, source, token), { statementMs: longMs });
+    return {
+      outcome: 'moved',
+      tables: moved.map(({ table, place: { rows, hash } }) => ({ name: table.name, rows, hash })),
+    };
+  } finally {
+    source.close();
+    await target.close();
+  }
+}
+
+function markOf(source: Source, name: 'moving' | 'moved'): number | null {
+  const row = source.get('SELECT value FROM meta WHERE name = ?', name);
+  return row === undefined ? null : Number(row.value);
+}
+
+/** What was taken is due again: its holder is gone. A mark that a serving process took away is made anew. */
+function markSource(source: Source, moved: number | null): number {
+  const known = moved ?? markOf(source, 'moving');
+  if (known !== null) return known;
+  const token = randomInt(1, 2 ** 47);
+  source.begin();
+  source.run(`UPDATE tasks SET state = 'due', due_at = ? WHERE state = 'taken'`, Date.now());
+  source.run(`INSERT INTO meta (name, value) VALUES ('moving', ?)`, token);
+  source.commit();
+  return token;
+}
+
+async function beginMove(
+  statements: Statements,
+  token: number,
+  sourceMoved: boolean,
+  file: string,
+): Promise<'begun' | 'complete'> {
+  const marks = await statements.all(
+    `SELECT name, value FROM meta WHERE name IN ('moving', 'moved-from') FOR UPDATE`,
+  );
+  const mark = (name: string) => marks.find((row) => row.name === name)?.value as number | undefined;
+  if (mark('moved-from') === token) return 'complete';
+  if (mark('moving') === token) return 'begun';
+  if (sourceMoved) throw new Problem('store.moved', `${file} was moved to another store`);
+  if (mark('moving') === undefined) await mustBeEmpty(statements);
+  // An earlier move that is not gone on with: whatever it left was never served.
+  await statements.run(`TRUNCATE ${movedNames.join(', ')} RESTART IDENTITY`);
+  await statements.run('DROP TABLE IF EXISTS moves');
+  await statements.run(placesTable);
+  await statements.run(
+    `INSERT INTO meta (name, value) VALUES ('moving', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    token,
+  );
+  return 'begun';
+}
+
+async function mustBeEmpty(statements: Statements): Promise<void> {
+  for (const name of movedNames) {
+    const row = await statements.get(`SELECT 1 AS there FROM ${name} LIMIT 1`);
+    if (row === undefined) continue;
+    throw new Problem('store.refused', `the target is not empty: it has rows in ${name}; nothing was moved`);
+  }
+}
+
+async function verify(
+  target: Target,
+  moved: { table: MovedTable; place: Place }[],
+  page: PageSize,
+): Promise<void> {
+  for (const { table, place } of moved) {
+    const there = await readBack(target, table, page);
+    if (there.rows === place.rows && there.hash === place.hash) continue;
+    const rows = `${place.rows} rows were copied, ${there.rows} are there`;
+    throw new Problem(
+      'store.refused',
+      `${table.name} is not what was copied (${rows}): empty the target, begin anew`,
+    );
+  }
+}
+
+/** What follows from the rows is made of them; then the target may serve. */
+async function complete(statements: Statements, source: Source, token: number): Promise<void> {
+  const meta = new Map(
+    source.all('SELECT name, value FROM meta').map(({ name, value }) => [String(name), Number(value)]),
+  );
+  await statements.run(`SELECT setval('revision', $1)`, Math.max(1, meta.get('revision') ?? 1));
+  for (const name of ['position', 'floor', 'connections']) {
+    await statements.run(
+      `INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+      name,
+      meta.get(name) ?? 0,
+    );
+  }
+  for (const name of ['deliveries', 'tasks', 'outbox', 'quarantine', 'sync_runs', 'listings']) {
+    await statements.run(
+      `SELECT setval(pg_get_serial_sequence('${name}', 'id'), max(id)) FROM ${name} HAVING max(id) IS NOT NULL`,
+    );
+  }
+  await statements.run(
+    `INSERT INTO lanes (id, open_at, next_due_at)
+     SELECT coalesce(o.id, t.lane), CASE WHEN coalesce(o.access, 'active') = 'active' THEN 0 END, t.due_at
+     FROM organizations o
+     FULL JOIN (SELECT lane, min(due_at) AS due_at FROM tasks GROUP BY lane) t ON t.lane = o.id
+     ON CONFLICT (id) DO UPDATE SET open_at = excluded.open_at, next_due_at = excluded.next_due_at`,
+  );
+  await statements.run('DROP TABLE moves');
+  await statements.run(`DELETE FROM meta WHERE name = 'moving'`);
+  await statements.run(
+    `INSERT INTO meta (name, value) VALUES ('moved-from', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    token,
+  );
+  await statements.run('ANALYZE');
+}

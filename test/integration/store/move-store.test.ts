@@ -1,0 +1,228 @@
+/**
+ * An embedded store is moved into a scaled one whole: interrupted anywhere it goes on, what was moved is the same to
+ * everybody who asks, and neither the moved nor the half-moved store serves.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { Store } from '../../../src/model/store';
+import { type Moved, moveStore } from '../../../src/store/move/move-store';
+import { openStoreHere } from '../../../src/store/open-store';
+import { openPostgres } from '../../../src/store/postgres/open-postgres';
+import { postgresSettingsFor } from '../../contract/open-postgres';
+import { settingsFor } from '../../contract/open-sqlite';
+import { aliasHintOf, draftOf, Hand, hintOf, terms } from '../../contract/store-hand';
+import { describeWithNeighbour } from '../../support/neighbour';
+import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';
+
+/** What everybody can see of a store. */
+async function seenOf(store: Store) {
+  const page = { limit: 1000, after: 0 };
+  const events = await store.listEvents({ ...page, type: null, organizationId: null });
+  const tasks = await store.listTasks({ ...page, state: null });
+  return {
+    ledger: await store.ledger(),
+    counts: await store.counts(),
+    organizations: await store.listOrganizations(),
+    access: await store.access('99'),
+    epochs: [...(await store.epochs())].sort(),
+    connections: await store.listConnections(),
+    quarantine: await store.listQuarantine({ limit: 1000, after: null }),
+    alerts: await store.listAlerts(),
+    consent: await store.findConsent('one'),
+    events,
+    tasks,
+    unsent: await store.pickUnsent(1000, 1e9, []),
+    journeys: await Promise.all([
+      ...['d1', 'd2', 'd3', events.events[0]!.record.eventId].map((of) => store.explain(of)),
+      ...tasks.map(({ address }) => store.explain(address)),
+    ]),
+  };
+}
+
+/** Something of everything: published, joined, moved, gone, parked, set aside, discarded, unsent, and a taken task. */
+async function fill(hand: Hand): Promise<void> {
+  const { store } = hand;
+  const connection = { user: 'u', auth: 'oauth2', sealedToken: 's', sealedTokenSecret: null } as const;
+  const rest = { sealedRefresh: null, expiresAt: null, status: 'valid', importHash: 'h' } as const;
+  await store.importConnections([{ ...connection, ...rest, connectionId: 'c1', organizations: [] }]);
+  await store.learn([
+    { id: '4711', name: 'Größe "One"', connectionId: 'c1' },
+    { id: '99', name: null, connectionId: 'c1' },
+  ]);
+  for (let id = 0; id < 30; id += 1) await hand.publish(String(id), 'a');
+  await hand.sendAll();
+  await hand.publish('1', 'b', { organizationId: '99' });
+  await hand.put([aliasHintOf('2')]);
+  await hand.finish(await hand.take(), draftOf('2', 'c'));
+  await hand.put([{ line: 'quarantined', reason: 'malformed-notification', path: '/x', raw: 'a\0b' }]);
+  await hand.put([hintOf('3'), hintOf('4'), hintOf('5'), hintOf('40', '98')]);
+  hand.under.advance(2000);
+  for (const task of (await store.take(2)).slice(0, 1)) await hand.quarantine(task);
+  await hand.observe(terms, '99');
+  await hand.put([hintOf('1', '99')]);
+  await store.saveConsent({ consentId: 'one', key: 'k', body: '{}' }, 1000);
+  const { run } = await store.beginRun({ organizationId: null, full: true });
+  const names = [{ scope: '4711/equipment', organizationId: '4711' }];
+  await store.openListings(run, names);
+  await store.countCalls('2026-01', 12);
+}
+
+describeWithNeighbour('PostgreSQL', postgresAvailable(), 'moving a store to PostgreSQL', () => {
+  let server: PostgresServer;
+  let folder: string;
+  let file: string;
+  let url: string;
+  let nowMs: number;
+  const databases: string[] = [];
+
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server.stop());
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'tramline-move-'));
+    file = join(folder, 'store.db');
+    const name = await server.createDatabase();
+    databases.push(name);
+    url = server.url(name);
+    nowMs = Date.parse('2026-01-01T00:00:00Z');
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  const openSource = () => openStoreHere(settingsFor(file), () => nowMs);
+  const openTarget = () => openPostgres(postgresSettingsFor(url), () => nowMs);
+  const handOn = (store: Store) =>
+    new Hand({
+      store,
+      advance: (ms) => {
+        nowMs += ms;
+      },
+      nowMs: () => nowMs,
+      reopen: async () => store,
+      close: () => store.close(),
+    });
+  const filled = async () => {
+    const store = openSource();
+    await fill(handOn(store));
+    await store.close();
+    // As the next who opens it would find it: what was taken is due.
+    const again = openSource();
+    const seen = await seenOf(again);
+    await again.close();
+    return seen;
+  };
+  const move = (paged: (table: string, rows: number) => void = () => {}): Promise<Moved> =>
+    moveStore({ file, url, paged, page: { rows: 7, bytes: 20_000 } });
+  /** Ends the move after so many pages, as a kill would: between two transactions. */
+  const moveUntil = (pages: number): Promise<Moved> => {
+    let left = pages;
+    return move(() => {
+      left -= 1;
+      if (left === 0) throw new Error('killed');
+    });
+  };
+
+  test('what was moved is the same to everybody who asks, wherever the move was interrupted', async () => {
+    const before = await filled();
+    for (const pages of [1, 3, 12]) await expect(moveUntil(pages)).rejects.toThrow('killed');
+    const { outcome, tables } = await move();
+    expect(outcome).toBe('moved');
+    expect(tables.find(({ name }) => name === 'tasks')!.rows).toBeGreaterThan(30);
+    const store = await openTarget();
+    const after = await seenOf(store);
+    // PostgreSQL keeps no NUL in a text.
+    const kept = JSON.parse(JSON.stringify(before).replaceAll('\\u0000', '\uFFFD'));
+    expect(JSON.parse(JSON.stringify(after))).toEqual(kept);
+    await store.close();
+    expect(await move()).toEqual({ outcome: 'already', tables: [] });
+  });
+
+  test('work goes on in the target where it was: sequences, positions, revisions, deliveries and what is due', async () => {
+    const before = await filled();
+    await move();
+    const store = await openTarget();
+    const hand = handOn(store);
+    nowMs += 60_000;
+    const due = await store.take(100);
+    expect(due.map(({ address }) => address).sort()).toEqual(
+      before.tasks
+        .filter(({ state }) => state === 'due')
+        .map(({ address }) => address)
+        .sort(),
+    );
+    for (const task of due) await hand.finish(task, draftOf(task.address.split('/').at(-1)!, 'z'));
+    await hand.sendAll();
+    const { events } = await store.listEvents({ after: 0, limit: 1000, type: null, organizationId: null });
+    expect(events.map(({ position }) => position)).toEqual(events.map((_, index) => index + 1));
+    const { deliveryId } = await hand.put([hintOf('50')]);
+    expect(Number(deliveryId.slice(1))).toBeGreaterThan(30);
+    expect((await hand.take()).revision).toBeGreaterThan(30);
+    await hand.observe({ cause: null }, '99');
+    expect(await store.take(100)).toHaveLength(1);
+    await store.close();
+  });
+
+  test('neither the moved nor the half-moved store serves, and the moved one moves nowhere else', async () => {
+    await filled();
+    await expect(moveUntil(2)).rejects.toThrow('killed');
+    await expect(openTarget()).rejects.toMatchObject({ code: 'store.moved' });
+    await move();
+    expect(openSource).toThrow(expect.objectContaining({ code: 'store.moved' }));
+    url = server.url(await server.createDatabase());
+    await expect(move()).rejects.toMatchObject({ code: 'store.moved' });
+  });
+
+  test('a source that served in between is moved anew, with what it did', async () => {
+    await filled();
+    await expect(moveUntil(12)).rejects.toThrow('killed');
+    const source = openSource();
+    await handOn(source).put([hintOf('77')]);
+    const seen = await seenOf(source);
+    await source.close();
+    await move();
+    const store = await openTarget();
+    expect((await seenOf(store)).ledger).toEqual(seen.ledger);
+    await store.close();
+  });
+
+  test('a move that ended after the last word to its source is completed', async () => {
+    const before = await filled();
+    await expect(moveUntil(12)).rejects.toThrow('killed');
+    const marks = new DatabaseSync(file);
+    marks.exec(`INSERT INTO meta SELECT 'moved', value FROM meta WHERE name = 'moving'`);
+    marks.close();
+    expect(await move()).toMatchObject({ outcome: 'moved' });
+    const store = await openTarget();
+    expect((await seenOf(store)).ledger).toEqual(before.ledger);
+    await store.close();
+  });
+
+  test('a target that is in use is left alone', async () => {
+    await filled();
+    const used = await openTarget();
+    await handOn(used).put([hintOf('1')]);
+    await used.close();
+    await expect(move()).rejects.toMatchObject({ code: 'store.refused' });
+  });
+
+  test('a row that did not arrive as it was is found, and nothing serves', async () => {
+    await filled();
+    await expect(moveUntil(1)).rejects.toThrow('killed');
+    const change = `CREATE FUNCTION spoil() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN NEW.sequence := NEW.sequence + (NEW.id = 5)::int; RETURN NEW; END $$;
+      CREATE TRIGGER spoil BEFORE INSERT ON outbox FOR EACH ROW EXECUTE FUNCTION spoil()`;
+    await server.query(change, new URL(url).pathname.slice(1));
+    await expect(move()).rejects.toThrow(/outbox is not what was copied/);
+    await expect(openTarget()).rejects.toMatchObject({ code: 'store.moved' });
+    await openSource().close();
+  });
+
+  test('a store that is served cannot be moved', async () => {
+    await filled();
+    const serving = openSource();
+    await expect(move()).rejects.toMatchObject({ code: 'store.locked' });
+    await serving.close();
+  });
+});
