@@ -17,7 +17,7 @@ interface Document {
 }
 
 beforeAll(async () => {
-  story = await beginStory();
+  story = await beginStory({ flags: { 'field-operations': 6 } });
   const { organizations } = await story.simulator.state();
   [first, second] = organizations.map(({ id }) => id) as [string, string];
 });
@@ -118,6 +118,36 @@ test('field operations are listed by organization and field, and read with what 
   expect(measured).toEqual(shown.measurements);
   const name = String(measured[0]!.name);
   expect(await json('field-operations', 'measurements', one!.id, '--name', name)).toEqual([measured[0]]);
+});
+
+/** What a day's rules make of every field operation, by its id, without when it was read. */
+async function operationsOn(today: string | null): Promise<Map<string, Document>> {
+  await story.simulator.setToday({ today });
+  const documents = await json<Document[]>('field-operations', 'list');
+  return new Map(documents.map(({ observedAt: _at, ...document }) => [document.id, document]));
+}
+
+test('a field operation is the same document before, during and after the change of its fields', async () => {
+  const { fieldOperations } = await story.simulator.state();
+  const products = (content: Record<string, unknown>) => (content.products ?? []) as { tankMix?: boolean }[];
+  // Before July 10, 2024 an answer could hold one product or tank mix: only then do all forms carry the same facts.
+  const same = fieldOperations.filter(({ content }) => products(content).length <= 1);
+  const several = fieldOperations.filter(({ content }) => products(content).length > 1);
+  expect(same.some(({ content }) => content.fieldOperationType === 'application')).toBe(true);
+  const after = await operationsOn('2024-07-10');
+  for (const day of ['2024-01-09', '2024-01-10', '2024-07-09']) {
+    const before = await operationsOn(day);
+    // The applied area is a fact that only the new form has.
+    const said = (document?: Document) =>
+      JSON.parse(
+        JSON.stringify(document, (name, value: unknown) =>
+          name === 'appliedArea' && day === '2024-01-09' ? undefined : value,
+        ),
+      ) as Document;
+    for (const { id } of same) expect(said(before.get(id))).toEqual(said(after.get(id)));
+    for (const { id } of several) expect(before.get(id)?.products).toHaveLength(1);
+  }
+  await operationsOn(null);
 });
 
 test('tables have at most 80 columns and no colour where nobody looks', async () => {
