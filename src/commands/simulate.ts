@@ -29,6 +29,7 @@ export function registerSimulate(program: Command): void {
     .option('--field-operations <number>', 'field operations per organization', whole)
     .option('--users <number>', 'the organizations are dealt to this many users', whole)
     .option('--overlap <number>', 'each organization is also seen by this many further users', whole)
+    .option('--coverage-file <path>', 'at the end the counts of the contract’s rows are appended to it')
     .option('--heartbeat-ms <number>', 'time between two heartbeats; 0 = none', whole)
     .action(run);
 }

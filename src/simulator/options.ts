@@ -19,6 +19,8 @@ export interface SimulatorOptions {
   plan?: 'production' | 'sandbox';
   /** Since when the application is in the sandbox; default today. */
   sandboxSince?: string;
+  /** A file to which the counts of the contract's rows are appended when the simulator closes. */
+  coverageFile?: string;
   /** From this day the machine and implement endpoints are gone; default never. */
   oldEquipmentEnds?: string;
   seed?: number;
@@ -44,6 +46,7 @@ export interface CheckedOptions {
   auth: 'oauth1' | 'oauth2';
   today: string | undefined;
   oauth1Ends: string | undefined;
+  coverageFile: string | undefined;
   plan: 'production' | 'sandbox';
   sandboxSince: string | undefined;
   oldEquipmentEnds: string | undefined;
@@ -68,6 +71,7 @@ export function checkOptions(given: SimulatorOptions): CheckedOptions {
     auth,
     today: given.today === undefined ? undefined : day('today', given.today),
     oauth1Ends: day('oauth1Ends', given.oauth1Ends) ?? (auth === 'oauth2' ? OAUTH2_REQUIRED : undefined),
+    coverageFile: given.coverageFile,
     plan: given.plan ?? 'production',
     sandboxSince: day('sandboxSince', given.sandboxSince),
     oldEquipmentEnds: day('oldEquipmentEnds', given.oldEquipmentEnds),

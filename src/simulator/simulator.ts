@@ -1,5 +1,6 @@
 // The farm-data provider on a laptop: makes its parts, listens on loopback, and closes. It shares no module with the
 // rest of the project, so that a mistake cannot hide in both; nothing else may be added here than making and joining.
+import { appendFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express, { type Express } from 'express';
@@ -108,6 +109,7 @@ export async function startSimulator(given: SimulatorOptions = {}): Promise<Simu
       dispatch.stop();
       poster.stop();
       await closeServer(server);
+      if (options.coverageFile !== undefined) appendFileSync(options.coverageFile, provider.coverage.line());
     },
   };
 }
@@ -121,17 +123,18 @@ function makeProvider(options: CheckedOptions, addresses: Addresses): Provider {
   if (options.plan === 'sandbox')
     for (const organization of world.organizations.list.slice(SANDBOX_CONNECTED_MAX))
       world.organizations.change(organization, { connected: false });
+  const coverage = new Coverage();
   const accounts = new Accounts(VENDOR, options.seed, options);
   return {
     vendor: VENDOR,
     world,
     rules,
-    sandbox: new Sandbox(options.plan, since, nowMs, () => rules.today()),
+    sandbox: new Sandbox(options.plan, since, nowMs, () => rules.today(), coverage),
     settings: defaultSettings(),
     accounts,
     tokens: new Tokens(accounts, options.seed, Math.floor(nowMs() / 1_000)),
     addresses,
-    coverage: new Coverage(),
+    coverage,
     changeTokens: new ChangeTokens(),
     nowMs,
     announce: () => undefined,

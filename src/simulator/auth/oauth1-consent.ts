@@ -30,6 +30,7 @@ export function oauth1Consent(provider: Provider, flow: OAuth1Flow): Router {
     const token = String(request.query.oauth_token ?? '');
     const pending = flow.find(token);
     if (!pending) return refusedPage(response, UNKNOWN);
+    coverage.count('oauth1-page');
     const { consentAnswer } = accounts;
     if (consentAnswer) return answer(response, token, consentAnswer.user.name, consentAnswer.approve);
     consentPage(response, provider, {

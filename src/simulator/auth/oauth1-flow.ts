@@ -74,6 +74,8 @@ export class OAuth1Flow {
     const secret = randomBytes(32).toString('base64');
     this.#pending.set(token, { secret, callback, verifier: undefined, user: undefined });
     this.provider.coverage.count('oauth1-request-token');
+    if (/^https?:/i.test(callback)) this.provider.coverage.count('oauth1-callback-uri');
+    else if (callback.toLowerCase() !== 'oob') this.provider.coverage.count('oauth1-callback-scheme');
     if (exchange.request.method === 'POST') this.provider.coverage.count('oauth1-flow-post');
     return formAnswer({ oauth_token: token, oauth_token_secret: secret, oauth_callback_confirmed: 'true' });
   }
@@ -82,11 +84,13 @@ export class OAuth1Flow {
     const token = parameter(exchange, 'oauth_token');
     const pending = this.#pending.get(token);
     if (!pending?.verifier || !pending.user || parameter(exchange, 'oauth_verifier') !== pending.verifier) {
+      this.provider.coverage.count('refused-verifier');
       throw new Refusal(401, 'Unauthorized: verifier-refused');
     }
     this.#pending.delete(token);
     const issued = this.provider.tokens.issueOAuth1(pending.user, Math.floor(this.provider.nowMs() / 1_000));
     this.provider.coverage.count('oauth1-access-token');
+    this.provider.tokens.given = true;
     return formAnswer({ oauth_token: issued.token, oauth_token_secret: issued.secret });
   }
 }

@@ -4,7 +4,7 @@ import express, { type Request, type Response, type Router } from 'express';
 import { consentPage, formOf, refusedPage } from '../pages/consent';
 import type { Provider } from '../provider/provider';
 import { AuthorizationRequests } from './authorization-requests';
-import { ALL_SCOPES, writeScopes } from './scopes';
+import { ALL_SCOPES, SCOPE_WORDS } from './scopes';
 import { revocationAnswer, type TokenAnswer, type TokenCall, tokenAnswer } from './token-endpoint';
 
 /** The issuer's path; its discovery document lies below it. */
@@ -70,7 +70,7 @@ function serveAuthorization(router: Router, provider: Provider, requests: Author
     consentPage(response, provider, {
       action: path,
       hidden: { request: asked.request.id },
-      wants: writeScopes(asked.request.scopes).split(' '),
+      wants: [...asked.request.scopes].map((scope) => `${SCOPE_WORDS[scope]} (${scope})`),
       returnsTo: asked.request.redirectUri,
     });
   });

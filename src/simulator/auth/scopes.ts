@@ -19,3 +19,16 @@ export function readScopes(text: string): Scopes | undefined {
 export function writeScopes(scopes: Scopes): string {
   return [...scopes].join(' ');
 }
+
+/** What a scope means to the person who is asked for it. */
+export const SCOPE_WORDS: Readonly<Record<string, string>> = {
+  org1: 'see your organizations',
+  org2: 'change your organizations',
+  eq1: 'see your equipment',
+  eq2: 'create and change equipment',
+  ag1: 'see your fields and their boundaries',
+  ag2: 'see what was done on your fields',
+  ag3: 'manage what was done on your fields',
+  files: 'see and download your files',
+  offline_access: 'go on without asking you again',
+};

@@ -143,6 +143,7 @@ function granted(
 ): TokenAnswer {
   const owner = shown?.family ?? family;
   const bearer = tokens.issueBearer(owner, family.scopes, nowSeconds);
+  tokens.given = true;
   const refresh = shown
     ? tokens.refreshed(shown, nowSeconds)
     : family.scopes.has('offline_access')

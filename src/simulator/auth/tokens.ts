@@ -45,6 +45,8 @@ export class Tokens {
   readonly #oauth1 = new Map<string, OAuth1Token>();
   readonly #bearer = new Map<string, BearerToken>();
   readonly #refresh = new Map<string, RefreshToken>();
+  /** True from the moment a client was given an access token until it reads the catalog again. */
+  given = false;
   #issued = 0;
 
   /** The first tokens of every user are there from the start. */

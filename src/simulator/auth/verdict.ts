@@ -59,7 +59,7 @@ function judgeBearer({ tokens, nowSeconds }: Judge, token: string): Verdict {
   const found = tokens.findBearer(token);
   if (!found) return refuse('bearer', 'token-unknown');
   if (found.family?.revoked) return refuse('bearer', 'token-revoked');
-  if (found.expiresAtSeconds <= nowSeconds()) return refuse('bearer', 'token-expired');
+  if (found.expiresAtSeconds <= nowSeconds()) return refuse('bearer', ended(found));
   return { scheme: 'bearer', valid: true, user: found.family?.user, scopes: found.scopes };
 }
 
@@ -86,10 +86,15 @@ function judgeOAuth1(
   const bodyHash = parameters.get('oauth_body_hash');
   if (bodyHash !== undefined && bodyHash !== hashOf(credentials.body))
     return refuse('oauth1', 'body-hash-mismatch');
-  if (found && found.expiresAtSeconds <= nowSeconds) return refuse('oauth1', 'token-expired');
+  if (found && found.expiresAtSeconds <= nowSeconds) return refuse('oauth1', ended(found));
   if (!nonces.use(`${token ?? ''} ${parameters.get('oauth_nonce')}`, nowSeconds))
     return refuse('oauth1', 'nonce-reused');
   return { scheme: 'oauth1', valid: true, user: found?.user };
+}
+
+/** A token whose end was moved to the beginning of time was invalidated; any other has lived its time. */
+function ended({ expiresAtSeconds }: { expiresAtSeconds: number }): string {
+  return expiresAtSeconds === 0 ? 'token-invalidated' : 'token-expired';
 }
 
 /** The body hash extension of OAuth 1, which some signing libraries add to a JSON body. */

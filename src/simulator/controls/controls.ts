@@ -53,7 +53,11 @@ function serveLooking(router: Router, controls: Controls): void {
   );
   router.get(
     '/coverage',
-    control(() => provider.coverage.list()),
+    control(() => provider.coverage.rows()),
+  );
+  router.get(
+    '/coverage/events',
+    control(() => provider.coverage.events()),
   );
 }
 

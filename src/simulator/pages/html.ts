@@ -10,7 +10,7 @@ const STYLE =
   'th,td{text-align:left;padding:.45rem .6rem;border-bottom:1px solid var(--line);vertical-align:middle}' +
   'button{font:inherit;padding:.35rem .9rem;border:1px solid var(--leaf);border-radius:.4rem;background:transparent;color:var(--leaf);cursor:pointer}' +
   'button.main{background:var(--leaf);color:var(--paper)}button.quiet{border-color:var(--line);color:var(--ink)}' +
-  '.no{color:var(--rust);font-weight:600}.yes{color:var(--leaf)}td form{display:inline;float:right}' +
+  '.no{color:var(--rust);font-weight:600}.yes{color:var(--leaf)}td div{display:flex;justify-content:space-between;align-items:center;gap:.6rem}' +
   'code{background:var(--wash);padding:.1rem .35rem;border-radius:.25rem;overflow-wrap:anywhere}' +
   '.card{border:1px solid var(--line);border-radius:.6rem;padding:1rem 1.4rem;max-width:34rem}.card form{display:flex;gap:.6rem;flex-wrap:wrap;margin-top:1rem}';
 

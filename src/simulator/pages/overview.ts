@@ -78,11 +78,12 @@ function overview({ addresses, rules, vendor, world }: Provider): string {
 
 function table(organizations: readonly Organization[]): string {
   const rows = organizations.map((organization) => {
-    const { id, name, termsAccepted, connected } = organization;
+    const { id, name, termsAccepted, connected, requiredAction } = organization;
+    const action = requiredAction ? `<br><span class="no">${escapeHtml(requiredAction.message)}</span>` : '';
     return (
-      `<tr><td>${id}</td><td>${escapeHtml(name)}</td>` +
-      `<td>${mark(termsAccepted, 'accepted', 'not accepted')} ${button(id, 'terms', termsAccepted ? 'withdraw' : 'accept')}</td>` +
-      `<td>${mark(connected, 'connected', 'not connected')} ${button(id, 'connected', connected ? 'no' : 'yes', connected ? 'disconnect' : 'connect')}</td></tr>`
+      `<tr><td>${id}</td><td>${escapeHtml(name)}${action}</td>` +
+      `<td><div>${mark(termsAccepted, 'accepted', 'not accepted')} ${button(id, 'terms', termsAccepted ? 'withdraw' : 'accept')}</div></td>` +
+      `<td><div>${mark(connected, 'connected', 'not connected')} ${button(id, 'connected', connected ? 'no' : 'yes', connected ? 'disconnect' : 'connect')}</div></td></tr>`
     );
   });
   return `<table><tr><th>Id</th><th>Organization</th><th>Terms</th><th>Connection</th></tr>${rows.join('')}</table>`;

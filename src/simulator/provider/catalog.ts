@@ -5,12 +5,14 @@ import { route } from './entry';
 import type { Provider } from './provider';
 
 export function serveCatalog(router: Router, provider: Provider): void {
-  const { addresses, coverage } = provider;
+  const { addresses, coverage, tokens } = provider;
   router.get(
     '/',
     route(({ verdict }) => {
       if (verdict.user) {
         coverage.count('catalog-user');
+        if (tokens.given) coverage.count('catalog-again');
+        tokens.given = false;
         return {
           json: {
             '@type': 'ApiCatalog',

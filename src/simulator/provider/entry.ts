@@ -3,6 +3,7 @@
 // Promises that nothing a request says can end the process.
 import type { NextFunction, Request, RequestHandler, Response, Router } from 'express';
 import { type Judge, judge, type Purpose, type Verdict } from '../auth/verdict';
+import type { CoverageEvent } from '../controls/events';
 import type { Fault, Faults } from '../controls/faults';
 import type { RequestLog } from '../controls/request-log';
 import { EQUIPMENT_PATH, PLATFORM_PATH } from './addresses';
@@ -28,6 +29,30 @@ const BODY_BYTES_MAX = 1_048_576;
 const PURPOSES: Readonly<Record<string, Purpose>> = {
   '/oauth/request_token': 'request-token',
   '/oauth/access_token': 'access-token',
+};
+
+/** The reason of a verdict → what it says about the contract. */
+const REFUSED: Readonly<Record<string, CoverageEvent>> = {
+  'oauth1-ended': 'oauth1-ended',
+  'token-expired': 'token-expired',
+  'token-invalidated': 'token-invalidated',
+  'token-revoked': 'token-invalidated',
+  'realm-missing': 'refused-realm',
+  'realm-not-empty': 'refused-realm',
+  'consumer-key-missing': 'refused-client',
+  'client-unknown': 'refused-client',
+  'timestamp-missing': 'refused-timestamp',
+  'timestamp-malformed': 'refused-timestamp',
+  'timestamp-off': 'refused-timestamp',
+  'nonce-missing': 'refused-nonce',
+  'nonce-reused': 'refused-nonce',
+  'version-unsupported': 'refused-version',
+  'signature-method-unsupported': 'refused-method',
+  'signature-missing': 'refused-signature',
+  'signature-mismatch': 'refused-signature',
+  'token-unknown': 'refused-token',
+  'callback-misplaced': 'refused-callback',
+  'verifier-misplaced': 'refused-verifier',
 };
 
 /** A file's address also answers its bytes. */
@@ -112,6 +137,7 @@ function enter(
     fault: fault !== undefined,
   });
   const oldPaging = semicolon >= 0 || request.headers.no_paging !== undefined;
+  const matrix = semicolon < 0 ? '' : (rest.match(/;[^/]*/g) ?? []).join('');
   const { vendor } = provider;
   const exchange: Exchange = {
     request,
@@ -122,6 +148,7 @@ function enter(
     path: path ?? '',
     query,
     oldPaging,
+    matrix,
     body,
     fault,
     record,
@@ -180,12 +207,10 @@ function check(door: Door, exchange: Exchange, known: boolean, purpose: Purpose)
   }
   door.rateLimit.count();
   provider.sandbox.count();
+  if (!known) provider.coverage.count('address-stale');
   if (!known) throw new Refusal(404, 'The requested resource was not found');
-  if (oldPaging) {
-    provider.coverage.count(provider.rules.oldPagingFails() ? 'paging-old-refused' : 'paging-old-ignored');
-    if (provider.rules.oldPagingFails())
-      throw new Refusal(400, 'Matrix paging parameters and No_Paging are no longer supported.');
-  }
+  if (oldPaging) checkOldPaging(provider, exchange);
+  countAddress(provider, exchange);
   if (purpose !== 'resource') return;
   const wanted = mediaType(exchange);
   const accept = header(exchange, 'accept');
@@ -195,17 +220,33 @@ function check(door: Door, exchange: Exchange, known: boolean, purpose: Purpose)
   throw new Refusal(406, `Accept must name ${wanted}`);
 }
 
+function checkOldPaging({ coverage, rules }: Provider, { matrix, request }: Exchange): void {
+  const outcome = rules.oldPagingFails() ? 'refused' : 'ignored';
+  coverage.count(`paging-old-${outcome}`);
+  if (/;start=/.test(matrix)) coverage.count(`paging-start-${outcome}`);
+  if (/;count=/.test(matrix)) coverage.count(`paging-count-${outcome}`);
+  if (request.headers.no_paging !== undefined) coverage.count(`paging-header-${outcome}`);
+  if (outcome === 'refused')
+    throw new Refusal(400, 'Matrix paging parameters and No_Paging are no longer supported.');
+}
+
+function countAddress({ addresses, coverage }: Provider, { api, path }: Exchange): void {
+  if (api === 'platform' && path !== '' && addresses.moves > 0) coverage.count('address-moved');
+}
+
 /** Only the exact media type counts: wildcards are refused, so that a client that forgot it is found. */
 function accepts(accept: string | undefined, wanted: string): boolean {
   if (accept === wanted) return true;
   return (accept ?? '').split(',').some((part) => part.split(';')[0]!.trim().toLowerCase() === wanted);
 }
 
-function countVerdict({ coverage }: Provider, verdict: Verdict): void {
-  if (verdict.scheme === 'none') coverage.count('credentials-missing');
-  else if (verdict.scheme === 'bearer') coverage.count(verdict.valid ? 'bearer-accepted' : 'bearer-refused');
-  else if (verdict.reason === 'oauth1-ended') coverage.count('oauth1-ended');
-  else coverage.count(verdict.valid ? 'oauth1-signed' : 'oauth1-refused');
+function countVerdict({ coverage }: Provider, { scheme, valid, reason, user }: Verdict): void {
+  if (scheme === 'none') coverage.count('credentials-missing');
+  else if (scheme === 'bearer') coverage.count(valid ? 'bearer-accepted' : 'bearer-refused');
+  else if (reason !== 'oauth1-ended') coverage.count(valid ? 'oauth1-signed' : 'oauth1-refused');
+  if (scheme === 'oauth1' && valid && user) coverage.count('oauth1-signed-user');
+  const event = reason === undefined ? undefined : REFUSED[reason];
+  if (event) coverage.count(event);
 }
 
 function sendProblem({ coverage, settings }: Provider, exchange: Exchange, problem: unknown): void {

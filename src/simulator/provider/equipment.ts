@@ -44,6 +44,8 @@ export function serveEquipment(router: Router, provider: Provider): void {
       if (embeds.size > 0) coverage.count('equipment-embed');
       const page = pageRequest(provider, exchange, query, EQUIPMENT_PAGE);
       const { taken, more } = takeSome(matching(provider, exchange, query), page);
+      if (query.has('serialNumbers') && new Set(taken.map((seen) => seen.organizationId)).size > 1)
+        coverage.count('equipment-serial-shared');
       const values = taken.map((seen) => equipmentRecord(seen.content(), embeds));
       const address = provider.addresses.equipment('/equipment');
       return { json: equipmentCollection(address, query, page, { taken: values, more }) };

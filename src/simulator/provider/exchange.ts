@@ -21,6 +21,8 @@ export interface Exchange {
   query: string;
   /** The request carried matrix paging parameters or the old paging header. */
   oldPaging: boolean;
+  /** The matrix parameters of the path, each with its semicolon; empty without any. */
+  matrix: string;
   body: Buffer | undefined;
   fault: Fault | undefined;
   record: RequestRecord;

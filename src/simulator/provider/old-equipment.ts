@@ -89,8 +89,9 @@ function inService({ rules }: Provider): void {
 }
 
 function deprecated({ addresses, coverage, rules }: Provider, answer: Answer): Answer {
-  if (!rules.oldEquipmentDeprecated()) return answer;
-  coverage.count('equipment-old-deprecated');
+  const deprecatedNow = rules.oldEquipmentDeprecated();
+  coverage.count(deprecatedNow ? 'equipment-old-deprecated' : 'equipment-old-in-service');
+  if (!deprecatedNow) return answer;
   const successor = `<${addresses.equipment('/equipment')}>; rel="successor-version"`;
   return { ...answer, headers: { Deprecation: DEPRECATED_SINCE, Link: successor } };
 }

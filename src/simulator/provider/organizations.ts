@@ -16,6 +16,7 @@ export function serveOrganizations(router: Router, provider: Provider): void {
     route((exchange) => {
       const user = userWith(provider, exchange, 'org1');
       coverage.count('organizations-list');
+      if (provider.sandbox.plan === 'sandbox') coverage.count('sandbox-organizations');
       const query = new URLSearchParams(exchange.query);
       const [wantedId, wantedName] = [query.get('orgId'), query.get('orgName')];
       const visible = world.organizations.list.filter(

@@ -40,6 +40,8 @@ export function pageRequest(
       field: 'itemLimit',
       value: String(limit),
     });
+  if (offset !== undefined) coverage.count('paging-offset');
+  if (limit !== undefined) coverage.count('paging-limit');
   coverage.count(offset === undefined && limit === undefined ? 'paging-default' : 'paging-new');
   // A list that grew at its front while it was read: the page begins with the last record of the one before.
   const repeated = exchange.fault?.nextPage === 'repeat' && offset !== undefined && offset > 0 ? 1 : 0;

@@ -66,6 +66,7 @@ export function admit(provider: Provider, exchange: Exchange, organization: Orga
     coverage.count('organization-terms');
     throw restricted(provider, 'Requested Org is in a restricted state.', addresses.terms(organization.id));
   }
+  if (!organization.termsAccepted) coverage.count('terms-not-yet');
   const { requiredAction } = organization;
   if (!requiredAction) return;
   coverage.count('organization-required-action');

@@ -1,6 +1,8 @@
 // The plan of the application and what it has used up: calls of the calendar month (UTC), connected organizations, time.
 // Promises that nothing is limited in production, and that what is used up is known in both plans. The provider names no
 // answer for an application beyond its sandbox; it is refused as one without access.
+import type { Coverage } from '../controls/coverage';
+import type { CoverageEvent } from '../controls/events';
 import type { Organization } from '../world/organizations';
 import { Refusal } from './refusal';
 
@@ -17,6 +19,7 @@ export class Sandbox {
     public since: string,
     readonly nowMs: () => number,
     readonly today: () => string,
+    readonly coverage: Coverage,
   ) {}
 
   get calls(): number {
@@ -34,8 +37,11 @@ export class Sandbox {
     this.#turn();
     this.#calls += 1;
     if (this.plan === 'production') return;
-    if (this.#calls > SANDBOX_CALLS_A_MONTH) throw exceeded(`${SANDBOX_CALLS_A_MONTH} calls a month`);
-    if (this.today() >= this.ends()) throw exceeded(`${SANDBOX_MONTHS} months`);
+    this.coverage.count('sandbox-call');
+    if (this.#calls > SANDBOX_CALLS_A_MONTH)
+      throw this.#exceeded('sandbox-calls-exceeded', `${SANDBOX_CALLS_A_MONTH} calls a month`);
+    if (this.today() >= this.ends())
+      throw this.#exceeded('sandbox-time-exceeded', `${SANDBOX_MONTHS} months`);
   }
 
   /** The first day on which the time in the sandbox is over. */
@@ -48,7 +54,9 @@ export class Sandbox {
   /** True where one more organization may be connected. */
   mayConnect(organizations: readonly Organization[]): boolean {
     if (this.plan === 'production') return true;
-    return organizations.filter(({ connected }) => connected).length < SANDBOX_CONNECTED_MAX;
+    const may = organizations.filter(({ connected }) => connected).length < SANDBOX_CONNECTED_MAX;
+    if (!may) this.coverage.count('sandbox-connection-refused');
+    return may;
   }
 
   #turn(): void {
@@ -57,11 +65,10 @@ export class Sandbox {
     this.#month = month;
     this.#calls = 0;
   }
-}
 
-function exceeded(limit: string): Refusal {
-  return new Refusal(
-    403,
-    `The application exceeds the limits of the sandbox (${limit}): request production.`,
-  );
+  #exceeded(event: CoverageEvent, limit: string): Refusal {
+    this.coverage.count(event);
+    const message = `The application exceeds the limits of the sandbox (${limit}): request production.`;
+    return new Refusal(403, message);
+  }
 }

@@ -242,8 +242,9 @@ test('coverage counts each row of the contract', async () => {
   await get(simulator, equipment());
   const rows: Body[] = await control(simulator, 'GET', 'coverage');
   const count = (name: string): number => rows.find(({ row }) => row === name).count;
-  expect([count('equipment-get'), count('bearer-accepted'), count('catalog-user')]).toEqual([2, 2, 0]);
-  expect(rows.every(({ text }) => text.length > 5)).toBe(true);
+  expect([count('equipment.id'), count('oauth2.bearer'), count('endpoint.catalog')]).toEqual([2, 2, 0]);
+  const events: Body[] = await control(simulator, 'GET', 'coverage/events');
+  expect(events.find(({ event }) => event === 'equipment-get').count).toBe(2);
 });
 
 test('controls answer a loopback name only, say why, and forgive a doubled slash', async () => {

@@ -172,7 +172,7 @@ test('heartbeats come by themselves', async () => {
   expect(events()[0].eventTypeId).toBe('heartbeat');
   await accepted(3);
   const rows = await control(simulator, 'GET', 'coverage');
-  expect(rows.find(({ row }: Body) => row === 'webhook-heartbeat').count).toBeGreaterThan(0);
+  expect(rows.find(({ row }: Body) => row === 'webhook.heartbeat').count).toBeGreaterThan(0);
 });
 
 test('another receiver can be set, with other secrets or none, and is verified first', async () => {
