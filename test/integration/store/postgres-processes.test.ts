@@ -1,0 +1,231 @@
+/**
+ * Several processes on one PostgreSQL, each as a store of its own: they meet in the same rows at the same moment, and
+ * nothing is lost, doubled or refused for it.
+ */
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Store } from '../../../src/model/store';
+import type { TakenTask } from '../../../src/model/task';
+import { poolConfig } from '../../../src/store/postgres/database';
+import { migrate } from '../../../src/store/postgres/migrate';
+import { migrations } from '../../../src/store/postgres/migrations';
+import { openPostgres } from '../../../src/store/postgres/open-postgres';
+import { postgresSettingsFor } from '../../contract/open-postgres';
+import { address, aliasHintOf, deliveryOf, draftOf, heldBy, hintOf, terms } from '../../contract/store-hand';
+import { describeWithNeighbour } from '../../support/neighbour';
+import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';
+
+describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one PostgreSQL', () => {
+  let server: PostgresServer;
+  let url = '';
+  let stores: Store[] = [];
+  let nowMs = Date.parse('2026-01-01T00:00:00Z');
+
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server.stop());
+  beforeEach(async () => {
+    url = server.url(await server.createDatabase());
+    const settings = postgresSettingsFor(url);
+    stores = await Promise.all([0, 1, 2].map(() => openPostgres(settings, () => nowMs)));
+  });
+  afterEach(async () => {
+    await Promise.all(stores.map((store) => store.close()));
+  });
+
+  const range = (count: number) => Array.from({ length: count }, (_, index) => index);
+  const put = (store: Store, ids: string[], organizationId = '4711') =>
+    store.put(
+      deliveryOf(
+        nowMs,
+        ids.map((id) => hintOf(id, organizationId)),
+      ),
+    );
+  const finish = (store: Store, task: TakenTask, id: string, content: string) =>
+    store.finish({
+      ...heldBy(task),
+      draft: draftOf(id, content),
+      connectionId: 'c1',
+      traceparent: null,
+      reconciled: false,
+      settleMs: 0,
+    });
+  const migrated = () => server.query('SELECT name FROM migrations', new URL(url).pathname.slice(1));
+
+  describe('the schema', () => {
+    test('is brought to its version once, however many start at once', async () => {
+      expect((await migrated()).map(({ name }) => name)).toEqual(migrations.map(({ name }) => name));
+    });
+
+    test('that a newer version expanded serves the older one, one that it contracted refuses it', async () => {
+      const config = poolConfig({ url, connections: 1 });
+      const expand = {
+        name: '9001-more',
+        kind: 'expand' as const,
+        sql: 'ALTER TABLE tasks ADD COLUMN later TEXT',
+      };
+      await put(stores[0]!, ['1']);
+      await migrate(config, [...migrations, expand]);
+      await put(stores[0]!, ['2']);
+      expect(await stores[0]!.take(10)).toHaveLength(2);
+      await migrate(config);
+      const contract = { name: '9002-less', kind: 'contract' as const, sql: 'SELECT 1' };
+      await migrate(config, [...migrations, expand, contract]);
+      await expect(migrate(config)).rejects.toMatchObject({ code: 'store.refused' });
+    });
+  });
+
+  describe('acceptance', () => {
+    test('of the same addresses in crossed orders by all at once counts every hint', async () => {
+      const ids = range(40).map(String);
+      const rounds = range(10).flatMap((round) =>
+        stores.map((store, index) => put(store, (index + round) % 2 === 0 ? ids : ids.toReversed())),
+      );
+      await Promise.all(rounds);
+      const tasks = await stores[0]!.take(100);
+      expect(tasks.map(({ generation }) => generation)).toEqual(ids.map(() => 30));
+      expect(await stores[0]!.ledger()).toMatchObject({ accepted: 1200, waiting: 1200 });
+    });
+
+    test('of one message id by all at once is one delivery', async () => {
+      const named = { messageId: 'm1', bodyHash: 'a' };
+      const answers = await Promise.all(
+        stores.map((store) => store.put(deliveryOf(nowMs, [hintOf('1')], named))),
+      );
+      expect(new Set(answers.map(({ deliveryId }) => deliveryId)).size).toBe(1);
+      expect(answers.filter(({ repeated }) => !repeated)).toHaveLength(1);
+      expect((await stores[1]!.take(1))[0]!.generation).toBe(1);
+    });
+
+    test('of a delivery that the database cannot keep costs its neighbours nothing', async () => {
+      const answers = await Promise.allSettled([
+        put(stores[0]!, ['1']),
+        put(stores[0]!, ['2\0']),
+        put(stores[0]!, ['3']),
+      ]);
+      expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+      expect((answers[1] as PromiseRejectedResult).reason).toMatchObject({ code: 'store.refused' });
+      expect(await stores[1]!.take(10)).toHaveLength(2);
+    });
+  });
+
+  describe('claims', () => {
+    test('by all at once give each task to one of them', async () => {
+      await put(stores[0]!, range(300).map(String));
+      const taken = (await Promise.all(stores.map((store) => store.take(200)))).flat();
+      expect(taken).toHaveLength(300);
+      expect(new Set(taken.map(({ taskId }) => taskId)).size).toBe(300);
+    });
+
+    test('while others accept overlook nothing', async () => {
+      const wanted = 400;
+      let accepted = 0;
+      const taken = new Set<number>();
+      const accepting = stores.slice(0, 2).map(async (store, index) => {
+        for (const id of range(wanted / 2)) {
+          await put(store, [`${index}-${id}`], String(id % 5));
+          accepted += 1;
+        }
+      });
+      const taking = (async () => {
+        while (taken.size < wanted) {
+          const tasks = await stores[2]!.take(7);
+          for (const { taskId } of tasks) taken.add(taskId);
+          if (tasks.length === 0 && accepted === wanted) break;
+          await turn();
+        }
+      })();
+      await Promise.all([...accepting, taking]);
+      for (const { taskId } of await stores[2]!.take(wanted)) taken.add(taskId);
+      expect(taken.size).toBe(wanted);
+    });
+
+    test('of a half-open organization let one task through, for all together', async () => {
+      await put(stores[0]!, range(20).map(String));
+      const observe = async (found: typeof terms | { cause: null }) => {
+        const { epoch } = (await stores[0]!.access('4711'))!;
+        await stores[0]!.observe({ organizationId: '4711', epoch, found, by: 'probe' });
+      };
+      await observe(terms);
+      await observe({ cause: null });
+      const taken = await Promise.all(stores.map((store) => store.take(10)));
+      expect(taken.flat()).toHaveLength(1);
+    });
+  });
+
+  describe('endings', () => {
+    test('of two addresses of one new resource at once publish it once', async () => {
+      for (const round of range(5)) {
+        const id = `r${round}`;
+        await stores[0]!.put(deliveryOf(nowMs, [hintOf(id), aliasHintOf(id)]));
+        const [one, two] = await stores[0]!.take(10);
+        const results = await Promise.all([
+          finish(stores[1]!, one!, id, 'a'),
+          finish(stores[2]!, two!, id, 'a'),
+        ]);
+        expect(results.map(({ outcome }) => outcome).sort()).toEqual(['published', 'refused']);
+        nowMs += 1000;
+        await finish(stores[0]!, (await stores[0]!.take(10))[0]!, id, 'a');
+      }
+      const rows = await stores[0]!.pickUnsent(100, 1e9, []);
+      expect(rows.map(({ key, sequence }) => [key, sequence])).toEqual(
+        range(5).map((round) => [`4711/equipment/r${round}`, 1]),
+      );
+    });
+
+    test('of a zombie change nothing once another process has the task', async () => {
+      await put(stores[0]!, ['1']);
+      const [zombie] = await stores[0]!.take(1);
+      nowMs += 60_001;
+      const [owner] = await stores[1]!.take(1);
+      const results = await Promise.all([
+        finish(stores[0]!, zombie!, '1', 'old'),
+        finish(stores[1]!, owner!, '1', 'new'),
+      ]);
+      expect(results).toMatchObject([{ outcome: 'refused', reason: 'fenced' }, { outcome: 'published' }]);
+    });
+
+    test('of many at once by all keep sequences whole and each key in order', async () => {
+      const ids = range(60).map(String);
+      for (const content of ['a', 'b', 'c']) {
+        await put(stores[0]!, ids);
+        const taken = await Promise.all(stores.map((store) => store.take(20)));
+        await Promise.all(
+          taken.flatMap((tasks, index) =>
+            tasks.map((task) => finish(stores[index]!, task, task.address.split('/').at(-1)!, content)),
+          ),
+        );
+        nowMs += 1000;
+      }
+      const byKey = Map.groupBy(await stores[0]!.pickUnsent(1000, 1e9, []), ({ key }) => key);
+      expect(byKey.size).toBe(60);
+      for (const rows of byKey.values()) expect(rows.map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
+    });
+  });
+
+  test('positions become visible in their order, whoever gives them', async () => {
+    await put(stores[0]!, range(30).map(String));
+    for (const task of await stores[0]!.take(30)) {
+      await finish(stores[0]!, task, task.address.split('/').at(-1)!, 'a');
+    }
+    const rows = await stores[0]!.pickUnsent(100, 1e9, []);
+    await Promise.all(
+      rows.map(({ row }, index) => stores[index % 3]!.markSent([{ row, partition: null, offset: null }])),
+    );
+    const { events } = await stores[0]!.listEvents({
+      after: 0,
+      limit: 100,
+      type: null,
+      organizationId: null,
+    });
+    expect(events.map(({ position }) => position)).toEqual(range(30).map((index) => index + 1));
+  });
+
+  test('a store that accepts rings for one that waits', async () => {
+    const heard = new Promise((resolve) => void stores[1]!.heed(resolve));
+    await turn();
+    await put(stores[0]!, ['1']);
+    expect(await heard).toBe('work');
+    expect((await stores[1]!.take(1))[0]!.address).toBe(address('1'));
+  });
+});
