@@ -10,6 +10,7 @@ export type Failpoint =
   | 'S3 stored'
   | 'S4 answered'
   | 'S5 claimed'
+  | 'S6 renewed'
   | 'S7 fetched'
   | 'S8 decided'
   | 'S9 acknowledged'
@@ -45,6 +46,10 @@ function around(doors: OutsideDoors): OutsideDoors {
         const taken = await store.take(limit);
         if (taken.length > 0) await die('S5 claimed');
         return taken;
+      },
+      async replaceTokens(...given: Parameters<typeof store.replaceTokens>) {
+        await die('S6 renewed');
+        return store.replaceTokens(...given);
       },
       async finish(...given: Parameters<typeof store.finish>) {
         const result = await store.finish(...given);

@@ -1,0 +1,294 @@
+/**
+ * K5, F-8, F-16, F-17: tokens that end, are renewed, and are lost on the way. The kill is a real one, of a real process;
+ * the others meet a token endpoint that does what it should not.
+ */
+
+import { GrantRefusal } from '../../src/connect/grant-refusal';
+import { makeRenewal, type Renewal, type RenewalDoors } from '../../src/connect/renewal';
+import { sealTokens, unsealConnection } from '../../src/connect/token-vault';
+import type { Connection, SealedConnection, SealedTokens } from '../../src/model/connection';
+import type { Grant, Renewed } from '../../src/model/consent';
+import { makeSealer, Secret } from '../../src/tools/secret';
+import { type HandClock, makeHandClock } from '../support/hand-clock';
+import { beginStory, type Story, soon } from '../support/story';
+import { until } from '../support/until';
+
+const hourMs = 3_600_000;
+const startMs = Date.parse('2026-03-01T00:00:00Z');
+const sealer = makeSealer([{ id: 'k1', key: Buffer.alloc(32, 1) }]);
+
+const grantOf = (turn: number, more: Partial<Grant> = {}): Grant => ({
+  auth: 'oauth2',
+  token: new Secret(`access-${turn}`),
+  tokenSecret: null,
+  refresh: new Secret(`refresh-${turn}`),
+  expiresAt: new Date(startMs + (turn + 1) * hourMs).toISOString(),
+  ...more,
+});
+
+/** One store, as several processes share it, and an endpoint that is told what to answer. */
+class Stage {
+  readonly clock: HandClock = makeHandClock(startMs);
+  readonly asked: string[] = [];
+  /** Refresh token → answer; what is not here is refused. */
+  answer: (refresh: string) => Promise<Grant> = async () => grantOf(1);
+  row: SealedConnection = {
+    ...sealTokens('c1', grantOf(0), sealer),
+    connectionId: 'c1',
+    user: 'u',
+    auth: 'oauth2',
+    status: 'valid',
+    organizations: [],
+  };
+  storeAway = false;
+  #lease: { holder: string; untilMs: number } | null = null;
+
+  /** A process: what it knows is what it last read. */
+  process(holder: string): { renewal: Renewal; known(): Connection } {
+    let known = unsealConnection(this.row, sealer);
+    const store: RenewalDoors['store'] = {
+      findConnection: async () => this.row,
+      replaceTokens: async (_id: string, replaces: string, tokens: SealedTokens) => {
+        if (this.storeAway) throw new Error('the store is away');
+        if (this.row.sealedToken !== replaces) return false;
+        this.row = { ...this.row, ...tokens };
+        return true;
+      },
+      holdLease: async (_name: string, by: string, leaseMs: number) => {
+        const free = this.#lease === null || this.#lease.untilMs <= this.clock.nowMs();
+        if (!free && this.#lease?.holder !== by) return false;
+        this.#lease = { holder: by, untilMs: this.clock.nowMs() + leaseMs };
+        return true;
+      },
+    };
+    const renewal = makeRenewal({
+      store,
+      sealer,
+      server: {
+        refresh: (refresh) => {
+          this.asked.push(refresh.open());
+          return this.answer(refresh.open());
+        },
+      },
+      known: () => known,
+      changed: async () => {
+        known = unsealConnection(this.row, sealer);
+      },
+      clock: this.clock,
+      holder,
+      random: () => 0.5,
+    });
+    return { renewal, known: () => known };
+  }
+
+  stored(): Connection {
+    return unsealConnection(this.row, sealer);
+  }
+}
+
+const tokenOf = (renewed: Renewed): string =>
+  'connection' in renewed ? renewed.connection.token.open() : JSON.stringify(renewed);
+
+let stage: Stage;
+beforeEach(() => {
+  stage = new Stage();
+});
+
+describe('F-8: a token that is refused', () => {
+  test('by a hundred requests at once is renewed once', async () => {
+    const { renewal, known } = stage.process('a');
+    const old = known();
+    const renewed = await Promise.all(Array.from({ length: 100 }, () => renewal.renew(old)));
+    expect(new Set(renewed.map(tokenOf))).toEqual(new Set(['access-1']));
+    // Whoever comes late with the former token gets the new one at once.
+    expect(tokenOf(await renewal.renew(old))).toBe('access-1');
+    expect(stage.asked).toEqual(['refresh-0']);
+  });
+
+  test('in two processes at once is renewed once: the lease keeps the second one waiting', async () => {
+    const [first, second] = [stage.process('a'), stage.process('b')];
+    let give: (grant: Grant) => void = () => {};
+    stage.answer = () =>
+      new Promise((resolve) => {
+        give = resolve;
+      });
+    const renewing = first.renewal.renew(first.known());
+    const waiting = second.renewal.renew(second.known());
+    await stage.clock.advance(100);
+    expect(stage.asked).toEqual(['refresh-0']);
+    give(grantOf(1));
+    expect(tokenOf(await renewing)).toBe('access-1');
+    await stage.clock.advance(100);
+    expect(tokenOf(await waiting)).toBe('access-1');
+    expect(stage.asked).toEqual(['refresh-0']);
+  });
+
+  test('is renewed ahead of its end, while the present one is used on', async () => {
+    const { renewal, known } = stage.process('a');
+    expect(renewal.current(known())).toBe(known());
+    await stage.clock.advance(hourMs - 200_000);
+    expect(renewal.current(known())).toMatchObject({ connectionId: 'c1' });
+    await stage.clock.advance(0);
+    expect(stage.asked).toEqual(['refresh-0']);
+    expect(known().token.open()).toBe('access-1');
+  });
+});
+
+describe('F-17: the new refresh token', () => {
+  test('is stored before the new access token is given to anybody', async () => {
+    const { renewal, known } = stage.process('a');
+    const renewed = await renewal.renew(known());
+    expect(stage.stored().refresh!.open()).toBe('refresh-1');
+    expect(tokenOf(renewed)).toBe('access-1');
+  });
+
+  test('is kept as it was where the answer brings none, or the same', async () => {
+    const { renewal, known } = stage.process('a');
+    stage.answer = async () => grantOf(1, { refresh: null });
+    await renewal.renew(known());
+    expect(stage.stored().refresh!.open()).toBe('refresh-0');
+    stage.answer = async (refresh) => grantOf(2, { refresh: new Secret(refresh) });
+    await renewal.renew(known());
+    expect([stage.stored().token.open(), stage.stored().refresh!.open()]).toEqual(['access-2', 'refresh-0']);
+  });
+
+  test('that the store could not take is kept, and stored before the provider is asked again', async () => {
+    const { renewal, known } = stage.process('a');
+    stage.storeAway = true;
+    expect(await renewal.renew(known())).toMatchObject({ waits: { code: 'token-unavailable' } });
+    stage.storeAway = false;
+    await stage.clock.advance(5000);
+    expect(tokenOf(await renewal.renew(known()))).toBe('access-1');
+    expect(stage.asked).toEqual(['refresh-0']);
+    expect(stage.stored().refresh!.open()).toBe('refresh-1');
+  });
+
+  test('of a consent that was given meanwhile is not written over', async () => {
+    const { renewal, known } = stage.process('a');
+    stage.answer = async () => {
+      stage.row = { ...stage.row, ...sealTokens('c1', grantOf(7), sealer) };
+      return grantOf(1);
+    };
+    expect(tokenOf(await renewal.renew(known()))).toBe('access-7');
+    expect(stage.stored().refresh!.open()).toBe('refresh-7');
+  });
+
+  test('that another process turned in spite of the lease is taken from the store', async () => {
+    const { renewal, known } = stage.process('a');
+    stage.answer = async () => {
+      stage.row = { ...stage.row, ...sealTokens('c1', grantOf(3), sealer) };
+      throw new GrantRefusal('refused', 'invalid_grant');
+    };
+    expect(tokenOf(await renewal.renew(known()))).toBe('access-3');
+  });
+});
+
+describe('F-16: a token endpoint that gives no token', () => {
+  const failing = (
+    fault: 'unavailable' | 'unusable' | 'client-refused',
+    retryAfterMs: number | null = null,
+  ) => {
+    stage.answer = async () => {
+      throw new GrantRefusal(fault, `said ${fault}`, retryAfterMs);
+    };
+  };
+
+  test.each(['unavailable', 'unusable'] as const)(
+    '(%s) ends no consent and is not asked in a loop',
+    async (fault) => {
+      const { renewal, known } = stage.process('a');
+      failing(fault);
+      for (let round = 0; round < 20; round += 1) {
+        expect(await renewal.renew(known())).toMatchObject({ waits: { code: 'token-unavailable' } });
+      }
+      expect(stage.asked).toHaveLength(1);
+      let minutes = 0;
+      for (; minutes < 60; minutes += 1) {
+        await stage.clock.advance(60_000);
+        await renewal.renew(known());
+      }
+      expect(stage.asked.length).toBeLessThan(45);
+      expect(stage.row.status).toBe('valid');
+      expect(renewal.trouble()).toMatchObject({ detail: expect.stringContaining(`said ${fault}`) });
+
+      stage.answer = async () => grantOf(1);
+      await stage.clock.advance(300_000);
+      expect(tokenOf(await renewal.renew(known()))).toBe('access-1');
+      expect(renewal.trouble()).toBeNull();
+    },
+  );
+
+  test('is left alone for as long as it asks for', async () => {
+    const { renewal, known } = stage.process('a');
+    failing('unavailable', 90_000);
+    expect(await renewal.renew(known())).toMatchObject({ waits: { retryAfterMs: 90_000 } });
+    await stage.clock.advance(89_000);
+    await renewal.renew(known());
+    expect(stage.asked).toHaveLength(1);
+    await stage.clock.advance(1000);
+    await renewal.renew(known());
+    expect(stage.asked).toHaveLength(2);
+  });
+
+  test('for the client itself says so', async () => {
+    const { renewal, known } = stage.process('a');
+    failing('client-refused');
+    expect(await renewal.renew(known())).toEqual({ clientRefused: 'said client-refused' });
+  });
+
+  test('lets a token that lasts be used, and says of one that has ended that it waits', async () => {
+    const { renewal, known } = stage.process('a');
+    failing('unavailable');
+    await stage.clock.advance(hourMs - 1000);
+    expect(renewal.current(known())).toBe(known());
+    await stage.clock.advance(2000);
+    expect(await renewal.current(known())).toMatchObject({ waits: { code: 'token-unavailable' } });
+  });
+});
+
+test('a refresh token that is refused ends the consent, in honest words', async () => {
+  const { renewal, known } = stage.process('a');
+  stage.answer = async () => {
+    throw new GrantRefusal('refused', 'invalid_grant');
+  };
+  expect(await renewal.renew(known())).toEqual({
+    refused: expect.stringMatching(/invalid_grant.*lost before it could be stored/),
+  });
+});
+
+describe('K5: the process dies between the provider’s answer and the store', () => {
+  let story: Story;
+  beforeEach(async () => {
+    story = await beginStory({ flags: { users: 2, organizations: 2 } });
+  });
+  afterEach(() => story.end());
+
+  test('K5: it is one alert and no loop, and the other connection goes on', async () => {
+    const [lost] = await story.equipment(0);
+    const [other] = await story.equipment(1);
+    await story.service.stop();
+    await story.serve({
+      entry: 'dist/test/support/serve-with-failpoints.js',
+      settings: { FAILPOINT: 'S6 renewed' },
+    });
+    const { service } = story;
+    const users = [...new Set((await story.requests()).flatMap(({ verdict }) => verdict.user ?? []))].sort();
+    await story.simulator.expireTokens({ user: users[0]! });
+    await story.simulator.changeEquipment(lost!.id, { name: 'While it died' });
+    expect(await service.exited).toEqual({ code: null, signal: 'SIGKILL' });
+
+    await story.serve();
+    await story.simulator.changeEquipment(lost!.id, { name: 'Afterwards' });
+    await story.simulator.changeEquipment(other!.id, { name: 'Not concerned' });
+    await until(async () => (await story.organization(lost!.organizationId)).access === 'reauthorize', soon);
+    await story.untilEvents(other!, 1);
+    await until(async () => (await story.alerts()).length > 0, soon);
+    expect(await story.alerts()).toMatchObject([{ name: 'TramlineReauthorize', state: 'firing' }]);
+    expect((await story.organization(lost!.organizationId)).message).toContain(
+      'lost before it could be stored',
+    );
+    const rows = (await story.simulator.coverage()) as { row: string; count: number }[];
+    expect(rows.find(({ row }) => row === 'oauth2-refresh-reused')!.count).toBe(1);
+    expect(await story.untilRest()).toMatchObject({ parked: 2, lost: 0 });
+  });
+});

@@ -1,0 +1,23 @@
+// What people paste: a whole address, its end, the two values, or one.
+import { carriedAnswer } from '../../../src/commands/carried-answer';
+
+test.each([
+  ['farm-app:done?oauth_token=t&oauth_verifier=v', { code: 'v', token: 't' }],
+  ['https://tramline.test/connect/callback?code=c%2B1&state=s#top', { code: 'c+1', token: 's' }],
+  ['code=c&state=s', { code: 'c', token: 's' }],
+  ['  token  verifier \n', { code: 'verifier', token: 'token' }],
+  ['token, verifier', { code: 'verifier', token: 'token' }],
+  ['only-the-code', { code: 'only-the-code', token: null }],
+  ['farm-app:done?error=access_denied&state=s', { declined: true }],
+  ['farm-app:done?oauth_token=t&oauth_problem=permission_denied', { declined: true }],
+  ['farm-app:done?denied=t', { declined: true }],
+])('%p is understood', (line, carried) => {
+  expect(carriedAnswer(line)).toEqual(carried);
+});
+
+test.each(['', '   ', 'three words here', 'https://tramline.test/?x=1', 'x'.repeat(4097)])(
+  '%p is not',
+  (line) => {
+    expect(carriedAnswer(line)).toBeNull();
+  },
+);

@@ -1,0 +1,204 @@
+// The authorization server as its metadata describe it: which metadata are believed, what is sent, and what an answer is
+// taken for. The provider is a table of answers; every call is recorded.
+import { makeAuthorizationServer } from '../../../src/connect/authorization-server';
+import { GrantRefusal } from '../../../src/connect/grant-refusal';
+import type { TokenCall, TokenCalls, TokenReply } from '../../../src/model/consent';
+import { Secret } from '../../../src/tools/secret';
+import { makeHandClock } from '../../support/hand-clock';
+
+const issuer = 'https://signin.provider.test/oauth2/one';
+const wellKnown = `${issuer}/.well-known/oauth-authorization-server`;
+const metadata = {
+  issuer,
+  authorization_endpoint: `${issuer}/v1/authorize`,
+  token_endpoint: `${issuer}/v1/token`,
+  revocation_endpoint: `${issuer}/v1/revoke`,
+};
+const token = {
+  token_type: 'Bearer',
+  access_token: 'an-access-token',
+  refresh_token: 'a-refresh-token',
+  expires_in: 60,
+};
+const clock = makeHandClock(Date.parse('2026-03-01T00:00:00Z'));
+
+const json = (body: unknown, status = 200, more: Partial<TokenReply> = {}): TokenReply =>
+  ({
+    status,
+    mediaType: 'application/json',
+    body: JSON.stringify(body),
+    retryAfterMs: null,
+    ...more,
+  }) as TokenReply;
+
+function stage(answers: Record<string, TokenReply>, origins: string[] = []) {
+  const called: TokenCall[] = [];
+  const calls: TokenCalls = {
+    async call(call) {
+      called.push(call);
+      return answers[call.url] ?? json({}, 404);
+    },
+    links: async () => ({ links: new Map() }),
+    read: async () => ({ document: null }),
+    close: () => {},
+  };
+  const options = {
+    issuer,
+    origins,
+    clientKey: 'key:&',
+    clientSecret: new Secret('s+/='),
+    scopes: ['ag1', 'offline_access'],
+  };
+  return { server: makeAuthorizationServer(options, calls, clock), called };
+}
+
+const described = (more: object = {}) => ({ [wellKnown]: json({ ...metadata, ...more }) });
+const refresh = (server: ReturnType<typeof stage>['server']) => server.refresh(new Secret('former'));
+const faultOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => null,
+    (error: unknown) => (error instanceof GrantRefusal ? error.fault : error),
+  );
+
+test('the consent address carries PKCE, state, scopes and the redirect address', async () => {
+  const { server } = stage(described());
+  const asked = {
+    redirectUri: 'https://tramline.test/connect/callback',
+    state: 'a-state',
+    challenge: 'a-challenge',
+  };
+  const address = new URL(await server.consentAddress(asked));
+  expect(`${address.origin}${address.pathname}`).toBe(metadata.authorization_endpoint);
+  expect(Object.fromEntries(address.searchParams)).toEqual({
+    response_type: 'code',
+    client_id: 'key:&',
+    redirect_uri: asked.redirectUri,
+    state: 'a-state',
+    code_challenge: 'a-challenge',
+    code_challenge_method: 'S256',
+    scope: 'ag1 offline_access',
+  });
+});
+
+describe('S15: metadata', () => {
+  test.each(['authorization_endpoint', 'token_endpoint', 'revocation_endpoint'])(
+    'with a %s of another origin are refused, and nothing is sent there',
+    async (name) => {
+      const { server, called } = stage(described({ [name]: 'https://elsewhere.test/v1/token' }));
+      expect(await faultOf(refresh(server))).toBe('unusable');
+      expect(called.map(({ url }) => url)).toEqual([wellKnown]);
+    },
+  );
+
+  test('may name another origin that the operator named', async () => {
+    const other = 'https://tokens.provider.test/token';
+    const answers = { ...described({ token_endpoint: other }), [other]: json(token) };
+    expect(await faultOf(refresh(stage(answers, ['https://tokens.provider.test']).server))).toBeNull();
+  });
+
+  test.each([
+    ['another issuer', json({ ...metadata, issuer: 'https://signin.provider.test/oauth2/two' }), 'unusable'],
+    ['no issuer', json({ ...metadata, issuer: undefined }), 'unusable'],
+    [
+      'a plain http endpoint',
+      json({ ...metadata, token_endpoint: 'http://signin.provider.test/t' }),
+      'unusable',
+    ],
+    ['a page instead', { ...json(''), body: '<html>' } as TokenReply, 'unavailable'],
+    ['an outage', json({}, 503), 'unavailable'],
+  ])('with %s are not used', async (_what, reply, fault) => {
+    expect(await faultOf(refresh(stage({ [wellKnown]: reply }).server))).toBe(fault);
+  });
+
+  test('are looked for at the place of RFC 8414 too, and read once', async () => {
+    const place = 'https://signin.provider.test/.well-known/oauth-authorization-server/oauth2/one';
+    const { server, called } = stage({ [place]: json(metadata), [metadata.token_endpoint]: json(token) });
+    await Promise.all([refresh(server), refresh(server)]);
+    expect(called.map(({ url }) => url)).toEqual([
+      wellKnown,
+      place,
+      ...Array(2).fill(metadata.token_endpoint),
+    ]);
+  });
+});
+
+describe('the client', () => {
+  const authOf = async (methods: string[] | undefined) => {
+    const answers = {
+      ...described({ token_endpoint_auth_methods_supported: methods }),
+      [metadata.token_endpoint]: json(token),
+    };
+    const { server, called } = stage(answers);
+    await server.redeem({ code: 'c', verifier: new Secret('v'), redirectUri: 'https://t.test/' });
+    return called.at(-1)!;
+  };
+
+  test('authenticates in the header, each part form-encoded', async () => {
+    for (const methods of [undefined, ['client_secret_post', 'client_secret_basic']]) {
+      const call = await authOf(methods);
+      const pair = Buffer.from(call.authorization!.open().slice('Basic '.length), 'base64').toString();
+      expect(pair).toBe('key%3A%26:s%2B%2F%3D');
+      expect(call.form!.map(([name]) => name)).toEqual([
+        'grant_type',
+        'code',
+        'redirect_uri',
+        'code_verifier',
+      ]);
+    }
+  });
+
+  test('authenticates in the body where the server only takes that', async () => {
+    const call = await authOf(['client_secret_post']);
+    expect(call.authorization).toBeUndefined();
+    expect(Object.fromEntries(call.form!)).toMatchObject({ client_id: 'key:&', client_secret: 's+/=' });
+  });
+});
+
+describe('an answer of the token endpoint', () => {
+  const answered = (reply: TokenReply) =>
+    stage({ ...described(), [metadata.token_endpoint]: reply }).server.refresh(new Secret('former'));
+
+  test('is a grant with its end', async () => {
+    const grant = await answered(json(token));
+    expect([grant.token.open(), grant.refresh!.open(), grant.expiresAt]).toEqual([
+      'an-access-token',
+      'a-refresh-token',
+      '2026-03-01T00:01:00.000Z',
+    ]);
+    const bare = await answered(json({ token_type: 'bearer', access_token: 't' }));
+    expect([bare.refresh, bare.expiresAt]).toEqual([null, null]);
+  });
+
+  test.each([
+    ['invalid_grant', json({ error: 'invalid_grant', error_description: 'former' }, 400), 'refused'],
+    ['a bare 400 in JSON', json({ message: 'no' }, 400), 'refused'],
+    ['a 400 of a proxy', { ...json(''), status: 400, body: '<html>' } as TokenReply, 'unusable'],
+    ['invalid_request', json({ error: 'invalid_request' }, 400), 'unusable'],
+    ['invalid_client', json({ error: 'invalid_client' }, 401), 'client-refused'],
+    ['invalid_client with 400', json({ error: 'invalid_client' }, 400), 'client-refused'],
+    ['429', json({}, 429, { retryAfterMs: 7000 }), 'unavailable'],
+    ['503', json({}, 503), 'unavailable'],
+    ['a redirect', json({}, 302), 'unusable'],
+    ['a page', { ...json(''), body: '<html>former</html>' } as TokenReply, 'unavailable'],
+    ['no answer', { status: null, code: 'connection-reset' } as TokenReply, 'unavailable'],
+    ['another kind of token', json({ ...token, token_type: 'mac' }), 'unusable'],
+    ['a token that cannot be a header', json({ ...token, access_token: 'a\r\nb' }), 'unusable'],
+    ['no token', json({ token_type: 'Bearer' }), 'unusable'],
+  ])('that is %s is told apart, and nothing of it is repeated', async (_what, reply, fault) => {
+    const error = await answered(reply).catch((thrown: unknown) => thrown as GrantRefusal);
+    expect(error).toMatchObject({ fault, retryAfterMs: reply.status === 429 ? 7000 : null });
+    expect((error as GrantRefusal).message).not.toMatch(/former|html|a\r/);
+  });
+});
+
+test('a token is revoked where the server has a place for it', async () => {
+  const { server, called } = stage({ ...described(), [metadata.revocation_endpoint]: json('') });
+  expect(await server.revoke(new Secret('r'), 'refresh_token')).toBe(true);
+  expect(called.at(-1)!.form).toEqual([
+    ['token', 'r'],
+    ['token_type_hint', 'refresh_token'],
+  ]);
+  expect(
+    await stage(described({ revocation_endpoint: undefined })).server.revoke(new Secret('r'), 'access_token'),
+  ).toBe(false);
+});

@@ -1,0 +1,53 @@
+// The end of a consent is announced twice, for its connection, and for those only that cannot be renewed.
+import { expiringConditions } from '../../../src/connect/expiring';
+import type { Connection } from '../../../src/model/connection';
+import { Secret } from '../../../src/tools/secret';
+
+const endsAt = '2027-01-01T00:00:00.000Z';
+const dayMs = 86_400_000;
+const connection = (more: Partial<Connection> = {}): Connection => ({
+  connectionId: 'c1',
+  user: 'zoe@example.org',
+  auth: 'oauth1',
+  token: new Secret('t'),
+  tokenSecret: new Secret('s'),
+  refresh: null,
+  expiresAt: endsAt,
+  status: 'valid',
+  ...more,
+});
+const daysBefore = (days: number, more: Partial<Connection> = {}) =>
+  expiringConditions([connection(more)], Date.parse(endsAt) - days * dayMs);
+
+test('nothing is said before the thirtieth day', () => {
+  expect(daysBefore(30.01)).toEqual([]);
+});
+
+test('it is said 30 days before, and once more, as another alert, 7 days before', () => {
+  expect(daysBefore(30)).toEqual([
+    {
+      name: 'token-expiring',
+      sinceMs: Date.parse(endsAt) - 30 * dayMs,
+      detail: 'Connection c1 ends at 2027-01-01T00:00:00.000Z and cannot be renewed.',
+      labels: { connection_id: 'c1', within: '30d' },
+    },
+  ]);
+  expect(daysBefore(7).map(({ labels }) => labels)).toEqual([{ connection_id: 'c1', within: '7d' }]);
+  expect(daysBefore(-1)).toHaveLength(1);
+});
+
+test('no person is named', () => {
+  expect(JSON.stringify(daysBefore(1))).not.toContain('zoe');
+});
+
+test.each([
+  ['is renewed by itself', { auth: 'oauth2', refresh: new Secret('r') }],
+  ['has no end', { expiresAt: null }],
+  ['was refused already', { status: 'refused' }],
+] as [string, Partial<Connection>][])('nothing is said of one that %s', (_what, more) => {
+  expect(daysBefore(1, more)).toEqual([]);
+});
+
+test('an OAuth 2 connection that cannot be renewed is announced too', () => {
+  expect(daysBefore(1, { auth: 'oauth2' })).toHaveLength(1);
+});
