@@ -14,7 +14,7 @@ import { arrive } from './place';
 import { machine, tableOf } from './table';
 
 const figures: Figure[] = [accept, drain, merge, freshness, memory, start];
-const minutesMax = 12;
+const minutesMax = 30;
 
 async function run(): Promise<number> {
   const { values } = parseArgs({ options: { only: { type: 'string' }, json: { type: 'string' } } });

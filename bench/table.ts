@@ -3,7 +3,7 @@ import { cpus, totalmem } from 'node:os';
 import type { Line } from './figure';
 
 export function tableOf(lines: Line[]): string {
-  const head = ['figure', 'measured', 'floor', 'judged', 'bound', ''];
+  const head = ['figure', 'measured', 'floor', 'judged', 'bound', '', 'processor µs each (floor)'];
   const rows = lines.map((one) => [
     one.figure,
     `${rounded(one.measured)} ${one.unit}`,
@@ -11,6 +11,7 @@ export function tableOf(lines: Line[]): string {
     one.bound === null ? `${rounded(one.judged)} ×` : rounded(one.judged),
     one.bound === null ? '' : `${one.bound.kind} ${one.bound.value} ${one.bound.of}`,
     one.holds === null ? '' : one.holds ? 'holds' : 'FALLS SHORT',
+    processorOf(one),
   ]);
   const widths = head.map((_, column) =>
     Math.max(...[head, ...rows].map((row) => (row[column] ?? '').length)),
@@ -23,6 +24,15 @@ export function tableOf(lines: Line[]): string {
         .trimEnd(),
     )
     .join('\n');
+}
+
+/** Of one item: the main thread, the store's thread, what runs beside them; the same of the floor in brackets. */
+function processorOf({ processor }: Line): string {
+  if (processor === undefined) return '';
+  const { measured, floor } = processor;
+  const whole = (micros: number) => Math.round(micros);
+  const threads = [measured.main, measured.store, measured.other].map(whole).join(' + ');
+  return `${whole(measured.all)} = ${threads} (${whole(floor.all)})`;
 }
 
 /** Three digits, and all of a large number. */

@@ -1,14 +1,14 @@
 // Notification → Kafka, sustained until everything is drained: distinct pieces of equipment, a provider that answers in
 // 5 ms, 50 reads in flight, a real Kafka. Once over 64 connections with one element each, once over 4 with 50 each. The
 // floor is the bare loop. Printed beside: what settling costs, which reads equipment a second time.
-import { type Figure, type Line, line } from '../figure';
+import { type Figure, type Line, line, medianMicros } from '../figure';
 import { inTurns, median, medianRatio } from '../measure';
 import { drained, type Place, providerQuiet, type Receiver } from '../place';
-import { processorMs } from '../usage';
+import { type MicrosEach, microsEach, processorTime } from '../usage';
 
 const rounds = 5;
-const notifications = 8000;
-const drainedMsMax = 60_000;
+const notifications = 6000;
+const drainedMsMax = 120_000;
 /** Longer than the settling of the contestant that settles. */
 const quietMs = 1500;
 
@@ -21,7 +21,7 @@ type Shape = (typeof shapes)[number];
 interface Turn {
   perSecond: number;
   /** Of the measured process, for one notification. */
-  processorMicros: number;
+  micros: MicrosEach;
   callsEach: number;
 }
 
@@ -56,7 +56,7 @@ async function drainOnce(place: Place, target: Receiver, shape: Shape, from: num
   const topic = target.topic as string;
   const records = await place.records(topic);
   const requests = await providerQuiet(place, quietMs);
-  const usedMs = processorMs(target.pid);
+  const before = processorTime(target.pid);
   const startedAt = performance.now();
   const distinct = notifications;
   const deliveries = notifications / elements;
@@ -71,14 +71,18 @@ async function drainOnce(place: Place, target: Receiver, shape: Shape, from: num
   });
   await drained(place, topic, records + notifications, drainedMsMax);
   const tookMs = performance.now() - startedAt;
-  const processorMicros = ((processorMs(target.pid) - usedMs) * 1000) / notifications;
+  const micros = microsEach(before, processorTime(target.pid), notifications);
   const callsEach = ((await providerQuiet(place, quietMs)) - requests) / notifications;
-  return { perSecond: (notifications * 1000) / tookMs, processorMicros, callsEach };
+  return { perSecond: (notifications * 1000) / tookMs, micros, callsEach };
 }
 
 function linesOf({ name }: Shape, turns: Record<'bare' | 'serve' | 'settle', Turn[]>): Line[] {
   const rates = (of: Turn[]) => of.map(({ perSecond }) => perSecond);
   const floor = median(rates(turns.bare));
+  const processor = (of: Turn[]) => ({
+    measured: medianMicros(of.map(({ micros }) => micros)),
+    floor: medianMicros(turns.bare.map(({ micros }) => micros)),
+  });
   const unit = 'records/s';
   const calls = median(turns.settle.map(({ callsEach }) => callsEach));
   return [
@@ -87,6 +91,7 @@ function linesOf({ name }: Shape, turns: Record<'bare' | 'serve' | 'settle', Tur
       ...{ measured: median(rates(turns.serve)), floor, unit },
       judged: medianRatio(rates(turns.serve), rates(turns.bare)),
       bound: { kind: 'at least', value: 0.7, of: '× the floor' },
+      processor: processor(turns.serve),
       turns,
     }),
     line({
@@ -94,6 +99,7 @@ function linesOf({ name }: Shape, turns: Record<'bare' | 'serve' | 'settle', Tur
       ...{ measured: median(rates(turns.settle)), floor, unit },
       judged: medianRatio(rates(turns.settle), rates(turns.bare)),
       bound: null,
+      processor: processor(turns.settle),
       turns: {},
     }),
   ];
