@@ -64,10 +64,6 @@ export function groupedStore(execute: Executor, closeExecutor: () => Promise<voi
     });
   }
 
-  const served = new Proxy({} as Record<string, (...args: unknown[]) => Promise<unknown>>, {
-    get: (doors, verb: string) => (doors[verb] ??= (...args: unknown[]) => call(verb as VerbName, ...args)),
-  });
-
   async function ledger() {
     const total = { ...emptyLedger(), ...((await call('ledgerOfDeliveries')) as object) };
     let after: number | null = 0;
@@ -91,10 +87,16 @@ export function groupedStore(execute: Executor, closeExecutor: () => Promise<voi
 
   // Whoever makes something due in the one process wakes who waits for it.
   const heed = async (): Promise<void> => {};
-  const own: Record<string, unknown> = { ledger, heed, close };
-  return new Proxy({} as Store, {
-    get: (_target, name: string) => (name === 'then' ? undefined : (own[name] ?? served[name])),
+  // Each verb is made when it is first asked for, and found without the proxy from then on.
+  const verbs = new Proxy(Object.create(null) as object, {
+    get(_none, name, store: object) {
+      if (typeof name === 'symbol' || name === 'then') return undefined;
+      const value = (...args: unknown[]) => call(name as VerbName, ...args);
+      Object.defineProperty(store, name, { value });
+      return value;
+    },
   });
+  return Object.assign(Object.create(verbs) as Store, { ledger, heed, close });
 }
 
 function settle(call: Waiting, result: Result | undefined): void {

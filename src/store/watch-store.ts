@@ -28,7 +28,6 @@ export function watchStore(store: Store, clock: Clock): WatchedStore {
   /** By verb: reading goes on while nothing can be written. */
   const failing = new Map<string, StoreTrouble & { lastMs: number }>();
   const asked = new Set<{ atMs: number }>();
-  const verbs: Record<string, unknown> = {};
 
   function watch(verb: string, call: (...args: unknown[]) => Promise<unknown>) {
     return (...args: unknown[]): Promise<unknown> => {
@@ -51,15 +50,19 @@ export function watchStore(store: Store, clock: Clock): WatchedStore {
     };
   }
 
+  // Each verb is watched from when it is first asked for, and found without the proxy from then on.
+  const verbs = new Proxy(Object.create(null) as object, {
+    get(_none, verb, watched: object) {
+      const call = store[verb as keyof Store] as unknown;
+      if (typeof call !== 'function') return call;
+      const value = watch(String(verb), call as (...args: unknown[]) => Promise<unknown>);
+      Object.defineProperty(watched, verb, { value });
+      return value;
+    },
+  });
+
   return {
-    store: new Proxy(store, {
-      get(target, verb: string) {
-        const call = target[verb as keyof Store] as unknown;
-        if (typeof call !== 'function') return call;
-        verbs[verb] ??= watch(verb, call as (...args: unknown[]) => Promise<unknown>);
-        return verbs[verb];
-      },
-    }),
+    store: Object.create(verbs) as Store,
     trouble() {
       const nowMs = clock.nowMs();
       const [oldest] = asked;
