@@ -180,11 +180,30 @@ export const table = {
 
   OTEL_SERVICE_NAME: withDefault(text, 'tramline', 'Name in traces and metrics.'),
   OTEL_RESOURCE_ATTRIBUTES: optional(text, 'Further attributes of this process in traces and metrics.'),
-  OTEL_SDK_DISABLED: withDefault(flag, 'false', 'No traces, whatever else is set.'),
+  OTEL_SDK_DISABLED: withDefault(
+    flag,
+    'false',
+    'No traces, and no metrics but `/metrics`, whatever else is set.',
+  ),
   OTEL_TRACES_EXPORTER: optional(
     listOf(choice(['otlp', 'console', 'zipkin', 'none'])),
     'Where spans go; unset: `otlp` when an endpoint is set, otherwise nowhere.',
   ),
+  OTEL_METRICS_EXPORTER: optional(
+    listOf(choice(['otlp', 'none'])),
+    'Where metrics go besides `/metrics`; unset: `otlp` when an endpoint is set, otherwise nowhere.',
+  ),
+  OTEL_METRIC_EXPORT_INTERVAL: withDefault(
+    wholeNumber(100, 3_600_000),
+    '60000',
+    'Milliseconds between two exports of metrics.',
+  ),
+  OTEL_EXPORTER_OTLP_PROTOCOL: withDefault(
+    choice(['http/protobuf', 'http/json', 'grpc']),
+    'http/protobuf',
+    'How the collector is spoken to.',
+  ),
+  OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: optional(webAddress, 'Address of the collector for metrics.'),
   OTEL_EXPORTER_OTLP_ENDPOINT: optional(webAddress, 'Base address of the collector.'),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: optional(webAddress, 'Address of the collector for traces.'),
   OTEL_EXPORTER_OTLP_HEADERS: hidden(

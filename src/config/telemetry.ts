@@ -9,6 +9,8 @@ export interface TelemetryWishes {
   /** True when spans have somewhere to go. */
   exportTraces: boolean;
   samplerGiven: boolean;
+  /** null: metrics are only asked for. */
+  exportMetrics: { protocol: 'http/protobuf' | 'http/json' | 'grpc'; intervalMs: number } | null;
 }
 
 /** Without an exporter or an endpoint nothing is exported, unlike the SDK's own default. */
@@ -16,10 +18,18 @@ export function telemetryWishes(settings: Settings): TelemetryWishes {
   const exporters = settings.otelTracesExporter;
   const endpoint = settings.otelExporterOtlpEndpoint ?? settings.otelExporterOtlpTracesEndpoint;
   const wanted = exporters === null ? endpoint !== null : !exporters.includes('none');
+  const metricExporters = settings.otelMetricsExporter;
+  const metricEndpoint = settings.otelExporterOtlpEndpoint ?? settings.otelExporterOtlpMetricsEndpoint;
+  const metricsWanted =
+    metricExporters === null ? metricEndpoint !== null : !metricExporters.includes('none');
   return {
     service: settings.otelServiceName,
     resourceAttributes: settings.otelResourceAttributes,
     exportTraces: wanted && !settings.otelSdkDisabled,
     samplerGiven: settings.otelTracesSampler !== null,
+    exportMetrics:
+      metricsWanted && !settings.otelSdkDisabled
+        ? { protocol: settings.otelExporterOtlpProtocol, intervalMs: settings.otelMetricExportInterval }
+        : null,
   };
 }

@@ -1,13 +1,15 @@
 /**
- * OpenTelemetry, set up once: a meter whose values are read as Prometheus text, and a tracer when the environment
+ * OpenTelemetry, set up once: a meter whose values are read as Prometheus text and, when asked for, sent by OTLP, and a tracer when the environment
  * asks for an exporter. The SDK for Node is loaded only then: it takes a third of a second and 40 MB. It serves no
  * port of its own, and patches no library.
  */
 import { type Meter, trace } from '@opentelemetry/api';
 import { PrometheusExporter, PrometheusSerializer } from '@opentelemetry/exporter-prometheus';
 import { resourceFromAttributes } from '@opentelemetry/resources';
-import { MeterProvider, type ResourceMetrics } from '@opentelemetry/sdk-metrics';
+import { type IMetricReader, MeterProvider, type ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import type { Sampler } from '@opentelemetry/sdk-trace-base';
+import type * as ExportMetrics from './export-metrics';
+import type { MetricsExport } from './export-metrics';
 import { makeHistograms } from './histograms';
 import { makeQuietTraces, makeRecordedTraces, type Traces } from './traces';
 
@@ -21,6 +23,8 @@ export interface TelemetryOptions {
   exportTraces: boolean;
   /** True when OTEL_TRACES_SAMPLER names the sampler. */
   samplerGiven: boolean;
+  /** How and how often metrics are also sent by OTLP; null: they are not. */
+  exportMetrics: MetricsExport | null;
 }
 
 export interface Telemetry {
@@ -49,7 +53,13 @@ export function startTelemetry(options: TelemetryOptions): Telemetry {
     preventServerStart: true,
     metricProducers: [histograms.producer],
   });
-  const provider = new MeterProvider({ resource, readers: [exporter] });
+  const readers: IMetricReader[] = [exporter];
+  if (options.exportMetrics !== null) {
+    // Loaded only then, like the tracer: the exporters bring what they speak with.
+    const { makeMetricsExport } = require('./export-metrics') as typeof ExportMetrics;
+    readers.push(makeMetricsExport(options.exportMetrics, histograms.producer));
+  }
+  const provider = new MeterProvider({ resource, readers });
   const tracing = options.exportTraces ? startTracing(resource, options.samplerGiven) : null;
   return {
     meter: histograms.within(provider.getMeter('tramline')),

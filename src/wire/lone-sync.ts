@@ -25,7 +25,7 @@ export function makeLoneSync({ settings }: LoadedSettings, store: Store): LoneSy
       log: { level: 'silent', service: settings.otelServiceName, nowMs: systemClock.nowMs },
       telemetry: {
         ...{ service: settings.otelServiceName, version: '', instance: randomUUID() },
-        ...{ resourceAttributes: null, exportTraces: false, samplerGiven: false },
+        ...{ resourceAttributes: null, exportTraces: false, samplerGiven: false, exportMetrics: null },
       },
       gauges: {
         counts: () => store.counts(),

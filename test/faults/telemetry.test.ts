@@ -4,6 +4,7 @@
  * silent. Row R12, and the rule that nothing at send time changes a record.
  */
 
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
 import { type Collector, type CollectorSpan, startCollector } from '../support/collector';
@@ -11,7 +12,9 @@ import { evidenceOf } from '../support/evidence';
 import { freePort } from '../support/free-port';
 import { type KafkaCluster, kafkaAvailable, startKafka } from '../support/kafka';
 import { describeWithNeighbour } from '../support/neighbour';
+import { parseMetricsList } from '../support/promql';
 import { readTopic } from '../support/read-topic';
+import { repositoryRoot } from '../support/repository';
 import { beginStory, notificationOf, type Story, soon } from '../support/story';
 import { until } from '../support/until';
 
@@ -36,6 +39,7 @@ const tracedTo = (url: string): Record<string, string> => ({
   OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
   OTEL_TRACES_SAMPLER: 'always_on',
   OTEL_BSP_SCHEDULE_DELAY: '50',
+  OTEL_METRIC_EXPORT_INTERVAL: '200',
 });
 
 /** How many spans of each name there are. */
@@ -115,6 +119,32 @@ describe('one delivery', () => {
     expect(event!.traceparent).toBe(`00-${attempt!.traceId}-${attempt!.spanId}-01`);
   });
 
+  test('is counted by the metrics that the collector gets, under the names and labels of the checked-in list', async () => {
+    const [machine] = await story.equipment();
+    await story.post([notificationOf(machine!)], { traceparent });
+    await story.untilEvents(machine!, 1);
+    await until(() => collector.metrics().has('tramline.freshness'), soon);
+    const listed = parseMetricsList(
+      readFileSync(join(repositoryRoot(), 'test/fixtures/metrics.txt'), 'utf8'),
+    );
+    // As Prometheus names them: dots as underscores, units and `_total` at the end.
+    const names = new Map(
+      [...listed.keys()].map((name) => [name.replace(/(_seconds|_bytes)?(_total)?$/, ''), name]),
+    );
+    for (const [name, points] of collector.metrics()) {
+      const known = names.get(name.replaceAll('.', '_'));
+      expect([name, known]).toEqual([name, expect.any(String)]);
+      const labels = points.flatMap(({ attributes }) => Object.keys(attributes));
+      const plain = labels.map((label) => label.replaceAll('.', '_'));
+      expect([name, plain.filter((label) => !listed.get(known ?? '')?.includes(label))]).toEqual([name, []]);
+    }
+    expect(collector.metrics().get('tramline.deliveries')).toContainEqual({
+      attributes: { outcome: 'accepted' },
+      value: 1,
+    });
+    expect(collector.metrics().get('tramline.freshness')).toEqual([{ attributes: {}, value: 1 }]);
+  });
+
   test('that meets trouble says so in its spans, and a refused address is no request', async () => {
     const [failing, fine] = await story.equipment();
     await story.simulator.setFaults([
@@ -169,7 +199,7 @@ test('an endpoint alone is enough: spans go there as protobuf, with the sampler 
   await story.service.stop();
   expect(
     new Set(collector.requests.map(({ path, headers }) => `${path} ${headers['content-type']}`)),
-  ).toEqual(new Set(['/v1/traces application/x-protobuf']));
+  ).toEqual(new Set(['/v1/traces application/x-protobuf', '/v1/metrics application/x-protobuf']));
   const bodies = Buffer.concat(collector.requests.map(({ body }) => body));
   expect(bodies.includes(Buffer.from(kept, 'hex'))).toBe(true);
   expect(bodies.includes(Buffer.from(attemptTrace, 'hex'))).toBe(true);

@@ -16,6 +16,8 @@ export type CollectorSpan = {
   failed: boolean;
 };
 
+export type CollectorPoint = { attributes: Record<string, unknown>; value: unknown };
+
 export type CollectorRequest = { path: string; headers: IncomingHttpHeaders; body: Buffer };
 
 export type Collector = {
@@ -24,6 +26,8 @@ export type Collector = {
   requests: CollectorRequest[];
   /** In the order of arrival; of JSON requests only. */
   spans(): CollectorSpan[];
+  /** Of the latest JSON request that brought metrics: name → sets of attribute names, a value each. */
+  metrics(): Map<string, CollectorPoint[]>;
   close(): Promise<void>;
 };
 
@@ -46,12 +50,20 @@ export async function startCollector({ answers = true } = {}): Promise<Collector
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
-    spans: () => requests.filter(isJson).flatMap(({ body }) => spansIn(JSON.parse(body.toString()))),
+    spans: () =>
+      requests.filter(isJsonAt('/v1/traces')).flatMap(({ body }) => spansIn(JSON.parse(body.toString()))),
+    metrics: () => {
+      const latest = requests.filter(isJsonAt('/v1/metrics')).at(-1);
+      return latest === undefined ? new Map() : metricsIn(JSON.parse(latest.body.toString()));
+    },
     close: () => closeAll(server),
   };
 }
 
-const isJson = ({ headers }: CollectorRequest) => headers['content-type'] === 'application/json';
+const isJsonAt =
+  (place: string) =>
+  ({ path, headers }: CollectorRequest) =>
+    path.endsWith(place) && headers['content-type'] === 'application/json';
 
 type WireAttribute = { key: string; value: Record<string, unknown> };
 type WireSpan = {
@@ -65,6 +77,32 @@ type WireSpan = {
   status?: { code?: number };
 };
 
+type WirePoint = { attributes: WireAttribute[]; asDouble?: number; asInt?: number; count?: number };
+type WireMetric = { name: string } & Partial<
+  Record<'sum' | 'gauge' | 'histogram', { dataPoints: WirePoint[] }>
+>;
+
+/** The metrics of one OTLP request in JSON; of a histogram, the count. */
+function metricsIn(body: {
+  resourceMetrics: { scopeMetrics: { metrics: WireMetric[] }[] }[];
+}): Map<string, CollectorPoint[]> {
+  const metrics = body.resourceMetrics.flatMap(({ scopeMetrics }) =>
+    scopeMetrics.flatMap((scope) => scope.metrics),
+  );
+  return new Map(
+    metrics.map(({ name, sum, gauge, histogram }) => [
+      name,
+      (sum ?? gauge ?? histogram)?.dataPoints.map(({ attributes, asDouble, asInt, count }) => ({
+        attributes: attributesOf(attributes),
+        value: asDouble ?? asInt ?? count,
+      })) ?? [],
+    ]),
+  );
+}
+
+const attributesOf = (attributes: WireAttribute[]) =>
+  Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+
 /** The spans of one OTLP request in JSON. */
 function spansIn(body: { resourceSpans: { scopeSpans: { spans: WireSpan[] }[] }[] }): CollectorSpan[] {
   const wire = body.resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans));
@@ -75,7 +113,7 @@ function spansIn(body: { resourceSpans: { scopeSpans: { spans: WireSpan[] }[] }[
     spanId,
     parentSpanId,
     links: links.map((link) => ({ traceId: link.traceId, spanId: link.spanId })),
-    attributes: Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]])),
+    attributes: attributesOf(attributes),
     failed: status?.code === 2,
   }));
 }

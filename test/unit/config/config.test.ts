@@ -304,6 +304,21 @@ test('traces are exported only where the environment says where to', () => {
   });
 });
 
+test('metrics are exported only where the environment says where to', () => {
+  const wishes = (environment: Environment) =>
+    telemetryWishes(loadSettings('command', environment).settings).exportMetrics;
+  const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318' };
+  const plain = { protocol: 'http/protobuf', intervalMs: 60_000 };
+  expect(wishes({})).toBeNull();
+  expect(wishes(endpoint)).toEqual(plain);
+  expect(wishes({ OTEL_METRICS_EXPORTER: 'otlp' })).toEqual(plain);
+  expect(wishes({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://c:4318' })).toBeNull();
+  expect(wishes({ ...endpoint, OTEL_METRICS_EXPORTER: 'none' })).toBeNull();
+  expect(wishes({ ...endpoint, OTEL_SDK_DISABLED: 'true' })).toBeNull();
+  const chosen = { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_METRIC_EXPORT_INTERVAL: '500' };
+  expect(wishes({ ...endpoint, ...chosen })).toEqual({ protocol: 'grpc', intervalMs: 500 });
+});
+
 describe('what is probably not meant is a warning', () => {
   const warningsOf = (environment: Environment) =>
     loadSettings('serve', { ...complete, ...environment }).warnings;

@@ -16,6 +16,7 @@ const options = {
   resourceAttributes: 'deployment.environment.name=test,k8s.pod.name=p%2C1',
   exportTraces: false,
   samplerGiven: false,
+  exportMetrics: null,
 };
 let telemetry: Telemetry;
 let metrics: Metrics;
@@ -146,4 +147,30 @@ test('whatever methods, origins and error names occur, the number of series stay
   expect(values('server_address').size).toBeLessThanOrEqual(51);
   expect(values('error_type').size).toBeLessThanOrEqual(82);
   expect(values('http_request_method').size).toBeLessThanOrEqual(8);
+});
+
+test('R9: ten thousand organizations, paths and types add no series', async () => {
+  feedEverything();
+  const series = async () =>
+    (await telemetry.metricsText()).split('\n').filter((line) => /^[a-z]/.test(line)).length;
+  const before = await series();
+  const strange = fastCheck.sample(
+    fastCheck.record({ id: fastCheck.string(), kind: fastCheck.string() }),
+    10_000,
+  );
+  strange.forEach(({ id, kind }, index) => {
+    const address = `https://api.example/organizations/${index}/${id}`;
+    const of = {
+      organizationId: `${index}${id}`,
+      resourceId: id,
+      connectionId: id,
+      kind,
+      address,
+      detail: id,
+    };
+    metrics.attempt({ ...attempt, ...of, outcome: 'quarantined', quarantine: 'address-refused' });
+    metrics.deliveryAccepted({ ...accepted, deliveryId: `d${index}`, traceparent: id });
+    metrics.providerCall(call);
+  });
+  expect(await series()).toBe(before);
 });

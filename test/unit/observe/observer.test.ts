@@ -19,6 +19,7 @@ function open(exportTraces: boolean): { observer: Observer; lines: string[] } {
       resourceAttributes: null,
       exportTraces,
       samplerGiven: exportTraces,
+      exportMetrics: null,
     },
     gauges,
   });

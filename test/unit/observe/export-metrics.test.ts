@@ -1,0 +1,82 @@
+// Goal: metrics go to a collector over gRPC when that is asked for, and one that is dead keeps nothing back. Method: the real exporter and an HTTP/2 server on loopback. The other protocols load their client in a way that
+// only a process of its own can, and are shown with the whole service.
+import { createServer, type ServerHttp2Session } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { type Metrics, makeMetrics } from '../../../src/observe/metrics';
+import { startTelemetry, type Telemetry } from '../../../src/observe/telemetry';
+import { freePort } from '../../support/free-port';
+import { until } from '../../support/until';
+import { gauges } from './sample-lines';
+
+const options = {
+  ...{ service: 'tramline', version: '0.0.0', instance: 'i1', resourceAttributes: null },
+  ...{ exportTraces: false, samplerGiven: false },
+};
+const endpoint = 'OTEL_EXPORTER_OTLP_ENDPOINT';
+const soon = { withinMs: 4000 };
+let telemetry: Telemetry;
+let metrics: Metrics;
+
+function start(port: number, intervalMs = 100): void {
+  process.env[endpoint] = `http://127.0.0.1:${port}`;
+  telemetry = startTelemetry({ ...options, exportMetrics: { protocol: 'grpc', intervalMs } });
+  metrics = makeMetrics(telemetry.meter, gauges);
+  metrics.fault('pipeline');
+}
+
+afterEach(() => {
+  delete process.env[endpoint];
+});
+
+/** Counts exports by their path, and answers each. */
+async function collector() {
+  const paths: string[] = [];
+  const sessions: ServerHttp2Session[] = [];
+  const server = createServer()
+    .on('session', (session) => sessions.push(session))
+    .on('stream', (stream, headers) => {
+      paths.push(String(headers[':path']));
+      stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+      stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+      stream.end(Buffer.alloc(5));
+    });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    paths,
+    port: (server.address() as AddressInfo).port,
+    stop: () =>
+      new Promise<void>((resolve) => {
+        for (const session of sessions) session.destroy();
+        server.close(() => resolve());
+      }),
+  };
+}
+
+/** How long the end took. */
+async function stopMs(): Promise<number> {
+  metrics.stop();
+  const beganMs = performance.now();
+  await telemetry.shutdown();
+  return performance.now() - beganMs;
+}
+
+test('they go out at the interval, and once more at the end', async () => {
+  const far = await collector();
+  start(far.port);
+  await until(() => far.paths.length > 1, soon);
+  expect(far.paths[0]).toBe('/opentelemetry.proto.collector.metrics.v1.MetricsService/Export');
+  await stopMs();
+  await far.stop();
+
+  const last = await collector();
+  start(last.port, 3_600_000);
+  await stopMs();
+  expect(last.paths).toHaveLength(1);
+  await last.stop();
+});
+
+test('R12: a dead collector keeps nothing back, and holds up the end for two seconds at most', async () => {
+  start(await freePort());
+  expect(await telemetry.metricsText()).toContain('tramline_faults_total{place="pipeline"} 1\n');
+  expect(await stopMs()).toBeLessThan(3500);
+});
