@@ -37,7 +37,9 @@ export async function sendStreamed(response: Response, streamed: Streamed): Prom
     }
     response.end();
   } catch {
-    response.destroy();
+    // What was written arrives; the end that an answer has does not.
+    response.uncork();
+    response.socket?.destroySoon();
   } finally {
     await pieces.return?.();
   }

@@ -10,6 +10,7 @@ import { makeOperationsServer, type OperationsServer } from '../../../src/operat
 import { idleView } from '../../../src/sync/progress';
 import type { Clock } from '../../../src/tools/clock';
 import { Secret } from '../../../src/tools/secret';
+import { makeScriptedProvider, type ScriptedProvider } from '../../support/scripted-provider';
 import { makeSampleStore, organizations, rejudge, type SampleStore } from '../operations/sample-store';
 
 export const checkLines: CheckLine[] = [
@@ -19,6 +20,7 @@ export const checkLines: CheckLine[] = [
 
 export interface Shell {
   sample: SampleStore;
+  provider: ScriptedProvider;
   api: Api;
   /** Settings of the commands to come. */
   environment: Environment;
@@ -41,10 +43,12 @@ export interface Shell {
 
 export function makeShell(): Shell {
   const sample = makeSampleStore();
+  const provider = makeScriptedProvider();
   let nowMs = 0;
   const waits: number[] = [];
   const shell: Shell = {
     sample,
+    provider,
     api: makeApi({
       store: sample.store,
       rejudge,
@@ -53,7 +57,7 @@ export function makeShell(): Shell {
       check: async () => checkLines,
       testAlerts: async () => shell.alertTests,
       config: () => ({}),
-      provider: null,
+      provider: provider.api,
       sync: { begin: () => idleView(), view: idleView },
       sandbox: async () => ({ plan: 'production', limits: [] }),
       connections: sample.connections,

@@ -1,0 +1,176 @@
+// The provider's data through the operations listener: every answer is as schemas/openapi.yaml describes it, parameters
+// reach the provider, and each kind of refusal has its status.
+import request from 'supertest';
+import type { Api } from '../../../src/model/api';
+import type { RawFault } from '../../../src/model/provider-data';
+import { noProvider } from '../../../src/operations/provider-api';
+import { makeOperationsServer } from '../../../src/operations/server';
+import { faultOfAnswer } from '../../support/openapi';
+import {
+  faultOf,
+  itemOf,
+  makeScriptedProvider,
+  type ScriptedProvider,
+} from '../../support/scripted-provider';
+
+let provider: ScriptedProvider;
+let faults: unknown[];
+
+beforeEach(() => {
+  provider = makeScriptedProvider();
+  faults = [];
+});
+
+function serve(api = provider.api) {
+  return makeOperationsServer({
+    api: { provider: api } as Api,
+    health: { live: () => ({ status: 'live' }), ready: async () => ({ status: 'ready' }) },
+    metricsText: async () => '',
+    token: null,
+    fault: (error) => faults.push(error),
+  });
+}
+
+async function ask(method: 'get' | 'post' | 'head', address: string, api = provider.api) {
+  const answer = await request(serve(api).app)[method](address).buffer(true);
+  const mediaType = String(answer.headers['content-type'] ?? '');
+  const body: unknown =
+    mediaType.includes('/json') || mediaType.includes('+json') ? JSON.parse(answer.text) : answer.text;
+  const path = address.replace(/\?.*$/s, '');
+  if (method !== 'head')
+    expect(faultOfAnswer({ method, path, status: answer.status, mediaType, body })).toBeNull();
+  return {
+    status: answer.status,
+    body: body as Record<string, unknown>,
+    text: answer.text,
+    headers: answer.headers,
+  };
+}
+
+const document = { id: '7', name: 'Combine' };
+
+test('lists are lines, each an item or a fault', async () => {
+  provider.lines = [{ item: itemOf(document) }, { fault: faultOf(null) }];
+  for (const path of ['/api/equipment', '/api/field-operations']) {
+    const { status, text, headers } = await ask('get', path);
+    expect([status, headers['content-type']]).toEqual([200, 'application/x-ndjson']);
+    const [item, fault] = text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown);
+    expect(item).toMatchObject({ item: { id: '7', name: 'Combine' } });
+    expect(fault).toEqual({
+      fault: {
+        code: 'provider.malformed',
+        detail: 'the detail',
+        address: 'https://provider.test/page',
+        organizationId: '4711',
+        actionUrl: null,
+      },
+    });
+  }
+});
+
+test('parameters reach the provider, and what is not accepted is refused by name', async () => {
+  await ask('get', '/api/equipment?organization=1,2&id=3&serialNumber=S&category=machine&archived=false');
+  await ask('get', '/api/field-operations?organization=1&field=2');
+  await ask('get', '/api/files?organization=1');
+  expect(provider.asked).toEqual([
+    [
+      'equipment',
+      { organizationIds: ['1', '2'], ids: ['3'], serialNumbers: ['S'], category: 'machine', archived: false },
+    ],
+    ['fieldOperations', { organizationId: '1', fieldId: '2' }],
+    ['files', '1'],
+  ]);
+  for (const address of [
+    '/api/equipment?category=boat',
+    '/api/equipment?archived=maybe',
+    '/api/equipment?id=1,,2',
+    '/api/equipment-makes?name=x',
+    '/api/files/f1?name=x',
+    '/api/files/f1/content?from=-1',
+  ]) {
+    expect(await ask('get', address)).toMatchObject({ status: 400, body: { code: 'operations.parameter' } });
+  }
+  const incomplete = await ask('post', '/api/organizations/1/equipment?category=machine');
+  expect(incomplete).toMatchObject({ status: 400, body: { detail: 'category and name are needed' } });
+});
+
+test('documents, reference data, measurements and files are answered as described', async () => {
+  provider.read = { value: itemOf({ ...document, measurements: [{ name: 'A' }] }) as never };
+  for (const [method, address] of [
+    ['get', '/api/equipment/7?organization=4711'],
+    ['post', '/api/equipment/7?name=New'],
+    ['post', '/api/organizations/4711/equipment?category=machine&name=New'],
+    ['get', '/api/field-operations/7'],
+    ['get', '/api/files/7'],
+  ] as const) {
+    provider.read = { value: itemOf({ ...document, nativeSize: 5 }) as never };
+    expect(await ask(method, address)).toMatchObject({ status: 200, body: { id: '7' } });
+  }
+  provider.read = { value: [{ id: '1', name: 'Harrow' }] as never };
+  expect((await ask('get', '/api/equipment-models')).body).toEqual([{ id: '1', name: 'Harrow' }]);
+  provider.read = { value: { operation: itemOf({ id: '7' }), values: [] } as never };
+  expect((await ask('get', '/api/field-operations/7/measurements?name=A')).body).toEqual([]);
+});
+
+test('the bytes of a file come with their place, their length, their version and the digest', async () => {
+  const value = { from: 2, bytesTotal: 5, version: '"v 1"', sha256: 'ab' };
+  const chunks = async function* () {
+    yield Buffer.from('cde');
+  };
+  provider.contents.push(() => ({ value: { ...value, chunks: chunks() } }));
+  const { status, headers } = await ask('get', '/api/files/f1/content?from=2');
+  expect(status).toBe(200);
+  expect(headers).toMatchObject({
+    'content-type': 'application/octet-stream',
+    'tramline-file-from': '2',
+    'tramline-file-bytes': '5',
+    'tramline-file-version': '%22v%201%22',
+    'tramline-file-sha256': 'ab',
+  });
+  provider.contents.push(() => ({ value: { ...value, version: null, sha256: null, chunks: chunks() } }));
+  const bare = await ask('get', '/api/files/f1/content');
+  expect(Object.keys(bare.headers).filter((name) => name.startsWith('tramline-'))).toHaveLength(2);
+});
+
+test.each<[RawFault['answer'], number, string]>([
+  [{ kind: 'gone', certain: true, connectionId: 'c1', origin: '' }, 404, 'operations.not-found'],
+  [{ kind: 'reauthorize', message: null, connectionId: 'c1' }, 409, 'operations.action-required'],
+  [{ kind: 'no-access', message: null, connectionId: 'c1' }, 502, 'operations.provider-refused'],
+  [null, 502, 'operations.provider-malformed'],
+  [{ kind: 'rate-limited', retryAfterMs: 1 }, 503, 'operations.provider-unavailable'],
+])('%j is answered %i %s with what was said', async (answer, status, code) => {
+  provider.read = { fault: faultOf(answer) };
+  expect(await ask('get', '/api/equipment/7')).toMatchObject({
+    status,
+    body: { code, detail: expect.stringContaining('the detail') },
+  });
+  expect(faults).toEqual([]);
+});
+
+test('an id that nothing has is not found, however long', async () => {
+  for (const address of ['/api/equipment/', '/api/files/', '/api/field-operations/']) {
+    expect((await ask('get', address + 'x'.repeat(257))).status).toBe(404);
+  }
+});
+
+test('a process that does not ask the provider says so on every route', async () => {
+  const api = noProvider('a worker does');
+  for (const [method, address] of [
+    ['get', '/api/equipment'],
+    ['get', '/api/equipment/7'],
+    ['post', '/api/equipment/7?name=x'],
+    ['get', '/api/equipment-types'],
+    ['get', '/api/field-operations'],
+    ['get', '/api/field-operations/7/measurements'],
+    ['get', '/api/files'],
+    ['get', '/api/files/f1/content'],
+  ] as const) {
+    expect(await ask(method, address, api)).toMatchObject({
+      status: 503,
+      body: { code: 'operations.provider-unavailable', detail: 'a worker does' },
+    });
+  }
+});
