@@ -35,7 +35,9 @@ async function ask(method: 'get' | 'post' | 'head', address: string, api = provi
   const answer = await request(serve(api).app)[method](address).buffer(true);
   const mediaType = String(answer.headers['content-type'] ?? '');
   const body: unknown =
-    mediaType.includes('/json') || mediaType.includes('+json') ? JSON.parse(answer.text) : answer.text;
+    mediaType.includes('/json') || mediaType.includes('+json')
+      ? JSON.parse(answer.text)
+      : (answer.text ?? '');
   const path = address.replace(/\?.*$/s, '');
   if (method !== 'head')
     expect(faultOfAnswer({ method, path, status: answer.status, mediaType, body })).toBeNull();
