@@ -1,0 +1,190 @@
+/**
+ * Organizations, probes, grants and operators' orders on one PostgreSQL, from several processes at the same moment: each is
+ * a store of its own. One of two who do the same thing does it, and the ledger adds up.
+ */
+import type { SealedConnection } from '../../../src/model/connection';
+import type { Element } from '../../../src/model/notification';
+import type { Store } from '../../../src/model/store';
+import { openPostgres } from '../../../src/store/postgres/open-postgres';
+import { postgresSettingsFor } from '../../contract/open-postgres';
+import { address, draftOf, Hand, hintOf, sumOf, terms } from '../../contract/store-hand';
+import { describeWithNeighbour } from '../../support/neighbour';
+import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';
+
+const dayMs = 86_400_000;
+
+describeWithNeighbour('PostgreSQL', postgresAvailable(), 'orders from several processes', () => {
+  let server: PostgresServer;
+  let stores: Store[];
+  let hands: Hand[];
+  let nowMs: number;
+
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server.stop());
+  beforeEach(async () => {
+    nowMs = Date.parse('2026-01-01T00:00:00Z');
+    const settings = postgresSettingsFor(server.url(await server.createDatabase()));
+    stores = await Promise.all([0, 1, 2].map(() => openPostgres(settings, () => nowMs)));
+    hands = stores.map(
+      (store) =>
+        new Hand({
+          store,
+          advance: (ms) => {
+            nowMs += ms;
+          },
+          nowMs: () => nowMs,
+          reopen: async () => store,
+          close: () => store.close(),
+        }),
+    );
+  });
+  afterEach(() => Promise.all(stores.map((store) => store.close())));
+
+  const range = (count: number) => Array.from({ length: count }, (_, index) => index);
+  const everywhere = <Result>(work: (store: Store, index: number) => Promise<Result>) =>
+    Promise.all(stores.map(work));
+  const connectionOf = (connectionId: string): SealedConnection & { importHash: string } => ({
+    ...{ connectionId, user: 'u', auth: 'oauth2', sealedToken: 's', sealedTokenSecret: null },
+    ...{ sealedRefresh: null, expiresAt: null, status: 'valid', organizations: [], importHash: 'h' },
+  });
+  const bad: Element = { line: 'quarantined', reason: 'malformed-notification', path: '', raw: '{}' };
+  const entries = async () => stores[0]!.listQuarantine({ limit: 1000, after: null });
+
+  test('grants that are refused at the same moment do not count on each other', async () => {
+    const ids = ['c0', 'c1', 'c2'];
+    await everywhere((store) => store.importConnections(ids.map(connectionOf)));
+    const seen = range(20).flatMap((id) =>
+      ids.map((connectionId) => ({ id: String(id), name: null, connectionId })),
+    );
+    await everywhere((store) => store.learn(seen));
+    const refused = await everywhere((store, index) => store.refuseConnection(ids[index]!, 'expired'));
+    expect(refused.map(({ observed }) => observed.length).sort((a, b) => a - b)).toEqual([0, 0, 20]);
+    const views = await stores[0]!.listOrganizations();
+    expect(new Set(views.map(({ access }) => access))).toEqual(new Set(['reauthorize']));
+    expect(await hands[0]!.events()).toHaveLength(20);
+  });
+
+  test('a probe is taken by one process', async () => {
+    await hands[0]!.put(range(30).map((id) => hintOf(String(id), String(id))));
+    for (const id of range(30)) await stores[id % 3]!.requestProbe(String(id), true);
+    const taken = (await everywhere((store) => store.takeProbes(30, 30_000))).flat();
+    // What was passed over because another looked at it is taken by the next who looks.
+    taken.push(...(await stores[0]!.takeProbes(30, 30_000)));
+    expect(taken.map(({ organizationId }) => Number(organizationId)).sort((a, b) => a - b)).toEqual(
+      range(30),
+    );
+  });
+
+  test('what several processes observe at the same moment changes the access once', async () => {
+    await hands[0]!.put([hintOf('1')]);
+    const observation = { organizationId: '4711', epoch: 1, found: terms, by: 'probe' } as const;
+    const observed = await everywhere((store) => store.observe(observation));
+    expect(observed.map(({ changed }) => changed).filter(Boolean)).toHaveLength(1);
+    expect(observed.map(({ applied }) => applied).filter(Boolean)).toHaveLength(1);
+    expect(await hands[1]!.events()).toEqual(['4711 1 blocked']);
+    expect(await stores[2]!.take(10)).toEqual([]);
+    expect(await stores[2]!.access('4711')).toMatchObject({ access: 'terms-required', epoch: 2 });
+  });
+
+  test('of a release, a discard and a hint of one task at the same moment each finds it whole', async () => {
+    const ids = range(12).map(String);
+    await hands[0]!.put(ids.map((id) => hintOf(id)));
+    for (const task of await stores[0]!.take(100)) await hands[0]!.quarantine(task);
+    const waiting = await entries();
+    nowMs += 1000;
+    const ordered = await Promise.all(
+      waiting.map(async ({ id, address: at }) =>
+        Promise.all([
+          stores[0]!.releaseQuarantine(id),
+          stores[1]!.discardQuarantine(id),
+          hands[2]!.put([{ ...hintOf('x'), address: at! }]),
+        ]),
+      ),
+    );
+    for (const [released, discarded] of ordered) {
+      expect([released === 'released', discarded === 'discarded']).not.toEqual([true, true]);
+    }
+    for (let round = 0; round < 3; round += 1) {
+      nowMs += 1000;
+      for (const task of await stores[1]!.take(100)) {
+        await hands[1]!.finish(task, draftOf(task.address.split('/').at(-1)!, 'a'));
+      }
+    }
+    const ledger = await hands[0]!.ledgerAtRest();
+    expect(ledger).toMatchObject({ accepted: 24, waiting: 0, parked: 0, quarantined: 0 });
+    expect(sumOf(ledger)).toBe(24);
+    expect(ledger.published).toBe(12);
+  });
+
+  test('a notification that is judged again by two is released once', async () => {
+    await hands[0]!.put(range(10).map(() => bad));
+    const judged = await Promise.all(
+      (await entries()).map(({ id }) => everywhere((store, index) => store.rejudge(id, hintOf(`r${index}`)))),
+    );
+    for (const results of judged) {
+      expect(results.filter((result) => result === 'released')).toHaveLength(1);
+    }
+    const ledger = await stores[0]!.ledger();
+    expect(ledger).toMatchObject({ accepted: 10, waiting: 10, quarantined: 0 });
+  });
+
+  test('a record that is released while a newer one of its key is decided is never sent after it', async () => {
+    for (const round of range(8)) {
+      const id = `k${round}`;
+      await hands[0]!.publish(id, 'a');
+      const first = (await hands[0]!.records()).find(({ key }) => key.endsWith(id))!;
+      await stores[0]!.quarantineRecord(first.row, 'record-refused', 'x');
+      const [entry] = await entries();
+      await hands[0]!.put([hintOf(id)]);
+      const task = await hands[0]!.takeAt(address(id));
+      await Promise.all([stores[1]!.releaseQuarantine(entry!.id), hands[2]!.finish(task, draftOf(id, 'b'))]);
+      const rows = (await hands[0]!.records()).filter(({ key }) => key.endsWith(id));
+      expect(rows.at(-1)!.sequence).toBe(2);
+      expect(rows.map(({ sequence }) => sequence)).toEqual([...rows.map(({ sequence }) => sequence)].sort());
+      await hands[0]!.sendAll();
+      nowMs += 2000;
+    }
+  });
+
+  test('retention beside the end of reads folds or forgets every hint, and counts none twice', async () => {
+    const ids = range(60).map(String);
+    for (const id of ids) await hands[0]!.put([hintOf(id), hintOf(id)]);
+    nowMs += 40 * dayMs;
+    const tasks = await stores[0]!.take(100);
+    const half = tasks.slice(0, 30);
+    await Promise.all([
+      ...half.map((task, index) =>
+        hands[index % 3]!.finish(task, draftOf(task.address.split('/').at(-1)!, 'a')),
+      ),
+      ...stores.map(async (store) => {
+        while ((await store.sweep()) > 0);
+      }),
+    ]);
+    const ledger = await hands[0]!.ledgerAtRest();
+    expect(ledger.waiting).toBe((tasks.length - 30) * 2);
+    expect(sumOf(ledger)).toBe(ledger.accepted);
+    for (const task of tasks.slice(30)) {
+      await hands[1]!.finish(task, draftOf(task.address.split('/').at(-1)!, 'a'));
+    }
+    expect(await hands[0]!.ledgerAtRest()).toMatchObject({ accepted: 0, waiting: 0 });
+  });
+
+  test('whatever one process did the others explain', async () => {
+    const { deliveryId } = await hands[0]!.put([hintOf('1')]);
+    const task = await hands[1]!.take();
+    await hands[1]!.finish(task, draftOf('1', 'a'));
+    const [row] = await hands[2]!.records();
+    await stores[2]!.markSent([{ row: row!.row, partition: 4, offset: '17' }]);
+    for (const what of [deliveryId, row!.eventId, address('1')]) {
+      const told = await everywhere((store) => store.explain(what));
+      expect(told[0]!.steps.map(({ step }) => step)).toEqual(
+        expect.arrayContaining(['published', 'decided', 'sent']),
+      );
+      expect(told[0]!.steps.at(-1)).toMatchObject({ partition: 4, offset: '17' });
+      expect(told[1]).toEqual(told[0]);
+      expect(told[2]).toEqual(told[0]);
+    }
+  });
+});
