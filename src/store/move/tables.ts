@@ -57,7 +57,9 @@ export async function tablesToMove(source: Database, target: Statements): Promis
     const known = movedNames.includes(String(name)) || leftBehind.has(String(name));
     if (!known) throw leaves(`the table ${name}`);
   }
-  return Promise.all(movedNames.map((name) => tableToMove(source, target, name)));
+  const tables: MovedTable[] = [];
+  for (const name of movedNames) tables.push(await tableToMove(source, target, name));
+  return tables;
 }
 
 async function tableToMove(source: Database, target: Statements, name: string): Promise<MovedTable> {

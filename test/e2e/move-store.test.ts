@@ -1,0 +1,91 @@
+/**
+ * `tramline migrate --from --to` as a process that is killed in the middle and repeated: the second goes on where the first
+ * was, every row arrives, and the store that was moved refuses to be served.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { openStoreHere } from '../../src/store/open-store';
+import { settingsFor } from '../contract/open-sqlite';
+import { deliveryOf, hintOf } from '../contract/store-hand';
+import { describeWithNeighbour } from '../support/neighbour';
+import { type PostgresServer, postgresAvailable, startPostgres } from '../support/postgres';
+import { endWithRunner } from '../support/reaper';
+import { repositoryRoot } from '../support/repository';
+import { until } from '../support/until';
+
+const aliases = 60_000;
+const commandLine = join(repositoryRoot(), 'dist', 'src', 'cli.js');
+
+describeWithNeighbour('PostgreSQL', postgresAvailable(), 'a move that is killed', () => {
+  let server: PostgresServer;
+  let folder: string;
+  beforeAll(async () => {
+    server = await startPostgres();
+    folder = mkdtempSync(join(tmpdir(), 'tramline-move-'));
+  });
+  afterAll(async () => {
+    await server.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  test('goes on where it was, and then neither end serves the old store', async () => {
+    const file = join(folder, 'store.db');
+    const store = openStoreHere(settingsFor(file), Date.now);
+    await store.put(deliveryOf(Date.now(), [hintOf('1'), hintOf('2')]));
+    await store.close();
+    const filling = new DatabaseSync(file);
+    filling.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${aliases})
+      INSERT INTO aliases SELECT 'https://provider.example/more/' || i, 1 FROM n`);
+    filling.close();
+    const database = await server.createDatabase();
+    const words = [
+      commandLine,
+      'migrate',
+      '--from',
+      `sqlite:${file}`,
+      '--to',
+      server.url(database),
+      '--json',
+    ];
+    const env = { PATH: process.env.PATH };
+    const copied = async (name: string): Promise<number> => {
+      const [row] = await server
+        .query(`SELECT rows::int AS rows FROM moves WHERE name = '${name}'`, database)
+        .catch(() => []);
+      return (row?.rows as number | undefined) ?? 0;
+    };
+
+    const first = spawn(process.execPath, words, { env, stdio: 'ignore' });
+    endWithRunner(first);
+    const ended = once(first, 'exit');
+    await until(async () => (await copied('aliases')) > 0, {
+      what: 'a part to be there',
+      withinMs: 20_000,
+      everyMs: 5,
+    });
+    first.kill('SIGKILL');
+    expect(await ended).toEqual([null, 'SIGKILL']);
+    const before = await copied('aliases');
+    expect(before).toBeLessThan(aliases);
+
+    const second = spawnSync(process.execPath, words, { env, encoding: 'utf8' });
+    expect([second.status, second.stderr]).toEqual([0, '']);
+    const { outcome, tables } = JSON.parse(second.stdout);
+    expect(outcome).toBe('moved');
+    const rows = Object.fromEntries(tables.map(({ name, rows: count }: never) => [name, count]));
+    expect(rows).toMatchObject({ deliveries: 1, tasks: 2, hints: 2, aliases: aliases + 2 });
+    const [there] = await server.query('SELECT count(*)::int AS count FROM aliases', database);
+    expect(there!.count).toBe(aliases + 2);
+
+    const opened = spawnSync(process.execPath, [commandLine, 'migrate'], {
+      env: { ...env, DATABASE_URL: `sqlite:${file}` },
+      encoding: 'utf8',
+    });
+    expect(opened.status).toBe(2);
+    expect(opened.stderr).toContain('was moved to another store: name that one in DATABASE_URL');
+  });
+});
