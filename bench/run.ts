@@ -9,11 +9,13 @@ import { drain } from './figures/drain';
 import { freshness } from './figures/freshness';
 import { memory } from './figures/memory';
 import { merge } from './figures/merge';
+import { signing } from './figures/signing';
 import { start } from './figures/start';
+import { sync } from './figures/sync';
 import { arrive } from './place';
 import { machine, tableOf } from './table';
 
-const figures: Figure[] = [accept, drain, merge, freshness, memory, start];
+const figures: Figure[] = [accept, drain, merge, freshness, memory, start, sync, signing];
 const minutesMax = 30;
 
 async function run(): Promise<number> {

@@ -42,10 +42,10 @@ const version = packageVersion();
 export async function startService(loaded: LoadedSettings, around?: Around): Promise<Service> {
   const { settings } = loaded;
   const opened = await openStore(settings);
-  const observer = observerOf(settings, opened);
+  let worker: Worker | null = null;
+  const observer = observerOf(settings, opened, () => worker);
   for (const text of loaded.warnings) observer.log.setting({ text });
   const health = makeHealth(() => opened.ready());
-  let worker: Worker | null = null;
   let store = opened;
   try {
     if (settings.role !== 'receiver') {
@@ -82,12 +82,13 @@ function takesConsents(settings: Settings): boolean {
   return [...needed, providerClientKey, providerClientSecret].every((value) => value !== null);
 }
 
-function observerOf(settings: Settings, store: Store): Observer {
+function observerOf(settings: Settings, store: Store, worker: () => Worker | null): Observer {
   return makeObserver({
     log: { level: settings.logLevel, service: settings.otelServiceName, nowMs: systemClock.nowMs },
     telemetry: { ...telemetryWishes(settings), version, instance: randomUUID() },
     gauges: {
       counts: () => store.counts(),
+      sandboxLeft: () => worker()?.meter.view().limits ?? [],
       async alertsFiring() {
         const firing = { critical: 0, warning: 0, info: 0 };
         for (const alert of await store.listAlerts())

@@ -3,18 +3,16 @@
  */
 import type { Command } from 'commander';
 import type { Origin } from '../config';
-import type { Action, CommandContext } from './context';
+import { type Action, type CommandContext, withApi } from './context';
 import { exitCodes } from './exit-code';
 
 export function registerConfig(program: Command, action: Action): void {
-  program
-    .command('config')
-    .description('settings in force, secrets hidden')
-    .action(action(async (context) => run(context)));
+  program.command('config').description('settings in force, secrets hidden').action(action(run));
 }
 
-function run({ output, load }: CommandContext): number {
-  const { origins, missing, warnings } = load();
+async function run(context: CommandContext): Promise<number> {
+  const { output, load } = context;
+  const { origins, missing, warnings, settings: given } = load();
   const settings = Object.entries(origins);
   if (output.json) {
     output.value(Object.fromEntries(settings.map(([name, origin]) => [name, viewOf(origin)])));
@@ -25,10 +23,25 @@ function run({ output, load }: CommandContext): number {
       { title: 'FROM', of: ([, { from }]) => from },
     ]);
   }
+  if (given.providerPlan === 'sandbox' && !output.json) await tellSandbox(context);
   for (const warning of warnings) output.warn(warning);
   for (const { name, text } of missing) output.note(`${name} ${text}`);
   if (missing.length > 0) output.next('serve needs what is missing; `demo` needs none of it');
   return exitCodes.done;
+}
+
+/** What is left is known to the service, or to the store; settings are shown without either. */
+async function tellSandbox(context: CommandContext): Promise<void> {
+  const { output } = context;
+  try {
+    const { limits } = await withApi(context, (api) => api.sandbox());
+    for (const { limit, left, most, detail } of limits)
+      output.line(`sandbox: ${left} of ${most} ${limit} left (${detail})`);
+  } catch (error) {
+    output.note(
+      `what the sandbox leaves is not known: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
 }
 
 function viewOf({ shown, from, path }: Origin): object {

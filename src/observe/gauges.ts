@@ -25,11 +25,13 @@ export function observeGauges(meter: Meter, gauges: Gauges): () => void {
   const organizations = gauge('tramline.organizations', 'Organizations, by access.');
   const alerts = gauge('tramline.alerts_active', 'Firing alerts, by severity.');
   const reachable = gauge('tramline.store_reachable', 'Whether the store answered this collection.');
+  const sandbox = gauge('tramline.sandbox_left', 'What the provider’s sandbox leaves, by limit.');
   const lag = gauge('nodejs.eventloop.delay.p99', 'Delay of the event loop since the last collection.', 's');
   meter.addBatchObservableCallback(
     async (result) => {
       result.observe(lag, Math.max(0, delay.percentile(99) / 1e9 - delayResolutionMs / 1000));
       delay.reset();
+      for (const { limit, left } of gauges.sandboxLeft?.() ?? []) result.observe(sandbox, left, { limit });
       try {
         const [counts, firing] = await Promise.all([gauges.counts(), gauges.alertsFiring()]);
         result.observe(reachable, 1);
@@ -48,7 +50,7 @@ export function observeGauges(meter: Meter, gauges: Gauges): () => void {
         result.observe(reachable, 0);
       }
     },
-    [pending, oldest, tasks, unsent, organizations, alerts, reachable, lag],
+    [pending, oldest, tasks, unsent, organizations, alerts, reachable, sandbox, lag],
   );
   return () => void delay.disable();
 }

@@ -197,6 +197,8 @@ export interface Gauges {
     oldestDueAgeMs: number | null;
     organizations: Record<Access, number>;
   }>;
+  /** What the provider's sandbox leaves, by limit; none in production. */
+  sandboxLeft?(): { limit: 'calls' | 'organizations' | 'months'; left: number }[];
   /** Firing alerts by severity. */
   alertsFiring(): Promise<Record<'critical' | 'warning' | 'info', number>>;
 }

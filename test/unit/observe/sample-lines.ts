@@ -89,4 +89,5 @@ export const gauges: Gauges = {
     organizations: { active: 9, 'terms-required': 1, 'not-connected': 0, reauthorize: 0 },
   }),
   alertsFiring: async () => ({ critical: 0, warning: 1, info: 0 }),
+  sandboxLeft: () => [{ limit: 'calls', left: 1234 }],
 };

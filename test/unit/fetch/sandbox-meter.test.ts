@@ -1,0 +1,140 @@
+// Goal: calls in the sandbox are counted by month for all processes, never too few, and what nears a limit is told.
+// Method: a store that adds, a clock that is moved, and two meters on one store.
+import { blockCalls, makeSandboxMeter, productionMeter } from '../../../src/fetch/sandbox-meter';
+import { monthsBetween } from '../../../src/model/sandbox';
+
+const booked = new Map<string, number>();
+let nowMs: number;
+let connected: number;
+let broken: boolean;
+const faults: unknown[] = [];
+const store = {
+  countCalls: async (month: string, calls: number) => {
+    if (broken) throw new Error('away');
+    booked.set(month, (booked.get(month) ?? 0) + calls);
+    return booked.get(month)!;
+  },
+};
+const clock = { nowMs: () => nowMs, wait: async () => {} };
+const meterSince = (since: string | null = '2025-12-01') =>
+  makeSandboxMeter(
+    { store, clock, connected: async () => connected, failed: (error) => faults.push(error) },
+    since === null ? null : Date.parse(since),
+  );
+const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
+const usedOf = (meter: ReturnType<typeof meterSince>) => meter.view().limits[0]!.used;
+
+beforeEach(() => {
+  booked.clear();
+  faults.length = 0;
+  nowMs = Date.parse('2026-01-15T12:00:00Z');
+  connected = 1;
+  broken = false;
+});
+
+test('calls are booked in blocks, and what is not used is given back at the end', async () => {
+  const meter = meterSince();
+  await meter.look();
+  for (let call = 0; call < 120; call += 1) {
+    meter.called();
+    await settled();
+  }
+  expect(usedOf(meter)).toBe(120);
+  // A process that dies here has counted at most a block too many, and none too few.
+  expect(booked.get('2026-01')).toBeGreaterThanOrEqual(120);
+  expect(booked.get('2026-01')).toBeLessThanOrEqual(120 + blockCalls + 1);
+  await meter.end();
+  expect(booked.get('2026-01')).toBe(120);
+  const next = meterSince();
+  await next.look();
+  expect(usedOf(next)).toBe(120);
+});
+
+test('calls that come faster than the store answers are all booked', async () => {
+  const [one, other] = [meterSince(), meterSince()];
+  for (let call = 0; call < 300; call += 1) {
+    one.called();
+    other.called();
+  }
+  await settled();
+  await Promise.all([one.end(), other.end()]);
+  await settled();
+  expect(booked.get('2026-01')).toBe(600);
+});
+
+test('a store that is away loses no count', async () => {
+  const meter = meterSince();
+  broken = true;
+  for (let call = 0; call < 5; call += 1) {
+    meter.called();
+    await settled();
+  }
+  expect(faults).not.toEqual([]);
+  broken = false;
+  meter.called();
+  await settled();
+  await meter.end();
+  expect(booked.get('2026-01')).toBe(6);
+});
+
+test('a new month of UTC begins with nothing used', async () => {
+  booked.set('2026-01', 150_000);
+  const meter = meterSince();
+  await meter.look();
+  expect(meter.forbidden()).toMatch(/150000 calls/);
+  nowMs = Date.parse('2026-02-01T00:00:00Z');
+  expect(meter.forbidden()).toBeNull();
+  expect(usedOf(meter)).toBe(0);
+});
+
+test.each([
+  [119_999, []],
+  [120_000, ['sandbox-near']],
+  [142_499, ['sandbox-near']],
+  [142_500, ['sandbox-limit']],
+  [150_000, ['sandbox-limit']],
+])('%i calls of the month raise %j', async (calls, names) => {
+  booked.set('2026-01', calls);
+  const meter = meterSince();
+  await meter.look();
+  expect(meter.conditions().map(({ name }) => name)).toEqual(names);
+  expect(meter.conditions().some(({ detail }) => detail.includes('production'))).toBe(calls === 150_000);
+});
+
+test('organizations and months have limits of their own', async () => {
+  connected = 4;
+  nowMs = Date.parse('2027-04-20T00:00:00Z');
+  const meter = meterSince();
+  await meter.look();
+  expect(meter.conditions()).toMatchObject([
+    { name: 'sandbox-near', labels: { limit: 'organizations' } },
+    { name: 'sandbox-near', labels: { limit: 'months' } },
+  ]);
+  const since = meter.conditions()[0]!.sinceMs;
+  nowMs += 60 * 86_400_000;
+  expect(meter.conditions()).toMatchObject([
+    { sinceMs: since },
+    { name: 'sandbox-limit', labels: { limit: 'months' } },
+  ]);
+  expect(
+    meterSince(null)
+      .view()
+      .limits.map(({ limit }) => limit),
+  ).toEqual(['calls', 'organizations']);
+});
+
+test('months are counted by the calendar', () => {
+  const months = (from: string, to: string) => monthsBetween(Date.parse(from), Date.parse(to));
+  expect(months('2025-01-31', '2025-01-31')).toBe(0);
+  expect(months('2025-01-15', '2026-07-15')).toBe(18);
+  expect(months('2026-01-01', '2025-01-01')).toBe(0);
+});
+
+test('in production nothing is counted', async () => {
+  productionMeter.called();
+  await productionMeter.look();
+  await productionMeter.end();
+  expect(productionMeter.view()).toEqual({ plan: 'production', limits: [] });
+  expect(productionMeter.forbidden()).toBeNull();
+  expect(productionMeter.conditions()).toEqual([]);
+});
