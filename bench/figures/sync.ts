@@ -9,12 +9,12 @@ import { median, medianRatio } from '../measure';
 import type { Place } from '../place';
 import { residentMegabytes } from '../usage';
 
-const rounds = 3;
+const rounds = 2;
 const organizations = 10;
 const equipmentEach = 500;
 const operationsEach = 5000;
 const latencyMs = 5;
-const syncMsMax = 120_000;
+const syncMsMax = 300_000;
 const lookMs = 100;
 
 interface View {

@@ -3,7 +3,7 @@
 // was when it has read them all.
 import * as http from 'node:http';
 
-const { CATALOG = '', EQUIPMENT = '', TOKEN = '', VENDOR = '', LISTINGS_AT_ONCE = '8' } = process.env;
+const { CATALOG = '', EQUIPMENT = '', TOKEN = '', VENDOR = '', LISTINGS_AT_ONCE = '4' } = process.env;
 const agent = new http.Agent({ keepAlive: true, maxSockets: 50 });
 const platform = { Authorization: `Bearer ${TOKEN}`, Accept: `application/vnd.${VENDOR}.axiom.v3+json` };
 const equipment = { ...platform, Accept: 'application/json' };
@@ -100,7 +100,7 @@ async function run(): Promise<void> {
       for (const one of page.values ?? []) organizations.push({ id: one.id, fields: linkOf(one, 'fields') });
     },
   );
-  const atOnce = 4;
+  const atOnce = 2;
   const lanes = Array.from({ length: atOnce }, async () => {
     for (let one = organizations.shift(); one !== undefined; one = organizations.shift())
       await organization(one.id, one.fields);

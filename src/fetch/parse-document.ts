@@ -20,13 +20,14 @@ export function parseDocument(body: Buffer, mediaType: string, depthMax: number)
   if (mediaType === 'text/html' || mediaType === 'application/xhtml+xml') return { code: 'html-answer' };
   if (mediaType !== 'application/json' && !mediaType.endsWith('+json'))
     return { code: 'unexpected-media-type' };
-  if (isDeeperThan(body, depthMax)) return { code: 'too-deep' };
+  const shape = shapeOf(body, depthMax);
+  if (shape.tooDeep) return { code: 'too-deep' };
   if (!isUtf8(body)) return { code: 'invalid-text' };
   // RFC 8259 section 8.1 lets a reader skip a byte order mark.
   const start = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? 3 : 0;
   const text = body.toString('utf8', start);
   try {
-    return { document: /\d{16}/.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text) };
+    return { document: shape.longNumbers ? JSON.parse(text, keepDigits) : JSON.parse(text) };
   } catch {
     return { code: 'invalid-json' };
   }
@@ -46,18 +47,31 @@ function keepDigits(this: unknown, _key: string, value: unknown, context?: { sou
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** Counts brackets outside strings; what is not JSON is left to the parser. */
-function isDeeperThan(body: Buffer, depthMax: number): boolean {
+/** Numbers with so many digits may be larger than a double can tell apart. */
+const digitsMin = 16;
+
+/** One walk outside strings, over brackets and digits; what is not JSON is left to the parser. */
+function shapeOf(body: Buffer, depthMax: number): { tooDeep: boolean; longNumbers: boolean } {
   let depth = 0;
-  for (let at = 0; at < body.length; at += 1) {
-    const byte = body[at];
+  let digits = 0;
+  let longNumbers = false;
+  const { length } = body;
+  for (let at = 0; at < length; at += 1) {
+    const byte = body[at] as number;
     if (byte === quote) {
       at += 1;
-      while (at < body.length && body[at] !== quote) at += body[at] === backslash ? 2 : 1;
-    } else if (byte === 0x7b || byte === 0x5b) {
-      depth += 1;
-      if (depth > depthMax) return true;
-    } else if (byte === 0x7d || byte === 0x5d) depth -= 1;
+      while (at < length && body[at] !== quote) at += body[at] === backslash ? 2 : 1;
+      digits = 0;
+    } else if (byte >= 0x30 && byte <= 0x39) {
+      digits += 1;
+      if (digits >= digitsMin) longNumbers = true;
+    } else {
+      digits = 0;
+      if (byte === 0x7b || byte === 0x5b) {
+        depth += 1;
+        if (depth > depthMax) return { tooDeep: true, longNumbers };
+      } else if (byte === 0x7d || byte === 0x5d) depth -= 1;
+    }
   }
-  return false;
+  return { tooDeep: false, longNumbers };
 }

@@ -101,8 +101,10 @@ export interface SyncDoors {
   coolDownMs(): number;
   /** Why no more calls may be made for a sync; null when they may. */
   forbidden(): string | null;
-  /** Events were decided, or tasks made due. */
+  /** Events were decided. */
   decided(): void;
+  /** Tasks or probes were made due. */
+  due(): void;
   clock: Clock;
 }
 

@@ -168,13 +168,14 @@ async function finish(
   }
   const observedAt = new Date(clock.nowMs()).toISOString();
   const about = { kind, organizationId, connectionId, mediaType: page?.mediaType ?? '', observedAt };
-  const { drafts, hints } = judgePage(items, about, judge);
+  const judged = judgePage(items, about, judge);
   const result = await store.finishPage({
-    ...{ run, listingId: opened.id, revision: state.revision, connectionId, drafts, hints, after },
+    ...{ run, listingId: opened.id, revision: state.revision, connectionId, ...judged, after },
   });
   state.revision = result.revision;
   counts.changed += result.changed;
   counts.unchanged += result.unchanged;
   counts.published += result.published;
-  if (result.published > 0 || result.left > 0) doors.decided();
+  if (result.published > 0) doors.decided();
+  if (result.left > 0) doors.due();
 }

@@ -94,7 +94,7 @@ async function syncOrganization(walk: Walk, place: Place): Promise<void> {
   for (const kind of ['equipment', 'field-operation'] as const) {
     absent += await doors.store.hintAbsent(run, id, kind, options.goneShareMax);
   }
-  if (absent > 0) doors.decided();
+  if (absent > 0) doors.due();
   await endListing(walk, mark.id, own.revision, place.connectionId);
   count(walk);
 }
@@ -247,7 +247,7 @@ async function hearRefusal(
   if (answer?.kind === 'action-required' || answer?.kind === 'not-connected') {
     refusing.add(organizationId);
     await doors.store.requestProbe(organizationId, false);
-    doors.decided();
+    doors.due();
   }
   if (answer?.kind === 'reauthorize') {
     refusing.add(organizationId);

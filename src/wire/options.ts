@@ -144,8 +144,8 @@ export function syncOptions(settings: Settings): Omit<ScheduleOptions, 'holder'>
   return {
     intervalMs: settings.syncIntervalSeconds * 1000,
     leaseMs: settings.leaseSeconds * 1000,
-    listingsAtOnce: Math.max(1, Math.min(8, Math.floor(settings.providerConcurrency / 4))),
-    organizationsAtOnce: 4,
+    listingsAtOnce: Math.max(1, Math.min(4, Math.floor(settings.providerConcurrency / 4))),
+    organizationsAtOnce: 2,
     goneShareMax: settings.goneShareMax,
     repeatsMax: 4,
     backoff: { baseMs: 500, maxMs: 30_000 },

@@ -29,9 +29,13 @@ export interface SyncParts {
   failed(error: unknown): void;
 }
 
+/** What a sync finds is sent in batches: nobody waits for it as for what was notified. */
+const tellEveryMs = 500;
+
 export function syncOf(settings: Settings, parts: SyncParts): Sync {
   const { store, pipeline, book, meter, clock } = parts;
   const { access, health } = pipeline;
+  let toldMs = Number.NEGATIVE_INFINITY;
   return makeSync(
     {
       store,
@@ -48,7 +52,12 @@ export function syncOf(settings: Settings, parts: SyncParts): Sync {
       coolDownMs: () => health.coolDownMs(clock.nowMs()),
       forbidden: () => meter.forbidden(),
       decided() {
+        const nowMs = clock.nowMs();
+        if (nowMs - toldMs < tellEveryMs) return;
+        toldMs = nowMs;
         parts.decided();
+      },
+      due() {
         pipeline.work.wake();
         pipeline.probes.wake();
       },
