@@ -130,15 +130,20 @@ function recordFilter({ coverage }: Provider, query: URLSearchParams): (seen: Se
   const role = query.get('organizationRole.type');
   if (categories.length > 0) coverage.count('equipment-list-category');
   if (archived !== null) coverage.count('equipment-list-archived');
-  const filtered = categories.length > 0 || principals.length > 0 || archived !== null || capability !== null;
-  if (!filtered && role === null) return () => true;
+  const outlined = (seen: Seen): boolean => {
+    if (categories.length === 0 && archived === null) return true;
+    const outline = seen.outline();
+    return (
+      (categories.length === 0 || categories.includes(outline.implement ? 'implement' : 'machine')) &&
+      (archived === null || String(outline.archived) === archived)
+    );
+  };
+  if (principals.length === 0 && capability === null && role === null) return outlined;
   const fits = (content: JsonObject): boolean =>
-    (categories.length === 0 || categories.includes(String(content['@type']).toLowerCase())) &&
-    (archived === null || String(content.archived) === archived) &&
     (principals.length === 0 || principals.includes(String(content.principalId))) &&
     (capability === null || content.telematicsCapable === (capability === 'Connectivity')) &&
     (role === null || (isObject(content.organizationRole) && content.organizationRole.type === role));
-  return (seen) => fits(seen.content());
+  return (seen) => outlined(seen) && fits(seen.content());
 }
 
 /** A record as it is sent: without what was not asked for, and wrapped in arrays where its id is odd. */

@@ -55,8 +55,8 @@ function oldList(provider: Provider, kind: OldKind): RequestHandler {
     const inactive = query.get('includeInactive') === 'true';
     const all = function* (): Generator<Seen> {
       for (const seen of world.equipmentOf(organization, (id) => world.shown('equipment', id, nowMs()))) {
-        const content = seen.content();
-        if (isOfKind(content, kind) && (inactive || content.archived !== true)) yield seen;
+        const { implement, archived } = seen.outline();
+        if (implement === (kind === 'implements') && (inactive || !archived)) yield seen;
       }
     };
     const { taken, total } = takePage(all(), page);

@@ -15,6 +15,11 @@ export function isImplement(position: number): boolean {
   return position % 3 === 2;
 }
 
+/** Every fifteenth piece is archived. */
+export function isArchived(position: number): boolean {
+  return position % 15 === 14;
+}
+
 /** The serial number alone, cheap enough to search through tens of thousands. Every 25th is shared between organizations. */
 export function serialNumberFor(index: number, position: number): string {
   const number = position % 25 === 24 ? position : index;
@@ -35,7 +40,7 @@ export function equipmentContent(seed: number, place: EquipmentPlace): JsonObjec
   const random = randomFor(seed, 2, index);
   const implement = isImplement(position);
   const model = random.pick(implement ? IMPLEMENT_MODELS : MACHINE_MODELS);
-  const archived = position % 15 === 14;
+  const archived = isArchived(position);
   const paired = pairedWith(place);
   return {
     '@type': implement ? 'Implement' : 'Machine',

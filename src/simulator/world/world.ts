@@ -4,7 +4,14 @@
 import { isObject, type JsonObject, merge, without } from '../json';
 import { Changes, isSince, type Mark } from './changes';
 import { CreatedEquipment } from './created-equipment';
-import { ERID_SALT, equipmentContent, FIRST_EQUIPMENT_ID, serialNumberFor } from './equipment';
+import {
+  ERID_SALT,
+  equipmentContent,
+  FIRST_EQUIPMENT_ID,
+  isArchived,
+  isImplement,
+  serialNumberFor,
+} from './equipment';
 import { FIELD_OPERATION_SALT, fieldOperationContent, OPERATIONS_PER_FIELD } from './field-operations';
 import { FIELD_SALT } from './fields';
 import { Files } from './files';
@@ -20,6 +27,11 @@ export interface WorldSize {
   fieldOperations: number;
 }
 
+export interface Outline {
+  implement: boolean;
+  archived: boolean;
+}
+
 /** A resource as one reader may see it. `revision` is 0 while it is as generated. */
 export interface Seen {
   kind: Kind;
@@ -28,6 +40,8 @@ export interface Seen {
   revision: number;
   removed: boolean;
   gone: boolean;
+  /** Of equipment: what lists are filtered by, known without making the content where nothing was changed. */
+  outline(): Outline;
   /** Makes the full content; costs some 20 µs, so callers keep what they made of it by `revision`. */
   content(): JsonObject;
 }
@@ -230,6 +244,11 @@ export class World {
 
   #seen(kind: Kind, { index, id }: Place, revision: Revision | undefined): Seen {
     const home = this.#bornIn(kind, index);
+    const content = (): JsonObject => {
+      const generated = this.#generate(kind, index, home);
+      if (!revision) return generated;
+      return revision.taken.reduce(without, merge(generated, revision.patch));
+    };
     return {
       kind,
       id,
@@ -237,11 +256,14 @@ export class World {
       revision: revision?.number ?? 0,
       removed: revision?.removed ?? false,
       gone: revision?.gone ?? false,
-      content: () => {
-        const generated = this.#generate(kind, index, home);
-        if (!revision) return generated;
-        return revision.taken.reduce(without, merge(generated, revision.patch));
+      outline: () => {
+        const position = index % this.size[kind];
+        if (!revision && !this.created.at(index))
+          return { implement: isImplement(position), archived: isArchived(position) };
+        const { '@type': type, archived } = content();
+        return { implement: type === 'Implement', archived: archived === true };
       },
+      content,
     };
   }
 
