@@ -2,6 +2,7 @@
  * The two other ways in which an organization cannot be read: its customer has not connected it, or the provider refuses
  * the consent. Each is a state with one alert, parks the work, tells consumers, and ends by itself once someone acted.
  */
+import { createHash } from 'node:crypto';
 import type { StructuredEvent } from '../../src/model/api';
 import { schemaFaults } from '../support/event-schemas';
 import { beginStory, type Resource, type Story, soon } from '../support/story';
@@ -72,7 +73,7 @@ test('a refused consent parks every organization it was for under one alert, unt
   await story.untilEvents(machine!, 1);
   await story.untilRest();
 
-  await story.simulator.expireTokens();
+  await story.simulator.expireTokens({ refresh: true });
   await change(machine!, 'While refused');
   for (const { id } of organizations) await untilAccess(id, 'reauthorize');
   await change(other!, 'While refused');
@@ -85,9 +86,10 @@ test('a refused consent parks every organization it was for under one alert, unt
   expect(alert).toMatchObject({ name: 'TramlineReauthorize', state: 'firing' });
   for (const { name } of organizations) expect(alert!.annotations.description).toContain(name);
 
-  // The user consents anew: another token of the same connection is named.
+  // The user consents anew, and another token of the same connection is named.
   await story.service.stop();
-  await story.serve({ settings: { PROVIDER_TOKENS: await consentAnew() } });
+  const settings = await consentAnew();
+  await story.serve({ settings });
   for (const { id } of organizations) await untilAccess(id, 'active');
   expect(await story.untilRest()).toMatchObject({ accepted: 3, published: 3, parked: 0, lost: 0 });
   await until(async () => (await story.alerts()).every(({ state }) => state === 'resolved'), soon);
@@ -102,23 +104,42 @@ test('a refused consent parks every organization it was for under one alert, unt
   expect(await story.eventsOf(other!)).toHaveLength(1);
 });
 
-/** The same connections with the tokens that the provider gives for their refresh tokens. */
-async function consentAnew(): Promise<string> {
-  const { PROVIDER_ISSUER, PROVIDER_CLIENT_KEY, PROVIDER_CLIENT_SECRET, PROVIDER_TOKENS } = story.simulator
-    .environment as Record<string, string>;
-  const named = JSON.parse(PROVIDER_TOKENS!) as { refresh: string }[];
-  const renewed = named.map(async (entry) => {
-    const response = await fetch(`${PROVIDER_ISSUER}/v1/token`, {
-      method: 'POST',
-      body: new URLSearchParams({
-        grant_type: 'refresh_token',
-        refresh_token: entry.refresh,
-        client_id: PROVIDER_CLIENT_KEY!,
-        client_secret: PROVIDER_CLIENT_SECRET!,
-      }),
-    });
-    const { access_token: token } = (await response.json()) as { access_token: string };
-    return { ...entry, token };
+/** The settings with the tokens of a new consent, as a person gives it on the provider's page. */
+async function consentAnew(): Promise<Record<string, string>> {
+  const { PROVIDER_ISSUER, PROVIDER_CLIENT_KEY, PROVIDER_CLIENT_SECRET, PROVIDER_TOKENS, PROVIDER_SCOPES } =
+    story.simulator.environment as Record<string, string>;
+  const [named] = JSON.parse(PROVIDER_TOKENS!) as { user: string }[];
+  const verifier = 'a-verifier-of-at-least-forty-three-characters-in-length';
+  const redirectUri = 'http://127.0.0.1/done';
+  const address = new URL(`${PROVIDER_ISSUER}/v1/authorize`);
+  address.search = new URLSearchParams({
+    response_type: 'code',
+    client_id: PROVIDER_CLIENT_KEY!,
+    redirect_uri: redirectUri,
+    state: 'anything',
+    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+    scope: PROVIDER_SCOPES!,
+  }).toString();
+  const page = await (await fetch(address)).text();
+  const request = /name="request" value="([^"]+)"/.exec(page)![1]!;
+  const answered = await fetch(`${PROVIDER_ISSUER}/v1/authorize`, {
+    method: 'POST',
+    redirect: 'manual',
+    body: new URLSearchParams({ request, user: named!.user }),
   });
-  return JSON.stringify(await Promise.all(renewed));
+  const code = new URL(answered.headers.get('location')!).searchParams.get('code')!;
+  const response = await fetch(`${PROVIDER_ISSUER}/v1/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: redirectUri,
+      code_verifier: verifier,
+      client_id: PROVIDER_CLIENT_KEY!,
+      client_secret: PROVIDER_CLIENT_SECRET!,
+    }),
+  });
+  const { access_token: token, refresh_token: refresh } = (await response.json()) as Record<string, string>;
+  return { PROVIDER_TOKENS: JSON.stringify([{ ...named, token, refresh }]) };
 }
