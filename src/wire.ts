@@ -89,6 +89,7 @@ export async function wireWorker(
   const client = clientOf(settings, {
     connections: () => book.connections(),
     sees: (connectionId) => book.sees(connectionId),
+    former: (connectionId) => book.former(connectionId),
     renewal: lateRenewal(() => connecting),
     clock,
     called: (call) => {

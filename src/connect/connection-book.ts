@@ -9,6 +9,7 @@ import type { Connection, ConnectionAuth, SealedConnection } from '../model/conn
 import type { Connections, Organizations } from '../model/store';
 import type { Clock } from '../tools/clock';
 import type { Sealer, Secret } from '../tools/secret';
+import { makeFormerTokens } from './former-tokens';
 import { sealTokens, unsealConnection } from './token-vault';
 
 /** A token as the settings name it. */
@@ -54,6 +55,8 @@ export interface BookDoors {
 export interface ConnectionBook {
   connections(): readonly Connection[];
   find(connectionId: string): Connection | null;
+  /** Tokens that it held lately and no longer holds: a provider may still repeat them. */
+  former(connectionId: string): readonly Secret[];
   sees(connectionId: string): ReadonlySet<string>;
   /** Seals and stores what is new, then reads everything back. Throws `store.key-missing`. */
   importTokens(tokens: NamedToken[]): Promise<void>;
@@ -79,10 +82,13 @@ const learnGapMsMin = 2000;
 const learnGapPerMs = 20;
 const learnPollMs = 1000;
 
+const none: ReadonlySet<string> = new Set();
+
 export function makeConnectionBook(doors: BookDoors): ConnectionBook {
   const { store, clock } = doors;
   let connections: Connection[] = [];
   let byId = new Map<string, Connection>();
+  const former = makeFormerTokens();
   let mark = '';
   let sights = new Map<string, ReadonlySet<string>>();
   const listed = new Set<string>();
@@ -90,18 +96,13 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
   /** When the last listing that came to its end began; and when the next one may be asked for. */
   let learnedFromMs = Number.NEGATIVE_INFINITY;
   let nextLearnMs = Number.NEGATIVE_INFINITY;
-  const none: ReadonlySet<string> = new Set();
-
-  async function listOne(connectionId: string): Promise<SeenOrganization[] | null> {
-    const seen = await listConnection(doors, connectionId);
-    if (seen !== null) listed.add(connectionId);
-    return seen;
-  }
+  const listOne = (connectionId: string) => listConnection(doors, connectionId, listed);
 
   async function refresh(): Promise<void> {
     const markBefore = await store.connectionsMark();
     const sealed = await store.listConnections();
     connections = sealed.map((connection) => unsealConnection(connection, doors.sealer));
+    for (const connection of connections) former.note(connection, byId.get(connection.connectionId));
     byId = new Map(connections.map((connection) => [connection.connectionId, connection]));
     mark = markBefore;
     sights = new Map(
@@ -137,6 +138,7 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
   return {
     connections: () => connections,
     find: (connectionId) => byId.get(connectionId) ?? null,
+    former: former.of,
     sees: (connectionId) => sights.get(connectionId) ?? none,
     async importTokens(tokens) {
       await store.importConnections(tokens.map((token) => seal(token, doors.sealer)));
@@ -167,6 +169,7 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
 async function listConnection(
   { store, list, unconnected, refused }: BookDoors,
   connectionId: string,
+  listed: Set<string>,
 ): Promise<SeenOrganization[] | null> {
   const epochs = await store.epochs();
   const seen: SeenOrganization[] = [];
@@ -184,6 +187,7 @@ async function listConnection(
   }
   const ids = seen.map(({ id }) => id);
   await store.keepSights(connectionId, ids);
+  listed.add(connectionId);
   return seen;
 }
 

@@ -13,6 +13,8 @@ import type { Secret } from '../tools/secret';
 export interface Credentials {
   clientSecret: Secret;
   connections(): readonly Connection[];
+  /** What a connection held before it was renewed. */
+  former(connectionId: string): readonly Secret[];
 }
 
 const hidden = '[secret]';
@@ -96,9 +98,11 @@ function cleanAnswer(answer: Answer, credentials: Credentials): Answer {
   return Object.fromEntries(cleaned) as Answer;
 }
 
-function secretsOf(connectionId: string, { clientSecret, connections }: Credentials): string[] {
+function secretsOf(connectionId: string, credentials: Credentials): string[] {
+  const { clientSecret, connections, former } = credentials;
   const connection = connections().find((known) => known.connectionId === connectionId);
   const secrets = [clientSecret, connection?.token, connection?.tokenSecret, connection?.refresh];
+  secrets.push(...former(connectionId));
   const values = secrets.flatMap((secret) => (secret ? [secret.open()] : []));
   return [...new Set(values.flatMap((value) => [value, encodeURIComponent(value.toWellFormed())]))];
 }

@@ -24,11 +24,15 @@ import { hideCredentials } from './hide-credentials';
 import * as options from './options';
 
 /** The provider's client; what it quotes of our credentials is hidden from everybody else. */
-export function clientOf(settings: Settings, doors: ProviderDoors): ProviderClient {
+export function clientOf(
+  settings: Settings,
+  doors: ProviderDoors & Pick<ConnectionBook, 'former'>,
+): ProviderClient {
   const providerOptions = options.providerOptions(settings);
   const { clientSecret } = providerOptions;
-  const { connections } = doors;
-  return hideCredentials(makeProviderClient(providerOptions, doors), { clientSecret, connections });
+  const { connections, former } = doors;
+  const client = makeProviderClient(providerOptions, doors);
+  return hideCredentials(client, { clientSecret, connections, former });
 }
 
 /** The provider's data as operators see it; `ready` is awaited before each call. */
@@ -107,6 +111,7 @@ function makeOwnParts(settings: Settings, store: Store) {
       clientOf(settings, {
         connections: () => book().connections(),
         sees: (connectionId) => book().sees(connectionId),
+        former: (connectionId) => book().former(connectionId),
         renewal: lateRenewal(connecting),
         clock,
         called: () => {},

@@ -203,7 +203,8 @@ async function refuseInEveryWay(machines: Resource[], foreign: Resource): Promis
     { ...at(down!), times: 1, status: 500, body: words },
     { ...at(page!), times: 1, body: `<html>${said}</html>`, headers: { 'content-type': 'text/html' } },
     { ...at(wrong!), times: 1, status: 400, body: words },
-    { ...at(foreign), times: 1, status: 401, body: wordsOf(quote(tokens[1]!)) },
+    // Also after the token was renewed.
+    { ...at(foreign), times: 2, status: 401, body: wordsOf(quote(tokens[1]!)) },
   ]);
   expect(
     (await post([bare!, limited!, down!, page!, wrong!, foreign].map((one) => announcement(one)))).status,

@@ -50,6 +50,7 @@ function clientAnswering(answer: Answer, pages: OrganizationsPage[] = []): Provi
   return hideCredentials(plain, {
     clientSecret: new Secret('secret-of-the-client'),
     connections: () => [ann],
+    former: () => [new Secret('former-token-of-ann')],
   });
 }
 
@@ -127,4 +128,8 @@ test('what a person reads directly quotes no credential either', async () => {
   const said = JSON.stringify([listed, read]);
   expect(said).toContain('is refused');
   expect(said).not.toContain(token);
+});
+
+test('a token that was renewed lately is hidden as well', async () => {
+  expect(await wordsAfter('not former-token-of-ann')).toBe('not [secret]');
 });
