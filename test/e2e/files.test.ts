@@ -1,0 +1,85 @@
+/**
+ * Goal: a person lists the provider's files and fetches one: in ranges, on from where it was cut, checked against the
+ * provider's digest, in its place only when it is whole.
+ * Method: the simulator and the service as processes, each command as a process of its own; answers are cut on the way.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { runCommand } from '../support/command';
+import { temporaryFolder } from '../support/service';
+import { beginStory, type Story } from '../support/story';
+
+let story: Story;
+let folder: string;
+
+interface File {
+  id: string;
+  name: string;
+  bytes: number;
+  status: string;
+}
+
+beforeAll(async () => {
+  story = await beginStory();
+  folder = temporaryFolder();
+});
+afterAll(() => story.end());
+
+const run = (...words: string[]) => runCommand(words, { TRAMLINE_URL: story.service.operationsUrl });
+async function files(...words: string[]): Promise<File[]> {
+  const { code, out, error } = await run('files', 'list', ...words, '--json');
+  expect([code, error]).toEqual([0, '']);
+  return JSON.parse(out) as File[];
+}
+const sized = async (bytes: number) => (await files()).find((file) => file.bytes === bytes) as File;
+const pathOf = async ({ id }: File) => `^.*/files/${id}$`;
+const sha256Of = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex');
+
+test('files are listed of all organizations or of one, and one is shown', async () => {
+  const { organizations } = await story.simulator.state();
+  const all = await files();
+  const ofOne = await files('--organization', organizations[0]!.id);
+  expect(ofOne.length).toBeGreaterThan(0);
+  expect(all.length).toBe(ofOne.length * organizations.length);
+  const { code, out } = await run('files', 'get', ofOne[0]!.id);
+  expect([code, out]).toEqual([0, expect.stringContaining(`name          ${ofOne[0]!.name}`)]);
+  expect((await run('files', 'get', '999')).code).toBe(3);
+  expect((await run('files')).out.split('\n')[0]).toMatch(/^ID +TYPE +BYTES +MODIFIED +NAME$/);
+});
+
+test('a file of several ranges arrives whole and agrees with the provider’s digest', async () => {
+  const file = await sized(5_000_003);
+  const output = join(folder, 'setup.zip');
+  const { code, out } = await run('files', 'get', file.id, '--output', output, '--json');
+  expect(code).toBe(0);
+  expect(JSON.parse(out)).toEqual({
+    ...{ id: file.id, output, bytes: 5_000_003, checkedBy: 'digest' },
+    sha256: sha256Of(output),
+  });
+  const ranges = (await story.requests()).filter(
+    ({ path, status }) => path.endsWith(file.id) && status === 206,
+  );
+  expect(ranges.length).toBe(2);
+});
+
+test('a file whose bytes are cut is read on, and is the same file', async () => {
+  const file = await sized(1_048_576);
+  const output = join(folder, 'harvest.zip');
+  // The record passes, being shorter; the bytes do not.
+  await story.simulator.setFaults([{ match: { path: await pathOf(file) }, times: 2, truncateAt: 5000 }]);
+  const { code } = await run('files', 'get', file.id, '--output', output);
+  await story.simulator.setFaults([]);
+  expect([code, statSync(output).size]).toEqual([0, 1_048_576]);
+});
+
+test('a file that is too large, or not yet there, leaves nothing behind', async () => {
+  const large = await sized(60_000_000);
+  const output = join(folder, 'large.zip');
+  const refused = await run('files', 'get', large.id, '--output', output, '--bytes-max', '1000000');
+  expect([refused.code, refused.error]).toEqual([1, expect.stringContaining('60000000 bytes')]);
+  const pending = (await files()).find(({ status }) => status === 'UPLOAD_PENDING') as File;
+  expect((await run('files', 'get', pending.id, '--output', output)).code).toBe(3);
+  expect(existsSync(output)).toBe(false);
+  expect(readdirSync(folder).filter((name) => name.endsWith('.part'))).toEqual([]);
+});
