@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { kafkaAvailable } from '../test/support/kafka';
 import type { Figure, Line } from './figure';
 import { accept } from './figures/accept';
+import { claim } from './figures/claim';
 import { drain } from './figures/drain';
 import { freshness } from './figures/freshness';
 import { memory } from './figures/memory';
@@ -15,7 +16,7 @@ import { sync } from './figures/sync';
 import { arrive } from './place';
 import { machine, tableOf } from './table';
 
-const figures: Figure[] = [accept, drain, merge, freshness, memory, start, sync, signing];
+const figures: Figure[] = [accept, drain, merge, freshness, memory, start, sync, signing, claim];
 const minutesMax = 30;
 
 async function run(): Promise<number> {
