@@ -162,6 +162,29 @@ test.each(['self', 'endless', 'https://pages.example/equipment'])(
   },
 );
 
+test('moved links and another life change nothing, and calls in the sandbox are counted through both', async () => {
+  await begin({
+    flags: { organizations: 1 },
+    settings: { PROVIDER_PLAN: 'sandbox', PROVIDER_SANDBOX_SINCE: '2026-01-01' },
+  });
+  const used = async () => {
+    const { limits } = await story.ask<{ limits: { limit: string; used: number }[] }>('/api/sandbox');
+    return limits.find(({ limit }) => limit === 'calls')!.used;
+  };
+  await sync();
+  const first = await used();
+  expect(first).toBeGreaterThan(5);
+  expect(await story.metric('tramline_sandbox_left', { limit: 'calls' })).toBe(150_000 - first);
+  await story.simulator.moveLinks();
+  await story.service.kill();
+  await story.serve();
+  expect(await used()).toBeGreaterThanOrEqual(first);
+  expect(await sync()).toMatchObject({ state: 'ended', changed: 0, published: 0, partial: [] });
+  expect(await used()).toBeGreaterThan(first);
+  await story.untilRest();
+  expect(await story.events()).toHaveLength(12 + 25);
+});
+
 test('a blocked organization is skipped and named, the others are not', async () => {
   await begin();
   const { organizations } = await story.simulator.state();
