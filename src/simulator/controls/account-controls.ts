@@ -49,7 +49,7 @@ export function serveAccountControls(router: Router, { provider }: Controls): vo
     control((request) => {
       const { user, refresh, kinds, inSeconds } = objectBody(request);
       const wait = inSeconds ?? 0;
-      if (typeof wait !== 'number' || !(wait >= 0)) throw new BadControl('inSeconds must be 0 or more');
+      if (typeof wait !== 'number') throw new BadControl('inSeconds must be a number');
       const atSeconds = wait === 0 ? 0 : nowSeconds() + wait;
       tokens.expire(
         readKinds(kinds, refresh === true),

@@ -162,8 +162,26 @@ test('every request is on record with the verdict on its signature', async () =>
   expect(JSON.stringify(records)).not.toContain(userToken().key);
 });
 
-test('OAuth 1 ends on the day it is told to, and not before', async () => {
-  const ending = await startSimulator({ auth: 'oauth1', oauth1Ends: '2022-05-01', today: '2022-04-30' });
+test('a token whose time has run out and one that was invalidated are told apart', async () => {
+  const other = await startSimulator({ auth: 'oauth1' });
+  const { token, secret } = tokenOf(other);
+  const signed = (): Promise<Answered> =>
+    call(other.catalog, {
+      Accept: platformAccept(other),
+      Authorization: sign(other, other.catalog, { token: { key: token, secret } }),
+    });
+  await control(other, 'POST', 'tokens/expire', { inSeconds: -1 });
+  expect(await reasonOf(signed())).toBe('token-expired');
+  await control(other, 'POST', 'tokens/expire');
+  expect(await reasonOf(signed())).toBe('token-invalidated');
+  await other.close();
+});
+
+test.each([
+  ['2021-07-01', '2021-06-30', '2021-07-02'],
+  ['2022-05-01', '2022-04-30', '2022-05-02'],
+])('OAuth 1 ends on %s, not on %s, and has ended on %s', async (oauth1Ends, before, after) => {
+  const ending = await startSimulator({ auth: 'oauth1', oauth1Ends, today: before });
   const signed = (): Promise<Answered> => {
     const { token, secret } = tokenOf(ending);
     return call(ending.catalog, {
@@ -172,8 +190,10 @@ test('OAuth 1 ends on the day it is told to, and not before', async () => {
     });
   };
   expect((await signed()).status).toBe(200);
-  await control(ending, 'PUT', 'today', { today: '2022-05-01' });
-  expect(await reasonOf(signed())).toBe('oauth1-ended');
+  for (const today of [oauth1Ends, after]) {
+    await control(ending, 'PUT', 'today', { today });
+    expect(await reasonOf(signed())).toBe('oauth1-ended');
+  }
   await ending.close();
 });
 

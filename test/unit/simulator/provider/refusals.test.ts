@@ -124,6 +124,7 @@ test('the sandbox holds five connections, 150,000 calls a month and eighteen mon
   expect((await rawControl(simulator, 'PATCH', sixth, { connected: true })).status).toBe(400);
   await control(simulator, 'PATCH', 'organizations/4711', { connected: false });
   await control(simulator, 'PATCH', sixth, { connected: true });
+  expect((await get(simulator, `${simulator.catalog}organizations`)).body.total).toBe(7);
   await control(simulator, 'PUT', 'sandbox', { calls: 149_999 });
   const catalog = (): Promise<Answered> => get(simulator, simulator.catalog);
   expect([(await catalog()).status, (await catalog()).status]).toEqual([200, 403]);
