@@ -63,7 +63,12 @@ export type SimulatorControls = {
   /** `notify` also sends a Required Customer Action notification. */
   setOrganization(
     id: string,
-    change: { termsAccepted?: boolean; connected?: boolean; notify?: boolean },
+    change: {
+      termsAccepted?: boolean;
+      connected?: boolean;
+      requiredAction?: string | { message: string; located: boolean } | null;
+      notify?: boolean;
+    },
   ): Promise<unknown>;
   /** Merged into the content; `notify: false` keeps quiet about it. */
   changeEquipment(id: string, change: Record<string, unknown>): Promise<unknown>;
@@ -92,6 +97,12 @@ export type SimulatorControls = {
   /** Exactly the organizations that a user sees; null goes back to what was dealt. */
   changeUser(name: string, change: { sees: string[] | null }): Promise<unknown>;
   restoreTokens(): Promise<unknown>;
+  /** `{ newContent: true }`, another size, archived, removed. */
+  changeFile(id: string, change: Record<string, unknown>): Promise<unknown>;
+  subscriptions(): Promise<Record<string, unknown>[]>;
+  setSubscriptionStatus(id: string, status: 'Active' | 'Expired' | 'Terminated'): Promise<unknown>;
+  /** What the sandbox has counted so far, and since when it is used. */
+  setSandbox(change: { calls?: number; since?: string }): Promise<unknown>;
   coverage(): Promise<unknown>;
 };
 
@@ -152,6 +163,10 @@ export function simulatorControls(control: string): SimulatorControls {
     changeClient: (change) => call('PATCH', 'client', change),
     changeUser: (name, change) => call('PATCH', `users/${segment(name)}`, change),
     restoreTokens: () => call('POST', 'tokens/restore', {}),
+    changeFile: (id, change) => call('PATCH', `files/${segment(id)}`, change),
+    subscriptions: () => call('GET', 'subscriptions'),
+    setSubscriptionStatus: (id, status) => call('PATCH', `subscriptions/${segment(id)}`, { status }),
+    setSandbox: (change) => call('PUT', 'sandbox', change),
     coverage: () => call('GET', 'coverage'),
   };
 }
