@@ -1,0 +1,184 @@
+// Consents step by step on a store of their own: what is kept, what opens once, and what a provider that fails, or another
+// user, leads to.
+import { type ConsentDoors, makeConsents } from '../../../src/connect/consents';
+import { GrantRefusal } from '../../../src/connect/grant-refusal';
+import type { Grant, TokenCall, TokenCalls, TokenReply } from '../../../src/model/consent';
+import { isProblem } from '../../../src/model/problem';
+import { makeSealer, Secret } from '../../../src/tools/secret';
+import { openSqlite } from '../../contract/open-sqlite';
+import type { StoreUnderTest } from '../../contract/store-hand';
+
+const catalog = new Map([
+  ['oauthRequestToken', 'https://provider.test/oauth/request_token'],
+  ['oauthAuthorizeRequestToken', 'https://pages.provider.test/consent?oauth_token={token}'],
+  ['oauthAccessToken', 'https://provider.test/oauth/access_token'],
+]);
+const form = (body: string): TokenReply => ({
+  status: 200,
+  mediaType: 'text/plain',
+  body,
+  retryAfterMs: null,
+});
+
+let under: StoreUnderTest;
+let called: TokenCall[];
+let reply: (call: TokenCall) => TokenReply;
+let userLinks: Map<string, string>;
+let document: unknown;
+let revoked: number;
+
+beforeEach(async () => {
+  under = await openSqlite();
+  called = [];
+  userLinks = new Map();
+  document = null;
+  revoked = 0;
+  reply = ({ url }) =>
+    form(
+      url.endsWith('request_token')
+        ? 'oauth_token=request%20token&oauth_token_secret=s%2B/=&oauth_callback_confirmed=true'
+        : 'oauth_token=access&oauth_token_secret=a+b/=',
+    );
+});
+afterEach(() => under.close());
+
+function consentsWith(more: Partial<ConsentDoors> = {}) {
+  const calls: TokenCalls = {
+    async call(call) {
+      called.push(call);
+      return reply(call);
+    },
+    links: async (token) => ({ links: token === null ? catalog : userLinks }),
+    read: async () => ({ document }),
+    close: () => {},
+  };
+  const grant: Grant = {
+    auth: 'oauth2',
+    token: new Secret(`h.${Buffer.from('{"sub":"ann"}').toString('base64url')}.s`),
+    tokenSecret: null,
+    refresh: new Secret('r'),
+    expiresAt: null,
+  };
+  return makeConsents({
+    store: under.store,
+    sealer: makeSealer([{ id: 'k1', key: Buffer.alloc(32, 1) }]),
+    calls,
+    server: {
+      consentAddress: async ({ state }) => `https://signin.provider.test/authorize?state=${state}`,
+      redeem: async () => grant,
+      refresh: async () => grant,
+      revoke: async () => {
+        revoked += 1;
+        return true;
+      },
+    },
+    auth: 'oauth1',
+    publicUrl: 'https://tramline.test/',
+    connected: async () => [],
+    clock: { nowMs: under.nowMs, wait: async () => {} },
+    ...more,
+  });
+}
+
+const byLink = { auth: null, user: null, callback: null };
+const linkOf = (address: string | null) => new URL(address!).searchParams.get('link')!;
+
+test('the callback is signed, the template is expanded, and secrets that hold a plus sign stay whole', async () => {
+  const consents = consentsWith();
+  const { id, address } = await consents.ask({ ...byLink, user: 'ann' });
+  expect(address).toMatch(/^https:\/\/tramline\.test\/connect\?link=[\w-]{43}$/);
+  const page = await consents.open(linkOf(address), 'browser');
+  expect(page).toBe('https://pages.provider.test/consent?oauth_token=request%20token');
+  expect(called[0]).toMatchObject({
+    method: 'GET',
+    sign: { token: null, callback: 'https://tramline.test/connect/callback' },
+  });
+  const back = { token: 'request token', code: 'a verifier', declined: false };
+  expect(await consents.returned(back, 'browser')).toMatchObject({ step: 'done', seen: [] });
+  const { sign } = called[1]!;
+  expect([sign!.verifier, sign!.token!.tokenSecret!.open()]).toEqual(['a verifier', 's+/=']);
+  const view = await consents.view(id);
+  expect(view.connection).toMatchObject({ user: 'ann', auth: 'oauth1', status: 'valid' });
+  expect(await consents.returned(back, 'browser')).toBeNull();
+  // At rest nothing of it can be read.
+  const rows = JSON.stringify([await under.store.listConnections(), await under.store.findConsent(id)]);
+  for (const secret of ['a verifier', 's+/=', 'a+b/=', linkOf(address)]) expect(rows).not.toContain(secret);
+});
+
+test('a provider that does not answer leaves the link as it was; one that refuses ends it', async () => {
+  const consents = consentsWith();
+  const { id, address } = await consents.ask(byLink);
+  const good = reply;
+  reply = () => ({ status: 503, mediaType: '', body: '', retryAfterMs: null });
+  await expect(consents.open(linkOf(address), 'b')).rejects.toBeInstanceOf(GrantRefusal);
+  reply = good;
+  expect(await consents.open(linkOf(address), 'b')).not.toBeNull();
+  expect(await consents.open(linkOf(address), 'b')).toBeNull();
+  expect((await consents.view(id)).step).toBe('asked');
+
+  const second = await consents.ask(byLink);
+  reply = () => ({ status: 401, mediaType: '', body: 'the secret s+/=', retryAfterMs: null });
+  await expect(consents.open(linkOf(second.address), 'b')).rejects.toThrow('answered 401');
+  const view = await consents.view(second.id);
+  expect(view).toMatchObject({
+    step: 'failed',
+    code: 'consent-refused',
+    detail: 'the request token call was answered 401',
+  });
+});
+
+test('a consent that nobody answers runs out', async () => {
+  const consents = consentsWith();
+  const { id, address } = await consents.ask(byLink);
+  under.advance(900_000);
+  expect(await consents.view(id)).toMatchObject({ step: 'failed', code: 'consent-expired' });
+  expect(await consents.open(linkOf(address), 'b')).toBeNull();
+});
+
+test('the catalog’s current user names the connection, and the same user keeps it under any method', async () => {
+  const consents = consentsWith();
+  userLinks = new Map([['currentUser', 'https://provider.test/users/@currentUser']]);
+  document = { accountName: 'ann' };
+  const ask = async (auth: 'oauth1' | 'oauth2') => {
+    const { id } = await consents.ask({ auth, user: null, callback: 'oob' });
+    return consents.answer(id, { code: 'v', token: null });
+  };
+  const first = await ask('oauth1');
+  const second = await ask('oauth2');
+  expect(first.connection).toMatchObject({ user: 'ann', auth: 'oauth1' });
+  expect(second.connection).toEqual({ ...first.connection, auth: 'oauth2', renews: true, expiresAt: null });
+});
+
+test('without a name from anybody each consent is a connection of its own', async () => {
+  const consents = consentsWith();
+  for (let round = 0; round < 2; round += 1) {
+    const { id } = await consents.ask({ auth: 'oauth1', user: null, callback: 'oob' });
+    await consents.answer(id, { code: 'v', token: null });
+  }
+  expect(new Set((await under.store.listConnections()).map(({ user }) => user)).size).toBe(2);
+});
+
+test('another user’s consent is given back', async () => {
+  const consents = consentsWith({ auth: 'oauth2' });
+  const { id } = await consents.ask({ auth: null, user: 'bob', callback: 'oob' });
+  expect(await consents.answer(id, { code: 'c', token: null })).toMatchObject({ code: 'consent-other-user' });
+  expect(revoked).toBe(1);
+  expect(await under.store.listConnections()).toEqual([]);
+});
+
+test('what is missing to ask for a consent is named', async () => {
+  const without = (more: Partial<ConsentDoors>) =>
+    consentsWith(more)
+      .ask(byLink)
+      .catch((error: unknown) => error);
+  for (const [more, name] of [
+    [{ publicUrl: null }, 'PUBLIC_URL'],
+    [{ auth: 'oauth2', server: null }, 'PROVIDER_ISSUER'],
+  ] as [Partial<ConsentDoors>, string][]) {
+    const error = await without(more);
+    expect([isProblem(error, 'settings.invalid'), String(error)]).toEqual([
+      true,
+      expect.stringContaining(name),
+    ]);
+  }
+});

@@ -1,0 +1,147 @@
+// The public routes of a consent as a browser, a link preview or a stranger meets them.
+import express from 'express';
+import request from 'supertest';
+import type { BrowserAnswer, Consents, Ended } from '../../../src/connect/consents';
+import { GrantRefusal } from '../../../src/connect/grant-refusal';
+import { makeConnectRoutes } from '../../../src/connect/routes';
+
+const consentPage = 'https://signin.provider.test/consent?oauth_token=t';
+const ended = (more: Partial<Ended> = {}): Ended => ({
+  id: 'one',
+  auth: 'oauth1',
+  step: 'done',
+  address: null,
+  expiresAt: '2026-03-01T00:00:00.000Z',
+  code: null,
+  detail: null,
+  connection: null,
+  seen: [],
+  ...more,
+});
+
+function stage(more: Partial<Pick<Consents, 'open' | 'returned'>> = {}, secure = false) {
+  const heard: { opened: string[]; returned: [BrowserAnswer, string][]; failed: unknown[] } = {
+    opened: [],
+    returned: [],
+    failed: [],
+  };
+  const consents: Pick<Consents, 'open' | 'returned'> = {
+    async open(link) {
+      heard.opened.push(link);
+      return link === 'good' ? consentPage : null;
+    },
+    async returned(answer, browser) {
+      heard.returned.push([answer, browser]);
+      return answer.token === 'known' ? ended() : null;
+    },
+    ...more,
+  };
+  const app = express();
+  app.set('query parser', 'simple');
+  app.use('/connect', makeConnectRoutes({ consents, secure, failed: (error) => heard.failed.push(error) }));
+  return { app, heard };
+}
+
+test('a link that is good leads to the provider and leaves a cookie that no script reads', async () => {
+  const { app } = stage();
+  const answer = await request(app).get('/connect?link=good');
+  expect([answer.status, answer.headers.location]).toEqual([303, consentPage]);
+  expect(String(answer.headers['set-cookie'])).toMatch(
+    /^tramline-connect=[\w-]{43}; Max-Age=900; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Lax$/,
+  );
+  expect(answer.headers).toMatchObject({
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
+    'content-security-policy':
+      "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  });
+});
+
+test('through https the cookie is bound to this host and to https', async () => {
+  const { app } = stage({}, true);
+  const answer = await request(app).get('/connect?link=good');
+  expect(String(answer.headers['set-cookie'])).toMatch(/^__Host-tramline-connect=.*; Secure; /);
+});
+
+test('the way back knows the browser by its cookie, whose words are passed on, and forgets it', async () => {
+  const { app, heard } = stage();
+  const cookie = 'other=1; tramline-connect=the-browser';
+  const answer = await request(app)
+    .get('/connect/callback?oauth_token=known&oauth_verifier=v')
+    .set('Cookie', cookie);
+  expect(answer.status).toBe(200);
+  expect(String(answer.headers['set-cookie'])).toContain('tramline-connect=;');
+  expect(heard.returned).toEqual([[{ token: 'known', code: 'v', declined: false }, 'the-browser']]);
+});
+
+test.each([
+  ['state=known&code=c', { token: 'known', code: 'c', declined: false }],
+  ['state=known&error=access_denied', { token: 'known', code: null, declined: true }],
+  ['state=known&error=server_error', { token: 'known', code: null, declined: false }],
+  ['oauth_token=known&oauth_problem=permission_denied', { token: 'known', code: null, declined: true }],
+  ['denied=known', { token: 'known', code: null, declined: true }],
+])('%s is read as what it says', async (query, answer) => {
+  const { app, heard } = stage();
+  await request(app).get(`/connect/callback?${query}`);
+  expect(heard.returned).toEqual([[answer, '']]);
+});
+
+test.each([
+  '/connect',
+  '/connect?link=',
+  '/connect?link=good&link=good',
+  `/connect?link=${'x'.repeat(5000)}`,
+  '/connect?link=spent',
+  '/connect/callback',
+  '/connect/callback?code=c',
+  '/connect/callback?state=unknown&code=c',
+])('%s opens nothing and says no more than that', async (address) => {
+  const { app } = stage();
+  const answer = await request(app).get(address);
+  expect([answer.status, answer.text]).toEqual([404, expect.stringContaining('This link is not valid')]);
+  expect(answer.text).not.toContain('script');
+});
+
+test.each([
+  ['HEAD', {}],
+  ['POST', {}],
+  ['GET', { 'Sec-Purpose': 'prefetch' }],
+])('%s with %p does not use a link up', async (method, headers) => {
+  const { app, heard } = stage();
+  const asked = request(app)[method.toLowerCase() as 'get']('/connect?link=good').set(headers);
+  expect((await asked).status).toBe(405);
+  expect(heard.opened).toEqual([]);
+});
+
+test('what the provider does wrong is a page and a line for the operator; what we do wrong is told to nobody', async () => {
+  for (const [error, status] of [
+    [new GrantRefusal('unavailable', 'the catalog: timeout'), 503],
+    [new GrantRefusal('unusable', 'no address'), 502],
+    [new Error('a fault of ours'), 500],
+  ] as const) {
+    const { app, heard } = stage({ open: () => Promise.reject(error) });
+    const answer = await request(app).get('/connect?link=good');
+    expect(answer.status).toBe(status);
+    expect(answer.text).not.toContain(error.message);
+    expect(heard.failed).toEqual([error]);
+  }
+});
+
+test('organizations are named with where to connect them; every word is escaped', async () => {
+  const organization = { id: '1', name: '<b>Farm</b>', unconnected: true, connectUrl: null, manageUrl: null };
+  const seen = [
+    { ...organization, connectUrl: 'https://provider.test/connections?a="b' },
+    { ...organization, id: '2', name: null, unconnected: false, manageUrl: 'https://provider.test/manage' },
+  ];
+  const { app } = stage({ returned: async () => ended({ seen }) });
+  const { text } = await request(app).get('/connect/callback?state=known&code=c');
+  expect(text).toContain('&#60;b&#62;Farm&#60;/b&#62;');
+  expect(text).toContain('href="https://provider.test/connections?a=&#34;b"');
+  expect(text).toContain('href="https://provider.test/manage"');
+  expect(text).toContain('<li>2');
+});
+
+test('what is learned later is said to be', async () => {
+  const { app } = stage({ returned: async () => ended({ seen: null }) });
+  expect((await request(app).get('/connect/callback?state=known&code=c')).text).toContain('being learned');
+});
