@@ -102,6 +102,37 @@ describe('on this machine, without a token', () => {
     expect(apiRoutes.length).toBe(served.filter((route) => route.includes('/api/')).length);
   });
 
+  test('connections are listed, asked for, answered by a body, and revoked', async () => {
+    expect((await ask('get', '/api/connections')).body).toMatchObject([{ id: 'c1', user: 'ann' }]);
+    const made = await ask('post', '/api/connections/links?user=ann&callback=farm-app%3Adone');
+    expect(made.body).toMatchObject({ id: 'a-consent', address: expect.any(String) });
+    expect(
+      (await ask('post', '/api/connections/links?callback=https%3A%2F%2Felsewhere.example')).status,
+    ).toBe(400);
+    expect((await ask('post', '/api/connections/links?auth=none')).status).toBe(400);
+    expect((await ask('get', '/api/connections/links/a-consent')).status).toBe(200);
+    expect((await ask('get', '/api/connections/links/unknown')).status).toBe(404);
+    expect((await ask('get', '/api/connections/links')).headers.allow).toBe('POST');
+    expect((await ask('delete', '/api/connections/c1')).body).toMatchObject({ state: 'revoked' });
+    expect((await ask('delete', '/api/connections/c9')).status).toBe(404);
+    const answer = (body: string, type = 'application/json') =>
+      request(server.app)
+        .post('/api/connections/links/a-consent/answer')
+        .set('content-type', type)
+        .send(body);
+    expect((await answer('{"code":"v","token":"t"}')).body).toMatchObject({ step: 'done' });
+    expect(sample.asked.at(-1)).toEqual({ code: 'v', token: 't' });
+    for (const body of ['', '{', '{"code":7}', '{"code":"v","more":1}', `{"code":"${'x'.repeat(20_000)}"}`]) {
+      const refused = await answer(body);
+      expect([refused.status, refused.headers['content-type']]).toEqual([
+        400,
+        'application/problem+json; charset=utf-8',
+      ]);
+    }
+    expect((await answer('code=v', 'application/x-www-form-urlencoded')).status).toBe(400);
+    expect(faults).toEqual([]);
+  });
+
   test('probes and metrics answer', async () => {
     expect((await ask('get', '/healthz')).body).toEqual({ status: 'live' });
     expect((await ask('get', '/readyz')).status).toBe(200);

@@ -1,0 +1,96 @@
+// `tramline connect` and `connections` as a person or a script runs them, through a service and on the store itself.
+import type { OperationsServer } from '../../../src/operations/server';
+import { connection, consent } from '../operations/sample-store';
+import { makeShell, type Shell, serveFor } from './shell';
+
+let shell: Shell;
+let server: OperationsServer;
+beforeEach(async () => {
+  shell = makeShell();
+  server = await serveFor(shell);
+});
+afterEach(() => server.close(0));
+
+test('the link is printed, the answer is waited for, and the connection is shown', async () => {
+  const { code, out } = await shell.run('connect', '--user', 'ann');
+  expect(code).toBe(0);
+  expect(out).toContain('https://tramline.example/connect?link=one');
+  expect(out).toMatch(/Connected: c1[\s\S]*ann[\s\S]*renewed before[\s\S]*4711, 4712/);
+  expect(shell.sample.asked).toEqual([{ auth: null, user: 'ann', callback: null }]);
+});
+
+test.each([
+  ['consent-declined', 5],
+  ['consent-expired', 5],
+  ['consent-other-user', 5],
+  ['consent-refused', 4],
+  ['provider-unavailable', 1],
+  ['provider-answer-unusable', 1],
+] as const)('%s ends with %i', async (failure, exitCode) => {
+  shell.sample.consents = [{ ...consent, step: 'failed', code: failure, detail: 'so' }];
+  const { code, error } = await shell.run('connect');
+  expect([code, error]).toEqual([exitCode, expect.stringContaining(`${failure}: `)]);
+});
+
+test('an interrupt ends the waiting', async () => {
+  shell.sample.consents = [consent];
+  shell.interrupt.abort();
+  expect((await shell.run('connect')).code).toBe(130);
+});
+
+test('with --oob what was pasted is carried, by no address', async () => {
+  shell.answers = ['a-token a-verifier'];
+  const { code, out } = await shell.run('connect', '--oob', '--auth', 'oauth1');
+  expect([code, shell.asked.length]).toEqual([0, 1]);
+  expect(shell.sample.asked).toEqual([
+    { auth: 'oauth1', user: null, callback: 'oob' },
+    { code: 'a-verifier', token: 'a-token' },
+  ]);
+  expect(out).not.toContain('a-verifier');
+});
+
+test('what cannot be an answer is refused, and a decline is one', async () => {
+  shell.answers = ['one two three'];
+  expect((await shell.run('connect', '--oob')).code).toBe(2);
+  shell.answers = ['farm-app:done?error=access_denied'];
+  expect((await shell.run('connect', '--callback', 'farm-app:done')).code).toBe(5);
+});
+
+test('a web address is no callback of one’s own', async () => {
+  expect((await shell.run('connect', '--callback', 'https://elsewhere.example/')).code).toBe(2);
+  expect((await shell.run('connect', '--auth', 'oauth3')).code).toBe(2);
+});
+
+test('for machines there is an object a line', async () => {
+  const { out } = await shell.run('connect', '--json');
+  const lines = out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(lines).toEqual([{ ...consent, address: 'https://tramline.example/connect?link=one' }, connection]);
+});
+
+test('beside no service the link is made, and it is said that one is needed', async () => {
+  await server.close(0);
+  const { code, out } = await shell.run('connect');
+  expect([code, out]).toEqual([5, expect.stringContaining('Start it, then open the link')]);
+});
+
+test('connections are listed and revoked', async () => {
+  expect((await shell.run('connections')).out).toMatch(
+    /^ID +USER +METHOD +STATUS +ENDS +SEES\nc1 +ann +oauth2 +valid +renewed +2/,
+  );
+  expect((await shell.json('connections', 'list')).value).toEqual([connection]);
+  expect((await shell.run('connections', 'revoke', 'c1')).out).toContain(
+    'The provider took its tokens back.',
+  );
+  expect((await shell.run('connections', 'revoke', 'nobody')).code).toBe(3);
+});
+
+test('stored tokens are sealed anew by migrate --reencrypt', async () => {
+  const { code, out } = await shell.run('migrate', '--reencrypt');
+  expect([code, out]).toEqual([
+    0,
+    expect.stringContaining('2 connections were sealed with the first key, 1 were already'),
+  ]);
+});
