@@ -66,7 +66,7 @@ export async function startService(loaded: LoadedSettings, around?: Around): Pro
     health.markStarted();
     const stop = async () => {
       await stopAll(settings, { health, webhook, worker, operations, store: opened, observer });
-      own?.close();
+      await own?.close();
     };
     return { ready, observer, worker, store: opened, stop };
   } catch (error) {

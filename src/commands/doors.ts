@@ -29,7 +29,7 @@ export const processDoors: CommandDoors = {
     return {
       api: apiOf(loaded, store, null, null, { own: provider, sync: sync.door }),
       async close() {
-        provider.close();
+        await provider.close();
         await sync.close();
         await store.close();
       },

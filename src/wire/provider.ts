@@ -22,6 +22,7 @@ import { makeSealer } from '../tools/secret';
 import { type Connecting, lateRenewal, readConnections, wireConnecting } from './connecting';
 import { hideCredentials } from './hide-credentials';
 import * as options from './options';
+import { meterOf } from './sync';
 
 /** The provider's client; what it quotes of our credentials is hidden from everybody else. */
 export function clientOf(
@@ -64,7 +65,8 @@ export interface OwnProvider {
   connections: ConnectionsApi;
   /** For the public listener of a process that reads nothing itself. */
   routes(observer: Pick<Observer, 'fault' | 'trouble'>): ConnectRoutes;
-  close(): void;
+  /** Also gives back the calls that were booked and not made. */
+  close(): Promise<void>;
 }
 
 /**
@@ -106,6 +108,7 @@ export function makeOwnProvider(settings: Settings, store: Store): OwnProvider {
 function makeOwnParts(settings: Settings, store: Store) {
   const clock = systemClock;
   const nothing = async () => {};
+  const meter = meterOf(settings, store, () => {}, clock);
   const client = once(
     (): ProviderClient =>
       clientOf(settings, {
@@ -114,7 +117,7 @@ function makeOwnParts(settings: Settings, store: Store) {
         former: (connectionId) => book().former(connectionId),
         renewal: lateRenewal(connecting),
         clock,
-        called: () => {},
+        called: () => meter.called(),
       }),
   );
   const book = once(
@@ -143,9 +146,10 @@ function makeOwnParts(settings: Settings, store: Store) {
     book,
     connecting,
     prepared,
-    close() {
+    async close() {
       if (client.made()) client().close();
       if (connecting.made()) connecting().close();
+      await meter.end();
     },
   };
 }

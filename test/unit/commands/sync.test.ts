@@ -1,0 +1,63 @@
+// Goal: whoever waits for a sync sees how far it is, and its end is an exit code.
+// Method: views of a sync as the service gives them.
+import { progressOf } from '../../../src/commands/sync';
+import { idleView } from '../../../src/sync/progress';
+import { makeShell } from './shell';
+
+test('progress says what is done of what is known, how fast, and when it may end', () => {
+  const view = { ...idleView(), listed: 500, tookMs: 2000 };
+  expect(progressOf({ ...view, listings: { done: 10, known: 40 } })).toBe(
+    '[======                  ] 10 of 40 listings · 500 resources · 250/s · about 6 s left',
+  );
+  expect(progressOf({ ...view, tookMs: 0, listings: { done: 0, known: 0 } })).toBe(
+    '[                        ] 0 of 0 listings · 500 resources · 0/s',
+  );
+});
+
+test.each([
+  [{ state: 'ended' }, 0, ''],
+  [
+    { state: 'ended', partial: [{ scope: '1/equipment', detail: 'page 2' }] },
+    1,
+    '1/equipment was not read to its end',
+  ],
+  [{ state: 'stopped', reason: 'the process stops' }, 1, 'the next sync goes on from here'],
+  [
+    { state: 'ended', organizationId: '1', skipped: [{ id: '1', access: 'terms-required' }] },
+    5,
+    'organization 1 is terms-required',
+  ],
+  [{ state: 'ended', reason: 'no connection sees organization 9' }, 3, 'no connection sees organization 9'],
+])('a sync that is %j ends with %i', async (more, code, said) => {
+  const shell = makeShell();
+  shell.api.startSync = async () => ({ ...idleView(), listed: 7, ...more }) as never;
+  const ended = await shell.run('sync');
+  expect(ended.code).toBe(code);
+  expect(ended.error).toContain(said);
+});
+
+test('for machines it is one object', async () => {
+  const shell = makeShell();
+  shell.api.startSync = async () => ({ ...idleView(), state: 'ended', listed: 7 });
+  const { code, value } = await shell.json<Record<string, unknown>>('sync', '--full');
+  expect(code).toBe(0);
+  expect(value).toMatchObject({
+    listed: 7,
+    changed: 0,
+    unchanged: 0,
+    published: 0,
+    pages: 0,
+    calls: 0,
+    tookMs: 0,
+  });
+});
+
+test('settings show what the sandbox leaves', async () => {
+  const shell = makeShell();
+  shell.environment = { PROVIDER_PLAN: 'sandbox', PROVIDER_SANDBOX_SINCE: '2026-01-01' };
+  shell.api.sandbox = async () => ({
+    plan: 'sandbox',
+    limits: [{ limit: 'calls', used: 10, most: 150_000, left: 149_990, detail: 'of 2026-01' }],
+  });
+  expect((await shell.run('config')).out).toContain('sandbox: 149990 of 150000 calls left (of 2026-01)');
+});
