@@ -423,6 +423,21 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
       });
     });
 
+    test('a name that nothing can have is unknown, whoever asks', async () => {
+      const { store } = hand;
+      await hand.publish('1', 'a');
+      await hand.sendAll();
+      const none = '4711\0';
+      expect(await store.access(none)).toBeNull();
+      expect(await store.requestProbe(none, true)).toBe(false);
+      expect(await store.findConnection(none)).toBeNull();
+      expect(await store.revokeConnection(none)).toBeNull();
+      expect(await store.findConsent(none)).toBeNull();
+      expect(await store.explain(none)).toBeNull();
+      const filter = { after: 0, limit: 10, type: none, organizationId: none };
+      expect((await store.listEvents(filter)).events).toEqual([]);
+    });
+
     describe('retention', () => {
       const sweepAll = async () => {
         while ((await hand.store.sweep()) > 0);

@@ -105,7 +105,7 @@ export async function findConnection(
 ): Promise<SealedConnection | null> {
   const row = await database.get(
     `SELECT ${columns} FROM connections c WHERE id = $1 AND status <> 'revoked'`,
-    connectionId,
+    storable(connectionId),
   );
   return row === undefined ? null : sealedConnection(row);
 }
@@ -173,7 +173,7 @@ export async function revokeConnection(
   const revoked = await context.database.run(
     `UPDATE connections SET status = 'revoked', user_name = '', sealed_token = '', sealed_token_secret = NULL,
        sealed_refresh = NULL, expires_at = NULL, refused_message = NULL WHERE id = $1 AND status <> 'revoked'`,
-    connectionId,
+    storable(connectionId),
   );
   if (revoked === 0) return null;
   await touch(context);

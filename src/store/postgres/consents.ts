@@ -4,6 +4,7 @@
 import type { StoredConsent } from '../../model/consent';
 import type { Context } from './context';
 import type { Row } from './database';
+import { storable } from './quarantine-entries';
 
 /** Whoever waits for the outcome of an expired one may still ask for so long. */
 const keptMs = 86_400_000;
@@ -38,7 +39,7 @@ export async function takeConsent(context: Context, key: string): Promise<Stored
 export async function findConsent(context: Context, consentId: string): Promise<StoredConsent | null> {
   const row = await context.database.get(
     'SELECT id, key, expires_at, body FROM consents WHERE id = $1',
-    consentId,
+    storable(consentId),
   );
   return row === undefined ? null : storedConsent(row);
 }

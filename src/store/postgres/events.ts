@@ -5,6 +5,7 @@ import type { PublishedEvent } from '../../model/event';
 import type { Inspection } from '../../model/store';
 import type { Context } from './context';
 import type { Row } from './database';
+import { storable } from './quarantine-entries';
 
 export async function listEvents(
   { database }: Context,
@@ -15,7 +16,7 @@ export async function listEvents(
     `SELECT position, event_id, topic, key, headers, value, partition, log_offset FROM outbox
      WHERE position > $1 AND starts_with(key, $2) AND ($3 = '' OR strpos(headers, $3) > 0) ORDER BY position LIMIT $4`,
     filter.after,
-    filter.organizationId === null ? '' : `${filter.organizationId}/`,
+    filter.organizationId === null ? '' : storable(`${filter.organizationId}/`),
     filter.type === null ? '' : JSON.stringify(['ce_type', filter.type]),
     filter.limit,
   );

@@ -57,7 +57,10 @@ async function discardedNotifications({ database }: Context): Promise<number> {
   return row!.discarded;
 }
 
-/** The lines of the hints of a page of tasks; folded ones are of tasks that still wait, and of no delivery any more. */
+/**
+ * The lines of the hints of a page of tasks, in one walk through hints and reads by their generations; folded ones
+ * are of tasks that still wait, and of no delivery any more.
+ */
 async function addTasks({ database }: Context, total: Ledger, after: number): Promise<number | null> {
   const { last } = (await database.get(
     'SELECT max(id) AS last FROM (SELECT id FROM tasks WHERE id > $1 ORDER BY id LIMIT $2) t',
@@ -66,10 +69,16 @@ async function addTasks({ database }: Context, total: Ledger, after: number): Pr
   ))!;
   if (last === null) return null;
   const rows = await database.all(
-    `WITH covered AS (
-       SELECT h.task_id, h.generation,
-         (SELECT min(r.generation) FROM reads r WHERE r.task_id = h.task_id AND r.generation >= h.generation) AS by
-       FROM hints h WHERE h.task_id > $1 AND h.task_id <= $2),
+    `WITH decided AS MATERIALIZED (
+       SELECT DISTINCT ON (task_id, generation) task_id, generation, outcome, event_id FROM reads
+       WHERE task_id > $1 AND task_id <= $2
+       ORDER BY task_id, generation, outcome = 'published' DESC, fence DESC),
+     marked AS (
+       SELECT task_id, generation, true AS hinted FROM hints WHERE task_id > $1 AND task_id <= $2
+       UNION ALL SELECT task_id, generation, false FROM decided),
+     covered AS (
+       SELECT task_id, generation, hinted, min(generation) FILTER (WHERE NOT hinted)
+         OVER (PARTITION BY task_id ORDER BY generation DESC, hinted) AS by FROM marked),
      told AS (
        SELECT CASE
          WHEN c.by IS NULL THEN ${waitingLine}
@@ -77,10 +86,8 @@ async function addTasks({ database }: Context, total: Ledger, after: number): Pr
          WHEN d.outcome = 'published' THEN ${publishedLine}
          ELSE d.outcome END AS line
        FROM covered c JOIN tasks t ON t.id = c.task_id LEFT JOIN organizations o ON o.id = t.lane
-       LEFT JOIN LATERAL (
-         SELECT r.outcome, r.event_id FROM reads r WHERE r.task_id = c.task_id AND r.generation = c.by
-         ORDER BY r.outcome = 'published' DESC, r.fence DESC LIMIT 1) d ON true
-       LEFT JOIN outbox e ON e.event_id = d.event_id)
+       LEFT JOIN decided d ON d.task_id = c.task_id AND d.generation = c.by
+       LEFT JOIN outbox e ON e.event_id = d.event_id WHERE c.hinted)
      SELECT line, count(*) AS count, false AS folded FROM told GROUP BY line
      UNION ALL
      SELECT ${waitingLine}, sum(t.folded)::bigint, true FROM tasks t LEFT JOIN organizations o ON o.id = t.lane

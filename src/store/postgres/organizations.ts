@@ -48,7 +48,7 @@ export async function learn(
 export async function access(context: Context, organizationId: string) {
   const row = await context.database.get(
     'SELECT access, causes, epoch FROM organizations WHERE id = $1',
-    organizationId,
+    storable(organizationId),
   );
   if (row === undefined) return null;
   return {

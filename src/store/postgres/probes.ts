@@ -7,6 +7,7 @@ import type { StoreRules } from '../store-rules';
 import { askProbe, hintProbes } from './ask-probes';
 import type { Context } from './context';
 import { lockOrganizations } from './organization-rows';
+import { storable } from './quarantine-entries';
 
 /** Never while a probe of it is under way, unless that one's lease ran out. */
 const probeDueAt = `CASE WHEN probe_lease_until = 0 THEN probe_at
@@ -67,7 +68,10 @@ export async function requestProbe(
   organizationId: string,
   onDemand: boolean,
 ): Promise<boolean> {
-  const known = await context.database.get('SELECT id FROM organizations WHERE id = $1', organizationId);
+  const known = await context.database.get(
+    'SELECT id FROM organizations WHERE id = $1',
+    storable(organizationId),
+  );
   if (known === undefined) return false;
   if (onDemand) await askProbe(context, organizationId, context.nowMs());
   else await hintProbes(context, [{ organizationId, dueAt: null }]);

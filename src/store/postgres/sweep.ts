@@ -119,9 +119,11 @@ async function foldHints({ database }: Context, tasks: number[], deliveries: num
        DELETE FROM hints h USING deliveries d
        WHERE d.id = h.delivery_id AND h.delivery_id = ANY($2::bigint[]) AND h.task_id = ANY($1::bigint[])
        RETURNING h.task_id, h.generation, d.received_at),
+     decided AS (
+       SELECT task_id, max(generation) AS until FROM reads WHERE task_id = ANY($1::bigint[]) GROUP BY task_id),
      folded AS (
        SELECT g.task_id, count(*) AS count, min(g.received_at) AS first, max(g.received_at) AS last FROM gone g
-       WHERE NOT EXISTS (SELECT 1 FROM reads r WHERE r.task_id = g.task_id AND r.generation >= g.generation)
+       LEFT JOIN decided d ON d.task_id = g.task_id WHERE d.until IS NULL OR d.until < g.generation
        GROUP BY g.task_id)
      UPDATE tasks t SET folded = t.folded + f.count, folded_first_at = least(t.folded_first_at, f.first),
        folded_last_at = greatest(t.folded_last_at, f.last)
