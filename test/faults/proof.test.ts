@@ -6,9 +6,10 @@
 import { failpoints } from '../prove/chaos';
 import { prove } from '../prove/prove';
 import { tableOf } from '../prove/run';
-import { type StoreUnderProof, sqliteUnderProof } from '../prove/store';
+import { postgresUnderProof, type StoreUnderProof, sqliteUnderProof } from '../prove/store';
 import { kafkaAvailable } from '../support/kafka';
 import { describeWithNeighbour } from '../support/neighbour';
+import { postgresAvailable } from '../support/postgres';
 
 const kills = 60;
 
@@ -24,4 +25,10 @@ async function proveOn(store: StoreUnderProof, processes: number): Promise<void>
 
 describeWithNeighbour('Kafka', kafkaAvailable(), 'the ledger holds through sixty kills', () => {
   test('of one process on SQLite', () => proveOn(sqliteUnderProof(), 1), 480_000);
+});
+
+describeWithNeighbour('PostgreSQL', postgresAvailable(), 'the ledger holds through sixty kills', () => {
+  test('of a receiver, a worker and one that is both, on one PostgreSQL that is killed as well', async () => {
+    await proveOn(await postgresUnderProof(), 3);
+  }, 480_000);
 });

@@ -3,7 +3,7 @@
 import { parseArgs } from 'node:util';
 import { cleanUp } from '../support/service';
 import { type ProofReport, prove } from './prove';
-import { type StoreUnderProof, sqliteUnderProof } from './store';
+import { postgresUnderProof, type StoreUnderProof, sqliteUnderProof } from './store';
 
 const usage = `npm run prove -- [--kills N] [--seed S] [--store sqlite|postgres] [--processes N] [--minutes M] [--json]`;
 
@@ -36,7 +36,8 @@ function asked() {
 }
 
 async function storeOf(name: string, processes: number): Promise<StoreUnderProof> {
-  if (name !== 'sqlite') return fail('--store takes sqlite');
+  if (name === 'postgres') return postgresUnderProof();
+  if (name !== 'sqlite') return fail('--store takes sqlite or postgres');
   if (processes !== 1) return fail('one process at a time may have an SQLite store');
   return sqliteUnderProof();
 }

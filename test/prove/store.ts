@@ -1,7 +1,8 @@
 // The store under proof, from outside: its setting, its tables as they are, and ways to take it away for a while.
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { type Tables, tablesBy } from '../support/evidence';
+import { type Row, type Tables, tablesBy } from '../support/evidence';
+import { startPostgres } from '../support/postgres';
 import { temporaryFolder } from '../support/service';
 
 export type StoreUnderProof = {
@@ -29,5 +30,21 @@ export function sqliteUnderProof(): StoreUnderProof {
     },
     crash: null,
     stop: async () => {},
+  };
+}
+
+export async function postgresUnderProof(): Promise<StoreUnderProof> {
+  // Settings of its own: a server that somebody else owns must not be killed.
+  const server = await startPostgres({ settings: { synchronous_commit: 'on' } });
+  const database = await server.createDatabase();
+  return {
+    name: 'postgres',
+    environment: { DATABASE_URL: server.url(database) },
+    tables: () => tablesBy(async (sql) => (await server.query(sql, database)) as Row[]),
+    async crash() {
+      await server.kill();
+      await server.restart();
+    },
+    stop: () => server.stop(),
   };
 }
