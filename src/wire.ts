@@ -135,7 +135,7 @@ export async function wireWorker(
     erase: pipeline.access.revokeGrant,
     unlearned: () => loops.learn.wake(),
   });
-  const relay = relayOf(doors, observer, clock, holder);
+  const relay = relayOf(settings, doors, observer, clock, holder);
   const meter = meterOf(settings, doors.store, troubleOf(observer, 'store'), clock);
   const sync = syncOf(settings, {
     ...{ store: doors.store, client, pipeline, book, meter, clock, holder },
@@ -233,13 +233,19 @@ function alertingOf(
   });
 }
 
-function relayOf(doors: OutsideDoors, observer: Observer, clock: Clock, holder: string): Relay {
+function relayOf(
+  settings: Settings,
+  doors: OutsideDoors,
+  observer: Observer,
+  clock: Clock,
+  holder: string,
+): Relay {
   const system = doors.target.name;
   const nothing = { count: 0, bytes: 0, tookMs: 0, freshnessMs: [] };
   return makeRelay(
     doors.store,
     traceSends(doors.target, observer),
-    { ...relayDefaults, clock, holder },
+    { ...relayDefaults, leaseMs: settings.leaseSeconds * 1000, clock, holder },
     {
       sent: (rows, tookMs) => {
         for (const [topic, ofTopic] of byTopic(rows)) {

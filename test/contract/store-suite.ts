@@ -282,6 +282,46 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         expect(await store.take(1)).toEqual([]);
       });
 
+      const modified = (day: number) => ({ modifiedTime: `2026-01-0${day}T00:00:00.000Z` });
+      const settleMs = 30_000;
+
+      test('a change that was announced alone, of a kind that says when it was modified, is not read again', async () => {
+        await publish('1', 'a', modified(1));
+        await put([hintOf('1')]);
+        const read = await finish(await take(), draftOf('1', 'b', modified(2)), { settleMs });
+        expect(read).toMatchObject({ outcome: 'published', again: false });
+      });
+
+      test('what is seen for the first time settles: nothing tells whether it is what was announced', async () => {
+        await put([hintOf('1')]);
+        const read = await finish(await take(), draftOf('1', 'a', modified(1)), { settleMs });
+        expect(read).toMatchObject({ outcome: 'published', again: true });
+        under.advance(settleMs);
+        const settling = await take();
+        expect(await finish(settling, draftOf('1', 'b', modified(2)), { settleMs })).toMatchObject({
+          again: false,
+        });
+      });
+
+      test('of several changes that were announced close together a read may have seen all but the last: it settles', async () => {
+        await publish('1', 'a', modified(1));
+        await put([hintOf('1')]);
+        // The first change is not visible yet.
+        await finish(await take(), draftOf('1', 'a', modified(1)), { settleMs });
+        under.advance(1000);
+        await put([hintOf('1')]);
+        // Now it is, and the second is not.
+        const second = await finish(await take(), draftOf('1', 'b', modified(2)), { settleMs });
+        expect(second).toMatchObject({ outcome: 'published', again: true });
+        under.advance(settleMs);
+        const last = await finish(await take(), draftOf('1', 'c', modified(3)), { settleMs });
+        expect(last).toMatchObject({ outcome: 'published', again: false });
+        under.advance(settleMs);
+        await put([hintOf('1')]);
+        const alone = await finish(await take(), draftOf('1', 'd', modified(4)), { settleMs });
+        expect(alone).toMatchObject({ outcome: 'published', again: false });
+      });
+
       test('the line of a hint is told by its settling read', async () => {
         await publish('1', 'a');
         await put([hintOf('1')]);

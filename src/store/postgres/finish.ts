@@ -6,6 +6,7 @@
 import { changeOf, type EventDraft, type PublishedState } from '../../model/event';
 import type { FinishedRead, FinishResult } from '../../model/task';
 import { eventsOf } from '../decided-events';
+import { mayLag } from '../may-lag';
 import { joinTask } from './join';
 import { endTake, isSuperseded, refuse, rest, stayDue } from './return-task';
 import type { Slate } from './slate';
@@ -49,7 +50,8 @@ export async function finish(slate: Slate, read: FinishedRead): Promise<FinishRe
   for (const event of events) {
     slate.decide({ ...event, taskId: task.id, acceptedAtMs: task.covered_hint_at, cause }, eventIds);
   }
-  const again = await settle(slate, { read, task, resource, eventIds }, decision);
+  const settleMs = mayLag(decision.change, previous, draft, task.crowded) ? read.settleMs : 0;
+  const again = await settle(slate, { read, task, resource, eventIds, settleMs }, decision);
   return decision.change === null
     ? { outcome: 'unchanged', reason: decision.reason, again }
     : { outcome: 'published', eventIds, again };
@@ -60,12 +62,14 @@ interface Found {
   task: TaskRow;
   resource: TaskRow;
   eventIds: string[];
+  /** After how long the provider is asked once more; 0: not for this. */
+  settleMs: number;
 }
 
 /** Writes what the read found, and what becomes of its task. True when it will be read again. */
 async function settle(
   slate: Slate,
-  { read, task, resource, eventIds }: Found,
+  { read, task, resource, eventIds, settleMs }: Found,
   { change, reason }: { change: string | null; reason: string },
 ): Promise<boolean> {
   const { draft, connectionId } = read;
@@ -76,8 +80,6 @@ async function settle(
   slate.note({ taskId, fence, generation, outcome, reason, eventIds, connectionId });
   const older = reason === 'older-than-published';
   await accept(slate, read, resource, older);
-  // Nothing new, or no way to tell: the provider's read model may lag.
-  const settleMs = change === null || draft.modifiedTime === null ? read.settleMs : 0;
   const passedOn = resource !== task && (await joinTask(slate, task, resource, read));
   const lane = older ? (resource.organization_id ?? task.lane) : draft.organizationId;
   const again = passedOn || rest(slate, task, read, settleMs, lane);

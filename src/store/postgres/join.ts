@@ -40,6 +40,7 @@ export async function joinTask(slate: Slate, task: TaskRow, target: TaskRow, rea
     state: wakes ? 'due' : target.state,
     due_at: dueAt,
     settling: false,
+    crowded: true,
     reconciled: false,
     first_hint_at: target.first_hint_at ?? hinted.first_hint_at,
     traceparent: hinted.traceparent,

@@ -18,6 +18,7 @@ export interface Hint {
 
 interface TaskRow {
   id: number;
+  crowded: boolean;
   joined_to: number | null;
   state: string;
   generation: number;
@@ -31,7 +32,7 @@ interface TaskRow {
   hinted_user: string | null;
 }
 
-const columns = `id, joined_to, state, generation, lane, organization_id, due_at, read_at, first_hint_at, traceparent,
+const columns = `id, crowded, joined_to, state, generation, lane, organization_id, due_at, read_at, first_hint_at, traceparent,
   hinted_organization_id, hinted_user`;
 
 /** The hints in the order in which they were accepted. Their organizations are there already. */
@@ -94,6 +95,7 @@ async function tasksAt(
 function unknownTask(id: number): TaskRow {
   return {
     id,
+    crowded: false,
     joined_to: null,
     state: 'done',
     generation: 0,
@@ -141,6 +143,7 @@ async function lockTargets(context: Context, ids: number[]): Promise<TaskRow[]> 
 }
 
 function raise(context: Context, task: TaskRow, { hint, receivedAtMs, traceparent }: Hint): void {
+  task.crowded = task.state !== 'done';
   const wakes = task.state === 'done' || task.state === 'settling' || task.state === 'quarantined';
   // While the owner is not known, the latest claim says whose turn it takes.
   const lane = (task.organization_id === null ? hint.organizationId : null) ?? task.lane;
@@ -163,9 +166,9 @@ async function addTasks(context: Context, added: Added[], tasks: Map<number, Tas
   const rows = added.map(({ task }) => tasks.get(task.id)!);
   await context.database.run(
     `INSERT INTO tasks (id, address, generation, state, due_at, lane, first_hint_at, traceparent,
-       hinted_organization_id, hinted_user)
+       hinted_organization_id, hinted_user, crowded)
      SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::bigint[],
-       $8::text[], $9::text[], $10::text[])`,
+       $8::text[], $9::text[], $10::text[], $11::boolean[])`,
     rows.map(({ id }) => id),
     added.map(({ address }) => address),
     ...mutable(rows),
@@ -177,10 +180,10 @@ async function saveTasks(context: Context, tasks: TaskRow[]): Promise<void> {
   await context.database.run(
     `UPDATE tasks t SET generation = n.generation, state = n.state, due_at = n.due_at, lane = n.lane, settling = false,
        first_hint_at = n.first_hint_at, traceparent = n.traceparent, reconciled = false,
-       hinted_organization_id = n.hinted_organization_id, hinted_user = n.hinted_user
+       hinted_organization_id = n.hinted_organization_id, hinted_user = n.hinted_user, crowded = n.crowded
      FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[], $6::bigint[], $7::text[], $8::text[],
-       $9::text[]) AS n (id, generation, state, due_at, lane, first_hint_at, traceparent, hinted_organization_id,
-         hinted_user)
+       $9::text[], $10::boolean[]) AS n (id, generation, state, due_at, lane, first_hint_at, traceparent,
+         hinted_organization_id, hinted_user, crowded)
      WHERE t.id = n.id`,
     tasks.map(({ id }) => id),
     ...mutable(tasks),
@@ -197,5 +200,6 @@ function mutable(tasks: TaskRow[]): unknown[][] {
     tasks.map(({ traceparent }) => traceparent),
     tasks.map(({ hinted_organization_id }) => hinted_organization_id),
     tasks.map(({ hinted_user }) => hinted_user),
+    tasks.map(({ crowded }) => crowded),
   ];
 }

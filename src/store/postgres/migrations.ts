@@ -290,8 +290,14 @@ CREATE TABLE consents (
 CREATE UNIQUE INDEX consents_key ON consents (key) WHERE key IS NOT NULL;
 `;
 
+/** True when more than one hint came since the resource was last at rest. */
+const crowded = `
+ALTER TABLE tasks ADD COLUMN crowded BOOLEAN NOT NULL DEFAULT false;
+`;
+
 export const migrations: Migration[] = [
   { name: '0001-path', kind: 'expand', sql: journal + lanes + outbox + organizations + operators },
   { name: '0002-sync', kind: 'expand', sql: syncs },
   { name: '0003-consents', kind: 'expand', sql: consents },
+  { name: '0004-crowded', kind: 'expand', sql: crowded },
 ];

@@ -51,6 +51,7 @@ export function rest(slate: Slate, task: TaskRow, ending: Ending, settleMs: numb
     due_at: dueAt,
     lane,
     settling: settles,
+    crowded: hinted && task.crowded,
     attempts: 0,
     aged_ms: 0,
     failed_at: null,

@@ -24,6 +24,7 @@ export interface TaskRow {
   taken_epoch: number | null;
   read_at: number | null;
   settling: boolean;
+  crowded: boolean;
   attempts: number;
   aged_ms: number;
   failed_at: number | null;
@@ -53,7 +54,17 @@ export interface TaskRow {
 
 const saved = [
   ...['kind', 'resource_id', 'address', 'organization_id', 'lane', 'connection_id', 'state', 'joined_to'],
-  ...['generation', 'due_at', 'fence', 'lease_until', 'taken_lane', 'taken_epoch', 'settling', 'attempts'],
+  ...[
+    'generation',
+    'due_at',
+    'fence',
+    'lease_until',
+    'taken_lane',
+    'taken_epoch',
+    'settling',
+    'crowded',
+    'attempts',
+  ],
   ...['aged_ms', 'failed_at', 'own', 'absent_since', 'gone_allowed', 'code', 'detail', 'first_hint_at'],
   ...['covered_hint_at', 'traceparent', 'reconciled', 'published', 'deleted', 'archived', 'content_hash'],
   ...['wire_hash', 'normalizer_version', 'modified_time', 'folded', 'listed_in', 'listed_run'],
@@ -66,7 +77,7 @@ export function newTask(id: number, address: string): TaskRow {
     ...{ id, address, lane: '', state: 'done', generation: 0, fence: 0, attempts: 0, aged_ms: 0, folded: 0 },
     ...{ kind: null, resource_id: null, organization_id: null, hinted_organization_id: null },
     ...{ connection_id: null, joined_to: null, due_at: null, lease_until: null, taken_lane: null },
-    ...{ taken_epoch: null, read_at: null, settling: false, failed_at: null, own: false },
+    ...{ taken_epoch: null, read_at: null, settling: false, crowded: false, failed_at: null, own: false },
     ...{ absent_since: null, gone_allowed: false, code: null, detail: null, first_hint_at: null },
     ...{ covered_hint_at: null, traceparent: null, reconciled: false, accepted_revision: 0 },
     ...{ published: false, deleted: false, archived: false, content_hash: null, wire_hash: null },

@@ -7,6 +7,7 @@ import type { Change, EventDraft, EventRecord } from '../../model/event';
 import { changeOf } from '../../model/event';
 import type { FinishedRead, FinishResult } from '../../model/task';
 import { eventsOf } from '../decided-events';
+import { mayLag } from '../may-lag';
 import type { Context } from './context';
 import type { Row } from './database';
 import { joinTask } from './join';
@@ -54,8 +55,7 @@ export function finish(context: Context, read: FinishedRead): FinishResult {
   const { connectionId } = read;
   noteRead(context, read, { outcome, reason: decision.reason, eventId: last, connectionId });
   const older = decision.reason === 'older-than-published';
-  // Nothing new, or no way to tell: the provider's read model may lag.
-  const settleMs = decision.change === null || draft.modifiedTime === null ? read.settleMs : 0;
+  const settleMs = mayLag(decision.change, previous, draft, task.crowded === 1) ? read.settleMs : 0;
   const again = acceptAndRest(context, read, { task, resource, older, settleMs });
   context.lanes.widen(String(task.lane));
   return outcome === 'published' ? { outcome, eventIds, again } : { outcome, reason: decision.reason, again };
@@ -161,6 +161,7 @@ function writeBoth(
     dueAt,
     lane,
     state === 'settling' ? 1 : 0,
+    state === 'due' ? 1 : 0,
     task.id as number,
   );
   if (dueAt !== null) context.lanes.expect(lane, dueAt);

@@ -45,7 +45,7 @@ export function joinTask(context: Context, task: Row, resourceTaskId: number, re
     ? afterGap(context, task, afterGap(context, target, context.nowMs()))
     : (target.due_at as number | null);
   database.run(
-    `UPDATE tasks SET generation = ?, state = iif(?, 'due', state), due_at = ?, settling = 0, reconciled = 0,
+    `UPDATE tasks SET generation = ?, state = iif(?, 'due', state), due_at = ?, settling = 0, crowded = 1, reconciled = 0,
        first_hint_at = coalesce(first_hint_at, ?), traceparent = ? WHERE id = ?`,
     generation,
     wakes ? 1 : 0,

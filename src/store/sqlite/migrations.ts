@@ -265,4 +265,11 @@ CREATE TABLE consents (
 CREATE UNIQUE INDEX consents_key ON consents (key) WHERE key IS NOT NULL;
 `,
   },
+  {
+    name: '0005-crowded',
+    sql: `
+-- True when more than one hint came since the resource was last at rest.
+ALTER TABLE tasks ADD COLUMN crowded INTEGER NOT NULL DEFAULT 0;
+`,
+  },
 ];

@@ -57,8 +57,8 @@ export function restOf(context: Context, task: Row, ending: Ending, settleMs: nu
 }
 
 /** What a decided read clears in its task, whatever it said. */
-export const restColumns = `state = ?, due_at = ?, lane = ?, settling = ?, attempts = 0, aged_ms = 0, failed_at = NULL,
-  own = 0, code = NULL, detail = NULL, covered_hint_at = NULL, gone_allowed = 0, folded = 0`;
+export const restColumns = `state = ?, due_at = ?, lane = ?, settling = ?, crowded = iif(?, crowded, 0), attempts = 0,
+  aged_ms = 0, failed_at = NULL, own = 0, code = NULL, detail = NULL, covered_hint_at = NULL, gone_allowed = 0, folded = 0`;
 
 /** Writes what `restOf` says; true when it will be read again. */
 export function rest(context: Context, task: Row, ending: Ending, settleMs: number, lane: string): boolean {
@@ -69,6 +69,7 @@ export function rest(context: Context, task: Row, ending: Ending, settleMs: numb
     dueAt,
     lane,
     state === 'settling' ? 1 : 0,
+    state === 'due' ? 1 : 0,
     task.id as number,
   );
   if (dueAt !== null) context.lanes.expect(lane, dueAt);
