@@ -24,8 +24,7 @@ interface Lane extends ReadyLane {
 }
 
 export async function take(context: Context, limit: number): Promise<TakenTask[]> {
-  const freed = await freeExpired(context);
-  const { lanes, inFlight } = await readyLanes(context, freed, limit);
+  const { lanes, inFlight, freed } = await readyLanes(context, limit);
   const rows: Row[] = [];
   // A lane may hold less than it was granted: what is then left is granted again.
   for (let open = lanes; rows.length < limit && open.length > 0; ) {
@@ -38,48 +37,48 @@ export async function take(context: Context, limit: number): Promise<TakenTask[]
   return rows.map(taskOf);
 }
 
-/** Leases that ran out go back to the work list; their holders' endings will find another fence. */
-async function freeExpired(context: Context): Promise<string[]> {
-  const rows = await context.database.all(
-    `UPDATE tasks SET state = 'due', due_at = $1, fence = fence + 1, lease_until = NULL, taken_lane = NULL,
-       taken_epoch = NULL
-     WHERE id IN (SELECT id FROM tasks WHERE lease_until <= $1 LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED)
-     RETURNING lane`,
-    context.nowMs(),
-    expiredMax,
-  );
-  return [...new Set(rows.map(({ lane }) => String(lane)))];
-}
-
-/** The lanes that have something due and are open, least served first; no more than can be served. */
+/**
+ * The lanes that have something due and are open, least served first; no more than can be served. Leases that ran out go
+ * back to the work list, in the lanes named as freed; their holders' endings will find another fence.
+ */
 async function readyLanes(
   context: Context,
-  freed: string[],
   limit: number,
-): Promise<{ lanes: Lane[]; inFlight: number }> {
+): Promise<{ lanes: Lane[]; inFlight: number; freed: string[] }> {
   const rows = await context.database.all(
-    `WITH taken AS MATERIALIZED (
-       SELECT taken_lane, count(*) AS in_flight FROM tasks WHERE lease_until IS NOT NULL GROUP BY taken_lane)
-     SELECT l.id, l.turn, l.width, coalesce(t.in_flight, 0) AS in_flight,
+    `WITH expired AS (
+       UPDATE tasks SET state = 'due', due_at = $1, fence = fence + 1, lease_until = NULL, taken_lane = NULL,
+         taken_epoch = NULL
+       WHERE id IN (SELECT id FROM tasks WHERE lease_until <= $1 LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED)
+       RETURNING lane),
+     freed AS MATERIALIZED (SELECT coalesce(array_agg(DISTINCT lane), '{}') AS lanes FROM expired),
+     taken AS MATERIALIZED (
+       SELECT taken_lane, count(*) AS in_flight FROM tasks WHERE lease_until > $1 GROUP BY taken_lane)
+     SELECT f.lanes AS freed, r.id, r.turn, r.width, r.in_flight,
        (SELECT coalesce(sum(in_flight), 0)::bigint FROM taken) AS in_flight_all
-     FROM lanes l LEFT JOIN taken t ON t.taken_lane = l.id
-     WHERE l.open_at <= $1 AND l.open_at IS NOT NULL
-       AND ((l.next_due_at <= $1 AND l.next_due_at IS NOT NULL) OR l.id = ANY($2::text[]))
-       AND (l.width IS NULL OR coalesce(t.in_flight, 0) < l.width)
-     ORDER BY l.turn, l.next_due_at, l.id LIMIT $3`,
+     FROM freed f LEFT JOIN LATERAL (
+       SELECT l.id, l.turn, l.width, l.next_due_at, coalesce(t.in_flight, 0) AS in_flight
+       FROM lanes l LEFT JOIN taken t ON t.taken_lane = l.id
+       WHERE l.open_at <= $1 AND l.open_at IS NOT NULL
+         AND ((l.next_due_at <= $1 AND l.next_due_at IS NOT NULL) OR l.id = ANY(f.lanes))
+         AND (l.width IS NULL OR coalesce(t.in_flight, 0) < l.width)
+       ORDER BY l.turn, l.next_due_at, l.id LIMIT $2) r ON true
+     ORDER BY r.turn, r.next_due_at, r.id`,
     context.nowMs(),
-    freed,
     limit,
+    expiredMax,
   );
-  const lanes = rows.map(({ id, turn, width, in_flight }) => ({
-    id: String(id),
-    turn: Number(turn),
-    window: width as number | null,
-    inFlight: Number(in_flight),
-    served: 0,
-    isExhausted: false,
-  }));
-  return { lanes, inFlight: Number(rows[0]?.in_flight_all ?? 0) };
+  const lanes = rows
+    .filter(({ id }) => id !== null)
+    .map(({ id, turn, width, in_flight }) => ({
+      id: String(id),
+      turn: Number(turn),
+      window: width as number | null,
+      inFlight: Number(in_flight),
+      served: 0,
+      isExhausted: false,
+    }));
+  return { lanes, inFlight: Number(rows[0]!.in_flight_all), freed: rows[0]!.freed as string[] };
 }
 
 /** Rows that somebody changes at this moment are left for the next claim. */
@@ -130,7 +129,8 @@ async function saveLanes(context: Context, lanes: Lane[], freed: string[]): Prom
         );
   if (touched.length > 0) {
     await database.run(
-      `UPDATE lanes l SET turn = l.turn + n.served,
+      `WITH advanced AS (UPDATE meta SET value = $4 WHERE name = 'turn' AND value < $4)
+       UPDATE lanes l SET turn = l.turn + n.served,
          next_due_at = CASE WHEN n.raises THEN (
            SELECT due_at FROM tasks t WHERE t.lane = l.id AND t.due_at IS NOT NULL ORDER BY t.due_at LIMIT 1)
          ELSE l.next_due_at END
@@ -138,8 +138,8 @@ async function saveLanes(context: Context, lanes: Lane[], freed: string[]): Prom
       touched.map(({ id }) => id),
       touched.map(({ served }) => served),
       touched.map(({ id }) => raised.has(id)),
+      first!.turn,
     );
-    await database.run(`UPDATE meta SET value = $1 WHERE name = 'turn' AND value < $1`, first!.turn);
   }
   for (const id of freed) if (!raised.has(id)) context.lanes.expect(id, context.nowMs());
 }
