@@ -10,7 +10,6 @@ import { makeObserver, type Observer } from './observe/observer';
 import type { OperationsServer } from './operations/server';
 import { accept } from './pipeline';
 import { endsWithin, systemClock } from './tools/clock';
-import { collectEarly } from './tools/collect-early';
 import { makeWebhookServer, type WebhookServer } from './webhook/server';
 import { type Around, openStore, type Worker, wireWorker } from './wire';
 import { operationsOf } from './wire/operations';
@@ -169,7 +168,6 @@ async function stopAll(settings: Settings, parts: Parts): Promise<void> {
 
 /** Serves until a signal, then drains; resolves to the exit code. Prints one line when ready. */
 export async function serve(loaded: LoadedSettings, around?: Around): Promise<number> {
-  collectEarly();
   const service = await startService(loaded, around);
   const { observer, ready } = service;
   observer.log.starting({ role: ready.role, version, store: ready.store, events: ready.events });

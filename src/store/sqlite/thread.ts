@@ -4,7 +4,6 @@
  */
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { isProblem } from '../../model/problem';
-import { collectEarly } from '../../tools/collect-early';
 import type { StoreSettings } from './context';
 import { type Call, type Engine, openEngine } from './engine';
 
@@ -21,7 +20,6 @@ const port = parentPort!;
 let engine: Engine | null = null;
 let idle: NodeJS.Timeout | undefined;
 
-collectEarly();
 try {
   engine = openEngine(workerData as StoreSettings, Date.now);
   port.postMessage({ opened: true });
