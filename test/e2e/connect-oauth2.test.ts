@@ -33,12 +33,12 @@ test('the provider says who consented; a renewal is made once for all, and the r
   expect(await stage.connections()).toMatchObject([{ user, auth: 'oauth2', renews: true, status: 'valid' }]);
 
   // Everything at once finds the token ended: all machines, and a listing.
-  const before = await coverage('oauth2-refresh');
+  const before = await coverage('oauth2.refresh');
   const machines = await story.equipment();
   await story.simulator.expireTokens();
   for (const { id } of machines) await story.simulator.changeEquipment(id, { name: `After ${id}` });
   for (const machine of machines) await story.untilEvents(machine, 1);
-  expect((await coverage('oauth2-refresh')) - before).toBe(1);
+  expect((await coverage('oauth2.refresh')) - before).toBe(1);
   const rest = await story.untilRest();
   expect(rest).toMatchObject({ published: machines.length, parked: 0, quarantined: 0, lost: 0 });
   expect(await story.alerts()).toEqual([]);
@@ -47,7 +47,7 @@ test('the provider says who consented; a renewal is made once for all, and the r
   await story.simulator.expireTokens();
   await story.simulator.changeEquipment(machines[0]!.id, { name: 'Once more' });
   await story.untilEvents(machines[0]!, 2);
-  expect((await coverage('oauth2-refresh')) - before).toBe(2);
+  expect((await coverage('oauth2.refresh')) - before).toBe(2);
 });
 
 test('a refused refresh token blocks under one alert, and the same user’s new consent ends it', async () => {
