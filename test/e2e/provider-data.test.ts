@@ -52,6 +52,8 @@ test('a record is shown as events carry it, with its devices, and one that is no
   expect(shown).toMatchObject({ id: machine!.id, organizationId: first, category: 'machine' });
   expect(shown.devices).toHaveLength(1);
   expect(shown).toHaveProperty('pairedEquipment');
+  const byErid = await json<Document>('equipment', 'get', String(shown.erid));
+  expect(byErid).toMatchObject({ id: machine!.id, erid: shown.erid });
   const { code, error } = await run('equipment', 'get', '999');
   expect([code, error]).toEqual([3, 'tramline: the provider has no such thing\n']);
 });
@@ -190,5 +192,10 @@ test('without a service the store’s connections are used, and the answer is th
   const { code, out, error } = await runCommand(['makes', '--json'], settings);
   expect([code, error]).toEqual([0, '']);
   expect(JSON.parse(out)).toEqual(through);
+  // Its calls count against the sandbox like the service's own.
+  const sandbox = { ...settings, PROVIDER_PLAN: 'sandbox', PROVIDER_SANDBOX_SINCE: '2026-01-01' };
+  expect((await runCommand(['makes', '--json'], sandbox)).code).toBe(0);
+  const left = /sandbox: (\d+) of 150000 calls left/.exec((await runCommand(['config'], sandbox)).out)?.[1];
+  expect(Number(left)).toBeLessThan(150_000);
   await story.serve();
 });
