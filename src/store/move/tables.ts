@@ -85,13 +85,13 @@ function leaves(what: string): Problem {
   return new Problem('store.refused', `the move would leave ${what} behind: nothing was moved`);
 }
 
-/** A row of the source as the target keeps it. */
+/** A row of the source as the target keeps it: no NUL, and no half of a pair of surrogates, which UTF-8 cannot say. */
 export function valuesOf({ columns }: MovedTable, row: Row): MovedValue[] {
   return columns.map(({ name, type }) => {
     const value = row[name] ?? null;
     if (value === null) return null;
     if (type === 'bool') return value === 1;
-    return typeof value === 'string' ? storable(value) : value;
+    return typeof value === 'string' ? storable(value)!.toWellFormed() : value;
   });
 }
 
