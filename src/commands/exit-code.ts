@@ -18,6 +18,7 @@ const codeOf: Partial<Record<ProblemCode, number>> = {
   'command.usage': exitCodes.usage,
   'store.locked': exitCodes.usage,
   'store.moved': exitCodes.usage,
+  'store.newer': exitCodes.usage,
   'store.key-missing': exitCodes.usage,
   'command.not-found': exitCodes.notFound,
   'provider.refused': exitCodes.refusedByProvider,

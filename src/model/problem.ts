@@ -9,6 +9,7 @@ export const problemCodes = {
   'store.unavailable': 'the sender is answered 503; the caller tries again',
   'store.locked': 'another process owns the embedded store: the process ends with 2',
   'store.moved': 'the store was moved to another, or a move into it is not complete: the process ends with 2',
+  'store.newer': 'the store is of a version that this one cannot serve: the process ends with 2',
   'store.closed': 'the process is stopping',
   'store.refused': 'the call itself is at fault; repeating it does not help',
   'store.key-missing': 'a row was sealed with a key that is not configured: the process ends with 2',

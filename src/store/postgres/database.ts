@@ -115,7 +115,8 @@ export function poolConfig({ url, connections }: DatabaseSettings): PoolConfig {
     keepAlive: true,
     application_name: 'tramline',
     lock_timeout: lockMsMax,
-    idle_in_transaction_session_timeout: 10_000,
+    // A process that was stopped in the middle must not keep what others wait for.
+    idle_in_transaction_session_timeout: 4000,
     options: '-c synchronous_commit=on -c default_transaction_isolation=read\\ committed',
     types: {
       getTypeParser: ((oid: number, format: 'text') =>

@@ -1,7 +1,7 @@
 /**
  * Calls that come while others of their kind are under way leave together as the next group: one transaction, a few
  * round trips, one flush, however many they are. Nobody waits for a timer. A group that fails for another reason than
- * availability is repeated one by one, so that only the call at fault fails.
+ * availability is halved and repeated until the call at fault is alone: only that one fails.
  */
 import { isProblem } from '../../model/problem';
 
@@ -40,7 +40,11 @@ export function makeGroups<Call, Result>(
     } catch (error) {
       if (group.length === 1 || isProblem(error, 'store.unavailable')) {
         for (const { reject } of group) reject(error);
-      } else for (const one of group) await settle([one]);
+      } else {
+        const middle = group.length >> 1;
+        await settle(group.slice(0, middle));
+        await settle(group.slice(middle));
+      }
     }
   }
 

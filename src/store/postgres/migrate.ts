@@ -11,8 +11,8 @@ import { type Migration, migrations } from './migrations';
 const migrationLock = 7_126_001;
 
 /**
- * Throws `store.refused` when a newer version has contracted the schema or the server does not keep what it commits,
- * `store.unavailable` when it cannot be reached. `steps` are this version's own unless a test says otherwise.
+ * Throws `store.newer` when a newer version has contracted the schema, `settings.invalid` for a server that is too old or
+ * does not keep what it commits, `store.unavailable` when it cannot be reached. `steps` are this version's own unless a test says otherwise.
  */
 export async function migrate(config: ClientConfig, steps: Migration[] = migrations): Promise<void> {
   const client = new Client(config);
@@ -41,7 +41,7 @@ async function applySteps(client: Client, steps: Migration[]): Promise<void> {
   const known = new Set(steps.map(({ name }) => name));
   const newer = rows.find(({ name, kind }) => kind === 'contract' && !known.has(name));
   if (newer !== undefined) {
-    throw new Problem('store.refused', `the schema is of a newer version (${newer.name}): update this one`);
+    throw new Problem('store.newer', `the schema is of a newer version (${newer.name}): update this one`);
   }
   for (const { name, kind, sql } of steps) {
     if (applied.has(name)) continue;
@@ -58,8 +58,11 @@ async function checkServer(client: Client): Promise<void> {
     `SELECT current_setting('server_version_num') AS version, current_setting('synchronous_commit') AS commit`,
   );
   const { version, commit } = rows[0]!;
-  if (Number(version) < 140_000) throw new Problem('store.refused', 'PostgreSQL 14 or later is needed');
+  if (Number(version) < 140_000) throw new Problem('settings.invalid', 'PostgreSQL 14 or later is needed');
   if (commit !== 'on') {
-    throw new Problem('store.refused', `the server insists on synchronous_commit=${commit}: it must be on`);
+    throw new Problem(
+      'settings.invalid',
+      `the server insists on synchronous_commit=${commit}: it must be on`,
+    );
   }
 }

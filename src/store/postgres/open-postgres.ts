@@ -16,7 +16,7 @@ import { groups, longVerbs, transactionOptions, verbs } from './verbs';
 type Verb = (...args: unknown[]) => Promise<unknown>;
 
 /**
- * Throws `store.unavailable` when the server cannot be reached, `store.refused` when its schema is of a newer version,
+ * Throws `store.unavailable` when the server cannot be reached, `store.newer` when its schema is of a newer version,
  * `store.moved` when a move into it is not complete.
  * `nowMs` replaces the database's clock, for tests.
  */
