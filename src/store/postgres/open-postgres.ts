@@ -66,14 +66,7 @@ export async function openPostgres(
   const bound = Object.fromEntries(
     [...doors].map(([name, door]) => [name, (...args: unknown[]) => call(door, args)]),
   );
-  return new Proxy({ ...bound, heed: bell.heed, close } as unknown as Store, {
-    get: (target, name: string) =>
-      target[name as keyof Store] ?? (name === 'then' ? undefined : () => Promise.reject(unbuilt(name))),
-  });
-}
-
-function unbuilt(name: string): Problem {
-  return new Problem('store.refused', `the PostgreSQL store has no verb ${name}`);
+  return { ...bound, heed: bell.heed, close } as unknown as Store;
 }
 
 function makeDoors(

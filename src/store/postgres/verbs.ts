@@ -35,9 +35,7 @@ type Name = Exclude<keyof Store, 'close'>;
 type Answer<Verb extends Name> = Promise<Awaited<ReturnType<Store[Verb]>>>;
 
 /** One call, one transaction. */
-export const verbs: {
-  [Verb in Name]?: (context: Context, ...args: Parameters<Store[Verb]>) => Answer<Verb>;
-} = {
+export const verbs = {
   take,
   hasten,
   nextDueInMs,
@@ -90,6 +88,8 @@ export const verbs: {
   finishPage,
   hintAbsent,
   countCalls,
+} satisfies {
+  [Verb in Name]?: (context: Context, ...args: Parameters<Store[Verb]>) => Answer<Verb>;
 };
 
 const longMs = 30_000;
@@ -113,9 +113,9 @@ export const transactionOptions: { [Verb in Name]?: TransactionOptions } = {
 };
 
 /** One call, several transactions. */
-export const longVerbs: {
+export const longVerbs = { ledger, sweep } satisfies {
   [Verb in Name]?: (inTransaction: InTransaction, ...args: Parameters<Store[Verb]>) => Answer<Verb>;
-} = { ledger, sweep };
+};
 
 /** Calls that come together are made in one transaction: the results in the order of the calls. */
 export interface VerbGroup {
@@ -137,3 +137,9 @@ export const groups: VerbGroup[] = [
     execute: (context, calls) => endTasks(context, calls as EndingCall[]),
   },
 ];
+
+type Grouped = 'put' | keyof typeof endings;
+type Missing = Exclude<Name, keyof typeof verbs | keyof typeof longVerbs | Grouped | 'heed'>;
+
+/** A verb of the contract that is nowhere does not compile; whoever waits for news is told by another way. */
+export const missingVerbs: [Missing] extends [never] ? [] : [Missing] = [];
