@@ -10,6 +10,7 @@ import type { Acknowledgement, OutboxRow, PublishedEvent } from './event';
 import type { Accepted, Delivery, Element, QuarantineReason } from './notification';
 import type { Access, CauseSet, DueProbe, Observation, OrganizationView, Transition } from './organization';
 import type { ResourceKind } from './resource';
+import type { SavedWebhookSecret, StoredWebhookSecret } from './subscription';
 import type {
   LastRun,
   ListedPage,
@@ -170,6 +171,17 @@ export interface Consents {
   findConsent(consentId: string): Promise<StoredConsent | null>;
 }
 
+/** What we made for deliveries to be known by. */
+export interface WebhookSecrets {
+  /** The oldest first. */
+  listWebhookSecrets(): Promise<StoredWebhookSecret[]>;
+  /** Keeps it; of one that is there already it stays when it was made, and what was heard. */
+  saveWebhookSecret(secret: SavedWebhookSecret): Promise<void>;
+  dropWebhookSecret(id: string): Promise<void>;
+  /** A heartbeat of the subscription with this token arrived now: nothing when the token is not there. */
+  noteHeartbeat(id: string): Promise<void>;
+}
+
 export interface Alerts {
   alertInputs(): Promise<AlertInputs>;
   listAlerts(): Promise<Alert[]>;
@@ -305,6 +317,7 @@ export interface Store
     Organizations,
     Connections,
     Consents,
+    WebhookSecrets,
     Alerts,
     Inspection,
     Syncs {

@@ -3,6 +3,7 @@
  * that each step of a consent is opened once.
  */
 import type { SealedConnection } from '../../src/model/connection';
+import type { SavedWebhookSecret } from '../../src/model/subscription';
 import { address, draftOf, Hand, heldBy, hintOf, type StoreUnderTest } from './store-hand';
 
 const connection = (connectionId: string, more: Partial<SealedConnection> = {}): SealedConnection => ({
@@ -186,6 +187,57 @@ export function storeConnectionsSuite(name: string, openStore: () => Promise<Sto
         await hand.store.saveConsent(consent, 600_000);
         await hand.reopen();
         expect(await hand.store.takeConsent(consent.key)).toMatchObject({ consentId: 'one' });
+      });
+    });
+
+    describe('secrets of webhooks', () => {
+      const token = (id: string, more: Partial<SavedWebhookSecret> = {}): SavedWebhookSecret => ({
+        ...{ id, kind: 'token', state: 'offered', sealed: `sealed-${id}`, user: 'u' },
+        ...{ connectionId: 'c1', subscriptionId: null },
+        ...more,
+      });
+      const unheard = { heardAtMs: null, beatMs: null };
+      const listed = () => hand.store.listWebhookSecrets();
+
+      test('they are listed from the oldest on, and are as they were saved after the store was opened anew', async () => {
+        const madeAtMs = under.nowMs();
+        await hand.store.saveWebhookSecret(token('b'));
+        under.advance(1000);
+        const value = token('a', { kind: 'authorization', user: null, connectionId: null });
+        await hand.store.saveWebhookSecret(value);
+        const store = await under.reopen();
+        expect(await store.listWebhookSecrets()).toEqual([
+          { ...token('b'), ...unheard, madeAtMs },
+          { ...value, ...unheard, madeAtMs: madeAtMs + 1000 },
+        ]);
+      });
+
+      test('one that is saved again keeps when it was made and what was heard', async () => {
+        const madeAtMs = under.nowMs();
+        await hand.store.saveWebhookSecret(token('a'));
+        under.advance(1000);
+        await hand.store.noteHeartbeat('a');
+        const active = token('a', { state: 'active', subscriptionId: 's1', sealed: 'other' });
+        await hand.store.saveWebhookSecret(active);
+        expect(await listed()).toEqual([{ ...active, madeAtMs, heardAtMs: madeAtMs + 1000, beatMs: null }]);
+      });
+
+      test('the time between heartbeats is learned, one of nobody is nothing', async () => {
+        await hand.store.saveWebhookSecret(token('a'));
+        for (const ms of [1000, 1000, 3000]) {
+          await hand.store.noteHeartbeat('a');
+          under.advance(ms);
+        }
+        await hand.store.noteHeartbeat('a');
+        await hand.store.noteHeartbeat('nobody');
+        expect(await listed()).toMatchObject([{ id: 'a', heardAtMs: under.nowMs(), beatMs: 1500 }]);
+      });
+
+      test('one that is dropped is gone, and dropping it again changes nothing', async () => {
+        await hand.store.saveWebhookSecret(token('a'));
+        await hand.store.saveWebhookSecret(token('b'));
+        for (const id of ['a', 'a']) await hand.store.dropWebhookSecret(id);
+        expect((await listed()).map(({ id }) => id)).toEqual(['b']);
       });
     });
   });

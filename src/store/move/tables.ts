@@ -35,6 +35,7 @@ const keys: Record<string, string[]> = {
   listings: ['id'],
   provider_calls: ['month'],
   consents: ['id'],
+  webhook_secrets: ['id'],
 };
 
 export const movedNames = Object.keys(keys);

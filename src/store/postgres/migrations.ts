@@ -295,9 +295,26 @@ const crowded = `
 ALTER TABLE tasks ADD COLUMN crowded BOOLEAN NOT NULL DEFAULT false;
 `;
 
+/** 'beat' is the time between heartbeats as learned. */
+const subscriptions = `
+CREATE TABLE webhook_secrets (
+  id TEXT COLLATE "C" PRIMARY KEY,
+  kind TEXT NOT NULL,
+  state TEXT NOT NULL,
+  sealed TEXT NOT NULL,
+  user_name TEXT,
+  connection_id TEXT,
+  subscription_id TEXT,
+  made_at BIGINT NOT NULL,
+  heard_at BIGINT,
+  beat BIGINT
+);
+`;
+
 export const migrations: Migration[] = [
   { name: '0001-path', kind: 'expand', sql: journal + lanes + outbox + organizations + operators },
   { name: '0002-sync', kind: 'expand', sql: syncs },
   { name: '0003-consents', kind: 'expand', sql: consents },
   { name: '0004-crowded', kind: 'expand', sql: crowded },
+  { name: '0005-subscriptions', kind: 'expand', sql: subscriptions },
 ];

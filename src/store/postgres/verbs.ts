@@ -30,6 +30,7 @@ import { sweep, sweepLock } from './sweep';
 import { beginRun, compareListed, countCalls, endRun, hintAbsent, lastRun, openListings } from './syncs';
 import { claimLock, take } from './take';
 import { counts, listTasks } from './tasks';
+import { dropWebhookSecret, listWebhookSecrets, noteHeartbeat, saveWebhookSecret } from './webhook-secrets';
 
 type Name = Exclude<keyof Store, 'close'>;
 type Answer<Verb extends Name> = Promise<Awaited<ReturnType<Store[Verb]>>>;
@@ -67,6 +68,10 @@ export const verbs = {
   saveConsent,
   takeConsent,
   findConsent,
+  listWebhookSecrets,
+  saveWebhookSecret,
+  dropWebhookSecret,
+  noteHeartbeat,
   alertInputs,
   listAlerts,
   saveAlerts,

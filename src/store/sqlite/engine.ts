@@ -63,6 +63,7 @@ import {
   openListings,
 } from './syncs';
 import { makeTransaction } from './transaction';
+import { dropWebhookSecret, listWebhookSecrets, noteHeartbeat, saveWebhookSecret } from './webhook-secrets';
 
 type Bound<Verb> = Verb extends (context: Context, ...rest: infer Rest) => infer Result
   ? (...rest: Rest) => Result
@@ -108,6 +109,10 @@ export const verbs = {
   saveConsent,
   takeConsent,
   findConsent,
+  listWebhookSecrets,
+  saveWebhookSecret,
+  dropWebhookSecret,
+  noteHeartbeat,
   alertInputs,
   listAlerts,
   saveAlerts,

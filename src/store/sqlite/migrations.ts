@@ -272,4 +272,23 @@ CREATE UNIQUE INDEX consents_key ON consents (key) WHERE key IS NOT NULL;
 ALTER TABLE tasks ADD COLUMN crowded INTEGER NOT NULL DEFAULT 0;
 `,
   },
+  {
+    name: '0006-subscriptions',
+    sql: `
+-- Tokens of subscriptions and values of the Authorization header that we made, sealed; 'beat' is the time between
+-- heartbeats as learned.
+CREATE TABLE webhook_secrets (
+  id TEXT PRIMARY KEY,
+  kind TEXT NOT NULL,
+  state TEXT NOT NULL,
+  sealed TEXT NOT NULL,
+  user_name TEXT,
+  connection_id TEXT,
+  subscription_id TEXT,
+  made_at INTEGER NOT NULL,
+  heard_at INTEGER,
+  beat INTEGER
+) STRICT, WITHOUT ROWID;
+`,
+  },
 ];

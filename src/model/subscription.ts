@@ -1,0 +1,75 @@
+/**
+ * Webhook subscriptions and the client's delivery settings as the provider has them, the secrets that we made for them,
+ * and what people can do about both. Shapes only.
+ */
+import type { RawItem, RawListed, RawRead } from './provider-data';
+
+export type WebhookSecretKind = 'token' | 'authorization';
+
+/** A token of a subscription, or a value of the Authorization header, as stored: sealed and bound to its id. */
+export interface StoredWebhookSecret {
+  id: string;
+  kind: WebhookSecretKind;
+  /**
+   * `offered`: accepted, and not confirmed by the provider yet. `active`: confirmed. `retired`: a value of the settings
+   * that a later one has replaced; not accepted any more.
+   */
+  state: 'offered' | 'active' | 'retired';
+  sealed: string;
+  /** Of a token: whose subscription it is. */
+  user: string | null;
+  connectionId: string | null;
+  /** null until the provider has said it. */
+  subscriptionId: string | null;
+  madeAtMs: number;
+  /** When its subscription's last heartbeat arrived. */
+  heardAtMs: number | null;
+  /** The time between heartbeats, as learned; null before the second one. */
+  beatMs: number | null;
+}
+
+export type SavedWebhookSecret = Omit<StoredWebhookSecret, 'madeAtMs' | 'heardAtMs' | 'beatMs'>;
+
+/** The provider's side, through one connection. Nothing here throws; each write is sent once. */
+export interface SubscriptionCalls {
+  list(connectionId: string): AsyncIterable<RawListed>;
+  /** null: the provider says only that it has accepted it. */
+  create(connectionId: string, body: unknown): Promise<RawRead<unknown>>;
+  /** `address`: of the subscription, as its own link says. */
+  change(connectionId: string, address: string, body: unknown): Promise<RawRead<null>>;
+  delivery(connectionId: string): Promise<RawRead<RawItem>>;
+  changeDelivery(connectionId: string, body: unknown): Promise<RawRead<null>>;
+}
+
+/** A document of the provider as it says it, but for secrets: these are `[secret]`. */
+export type SubscriptionView = { id: string; [fact: string]: unknown };
+export type DeliveryView = { [fact: string]: unknown };
+
+export interface SubscriptionWanted {
+  eventTypeId: string;
+  filters: { key: string; values: string[] }[];
+  displayName: string | null;
+  /** Whose subscription it is to be; null: a user that sees the organizations of the filters. */
+  user: string | null;
+}
+
+/** What is left out stays as it is. */
+export interface DeliveryWanted {
+  status?: 'Active' | 'Paused' | undefined;
+  concurrentDeliveries?: number | undefined;
+  maxBatchSize?: number | undefined;
+  /** Another value of the Authorization header: one that is made, or this one. */
+  authorization?: { generate: true } | { value: string } | undefined;
+}
+
+/** Throws as the provider's data does for people. */
+export interface SubscriptionsApi {
+  list(): Promise<SubscriptionView[]>;
+  /** null: accepted, and not to be seen yet. */
+  create(wanted: SubscriptionWanted): Promise<SubscriptionView | null>;
+  /** Ends nothing that is lost: an `Expired` one is `Active` again. */
+  renew(id: string): Promise<SubscriptionView>;
+  end(id: string): Promise<SubscriptionView>;
+  delivery(): Promise<DeliveryView>;
+  setDelivery(wanted: DeliveryWanted): Promise<DeliveryView>;
+}

@@ -1,0 +1,64 @@
+/**
+ * What we made for deliveries to be known by: tokens of subscriptions and values of the Authorization header, sealed, and
+ * when each subscription was heard of last. Nothing is opened here.
+ */
+import type { SavedWebhookSecret, StoredWebhookSecret } from '../../model/subscription';
+import { learnBeat } from '../learn-beat';
+import type { Context } from './context';
+import type { Row } from './database';
+import { storable } from './quarantine-entries';
+
+const columns = 'id, kind, state, sealed, user_name, connection_id, subscription_id, made_at, heard_at, beat';
+
+export async function listWebhookSecrets({ database }: Context): Promise<StoredWebhookSecret[]> {
+  const rows = await database.all(`SELECT ${columns} FROM webhook_secrets ORDER BY made_at, id`);
+  return rows.map(storedSecret);
+}
+
+export async function saveWebhookSecret(context: Context, secret: SavedWebhookSecret): Promise<void> {
+  const { id, kind, state, sealed, user, connectionId, subscriptionId } = secret;
+  await context.database.run(
+    `INSERT INTO webhook_secrets (id, kind, state, sealed, user_name, connection_id, subscription_id, made_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+     ON CONFLICT (id) DO UPDATE SET state = excluded.state, sealed = excluded.sealed, user_name = excluded.user_name,
+       connection_id = excluded.connection_id, subscription_id = excluded.subscription_id`,
+    id,
+    kind,
+    state,
+    sealed,
+    user === null ? null : storable(user),
+    connectionId,
+    subscriptionId === null ? null : storable(subscriptionId),
+    context.nowMs(),
+  );
+}
+
+export async function dropWebhookSecret({ database }: Context, id: string): Promise<void> {
+  await database.run('DELETE FROM webhook_secrets WHERE id = $1', storable(id));
+}
+
+export async function noteHeartbeat({ database, nowMs }: Context, id: string): Promise<void> {
+  const row = await database.get(
+    'SELECT heard_at, beat FROM webhook_secrets WHERE id = $1 FOR UPDATE',
+    storable(id),
+  );
+  if (row === undefined) return;
+  const now = nowMs();
+  const beat = row.heard_at === null ? row.beat : learnBeat(row.beat, now - row.heard_at);
+  await database.run('UPDATE webhook_secrets SET heard_at = $1, beat = $2 WHERE id = $3', now, beat, id);
+}
+
+function storedSecret(row: Row): StoredWebhookSecret {
+  return {
+    id: row.id,
+    kind: row.kind,
+    state: row.state,
+    sealed: row.sealed,
+    user: row.user_name,
+    connectionId: row.connection_id,
+    subscriptionId: row.subscription_id,
+    madeAtMs: row.made_at,
+    heardAtMs: row.heard_at,
+    beatMs: row.beat,
+  };
+}

@@ -1,0 +1,58 @@
+/**
+ * What we made for deliveries to be known by: tokens of subscriptions and values of the Authorization header, sealed, and
+ * when each subscription was heard of last. Nothing is opened here.
+ */
+import type { SavedWebhookSecret, StoredWebhookSecret } from '../../model/subscription';
+import { learnBeat } from '../learn-beat';
+import type { Context } from './context';
+import type { Row } from './database';
+
+export function listWebhookSecrets(context: Context): StoredWebhookSecret[] {
+  return context.database.all('SELECT * FROM webhook_secrets ORDER BY made_at, id').map(storedSecret);
+}
+
+export function saveWebhookSecret(context: Context, secret: SavedWebhookSecret): void {
+  const { id, kind, state, sealed, user, connectionId, subscriptionId } = secret;
+  context.database.run(
+    `INSERT INTO webhook_secrets (id, kind, state, sealed, user_name, connection_id, subscription_id, made_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (id) DO UPDATE SET state = excluded.state, sealed = excluded.sealed, user_name = excluded.user_name,
+       connection_id = excluded.connection_id, subscription_id = excluded.subscription_id`,
+    id,
+    kind,
+    state,
+    sealed,
+    user,
+    connectionId,
+    subscriptionId,
+    context.nowMs(),
+  );
+}
+
+export function dropWebhookSecret(context: Context, id: string): void {
+  context.database.run('DELETE FROM webhook_secrets WHERE id = ?', id);
+}
+
+export function noteHeartbeat(context: Context, id: string): void {
+  const row = context.database.get('SELECT heard_at, beat FROM webhook_secrets WHERE id = ?', id);
+  if (row === undefined) return;
+  const nowMs = context.nowMs();
+  const beatMs = row.beat as number | null;
+  const beat = row.heard_at === null ? beatMs : learnBeat(beatMs, nowMs - Number(row.heard_at));
+  context.database.run('UPDATE webhook_secrets SET heard_at = ?, beat = ? WHERE id = ?', nowMs, beat, id);
+}
+
+function storedSecret(row: Row): StoredWebhookSecret {
+  return {
+    id: String(row.id),
+    kind: row.kind as StoredWebhookSecret['kind'],
+    state: row.state as StoredWebhookSecret['state'],
+    sealed: String(row.sealed),
+    user: row.user_name as string | null,
+    connectionId: row.connection_id as string | null,
+    subscriptionId: row.subscription_id as string | null,
+    madeAtMs: Number(row.made_at),
+    heardAtMs: row.heard_at as number | null,
+    beatMs: row.beat as number | null,
+  };
+}
