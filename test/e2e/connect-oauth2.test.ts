@@ -50,7 +50,7 @@ test('the provider says who consented; a renewal is made once for all, and the r
   expect((await coverage('oauth2.refresh')) - before).toBe(2);
 });
 
-test('a refused refresh token blocks under one alert, and the same user’s new consent ends it', async () => {
+test('F-9: a refused refresh token blocks under one alert, and the same user’s new consent ends it', async () => {
   const { story } = stage;
   await connectUser();
   const [connection] = await stage.connections();

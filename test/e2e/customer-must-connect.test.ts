@@ -65,7 +65,7 @@ test('an organization that is not connected is parked under one alert, and goes 
   expect(events.flatMap(({ data }) => schemaFaults('organization-access', data))).toEqual([]);
 });
 
-test('a refused consent parks every organization it was for under one alert, until a new token is given', async () => {
+test('F-9: a refused consent parks every organization it was for under one alert, until a new token is given', async () => {
   const { organizations } = await story.simulator.state();
   const [machine] = await story.equipment();
   const [other] = await story.equipment(1);

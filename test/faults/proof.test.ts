@@ -23,11 +23,11 @@ async function proveOn(store: StoreUnderProof, processes: number): Promise<void>
   expect(report.announcedOnce * 5).toBeGreaterThanOrEqual(report.resources);
 }
 
-describeWithNeighbour('Kafka', kafkaAvailable(), 'the ledger holds through sixty kills', () => {
+describeWithNeighbour('Kafka', kafkaAvailable(), 'K10: the ledger holds through sixty kills', () => {
   test('of one process on SQLite', () => proveOn(sqliteUnderProof(), 1), 480_000);
 });
 
-describeWithNeighbour('PostgreSQL', postgresAvailable(), 'the ledger holds through sixty kills', () => {
+describeWithNeighbour('PostgreSQL', postgresAvailable(), 'K10: the ledger holds through sixty kills', () => {
   test('of a receiver, a worker and one that is both, on one PostgreSQL that is killed as well', async () => {
     await proveOn(await postgresUnderProof(), 3);
   }, 480_000);

@@ -17,7 +17,7 @@ describeWithNeighbour('Prometheus', prometheusToolsAvailable(), 'what deploy/ sh
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  test('R6: the rules are valid, and each fires and stays quiet as its tests say', () => {
+  test('R6, A-12: the rules are valid, and each fires and stays quiet as its tests say', () => {
     expect(runTool('deploy/prometheus', 'promtool', 'check', 'rules', 'rules.yml')).toMatchObject({
       code: 0,
     });

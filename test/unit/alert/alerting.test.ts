@@ -158,7 +158,7 @@ test('an acceptance ends the alert after its hold, and the end is sent again for
   expect(await world.step()).toBe('empty');
 });
 
-test('a state that comes and goes each few seconds is one incident', async () => {
+test('F-11, A-8: a state that comes and goes each few seconds is one incident', async () => {
   const world = setUp();
   for (let second = 0; second < 300; second += 1) {
     world.store.inputs.blocked = second % 20 < 5 ? [aBlocked({ sinceMs: world.clock.nowMs() })] : [];
@@ -192,7 +192,7 @@ test('a condition pages, and ends when it is not named any more', async () => {
   ]);
 });
 
-test('5,000 organizations blocked within seconds are one incident and few posts', async () => {
+test('A-6: 5,000 organizations blocked within seconds are one incident and few posts', async () => {
   const world = setUp();
   const all = Array.from({ length: 5000 }, (_, id) =>
     aBlocked({ organizationId: `${id}`, sinceMs: noonMs + id }),
@@ -215,7 +215,7 @@ test('5,000 organizations blocked within seconds are one incident and few posts'
   expect(world.store.rows().every((alert) => alert.state === 'resolved')).toBe(true);
 });
 
-test('while a sink fails, the other is served, and then it gets the latest state with the first start', async () => {
+test('A-1: while a sink fails, the other is served, and then it gets the latest state with the first start', async () => {
   const world = setUp();
   const { answer } = world.manager;
   world.manager.answer = () => Promise.reject(new Error('away'));
@@ -272,7 +272,7 @@ test('a sink that does not answer holds up neither the step nor the other sink',
   expect(world.manager.posts[1]).toMatchObject([{ labels: { organization_id: '2' } }]);
 });
 
-test('a new process goes on where the last one stopped', async () => {
+test('A-3: a new process goes on where the last one stopped', async () => {
   const world = setUp();
   world.store.inputs.blocked = [aBlocked()];
   await world.pass(3);

@@ -53,7 +53,7 @@ test('annotations that it would drop or refuse are left out', () => {
   });
 });
 
-test('the address of the installation is only the configured one', () => {
+test('S16: the address of the installation is only the configured one', () => {
   expect(postable(anAlert(), 'warning', noonMs, null)).not.toHaveProperty('generatorURL');
   expect(postable(anAlert(), 'warning', noonMs, 'https://tramline.example/')).toMatchObject({
     generatorURL: 'https://tramline.example/',

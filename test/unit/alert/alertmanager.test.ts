@@ -75,7 +75,7 @@ const alert = anAlert();
 const { fingerprint } = alert;
 const ended = anAlert({ state: 'resolved', resolvedAtMs: noonMs + minuteMs });
 
-test('a firing alert is posted with its start and an end that lies ahead', async () => {
+test('A-3, A-10: a firing alert is posted with its start and an end that lies ahead', async () => {
   const instance = await startInstance();
   const sink = makeAlertmanagerSink({ urls: [instance.url], generatorUrl: 'https://tramline.example/' });
   expect(await sink.post([alert], noonMs + minuteMs)).toEqual({

@@ -97,7 +97,7 @@ test('the same condition named twice is one signal, since the earlier of both', 
   }
 });
 
-test('a detail holds no address of a person and no token', () => {
+test('A-7: a detail holds no address of a person and no token', () => {
   const detail = 'Login of jo@example.org with 3yZTF0b5kRkZs1OmYwJ2q8XcQ9 failed.';
   const [signal] = evaluated({ conditions: [{ name: 'client-refused', sinceMs: noonMs, detail }] });
   expect(signal?.annotations.description).toMatch(/^Login of \[address\] with \[hidden\] failed\./);

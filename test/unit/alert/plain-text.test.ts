@@ -9,12 +9,12 @@ test('a long name of letters and digits is still a name', () => {
   expect(plainName('Smith-Johnson-Brothers-Farms-2020', 80)).toBe('Smith-Johnson-Brothers-Farms-2020');
 });
 
-test('an e-mail address is left out of names and messages', () => {
+test('A-7: an e-mail address is left out of names and messages', () => {
   expect(plainName('Farm of jo.doe@example.org', 80)).toBe('Farm of [address]');
   expect(plainMessage('write to <jo@example.org>!', 80)).toBe('write to <[address]>!');
 });
 
-test('what looks like a token is hidden in messages, long words are not', () => {
+test('A-7: what looks like a token is hidden in messages, long words are not', () => {
   expect(plainMessage('token 3yZTF0b5kRkZs1OmYwJ2q8XcQ9 rejected', 80)).toBe('token [hidden] rejected');
   expect(plainMessage('Grundstuecksverkehrsgenehmigungszustaendigkeit', 80)).toBe(
     'Grundstuecksverkehrsgenehmigungszustaendigkeit',

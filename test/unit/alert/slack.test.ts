@@ -27,7 +27,7 @@ beforeEach(async () => {
 });
 afterEach(() => stand.stop());
 
-test('an alert is one message with the page, and only our two addresses are links', async () => {
+test('S16: an alert is one message with the page, and only our two addresses are links', async () => {
   expect(await sinkOf().post([alert], noonMs)).toMatchObject({
     taken: [alert.fingerprint],
     failed: [],

@@ -67,7 +67,7 @@ test.each([301, 302, 303, 307, 308])('status %i is not followed', (status) => {
   });
 });
 
-test('304 is not modified', () => {
+test('F-14: 304 is not modified', () => {
   expect(answered(304)).toEqual({ kind: 'not-modified', connectionId: 'c1' });
 });
 
@@ -76,15 +76,18 @@ test('404 is gone, and 410 for certain', () => {
   expect(answered(410)).toMatchObject({ kind: 'gone', certain: true });
 });
 
-test.each([400, 405, 406, 402, 411, 451])('status %i stays as it is, however often it is asked', (status) => {
-  expect(answered(status, said('no'))).toMatchObject({
-    kind: 'refused',
-    code: `status-${status}`,
-    detail: `status ${status}: no`,
-  });
-});
+test.each([400, 405, 406, 402, 411, 412, 451])(
+  'F-14: status %i stays as it is, however often it is asked',
+  (status) => {
+    expect(answered(status, said('no'))).toMatchObject({
+      kind: 'refused',
+      code: `status-${status}`,
+      detail: `status ${status}: no`,
+    });
+  },
+);
 
-test.each([408, 409, 421, 423, 425])('status %i passes', (status) => {
+test.each([408, 409, 421, 423, 425])('F-14: status %i passes', (status) => {
   expect(answered(status)).toMatchObject({ kind: 'transient', code: `status-${status}` });
 });
 

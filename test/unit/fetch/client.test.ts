@@ -154,7 +154,7 @@ test.each([
   expect(codeOf(await get(await answerBytes(bytes)))).toBe(code);
 });
 
-test('informational answers are passed over', async () => {
+test('F-23: informational answers are passed over', async () => {
   const url = await answerBytes(
     'HTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}',
   );
@@ -181,7 +181,7 @@ test('IPv6 loopback is reached by its literal', async () => {
 });
 
 test.each(['http', 'https'])(
-  'a name that leads to this machine is left before a byte is sent over %s',
+  'S5: a name that leads to this machine is left before a byte is sent over %s',
   async (scheme) => {
     const chunks: Buffer[] = [];
     let left: () => void;

@@ -37,7 +37,7 @@ test('an HTML page is no message', () => {
   expect(messageOf('Service down', 'text/html')).toBeNull();
 });
 
-test('a message is one line of at most 500 characters', () => {
+test('S14: a message is one line of at most 500 characters', () => {
   expect(shown('a\r\nb\u0000\u202ec\t d')).toBe('a b c d');
   expect(shown(' \n ')).toBeNull();
   expect(messageOf({ message: 'x'.repeat(2000) })).toHaveLength(500);

@@ -59,7 +59,7 @@ test('equipment is listed by its organization, with what belongs to it, and each
   });
 });
 
-test('a change token is sent where it is wanted, and the new one handed on', async () => {
+test('F-14: a change token is sent where it is wanted, and the new one handed on', async () => {
   const { asked, page } = await list(
     { of: operations, changeToken: 'old' },
     {

@@ -62,7 +62,7 @@ test('a listing is followed to the page without a next one', async () => {
   ]);
 });
 
-test('a list that became shorter or longer while it was read is whole to nobody', async () => {
+test('F-15: a list that became shorter or longer while it was read is whole to nobody', async () => {
   const { pages, last } = await follow((_url, at) => ({
     values: [at],
     total: 10 + at,
@@ -99,7 +99,7 @@ test('the old paging form of a link is never sent', async () => {
   expect(asked[1]).toBe('https://a.test/organizations?x=1&pageOffset=10&itemLimit=5');
 });
 
-test('a loop ends partial', async () => {
+test('F-15: a loop ends partial', async () => {
   const { asked, last } = await follow(() => ({
     values: [1],
     links: next('https://a.test/organizations?itemLimit=100'),
@@ -108,7 +108,7 @@ test('a loop ends partial', async () => {
   expect(last).toMatchObject({ partial: true, reason: 'loop', page: 2 });
 });
 
-test('a chain of pages that hold nothing ends partial after ten of them', async () => {
+test('F-15: a chain of pages that hold nothing ends partial after ten of them', async () => {
   const body = (_url: URL, at: number) => ({
     values: at === 3 ? [1] : [],
     links: next(`https://a.test/organizations?pageOffset=${at}`),
@@ -118,7 +118,7 @@ test('a chain of pages that hold nothing ends partial after ten of them', async 
   expect(last).toMatchObject({ partial: true, reason: 'loop' });
 });
 
-test('an endless chain ends partial after the most pages', async () => {
+test('F-15: an endless chain ends partial after the most pages', async () => {
   const { asked, last } = await follow((_url, at) => ({
     values: [at],
     links: next(`https://a.test/organizations?pageOffset=${at}`),
@@ -130,7 +130,7 @@ test('an endless chain ends partial after the most pages', async () => {
 test.each([
   ['another origin', 'https://evil.test/organizations', 'address-refused'],
   ['a template', 'https://a.test/organizations?x={page}', 'address-template'],
-])('a next page at %s is not asked for', async (_what, uri, reason) => {
+])('S6: a next page at %s is not asked for', async (_what, uri, reason) => {
   const { asked, last } = await follow(() => ({ values: [], links: next(uri) }));
   expect(asked).toHaveLength(1);
   expect(last).toMatchObject({ partial: true, reason });
@@ -147,7 +147,7 @@ test.each([[{}], [{ values: { a: 1 } }], [null], ['text']])(
   },
 );
 
-test('a page that fails ends partial, in words that name it', async () => {
+test('F-15: a page that fails ends partial, in words that name it', async () => {
   const { last } = await follow((_url, at) =>
     at === 1 ? { values: [1], links: next(`${first}?p=2`) } : 'transient',
   );

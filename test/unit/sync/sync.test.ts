@@ -116,7 +116,7 @@ test('operations are listed field by field, and a field whose list is gone is lo
   expect(asked.filter((name) => name === 'fields')).toHaveLength(2);
 });
 
-test('a list that changes its length while it is read is asked for once more, at once', async () => {
+test('F-15: a list that changes its length while it is read is asked for once more, at once', async () => {
   const changed = [pageOf([item('1')]), partial(null, 'changed-meanwhile')];
   const { run, asked } = stage({ equipment: [changed, [pageOf([item('1'), item('2')])]] });
   expect(await run()).toMatchObject({ state: 'ended', published: 2, partial: [] });
