@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { kafkaAvailable } from '../test/support/kafka';
 import type { Figure, Line } from './figure';
 import { accept } from './figures/accept';
+import { acceptPostgres } from './figures/accept-postgres';
 import { claim } from './figures/claim';
 import { drain } from './figures/drain';
 import { freshness } from './figures/freshness';
@@ -16,7 +17,18 @@ import { sync } from './figures/sync';
 import { arrive } from './place';
 import { machine, tableOf } from './table';
 
-const figures: Figure[] = [accept, drain, merge, freshness, memory, start, sync, signing, claim];
+const figures: Figure[] = [
+  accept,
+  drain,
+  merge,
+  freshness,
+  memory,
+  start,
+  sync,
+  signing,
+  claim,
+  acceptPostgres,
+];
 const minutesMax = 30;
 
 async function run(): Promise<number> {

@@ -10,7 +10,7 @@ const turnMs = 3000;
 const deliveriesMax = 16_000;
 const rounds = 5;
 
-interface Turn {
+export interface Turn {
   perSecond: number;
   /** Of the measured process, for one delivery. */
   micros: MicrosEach;
@@ -61,7 +61,7 @@ async function measure(place: Place): Promise<Line[]> {
   ];
 }
 
-async function perSecond(place: Place, { port, pid }: Receiver, turn: number): Promise<Turn> {
+export async function perSecond(place: Place, { port, pid }: Receiver, turn: number): Promise<Turn> {
   const generator = await place.generator();
   const before = processorTime(pid);
   const { posted, tookMs } = await generator.burst({
