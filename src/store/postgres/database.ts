@@ -113,6 +113,8 @@ export function poolConfig({ url, connections }: DatabaseSettings): PoolConfig {
     connectionTimeoutMillis: connectMs,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
+    // Statements that do not need each other's answers are sent at once: a round trip costs more than most of them.
+    pipeline: true,
     application_name: 'tramline',
     lock_timeout: lockMsMax,
     // A process that was stopped in the middle must not keep what others wait for.

@@ -35,11 +35,19 @@ interface TaskRow {
 const columns = `id, crowded, joined_to, state, generation, lane, organization_id, due_at, read_at, first_hint_at, traceparent,
   hinted_organization_id, hinted_user`;
 
-/** The hints in the order in which they were accepted. Their organizations are there already. */
-export async function markHints(context: Context, hints: Hint[]): Promise<void> {
+/**
+ * The hints in the order in which they were accepted. Their organizations are there already. `known` is what `lockKnown`
+ * answers of their addresses, where it was asked before.
+ */
+export async function markHints(
+  context: Context,
+  hints: Hint[],
+  known?: Promise<Map<string, TaskRow>>,
+): Promise<void> {
   if (hints.length === 0) return;
   context.news.add('work');
-  const { tasks, added } = await tasksAt(context, [...new Set(hints.map(({ hint }) => hint.address))]);
+  const addresses = [...new Set(hints.map(({ hint }) => hint.address))];
+  const { tasks, added } = await tasksAt(context, addresses, await (known ?? lockKnown(context, addresses)));
   const closing: number[] = [];
   const marked = hints.map((hint) => {
     const task = tasks.get(hint.hint.address)!;
@@ -48,18 +56,21 @@ export async function markHints(context: Context, hints: Hint[]): Promise<void> 
     return { ...hint, task, generation: task.generation };
   });
   const changed = new Map([...tasks.values()].map((task) => [task.id, task]));
-  await addTasks(context, added, changed);
+  const adding = addTasks(context, added, changed);
   for (const { task } of added) changed.delete(task.id);
-  await saveTasks(context, [...changed.values()]);
-  await context.database.run(
-    `INSERT INTO hints (task_id, generation, delivery_id, element)
-     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::int[])`,
-    marked.map(({ task }) => task.id),
-    marked.map(({ generation }) => generation),
-    marked.map(({ deliveryId }) => deliveryId),
-    marked.map(({ element }) => element),
-  );
-  await closeEntries(context, closing);
+  await Promise.all([
+    adding,
+    saveTasks(context, [...changed.values()]),
+    context.database.run(
+      `INSERT INTO hints (task_id, generation, delivery_id, element)
+       SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::int[])`,
+      marked.map(({ task }) => task.id),
+      marked.map(({ generation }) => generation),
+      marked.map(({ deliveryId }) => deliveryId),
+      marked.map(({ element }) => element),
+    ),
+    closeEntries(context, closing),
+  ]);
 }
 
 interface Added {
@@ -71,8 +82,8 @@ interface Added {
 async function tasksAt(
   context: Context,
   addresses: string[],
+  tasks: Map<string, TaskRow>,
 ): Promise<{ tasks: Map<string, TaskRow>; added: Added[] }> {
-  const tasks = await lockKnown(context, addresses);
   const unknown = addresses.filter((address) => !tasks.has(address));
   if (unknown.length === 0) return { tasks, added: [] };
   const rows = await context.database.all(
@@ -111,7 +122,7 @@ function unknownTask(id: number): TaskRow {
 }
 
 /** An address of a joined task is the resource's. Two addresses may share one row: they get the same object. */
-async function lockKnown(context: Context, addresses: string[]): Promise<Map<string, TaskRow>> {
+export async function lockKnown(context: Context, addresses: string[]): Promise<Map<string, TaskRow>> {
   const rows = await context.database.all(
     `SELECT a.address AS at, ${columns.replace(/\w+/g, 't.$&')}
      FROM aliases a JOIN tasks o ON o.id = a.task_id JOIN tasks t ON t.id = coalesce(o.joined_to, o.id)

@@ -5,7 +5,7 @@
 import type { Accepted, Delivery } from '../../model/notification';
 import { hintProbes } from './ask-probes';
 import type { Context } from './context';
-import { type Hint, markHints } from './mark-hints';
+import { type Hint, lockKnown, markHints } from './mark-hints';
 import { ensureOrganizations } from './organization-rows';
 import { insertEntries, type QuarantineEntry } from './quarantine-entries';
 
@@ -18,7 +18,22 @@ interface Journalled {
 
 export async function put(context: Context, calls: [Delivery][]): Promise<Accepted[]> {
   const deliveries = calls.map(([delivery]) => delivery);
-  const journalled = await journal(context, deliveries);
+  const elements = deliveries.flatMap((delivery) => delivery.elements);
+  const hinted = elements.filter((element) => element.line === 'hint');
+  // Organizations are locked before tasks: where one is to be probed, tasks wait for it.
+  const probing = elements.some(
+    (element) => element.line === 'acted' && element.probeOrganizationId !== null,
+  );
+  const journalling = journal(context, deliveries);
+  const ensuring = ensureOrganizations(
+    context,
+    hinted.flatMap(({ organizationId }) => organizationId ?? []),
+  );
+  const known =
+    probing || hinted.length === 0
+      ? undefined
+      : lockKnown(context, [...new Set(hinted.map(({ address }) => address))]);
+  const [journalled] = await Promise.all([journalling, ensuring, known]);
   const hints: Hint[] = [];
   const probes: { organizationId: string; dueAt: string | null }[] = [];
   const entries: QuarantineEntry[] = [];
@@ -50,12 +65,8 @@ export async function put(context: Context, calls: [Delivery][]): Promise<Accept
       probes: probes.length > before.probes,
     };
   });
-  await ensureOrganizations(
-    context,
-    hints.flatMap(({ hint }) => hint.organizationId ?? []),
-  );
   await hintProbes(context, probes);
-  await markHints(context, hints);
+  await markHints(context, hints, known);
   await insertEntries(context, entries);
   return accepted;
 }

@@ -85,16 +85,16 @@ export class Slate {
   async write(): Promise<void> {
     const { context } = this;
     // What was set aside before in this group and woken again is closed with the others.
-    await insertEntries(context, this.#entries);
-    await closeEntries(context, [...this.#closing]);
-    const records = await writeEvents(
-      context,
-      this.#events.map(({ event }) => event),
-    );
+    const [, , records] = await Promise.all([
+      insertEntries(context, this.#entries),
+      closeEntries(context, [...this.#closing]),
+      writeEvents(
+        context,
+        this.#events.map(({ event }) => event),
+      ),
+    ]);
     for (const [index, { eventIds }] of this.#events.entries()) eventIds.push(records[index]!.eventId);
-    await this.saveTasks();
-    await insertReads(context, this.#reads);
-    await this.#saveAliases();
+    await Promise.all([this.saveTasks(), insertReads(context, this.#reads), this.#saveAliases()]);
   }
 
   async #saveAliases(): Promise<void> {
