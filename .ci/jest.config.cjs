@@ -18,6 +18,7 @@ module.exports = {
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   testPathIgnorePatterns: ['/node_modules/', '/dist/'],
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
+  globalSetup: '<rootDir>/.ci/contract-rows.cjs',
   setupFiles: ['<rootDir>/test/support/deny-network.ts'],
   setupFilesAfterEnv: ['<rootDir>/test/support/time-limit.ts'],
   transform: {

@@ -1,21 +1,34 @@
 // Ends a test run with what a reader wants to know: how long each suite took, which neighbours were missing and why,
-// and, as the very last line, the count `N passed, N failed[, N skipped]`.
-// It decides nothing: a missing neighbour is made a failure in test/support/neighbour.ts, not here.
+// which rows of the provider's contract no story exercised, and, as the very last line, the count
+// `N passed, N failed[, N skipped]`. With CI=true a row that a whole run never exercised is a failure of the run; a
+// missing neighbour is made one in test/support/neighbour.ts, not here.
 const { writeSync } = require('node:fs');
 const { relative } = require('node:path');
+const { addUp, isWhole, judge, variable } = require('./contract-rows.cjs');
 
 const missingNeighbour = / \[skipped: (.+)\]$/;
 
 class Reporter {
   constructor(globalConfig) {
     this.rootDir = globalConfig.rootDir;
+    this.whole = isWhole(globalConfig);
+    this.error = undefined;
+  }
+
+  /** Asked by jest after `onRunComplete`; an error makes the run fail. */
+  getLastError() {
+    return this.error;
   }
 
   onRunComplete(_contexts, results) {
-    const lines = ['', 'Time per suite', ...suiteTimes(results, this.rootDir), ...skippedNeighbours(results)];
+    const rows = judge(addUp(process.env[variable] ?? ''), this.whole);
+    if (rows.short && process.env.CI === 'true')
+      this.error = new Error('a row of the contract was never exercised');
+    const neighbours = skippedNeighbours(results);
+    const lines = ['', 'Time per suite', ...suiteTimes(results, this.rootDir), ...neighbours, ...rows.lines];
     process.stdout.write(`${lines.join('\n')}\n`);
     // Jest prints its summary after its reporters, so the count waits for the end of the process.
-    const line = countLine(results);
+    const line = countLine(results, this.error === undefined ? 0 : 1);
     process.once('exit', () => writeSync(1, `${line}\n`));
   }
 }
@@ -46,9 +59,12 @@ function skippedNeighbours(results) {
   return ['', 'Skipped neighbours', ...[...counts].map(([reason, count]) => `  ${reason} (${count} tests)`)];
 }
 
-/** A suite that could not even be loaded counts as one failure, so that `0 failed` is never said of a broken run. */
-function countLine(results) {
-  const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
+/**
+ * A suite that could not even be loaded counts as one failure, and so does what else failed the run, so that `0 failed`
+ * is never said of a broken one.
+ */
+function countLine(results, others = 0) {
+  const failed = results.numFailedTests + results.numRuntimeErrorTestSuites + others;
   const skipped = results.numPendingTests + results.numTodoTests;
   const parts = [`${results.numPassedTests} passed`, `${failed} failed`];
   if (skipped > 0) parts.push(`${skipped} skipped`);

@@ -1,5 +1,7 @@
 // The provider's stand-in for stories: `tramline simulate` as a real process, or the same program in this one, and its
-// controls as functions. Tests talk to it as the service does, over HTTP only.
+// controls as functions. Tests talk to it as the service does, over HTTP only. What it heard is counted for the run.
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Simulator as HereSimulator, startSimulator as start } from '../../src/simulator/simulator';
 import { type ReadyProcess, startProcess } from './ready-process';
 
@@ -119,7 +121,18 @@ export async function startSimulator(flags: SimulateFlags = {}): Promise<Simulat
     readyKeys: ['catalog', 'control', 'environment'],
   });
   const ready = started.ready as Omit<Simulator, keyof ReadyProcess | keyof SimulatorControls>;
-  return Object.assign(started, ready, simulatorControls(ready.control));
+  const simulator = Object.assign(started, ready, simulatorControls(ready.control));
+  const { kill, stop } = simulator;
+  const count = countRowsOnce(simulator);
+  simulator.kill = async () => {
+    await count();
+    return kill();
+  };
+  simulator.stop = async (...how) => {
+    await count();
+    return stop(...how);
+  };
+  return simulator;
 }
 
 /** The same in this process; options by the names of its own module. Closed by `close`, not by the end of the suite. */
@@ -127,7 +140,34 @@ export async function startSimulatorHere(
   options: Parameters<typeof start>[0] = {},
 ): Promise<HereSimulator & SimulatorControls> {
   const started = await start(options);
-  return Object.assign(started, simulatorControls(started.control));
+  const { close } = started;
+  const simulator = Object.assign(started, simulatorControls(started.control));
+  const count = countRowsOnce(simulator);
+  simulator.close = async () => {
+    await count();
+    return close();
+  };
+  return simulator;
+}
+
+/**
+ * Leaves how often each row of the contract was exercised where the end of the run adds it up. A simulator is killed
+ * at the end of a story, so it is asked before. One that has ended, or does not answer, counts for nothing.
+ */
+function countRowsOnce(controls: SimulatorControls): () => Promise<void> {
+  let counted = false;
+  return async () => {
+    const folder = process.env.TRAMLINE_TEST_ROWS;
+    if (counted || folder === undefined) return;
+    counted = true;
+    try {
+      const rows = (await controls.coverage()) as { row: string; count: number }[];
+      const line = JSON.stringify(Object.fromEntries(rows.map(({ row, count }) => [row, count])));
+      appendFileSync(join(folder, `${process.pid}.jsonl`), `${line}\n`);
+    } catch {
+      counted = false;
+    }
+  };
 }
 
 /** The controls under this address (`…/_simulator`). Each throws on any answer but 2xx, with the answer's text. */
