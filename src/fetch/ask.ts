@@ -86,7 +86,7 @@ export function makeLine({ options, doors, client, signer, isEquipment }: AskPar
       status,
       tookMs: performance.now() - startedAt,
       bytes,
-      elapsedMs: numberOrNull(headers[elapsedHeader]),
+      elapsedMs: durationOrNull(headers[elapsedHeader]),
       serverDateMs: headers.date === undefined ? null : numberOrNull(Date.parse(headers.date)),
     });
     // Catalog reads stand outside what a read costs.
@@ -115,4 +115,10 @@ export function makeLine({ options, doors, client, signer, isEquipment }: AskPar
 function numberOrNull(value: unknown): number | null {
   const number = value === undefined || value === '' ? Number.NaN : Number(value);
   return Number.isFinite(number) ? number : null;
+}
+
+/** A time below zero would take from a sum that only rises. */
+function durationOrNull(value: unknown): number | null {
+  const number = numberOrNull(value);
+  return number === null || number < 0 ? null : number;
 }

@@ -125,6 +125,8 @@ export interface ProviderCall {
   resendCount: number;
   /** The provider's clock minus ours, from its `Date` header; null when it sent none. */
   clockOffsetMs: number | null;
+  /** What the provider says it took itself, from its `Elapsed-Ms` header; null when it said nothing usable. */
+  elapsedMs: number | null;
 }
 
 export interface Sent {

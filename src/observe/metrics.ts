@@ -185,6 +185,11 @@ const otherRoute = { 'http.request.method': '_OTHER', 'url.scheme': 'http' };
 
 function providerInstruments(meter: Meter): Metrics['providerCall'] {
   const duration = histogram(meter, 'http.client.request.duration', 'Duration of requests to the provider.');
+  const elapsed = histogram(
+    meter,
+    'tramline.provider_elapsed',
+    'What the provider says it took for an answer, as its answers had it.',
+  );
   meter
     .createObservableCounter('tramline.provider_received', {
       description: 'Bytes of answers received from the provider.',
@@ -206,6 +211,7 @@ function providerInstruments(meter: Meter): Metrics['providerCall'] {
     if (line.clockOffsetMs !== null) clockOffsetMs = line.clockOffsetMs;
     received += line.bytes;
     duration.record(line.tookMs / 1000, attributesOf(line));
+    if (line.elapsedMs !== null) elapsed.record(line.elapsedMs / 1000);
   };
 
   /** Found by what they say, so that a call that went as most do makes no object. */

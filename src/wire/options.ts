@@ -118,6 +118,7 @@ export function callLine(settings: Settings, call: Called, nowMs: number): Provi
     bytes: call.bytes,
     resendCount: 0,
     clockOffsetMs: call.serverDateMs === null ? null : call.serverDateMs - nowMs,
+    elapsedMs: call.elapsedMs,
   };
 }
 

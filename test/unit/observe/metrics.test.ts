@@ -121,6 +121,15 @@ test('freshness has the promised minute as a boundary', async () => {
   expect(await telemetry.metricsText()).toMatch(/tramline_freshness_seconds_bucket\{le="60"\} 1\n/);
 });
 
+test('what the provider says it took is a histogram in seconds, of the answers that say so', async () => {
+  metrics.providerCall({ ...call, elapsedMs: 42 });
+  metrics.providerCall({ ...call, elapsedMs: null });
+  const text = await telemetry.metricsText();
+  expect(text).toMatch(/tramline_provider_elapsed_seconds_bucket\{le="0.025"\} 0\n/);
+  expect(text).toMatch(/tramline_provider_elapsed_seconds_bucket\{le="0.05"\} 1\n/);
+  expect(text).toContain('tramline_provider_elapsed_seconds_count 1\n');
+});
+
 test('the resource names the process and its further attributes', async () => {
   metrics.alertPost(post);
   const text = await telemetry.metricsText();

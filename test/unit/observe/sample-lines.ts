@@ -58,6 +58,7 @@ export const call: ProviderCall = {
   bytes: 900,
   resendCount: 0,
   clockOffsetMs: -1500,
+  elapsedMs: 42,
 };
 
 export const sent: Sent = {
