@@ -3,6 +3,7 @@
  * consent was refused, one for many at once. Names of organizations stand in annotations only. Pure.
  */
 import type { AlertInputs, Severity, Signal } from '../model/alert';
+import { oauth1Ending } from '../model/connection';
 import type { Cause } from '../model/organization';
 import { manyOrganizationsRow, type OrganizationRow, organizationRows } from './catalogue';
 import { findStorm, type Storm } from './find-storm';
@@ -82,6 +83,7 @@ function signalOf(row: OrganizationRow, incident: Incident, options: Organizatio
   const description = [
     `${subject(incident.organizations)} blocked since ${plainTime(incident.sinceMs)}: ${row.because}.`,
     message === null ? '' : `The provider says: "${plainMessage(message, 500)}"`,
+    endsOAuth1(incident.organizations) ? oauth1Ending : '',
     waiting(incident.organizations),
     kept?.sentence ?? '',
     `What ends it: ${row.remedy}; reading then goes on by itself.`,
@@ -139,6 +141,13 @@ function stormSignal(
     sinceMs: storm.sinceMs,
     folds: { name: row.name, untilMs: storm.untilMs },
   };
+}
+
+/** Of a refused consent only this is told: the provider's words about a token stay out of pages. */
+function endsOAuth1(organizations: Blocked[]): boolean {
+  return organizations.some(
+    ({ cause, message }) => cause === 'refused-grant' && message?.includes(oauth1Ending) === true,
+  );
 }
 
 /** null while nothing waits: then there is nothing that time could take. */

@@ -89,7 +89,7 @@ export function whatToDo({ id, name, access, actionUrl, message }: OrganizationV
     active: 'need do nothing',
     'terms-required': `must do what the provider requires${where}${said}`,
     'not-connected': `must connect${where}`,
-    reauthorize: `must give consent anew${where}`,
+    reauthorize: `must give consent anew${where}${said}`,
   }[access];
   return `${who} ${needs}; then: tramline organizations probe ${id}`;
 }

@@ -2,6 +2,7 @@
  * OAuth 1.0a in three legs (RFC 5849 section 2): request token, consent page, access token. The addresses come from the
  * application's own catalog, read anew for each consent. Throws `GrantRefusal` and nothing else.
  */
+import { oauth1Ending } from '../model/connection';
 import type { Grant, TokenCalls, UserToken } from '../model/consent';
 import type { Clock } from '../tools/clock';
 import { Secret } from '../tools/secret';
@@ -61,7 +62,8 @@ async function applicationLinks(calls: TokenCalls): Promise<ReadonlyMap<string, 
   const refusal = refusalOf(result, 'the catalog');
   // Nobody's token is in it: what is refused is the client.
   if (refusal.fault !== 'refused') throw refusal;
-  throw new GrantRefusal('client-refused', refusal.message);
+  const ending = result.status === 401 ? `. ${oauth1Ending}` : '';
+  throw new GrantRefusal('client-refused', `${refusal.message}${ending}`);
 }
 
 function linkOf(links: ReadonlyMap<string, string>, rel: string): string {

@@ -8,6 +8,7 @@ import { classify, type Verdict } from './classify';
 import type { Exchange, HttpClient, Method, ReceivedHeaders, SentHeaders } from './client';
 import type { Operation, ProviderDoors, ProviderOptions } from './options';
 import type { Signer } from './sign';
+import { nameSwitchOver } from './switch-over';
 
 export interface Question {
   url: URL;
@@ -100,15 +101,17 @@ export function makeLine({ options, doors, client, signer, isEquipment }: AskPar
 
   return {
     exchange,
-    verdictOf: (received, { url, connection, address }) =>
-      classify(received, {
+    verdictOf: (received, { url, connection, address }) => {
+      const verdict = classify(received, {
         connectionId: connection?.connectionId ?? '',
         origin: url.origin,
         address: address ?? url.href,
         vendor,
         depthMax: options.depthMax,
         nowMs: doors.clock.nowMs(),
-      }),
+      });
+      return nameSwitchOver(verdict, connection?.auth);
+    },
   };
 }
 

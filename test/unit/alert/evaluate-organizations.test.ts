@@ -1,6 +1,7 @@
 // Goal: a page about an organization says who, since when, how much waits, where to act and what to do; and many at
 // once are one incident.
 import { type Blocked, organizationSignals } from '../../../src/alert/evaluate-organizations';
+import { oauth1Ending } from '../../../src/model/connection';
 import type { Cause } from '../../../src/model/organization';
 import { aBlocked, minuteMs, noonMs } from './samples';
 
@@ -54,6 +55,13 @@ test.each<[Cause, string, Record<string, string>]>([
   ['refused-grant', 'TramlineReauthorize', { connection_id: 'c1' }],
 ])('%s is told as %s', (cause, name, labels) => {
   expect(organizationSignals([aBlocked({ cause })], options)).toMatchObject([{ name, labels }]);
+});
+
+test('a refused OAuth 1 token tells of the switch-over, and not of the provider’s words', () => {
+  const message = `Refused: some-words. ${oauth1Ending}`;
+  const [signal] = organizationSignals([aBlocked({ cause: 'refused-grant', message })], options);
+  expect(signal?.annotations.description).toContain(oauth1Ending);
+  expect(signal?.annotations.description).not.toContain('some-words');
 });
 
 test('an organization that concerns nobody yet raises nothing', () => {
