@@ -54,6 +54,8 @@ export function makeClient(options: ClientOptions): Api {
   return {
     organizations: (page) => get('/api/organizations', { ...page }),
     organization: (id) => get(`/api/organizations/${at(id)}`),
+    forget: (id) =>
+      ask({ ...options, timeoutMs: consentMsMax }, 'DELETE', `/api/organizations/${at(id)}`, {}),
     probe: (id) => post(`/api/organizations/${at(id)}/probe`),
     tasks: (page) => get('/api/tasks', { ...page }),
     quarantine: (page) => get('/api/quarantine', { ...page }),

@@ -52,7 +52,9 @@ export const processDoors: CommandDoors = {
   async ask(question) {
     const lines = createInterface({ input: process.stdin, output: process.stderr });
     try {
-      return await lines.question(question);
+      // Where nobody can answer, nothing is the answer.
+      const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
+      return await Promise.race([lines.question(question), ended]);
     } finally {
       lines.close();
     }

@@ -3,7 +3,7 @@
  */
 import type { Command } from 'commander';
 import { type Api, pageRowsMax } from '../model/api';
-import type { OrganizationView } from '../model/organization';
+import type { AccessChange, ForgottenView, OrganizationView } from '../model/organization';
 import { type Action, allPages, type CommandContext, type Via, withApi } from './context';
 import { exitCodes } from './exit-code';
 import { type Column, shortTime } from './output';
@@ -16,7 +16,26 @@ const columns: Column<OrganizationView>[] = [
   { title: 'PARKED', of: ({ parked }) => parked },
 ];
 
-export function registerOrganizations(program: Command, action: Action): void {
+const historyColumns: Column<AccessChange>[] = [
+  { title: 'WHEN', of: ({ at }) => shortTime(at) },
+  { title: 'FROM', of: ({ from }) => from },
+  { title: 'TO', of: ({ to }) => to },
+  {
+    title: 'WHO SAID SO',
+    of: ({ by, cause }) => `${speakers[by]}${cause === null ? '' : `: ${cause}`}`,
+    gives: true,
+  },
+];
+
+const speakers: Record<AccessChange['by'], string> = {
+  probe: 'probe',
+  'connections-link': 'listing',
+  grant: 'token',
+  sync: 'sync',
+  operator: 'operator',
+};
+
+export function registerOrganizations(program: Command, action: Action<{ yes?: boolean }>): void {
   const organizations = program.command('organizations').description('organizations and their access');
   organizations
     .command('list', { isDefault: true })
@@ -32,6 +51,16 @@ export function registerOrganizations(program: Command, action: Action): void {
     .argument('<id>', 'the organization')
     .description('ask the provider now whether it may be read')
     .action(action((context, id) => withApi(context, (api, via) => probe(context, api, via, id ?? ''))));
+  organizations
+    .command('forget')
+    .argument('<id>', 'the organization')
+    .option('--yes', 'do not ask')
+    .description('end its connection, give up what waits for it, erase its name')
+    .action(
+      action((context, id, { yes }) =>
+        withApi(context, (api) => forget(context, api, id ?? '', yes === true)),
+      ),
+    );
 }
 
 async function list({ output }: CommandContext, api: Api): Promise<number> {
@@ -69,13 +98,49 @@ async function probe({ output, clock }: CommandContext, api: Api, via: Via, id: 
   return organization.access === 'active' ? exitCodes.done : exitCodes.customerMustAct;
 }
 
+/** Nothing is ended that was not asked for twice, or once with `--yes`. */
+async function forget({ output, ask }: CommandContext, api: Api, id: string, sure: boolean): Promise<number> {
+  const { name, parked } = await api.organization(id);
+  if (!sure) {
+    const who = name === null ? `organization ${id}` : `${name} (${id})`;
+    output.warn(`To forget ${who} ends its connection and gives up ${parked} that wait.`);
+    if ((await ask('Type its id to go on: ')).trim() !== id) {
+      output.warn('Nothing was done. Without a terminal: --yes');
+      return exitCodes.failed;
+    }
+  }
+  const forgotten = await api.forget(id);
+  if (output.json) output.value(forgotten);
+  else showForgotten(output, forgotten);
+  return exitCodes.done;
+}
+
+function showForgotten(output: CommandContext['output'], forgotten: ForgottenView): void {
+  const { id, discarded, revoked, seenBy } = forgotten;
+  output.line(
+    `${id} is forgotten; ${discarded} that waited for it ${discarded === 1 ? 'is' : 'are'} discarded.`,
+  );
+  for (const { connection, atProvider } of revoked) {
+    const there = atProvider ? 'the provider took its tokens back' : 'the provider was not told';
+    output.line(`Connection ${connection} saw nobody else and is erased; ${there}.`);
+  }
+  if (seenBy.length === 0) return;
+  output.line(`Still seen by: ${seenBy.join(', ')}.`);
+  output.next('Its customer ends the connection at the provider, or it comes back with the next listing.');
+}
+
 function show(output: CommandContext['output'], organization: OrganizationView): void {
   if (output.json) {
     output.value(organization);
     return;
   }
-  for (const [name, value] of Object.entries(organization)) {
+  const { history = [], ...shown } = organization;
+  for (const [name, value] of Object.entries(shown)) {
     output.line(`${name.padEnd(11)} ${value ?? '–'}`);
+  }
+  if (history.length > 0) {
+    output.line('');
+    output.table(history, historyColumns);
   }
   if (organization.access !== 'active') output.next(whatToDo(organization));
 }

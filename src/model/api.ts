@@ -4,7 +4,7 @@
  */
 import type { Severity } from './alert';
 import type { ConnectionsApi } from './consent';
-import type { OrganizationView } from './organization';
+import type { ForgottenView, OrganizationView } from './organization';
 import type { ProviderApi } from './provider-data';
 import type { SandboxView } from './sandbox';
 import type { Ledger, QuarantineView, TaskView } from './store';
@@ -89,7 +89,10 @@ export interface CheckLine {
 export interface Api {
   /** By id. */
   organizations(page: Page<string>): Promise<OrganizationView[]>;
+  /** With its history. */
   organization(id: string): Promise<OrganizationView>;
+  /** Ends what we have to do with it, here and, where it is possible, at the provider. */
+  forget(id: string): Promise<ForgottenView>;
   /** Asks the provider again; the organization as it stands when that was done, or asked for. */
   probe(id: string): Promise<OrganizationView>;
   tasks(page: Page<number> & { state: TaskView['state'] | null }): Promise<TaskView[]>;

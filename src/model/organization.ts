@@ -38,16 +38,24 @@ export function leadingCause(causes: CauseSet): Cause | null {
   return null;
 }
 
+type Blocks<Named extends Cause> = { cause: Named; actionUrl: string | null; message: string | null };
+/** A success clears every cause. */
+type Opens = { cause: null };
+
+/** Who may say what: a probe that was answered, the `connections` link, a refused token, a sync, an operator who forgets. */
+export type Said =
+  | { by: 'probe'; found: Opens | Blocks<'terms' | 'required-action'> }
+  | { by: 'connections-link'; found: Blocks<'not-connected'> }
+  | { by: 'sync'; found: Opens | Blocks<'not-connected'> }
+  | { by: 'grant'; found: Blocks<'refused-grant'> }
+  | { by: 'operator'; found: Blocks<'not-connected'> };
+
 /** What was learned about an organization's access, and when the request behind it began. */
-export interface Observation {
+export type Observation = Said & {
   organizationId: string;
   /** The organization's epoch when the request was begun; an answer from an earlier epoch changes nothing. */
   epoch: number;
-  /** What was found: one blocking cause, or none. A success clears every cause; others are added. */
-  found: { cause: Cause; actionUrl: string | null; message: string | null } | { cause: null };
-  /** Who says so, for the history: `probe`, `grant`, `connections-link`, `sync`. */
-  by: 'probe' | 'grant' | 'connections-link' | 'sync';
-}
+};
 
 export interface Transition {
   causes: CauseSet;
@@ -60,7 +68,7 @@ export interface Transition {
 /**
  * Applies an observation. An answer that names terms or another action replaces the other causes, since it disproves
  * them: a request that is refused for that is one of a connected organization under a valid grant. A refused grant and a
- * missing connection disprove nothing.
+ * missing connection disprove nothing. An operator's word stands for itself.
  */
 export function transition(current: CauseSet, observation: Observation, nowMs: number): Transition {
   const before = accessOf(current);
@@ -73,7 +81,7 @@ export function transition(current: CauseSet, observation: Observation, nowMs: n
       actionUrl: found.actionUrl,
       message: found.message,
     };
-    const disproves = found.cause === 'terms' || found.cause === 'required-action';
+    const disproves = observation.by === 'operator' || observation.by === 'probe';
     causes = disproves ? { [found.cause]: detail } : { ...current, [found.cause]: detail };
   }
   const access = accessOf(causes);
@@ -92,6 +100,42 @@ export interface OrganizationView {
   /** Tasks that wait for the organization. */
   parked: number;
   connection: string | null;
+  /** How its access changed, the latest last and at most `historyMax`; only where one organization is asked for. */
+  history?: AccessChange[];
+}
+
+export const historyMax = 100;
+
+/** One change of access: who said so, and on what ground. */
+export interface AccessChange {
+  at: string;
+  from: Access;
+  to: Access;
+  by: Said['by'];
+  /** null where it may be read from then on. */
+  cause: Cause | null;
+  actionUrl: string | null;
+  message: string | null;
+}
+
+/** What the store did to forget an organization. */
+export interface Forgotten {
+  observation: Observation;
+  transition: Transition;
+  /** Resources whose waiting work was given up. */
+  discarded: number;
+}
+
+/** What became of an organization that is to be forgotten, as people see it. */
+export interface ForgottenView {
+  id: string;
+  state: 'forgotten';
+  /** Resources whose waiting work was given up, on record. */
+  discarded: number;
+  /** Connections that saw nobody else: erased here, and at the provider where `atProvider`. */
+  revoked: { connection: string; atProvider: boolean }[];
+  /** Connections that still see others: with them it comes back while it stays connected at the provider. */
+  seenBy: string[];
 }
 
 /** A due probe: repeats the refused request, else reads a known resource, else a first page. */

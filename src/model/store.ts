@@ -8,7 +8,16 @@ import type { SealedConnection, SealedTokens } from './connection';
 import type { StoredConsent } from './consent';
 import type { Acknowledgement, OutboxRow, PublishedEvent } from './event';
 import type { Accepted, Delivery, Element, QuarantineReason } from './notification';
-import type { Access, CauseSet, DueProbe, Observation, OrganizationView, Transition } from './organization';
+import type {
+  Access,
+  AccessChange,
+  CauseSet,
+  DueProbe,
+  Forgotten,
+  Observation,
+  OrganizationView,
+  Transition,
+} from './organization';
 import type { ResourceKind } from './resource';
 import type { SavedWebhookSecret, StoredWebhookSecret } from './subscription';
 import type {
@@ -120,6 +129,13 @@ export interface Organizations {
   /** Asks for a probe now (`onDemand`), or as a hint, at most one a minute. False when the organization is unknown. */
   requestProbe(organizationId: string, onDemand: boolean): Promise<boolean>;
   listOrganizations(): Promise<OrganizationView[]>;
+  /** The last changes of its access, at most `limit`, the latest last; empty when it is unknown. */
+  accessHistory(organizationId: string, limit: number): Promise<AccessChange[]>;
+  /**
+   * Ends what we have to do with it: not connected from now on, seen by nobody, its name erased, what waits for it given
+   * up on record. It alerts nobody and is not probed until a listing shows it again. null when it is unknown.
+   */
+  forgetOrganization(organizationId: string): Promise<Forgotten | null>;
 }
 
 export interface Connections {

@@ -6,7 +6,7 @@ import type { Alert } from '../model/alert';
 import type { AlertTestLine, AlertView, Api, CheckLine, ConfigView, LedgerView } from '../model/api';
 import type { ConnectionsApi } from '../model/consent';
 import type { Element } from '../model/notification';
-import type { OrganizationView } from '../model/organization';
+import { type Forgotten, type ForgottenView, historyMax, type OrganizationView } from '../model/organization';
 import { Problem } from '../model/problem';
 import type { ProviderApi } from '../model/provider-data';
 import type { SandboxView } from '../model/sandbox';
@@ -21,6 +21,8 @@ export interface ApiDoors {
   store: Pick<
     Store,
     | 'listOrganizations'
+    | 'listConnections'
+    | 'accessHistory'
     | 'listTasks'
     | 'listQuarantine'
     | 'showQuarantine'
@@ -38,6 +40,8 @@ export interface ApiDoors {
   released(): void;
   /** Resolves when the probe was made or asked for; false when the organization is unknown. */
   probeNow(organizationId: string): Promise<boolean>;
+  /** null when the organization is unknown. */
+  forget(organizationId: string): Promise<Forgotten | null>;
   check(): Promise<CheckLine[]>;
   testAlerts(): Promise<AlertTestLine[]>;
   config(): ConfigView;
@@ -58,7 +62,8 @@ export function makeApi(doors: ApiDoors): Api {
   const { provider, connections, sync, sandbox } = doors;
   const organization = async (id: string): Promise<OrganizationView> => {
     const found = (await store.listOrganizations()).find((candidate) => candidate.id === id);
-    return found ?? notFound('organization', id);
+    if (found === undefined) return notFound('organization', id);
+    return { ...found, history: await store.accessHistory(id, historyMax) };
   };
   const release = async (id: string): Promise<'released' | 'refused' | 'not-found'> => {
     const entry = await store.showQuarantine(id);
@@ -73,6 +78,7 @@ export function makeApi(doors: ApiDoors): Api {
       return all.filter(({ id }) => after === null || compareText(id, after) > 0).slice(0, limit);
     },
     organization,
+    forget: (id) => forget(doors, id),
     probe: async (id) => ((await probeNow(id)) ? organization(id) : notFound('organization', id)),
     tasks: ({ limit, after, state }) => store.listTasks({ limit, after: after ?? 0, state }),
     quarantine: (page) => store.listQuarantine(page),
@@ -118,6 +124,23 @@ export function makeApi(doors: ApiDoors): Api {
     },
     sandbox,
   };
+}
+
+/** Connections that saw nobody else end first: when it is broken off between, it is done again. */
+async function forget({ store, connections, forget }: ApiDoors, id: string): Promise<ForgottenView> {
+  if (!(await store.listOrganizations()).some((known) => known.id === id))
+    return notFound('organization', id);
+  const seeing = (await store.listConnections()).filter(({ organizations }) => organizations.includes(id));
+  const alone = seeing.filter(({ organizations }) => organizations.length === 1);
+  const revoked: ForgottenView['revoked'] = [];
+  for (const { connectionId } of alone) {
+    const { atProvider } = await (connections ?? noConnections).revoke(connectionId);
+    revoked.push({ connection: connectionId, atProvider });
+  }
+  const forgotten = await forget(id);
+  if (forgotten === null) return notFound('organization', id);
+  const seenBy = seeing.filter((one) => !alone.includes(one)).map(({ connectionId }) => connectionId);
+  return { id, state: 'forgotten', discarded: forgotten.discarded, revoked, seenBy };
 }
 
 async function refuseConnections(): Promise<never> {

@@ -31,6 +31,12 @@ export const apiRoutes: Route[] = [
     answer: (api, asked) => api.organization(idOf(asked)),
   },
   {
+    method: 'delete',
+    path: '/api/organizations/:id',
+    summary: 'forget it: connection, waiting work, name',
+    answer: (api, asked) => api.forget(idOf(asked)),
+  },
+  {
     method: 'post',
     path: '/api/organizations/:id/probe',
     summary: 'ask the provider now whether it may be read',

@@ -4,7 +4,7 @@
  * organization's epoch. Nothing here decides what the state means for tasks: claiming does.
  */
 import type { Answer } from '../model/answer';
-import type { DueProbe, Observation, Transition } from '../model/organization';
+import type { DueProbe, Forgotten, Observation, Said, Transition } from '../model/organization';
 import type { Connections, Organizations } from '../model/store';
 import type { Clock } from '../tools/clock';
 
@@ -33,6 +33,8 @@ export interface OrganizationAccess {
   refuseGrant(connectionId: string, message: string | null): Promise<void>;
   /** A connection is given up: the same for what it alone saw. False when it is unknown. */
   revokeGrant(connectionId: string): Promise<boolean>;
+  /** What we have to do with it ends; null when it is unknown. Its connections are ended before. */
+  forget(organizationId: string): Promise<Forgotten | null>;
   /**
    * A listing showed the organization with its `connections` link: its customer has not connected it. `epoch` is the
    * organization's before the listing began.
@@ -69,9 +71,16 @@ export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
     doors.answered();
   }
 
+  async function forget(organizationId: string): Promise<Forgotten | null> {
+    const forgotten = await store.forgetOrganization(organizationId);
+    if (forgotten !== null) await ended([forgotten]);
+    return forgotten;
+  }
+
   return {
     refuseGrant,
     revokeGrant,
+    forget,
     async probe(due, signal) {
       const { organizationId, epoch } = due;
       const startedMs = clock.nowMs();
@@ -80,10 +89,9 @@ export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
       if (answer.kind === 'reauthorize') await refuseGrant(answer.connectionId, answer.message);
       if (answer.kind === 'client-refused') doors.clientRefused(answer.message, clock.nowMs());
       if (answer.kind === 'rate-limited') doors.rateLimited(answer.retryAfterMs, clock.nowMs());
-      const found = foundBy(answer);
-      if (found === null) return store.postponeProbe(organizationId, doors.retryMs);
-      const by = answer.kind === 'not-connected' ? 'connections-link' : 'probe';
-      return observe({ organizationId, epoch, found, by });
+      const said = saidBy(answer);
+      if (said === null) return store.postponeProbe(organizationId, doors.retryMs);
+      return observe({ organizationId, epoch, ...said });
     },
     async unconnected(organizationId, actionUrl, epoch) {
       const known = await store.access(organizationId);
@@ -95,17 +103,23 @@ export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
 }
 
 /** What a probe's answer says about access; null when it says nothing about it. */
-export function foundBy(answer: Answer): Observation['found'] | null {
+export function saidBy(answer: Answer): Said | null {
   switch (answer.kind) {
     case 'action-required':
-      return { cause: answer.cause, actionUrl: answer.actionUrl, message: answer.message };
+      return {
+        by: 'probe',
+        found: { cause: answer.cause, actionUrl: answer.actionUrl, message: answer.message },
+      };
     case 'not-connected':
-      return { cause: 'not-connected', actionUrl: answer.actionUrl, message: null };
+      return {
+        by: 'connections-link',
+        found: { cause: 'not-connected', actionUrl: answer.actionUrl, message: null },
+      };
     case 'ok':
     case 'not-modified':
     case 'gone':
     case 'no-access':
-      return { cause: null };
+      return { by: 'probe', found: { cause: null } };
     default:
       return null;
   }

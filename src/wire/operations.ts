@@ -76,6 +76,10 @@ export function apiOf(
       if (known) worker?.pipeline.probes.wake();
       return known;
     },
+    async forget(organizationId) {
+      if (worker === null) return store.forgetOrganization(organizationId);
+      return worker.pipeline.access.forget(organizationId);
+    },
     check: () => runCheck(checkDoors(loaded, store, worker)),
     // Sinks of their own: what they remember of real alerts is not touched.
     testAlerts: () => testSinks(sinksOf(loaded.settings, writeAlert), runbookBase, systemClock.nowMs()),

@@ -3,11 +3,26 @@
  * blocked work is let go.
  */
 import type { SealedConnection } from '../../src/model/connection';
-import { draftOf, goneBy, Hand, heldBy, hintOf, type StoreUnderTest, terms } from './store-hand';
+import {
+  address,
+  draftOf,
+  goneBy,
+  Hand,
+  header,
+  heldBy,
+  hintOf,
+  type StoreUnderTest,
+  sumOf,
+  terms,
+} from './store-hand';
 
 const open: { cause: null } = { cause: null };
 const notConnected = { cause: 'not-connected', actionUrl: null, message: null } as const;
 const minuteMs = 60_000;
+const connection: SealedConnection = {
+  ...{ connectionId: 'c1', user: 'u', auth: 'oauth2', sealedToken: 's', sealedTokenSecret: null },
+  ...{ sealedRefresh: null, expiresAt: null, status: 'valid', organizations: [] },
+};
 
 export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnderTest>): void {
   describe(`store access: ${name}`, () => {
@@ -93,6 +108,88 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         await hand.observe(open);
         under.advance(1000);
         expect((await hand.take()).organizationId).toBeNull();
+      });
+    });
+
+    describe('an organization that is forgotten', () => {
+      const learn = (connectionId: string) => hand.store.learn([{ id: '4711', name: 'Farm', connectionId }]);
+
+      test('is not connected, nameless and seen by nobody, and its waiting work is discarded on record', async () => {
+        await hand.store.saveConnection(connection);
+        await learn('c1');
+        await hand.put([hintOf('a'), hintOf('b'), hintOf('c'), hintOf('a')]);
+        await hand.put([hintOf('x', '4712')]);
+        await hand.finish(await hand.takeAt(address('c')), draftOf('c', '1'));
+        const forgotten = await hand.store.forgetOrganization('4711');
+        expect(forgotten).toMatchObject({
+          discarded: 2,
+          transition: { changed: true, previous: 'active', access: 'not-connected' },
+        });
+        const [row] = await hand.store.listOrganizations();
+        expect(row).toMatchObject({ id: '4711', name: null, access: 'not-connected', parked: 0 });
+        expect(await hand.store.listConnections()).toMatchObject([{ organizations: [] }]);
+        expect(await hand.store.ledger()).toMatchObject({ accepted: 5, discarded: 3, parked: 0 });
+        expect(sumOf(await hand.store.ledger())).toBe(5);
+        expect((await hand.store.alertInputs()).blocked).toMatchObject([{ concerns: false }]);
+        expect(await hand.store.forgetOrganization('unknown')).toBeNull();
+      });
+
+      test('gives no ending of a read that was under way a meaning', async () => {
+        await hand.put([hintOf('a')]);
+        const taken = await hand.take();
+        await hand.store.forgetOrganization('4711');
+        expect(await hand.finish(taken, draftOf('a', '1'))).toMatchObject({ outcome: 'refused' });
+        expect(await hand.store.ledger()).toMatchObject({ discarded: 1, published: 0, waiting: 0 });
+      });
+
+      test('takes what was quarantined with it', async () => {
+        await hand.put([hintOf('a')]);
+        await hand.store.quarantineTask({
+          ...heldBy(await hand.take()),
+          ...{ reason: 'no-access', path: '', detail: null, raw: null },
+        });
+        await hand.store.forgetOrganization('4711');
+        expect((await hand.store.alertInputs()).quarantined).toEqual([]);
+        expect(await hand.store.ledger()).toMatchObject({ discarded: 1, quarantined: 0 });
+      });
+
+      test('is told as a block once, with who said so, and every time on record', async () => {
+        await hand.put([hintOf('a')]);
+        await hand.observe(terms);
+        await hand.store.forgetOrganization('4711');
+        const again = await hand.store.forgetOrganization('4711');
+        expect(again).toMatchObject({ discarded: 0, transition: { changed: false } });
+        const history = await hand.store.accessHistory('4711', 10);
+        expect(history.map(({ from, to, by, cause }) => [from, to, by, cause])).toEqual([
+          ['active', 'terms-required', 'probe', 'terms'],
+          ['terms-required', 'not-connected', 'operator', 'not-connected'],
+          ['not-connected', 'not-connected', 'operator', 'not-connected'],
+        ]);
+        expect(await hand.store.accessHistory('4711', 1)).toHaveLength(1);
+        expect(await hand.store.accessHistory('unknown', 10)).toEqual([]);
+        const rows = await hand.store.pickUnsent(10, 1e6, []);
+        expect(rows.map((row) => header(row, 'ce_type'))).toEqual([
+          'io.tramline.organization-access.blocked.v1',
+          'io.tramline.organization-access.blocked.v1',
+        ]);
+      });
+
+      test('is not probed, and no answer from before brings it back; a later listing asks anew', async () => {
+        await hand.put([hintOf('a')]);
+        const { epoch } = (await hand.store.access('4711'))!;
+        await hand.store.requestProbe('4711', true);
+        await probesNow();
+        await hand.store.forgetOrganization('4711');
+        const late = { organizationId: '4711', epoch, found: open, by: 'probe' } as const;
+        expect(await hand.store.observe(late)).toMatchObject({ applied: false, access: 'not-connected' });
+        under.advance(3_600_000);
+        expect(await probesNow()).toEqual([]);
+        await hand.put([hintOf('a')]);
+        expect((await hand.store.alertInputs()).blocked).toMatchObject([{ concerns: false, parked: 1 }]);
+        await learn('c1');
+        expect(await probesNow()).toEqual(['4711']);
+        await hand.observe(open);
+        expect(await hand.store.take(10)).toHaveLength(1);
       });
     });
 

@@ -1,7 +1,7 @@
 // A hand on a store under test: what nearly every case needs to put, take, finish and send.
 import type { EventDraft } from '../../src/model/event';
 import type { Delivery, HintElement } from '../../src/model/notification';
-import type { CauseDetail } from '../../src/model/organization';
+import type { CauseDetail, Observation } from '../../src/model/organization';
 import type { Ledger, Store } from '../../src/model/store';
 import type { TakenTask } from '../../src/model/task';
 
@@ -161,7 +161,13 @@ export class Hand {
 
   async observe(found: Parameters<Store['observe']>[0]['found'], organizationId = '4711') {
     const epoch = (await this.store.access(organizationId))!.epoch;
-    return this.store.observe({ organizationId, epoch, found, by: 'probe' });
+    const by =
+      found.cause === 'not-connected'
+        ? 'connections-link'
+        : found.cause === 'refused-grant'
+          ? 'grant'
+          : 'probe';
+    return this.store.observe({ organizationId, epoch, found, by } as Observation);
   }
 
   async quarantined(): Promise<string[]> {

@@ -4,11 +4,11 @@
 import type { Alert, AlertInputs } from '../../model/alert';
 import { type CauseSet, leadingCause } from '../../model/organization';
 import type { Context } from './context';
-import { parkedCount } from './organizations';
+import { isForgotten, parkedCount } from './organizations';
 
 export async function alertInputs({ database }: Context): Promise<AlertInputs> {
   const rows = await database.all(
-    `SELECT id, name, causes, was_read, connection_id, ${parkedCount} FROM organizations o
+    `SELECT id, name, causes, was_read, connection_id, ${isForgotten} AS forgotten, ${parkedCount} FROM organizations o
      WHERE access <> 'active' ORDER BY id`,
   );
   const blocked = rows.map((row) => {
@@ -23,7 +23,7 @@ export async function alertInputs({ database }: Context): Promise<AlertInputs> {
       actionUrl: detail.actionUrl,
       message: detail.message,
       parked: row.parked,
-      concerns: row.parked > 0 || row.was_read || cause !== 'not-connected',
+      concerns: !row.forgotten && (row.parked > 0 || row.was_read || cause !== 'not-connected'),
       connectionId: row.connection_id,
     };
   });

@@ -60,7 +60,7 @@ async function write(
 
 /** Other processes see that it changed, and those whose grant was refused are asked at once. */
 async function changed(context: Context, connectionId: string): Promise<void> {
-  await touch(context);
+  await touchConnections(context);
   const refused = await context.database.all(
     `SELECT o.id FROM organizations o JOIN sights s ON s.organization_id = o.id
      WHERE s.connection_id = $1 AND o.access = 'reauthorize'`,
@@ -76,7 +76,7 @@ async function changed(context: Context, connectionId: string): Promise<void> {
   );
 }
 
-async function touch({ database }: Context): Promise<void> {
+export async function touchConnections({ database }: Context): Promise<void> {
   await database.run(
     `INSERT INTO meta AS m (name, value) VALUES ('connections', 1)
      ON CONFLICT (name) DO UPDATE SET value = m.value + 1`,
@@ -141,7 +141,7 @@ export async function replaceTokens(
     tokens.sealedRefresh,
     tokens.expiresAt,
   );
-  if (replaced === 1) await touch(context);
+  if (replaced === 1) await touchConnections(context);
   return replaced === 1;
 }
 
@@ -161,7 +161,7 @@ export async function refuseConnection(
     connectionId,
     storable(message),
   );
-  if (refused === 1) await touch(context);
+  if (refused === 1) await touchConnections(context);
   return { observed: await blockThoseAlone(context, connectionId, message) };
 }
 
@@ -176,7 +176,7 @@ export async function revokeConnection(
     storable(connectionId),
   );
   if (revoked === 0) return null;
-  await touch(context);
+  await touchConnections(context);
   const observed = await blockThoseAlone(context, connectionId, null);
   await context.database.run('DELETE FROM sights WHERE connection_id = $1', connectionId);
   return { observed };

@@ -111,8 +111,8 @@ function probeAfter(
   return { atMs: Math.min(asked ?? regularMs, regularMs), intervalMs };
 }
 
-/** History and the access event: consumers can tell silence from a block. */
-async function writeTransition(
+/** History, and the access event where the access changed: consumers can tell silence from a block. */
+export async function writeTransition(
   context: Context,
   { id, epoch, name }: Pick<ObservedRow, 'id' | 'epoch' | 'name'>,
   observation: Observation,
@@ -131,6 +131,7 @@ async function writeTransition(
     storable(actionUrl),
     storable(message),
   );
+  if (!next.changed) return;
   const observedAt = new Date(nowMs).toISOString();
   const { catalogAddress, catalogMediaType } = context.settings;
   const value = JSON.stringify({

@@ -1,7 +1,13 @@
 /**
  * Organizations: what a listing teaches, their access and epochs, and how people see them.
  */
-import { type Access, type CauseSet, leadingCause, type OrganizationView } from '../../model/organization';
+import {
+  type Access,
+  type AccessChange,
+  type CauseSet,
+  leadingCause,
+  type OrganizationView,
+} from '../../model/organization';
 import { hintProbes } from './ask-probes';
 import type { Context } from './context';
 import { ensureOrganizations, lockOrganizations } from './organization-rows';
@@ -37,12 +43,39 @@ export async function learn(
     organizations.map(({ id }) => id),
     context.nowMs(),
   );
-  // Another connection shows it: that one's grant holds.
-  const refused = ids.filter((id) => rows.get(id)?.access === 'reauthorize');
+  // Another connection shows it: that one's grant holds, and who was forgotten is back.
+  const forgotten = await context.database.all(
+    `SELECT id FROM organizations o WHERE id = ANY($1::text[]) AND ${isForgotten}`,
+    ids,
+  );
+  const back = new Set(forgotten.map(({ id }) => id));
+  const refused = ids.filter((id) => rows.get(id)?.access === 'reauthorize' || back.has(id));
   await hintProbes(
     context,
     refused.map((organizationId) => ({ organizationId, dueAt: null })),
   );
+}
+
+export async function accessHistory(
+  { database }: Context,
+  organizationId: string,
+  limit: number,
+): Promise<AccessChange[]> {
+  const rows = await database.all(
+    `SELECT at, previous, access, said_by, cause, action_url, message FROM organization_history
+     WHERE organization_id = $1 ORDER BY epoch DESC LIMIT $2`,
+    storable(organizationId),
+    limit,
+  );
+  return rows.reverse().map((row) => ({
+    at: new Date(row.at).toISOString(),
+    from: row.previous,
+    to: row.access,
+    by: row.said_by,
+    cause: row.cause,
+    actionUrl: row.action_url,
+    message: row.message,
+  }));
 }
 
 export async function access(context: Context, organizationId: string) {
@@ -84,6 +117,10 @@ export async function listOrganizations(context: Context): Promise<OrganizationV
     };
   });
 }
+
+/** Was the last word on `o` an operator's? */
+export const isForgotten = `o.access = 'not-connected' AND EXISTS (SELECT 1 FROM organization_history h
+  WHERE h.organization_id = o.id AND h.epoch = o.epoch AND h.said_by = 'operator')`;
 
 /** How many tasks wait for an organization `o` that is not active. */
 export const parkedCount = `CASE WHEN o.access = 'active' THEN 0::bigint ELSE (

@@ -15,11 +15,12 @@ import { type EndingCall, endings, endTasks } from './end-tasks';
 import { listEvents } from './events';
 import { explain } from './explain';
 import { finishPage } from './finish-page';
+import { forgetOrganization } from './forget';
 import { keepSample } from './keep-sample';
 import { holdLease } from './leases';
 import { ledger } from './ledger';
 import { observe } from './observe';
-import { access, epochs, learn, listOrganizations } from './organizations';
+import { access, accessHistory, epochs, learn, listOrganizations } from './organizations';
 import { markSent, pickUnsent, quarantineRecord, resendLogged, unsentCount } from './outbox';
 import { postponeProbe, requestProbe, takeProbes } from './probes';
 import { put } from './put';
@@ -56,6 +57,8 @@ export const verbs = {
   postponeProbe,
   requestProbe,
   listOrganizations,
+  accessHistory,
+  forgetOrganization,
   importConnections: connections.importConnections,
   listConnections: connections.listConnections,
   refuseConnection: connections.refuseConnection,
@@ -110,6 +113,7 @@ export const transactionOptions: { [Verb in Name]?: TransactionOptions } = {
   saveConnection: { lock: connections.connectionsLock },
   revokeConnection: { lock: connections.connectionsLock },
   keepSights: { lock: connections.connectionsLock },
+  forgetOrganization: { lock: connections.connectionsLock, statementMs: longMs },
   listTasks: { statementMs: longMs },
   listEvents: { statementMs: longMs },
   counts: { statementMs: longMs },

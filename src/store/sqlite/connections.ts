@@ -59,7 +59,7 @@ export function saveConnection(context: Context, connection: SealedConnection): 
 
 /** Other processes see that it changed, and those whose grant was refused are asked at once. */
 function changed(context: Context, connectionId: string): void {
-  touch(context);
+  touchConnections(context);
   const sights = context.database.all(
     'SELECT organization_id AS id FROM sights WHERE connection_id = ?',
     connectionId,
@@ -67,7 +67,8 @@ function changed(context: Context, connectionId: string): void {
   for (const { id } of sights) probeUnlessGranted(context, String(id));
 }
 
-function touch(context: Context): void {
+/** Other processes see that something about connections changed. */
+export function touchConnections(context: Context): void {
   context.database.run(
     `INSERT INTO meta (name, value) VALUES ('connections', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1`,
   );
@@ -127,7 +128,7 @@ export function replaceTokens(
     connectionId,
     replaces,
   );
-  if (replaced === 1) touch(context);
+  if (replaced === 1) touchConnections(context);
   return replaced === 1;
 }
 
@@ -148,7 +149,7 @@ export function refuseConnection(
     message,
     connectionId,
   );
-  if (refused === 1) touch(context);
+  if (refused === 1) touchConnections(context);
   return { observed: blockThoseAlone(context, connectionId, message) };
 }
 
@@ -160,7 +161,7 @@ export function revokeConnection(context: Context, connectionId: string): { obse
     connectionId,
   );
   if (revoked === 0) return null;
-  touch(context);
+  touchConnections(context);
   const observed = blockThoseAlone(context, connectionId, null);
   context.database.run('DELETE FROM sights WHERE connection_id = ?', connectionId);
   return { observed };
@@ -201,7 +202,7 @@ export function learn(
   organizations: { id: string; name: string | null; connectionId: string }[],
 ): void {
   for (const { id, name, connectionId } of organizations) {
-    const { access } = context.organizations.ensure(id, context.database, context.undo);
+    const { access, epoch } = context.organizations.ensure(id, context.database, context.undo);
     context.database.run(
       'UPDATE organizations SET name = coalesce(?, name), connection_id = coalesce(connection_id, ?) WHERE id = ?',
       name,
@@ -215,7 +216,17 @@ export function learn(
       id,
       context.nowMs(),
     );
-    // Another connection shows it: that one's grant holds.
-    if (access === 'reauthorize') hintProbe(context, id, null);
+    // Another connection shows it: that one's grant holds, and who was forgotten is back.
+    if (access === 'reauthorize' || isForgotten(context, { id, access, epoch })) hintProbe(context, id, null);
   }
+}
+
+/** Was the last word on it an operator's? */
+function isForgotten(
+  { database }: Context,
+  { id, access, epoch }: { id: string; access: string; epoch: number },
+): boolean {
+  if (access !== 'not-connected') return false;
+  const sql = `SELECT 1 FROM organization_history WHERE organization_id = ? AND epoch = ? AND said_by = 'operator'`;
+  return database.get(sql, id, epoch) !== undefined;
 }

@@ -24,8 +24,10 @@ import { type Database, openDatabase, problemOf } from './database';
 import { finishGone, foundAbsent, giveBack, postpone, quarantineTask } from './endings';
 import { explain } from './explain';
 import { finish } from './finish';
+import { forgetOrganization } from './forget';
 import { hasten, put, take } from './inbox';
 import {
+  accessHistory,
   alertInputs,
   counts,
   listAlerts,
@@ -97,6 +99,8 @@ export const verbs = {
   postponeProbe,
   requestProbe,
   listOrganizations,
+  accessHistory,
+  forgetOrganization,
   importConnections,
   listConnections,
   refuseConnection,

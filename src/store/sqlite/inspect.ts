@@ -2,7 +2,13 @@
  * Reading for people: organizations, tasks, counts, alerts. Every list is a page; nothing here changes a task.
  */
 import type { Alert, AlertInputs } from '../../model/alert';
-import { type Access, type CauseSet, leadingCause, type OrganizationView } from '../../model/organization';
+import {
+  type Access,
+  type AccessChange,
+  type CauseSet,
+  leadingCause,
+  type OrganizationView,
+} from '../../model/organization';
 import type { TaskView } from '../../model/store';
 import type { Context } from './context';
 
@@ -35,6 +41,25 @@ export function listOrganizations(context: Context): OrganizationView[] {
       connection: row.connection_id as string | null,
     };
   });
+}
+
+export function accessHistory(context: Context, organizationId: string, limit: number): AccessChange[] {
+  return context.database
+    .all(
+      'SELECT * FROM organization_history WHERE organization_id = ? ORDER BY epoch DESC LIMIT ?',
+      organizationId,
+      limit,
+    )
+    .reverse()
+    .map((row) => ({
+      at: new Date(Number(row.at)).toISOString(),
+      from: row.previous as Access,
+      to: row.access as Access,
+      by: row.said_by as AccessChange['by'],
+      cause: row.cause as AccessChange['cause'],
+      actionUrl: row.action_url as string | null,
+      message: row.message as string | null,
+    }));
 }
 
 export function organizationAccess(context: Context, organizationId: string) {
@@ -123,7 +148,11 @@ export function counts(context: Context) {
 export function alertInputs(context: Context): AlertInputs {
   const parked = parkedByLane(context);
   const blocked = context.database
-    .all(`SELECT * FROM organizations WHERE access <> 'active' ORDER BY id`)
+    .all(
+      `SELECT o.*, o.access = 'not-connected' AND EXISTS (SELECT 1 FROM organization_history h
+         WHERE h.organization_id = o.id AND h.epoch = o.epoch AND h.said_by = 'operator') AS forgotten
+       FROM organizations o WHERE access <> 'active' ORDER BY id`,
+    )
     .map((row) => {
       const causes = JSON.parse(String(row.causes)) as CauseSet;
       const cause = leadingCause(causes)!;
@@ -137,7 +166,7 @@ export function alertInputs(context: Context): AlertInputs {
         actionUrl: detail.actionUrl,
         message: detail.message,
         parked: waiting,
-        concerns: waiting > 0 || row.was_read === 1 || cause !== 'not-connected',
+        concerns: row.forgotten !== 1 && (waiting > 0 || row.was_read === 1 || cause !== 'not-connected'),
         connectionId: row.connection_id as string | null,
       };
     });

@@ -82,8 +82,8 @@ function scheduleAfter(
   }
 }
 
-/** History and the access event: consumers can tell silence from a block. */
-function writeTransition(
+/** History, and the access event where the access changed: consumers can tell silence from a block. */
+export function writeTransition(
   context: Context,
   organization: CachedOrganization,
   observation: Observation,
@@ -109,6 +109,7 @@ function writeTransition(
     actionUrl,
     message,
   );
+  if (!next.changed) return;
   const observedAt = new Date(nowMs).toISOString();
   const value = JSON.stringify({
     id: organization.id,

@@ -5,7 +5,7 @@ import type { StructuredEvent } from '../../../src/model/api';
 import { Problem } from '../../../src/model/problem';
 import type { OperationsServer } from '../../../src/operations/server';
 import { freePort } from '../../support/free-port';
-import { alert, entry, organizations, publishedEvent, task } from '../operations/sample-store';
+import { alert, entry, history, organizations, publishedEvent, task } from '../operations/sample-store';
 import { checkLines, makeShell, type Shell, serveFor } from './shell';
 
 let shell: Shell;
@@ -38,8 +38,14 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
   });
 
   test('one organization is shown, and one that is unknown ends with 3', async () => {
-    expect((await shell.json('organizations', 'get', '4712')).value).toEqual(organizations[1]);
+    expect((await shell.json('organizations', 'get', '4712')).value).toEqual({
+      ...organizations[1],
+      history,
+    });
     expect((await shell.run('organizations', 'get', '4712')).out).toContain('access      terms-required');
+    expect((await shell.run('organizations', 'get', '4712')).out).toMatch(
+      /WHEN +FROM +TO +WHO SAID SO\n2025-03-01T10:00:00Z +active +terms-required +probe: terms/,
+    );
     expect(await shell.run('organizations', 'get', 'x')).toMatchObject({ code: 3, out: '' });
     expect((await shell.run('organizations', 'probe', 'x')).code).toBe(3);
   });
@@ -50,6 +56,22 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect(blocked.code).toBe(5);
     expect(blocked.error.includes('asked when one starts')).toBe(via === 'store');
     expect(shell.clock.waits.length > 0).toBe(via === 'service');
+  });
+
+  test('an organization is forgotten once that is confirmed by its id, or with --yes', async () => {
+    shell.answers = ['y'];
+    expect(await shell.run('organizations', 'forget', '4712')).toMatchObject({ code: 1, out: '' });
+    expect(shell.sample.forgotten).toEqual([]);
+    shell.answers = ['4712'];
+    const { code, out } = await shell.run('organizations', 'forget', '4712');
+    expect([code, shell.asked.length, shell.sample.forgotten]).toEqual([0, 2, ['4712']]);
+    expect(out).toContain('4712 is forgotten; 3 that waited for it are discarded.');
+    expect(out).toContain('Connection c1 saw nobody else and is erased; the provider took its tokens back.');
+    expect(out).toContain('Still seen by: c2.');
+    expect((await shell.json('organizations', 'forget', '4711', '--yes')).value).toEqual({
+      ...{ id: '4711', state: 'forgotten', discarded: 3, revoked: [], seenBy: ['c2'] },
+    });
+    expect((await shell.run('organizations', 'forget', 'x', '--yes')).code).toBe(3);
   });
 
   test('events are one structured CloudEvent a line', async () => {

@@ -54,6 +54,7 @@ export function makeShell(): Shell {
       rejudge,
       released: () => {},
       probeNow: async (id) => organizations.some((organization) => organization.id === id),
+      forget: async (id) => sample.forget(id),
       check: async () => checkLines,
       testAlerts: async () => shell.alertTests,
       config: () => ({}),

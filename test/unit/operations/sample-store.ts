@@ -1,9 +1,15 @@
 // A store with one of everything, as far as operators see it. It answers; it promises nothing about being durable.
 import type { Alert } from '../../../src/model/alert';
+import type { SealedConnection } from '../../../src/model/connection';
 import type { ConnectionsApi, ConnectionView, ConsentView } from '../../../src/model/consent';
 import type { PublishedEvent } from '../../../src/model/event';
 import { completeRecord } from '../../../src/model/event';
-import type { OrganizationView } from '../../../src/model/organization';
+import {
+  type AccessChange,
+  type Forgotten,
+  type OrganizationView,
+  transition,
+} from '../../../src/model/organization';
 import { Problem } from '../../../src/model/problem';
 import type { QuarantineView, TaskView } from '../../../src/model/store';
 import type { ApiDoors } from '../../../src/operations/api';
@@ -21,6 +27,19 @@ export const organizations: OrganizationView[] = ['4711', '4712', '5000'].map((i
   parked: place === 1 ? 3 : 0,
   connection: 'c1',
 }));
+
+/** Of the one that is blocked. */
+export const history: AccessChange[] = [
+  {
+    at,
+    from: 'active',
+    to: 'terms-required',
+    by: 'probe',
+    cause: 'terms',
+    actionUrl: 'https://provider.example/terms',
+    message: 'Please accept the terms.',
+  },
+];
 
 export const task: TaskView = {
   id: 1,
@@ -127,6 +146,10 @@ export interface SampleStore {
   failure: Error | null;
   events: PublishedEvent[];
   entries: QuarantineView[];
+  forget(id: string): Forgotten;
+  forgotten: string[];
+  /** Which organizations each connection sees. */
+  seeing: Pick<SealedConnection, 'connectionId' | 'organizations'>[];
 }
 
 export function makeSampleStore(): SampleStore {
@@ -160,7 +183,20 @@ export function makeSampleStore(): SampleStore {
     failure: null,
     events: [1, 2, 3].map((position) => publishedEvent(position, position === 3 ? '4712' : '4711')),
     entries: [entry, { ...entry, id: 'q2', what: 'delivery', reason: 'unauthenticated' }],
+    forget(id) {
+      sample.forgotten.push(id);
+      const found = { cause: 'not-connected', actionUrl: null, message: null } as const;
+      const observation = { organizationId: id, epoch: 1, found, by: 'operator' } as const;
+      return { observation, transition: transition({}, observation, 0), discarded: 3 };
+    },
+    forgotten: [],
+    seeing: [
+      { connectionId: 'c1', organizations: ['4712'] },
+      { connectionId: 'c2', organizations: ['4711', '4712', '5000'] },
+    ],
     store: {
+      listConnections: async () => answer(sample.seeing as SealedConnection[]),
+      accessHistory: async (id) => answer(id === '4712' ? history : []),
       listOrganizations: async () => answer([...organizations].reverse()),
       listTasks: async ({ state, after, limit }) =>
         answer(

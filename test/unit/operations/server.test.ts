@@ -41,6 +41,7 @@ function open(token: Secret | null = null): OperationsServer {
         released += 1;
       },
       probeNow: async (id) => organizations.some((organization) => organization.id === id),
+      forget: async (id) => sample.forget(id),
       check: async () => lines,
       testAlerts: async () => [{ sink: 'slack', outcome: 'accepted', status: 200, detail: 'fine' }],
       config: () => ({
@@ -133,6 +134,16 @@ describe('on this machine, without a token', () => {
     expect(faults).toEqual([]);
   });
 
+  test('an organization is shown with its history, and forgotten', async () => {
+    expect((await ask('get', '/api/organizations/4712')).body.history).toHaveLength(1);
+    expect((await ask('delete', '/api/organizations/4712')).body).toEqual({
+      ...{ id: '4712', state: 'forgotten', discarded: 3, seenBy: ['c2'] },
+      revoked: [{ connection: 'c1', atProvider: true }],
+    });
+    expect(sample.forgotten).toEqual(['4712']);
+    expect((await ask('delete', '/api/organizations/4799')).status).toBe(404);
+  });
+
   test('probes and metrics answer', async () => {
     expect((await ask('get', '/healthz')).body).toEqual({ status: 'live' });
     expect((await ask('get', '/readyz')).status).toBe(200);
@@ -151,8 +162,8 @@ describe('on this machine, without a token', () => {
   test('organizations are paged by id', async () => {
     expect((await ask('get', '/api/organizations')).body).toEqual(organizations);
     expect((await ask('get', '/api/organizations?limit=1&after=4711')).body).toEqual([organizations[1]]);
-    expect((await ask('get', '/api/organizations/4712')).body).toEqual(organizations[1]);
-    expect((await ask('post', '/api/organizations/4712/probe')).body).toEqual(organizations[1]);
+    expect((await ask('get', '/api/organizations/4712')).body).toMatchObject(organizations[1]!);
+    expect((await ask('post', '/api/organizations/4712/probe')).body).toMatchObject(organizations[1]!);
     for (const address of ['/api/organizations/none', '/api/organizations/none%2F..%2Fx']) {
       expect((await ask('get', address)).status).toBe(404);
     }

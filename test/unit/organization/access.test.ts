@@ -4,7 +4,7 @@
  */
 import type { Answer } from '../../../src/model/answer';
 import type { DueProbe, Observation, Transition } from '../../../src/model/organization';
-import { type AccessDoors, foundBy, makeOrganizationAccess } from '../../../src/organization/access';
+import { type AccessDoors, makeOrganizationAccess, saidBy } from '../../../src/organization/access';
 import { makeHandClock } from '../../support/hand-clock';
 
 const due: DueProbe = {
@@ -136,7 +136,7 @@ test.each([
   [{ kind: 'gone', certain: true, connectionId: 'c1', origin: 'o' }],
   [{ kind: 'no-access', connectionId: 'c1', message: null }],
 ] as [Answer][])('%j shows that the organization may be read', (answer) => {
-  expect(foundBy(answer)).toEqual({ cause: null });
+  expect(saidBy(answer)).toEqual({ by: 'probe', found: { cause: null } });
 });
 
 test.each([
@@ -144,5 +144,5 @@ test.each([
   [{ kind: 'no-connection', detail: '' }],
   [{ kind: 'client-refused', connectionId: 'c1', message: null }],
 ] as [Answer][])('%j says nothing about the organization', (answer) => {
-  expect(foundBy(answer)).toBeNull();
+  expect(saidBy(answer)).toBeNull();
 });
