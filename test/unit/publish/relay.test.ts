@@ -80,6 +80,28 @@ test('B5: after a terminal error another producer is opened before anything else
   expect(target.written.map(({ key }) => key)).toEqual(['a', 'b']);
 });
 
+test('B13: what was appended without enough replicas counts as perhaps written: the same bytes again, before anything later', async () => {
+  const { clock, outbox, target, relay } = setUp();
+  fill(outbox, 'ab');
+  const appended = (batches: Batch[]): SendResult => {
+    target.write(batches);
+    return failAll('retry', 'NOT_ENOUGH_REPLICAS_AFTER_APPEND')(batches) as SendResult;
+  };
+  target.script = [appended];
+  await relay.step();
+  expect(outbox.rows.map(({ sent }) => sent)).toEqual([null, null]);
+  fill(outbox, 'c');
+  await clock.advance(10_000);
+  await relay.step();
+  const [a, b, again, andAgain, c] = target.written;
+  expect([again, andAgain]).toEqual([a, b]);
+  expect(target.written).toHaveLength(5);
+  expect(c?.key).toBe('c');
+  // The place that is kept is that of the copies which were acknowledged; another epoch wrote them.
+  expect(outbox.rows.map(({ sent }) => sent?.offset)).toEqual(['2', '3', '4']);
+  expect(target.calls).toEqual(['open', 'send', 'discard', 'open', 'send']);
+});
+
 test('while a partition is set aside its later rows wait, and the others go on', async () => {
   const { clock, outbox, target, relay } = setUp();
   target.partitions.set('t', 8);
