@@ -18,6 +18,7 @@ import type {
   OrganizationView,
   Transition,
 } from './organization';
+import type { ReplayRun, ReplaySelection, ReplayStep, SelectedPage } from './replay';
 import type { ResourceKind } from './resource';
 import type { SavedWebhookSecret, StoredWebhookSecret } from './subscription';
 import type {
@@ -327,6 +328,27 @@ export interface Syncs {
   countCalls(month: string, calls: number): Promise<number>;
 }
 
+/** Sending again what was published. Every record of it is journalled, with its place. */
+export interface Replays {
+  /** Goes on with the one for the same that was begun and not ended, else begins one over what is in the outbox now. */
+  beginReplay(asked: string): Promise<ReplayRun>;
+  /** Published events with rows in (`after`, `until`]; at most `limit` rows are looked at. */
+  selectReplay(
+    selection: ReplaySelection,
+    after: number,
+    until: number,
+    limit: number,
+  ): Promise<SelectedPage>;
+  /** Those rows that are the newest of their keys and were sent to Kafka are unsent again; how many are. */
+  resendNewest(step: ReplayStep, rows: number[]): Promise<number>;
+  /** The resources of those rows that are the newest of their keys are due unless they wait; how many such rows are. */
+  readAgain(step: ReplayStep, rows: number[]): Promise<number>;
+  /** Those rows whole, in their order. */
+  readHistory(rows: number[]): Promise<OutboxRow[]>;
+  noteHistory(step: ReplayStep, topic: string, sent: Acknowledgement[]): Promise<void>;
+  endReplay(replay: number): Promise<void>;
+}
+
 export interface Store
   extends Inbox,
     Outbox,
@@ -336,6 +358,7 @@ export interface Store
     WebhookSecrets,
     Alerts,
     Inspection,
-    Syncs {
+    Syncs,
+    Replays {
   close(): Promise<void>;
 }

@@ -15,8 +15,8 @@ export interface KafkaTargetOptions {
   clock: Clock;
   /** Full names of the topics that will be sent to, so that their state is known before the first send. */
   topics: string[];
-  /** Which relay this is: its producers share one transactional id, `<clientId>-relay-<shard>`. */
-  shard: number;
+  /** Its producers share one transactional id, `<clientId>-<role>`: of the relay, or of another sender. */
+  role: string;
   /** For a connection and its login; opening takes at most three times as long. */
   connectTimeoutMs: number;
   /** For one request to a broker. */
@@ -28,7 +28,7 @@ export interface KafkaTargetOptions {
 }
 
 export const kafkaTargetDefaults = {
-  shard: 0,
+  role: 'relay-0',
   connectTimeoutMs: 3_000,
   requestTimeoutMs: 10_000,
   sendTimeoutMs: 15_000,
@@ -122,13 +122,13 @@ class KafkaTarget implements PublishTarget {
 
   /** Connects, learns the topics, takes the epoch. */
   private async introduce(cluster: KafkaCluster): Promise<ProducerEpoch> {
-    const { clock, connectTimeoutMs, shard } = this.options;
+    const { clock, connectTimeoutMs, role } = this.options;
     const untilMs = clock.nowMs() + 3 * connectTimeoutMs;
     await cluster.connect();
     await cluster.learn([...this.topics]);
     for (;;) {
       try {
-        return await cluster.takeEpoch(`${this.settings.clientId}-relay-${shard}`);
+        return await cluster.takeEpoch(`${this.settings.clientId}-${role}`);
       } catch (error) {
         if (!coordinatorCodes.includes(describeError(error).code) || clock.nowMs() >= untilMs) throw error;
       }

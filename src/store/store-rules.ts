@@ -2,6 +2,7 @@
  * What the rules of every store depend on, whatever keeps the rows.
  */
 import type { EventEnvelope } from '../model/event';
+import type { ReplayCounts } from '../model/replay';
 
 export interface StoreRules {
   envelope: EventEnvelope;
@@ -15,4 +16,9 @@ export interface StoreRules {
   probeMsMax: number;
   journalMs: number;
   eventMs: number;
+}
+
+/** The counts with which a replay begins. */
+export function nothingReplayed(): ReplayCounts {
+  return { selected: 0, keys: 0, replayed: 0 };
 }

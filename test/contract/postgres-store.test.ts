@@ -7,6 +7,7 @@ import { startPostgresStores } from './open-postgres';
 import { storeAccessSuite } from './store-access-suite';
 import { storeCasesSuite } from './store-cases-suite';
 import { storeConnectionsSuite } from './store-connections-suite';
+import { storeReplaySuite } from './store-replay-suite';
 import { storeSuite } from './store-suite';
 import { storeSyncSuite } from './store-sync-suite';
 
@@ -17,6 +18,13 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'the store on PostgreSQ
   });
   afterAll(() => stores.stop());
 
-  const suites = [storeSuite, storeCasesSuite, storeAccessSuite, storeConnectionsSuite, storeSyncSuite];
+  const suites = [
+    storeSuite,
+    storeCasesSuite,
+    storeAccessSuite,
+    storeConnectionsSuite,
+    storeSyncSuite,
+    storeReplaySuite,
+  ];
   for (const suite of suites) suite('postgres', () => stores.openPostgres());
 });

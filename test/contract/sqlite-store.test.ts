@@ -5,8 +5,16 @@ import { openSqlite } from './open-sqlite';
 import { storeAccessSuite } from './store-access-suite';
 import { storeCasesSuite } from './store-cases-suite';
 import { storeConnectionsSuite } from './store-connections-suite';
+import { storeReplaySuite } from './store-replay-suite';
 import { storeSuite } from './store-suite';
 import { storeSyncSuite } from './store-sync-suite';
 
-const suites = [storeSuite, storeCasesSuite, storeAccessSuite, storeConnectionsSuite, storeSyncSuite];
+const suites = [
+  storeSuite,
+  storeCasesSuite,
+  storeAccessSuite,
+  storeConnectionsSuite,
+  storeSyncSuite,
+  storeReplaySuite,
+];
 for (const suite of suites) suite('sqlite', openSqlite);

@@ -36,6 +36,9 @@ const keys: Record<string, string[]> = {
   provider_calls: ['month'],
   consents: ['id'],
   webhook_secrets: ['id'],
+  replays: ['id'],
+  replayed: ['id'],
+  topic_ends: ['topic', 'partition'],
 };
 
 export const movedNames = Object.keys(keys);

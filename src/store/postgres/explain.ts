@@ -3,6 +3,7 @@
  * it went. Whichever process did it, it stands in the same rows.
  */
 import type { ExplainStep, Inspection } from '../../model/store';
+import { type EventToTell, type ReplayToTell, replayStep, eventSteps as stepsOfEvent } from '../event-steps';
 import { makeSwitchSteps } from '../switch-steps';
 import type { Context } from './context';
 import type { Row } from './database';
@@ -13,7 +14,7 @@ const stepsMax = 200;
 
 type Explanation = NonNullable<Awaited<ReturnType<Inspection['explain']>>>;
 
-const eventColumns = `event_id, topic, key, sequence, position, partition, log_offset, task_id, cause, decided_at,
+const eventColumns = `id, event_id, topic, key, sequence, position, partition, log_offset, task_id, cause, decided_at,
   sent_at`;
 const readColumns =
   'r.task_id, r.fence, r.generation, r.outcome, r.reason, r.event_id, r.connection_id, r.at';
@@ -106,7 +107,7 @@ async function eventJourney(context: Context, event: Row): Promise<ExplainStep[]
         Number(fence),
       )
     : undefined;
-  if (read === undefined) return eventSteps(event);
+  if (read === undefined) return (await eventSteps(context, [event])).get(event.event_id)!;
   const hints = await hintSteps(context, event.task_id, read.generation);
   return [...hints, ...(await readSteps(context, [read]))];
 }
@@ -120,6 +121,7 @@ async function resourceSteps(context: Context, taskId: number): Promise<ExplainS
   return [
     ...(await hintSteps(context, taskId, Number.MAX_SAFE_INTEGER)),
     ...(await readSteps(context, reads.reverse())),
+    ...(await readAgainSteps(context, taskId)),
     ...(await waitingSteps(context, [taskId])),
   ];
 }
@@ -142,13 +144,16 @@ async function hintSteps(context: Context, taskId: number, generation: number): 
   }));
 }
 
-async function readSteps({ database }: Context, reads: Row[]): Promise<ExplainStep[]> {
+async function readSteps(context: Context, reads: Row[]): Promise<ExplainStep[]> {
   const ids = reads.flatMap(({ event_id }) => event_id ?? []);
   const rows =
     ids.length === 0
       ? []
-      : await database.all(`SELECT ${eventColumns} FROM outbox WHERE event_id = ANY($1::text[])`, ids);
-  const events = new Map(rows.map((row) => [row.event_id, row]));
+      : await context.database.all(
+          `SELECT ${eventColumns} FROM outbox WHERE event_id = ANY($1::text[])`,
+          ids,
+        );
+  const events = await eventSteps(context, rows);
   const switchSteps = makeSwitchSteps();
   return reads.flatMap((read) => {
     const switched = switchSteps(read.task_id, read.connection_id, at(read.at));
@@ -160,36 +165,34 @@ async function readSteps({ database }: Context, reads: Row[]): Promise<ExplainSt
       connectionId: read.connection_id,
       eventId: read.event_id,
     };
-    const event = events.get(read.event_id);
-    return [...switched, step, ...(event === undefined ? [] : eventSteps(event))];
+    return [...switched, step, ...(events.get(read.event_id) ?? [])];
   });
 }
 
-function eventSteps(event: Row): ExplainStep[] {
-  const decided: ExplainStep = {
-    at: at(event.decided_at),
-    step: 'decided',
-    text: `event ${event.event_id} was decided with sequence ${event.sequence} of ${event.key}`,
-    eventId: event.event_id,
-    key: event.key,
-    sequence: event.sequence,
-    cause: event.cause,
-  };
-  if (event.sent_at === null) return [decided];
-  const where =
-    event.partition === null ? 'the embedded log' : `${event.topic}/${event.partition}@${event.log_offset}`;
-  return [
-    decided,
-    {
-      at: at(event.sent_at),
-      step: 'sent',
-      text: `published at position ${event.position} to ${where}`,
-      position: event.position,
-      topic: event.topic,
-      partition: event.partition,
-      offset: event.log_offset,
-    },
-  ];
+async function readAgainSteps({ database }: Context, taskId: number): Promise<ExplainStep[]> {
+  const replays = await database.all(
+    'SELECT * FROM replayed WHERE task_id = $1 ORDER BY id DESC LIMIT $2',
+    taskId,
+    stepsMax,
+  );
+  return replays.reverse().map((line) => replayStep(line as ReplayToTell));
+}
+
+/** The steps of each, by the event's id. */
+async function eventSteps({ database }: Context, events: Row[]): Promise<Map<string, ExplainStep[]>> {
+  if (events.length === 0) return new Map();
+  const replays = await database.all(
+    `SELECT * FROM replayed WHERE outbox_id = ANY($1::bigint[]) AND topic IS NOT NULL ORDER BY id DESC LIMIT $2`,
+    events.map(({ id }) => id),
+    stepsMax,
+  );
+  const ofRow = Map.groupBy(replays.reverse(), ({ outbox_id }) => outbox_id as number);
+  return new Map(
+    events.map((event) => [
+      event.event_id as string,
+      stepsOfEvent(event as EventToTell, (ofRow.get(event.id) ?? []) as ReplayToTell[]),
+    ]),
+  );
 }
 
 async function waitingSteps(context: Context, taskIds: number[]): Promise<ExplainStep[]> {

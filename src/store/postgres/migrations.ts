@@ -4,6 +4,8 @@
  * and those refuse to start after it. Times are milliseconds since the epoch; keys compare by their bytes.
  */
 
+import { replays } from './replay-schema';
+
 export interface Migration {
   name: string;
   kind: 'expand' | 'contract';
@@ -317,4 +319,5 @@ export const migrations: Migration[] = [
   { name: '0003-consents', kind: 'expand', sql: consents },
   { name: '0004-crowded', kind: 'expand', sql: crowded },
   { name: '0005-subscriptions', kind: 'expand', sql: subscriptions },
+  { name: '0006-replay', kind: 'expand', sql: replays },
 ];

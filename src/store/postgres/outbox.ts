@@ -7,6 +7,7 @@ import type { Acknowledgement, OutboxRow } from '../../model/event';
 import type { QuarantineReason } from '../../model/notification';
 import type { HeldPartition, LeaseHeld } from '../../model/store';
 import type { Context } from './context';
+import type { Row } from './database';
 import { insertEntries } from './quarantine-entries';
 
 export async function pickUnsent(
@@ -24,8 +25,7 @@ export async function pickUnsent(
          AND ($6::text IS NULL OR ${isHeld('$6', '$7', '$8')})
        ORDER BY id LIMIT $1),
      summed AS (SELECT id, sum(bytes) OVER (ORDER BY id) AS until, bytes FROM first)
-     SELECT o.id, o.topic, o.key, o.sequence, o.event_id, o.headers, o.value, o.accepted_at
-     FROM summed s JOIN outbox o ON o.id = s.id WHERE s.until <= $2 OR s.until = s.bytes ORDER BY o.id`,
+     SELECT ${rowColumns} FROM summed s JOIN outbox o ON o.id = s.id WHERE s.until <= $2 OR s.until = s.bytes ORDER BY o.id`,
     limit,
     bytesMax,
     except.map(({ topic }) => topic),
@@ -35,7 +35,15 @@ export async function pickUnsent(
     lease?.holder ?? null,
     context.nowMs(),
   );
-  return rows.map((row) => ({
+  return rows.map(outboxRowOf);
+}
+
+/** Of `outbox o`. What was published before is not fresh: it has no time of acceptance. */
+export const rowColumns = `o.id, o.topic, o.key, o.sequence, o.event_id, o.headers, o.value,
+  CASE WHEN o.position IS NULL THEN o.accepted_at END AS accepted_at`;
+
+export function outboxRowOf(row: Row): OutboxRow {
+  return {
     row: row.id,
     topic: row.topic,
     key: row.key,
@@ -44,7 +52,7 @@ export async function pickUnsent(
     headers: JSON.parse(row.headers) as [string, string][],
     value: row.value,
     acceptedAtMs: row.accepted_at,
-  }));
+  };
 }
 
 /** Said in the statement itself: a relay that was stopped for longer than its lease neither picks nor marks. */
@@ -59,7 +67,7 @@ export async function markSent(
 ): Promise<void> {
   const { database } = context;
   const unsent = await database.all(
-    `SELECT id, position FROM outbox WHERE id = ANY($1::bigint[]) AND state = 0
+    `SELECT id, topic, position, log_offset FROM outbox WHERE id = ANY($1::bigint[]) AND state = 0
        AND ($2::text IS NULL OR ${isHeld('$2', '$3', '$4')}) ORDER BY id FOR NO KEY UPDATE`,
     acknowledgements.map(({ row }) => row),
     lease?.name ?? null,
@@ -75,9 +83,12 @@ export async function markSent(
   if (marked.size === 0) return;
   let position = await lastPosition(context, unsent.filter((row) => row.position === null).length);
   const given = [...marked.values()].map(({ row }) => positions.get(row) ?? ++position);
+  // What Kafka had before keeps its place in the journal: another place is that of a replay.
   await database.run(
     `UPDATE outbox o SET state = CASE WHEN n.partition IS NULL THEN 1 ELSE 2 END, position = n.position,
-       partition = n.partition, log_offset = n.log_offset, sent_at = $5
+       partition = CASE WHEN o.log_offset IS NULL THEN n.partition ELSE o.partition END,
+       log_offset = coalesce(o.log_offset, n.log_offset),
+       sent_at = CASE WHEN o.log_offset IS NULL THEN $5 ELSE o.sent_at END
      FROM unnest($1::bigint[], $2::bigint[], $3::int[], $4::text[]) AS n (id, position, partition, log_offset)
      WHERE o.id = n.id`,
     [...marked.keys()],
@@ -85,6 +96,52 @@ export async function markSent(
     [...marked.values()].map(({ partition }) => partition),
     [...marked.values()].map(({ offset }) => offset),
     context.nowMs(),
+  );
+  const places = unsent.flatMap(({ id, topic, log_offset: before }) => {
+    const { partition, offset } = marked.get(id)!;
+    return partition === null || offset === null ? [] : [{ id, topic, partition, offset, before }];
+  });
+  await notePlaces(
+    context,
+    places.filter(({ before, offset }) => before !== null && before !== offset),
+  );
+  await noteEnds(context, places);
+}
+
+interface Place {
+  id: number;
+  topic: string;
+  partition: number;
+  offset: string;
+}
+
+async function notePlaces(context: Context, places: Place[]): Promise<void> {
+  if (places.length === 0) return;
+  await context.database.run(
+    `UPDATE replayed r SET partition = n.partition, log_offset = n.log_offset, sent_at = $5
+     FROM unnest($1::bigint[], $2::text[], $3::int[], $4::text[]) AS n (id, topic, partition, log_offset)
+     WHERE r.outbox_id = n.id AND r.topic = n.topic AND r.sent_at IS NULL`,
+    places.map(({ id }) => id),
+    places.map(({ topic }) => topic),
+    places.map(({ partition }) => partition),
+    places.map(({ offset }) => offset),
+    context.nowMs(),
+  );
+}
+
+/** The last place in each partition, of rows in their order. */
+async function noteEnds(context: Context, places: Place[]): Promise<void> {
+  if (places.length === 0) return;
+  const ends = [
+    ...new Map(places.map((place) => [`${place.topic}/${place.partition}`, place] as const)).values(),
+  ];
+  await context.database.run(
+    `INSERT INTO topic_ends (topic, partition, next_offset)
+     SELECT * FROM unnest($1::text[], $2::int[], $3::text[])
+     ON CONFLICT (topic, partition) DO UPDATE SET next_offset = excluded.next_offset`,
+    ends.map(({ topic }) => topic),
+    ends.map(({ partition }) => partition),
+    ends.map(({ offset }) => String(BigInt(offset) + 1n)),
   );
 }
 

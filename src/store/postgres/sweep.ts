@@ -34,7 +34,12 @@ async function sweepSettled(context: Context): Promise<number> {
     `DELETE FROM alerts WHERE substring(alert FROM '"resolvedAtMs":([0-9]+)')::bigint < $1`,
     context.nowMs() - alertMs,
   );
-  return entries + alerts;
+  const replayed = await database.run(
+    'DELETE FROM replayed WHERE id IN (SELECT id FROM replayed ORDER BY id LIMIT $2) AND at < $1',
+    context.nowMs() - settings.journalMs,
+    rowsMax,
+  );
+  return entries + alerts + replayed;
 }
 
 async function sweptUntil({ database }: Context, what: 'events' | 'deliveries'): Promise<number> {

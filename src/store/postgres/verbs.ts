@@ -27,6 +27,7 @@ import { put } from './put';
 import { listQuarantine, showQuarantine } from './quarantine';
 import { ready } from './ready';
 import { discardQuarantine, rejudge, releaseQuarantine } from './release';
+import * as replays from './replays';
 import { sweep, sweepLock } from './sweep';
 import { beginRun, compareListed, countCalls, endRun, hintAbsent, lastRun, openListings } from './syncs';
 import { claimLock, take } from './take';
@@ -96,6 +97,13 @@ export const verbs = {
   finishPage,
   hintAbsent,
   countCalls,
+  beginReplay: replays.beginReplay,
+  selectReplay: replays.selectReplay,
+  resendNewest: replays.resendNewest,
+  readAgain: replays.readAgain,
+  readHistory: replays.readHistory,
+  noteHistory: replays.noteHistory,
+  endReplay: replays.endReplay,
 } satisfies {
   [Verb in Name]?: (context: Context, ...args: Parameters<Store[Verb]>) => Answer<Verb>;
 };
@@ -115,6 +123,7 @@ export const transactionOptions: { [Verb in Name]?: TransactionOptions } = {
   keepSights: { lock: connections.connectionsLock },
   forgetOrganization: { lock: connections.connectionsLock, statementMs: longMs },
   listTasks: { statementMs: longMs },
+  selectReplay: { statementMs: longMs },
   listEvents: { statementMs: longMs },
   counts: { statementMs: longMs },
   ledger: { statementMs: longMs },

@@ -53,6 +53,15 @@ import {
 import { nextProbeMs, postponeProbe, requestProbe, takeProbes } from './probes';
 import { keepSample, listQuarantine, showQuarantine } from './quarantine';
 import { discardQuarantine, rejudge, releaseQuarantine } from './release';
+import {
+  beginReplay,
+  endReplay,
+  noteHistory,
+  readAgain,
+  readHistory,
+  resendNewest,
+  selectReplay,
+} from './replays';
 import { sweep } from './sweep';
 import {
   beginRun,
@@ -142,6 +151,13 @@ export const verbs = {
   finishPage,
   hintAbsent,
   countCalls,
+  beginReplay,
+  selectReplay,
+  resendNewest,
+  readAgain,
+  readHistory,
+  noteHistory,
+  endReplay,
 };
 
 export type Verbs = { [Name in keyof typeof verbs]: Bound<(typeof verbs)[Name]> };

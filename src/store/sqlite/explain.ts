@@ -3,6 +3,7 @@
  * it went.
  */
 import type { ExplainStep } from '../../model/store';
+import { type EventToTell, type ReplayToTell, replayStep, eventSteps as stepsOfEvent } from '../event-steps';
 import { makeSwitchSteps } from '../switch-steps';
 import type { Context } from './context';
 import type { Row } from './database';
@@ -92,7 +93,7 @@ function explainEvent(context: Context, of: string, event: Row): Explanation {
       steps.push(...readSteps(context, [read]));
     }
   }
-  if (steps.length === 0) steps.push(...eventSteps(event));
+  if (steps.length === 0) steps.push(...eventSteps(context, event));
   return { of, what: 'event', steps };
 }
 
@@ -105,6 +106,7 @@ function resourceSteps(context: Context, taskId: number): ExplainStep[] {
   return [
     ...hintSteps(context, taskId, Number.MAX_SAFE_INTEGER),
     ...readSteps(context, reads.reverse()),
+    ...readAgainSteps(context, taskId),
     ...waitingSteps(context, taskId),
   ];
 }
@@ -148,34 +150,25 @@ function stepsOfRead(context: Context, read: Row): ExplainStep[] {
   };
   if (read.event_id === null) return [step];
   const event = context.database.get('SELECT * FROM outbox WHERE event_id = ?', read.event_id as string);
-  return event === undefined ? [step] : [step, ...eventSteps(event)];
+  return event === undefined ? [step] : [step, ...eventSteps(context, event)];
 }
 
-function eventSteps(event: Row): ExplainStep[] {
-  const decided: ExplainStep = {
-    at: at(event.decided_at),
-    step: 'decided',
-    text: `event ${event.event_id} was decided with sequence ${event.sequence} of ${event.key}`,
-    eventId: event.event_id,
-    key: event.key,
-    sequence: event.sequence,
-    cause: event.cause,
-  };
-  if (event.sent_at === null) return [decided];
-  const where =
-    event.partition === null ? 'the embedded log' : `${event.topic}/${event.partition}@${event.log_offset}`;
-  return [
-    decided,
-    {
-      at: at(event.sent_at),
-      step: 'sent',
-      text: `published at position ${event.position} to ${where}`,
-      position: event.position,
-      topic: event.topic,
-      partition: event.partition,
-      offset: event.log_offset,
-    },
-  ];
+function eventSteps({ database }: Context, event: Row): ExplainStep[] {
+  const replays = database.all(
+    'SELECT * FROM replayed WHERE outbox_id = ? AND topic IS NOT NULL ORDER BY id DESC LIMIT ?',
+    event.id as number,
+    stepsMax,
+  );
+  return stepsOfEvent(event as unknown as EventToTell, replays.reverse() as unknown as ReplayToTell[]);
+}
+
+function readAgainSteps({ database }: Context, taskId: number): ExplainStep[] {
+  const replays = database.all(
+    'SELECT * FROM replayed WHERE task_id = ? ORDER BY id DESC LIMIT ?',
+    taskId,
+    stepsMax,
+  );
+  return replays.reverse().map((line) => replayStep(line as unknown as ReplayToTell));
 }
 
 function waitingSteps(context: Context, taskId: number): ExplainStep[] {

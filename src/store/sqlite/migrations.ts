@@ -3,6 +3,8 @@
  * never edited; a later one changes what it made. Times are milliseconds since the epoch.
  */
 
+import { replays } from './replay-schema';
+
 export interface Migration {
   name: string;
   sql: string;
@@ -291,4 +293,5 @@ CREATE TABLE webhook_secrets (
 ) STRICT, WITHOUT ROWID;
 `,
   },
+  { name: '0007-replay', sql: replays },
 ];

@@ -34,7 +34,7 @@ export function pickUnsent(
   if (!isHeld(context, lease)) return [];
   const held = except.map(() => 'NOT (topic = ? AND slot % ? = ?)').join(' AND ');
   const rows = context.database.all(
-    `SELECT id, topic, key, sequence, event_id, headers, value, bytes, accepted_at FROM outbox
+    `SELECT ${rowColumns}, bytes FROM outbox
      WHERE state = 0 ${held === '' ? '' : `AND ${held}`} ORDER BY id LIMIT ?`,
     ...except.flatMap(({ topic, partition, partitions }) => [topic, partitions, partition]),
     limit,
@@ -44,18 +44,26 @@ export function pickUnsent(
   for (const row of rows) {
     bytes += Number(row.bytes);
     if (bytes > bytesMax && picked.length > 0) break;
-    picked.push({
-      row: Number(row.id),
-      topic: String(row.topic),
-      key: String(row.key),
-      sequence: Number(row.sequence),
-      eventId: String(row.event_id),
-      headers: JSON.parse(String(row.headers)) as [string, string][],
-      value: String(row.value),
-      acceptedAtMs: row.accepted_at as number | null,
-    });
+    picked.push(outboxRowOf(row));
   }
   return picked;
+}
+
+/** What was published before is not fresh: it has no time of acceptance. */
+export const rowColumns = `id, topic, key, sequence, event_id, headers, value,
+  iif(position IS NULL, accepted_at, NULL) AS accepted_at`;
+
+export function outboxRowOf(row: Row): OutboxRow {
+  return {
+    row: Number(row.id),
+    topic: String(row.topic),
+    key: String(row.key),
+    sequence: Number(row.sequence),
+    eventId: String(row.event_id),
+    headers: JSON.parse(String(row.headers)) as [string, string][],
+    value: String(row.value),
+    acceptedAtMs: row.accepted_at as number | null,
+  };
 }
 
 /** One thread makes all calls: what is held when it is looked at is held until the call ends. */
@@ -76,21 +84,60 @@ export function markSent(context: Context, acknowledgements: Acknowledgement[], 
   if (!isHeld(context, lease)) return;
   const nowMs = context.nowMs();
   let position: number | null = null;
+  const ends = new Map<string, { topic: string; partition: number; offset: string }>();
   for (const { row, partition, offset } of acknowledgements) {
     position ??= context.nextPosition();
+    // What Kafka had before keeps its place in the journal: another place is that of a replay.
     const marked = context.database.get(
-      `UPDATE outbox SET state = ?, position = coalesce(position, ?), partition = ?, log_offset = ?, sent_at = ?
-       WHERE id = ? AND state = 0 RETURNING position`,
+      `UPDATE outbox SET state = ?, position = coalesce(position, ?), partition = iif(log_offset IS NULL, ?, partition),
+         sent_at = iif(log_offset IS NULL, ?, sent_at), log_offset = coalesce(log_offset, ?)
+       WHERE id = ? AND state = 0 RETURNING position, topic, log_offset`,
       partition === null ? 1 : 2,
       position,
       partition,
-      offset,
       nowMs,
+      offset,
       row,
     );
-    if (marked?.position === position) position = null;
+    if (marked === undefined) continue;
+    if (marked.position === position) position = null;
+    if (partition === null || offset === null) continue;
+    const topic = String(marked.topic);
+    ends.set(`${topic}/${partition}`, { topic, partition, offset });
+    if (marked.log_offset !== offset) notePlace(context, row, { topic, partition, offset }, nowMs);
   }
   if (position !== null) context.returnPosition();
+  for (const end of ends.values()) noteEnd(context, end);
+}
+
+function notePlace(
+  { database }: Context,
+  row: number,
+  { topic, partition, offset }: { topic: string; partition: number; offset: string },
+  nowMs: number,
+): void {
+  database.run(
+    `UPDATE replayed SET partition = ?, log_offset = ?, sent_at = ?
+     WHERE outbox_id = ? AND topic = ? AND sent_at IS NULL`,
+    partition,
+    offset,
+    nowMs,
+    row,
+    topic,
+  );
+}
+
+function noteEnd(
+  { database }: Context,
+  { topic, partition, offset }: { topic: string; partition: number; offset: string },
+): void {
+  database.run(
+    `INSERT INTO topic_ends (topic, partition, next_offset) VALUES (?, ?, ?)
+     ON CONFLICT (topic, partition) DO UPDATE SET next_offset = excluded.next_offset`,
+    topic,
+    partition,
+    String(BigInt(offset) + 1n),
+  );
 }
 
 export function quarantineRecord(
@@ -136,7 +183,7 @@ export function listEvents(
   return { events, floor };
 }
 
-function escapeLike(text: string): string {
+export function escapeLike(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&');
 }
 

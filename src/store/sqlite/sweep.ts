@@ -23,7 +23,13 @@ export function sweep(context: Context): number {
     `DELETE FROM alerts WHERE alert ->> 'resolvedAtMs' < ?`,
     nowMs - alertMs,
   );
-  return sweepEvents(context, nowMs) + sweepDeliveries(context, journalledAfterMs) + entries + alerts;
+  const replayed = context.database.run(
+    'DELETE FROM replayed WHERE id IN (SELECT id FROM replayed ORDER BY id LIMIT ?) AND at < ?',
+    rowsMax,
+    journalledAfterMs,
+  );
+  const events = sweepEvents(context, nowMs);
+  return events + sweepDeliveries(context, journalledAfterMs) + entries + alerts + replayed;
 }
 
 /** Positions rise with the time of sending: the log is walked from its beginning, so many rows a call, again and again. */

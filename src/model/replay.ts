@@ -1,0 +1,89 @@
+/**
+ * Sending again what was published, or reading its resources again: what is asked for, how far it has come, and what
+ * stands in the store about it. Shapes only; times are milliseconds since the epoch unless they are texts.
+ */
+import type { EventKind } from './resource';
+
+/** `newest`: of each key, to its live topic. `history`: all of them, to another topic. `reads`: their resources are due. */
+export type ReplayHow = 'newest' | 'history' | 'reads';
+
+/** Which events: exactly one of the first three is given. */
+export interface ReplayWanted {
+  events: string[] | null;
+  organizationId: string | null;
+  kind: EventKind | null;
+  how: ReplayHow;
+  /** Where history goes; null for everything else. */
+  toTopic: string | null;
+  /** Only counts. */
+  dryRun: boolean;
+}
+
+/** Which rows of the outbox: all that fit every part that is not null. */
+export interface ReplaySelection {
+  events: string[] | null;
+  keys: string[] | null;
+  organizationId: string | null;
+  topic: string | null;
+}
+
+/** An event that was published and is kept. */
+export interface SelectedEvent {
+  row: number;
+  eventId: string;
+  key: string;
+  bytes: number;
+  /** Nothing newer was decided under its key, and it does not wait to be sent. */
+  newest: boolean;
+}
+
+/** As many rows were looked at as a page may hold; `after` is the last of them, null at the end. */
+export interface SelectedPage {
+  events: SelectedEvent[];
+  after: number | null;
+}
+
+export interface ReplayCounts {
+  /** Published events that were selected. */
+  selected: number;
+  /** Keys among them whose newest event can be sent again. */
+  keys: number;
+  /** Events that were sent again, or are on their way; resources that were made due. */
+  replayed: number;
+}
+
+/** A replay as the store keeps it. */
+export interface ReplayRun {
+  replay: number;
+  /** True when one for the same was begun and not ended. */
+  resumed: boolean;
+  /** Rows up to this one are done. */
+  after: number;
+  /** Rows after this one came later. */
+  until: number;
+  counts: ReplayCounts;
+}
+
+/** How far a page brings it. */
+export interface ReplayStep {
+  replay: number;
+  after: number;
+  counts: ReplayCounts;
+}
+
+/** A replay as operators see it. */
+export interface ReplayView extends ReplayCounts {
+  /** `idle`: none since the start of the process. `stopped`: the same, asked for again, goes on from there. */
+  state: 'idle' | 'running' | 'ended' | 'stopped';
+  how: ReplayHow;
+  toTopic: string | null;
+  dryRun: boolean;
+  resumed: boolean;
+  /** Calls to the provider that its reads need, about. */
+  calls: number;
+  /** What the provider's sandbox leaves of calls in this month; null without one. */
+  callsLeft: number | null;
+  tookMs: number;
+  /** Why it stopped; null unless it did. */
+  reason: string | null;
+}

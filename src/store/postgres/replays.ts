@@ -1,0 +1,186 @@
+/**
+ * Sending again what was published. A key's newest event becomes an unsent row again, so that the relay sends it in
+ * order with everything else: its key stays locked until the commit, so nobody decides a newer one meanwhile. History is
+ * handed out whole. Each page moves its replay's cursor, and leaves a line in the journal for each record.
+ */
+import type { Acknowledgement, OutboxRow } from '../../model/event';
+import type { ReplayRun, ReplaySelection, ReplayStep, SelectedPage } from '../../model/replay';
+import { nothingReplayed } from '../store-rules';
+import type { Context } from './context';
+import type { Row } from './database';
+import { outboxRowOf, rowColumns } from './outbox';
+
+/** Of rows `o` with the sequences `s` of their keys. */
+const isNewest = 'o.state IN (1, 2) AND o.sequence = s.sequence';
+const runsKept = 100;
+
+export async function beginReplay(context: Context, asked: string): Promise<ReplayRun> {
+  const { database } = context;
+  const left = await database.get(
+    'SELECT * FROM replays WHERE asked = $1 AND ended_at IS NULL ORDER BY id DESC LIMIT 1',
+    asked,
+  );
+  if (left !== undefined) {
+    const { id, after_id: after, until_id: until, counts } = left;
+    return { replay: id, resumed: true, after, until, counts: JSON.parse(counts) };
+  }
+  const counts = nothingReplayed();
+  const begun = (await database.get(
+    `INSERT INTO replays (asked, after_id, until_id, counts, began_at)
+     SELECT $1, 0, coalesce(max(id), 0), $2, $3 FROM outbox RETURNING id, until_id`,
+    asked,
+    JSON.stringify(counts),
+    context.nowMs(),
+  ))!;
+  return { replay: begun.id, resumed: false, after: 0, until: begun.until_id, counts };
+}
+
+export async function selectReplay(
+  { database }: Context,
+  { events, keys, organizationId, topic }: ReplaySelection,
+  after: number,
+  until: number,
+  limit: number,
+): Promise<SelectedPage> {
+  const looked = (await database.get(
+    `SELECT count(*) AS rows, max(id) AS last
+     FROM (SELECT id FROM outbox WHERE id > $1 AND id <= $2 ORDER BY id LIMIT $3) o`,
+    after,
+    until,
+    limit,
+  ))!;
+  const rows = await database.all(
+    `SELECT o.id, o.event_id, o.key, o.bytes, ${isNewest} AS newest
+     FROM outbox o JOIN sequences s ON s.key = o.key
+     WHERE o.id > $1 AND o.id <= $2 AND o.position IS NOT NULL AND o.state < 3
+       AND ($3::text[] IS NULL OR o.event_id = ANY($3)) AND ($4::text[] IS NULL OR o.key = ANY($4))
+       AND ($5::text IS NULL OR starts_with(o.key, $5)) AND ($6::text IS NULL OR o.topic = $6)
+     ORDER BY o.id`,
+    after,
+    looked.last ?? after,
+    events,
+    keys,
+    organizationId === null ? null : `${organizationId}/`,
+    topic,
+  );
+  return {
+    events: rows.map(({ id, event_id, key, bytes, newest }) => ({
+      ...{ row: id, eventId: event_id, key, bytes, newest },
+    })),
+    after: looked.rows < limit ? null : looked.last,
+  };
+}
+
+export async function resendNewest(context: Context, step: ReplayStep, rows: number[]): Promise<number> {
+  const newest = (await newestOf(context, rows)).filter(({ log_offset }) => log_offset !== null);
+  const resent = await context.database.all(
+    'UPDATE outbox SET state = 0 WHERE id = ANY($1::bigint[]) AND state = 2 RETURNING id, topic',
+    newest.map(({ id }) => id),
+  );
+  await context.database.run(
+    `INSERT INTO replayed (replay, outbox_id, at, topic)
+     SELECT $1, id, $4, topic FROM unnest($2::bigint[], $3::text[]) AS n (id, topic) ORDER BY id`,
+    step.replay,
+    resent.map(({ id }) => id),
+    resent.map(({ topic }) => topic),
+    context.nowMs(),
+  );
+  await moveOn(context, step, resent.length);
+  if (resent.length > 0) context.news.add('events');
+  return resent.length;
+}
+
+export async function readAgain(context: Context, step: ReplayStep, rows: number[]): Promise<number> {
+  const { database, settings } = context;
+  const nowMs = context.nowMs();
+  const known = await database.all(
+    'SELECT task_id FROM outbox WHERE id = ANY($1::bigint[]) AND task_id IS NOT NULL',
+    rows,
+  );
+  // Tasks are locked before keys, as by whoever decides about them.
+  await database.all(
+    'SELECT id FROM tasks WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE',
+    known.map(({ task_id }) => task_id),
+  );
+  const newest = (await newestOf(context, rows)).filter(({ task_id }) => task_id !== null);
+  const due = await database.all(
+    `UPDATE tasks SET state = 'due', due_at = greatest($2, coalesce(read_at, 0) + $3), settling = false,
+       reconciled = true, traceparent = NULL WHERE id = ANY($1::bigint[]) AND state = 'done' RETURNING lane, due_at`,
+    newest.map(({ task_id }) => task_id),
+    nowMs,
+    settings.readGapMs,
+  );
+  for (const { lane, due_at } of due) context.lanes.expect(lane, due_at);
+  await database.run(
+    `INSERT INTO replayed (replay, outbox_id, task_id, at)
+     SELECT $1, id, task_id, $4 FROM unnest($2::bigint[], $3::bigint[]) AS n (id, task_id) ORDER BY id`,
+    step.replay,
+    newest.map(({ id }) => id),
+    newest.map(({ task_id }) => task_id),
+    nowMs,
+  );
+  await moveOn(context, step, newest.length);
+  if (due.length > 0) context.news.add('work');
+  return newest.length;
+}
+
+export async function readHistory({ database }: Context, rows: number[]): Promise<OutboxRow[]> {
+  const found = await database.all(
+    `SELECT ${rowColumns} FROM outbox o WHERE o.id = ANY($1::bigint[]) ORDER BY o.id`,
+    rows,
+  );
+  return found.map(outboxRowOf);
+}
+
+export async function noteHistory(
+  context: Context,
+  step: ReplayStep,
+  topic: string,
+  sent: Acknowledgement[],
+): Promise<void> {
+  await context.database.run(
+    `INSERT INTO replayed (replay, outbox_id, at, topic, partition, log_offset, sent_at)
+     SELECT $1, id, $6, $5, partition, log_offset, $6
+     FROM unnest($2::bigint[], $3::int[], $4::text[]) AS n (id, partition, log_offset) ORDER BY id`,
+    step.replay,
+    sent.map(({ row }) => row),
+    sent.map(({ partition }) => partition),
+    sent.map(({ offset }) => offset),
+    topic,
+    context.nowMs(),
+  );
+  await moveOn(context, step, sent.length);
+}
+
+export async function endReplay({ database, nowMs }: Context, replay: number): Promise<void> {
+  await database.run('UPDATE replays SET ended_at = $2 WHERE id = $1', replay, nowMs());
+  await database.run('DELETE FROM replays WHERE id <= $1 AND ended_at IS NOT NULL', replay - runsKept);
+}
+
+/** Their keys stay locked until the end of the transaction. */
+async function newestOf({ database }: Context, rows: number[]): Promise<Row[]> {
+  await database.all(
+    `SELECT key FROM sequences WHERE key IN (SELECT key FROM outbox WHERE id = ANY($1::bigint[]))
+     ORDER BY key FOR NO KEY UPDATE`,
+    rows,
+  );
+  return database.all(
+    `SELECT o.id, o.topic, o.task_id, o.log_offset FROM outbox o JOIN sequences s ON s.key = o.key
+     WHERE o.id = ANY($1::bigint[]) AND ${isNewest} ORDER BY o.id`,
+    rows,
+  );
+}
+
+/** The counts of the step, and what this page added. */
+async function moveOn(
+  { database }: Context,
+  { replay, after, counts }: ReplayStep,
+  replayed: number,
+): Promise<void> {
+  await database.run(
+    'UPDATE replays SET after_id = $2, counts = $3 WHERE id = $1',
+    replay,
+    after,
+    JSON.stringify({ ...counts, replayed: counts.replayed + replayed }),
+  );
+}

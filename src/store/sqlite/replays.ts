@@ -1,0 +1,196 @@
+/**
+ * Sending again what was published. A key's newest event becomes an unsent row again, so that the relay sends it in
+ * order with everything else; history is handed out whole. Each page moves its replay's cursor in the same transaction,
+ * and leaves a line in the journal for each record.
+ */
+import type { Acknowledgement, OutboxRow } from '../../model/event';
+import type { ReplayRun, ReplaySelection, ReplayStep, SelectedPage } from '../../model/replay';
+import { nothingReplayed } from '../store-rules';
+import type { Context } from './context';
+import type { Row } from './database';
+import { escapeLike, outboxRowOf, rowColumns } from './outbox';
+import { afterGap } from './return-task';
+
+/** Of rows `o` with the sequences `s` of their keys. */
+const isNewest = 'o.state IN (1, 2) AND o.sequence = s.sequence';
+const runsKept = 100;
+
+export function beginReplay(context: Context, asked: string): ReplayRun {
+  const { database } = context;
+  const left = database.get(
+    'SELECT * FROM replays WHERE asked = ? AND ended_at IS NULL ORDER BY id DESC LIMIT 1',
+    asked,
+  );
+  if (left !== undefined) {
+    return {
+      replay: Number(left.id),
+      resumed: true,
+      after: Number(left.after_id),
+      until: Number(left.until_id),
+      counts: JSON.parse(String(left.counts)),
+    };
+  }
+  const counts = nothingReplayed();
+  const until = Number(database.get('SELECT coalesce(max(id), 0) AS until FROM outbox')!.until);
+  const replay = database.insert(
+    'INSERT INTO replays (asked, after_id, until_id, counts, began_at) VALUES (?, 0, ?, ?, ?)',
+    asked,
+    until,
+    JSON.stringify(counts),
+    context.nowMs(),
+  );
+  return { replay, resumed: false, after: 0, until, counts };
+}
+
+export function selectReplay(
+  { database }: Context,
+  { events, keys, organizationId, topic }: ReplaySelection,
+  after: number,
+  until: number,
+  limit: number,
+): SelectedPage {
+  const looked = database.get(
+    'SELECT count(*) AS rows, max(id) AS last FROM (SELECT id FROM outbox WHERE id > ? AND id <= ? ORDER BY id LIMIT ?)',
+    after,
+    until,
+    limit,
+  )!;
+  const rows = database.all(
+    `SELECT o.id, o.event_id, o.key, o.bytes, ${isNewest} AS newest
+     FROM outbox o CROSS JOIN sequences s ON s.key = o.key
+     WHERE o.id > ? AND o.id <= ? AND o.position IS NOT NULL AND o.state < 3
+       AND (? IS NULL OR o.event_id IN (SELECT value FROM json_each(?)))
+       AND (? IS NULL OR o.key IN (SELECT value FROM json_each(?)))
+       AND (? IS NULL OR o.key LIKE ? ESCAPE '\\') AND (? IS NULL OR o.topic = ?)
+     ORDER BY o.id`,
+    after,
+    looked.last ?? after,
+    ...twice(events === null ? null : JSON.stringify(events)),
+    ...twice(keys === null ? null : JSON.stringify(keys)),
+    ...twice(organizationId === null ? null : `${escapeLike(organizationId)}/%`),
+    ...twice(topic),
+  );
+  return {
+    events: rows.map((row) => ({
+      row: Number(row.id),
+      eventId: String(row.event_id),
+      key: String(row.key),
+      bytes: Number(row.bytes),
+      newest: row.newest === 1,
+    })),
+    after: Number(looked.rows) < limit ? null : Number(looked.last),
+  };
+}
+
+function twice(value: string | null): [string | null, string | null] {
+  return [value, value];
+}
+
+export function resendNewest(context: Context, step: ReplayStep, rows: number[]): number {
+  const nowMs = context.nowMs();
+  let resent = 0;
+  for (const row of newestOf(context, rows)) {
+    if (row.log_offset === null) continue;
+    context.database.run('UPDATE outbox SET state = 0 WHERE id = ?', row.id as number);
+    journal(context, step.replay, row, { at: nowMs, topic: String(row.topic) });
+    resent += 1;
+  }
+  moveOn(context, step, resent);
+  return resent;
+}
+
+export function readAgain(context: Context, step: ReplayStep, rows: number[]): number {
+  const { database, lanes } = context;
+  const nowMs = context.nowMs();
+  let read = 0;
+  for (const row of newestOf(context, rows)) {
+    if (row.task_id === null) continue;
+    read += 1;
+    journal(context, step.replay, row, { at: nowMs, topic: null });
+    const task = database.get(
+      'SELECT id, lane, read_at, state FROM tasks WHERE id = ?',
+      row.task_id as number,
+    );
+    if (task?.state !== 'done') continue;
+    const dueAt = afterGap(context, task, nowMs);
+    database.run(
+      `UPDATE tasks SET state = 'due', due_at = ?, settling = 0, reconciled = 1, traceparent = NULL WHERE id = ?`,
+      dueAt,
+      task.id as number,
+    );
+    lanes.expect(String(task.lane), dueAt);
+  }
+  moveOn(context, step, read);
+  return read;
+}
+
+export function readHistory({ database }: Context, rows: number[]): OutboxRow[] {
+  return database
+    .all(
+      `SELECT ${rowColumns} FROM outbox WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`,
+      JSON.stringify(rows),
+    )
+    .map(outboxRowOf);
+}
+
+export function noteHistory(
+  context: Context,
+  step: ReplayStep,
+  topic: string,
+  sent: Acknowledgement[],
+): void {
+  const at = context.nowMs();
+  for (const { row: id, partition, offset } of sent) {
+    journal(context, step.replay, { id, task_id: null }, { at, topic, sentAt: at, partition, offset });
+  }
+  moveOn(context, step, sent.length);
+}
+
+export function endReplay({ database, nowMs }: Context, replay: number): void {
+  database.run('UPDATE replays SET ended_at = ? WHERE id = ?', nowMs(), replay);
+  database.run('DELETE FROM replays WHERE id <= ? AND ended_at IS NOT NULL', replay - runsKept);
+}
+
+/** One thread makes all calls: what is newest now is so until the call ends. */
+function newestOf({ database }: Context, rows: number[]): Row[] {
+  return database.all(
+    `SELECT o.id, o.topic, o.task_id, o.log_offset FROM json_each(?) j CROSS JOIN outbox o ON o.id = j.value
+     JOIN sequences s ON s.key = o.key WHERE ${isNewest} ORDER BY o.id`,
+    JSON.stringify(rows),
+  );
+}
+
+interface Place {
+  at: number;
+  /** null for a read. */
+  topic: string | null;
+  partition?: number | null;
+  offset?: string | null;
+  sentAt?: number;
+}
+
+function journal({ database }: Context, replay: number, row: Row, place: Place): void {
+  const { at, topic, partition, offset, sentAt } = place;
+  database.run(
+    `INSERT INTO replayed (replay, outbox_id, task_id, at, topic, partition, log_offset, sent_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    replay,
+    row.id as number,
+    topic === null ? (row.task_id as number) : null,
+    at,
+    topic,
+    partition ?? null,
+    offset ?? null,
+    sentAt ?? null,
+  );
+}
+
+/** The counts of the step, and what this page added. */
+function moveOn({ database }: Context, { replay, after, counts }: ReplayStep, replayed: number): void {
+  database.run(
+    'UPDATE replays SET after_id = ?, counts = ? WHERE id = ?',
+    after,
+    JSON.stringify({ ...counts, replayed: counts.replayed + replayed }),
+    replay,
+  );
+}

@@ -1,0 +1,164 @@
+/**
+ * Sending again what was published: the newest of each key as the same row, history whole, resources due for a read; and
+ * the journal that says where each record went. Every store must pass.
+ */
+import type { ReplayRun, ReplaySelection } from '../../src/model/replay';
+import { address, Hand, header, type StoreUnderTest } from './store-hand';
+
+const all: ReplaySelection = { events: null, keys: null, organizationId: null, topic: null };
+const topic = 'tramline.equipment.v1';
+
+export function storeReplaySuite(name: string, open: () => Promise<StoreUnderTest>): void {
+  describe(`replays: ${name}`, () => {
+    let under: StoreUnderTest;
+    let hand: Hand;
+    beforeEach(async () => {
+      under = await open();
+      hand = new Hand(under);
+    });
+    afterEach(() => under.close());
+
+    let nextOffset = 0;
+    const sendToKafka = async () => {
+      const rows = await hand.records();
+      await hand.store.markSent(rows.map(({ row }) => ({ row, partition: 2, offset: String(nextOffset++) })));
+      return rows;
+    };
+    const stepOf = ({ replay, counts }: ReplayRun, after: number) => ({ replay, after, counts });
+    const select = async (selection: Partial<ReplaySelection> = {}) =>
+      (await hand.store.selectReplay({ ...all, ...selection }, 0, 1e9, 100)).events;
+    const rowsOf = (events: { row: number }[]) => events.map(({ row }) => row);
+
+    test('only the newest event of a key is unsent again, as the same bytes', async () => {
+      await hand.publish('1', 'a');
+      await hand.publish('1', 'b');
+      const [, newest] = await sendToKafka();
+      const run = await hand.store.beginReplay('x');
+      expect(await hand.store.resendNewest(stepOf(run, 9), rowsOf(await select()))).toBe(1);
+      const again = await hand.records();
+      expect(again).toEqual([{ ...newest, acceptedAtMs: null }]);
+    });
+
+    test('what waits to be sent, or has an unsent successor, is left alone', async () => {
+      await hand.publish('1', 'a');
+      await sendToKafka();
+      await hand.publish('1', 'b');
+      const run = await hand.store.beginReplay('x');
+      const selected = await select();
+      expect(selected.map(({ newest }) => newest)).toEqual([false]);
+      expect(await hand.store.resendNewest(stepOf(run, 9), rowsOf(selected))).toBe(0);
+      expect((await hand.records()).map((row) => row.sequence)).toEqual([2]);
+    });
+
+    test('an event that was decided meanwhile goes out after the repeat', async () => {
+      await hand.publish('1', 'a');
+      await sendToKafka();
+      const run = await hand.store.beginReplay('x');
+      await hand.store.resendNewest(stepOf(run, 9), rowsOf(await select()));
+      await hand.publish('1', 'b');
+      expect((await hand.records()).map((row) => row.sequence)).toEqual([1, 2]);
+    });
+
+    test('the journal keeps the first place of an event and adds that of the repeat', async () => {
+      await hand.publish('1', 'a');
+      const [row] = await sendToKafka();
+      const run = await hand.store.beginReplay('x');
+      await hand.store.resendNewest(stepOf(run, 9), rowsOf(await select()));
+      const steps = async () => (await hand.store.explain(row!.eventId))!.steps.map(({ step }) => step);
+      expect(await steps()).toEqual(['hinted', 'published', 'decided', 'sent', 'replaying']);
+      const before = await hand.store.explain(row!.eventId);
+      await sendToKafka();
+      const after = await hand.store.explain(row!.eventId);
+      expect(after!.steps.at(-2)).toEqual(before!.steps.at(-2));
+      expect(after!.steps.at(-1)).toMatchObject({
+        ...{ step: 'replayed', topic, partition: 2, offset: String(nextOffset - 1), replay: run.replay },
+      });
+      const { events } = await hand.store.listEvents({
+        after: 0,
+        limit: 9,
+        type: null,
+        organizationId: null,
+      });
+      expect(events).toHaveLength(1);
+    });
+
+    test('what only the embedded log has is not sent again', async () => {
+      await hand.publish('1', 'a');
+      await hand.sendAll();
+      const run = await hand.store.beginReplay('x');
+      expect(await hand.store.resendNewest(stepOf(run, 9), rowsOf(await select()))).toBe(0);
+    });
+
+    test('a selection is by event, by key, by organization or by topic', async () => {
+      await hand.publish('1', 'a');
+      await hand.publish('2', 'a', { organizationId: '99' });
+      const [first] = await sendToKafka();
+      const keys = async (selection: Partial<ReplaySelection>) =>
+        (await select(selection)).map(({ key }) => key);
+      expect(await keys({ events: [first!.eventId] })).toEqual([first!.key]);
+      expect(await keys({ keys: [first!.key, 'x/y/z'] })).toEqual([first!.key]);
+      expect(await keys({ organizationId: '99' })).toEqual(['99/equipment/2']);
+      expect(await keys({ organizationId: '9' })).toEqual([]);
+      expect(await keys({ topic })).toHaveLength(2);
+      expect(await keys({ topic: 'another' })).toEqual([]);
+    });
+
+    test('a page looks at a bounded number of rows and says where the next begins', async () => {
+      for (const id of ['1', '2', '3']) await hand.publish(id, 'a');
+      await sendToKafka();
+      const first = await hand.store.selectReplay(all, 0, 1e9, 2);
+      expect(first.events).toHaveLength(2);
+      const second = await hand.store.selectReplay(all, first.after!, 1e9, 2);
+      expect(second).toMatchObject({ after: null, events: [{ newest: true }] });
+    });
+
+    test('a replay that was left goes on where its last page ended', async () => {
+      await hand.publish('1', 'a');
+      await sendToKafka();
+      const begun = await hand.store.beginReplay('x');
+      expect(begun).toMatchObject({ resumed: false, after: 0 });
+      await hand.publish('2', 'a');
+      const counts = { selected: 1, keys: 1, replayed: 0 };
+      const [selected] = await select();
+      await hand.store.resendNewest({ replay: begun.replay, after: selected!.row, counts }, [selected!.row]);
+      await hand.reopen();
+      expect(await hand.store.beginReplay('x')).toEqual({
+        ...{ replay: begun.replay, resumed: true, after: selected!.row, until: begun.until },
+        counts: { ...counts, replayed: 1 },
+      });
+      expect(await hand.store.beginReplay('y')).toMatchObject({ resumed: false });
+      await hand.store.endReplay(begun.replay);
+      expect(await hand.store.beginReplay('x')).toMatchObject({ resumed: false, after: 0 });
+    });
+
+    test('resources of the newest events are due for one read each, and their journey says why', async () => {
+      await hand.publish('1', 'a');
+      await hand.publish('1', 'b');
+      await sendToKafka();
+      const run = await hand.store.beginReplay('x');
+      expect(await hand.store.readAgain(stepOf(run, 9), rowsOf(await select()))).toBe(1);
+      expect((await hand.store.take(10)).map((task) => task.address)).toEqual([address('1')]);
+      const steps = (await hand.store.explain(address('1')))!.steps;
+      expect(steps).toContainEqual(expect.objectContaining({ step: 'read-again', replay: run.replay }));
+    });
+
+    test('history is handed out whole and in order, and each record of it is journalled with its place', async () => {
+      await hand.publish('1', 'a');
+      await hand.publish('1', 'b');
+      const sent = await sendToKafka();
+      const run = await hand.store.beginReplay('x');
+      const rows = await hand.store.readHistory(rowsOf(await select()).reverse());
+      expect(rows.map((row) => [row.sequence, row.value, header(row, 'ce_id')])).toEqual(
+        sent.map((row) => [row.sequence, row.value, header(row, 'ce_id')]),
+      );
+      await hand.store.noteHistory(
+        stepOf(run, 9),
+        'audit',
+        rows.map(({ row }) => ({ row, partition: 0, offset: '7' })),
+      );
+      const { steps } = (await hand.store.explain(sent[0]!.eventId))!;
+      expect(steps.at(-1)).toMatchObject({ step: 'replayed', topic: 'audit', partition: 0, offset: '7' });
+      expect(await hand.records()).toEqual([]);
+    });
+  });
+}
