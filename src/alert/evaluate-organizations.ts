@@ -156,8 +156,19 @@ function keptOf(
   severity: Severity,
   { journalMs, nowMs }: OrganizationOptions,
 ): KeptUntil | null {
-  const waits = organizations.filter(({ parked }) => parked > 0).map(({ sinceMs }) => sinceMs);
-  return waits.length === 0 ? null : keptUntil(Math.min(...waits), journalMs, severity, nowMs);
+  const waits = organizations.filter(({ parked }) => parked > 0);
+  if (waits.length === 0) return null;
+  const ends = waits.flatMap(({ consentEndsAtMs }) => consentEndsAtMs ?? []);
+  const oldest = {
+    sinceMs: earliest(waits.map(({ sinceMs }) => sinceMs)),
+    consentEndsAtMs: ends.length === 0 ? null : earliest(ends),
+  };
+  return keptUntil(oldest, journalMs, severity, nowMs);
+}
+
+/** Of at least one, and of more than a call takes as arguments. */
+function earliest(times: number[]): number {
+  return times.reduce((first, time) => Math.min(first, time));
 }
 
 function subject(organizations: Blocked[]): string {

@@ -87,7 +87,7 @@ const holdsReads: ReadonlySet<ConditionName> = new Set([
 function conditionSignal(condition: Condition, journalMs: number, nowMs: number): Signal {
   const row = conditionRows[condition.name];
   const kept = holdsReads.has(condition.name)
-    ? keptUntil(condition.sinceMs, journalMs, row.severity, nowMs)
+    ? keptUntil({ sinceMs: condition.sinceMs, consentEndsAtMs: null }, journalMs, row.severity, nowMs)
     : null;
   const detail = plainMessage(condition.detail, 1000);
   const since = `It has been so since ${plainTime(condition.sinceMs)}.`;

@@ -93,6 +93,8 @@ export interface AlertInputs {
     /** True when it was active before, or has work waiting: otherwise it is only listed. */
     concerns: boolean;
     connectionId: string | null;
+    /** When the last consent that sees it ends for good; null when one is renewed, or names no end, or none sees it. */
+    consentEndsAtMs: number | null;
   }[];
   /** Required Customer Actions that were announced for a time, of organizations that are not blocked. */
   announced: { organizationId: string; name: string | null; dueAtMs: number }[];

@@ -193,6 +193,29 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
       });
     });
 
+    test('a blocked organization comes with the end of the last consent that sees it, where all end', async () => {
+      const endsOf = async () =>
+        (await hand.store.alertInputs()).blocked.map(({ consentEndsAtMs }) => consentEndsAtMs);
+      const consent = (connectionId: string, more: Partial<SealedConnection>) =>
+        hand.store.saveConnection({ ...connection, connectionId, ...more });
+      await consent('c1', { auth: 'oauth1', expiresAt: '2026-02-01T00:00:00.000Z' });
+      await consent('c2', { expiresAt: '2026-03-01T00:00:00.000Z' });
+      for (const connectionId of ['c1', 'c2'])
+        await hand.store.learn([{ id: '4711', name: null, connectionId }]);
+      expect(await endsOf()).toEqual([]);
+      await hand.observe(terms);
+      expect(await endsOf()).toEqual([Date.parse('2026-03-01T00:00:00.000Z')]);
+      await hand.store.refuseConnection('c2', null);
+      expect(await endsOf()).toEqual([Date.parse('2026-02-01T00:00:00.000Z')]);
+      await consent('c2', { expiresAt: '2026-01-02T00:00:00.000Z', sealedRefresh: 'r' });
+      expect(await endsOf()).toEqual([null]);
+      await consent('c2', { expiresAt: null });
+      expect(await endsOf()).toEqual([null]);
+      await hand.store.revokeConnection('c1');
+      await hand.store.revokeConnection('c2');
+      expect(await endsOf()).toEqual([null]);
+    });
+
     describe('a probe', () => {
       test('is one at a time, also when another is asked for meanwhile: that one follows', async () => {
         await hand.put(hints(1));

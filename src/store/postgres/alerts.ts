@@ -6,7 +6,19 @@ import { type CauseSet, leadingCause } from '../../model/organization';
 import type { Context } from './context';
 import { isForgotten, parkedCount } from './organizations';
 
+/** Of those that are blocked: when the last valid consent that sees it ends; left out where one never does by itself. */
+async function consentEnds(database: Context['database']): Promise<Map<string, number>> {
+  const rows = await database.all(
+    `SELECT s.organization_id AS id, max(c.expires_at) AS ends FROM organizations o
+     JOIN sights s ON s.organization_id = o.id JOIN connections c ON c.id = s.connection_id AND c.status = 'valid'
+     WHERE o.access <> 'active' GROUP BY s.organization_id
+     HAVING NOT bool_or(c.expires_at IS NULL OR (c.auth = 'oauth2' AND c.sealed_refresh IS NOT NULL))`,
+  );
+  return new Map(rows.map(({ id, ends }) => [id, Date.parse(ends)]));
+}
+
 export async function alertInputs({ database }: Context): Promise<AlertInputs> {
+  const ends = await consentEnds(database);
   const rows = await database.all(
     `SELECT id, name, causes, was_read, connection_id, ${isForgotten} AS forgotten, ${parkedCount} FROM organizations o
      WHERE access <> 'active' ORDER BY id`,
@@ -25,6 +37,7 @@ export async function alertInputs({ database }: Context): Promise<AlertInputs> {
       parked: row.parked,
       concerns: !row.forgotten && (row.parked > 0 || row.was_read || cause !== 'not-connected'),
       connectionId: row.connection_id,
+      consentEndsAtMs: ends.get(row.id) ?? null,
     };
   });
   const entries = await database.all(

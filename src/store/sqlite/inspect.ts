@@ -145,8 +145,20 @@ export function counts(context: Context) {
   };
 }
 
+/** Of those that are blocked: when the last valid consent that sees it ends; left out where one never does by itself. */
+function consentEnds({ database }: Context): Map<string, number> {
+  const rows = database.all(
+    `SELECT s.organization_id AS id, max(c.expires_at) AS ends FROM organizations o
+     JOIN sights s ON s.organization_id = o.id JOIN connections c ON c.id = s.connection_id AND c.status = 'valid'
+     WHERE o.access <> 'active' GROUP BY s.organization_id
+     HAVING max(c.expires_at IS NULL OR (c.auth = 'oauth2' AND c.sealed_refresh IS NOT NULL)) = 0`,
+  );
+  return new Map(rows.map((row) => [String(row.id), Date.parse(String(row.ends))]));
+}
+
 export function alertInputs(context: Context): AlertInputs {
   const parked = parkedByLane(context);
+  const ends = consentEnds(context);
   const blocked = context.database
     .all(
       `SELECT o.*, o.access = 'not-connected' AND EXISTS (SELECT 1 FROM organization_history h
@@ -168,6 +180,7 @@ export function alertInputs(context: Context): AlertInputs {
         parked: waiting,
         concerns: row.forgotten !== 1 && (waiting > 0 || row.was_read === 1 || cause !== 'not-connected'),
         connectionId: row.connection_id as string | null,
+        consentEndsAtMs: ends.get(String(row.id)) ?? null,
       };
     });
   const quarantined = context.database

@@ -184,6 +184,29 @@ test('severity rises with the time until which everything is kept, not with what
   expect(severityAt(noonMs, {}, dayMs)).toBe('warning');
 });
 
+test('a consent that ends before the journal does is named, and is urgent two days before', () => {
+  const signalAt = (consentEndsAtMs: number | null, nowMs = noonMs) =>
+    organizationSignals([aBlocked({ consentEndsAtMs })], { ...options, nowMs })[0];
+  const near = signalAt(noonMs + 5 * dayMs);
+  expect(near).toMatchObject({
+    severity: 'warning',
+    annotations: {
+      kept_until: '2026-03-31T12:00:00Z',
+      consent_ends: '2026-03-06T12:00:00Z',
+      description: expect.stringContaining(
+        'The consent that it is read with ends at 2026-03-06T12:00:00Z: from then on a new one is needed too.',
+      ),
+    },
+  });
+  expect(signalAt(noonMs + 5 * dayMs, noonMs + 3 * dayMs)?.severity).toBe('critical');
+  expect(signalAt(noonMs + 40 * dayMs)?.annotations).not.toHaveProperty('consent_ends');
+  const many = [aBlocked({ consentEndsAtMs: noonMs + dayMs, parked: 0 }), aBlocked()];
+  expect(organizationSignals(many, { ...options, nowMs: noonMs }).map(({ severity }) => severity)).toEqual([
+    'warning',
+    'warning',
+  ]);
+});
+
 test('when the time is over it is said what is folded, and of many the oldest counts', () => {
   const blocked = many(60, (index) => ({ parked: index === 0 ? 0 : 1, sinceMs: noonMs + index * 1000 }));
   const [storm] = organizationSignals(blocked, { ...options, nowMs: noonMs + 31 * dayMs });

@@ -165,6 +165,7 @@ test('whatever is blocked, no fingerprint comes twice and no name of an organiza
       parked: fc.nat(3),
       concerns: fc.boolean(),
       connectionId: fc.constantFrom(null, 'c1', 'c2'),
+      consentEndsAtMs: fc.option(fc.integer({ min: 0, max: 4e12 })),
     }),
   );
   fc.assert(

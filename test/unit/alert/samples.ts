@@ -18,6 +18,7 @@ export function aBlocked(of: Partial<Blocked> = {}): Blocked {
     parked: 3,
     concerns: true,
     connectionId: 'c1',
+    consentEndsAtMs: null,
     ...of,
   };
 }
