@@ -87,6 +87,15 @@ export function makeChaos(stage: Stage, random: Random): Chaos {
     process.kill(pid, 'SIGCONT');
   }
 
+  /** Nobody may end by itself: what it said last is part of the complaint. */
+  async function reviveDead(actor: Actor): Promise<void> {
+    const ended = await Promise.race([actor.service!.exited, null]);
+    if (ended === null) return;
+    const last = actor.service!.lines().slice(-3).join(' | ').slice(0, 2000);
+    actor.complaints.push(`${actor.role} ended by itself with ${ended.code ?? ended.signal}: ${last}`);
+    await stage.start(actor);
+  }
+
   async function terminate(actor: Actor): Promise<void> {
     note('SIGTERM');
     kills += 1;
@@ -128,6 +137,7 @@ export function makeChaos(stage: Stage, random: Random): Chaos {
     reached,
     async strike() {
       await delay(random.between(200, 1200));
+      for (const actor of stage.actors) await reviveDead(actor);
       const actor = random.pick(stage.actors);
       const what = random.next();
       const step = queue[0];

@@ -58,8 +58,15 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
     const chaos = makeChaos(stage, makeRandom(seed + 3));
     const endAtMs = Date.now() + options.minutes * 60_000;
     let goesOn = true;
-    const loading = goOn(() => goesOn, load.step, sender);
-    while (chaos.kills() < options.kills || Date.now() < endAtMs) {
+    const loading = goOn(() => goesOn, load.step, sender).catch((error: Error) => {
+      const last = stage.simulator.lines().slice(-20).join('\n');
+      throw new Error(`the provider's stand-in failed: ${error.message}\n${last}`, { cause: error });
+    });
+    // It is awaited at the end; until then its failure must not end the driver.
+    loading.catch(() => {
+      goesOn = false;
+    });
+    while (goesOn && (chaos.kills() < options.kills || Date.now() < endAtMs)) {
       await chaos.strike();
       tell(`${chaos.kills()} kills, ${sender.log.accepted} notifications accepted, ${sender.waiting()} wait`);
     }

@@ -173,12 +173,14 @@ function countRowsOnce(controls: SimulatorControls): () => Promise<void> {
 /** The controls under this address (`…/_simulator`). Each throws on any answer but 2xx, with the answer's text. */
 export function simulatorControls(control: string): SimulatorControls {
   const call = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
-    const response = await fetch(`${control.replace(/\/$/, '')}/${path}`, {
-      method,
-      ...(body === undefined
-        ? {}
-        : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
-    });
+    const response = await again(() =>
+      fetch(`${control.replace(/\/$/, '')}/${path}`, {
+        method,
+        ...(body === undefined
+          ? {}
+          : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+      }),
+    );
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
     return (text === '' ? undefined : JSON.parse(text)) as T;
@@ -209,4 +211,13 @@ export function simulatorControls(control: string): SimulatorControls {
     setSandbox: (change) => call('PUT', 'sandbox', change),
     coverage: () => call('GET', 'coverage'),
   };
+}
+
+/** A connection that was kept may end in the moment in which it is used; said twice, a control says the same. */
+async function again(ask: () => Promise<Response>): Promise<Response> {
+  try {
+    return await ask();
+  } catch {
+    return ask();
+  }
 }
