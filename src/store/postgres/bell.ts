@@ -2,9 +2,9 @@
  * Tells other processes that something is due or decided, after it is committed: never in the transaction itself, since
  * commits that notify wait for each other. A notification that is lost costs a poll's time and nothing else.
  */
-import { Client, Pool } from 'pg';
+import { Client } from 'pg';
 import type { News } from '../../model/store';
-import { type DatabaseSettings, poolConfig } from './database';
+import { type DatabaseSettings, openPool, poolConfig } from './database';
 
 export interface Bell {
   /** Rung at most every few milliseconds; never throws, and nobody waits for it. */
@@ -19,8 +19,7 @@ const reconnectMs = 1000;
 
 export function makeBell(settings: DatabaseSettings): Bell {
   const config = poolConfig(settings);
-  const ringer = new Pool({ ...config, max: 1 });
-  ringer.on('error', () => {});
+  const ringer = openPool(settings, 1);
   const waiting = new Set<News>();
   const listeners: ((news: News) => void)[] = [];
   let rung: Promise<void> | null = null;

@@ -56,9 +56,7 @@ const lostCodes = new Set(['40001', '40P01']);
 
 /** `nowMs` replaces the database's clock, for tests. */
 export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) | null = null): Database {
-  const pool = new Pool(poolConfig(settings));
-  // An idle connection that breaks is replaced by the next call; without a listener it would end the process.
-  pool.on('error', () => {});
+  const pool = openPool(settings, settings.connections);
   const names = new Map<string, string>();
   const nameOf = (sql: string): string => {
     const name = names.get(sql) ?? `s${names.size}`;
@@ -103,6 +101,17 @@ export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) |
     },
     close: () => pool.end(),
   };
+}
+
+/**
+ * A connection that breaks fails the calls that it has, or is replaced by the next call; and it says so beside, also
+ * while it is lent out, when the pool does not listen: unheard, that would end the process.
+ */
+export function openPool(settings: DatabaseSettings, connections: number): Pool {
+  const pool = new Pool({ ...poolConfig(settings), max: connections });
+  pool.on('connect', (client) => client.on('error', () => {}));
+  pool.on('error', () => {});
+  return pool;
 }
 
 /** Connection settings of every client; `options` speaks before the defaults of role and database do. */

@@ -59,6 +59,30 @@ describeWithNeighbour('PostgreSQL', availability, 'a store whose PostgreSQL is i
     await goesOn();
   });
 
+  test('that is killed while calls are under way fails them and nothing else', async () => {
+    const other = new Client({ connectionString: server.url(database) });
+    other.on('error', () => {});
+    await other.connect();
+    await other.query('BEGIN; LOCK TABLE tasks IN ACCESS EXCLUSIVE MODE');
+    const calls = [
+      ...Array.from({ length: 20 }, () => store.put(deliveryOf(0, [hintOf('lost')]))),
+      store.take(10),
+      store.counts(),
+    ];
+    const settled = Promise.allSettled(calls);
+    await until(
+      async () =>
+        Number((await other.query('SELECT count(*) FROM pg_locks WHERE NOT granted')).rows[0].count) > 0,
+      { withinMs: 5000, what: 'somebody to wait for the lock' },
+    );
+    await server.kill();
+    for (const call of await settled) {
+      expect(call).toMatchObject({ status: 'rejected', reason: { code: 'store.unavailable' } });
+    }
+    await server.restart();
+    await goesOn();
+  });
+
   test('that says nothing any more is given up in time', async () => {
     server.pause();
     try {
