@@ -36,9 +36,9 @@ type Remains = Map<string, Buffer>;
 let simulator: Simulator;
 let service: Service;
 let collector: Collector;
-/** Takes pages as Alertmanager does, and keeps them. */
+/** Takes pages as the sinks do, and keeps them with where they went. */
 let sink: Server;
-let pages: string[];
+let pages: { path: string; body: string }[];
 let folder: string;
 let settings: Record<string, string>;
 let tokens: Token[];
@@ -51,8 +51,14 @@ beforeEach(async () => {
   collector = await startCollector();
   pages = [];
   sink = createServer((request, response) => {
-    request.setEncoding('utf8').on('data', (text: string) => pages.push(text));
-    request.on('end', () => response.writeHead(200, { 'content-type': 'application/json' }).end('{}'));
+    let body = '';
+    request.setEncoding('utf8').on('data', (text: string) => {
+      body += text;
+    });
+    request.on('end', () => {
+      pages.push({ path: request.url ?? '', body });
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+    });
   });
   await new Promise<void>((resolve) => sink.listen(0, '127.0.0.1', resolve));
   folder = temporaryFolder();
@@ -64,6 +70,21 @@ afterEach(async () => {
   sink.closeAllConnections();
   await new Promise((resolve) => sink.close(resolve));
 });
+
+/**
+ * What the sinks were told. One secret stands where it belongs: PagerDuty knows us by the routing key, in the member of
+ * that name of what is posted to it. It is taken out there, once a post, and searched for in all the rest.
+ */
+function toldToSinks(): string {
+  return pages
+    .map(({ path, body }) => {
+      if (path !== '/pagerduty') return body;
+      const { routing_key, ...rest } = JSON.parse(body) as Record<string, unknown>;
+      expect(routing_key).toBe(settings.PAGERDUTY_ROUTING_KEY);
+      return JSON.stringify(rest);
+    })
+    .join('\n');
+}
 
 /** Everything secret is planted; what the simulator checks is its own, and as recognisable. */
 function settingsFor(): Record<string, string> {
@@ -225,7 +246,7 @@ async function refuseInEveryWay(machines: Resource[], foreign: Resource): Promis
     const blocked = organizations.map(({ access }) => access).sort();
     return blocked.join() === 'reauthorize,terms-required';
   }, soon);
-  await until(() => pages.join('').includes('TramlineTermsRequired'), soon);
+  await until(() => toldToSinks().includes('TramlineTermsRequired'), soon);
 }
 
 /** Every answer of the operations listener, to whoever may ask and to strangers. */
@@ -297,7 +318,10 @@ test.each(['oauth2', 'oauth1'])(
     await everyAnswer(remains);
     await until(() => collector.spans().some(({ failed }) => failed), soon);
     remains.set('spans', Buffer.concat(collector.requests.map(({ body }) => body)));
-    remains.set('pages', Buffer.from(pages.join('\n')));
+    for (const path of ['/api/v2/alerts', '/pagerduty', `/slack/${planted('slack')}`]) {
+      expect(pages.map((page) => page.path)).toContain(path);
+    }
+    remains.set('pages', Buffer.from(toldToSinks()));
     await until(() => service.records().some(({ line }) => line === 'attempt'), soon);
     await service.kill();
     remains.set('standard output', Buffer.from(service.lines().join('\n')));
