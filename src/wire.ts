@@ -22,6 +22,7 @@ import { makePipeline, type Pipeline, type ProviderDoor } from './pipeline';
 import { makeEventLogTarget } from './publish/event-log';
 import { kafkaTargetDefaults, makeKafkaTarget } from './publish/kafka';
 import { makeRelay, type Relay, relayDefaults } from './publish/relay';
+import type { Replay } from './publish/replay';
 import type { PublishTarget } from './publish/target';
 import { openStore as openStoreWith } from './store/open-store';
 import { openPostgres } from './store/postgres/open-postgres';
@@ -35,6 +36,7 @@ import { heedOthers } from './wire/heed-others';
 import { loopsOf, startReading, stopLoops } from './wire/loops';
 import * as options from './wire/options';
 import { clientOf } from './wire/provider';
+import { replayOf } from './wire/replay';
 import { sinksOf } from './wire/sinks';
 import { meterOf, syncOf } from './wire/sync';
 import { traceReads } from './wire/trace-reads';
@@ -61,6 +63,7 @@ export interface Worker {
   /** What people read and write directly. */
   data: ProviderData;
   sync: Sync;
+  replay: Replay;
   meter: SandboxMeter;
   conditions(): Condition[];
   /** Reads the first page of organizations through each connection; rejects with what a person should know. */
@@ -141,15 +144,19 @@ export async function wireWorker(
     ...{ store: doors.store, client, pipeline, book, meter, clock, holder },
     ...{ decided: () => loops.relay.wake(), failed: troubleOf(observer, 'sync') },
   });
+  const replay = replayOf(settings, {
+    ...{ store: doors.store, relay, meter, clock, holder },
+    ...{ due: () => pipeline.work.wake(), failed: troubleOf(observer, 'kafka') },
+  });
   const others = [relay, meter, watch, connecting];
   const conditions = conditionsOf({ store: watched, health: pipeline.health, others }, clock);
   const alerting = alertingOf(settings, doors, { observer, clock, holder, conditions });
-  const parts = { pipeline, relay, alerting, book, meter, watch, client, connecting, sync };
+  const parts = { pipeline, relay, alerting, book, meter, watch, client, connecting, sync, replay };
   const loops = loopsOf({ ...parts, store: doors.store }, observer, clock);
   await readConnections(settings, book);
   await meter.look();
   return {
-    ...{ pipeline, relay, alerting, book, connecting, data: client.data, sync, meter, conditions },
+    ...{ pipeline, relay, alerting, book, connecting, data: client.data, sync, replay, meter, conditions },
     checkProvider: async () => ({ detail: await checkConnections(client, book), dateMs: providerDateMs }),
     start() {
       if (doors.target.name === 'kafka') {

@@ -76,6 +76,12 @@ export function makeClient(options: ClientOptions): Api {
     startSync: ({ organizationId, full }) =>
       post('/api/sync', { organization: organizationId, full: full ? 'true' : null }),
     sync: () => get('/api/sync'),
+    startReplay: ({ events, organizationId, kind, how, toTopic, dryRun }) =>
+      post('/api/replay', {
+        ...{ events: events?.join(',') ?? null, organization: organizationId, kind, toTopic },
+        ...{ refetch: how === 'reads' ? 'true' : null, dryRun: dryRun ? 'true' : null },
+      }),
+    replay: () => get('/api/replay'),
     sandbox: () => get('/api/sandbox'),
   };
 }

@@ -24,6 +24,7 @@ import { registerOrganizations } from './organizations';
 import { makeOutput, type Streams } from './output';
 import { registerParked } from './parked';
 import { registerQuarantine } from './quarantine';
+import { registerReplay } from './replay';
 import type * as Serve from './serve';
 import type * as Simulate from './simulate';
 import { registerSync } from './sync';
@@ -46,6 +47,7 @@ const light = [
   registerAlerts,
   registerLedger,
   registerSync,
+  registerReplay,
 ];
 
 /** Required by name, or all of them for the help. */

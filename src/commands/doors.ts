@@ -27,7 +27,7 @@ export const processDoors: CommandDoors = {
     const { makeLoneSync } = require('../wire/lone-sync') as typeof LoneSync;
     const sync = makeLoneSync(loaded, store);
     return {
-      api: apiOf(loaded, store, null, null, { own: provider, sync: sync.door }),
+      api: apiOf(loaded, store, null, null, { own: provider, sync: sync.door, replay: sync.replay }),
       async close() {
         await provider.close();
         await sync.close();

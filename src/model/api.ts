@@ -6,6 +6,7 @@ import type { Severity } from './alert';
 import type { ConnectionsApi } from './consent';
 import type { ForgottenView, OrganizationView } from './organization';
 import type { ProviderApi } from './provider-data';
+import type { ReplayView, ReplayWanted } from './replay';
 import type { SandboxView } from './sandbox';
 import type { Ledger, QuarantineView, TaskView } from './store';
 import type { SyncView } from './sync';
@@ -115,6 +116,10 @@ export interface Api {
   startSync(wanted: { organizationId: string | null; full: boolean }): Promise<SyncView>;
   /** The sync that is under way, else the last one of this process. */
   sync(): Promise<SyncView>;
+  /** Begins a replay, or tells of the same one that is under way. */
+  startReplay(wanted: ReplayWanted): Promise<ReplayView>;
+  /** The replay that is under way, else the last one of this process. */
+  replay(): Promise<ReplayView>;
   /** What the provider's sandbox leaves. */
   sandbox(): Promise<SandboxView>;
   connections: ConnectionsApi;

@@ -4,6 +4,9 @@
  */
 import type { EventKind } from './resource';
 
+/** Events named in one replay, at most: their ids travel in an address. */
+export const replayedEventsMax = 200;
+
 /** `newest`: of each key, to its live topic. `history`: all of them, to another topic. `reads`: their resources are due. */
 export type ReplayHow = 'newest' | 'history' | 'reads';
 

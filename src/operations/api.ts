@@ -9,6 +9,7 @@ import type { Element } from '../model/notification';
 import { type Forgotten, type ForgottenView, historyMax, type OrganizationView } from '../model/organization';
 import { Problem } from '../model/problem';
 import type { ProviderApi } from '../model/provider-data';
+import type { ReplayView, ReplayWanted } from '../model/replay';
 import type { SandboxView } from '../model/sandbox';
 import type { Ledger, Store } from '../model/store';
 import type { SyncView } from '../model/sync';
@@ -52,6 +53,11 @@ export interface ApiDoors {
     begin(wanted: { organizationId: string | null; full: boolean }): SyncView | Promise<SyncView>;
     view(): SyncView;
   } | null;
+  /** null in a receiver, which sends nothing. Throws `command.usage`, `command.refused`. */
+  replay: {
+    begin(wanted: ReplayWanted): Promise<ReplayView>;
+    view(): ReplayView;
+  } | null;
   sandbox(): Promise<SandboxView>;
   /** null: this process knows nothing of connections. */
   connections: ConnectionsApi | null;
@@ -59,7 +65,7 @@ export interface ApiDoors {
 
 export function makeApi(doors: ApiDoors): Api {
   const { store, rejudge, released, probeNow, check, config, testAlerts } = doors;
-  const { provider, connections, sync, sandbox } = doors;
+  const { provider, connections, sync, replay, sandbox } = doors;
   const organization = async (id: string): Promise<OrganizationView> => {
     const found = (await store.listOrganizations()).find((candidate) => candidate.id === id);
     if (found === undefined) return notFound('organization', id);
@@ -122,6 +128,8 @@ export function makeApi(doors: ApiDoors): Api {
       if (sync === null) throw new Problem('command.refused', 'a receiver asks the provider nothing');
       return sync.view();
     },
+    startReplay: async (wanted) => (replay ?? noReplays()).begin(wanted),
+    replay: async () => (replay ?? noReplays()).view(),
     sandbox,
   };
 }
@@ -154,6 +162,10 @@ const noConnections: ConnectionsApi = {
   consent: refuseConnections,
   answer: refuseConnections,
 };
+
+function noReplays(): never {
+  throw new Problem('command.refused', 'a receiver sends nothing: ask a worker');
+}
 
 export function alertView(alert: Alert): AlertView {
   const { name, severity, state, startsAtMs, resolvedAtMs, labels, annotations } = alert;

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { pageRowsMax } from '../model/api';
 import { Problem } from '../model/problem';
+import { replayedEventsMax } from '../model/replay';
 
 const whole = (max: number) =>
   z
@@ -40,6 +41,21 @@ export const parameters = {
   truth: {
     schema: z.enum(['true', 'false']).transform((text) => text === 'true'),
     accepts: 'true or false',
+  },
+  events: {
+    schema: z
+      .string()
+      .transform((text) => text.split(','))
+      .pipe(z.array(z.string().regex(/^[0-9a-f]{32}$/)).max(replayedEventsMax)),
+    accepts: `ids of events separated by commas, at most ${replayedEventsMax}`,
+  },
+  kind: {
+    schema: z.enum(['equipment', 'field-operation', 'organization-access']),
+    accepts: 'equipment, field-operation or organization-access',
+  },
+  topic: {
+    schema: z.string().regex(/^[a-zA-Z0-9._-]{1,249}$/),
+    accepts: 'the name of a topic',
   },
   category: { schema: z.enum(['machine', 'implement']), accepts: 'machine or implement' },
   authMethod: { schema: z.enum(['oauth1', 'oauth2']), accepts: '`oauth1` or `oauth2`' },

@@ -8,6 +8,7 @@ import { Problem } from '../model/problem';
 import { connectionRoutes } from './connection-routes';
 import { readParameters } from './parameters';
 import { providerRoutes } from './provider-routes';
+import { replayRoutes } from './replay-routes';
 import type { Asked, Route } from './route';
 
 export type { Asked, Route } from './route';
@@ -143,6 +144,7 @@ export const apiRoutes: Route[] = [
     summary: 'how far the sync has come, or came',
     answer: (api, asked) => plain(asked, () => api.sync()),
   },
+  ...replayRoutes,
   {
     method: 'get',
     path: '/api/sandbox',

@@ -1,6 +1,6 @@
 /**
- * A sync for a command beside no service: the worker of one is joined on the opened store when it is first asked for,
- * and nothing of it is started but the sync. What was decided is sent before the command ends.
+ * A sync or a replay for a command beside no service: the worker of one is joined on the opened store when it is first asked for,
+ * and nothing of it is started but these. What was decided is sent before the command ends.
  */
 import { randomUUID } from 'node:crypto';
 import type { LoadedSettings } from '../config';
@@ -13,6 +13,7 @@ import { type Worker, wireWorker } from '../wire';
 
 export interface LoneSync {
   door: NonNullable<ApiDoors['sync']>;
+  replay: NonNullable<ApiDoors['replay']>;
   close(): Promise<void>;
 }
 
@@ -43,6 +44,13 @@ export function makeLoneSync({ settings }: LoadedSettings, store: Store): LoneSy
         return (await opening).sync.begin(wanted);
       },
       view: () => worker?.sync.view() ?? idleView(),
+    },
+    replay: {
+      async begin(wanted) {
+        opening ??= open();
+        return (await opening).replay.begin(wanted);
+      },
+      view: () => worker!.replay.view(),
     },
     async close() {
       await worker?.stop(settings.shutdownSeconds * 1000);

@@ -12,6 +12,7 @@ import type { Store } from '../model/store';
 import type { Observer } from '../observe/observer';
 import type { Pipeline } from '../pipeline';
 import type { Relay } from '../publish/relay';
+import type { Replay } from '../publish/replay';
 import type { Sync } from '../sync/sync';
 import { type Clock, endsWithin, type Loop, makeLoop } from '../tools/clock';
 import type { Connecting } from './connecting';
@@ -27,6 +28,7 @@ export interface LoopParts {
   client: ProviderClient;
   connecting: Connecting;
   sync: Pick<Sync, 'stop'>;
+  replay: Pick<Replay, 'stop'>;
   store: Store;
 }
 
@@ -101,10 +103,10 @@ export async function stopLoops(
   graceMs: number,
   clock: Clock,
 ): Promise<void> {
-  const { pipeline, relay, alerting, client, connecting, sync, meter } = parts;
+  const { pipeline, relay, alerting, client, connecting, sync, replay, meter } = parts;
   const beganMs = clock.nowMs();
   const learned = Promise.all([loops.learn.stop(), loops.follow.stop()]);
-  const listed = sync.stop();
+  const listed = Promise.all([sync.stop(), replay.stop()]);
   await Promise.all([pipeline.work.stop(graceMs), pipeline.probes.stop(graceMs)]);
   client.close();
   connecting.close();

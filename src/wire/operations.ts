@@ -34,7 +34,7 @@ export interface OperationsParts {
 
 export function operationsOf(loaded: LoadedSettings, parts: OperationsParts): OperationsServer {
   const { observer, health, own } = parts;
-  const alone = own === null ? null : { own, sync: null };
+  const alone = own === null ? null : { own, sync: null, replay: null };
   return makeOperationsServer({
     api: apiOf(loaded, parts.store, parts.worker, (alert) => observer.log.alert(alert), alone),
     health,
@@ -48,6 +48,7 @@ export function operationsOf(loaded: LoadedSettings, parts: OperationsParts): Op
 export interface Alone {
   own: OwnProvider;
   sync: ApiDoors['sync'];
+  replay: ApiDoors['replay'];
 }
 
 /** The API on an opened store; `worker` and `writeAlert` are what a running service has beside it. */
@@ -94,6 +95,7 @@ export function apiOf(
             async () => {},
           ),
     sync: worker?.sync ?? alone?.sync ?? null,
+    replay: worker?.replay ?? alone?.replay ?? null,
     async sandbox() {
       if (worker !== null) return worker.meter.view();
       const meter = meterOf(loaded.settings, store, () => {}, systemClock);

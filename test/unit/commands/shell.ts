@@ -60,6 +60,7 @@ export function makeShell(): Shell {
       config: () => ({}),
       provider: provider.api,
       sync: { begin: () => idleView(), view: idleView },
+      replay: null,
       sandbox: async () => ({ plan: 'production', limits: [] }),
       connections: sample.connections,
     }),

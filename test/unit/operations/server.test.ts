@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import request from 'supertest';
 import type { CheckLine } from '../../../src/model/api';
 import { Problem } from '../../../src/model/problem';
+import type { ReplayView, ReplayWanted } from '../../../src/model/replay';
 import { makeApi } from '../../../src/operations/api';
 import { apiRoutes } from '../../../src/operations/routes';
 import { makeOperationsServer, type OperationsServer } from '../../../src/operations/server';
@@ -28,6 +29,12 @@ let faults: unknown[];
 let released: number;
 let ready: { status: 'ready' } | { status: 'not-ready'; reason: string };
 
+const replayView = (wanted: Partial<ReplayWanted> = {}): ReplayView => ({
+  ...{ state: 'running', how: wanted.how ?? 'newest', toTopic: wanted.toTopic ?? null, reason: null },
+  ...{ dryRun: wanted.dryRun ?? false, resumed: false, selected: 3, keys: 2, replayed: 1, calls: 0 },
+  ...{ callsLeft: null, tookMs: 5 },
+});
+
 function open(token: Secret | null = null): OperationsServer {
   sample = makeSampleStore();
   faults = [];
@@ -50,6 +57,7 @@ function open(token: Secret | null = null): OperationsServer {
       }),
       provider: null,
       sync: { begin: () => idleView(), view: idleView },
+      replay: { begin: async (wanted) => replayView(wanted), view: () => replayView() },
       sandbox: async () => ({ plan: 'production', limits: [] }),
       connections: sample.connections,
     }),

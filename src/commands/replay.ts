@@ -1,0 +1,104 @@
+/**
+ * `tramline replay`: sends published events again, or has their resources read again, through the running service or on
+ * the store itself. `--dry-run` only counts. An interrupt leaves a service at it; the same command goes on with one
+ * that was stopped.
+ */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Api } from '../model/api';
+import { Problem } from '../model/problem';
+import { type ReplayView, type ReplayWanted, replayedEventsMax } from '../model/replay';
+import type { EventKind } from '../model/resource';
+import { type Action, type CommandContext, withApi } from './context';
+import { exitCodes } from './exit-code';
+
+interface Options {
+  event?: string[];
+  organization?: string;
+  kind?: EventKind;
+  refetch?: boolean;
+  toTopic?: string;
+  dryRun?: boolean;
+}
+
+const lookMs = 250;
+
+export function registerReplay(program: Command, action: Action<Options>): void {
+  program
+    .command('replay')
+    .description('send published events again: the newest of each key, or history to another topic')
+    .option('--event <id...>', 'these events', gatherIds)
+    .option('--organization <id>', 'the events of this organization')
+    .addOption(
+      new Option('--kind <kind>', 'the events of this kind').choices([
+        'equipment',
+        'field-operation',
+        'organization-access',
+      ]),
+    )
+    .option('--refetch', 'read their resources again instead')
+    .option('--to-topic <topic>', 'all of them, in order, to this topic')
+    .option('--dry-run', 'only count')
+    .action(action((context, _argument, options) => run(context, options)));
+}
+
+function gatherIds(id: string, before: string[] | undefined): string[] {
+  if (!/^[0-9a-f]{32}$/.test(id))
+    throw new InvalidArgumentError('An id of an event is 32 hexadecimal digits.');
+  const ids = [...(before ?? []), id];
+  if (ids.length > replayedEventsMax)
+    throw new InvalidArgumentError(`At most ${replayedEventsMax} at a time.`);
+  return ids;
+}
+
+async function run(context: CommandContext, options: Options): Promise<number> {
+  const wanted = wantedOf(options);
+  const interrupted = context.interrupted();
+  const view = await withApi(context, (api) => follow(context, api, wanted, interrupted));
+  tell(context, view);
+  if (interrupted.aborted) return exitCodes.interrupted;
+  if (wanted.events !== null && view.selected === 0 && view.state === 'ended')
+    throw new Problem('command.not-found', 'none of these events is kept');
+  return view.state === 'ended' ? exitCodes.done : exitCodes.failed;
+}
+
+function wantedOf({ event, organization, kind, refetch, toTopic, dryRun }: Options): ReplayWanted {
+  const how = refetch === true ? 'reads' : toTopic === undefined ? 'newest' : 'history';
+  return {
+    ...{ events: event ?? null, organizationId: organization ?? null, kind: kind ?? null },
+    ...{ how, toTopic: toTopic ?? null, dryRun: dryRun === true },
+  };
+}
+
+async function follow(
+  { output, clock }: CommandContext,
+  api: Api,
+  wanted: ReplayWanted,
+  interrupted: AbortSignal,
+): Promise<ReplayView> {
+  let view = await api.startReplay(wanted);
+  while (view.state === 'running' && !interrupted.aborted) {
+    const { selected, replayed, tookMs } = view;
+    const rate = tookMs === 0 ? 0 : Math.round((replayed * 1000) / tookMs);
+    output.progress(`${selected} selected · ${replayed} replayed · ${rate}/s`);
+    await clock.wait(lookMs, interrupted);
+    view = await api.replay();
+  }
+  output.progress(null);
+  return view;
+}
+
+function tell({ output }: CommandContext, view: ReplayView): void {
+  const { selected, keys, replayed, calls, callsLeft, how, toTopic, dryRun, tookMs } = view;
+  if (output.json) output.value(view);
+  else if (dryRun) {
+    const count = how === 'history' ? `${selected} events go to ${toTopic}` : `${keys} keys`;
+    const budget = callsLeft === null ? '' : `; ${callsLeft} calls left in the sandbox`;
+    output.line(`${selected} events selected: ${count}; about ${calls} calls to the provider${budget}`);
+  } else {
+    const done = how === 'reads' ? 'resources to be read again' : 'records sent again';
+    output.line(
+      `${selected} events selected, ${keys} keys: ${replayed} ${done}, ${(tookMs / 1000).toFixed(1)} s`,
+    );
+  }
+  if (view.state === 'stopped') output.warn(`stopped: ${view.reason}; the same command goes on from there`);
+}

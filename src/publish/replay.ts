@@ -1,0 +1,126 @@
+/**
+ * When a replay runs: on demand, one at a time, and of one process at a time. What it does is next door; what fits
+ * nowhere is refused before it begins.
+ */
+import { isProblem, Problem } from '../model/problem';
+import type { ReplayView, ReplayWanted } from '../model/replay';
+import {
+  countOnly,
+  type Progress,
+  type ReplayDoors,
+  type ReplayOptions,
+  ReplayRunner,
+  Stopped,
+} from './run-replay';
+import type { HistorySender } from './send-history';
+
+export interface ScheduleDoors extends ReplayDoors {
+  /** What the sandbox leaves in this month; null without one. */
+  callsLeft(): number | null;
+}
+
+export interface Replay {
+  /** Begins one, or tells of the same one that is under way. Throws `command.usage`, `command.refused`. */
+  begin(wanted: ReplayWanted): Promise<ReplayView>;
+  view(): ReplayView;
+  /** Resolves when none is under way. */
+  ended(): Promise<ReplayView>;
+  stop(): Promise<void>;
+}
+
+interface Shown extends Progress, Pick<ReplayView, 'state' | 'reason'> {
+  startedAtMs: number;
+  endedAtMs: number | null;
+}
+
+/** `failed` hears what a replay could not cope with. */
+export function makeReplay(
+  doors: ScheduleDoors,
+  options: ReplayOptions,
+  failed: (error: unknown) => void,
+): Replay {
+  const { history, clock } = doors;
+  const runner = new ReplayRunner(doors, options);
+  let current: { progress: Shown; work: Promise<void> } | null = null;
+
+  async function work(progress: Shown): Promise<void> {
+    const { dryRun } = progress.wanted;
+    try {
+      if (!dryRun) await runner.holdLease();
+      await runner.runAll(progress);
+      progress.state = 'ended';
+    } catch (error) {
+      const known = error instanceof Stopped || isProblem(error);
+      Object.assign(progress, { state: 'stopped', reason: known ? error.message : 'a fault of ours' });
+      if (!(error instanceof Stopped)) failed(error);
+    }
+    progress.endedAtMs = clock.nowMs();
+    await history?.close();
+    if (!dryRun) await runner.giveLeaseBack().catch(failed);
+  }
+
+  const view = (): ReplayView => {
+    const progress = current?.progress ?? idle;
+    const { wanted, counts, startedAtMs, endedAtMs, ...rest } = progress;
+    const { how, toTopic, dryRun } = wanted;
+    const tookMs = Math.round((endedAtMs ?? clock.nowMs()) - startedAtMs);
+    return {
+      ...{ ...rest, ...counts, how, toTopic, dryRun },
+      ...{ callsLeft: doors.callsLeft(), tookMs: current === null ? 0 : tookMs },
+    };
+  };
+
+  return {
+    async begin(wanted) {
+      await refuseUnfit(wanted, history);
+      if (current?.progress.state === 'running') {
+        if (JSON.stringify(current.progress.wanted) !== JSON.stringify(wanted))
+          throw new Problem('command.refused', 'another replay is under way');
+      } else {
+        if (runner.stopping) throw new Problem('store.closed', 'the process stops');
+        const progress = begun(wanted, clock.nowMs());
+        current = { progress, work: work(progress) };
+      }
+      return view();
+    },
+    view,
+    async ended() {
+      await current?.work;
+      return view();
+    },
+    async stop() {
+      runner.stopping = true;
+      await current?.work;
+    },
+  };
+}
+
+async function refuseUnfit(wanted: ReplayWanted, history: HistorySender | null): Promise<void> {
+  const { how, toTopic } = wanted;
+  refuseUnclear(wanted);
+  if (how === 'reads') return;
+  if (history === null) {
+    throw new Problem(
+      'command.usage',
+      'there is no Kafka: the log itself keeps the newest event of every key, for `tramline events`',
+    );
+  }
+  if (toTopic !== null) await history.refuseUnfit(toTopic);
+}
+
+function refuseUnclear({ events, organizationId, kind, how, toTopic }: ReplayWanted): void {
+  const given = [events, organizationId, kind].filter((one) => one !== null).length;
+  if (given !== 1 || events?.length === 0)
+    throw new Problem('command.usage', 'name events, an organization or a kind: one of the three');
+  if ((how === 'history') !== (toTopic !== null))
+    throw new Problem('command.usage', 'what is read again goes to no topic');
+}
+
+function begun(wanted: ReplayWanted, startedAtMs: number): Shown {
+  const { counts } = countOnly();
+  const none = { resumed: false, calls: 0, reason: null, endedAtMs: null };
+  return { wanted, state: 'running', counts, startedAtMs, ...none };
+}
+
+const nothing = { events: null, organizationId: null, kind: null, toTopic: null } as const;
+const idle: Shown = { ...begun({ ...nothing, how: 'newest', dryRun: false }, 0), state: 'idle' };

@@ -1,0 +1,176 @@
+/**
+ * One replay: page by page through the outbox, so that memory is bounded and what was left is gone on with. The newest
+ * event of a key goes out through the relay, and only as fast as the relay sends, so that fresh events wait for a page
+ * at most. No decision is made here about what is newest: the store makes it when it marks.
+ */
+import type { ReplayCounts, ReplaySelection, ReplayStep, ReplayWanted } from '../model/replay';
+import type { EventKind } from '../model/resource';
+import type { Store } from '../model/store';
+import type { Clock } from '../tools/clock';
+import type { Relay } from './relay';
+import { chunksOf, type HistorySender } from './send-history';
+
+export interface ReplayDoors {
+  store: Pick<
+    Store,
+    | 'beginReplay'
+    | 'selectReplay'
+    | 'resendNewest'
+    | 'readAgain'
+    | 'readHistory'
+    | 'noteHistory'
+    | 'endReplay'
+    | 'holdLease'
+    | 'unsentCount'
+  >;
+  relay: Pick<Relay, 'step'>;
+  topicOf(kind: EventKind): string;
+  /** null: there is no Kafka. */
+  history: HistorySender | null;
+  /** Resources were made due. */
+  due(): void;
+  /** Why no calls may be made that nobody waits for; null when they may. */
+  forbidden(): string | null;
+  clock: Clock;
+}
+
+export interface ReplayOptions {
+  /** Another text for each process. */
+  holder: string;
+  leaseMs: number;
+  /** Rows of the outbox looked at in one step. */
+  pageRows: number;
+  /** Unsent rows that there may be before the next page is marked. */
+  backlogMax: number;
+  /** How long the relay may send nothing before the replay stops. */
+  patienceMs: number;
+}
+
+export const replayDefaults = { pageRows: 2000, backlogMax: 1000, patienceMs: 60_000 };
+
+/** How far one has come. */
+export interface Progress {
+  wanted: ReplayWanted;
+  counts: ReplayCounts;
+  calls: number;
+  resumed: boolean;
+}
+
+const leaseName = 'replay';
+const pauseMs = 50;
+
+/** Why a replay ended before its end. */
+export class Stopped extends Error {}
+
+export class ReplayRunner {
+  stopping = false;
+
+  constructor(
+    private readonly doors: ReplayDoors,
+    private readonly options: ReplayOptions,
+  ) {}
+
+  /** Lets the relay send until so few are unsent, or nothing is left that it could send. */
+  private async drain(unsentMax: number): Promise<void> {
+    let restedMs = this.doors.clock.nowMs();
+    for (;;) {
+      if (this.stopping) throw new Stopped('the process stops');
+      const did = await this.doors.relay.step();
+      if (did === 'empty' || (await this.doors.store.unsentCount()) <= unsentMax) return;
+      if (did === 'worked') restedMs = this.doors.clock.nowMs();
+      else if (this.doors.clock.nowMs() - restedMs < this.options.patienceMs)
+        await this.doors.clock.wait(pauseMs);
+      else throw new Stopped('the relay does not get rid of what is unsent; that goes out when it can');
+    }
+  }
+
+  private async act(wanted: ReplayWanted, step: ReplayStep, rows: number[]): Promise<number> {
+    if (wanted.how === 'newest') {
+      const resent = await this.doors.store.resendNewest(step, rows);
+      await this.drain(this.options.backlogMax);
+      return resent;
+    }
+    if (wanted.how === 'reads') {
+      const forbidden = this.doors.forbidden();
+      if (forbidden !== null) throw new Stopped(forbidden);
+      const due = await this.doors.store.readAgain(step, rows);
+      if (due > 0) this.doors.due();
+      return due;
+    }
+    const topic = wanted.toTopic as string;
+    const sent = await this.doors.history!.send(topic, await this.doors.store.readHistory(rows));
+    await this.doors.store.noteHistory(step, topic, sent);
+    return sent.length;
+  }
+
+  /** Of one process at a time: asked before each step, which is far shorter than the lease. */
+  async holdLease(): Promise<void> {
+    if (this.stopping) throw new Stopped('the process stops');
+    if (!(await this.doors.store.holdLease(leaseName, this.options.holder, this.options.leaseMs)))
+      throw new Stopped('another process is at one');
+  }
+
+  private async selectionOf(wanted: ReplayWanted): Promise<ReplaySelection> {
+    const { events, organizationId, kind, how } = wanted;
+    const topic = kind === null ? null : this.doors.topicOf(kind);
+    const selection = { events, keys: null, organizationId, topic };
+    if (events === null || how === 'history') return selection;
+    const keys = new Set<string>();
+    for (let after: number | null = 0; after !== null; ) {
+      const page = await this.doors.store.selectReplay(
+        selection,
+        after,
+        Number.MAX_SAFE_INTEGER,
+        this.options.pageRows,
+      );
+      for (const { key } of page.events) keys.add(key);
+      after = page.after;
+    }
+    return { events: null, keys: [...keys], organizationId: null, topic: null };
+  }
+
+  async runAll(progress: Progress): Promise<void> {
+    const { wanted } = progress;
+    const selection = await this.selectionOf(wanted);
+    const run = wanted.dryRun ? countOnly() : await this.doors.store.beginReplay(JSON.stringify(wanted));
+    Object.assign(progress, { resumed: run.resumed, counts: run.counts });
+    for (let after: number | null = run.after; after !== null; ) {
+      const page = await this.doors.store.selectReplay(selection, after, run.until, this.options.pageRows);
+      const chunks = wanted.how === 'history' ? chunksOf(page.events) : [page.events];
+      for (const [index, events] of chunks.entries()) {
+        const newest = events.filter((event) => event.newest);
+        const last = index === chunks.length - 1 ? (page.after ?? run.until) : events.at(-1)!.row;
+        const counts = addTo(progress.counts, events.length, newest.length);
+        const rows = (wanted.how === 'history' ? events : newest).map(({ row }) => row);
+        const calls = newest.filter(({ key }) => !key.includes('/organization-access/')).length;
+        if (wanted.how === 'reads') progress.calls += calls;
+        if (!wanted.dryRun) {
+          await this.holdLease();
+          counts.replayed += await this.act(
+            wanted,
+            { replay: run.replay, after: last, counts: { ...counts } },
+            rows,
+          );
+        }
+        progress.counts = counts;
+      }
+      after = page.after;
+    }
+    if (wanted.dryRun) return;
+    if (wanted.how === 'newest') await this.drain(0);
+    await this.doors.store.endReplay(run.replay);
+  }
+
+  async giveLeaseBack(): Promise<void> {
+    await this.doors.store.holdLease(leaseName, this.options.holder, 0);
+  }
+}
+
+function addTo(counts: ReplayCounts, selected: number, keys: number): ReplayCounts {
+  return { ...counts, selected: counts.selected + selected, keys: counts.keys + keys };
+}
+
+export function countOnly() {
+  const counts = { selected: 0, keys: 0, replayed: 0 };
+  return { replay: 0, resumed: false, after: 0, until: Number.MAX_SAFE_INTEGER, counts };
+}

@@ -1,0 +1,125 @@
+/**
+ * Sends kept events to a topic that is none of the live ones, through a producer of its own: the same bytes, in their
+ * order. What was not acknowledged is sent again, so a record may stand there twice. Bounded in memory by its callers,
+ * who hand over no more than `chunksOf` says.
+ */
+import type { Acknowledgement, OutboxRow } from '../model/event';
+import { Problem } from '../model/problem';
+import type { SelectedEvent } from '../model/replay';
+import { type BackoffBounds, backoffMs } from '../tools/backoff';
+import type { Clock } from '../tools/clock';
+import { groupByPartition, planRounds } from './plan-rounds';
+import type { Batch, Failure, PublishTarget } from './target';
+
+export interface HistorySender {
+  /** Throws `command.usage` for a live topic, or one that is not there. */
+  refuseUnfit(topic: string): Promise<void>;
+  /** All of them, or it throws `publish.refused` or `publish.unavailable`. */
+  send(topic: string, rows: OutboxRow[]): Promise<Acknowledgement[]>;
+  close(): Promise<void>;
+}
+
+export interface HistoryDoors {
+  liveTopics: string[];
+  exists(topic: string): Promise<boolean>;
+  target(topic: string): PublishTarget;
+  clock: Clock;
+}
+
+const partitionBytesMax = 917_504;
+const rowsMax = 500;
+const bytesMax = 4_194_304;
+const attemptsMax = 6;
+const backoff: BackoffBounds = { baseMs: 200, maxMs: 5000 };
+
+/** Pieces of what was selected, in order; each holds at least one event when any is there, and is never missing. */
+export function chunksOf(events: SelectedEvent[]): SelectedEvent[][] {
+  const chunks: SelectedEvent[][] = [[]];
+  let bytes = 0;
+  for (const event of events) {
+    const chunk = chunks.at(-1)!;
+    if (chunk.length > 0 && (chunk.length === rowsMax || bytes + event.bytes > bytesMax)) {
+      chunks.push([event]);
+      bytes = event.bytes;
+    } else {
+      chunk.push(event);
+      bytes += event.bytes;
+    }
+  }
+  return chunks;
+}
+
+export function makeHistorySender({ liveTopics, exists, target: make, clock }: HistoryDoors): HistorySender {
+  let open: { topic: string; target: PublishTarget } | null = null;
+
+  async function opened(topic: string): Promise<PublishTarget> {
+    if (open?.topic === topic) return open.target;
+    await close();
+    const target = make(topic);
+    await target.open();
+    open = { topic, target };
+    return target;
+  }
+
+  async function close(): Promise<void> {
+    await open?.target.close();
+    open = null;
+  }
+
+  /** What was acknowledged of these, and the first failure. */
+  async function attempt(topic: string, rows: OutboxRow[]) {
+    const target = await opened(topic);
+    const partitions = new Map([[topic, await target.partitionsOf(topic)]]);
+    const groups = groupByPartition(
+      rows.map((row) => ({ ...row, topic })),
+      partitions,
+    );
+    const sent: Acknowledgement[] = [];
+    for (const round of planRounds(groups, { partitionBytesMax, rowsMax: () => rowsMax })) {
+      const { outcomes, spent } = await target.send(round);
+      let failure: Failure | null = null;
+      round.forEach((batch, index) => {
+        const outcome = outcomes[index];
+        if (outcome?.sent) sent.push(...acknowledged(batch, outcome.firstOffset));
+        else failure ??= outcome ?? null;
+      });
+      // The order within a partition is kept only by whoever sends the rest again.
+      if (spent || sent.length === 0 || failure !== null) {
+        await close();
+        return { sent, failure: failure as Failure | null };
+      }
+    }
+    return { sent, failure: null };
+  }
+
+  return {
+    async refuseUnfit(topic) {
+      if (liveTopics.includes(topic))
+        throw new Problem('command.usage', `${topic} is a live topic: history goes to another one`);
+      if (!(await exists(topic)))
+        throw new Problem('command.usage', `there is no topic ${topic}: create it first`);
+    },
+    async send(topic, rows) {
+      const sent = new Map<number, Acknowledgement>();
+      for (let attempts = 1; ; attempts += 1) {
+        const left = rows.filter(({ row }) => !sent.has(row));
+        if (left.length === 0) return [...sent.values()];
+        const result = await attempt(topic, left);
+        for (const one of result.sent) sent.set(one.row, one);
+        const { failure } = result;
+        const hopeless = failure !== null && !['retry', 'fenced'].includes(failure.kind);
+        if (hopeless || attempts >= attemptsMax) {
+          const detail = failure?.detail ?? 'no answer';
+          throw new Problem(hopeless ? 'publish.refused' : 'publish.unavailable', `${topic}: ${detail}`);
+        }
+        if (failure !== null) await clock.wait(backoffMs(attempts, backoff, () => 1));
+      }
+    },
+    close,
+  };
+}
+
+function acknowledged({ rows, partition }: Batch, firstOffset: string | null): Acknowledgement[] {
+  const first = BigInt(firstOffset ?? 0);
+  return rows.map(({ row }, index) => ({ row, partition, offset: String(first + BigInt(index)) }));
+}

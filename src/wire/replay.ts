@@ -1,0 +1,51 @@
+/**
+ * Joins replays: the relay that sends the newest, a producer of its own for history, the sandbox's count for reads.
+ */
+import type { Settings } from '../config';
+import type { SandboxMeter } from '../fetch/sandbox-meter';
+import { topicOf } from '../model/event';
+import type { Store } from '../model/store';
+import { kafkaTargetDefaults, makeKafkaTarget } from '../publish/kafka';
+import type { Relay } from '../publish/relay';
+import { makeReplay, type Replay } from '../publish/replay';
+import { replayDefaults } from '../publish/run-replay';
+import { type HistorySender, makeHistorySender } from '../publish/send-history';
+import { describeTopics } from '../publish/topics';
+import type { Clock } from '../tools/clock';
+import { kafkaOptions, topicsOf } from './options';
+
+export interface ReplayParts {
+  store: Store;
+  relay: Relay;
+  meter: SandboxMeter;
+  clock: Clock;
+  /** Of this process, for the lease. */
+  holder: string;
+  due(): void;
+  failed(error: unknown): void;
+}
+
+export function replayOf(settings: Settings, parts: ReplayParts): Replay {
+  const { store, relay, meter, clock, holder, due, failed } = parts;
+  const doors = {
+    ...{ store, relay, due, clock, history: historyOf(settings, clock) },
+    topicOf: (kind: Parameters<typeof topicOf>[1]) => topicOf(settings.kafkaTopicPrefix, kind),
+    forbidden: () => meter.forbidden(),
+    callsLeft: () => meter.view().limits.find(({ limit }) => limit === 'calls')?.left ?? null,
+  };
+  return makeReplay(doors, { ...replayDefaults, holder, leaseMs: settings.leaseSeconds * 1000 }, failed);
+}
+
+function historyOf(settings: Settings, clock: Clock): HistorySender | null {
+  const kafka = kafkaOptions(settings);
+  if (kafka === null) return null;
+  return makeHistorySender({
+    ...{ clock, liveTopics: topicsOf(settings) },
+    async exists(topic) {
+      const [described] = await describeTopics(kafka, [topic], { ...kafkaTargetDefaults, clock });
+      return described?.state === 'present';
+    },
+    target: (topic) =>
+      makeKafkaTarget(kafka, { ...kafkaTargetDefaults, clock, topics: [topic], role: 'replay' }),
+  });
+}

@@ -1,0 +1,151 @@
+// Goal: a replay repeats the same bytes, never puts an older event behind a newer one, and its records can be traced.
+// Method: the embedded store, its relay and a target that keeps what would stand on the topics; no broker.
+import type { ReplayWanted } from '../../../src/model/replay';
+import { makeRelay, relayDefaults } from '../../../src/publish/relay';
+import { makeReplay } from '../../../src/publish/replay';
+import { replayDefaults } from '../../../src/publish/run-replay';
+import { makeHistorySender } from '../../../src/publish/send-history';
+import { openSqlite } from '../../contract/open-sqlite';
+import { Hand, type StoreUnderTest } from '../../contract/store-hand';
+import { makeScriptedTarget } from '../../support/scripted-target';
+
+const live = 'tramline.equipment.v1';
+const nothing = { events: null, organizationId: null, kind: null, toTopic: null, dryRun: false };
+const newest: ReplayWanted = { ...nothing, kind: 'equipment', how: 'newest' };
+
+let under: StoreUnderTest;
+let hand: Hand;
+let due: number;
+let failures: unknown[];
+
+beforeEach(async () => {
+  under = await openSqlite();
+  hand = new Hand(under);
+  due = 0;
+  failures = [];
+});
+afterEach(() => under.close());
+
+function start({ kafka = true, pageRows = 2000 } = {}) {
+  const clock = { nowMs: under.nowMs, wait: async (ms: number) => under.advance(ms) };
+  const target = makeScriptedTarget();
+  const history = makeScriptedTarget();
+  const relay = makeRelay(hand.store, target, { ...relayDefaults, clock, holder: 'a' });
+  const sender = makeHistorySender({
+    ...{ liveTopics: [live], clock, target: () => history },
+    exists: async (topic) => topic === 'audit',
+  });
+  const doors = {
+    ...{ store: hand.store, relay, clock, history: kafka ? sender : null },
+    topicOf: () => live,
+    due: () => {
+      due += 1;
+    },
+    forbidden: () => null,
+    callsLeft: () => 100,
+  };
+  const options = { ...replayDefaults, pageRows, holder: 'a', leaseMs: 60_000, patienceMs: 1000 };
+  const replay = makeReplay(doors, options, (error) => failures.push(error));
+  const run = async (wanted: ReplayWanted) => {
+    await replay.begin(wanted);
+    return replay.ended();
+  };
+  return { target, history, relay, replay, run };
+}
+
+async function sendAll(relay: { step(): Promise<string> }): Promise<void> {
+  while ((await relay.step()) === 'worked');
+}
+
+test('the newest of each key stands on its topic once more, as the same bytes, and is the last there', async () => {
+  const { target, relay, run } = start({ pageRows: 2 });
+  for (const id of ['1', '2']) for (const content of ['a', 'b']) await hand.publish(id, content);
+  await sendAll(relay);
+  const before = [...target.written];
+  const view = await run(newest);
+  expect(view).toMatchObject({ state: 'ended', selected: 4, keys: 2, replayed: 2 });
+  const again = target.written.slice(before.length);
+  expect(again).toEqual(before.filter(({ sequence }) => sequence === 2));
+  expect(failures).toEqual([]);
+});
+
+test('an older event that is named stands for its key', async () => {
+  const { target, relay, run } = start();
+  for (const content of ['a', 'b']) await hand.publish('1', content);
+  const [older] = await hand.records();
+  await sendAll(relay);
+  await run({ ...nothing, events: [older!.eventId], how: 'newest' });
+  expect(target.written.map(({ sequence }) => sequence)).toEqual([1, 2, 2]);
+});
+
+test('history goes to another topic, whole and in order, and its places are known', async () => {
+  const { history, target, relay, run } = start();
+  for (const content of ['a', 'b', 'c']) await hand.publish('1', content);
+  const [first] = await hand.records();
+  await sendAll(relay);
+  const view = await run({ ...newest, how: 'history', toTopic: 'audit' });
+  expect(view).toMatchObject({ state: 'ended', selected: 3, replayed: 3 });
+  expect(history.written.map(({ topic, sequence }) => `${topic} ${sequence}`)).toEqual([
+    'audit 1',
+    'audit 2',
+    'audit 3',
+  ]);
+  expect(history.written.map(({ bytes }) => bytes)).toEqual(target.written.map(({ bytes }) => bytes));
+  expect((await hand.store.explain(first!.eventId))!.steps.at(-1)).toMatchObject({
+    ...{ step: 'replayed', topic: 'audit', offset: '0' },
+  });
+});
+
+test('history that was cut off goes on, and repeats only what was not acknowledged', async () => {
+  const { history, relay, run } = start();
+  for (const content of ['a', 'b']) await hand.publish('1', content);
+  await sendAll(relay);
+  const refused = { sent: false, kind: 'denied', code: 'TOPIC_AUTHORIZATION_FAILED', detail: 'no' } as const;
+  history.script.push(async () => ({ outcomes: [refused], spent: true }));
+  const wanted: ReplayWanted = { ...newest, how: 'history', toTopic: 'audit' };
+  expect(await run(wanted)).toMatchObject({ state: 'stopped', replayed: 0, reason: 'audit: no' });
+  const lost = { sent: false, kind: 'retry', code: 'CONNECTION', detail: 'gone' } as const;
+  history.script.push(async () => ({ outcomes: [lost], spent: true }));
+  expect(await run(wanted)).toMatchObject({ state: 'ended', resumed: true, replayed: 2 });
+  expect(history.written.map(({ sequence }) => sequence)).toEqual([1, 2]);
+});
+
+test('resources are made due instead, and a dry run only counts', async () => {
+  const { relay, run } = start();
+  for (const id of ['1', '2']) await hand.publish(id, 'a');
+  await sendAll(relay);
+  const counted = await run({ ...newest, how: 'reads', dryRun: true });
+  expect(counted).toMatchObject({ selected: 2, keys: 2, replayed: 0, calls: 2, callsLeft: 100 });
+  expect(await hand.store.take(10)).toEqual([]);
+  expect(await run({ ...newest, how: 'reads' })).toMatchObject({ replayed: 2, calls: 2 });
+  expect(await hand.store.take(10)).toHaveLength(2);
+  expect(due).toBe(1);
+});
+
+test('a relay that cannot send stops the replay, and the records go out when it can', async () => {
+  const { target, relay, run } = start();
+  await hand.publish('1', 'a');
+  await sendAll(relay);
+  const down = { sent: false, kind: 'retry', code: 'CONNECTION', detail: 'gone' } as const;
+  target.send = async (batches) => ({ outcomes: batches.map(() => down), spent: true });
+  expect(await run(newest)).toMatchObject({ state: 'stopped', replayed: 1 });
+  expect(await hand.store.unsentCount()).toBe(1);
+});
+
+test.each([
+  ['nothing is named', { ...nothing, how: 'newest' as const }],
+  ['two are named', { ...newest, organizationId: '1' }],
+  ['history goes to a live topic', { ...newest, how: 'history' as const, toTopic: live }],
+  ['history goes to a topic that is not there', { ...newest, how: 'history' as const, toTopic: 'x' }],
+  ['reads go to a topic', { ...newest, how: 'reads' as const, toTopic: 'audit' }],
+])('it is refused when %s', async (_name, wanted) => {
+  await expect(start().replay.begin(wanted)).rejects.toMatchObject({ code: 'command.usage' });
+});
+
+test('without Kafka nothing is sent again, but resources can be read', async () => {
+  const { replay, run } = start({ kafka: false });
+  await hand.publish('1', 'a');
+  await hand.sendAll();
+  await expect(replay.begin(newest)).rejects.toMatchObject({ code: 'command.usage' });
+  expect(await run({ ...newest, how: 'reads' })).toMatchObject({ replayed: 1 });
+});

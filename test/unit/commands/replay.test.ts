@@ -1,0 +1,58 @@
+// Goal: whoever replays sees what is selected, and its end is an exit code.
+// Method: views of a replay as the service gives them.
+import type { ReplayView, ReplayWanted } from '../../../src/model/replay';
+import { makeShell } from './shell';
+
+const id = 'a'.repeat(32);
+const view: ReplayView = {
+  ...{ state: 'ended', how: 'newest', toTopic: null, dryRun: false, resumed: false, reason: null },
+  ...{ selected: 4, keys: 2, replayed: 2, calls: 0, callsLeft: null, tookMs: 1500 },
+};
+
+function replaying(more: Partial<ReplayView> = {}) {
+  const shell = makeShell();
+  const asked: ReplayWanted[] = [];
+  shell.api.startReplay = async (wanted) => {
+    asked.push(wanted);
+    return { ...view, ...more, state: 'running' };
+  };
+  shell.api.replay = async () => ({ ...view, ...more });
+  return { shell, asked };
+}
+
+test('the newest of a kind is sent again, and counts say how many', async () => {
+  const { shell, asked } = replaying();
+  const { code, out } = await shell.run('replay', '--kind', 'equipment');
+  expect(code).toBe(0);
+  expect(out).toContain('4 events selected, 2 keys: 2 records sent again, 1.5 s');
+  expect(asked).toMatchObject([{ how: 'newest', kind: 'equipment', events: null, dryRun: false }]);
+});
+
+test.each([
+  [['--event', id, '--refetch', '--dry-run'], { how: 'reads', events: [id], dryRun: true }],
+  [['--event', id, '--event', id], { how: 'newest', events: [id, id] }],
+  [['--organization', '7', '--to-topic', 'audit'], { how: 'history', organizationId: '7', toTopic: 'audit' }],
+])('%j asks for what it says', async (words, wanted) => {
+  const { shell, asked } = replaying();
+  expect((await shell.run('replay', ...words)).code).toBe(0);
+  expect(asked).toMatchObject([wanted]);
+});
+
+test('a dry run says how many calls reads would cost and what the sandbox leaves', async () => {
+  const { shell } = replaying({ dryRun: true, how: 'reads', calls: 2, callsLeft: 90 });
+  const { out } = await shell.run('replay', '--kind', 'equipment', '--refetch', '--dry-run');
+  expect(out).toContain('about 2 calls to the provider; 90 calls left in the sandbox');
+});
+
+test.each([
+  [{ selected: 0 }, 3, 'none of these events is kept'],
+  [{ state: 'stopped', reason: 'audit: no' } as const, 1, 'stopped: audit: no'],
+])('a replay that is %j ends with %i', async (more, code, said) => {
+  const { shell } = replaying(more);
+  const ended = await shell.run('replay', '--event', id);
+  expect(ended).toMatchObject({ code, error: expect.stringContaining(said) });
+});
+
+test.each([[['--event', 'x']], [['--kind', 'tractor']]])('%j is a mistake', async (words) => {
+  expect((await makeShell().run('replay', ...words)).code).toBe(2);
+});
