@@ -3,6 +3,7 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { nodeFlags } from '../test/support/node-flags';
 import { endWithRunner } from '../test/support/reaper';
 import { repositoryRoot } from '../test/support/repository';
 import { until } from '../test/support/until';
@@ -54,13 +55,17 @@ export async function startChild(
   };
 }
 
-/** Node flags for a program under measurement, `BENCH_FLAGS_SERVE=--cpu-prof`: for whoever looks for where time goes. */
+/**
+ * Node's flags for a program: the command's own for `serve`, none for a floor; and those of `BENCH_FLAGS_SERVE=--cpu-prof`,
+ * for whoever looks for where time goes.
+ */
 function flags(entry: string): string[] {
   const name = entry
     .slice(entry.lastIndexOf('/') + 1)
     .replaceAll('-', '_')
     .toUpperCase();
-  return (process.env[`BENCH_FLAGS_${name}`] ?? '').split(' ').filter((flag) => flag !== '');
+  const wanted = (process.env[`BENCH_FLAGS_${name}`] ?? '').split(' ').filter((flag) => flag !== '');
+  return name === 'SERVE' ? [...nodeFlags(), ...wanted] : wanted;
 }
 
 function pathOf(entry: string): string {

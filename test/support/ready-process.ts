@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { nodeFlags } from './node-flags';
 import { endWithRunner } from './reaper';
 import { repositoryRoot } from './repository';
 import { until } from './until';
@@ -69,7 +70,13 @@ if (typeof afterAll === 'function') afterAll(cleanUp);
 export async function startProcess(options: ProcessOptions): Promise<ReadyProcess> {
   const { PATH, HOME } = process.env;
   const entry = resolve(repositoryRoot(), options.entry);
-  const [program, ...words] = [...(options.under ?? []), process.execPath, entry, ...(options.words ?? [])];
+  const [program, ...words] = [
+    ...(options.under ?? []),
+    process.execPath,
+    ...nodeFlags(),
+    entry,
+    ...(options.words ?? []),
+  ];
   const child = spawn(program!, words, {
     cwd: options.workingFolder ?? repositoryRoot(),
     env: { PATH, HOME, ...options.environment },

@@ -1,0 +1,25 @@
+// The command says in its first line how Node is to be started; who starts it in another way must say the same.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { nodeFlags } from '../support/node-flags';
+import { repositoryRoot } from '../support/repository';
+
+function scriptsWithOtherFlags(scripts: Record<string, string>, flags: string[]): string[] {
+  const start = `node ${[...flags, 'dist/src/cli.js'].join(' ')}`;
+  return Object.entries(scripts)
+    .filter(([, script]) => script.includes('dist/src/cli.js') && !script.includes(start))
+    .map(([name]) => name);
+}
+
+test('every script starts the command with the flags of its first line', () => {
+  const { scripts } = JSON.parse(readFileSync(join(repositoryRoot(), 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>;
+  };
+  expect(nodeFlags().length).toBeGreaterThan(0);
+  expect(scriptsWithOtherFlags(scripts, nodeFlags())).toEqual([]);
+});
+
+test('a script that starts it without them is caught', () => {
+  const scripts = { bare: 'node dist/src/cli.js serve', other: 'node --flag dist/src/cli.js', build: 'tsc' };
+  expect(scriptsWithOtherFlags(scripts, ['--flag'])).toEqual(['bare']);
+});
