@@ -50,6 +50,8 @@ export type Operation =
   | 'organization'
   | 'organizations'
   | 'relocation'
+  | 'subscription-write'
+  | 'subscriptions'
   | 'probe';
 
 /** One call to the provider, as the metrics see it. */

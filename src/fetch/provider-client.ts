@@ -7,6 +7,7 @@ import type { Connection } from '../model/connection';
 import type { DueProbe } from '../model/organization';
 import type { ProviderData } from '../model/provider-data';
 import type { ResourceIdentity } from '../model/resource';
+import type { SubscriptionCalls } from '../model/subscription';
 import { makeAsk, makeLine } from './ask';
 import { Attempt } from './attempt';
 import { makeCallers } from './caller';
@@ -26,6 +27,7 @@ import { makeReadResource } from './read-resource';
 import { makeRelocate } from './relocate';
 import { makeRenewingLine } from './renewing-line';
 import { makeSigner } from './sign';
+import { makeSubscriptionCalls } from './subscriptions';
 
 export interface ReadRequest {
   /** As the delivery or a link gave it; it passes the gate here. */
@@ -70,6 +72,8 @@ export interface ProviderClient {
   listing(request: ListingRequest, signal?: AbortSignal): AsyncIterable<ListingPage>;
   /** What is read and written on a person's behalf. */
   data: ProviderData;
+  /** Webhook subscriptions and how they are delivered. */
+  subscriptions: SubscriptionCalls;
   /** Closes every connection; reads under way end as `aborted`. */
   close(): void;
 }
@@ -153,7 +157,8 @@ export function makeProviderClient(options: ProviderOptions, doors: ProviderDoor
     listItemsOf(parts, request, timeoutMs, connectionOf(request.connectionId), signal);
   const close = () => parts.client.close();
   const data = makeProviderData({ options, doors, ...parts });
-  return { read, probe, readOrganization, organizations: list, listing, data, close };
+  const subscriptions = makeSubscriptionCalls({ ...parts, connectionOf, timeoutMs });
+  return { read, probe, readOrganization, organizations: list, listing, data, subscriptions, close };
 }
 
 function validConnection({ connections }: ProviderDoors, connectionId: string): Connection | null {

@@ -4,74 +4,32 @@
  */
 import type { Connection } from '../model/connection';
 import type { EquipmentWish, RawItem, RawRead } from '../model/provider-data';
-import type { Line } from './ask';
-import { Attempt } from './attempt';
-import type { Callers } from './caller';
 import type { EquipmentAddresses } from './equipment-addresses';
-import type { Gate } from './gate';
 import type { ProviderDoors } from './options';
-import type { Organizations } from './organizations';
-import { answerOf, faultOf, organizationReaches, type Reach } from './reach';
+import { organizationReaches } from './reach';
 import type { ReadRecord } from './read-record';
+import { makeWriteDocument, type WriteParts, type Written } from './write-document';
 
-export interface WriteParts {
+export interface WriteEquipmentParts extends WriteParts {
   doors: ProviderDoors;
-  gate: Gate;
-  line: Line;
-  callers: Callers;
   equipment: EquipmentAddresses;
-  organizations: Organizations;
   readRecord: ReadRecord;
-  timeoutMs: number;
-}
-
-/** What the provider says to a write that it takes. */
-interface Written {
-  location: string | null;
-  body: unknown;
 }
 
 /** Neither rejects. A write is sent once: whether it was acted upon without an answer, a list tells. */
-export function makeWriteEquipment(parts: WriteParts) {
-  async function write(
-    method: 'POST' | 'PUT',
-    address: string,
-    body: unknown,
-    reach: Reach,
-  ): Promise<RawRead<Written>> {
-    const { gate, line, callers, organizations } = parts;
-    const { connection, organizationId } = reach;
-    const attempt = new Attempt(parts.timeoutMs);
-    try {
-      const caller = callers.within(attempt);
-      const catalog = await caller.catalog(connection, false);
-      if ('answer' in catalog) return { fault: faultOf(catalog.answer as never, null, organizationId) };
-      const admission = gate.admit(address);
-      if (!admission.admitted) {
-        const { code, detail } = admission;
-        return { fault: faultOf({ kind: 'address-refused', code, detail }, null, organizationId) };
-      }
-      const { url } = admission;
-      const question = { url, operation: 'equipment-write', connection } as const;
-      const exchange = await line.exchange({ ...question, method, body }, attempt);
-      if (exchange.status !== null && exchange.status >= 200 && exchange.status < 300) {
-        const { location } = exchange.headers;
-        return { value: { location: location ?? null, body: jsonOf(exchange.body) } };
-      }
-      const verdict = line.verdictOf(exchange, question);
-      const answer = await answerOf(verdict as never, reach, organizations, caller);
-      return { fault: faultOf(answer, address, organizationId) };
-    } finally {
-      attempt.end();
-    }
-  }
+export function makeWriteEquipment(parts: WriteEquipmentParts) {
+  const write = makeWriteDocument(parts);
+  const operation = 'equipment-write';
 
   async function create(organizationId: string, wish: EquipmentWish): Promise<RawRead<RawItem | null>> {
     const { doors, equipment, readRecord } = parts;
     const [reached] = organizationReaches(doors, [organizationId]);
     if (reached === undefined || 'fault' in reached) return reached as RawRead<never>;
     const address = equipment.ofOrganization(organizationId);
-    const written = await write('POST', address, bodyOf(wish, {}), reached.reach);
+    const written = await write(
+      { method: 'POST', address, operation, body: bodyOf(wish, {}) },
+      reached.reach,
+    );
     if ('fault' in written) return written;
     const id = idOf(written.value);
     // 202, or a 201 that does not say where: accepted, and not to be seen yet.
@@ -88,11 +46,12 @@ export function makeWriteEquipment(parts: WriteParts) {
     const { doors, equipment, readRecord } = parts;
     const before = await readRecord('equipment', id, organizationId);
     if ('fault' in before) return before;
-    const { connectionId, body } = before.value;
-    const connection = doors.connections().find((known) => known.connectionId === connectionId) as Connection;
-    const current = (body ?? {}) as Record<string, unknown>;
+    const { connectionId, body: known } = before.value;
+    const connection = doors.connections().find((one) => one.connectionId === connectionId) as Connection;
+    const current = (known ?? {}) as Record<string, unknown>;
     const reach = { connection, organizationId: organizationId ?? ownerOf(current) };
-    const written = await write('PUT', equipment.record(id), { id, ...bodyOf(wish, current) }, reach);
+    const body = { id, ...bodyOf(wish, current) };
+    const written = await write({ method: 'PUT', address: equipment.record(id), operation, body }, reach);
     return 'fault' in written ? written : readRecord('equipment', id, organizationId);
   }
 
@@ -140,14 +99,6 @@ function idOf({ location, body }: Written): string | null {
   const last = path.slice(path.lastIndexOf('/') + 1);
   try {
     return last === '' ? null : decodeURIComponent(last);
-  } catch {
-    return null;
-  }
-}
-
-function jsonOf(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
   } catch {
     return null;
   }

@@ -8,6 +8,7 @@ import type { OrganizationsPage, ProviderClient } from '../fetch/provider-client
 import type { Answer } from '../model/answer';
 import type { Connection } from '../model/connection';
 import type { ProviderData, RawFault, RawListed, RawRead } from '../model/provider-data';
+import type { SubscriptionCalls } from '../model/subscription';
 import type { Secret } from '../tools/secret';
 
 export interface Credentials {
@@ -23,6 +24,11 @@ const charsMin = 8;
 
 export function hideCredentials(client: ProviderClient, credentials: Credentials): ProviderClient {
   const clean = (answer: Answer) => cleanAnswer(answer, credentials);
+  const cleanFault = ({ answer, detail, ...fault }: RawFault): RawFault => {
+    const of = answer !== null && 'connectionId' in answer ? answer.connectionId : '';
+    const cleaned = answer === null ? null : (clean(answer) as RawFault['answer']);
+    return { ...fault, answer: cleaned, detail: hide(detail, secretsOf(of, credentials)) };
+  };
   return {
     async read(request, signal) {
       const read = await client.read(request, signal);
@@ -43,23 +49,36 @@ export function hideCredentials(client: ProviderClient, credentials: Credentials
         yield cleanPage(page, secretsOf(request.connectionId, credentials), clean);
       }
     },
-    data: cleanData(client.data, ({ answer, detail, ...fault }) => {
-      const of = answer !== null && 'connectionId' in answer ? answer.connectionId : '';
-      const cleaned = answer === null ? null : (clean(answer) as RawFault['answer']);
-      return { ...fault, answer: cleaned, detail: hide(detail, secretsOf(of, credentials)) };
-    }),
+    data: cleanData(client.data, cleanFault),
+    subscriptions: cleanSubscriptions(client.subscriptions, cleanFault),
     close: () => client.close(),
   };
 }
 
-function cleanData(data: ProviderData, clean: (fault: RawFault) => RawFault): ProviderData {
-  const read = async <Value>(reading: Promise<RawRead<Value>>) => {
-    const result = await reading;
-    return 'fault' in result ? { fault: clean(result.fault) } : result;
+type Clean = (fault: RawFault) => RawFault;
+
+async function cleanRead<Value>(reading: Promise<RawRead<Value>>, clean: Clean): Promise<RawRead<Value>> {
+  const result = await reading;
+  return 'fault' in result ? { fault: clean(result.fault) } : result;
+}
+
+async function* cleanList(lines: AsyncIterable<RawListed>, clean: Clean): AsyncGenerator<RawListed> {
+  for await (const line of lines) yield 'fault' in line ? { fault: clean(line.fault) } : line;
+}
+
+function cleanSubscriptions(calls: SubscriptionCalls, clean: Clean): SubscriptionCalls {
+  return {
+    list: (connectionId) => cleanList(calls.list(connectionId), clean),
+    create: (...asked) => cleanRead(calls.create(...asked), clean),
+    change: (...asked) => cleanRead(calls.change(...asked), clean),
+    delivery: (connectionId) => cleanRead(calls.delivery(connectionId), clean),
+    changeDelivery: (...asked) => cleanRead(calls.changeDelivery(...asked), clean),
   };
-  async function* list(lines: AsyncIterable<RawListed>) {
-    for await (const line of lines) yield 'fault' in line ? { fault: clean(line.fault) } : line;
-  }
+}
+
+function cleanData(data: ProviderData, clean: Clean): ProviderData {
+  const read = <Value>(reading: Promise<RawRead<Value>>) => cleanRead(reading, clean);
+  const list = (lines: AsyncIterable<RawListed>) => cleanList(lines, clean);
   return {
     equipment: (filter) => list(data.equipment(filter)),
     equipmentRecord: (...asked) => read(data.equipmentRecord(...asked)),

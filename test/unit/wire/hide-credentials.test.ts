@@ -45,6 +45,12 @@ function clientAnswering(answer: Answer, pages: OrganizationsPage[] = []): Provi
         yield { fault: faultWith(answer) };
       },
     } as Partial<ProviderClient['data']> as ProviderClient['data'],
+    subscriptions: {
+      async *list() {
+        yield { fault: faultWith(answer) };
+      },
+      create: async () => ({ fault: faultWith(answer) }),
+    } as Partial<ProviderClient['subscriptions']> as ProviderClient['subscriptions'],
     close: () => {},
   };
   return hideCredentials(plain, {

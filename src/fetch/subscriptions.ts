@@ -1,0 +1,141 @@
+/**
+ * Webhook subscriptions and the client's one delivery settings, each through the connection that the caller chose: where
+ * they stand is found by the catalog's relationships. Nothing is remembered, no secret is looked at.
+ */
+import type { Connection } from '../model/connection';
+import type { RawFault, RawItem, RawListed, RawRead } from '../model/provider-data';
+import type { SubscriptionCalls } from '../model/subscription';
+import type { Caller, Callers } from './caller';
+import type { Gate } from './gate';
+import type { Organizations } from './organizations';
+import type { Pages } from './pages';
+import { answerOf, faultOf, itemsOf, type Reach } from './reach';
+import { makeWriteDocument, type WriteParts } from './write-document';
+
+export interface SubscriptionParts extends WriteParts {
+  gate: Gate;
+  callers: Callers;
+  pages: Pages;
+  organizations: Organizations;
+  /** null unless it is valid. */
+  connectionOf(connectionId: string): Connection | null;
+}
+
+type Relation = 'eventSubscriptions' | 'eventSubscriptionDelivery';
+
+/** Where the two stand for a connection. */
+function makePlaces({ callers, timeoutMs, connectionOf }: SubscriptionParts) {
+  function reachOf(connectionId: string): RawRead<Reach> {
+    const connection = connectionOf(connectionId);
+    if (connection !== null) return { value: { connection, organizationId: null } };
+    const detail = `no valid connection ${connectionId}`;
+    return { fault: faultOf({ kind: 'no-connection', detail }, null, null) };
+  }
+
+  async function addressOf(
+    relation: Relation,
+    { connection }: Reach,
+    fresh: boolean,
+  ): Promise<RawRead<string>> {
+    const result = await callers.alone(timeoutMs).catalog(connection, fresh);
+    if ('answer' in result) return { fault: faultOf(result.answer as never, null, null) };
+    const address = result.catalog.links.get(relation);
+    if (address !== undefined) return { value: address };
+    const detail = `the catalog has no relationship \`${relation}\``;
+    return { fault: { answer: null, detail, address: null, organizationId: null } };
+  }
+
+  /** Once more with a fresh catalog where the address is not there any more. */
+  async function at<Value>(
+    relation: Relation,
+    connectionId: string,
+    ask: (address: string, reach: Reach) => Promise<RawRead<Value>>,
+  ): Promise<RawRead<Value>> {
+    const reached = reachOf(connectionId);
+    if ('fault' in reached) return reached;
+    const address = await addressOf(relation, reached.value, false);
+    if ('fault' in address) return address;
+    const result = await ask(address.value, reached.value);
+    if (!('fault' in result) || !isGone(result.fault)) return result;
+    const again = await addressOf(relation, reached.value, true);
+    return 'fault' in again ? again : ask(again.value, reached.value);
+  }
+
+  return { reachOf, addressOf, at };
+}
+
+export function makeSubscriptionCalls(parts: SubscriptionParts): SubscriptionCalls {
+  const { callers, timeoutMs } = parts;
+  const { reachOf, addressOf, at } = makePlaces(parts);
+  const write = makeWriteDocument(parts);
+
+  async function* list(connectionId: string): AsyncGenerator<RawListed> {
+    const reached = reachOf(connectionId);
+    if ('fault' in reached) return yield reached;
+    const reach = reached.value;
+    for (const fresh of [false, true]) {
+      const address = await addressOf('eventSubscriptions', reach, fresh);
+      if ('fault' in address) return yield address;
+      const caller = callers.alone(timeoutMs);
+      const walk = { first: address.value, operation: 'subscriptions', reach, caller, embeds: [] } as const;
+      let first = true;
+      let moved = false;
+      for await (const line of itemsOf(parts, walk)) {
+        moved = !fresh && first && 'fault' in line && isGone(line.fault);
+        first = false;
+        if (!moved) yield line;
+      }
+      if (!moved) return;
+    }
+  }
+
+  const operation = 'subscription-write';
+  return {
+    list,
+    create: async (connectionId, body) => {
+      const created = await at('eventSubscriptions', connectionId, (address, reach) =>
+        write({ method: 'POST', address, operation, body }, reach),
+      );
+      return 'fault' in created ? created : { value: created.value.body };
+    },
+    async change(connectionId, address, body) {
+      const reached = reachOf(connectionId);
+      if ('fault' in reached) return reached;
+      const changed = await write({ method: 'PUT', address, operation, body }, reached.value);
+      return 'fault' in changed ? changed : { value: null };
+    },
+    delivery: (connectionId) =>
+      at('eventSubscriptionDelivery', connectionId, (address, reach) => readOne(parts, address, reach)),
+    changeDelivery: async (connectionId, body) => {
+      const changed = await at('eventSubscriptionDelivery', connectionId, (address, reach) =>
+        write({ method: 'PATCH', address, operation, body }, reach),
+      );
+      return 'fault' in changed ? changed : { value: null };
+    },
+  };
+}
+
+/** One document at its own address. */
+async function readOne(
+  { gate, callers, organizations, timeoutMs }: SubscriptionParts,
+  address: string,
+  reach: Reach,
+): Promise<RawRead<RawItem>> {
+  const admission = gate.admit(address);
+  if (!admission.admitted) {
+    const { code, detail } = admission;
+    return { fault: faultOf({ kind: 'address-refused', code, detail }, null, null) };
+  }
+  const { connection } = reach;
+  const caller: Caller = callers.alone(timeoutMs);
+  const verdict = await caller.call({ url: admission.url, operation: 'subscriptions', connection });
+  if (verdict.kind !== 'ok') {
+    return { fault: faultOf(await answerOf(verdict, reach, organizations, caller), address, null) };
+  }
+  const { body, mediaType } = verdict.document;
+  return { value: { body, address, mediaType, connectionId: connection.connectionId } };
+}
+
+function isGone({ answer }: RawFault): boolean {
+  return answer?.kind === 'gone';
+}

@@ -1,0 +1,76 @@
+/**
+ * One write to the provider: through the gate, signed, sent once, and what it says when it takes it. Whether a write was
+ * acted upon without an answer, a list tells.
+ */
+import type { RawRead } from '../model/provider-data';
+import type { Line } from './ask';
+import { Attempt } from './attempt';
+import type { Callers } from './caller';
+import type { Method } from './client';
+import type { Gate } from './gate';
+import type { Operation } from './options';
+import type { Organizations } from './organizations';
+import { answerOf, faultOf, type Reach } from './reach';
+
+export interface WriteParts {
+  gate: Gate;
+  line: Line;
+  callers: Callers;
+  organizations: Organizations;
+  timeoutMs: number;
+}
+
+export interface Write {
+  method: Exclude<Method, 'GET' | 'DELETE'>;
+  address: string;
+  operation: Operation;
+  /** Written as JSON. */
+  body: unknown;
+}
+
+/** What the provider says to a write that it takes. */
+export interface Written {
+  location: string | null;
+  /** null where it says nothing, or no JSON. */
+  body: unknown;
+}
+
+export type WriteDocument = (write: Write, reach: Reach) => Promise<RawRead<Written>>;
+
+/** Never rejects. */
+export function makeWriteDocument(parts: WriteParts): WriteDocument {
+  const { gate, line, callers, organizations } = parts;
+  return async ({ method, address, operation, body }, reach) => {
+    const { connection, organizationId } = reach;
+    const attempt = new Attempt(parts.timeoutMs);
+    try {
+      const caller = callers.within(attempt);
+      const catalog = await caller.catalog(connection, false);
+      if ('answer' in catalog) return { fault: faultOf(catalog.answer as never, null, organizationId) };
+      const admission = gate.admit(address);
+      if (!admission.admitted) {
+        const { code, detail } = admission;
+        return { fault: faultOf({ kind: 'address-refused', code, detail }, null, organizationId) };
+      }
+      const question = { url: admission.url, operation, connection } as const;
+      const exchange = await line.exchange({ ...question, method, body }, attempt);
+      if (exchange.status !== null && exchange.status >= 200 && exchange.status < 300) {
+        const { location } = exchange.headers;
+        return { value: { location: location ?? null, body: jsonOf(exchange.body) } };
+      }
+      const verdict = line.verdictOf(exchange, question);
+      const answer = await answerOf(verdict as never, reach, organizations, caller);
+      return { fault: faultOf(answer, address, organizationId) };
+    } finally {
+      attempt.end();
+    }
+  };
+}
+
+function jsonOf(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return null;
+  }
+}
