@@ -13,6 +13,7 @@ const rooms = [
   'alert',
   'connect',
   'sync',
+  'subscribe',
   'observe',
   'operations',
   'console',

@@ -16,6 +16,8 @@ import { operationsOf } from './wire/operations';
 import * as options from './wire/options';
 import { packageVersion } from './wire/package-files';
 import { makeOwnProvider } from './wire/provider';
+import type { Subscribing } from './wire/subscribing';
+import { troubleOf } from './wire/trouble-of';
 
 /** The line that says that it serves. */
 export interface Ready {
@@ -55,8 +57,12 @@ export async function startService(loaded: LoadedSettings, around?: Around): Pro
         return passed;
       });
     }
-    const own = worker === null ? makeOwnProvider(settings, opened) : null;
-    const webhook = settings.role === 'worker' ? null : webhookOf(settings, store, observer, worker);
+    const own = worker === null ? makeOwnProvider(settings, opened, troubleOf(observer, 'webhook')) : null;
+    const subscribing = (worker ?? own!).subscribing;
+    // Of a worker it runs already.
+    if (worker === null) await subscribing.start(null);
+    const webhook =
+      settings.role === 'worker' ? null : webhookOf(settings, store, observer, worker, subscribing);
     if (webhook !== null && takesConsents(settings))
       webhook.mount('/connect', (worker?.connecting ?? own!).routes(observer));
     const operations = operationsOf(loaded, { store: opened, observer, health, worker, own });
@@ -104,14 +110,17 @@ function webhookOf(
   store: Store,
   observer: Observer,
   worker: Worker | null,
+  { book, heartbeat }: Subscribing,
 ): WebhookServer {
   const clock = systemClock;
   // A receiver alone wakes nobody: its workers look at the store by themselves.
   const nobody = () => {};
   const path = { store, observer, clock, wakeWork: nobody, wakeProbes: nobody };
-  return makeWebhookServer(options.webhookOptions(settings), {
+  return makeWebhookServer(options.webhookOptions(settings, book), {
     accept: worker === null ? (delivery) => accept(path, delivery) : worker.pipeline.accept,
     clock,
+    used: book.used,
+    heartbeat,
     refused: (reason, { status, tookMs, cause }) => {
       observer.deliveryRefused({ status, reason, tookMs });
       if (reason === 'fault') observer.fault('webhook', cause);

@@ -28,7 +28,7 @@ import { openStore as openStoreWith } from './store/open-store';
 import { openPostgres } from './store/postgres/open-postgres';
 import { answersInTime, watchStore } from './store/watch-store';
 import type { Sync } from './sync/sync';
-import { type Clock, systemClock } from './tools/clock';
+import { type Clock, type Loop, systemClock } from './tools/clock';
 import { makeSealer } from './tools/secret';
 import { conditionsOf } from './wire/conditions';
 import { type Connecting, lateRenewal, readConnections, wireConnecting } from './wire/connecting';
@@ -38,6 +38,7 @@ import * as options from './wire/options';
 import { clientOf } from './wire/provider';
 import { replayOf } from './wire/replay';
 import { sinksOf } from './wire/sinks';
+import { type Subscribing, wireSubscribing } from './wire/subscribing';
 import { meterOf, syncOf } from './wire/sync';
 import { traceReads } from './wire/trace-reads';
 import { traceSends } from './wire/trace-sends';
@@ -64,6 +65,8 @@ export interface Worker {
   data: ProviderData;
   sync: Sync;
   replay: Replay;
+  /** What deliveries are known by, and who looks after subscriptions. */
+  subscribing: Subscribing;
   meter: SandboxMeter;
   conditions(): Condition[];
   /** Reads the first page of organizations through each connection; rejects with what a person should know. */
@@ -148,27 +151,44 @@ export async function wireWorker(
     ...{ store: doors.store, relay, meter, clock, holder },
     ...{ due: () => pipeline.work.wake(), failed: troubleOf(observer, 'kafka') },
   });
-  const others = [relay, meter, watch, connecting];
+  const subscribing = subscribingOf(settings, doors.store, { client, book, observer, clock });
+  const others = [relay, meter, watch, connecting, subscribing];
   const conditions = conditionsOf({ store: watched, health: pipeline.health, others }, clock);
   const alerting = alertingOf(settings, doors, { observer, clock, holder, conditions });
-  const parts = { pipeline, relay, alerting, book, meter, watch, client, connecting, sync, replay };
+  const operated = { connecting, sync, replay, subscribing };
+  const parts = { pipeline, relay, alerting, book, meter, watch, client, ...operated };
   const loops = loopsOf({ ...parts, store: doors.store }, observer, clock);
   await readConnections(settings, book);
-  await meter.look();
+  await Promise.all([meter.look(), subscribing.start(holder)]);
   return {
-    ...{ pipeline, relay, alerting, book, connecting, data: client.data, sync, replay, meter, conditions },
+    ...{ pipeline, relay, alerting, book, data: client.data, meter, conditions, ...operated },
     checkProvider: async () => ({ detail: await checkConnections(client, book), dateMs: providerDateMs }),
     start() {
-      if (doors.target.name === 'kafka') {
-        void doors.store.resendLogged().then(() => loops.relay.wake(), troubleOf(observer, 'store'));
-      }
+      if (doors.target.name === 'kafka') resendLogged(doors.store, loops.relay, observer);
       if (book.known()) startReading(pipeline);
       heedOthers(doors.store, pipeline, loops.relay);
-      for (const loop of Object.values(loops)) loop.start();
-      sync.start();
+      for (const loop of [...Object.values(loops), sync]) loop.start();
     },
     stop: (graceMs) => stopLoops(parts, loops, graceMs, clock),
   };
+}
+
+/** What went to the embedded log before brokers were named. */
+function resendLogged(store: Store, relay: Loop, observer: Observer): void {
+  void store.resendLogged().then(() => relay.wake(), troubleOf(observer, 'store'));
+}
+
+function subscribingOf(
+  settings: Settings,
+  store: Store,
+  parts: { client: ProviderClient; book: ConnectionBook; observer: Observer; clock: Clock },
+): Subscribing {
+  const { client, book, observer, clock } = parts;
+  return wireSubscribing(settings, {
+    ...{ store, clock, failed: troubleOf(observer, 'webhook') },
+    ...{ calls: () => client.subscriptions, connections: book.connections, sees: book.sees },
+    ready: async () => {},
+  });
 }
 
 function providerDoorOf(

@@ -148,6 +148,29 @@ export const conditionRows: Record<ConditionName, CatalogueRow> = {
     summary: 'The store cannot be written: deliveries are answered 503.',
     firstStep: 'Run `tramline check`; look at free disk space, then at the database.',
   },
+  'subscription-ended': {
+    name: 'TramlineSubscriptionEnded',
+    severity: 'critical',
+    owner: 'platform',
+    summary: 'A webhook subscription was ended at the provider: what changes is not announced any more.',
+    firstStep:
+      'Find out who ended it; `tramline subscriptions create` makes another, `end` with its id ends this alert.',
+  },
+  'subscription-expired': {
+    name: 'TramlineSubscriptionExpired',
+    severity: 'critical',
+    owner: 'platform',
+    summary: 'A webhook subscription has expired and could not be renewed.',
+    firstStep: 'Run `tramline subscriptions renew` with its id, and mend what the provider says.',
+  },
+  'subscription-silent': {
+    name: 'TramlineSubscriptionSilent',
+    severity: 'warning',
+    owner: 'on-call',
+    summary: 'A webhook subscription sends no heartbeats any more.',
+    firstStep:
+      'Run `tramline subscriptions list` and `tramline delivery get`; then see whether the provider reaches PUBLIC_URL.',
+  },
   'token-expiring': {
     name: 'TramlineTokenExpiring',
     severity: 'warning',

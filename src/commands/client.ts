@@ -7,6 +7,7 @@ import { Problem, type ProblemCode } from '../model/problem';
 import type { Secret } from '../tools/secret';
 import { makeConnectionCalls } from './connection-calls';
 import { makeProviderCalls } from './provider-calls';
+import { makeSubscriptionApiCalls } from './subscription-calls';
 
 export interface ClientOptions {
   /** Address of the operations listener. */
@@ -20,6 +21,8 @@ const timeoutMsDefault = 15_000;
 const sinksMsMax = 30_000;
 /** The provider is asked for tokens, and for what they see. */
 const consentMsMax = 120_000;
+/** Each of several calls to the provider, and its verification of the address. */
+const subscriptionMsMax = 120_000;
 /** Pages of events are asked for in pieces that fit, see there. */
 const answerBytesMax = 256 * 1024 * 1024;
 
@@ -71,6 +74,9 @@ export function makeClient(options: ClientOptions): Api {
     config: () => get('/api/config'),
     connections: makeConnectionCalls((method, path, query, body) =>
       ask({ ...options, timeoutMs: consentMsMax }, method, path, query, body),
+    ),
+    subscriptions: makeSubscriptionApiCalls((method, path, body) =>
+      ask({ ...options, timeoutMs: subscriptionMsMax }, method, path, {}, body),
     ),
     provider: makeProviderCalls((method, path, query, idleMs) => open(options, method, path, query, idleMs)),
     startSync: ({ organizationId, full }) =>

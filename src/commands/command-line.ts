@@ -27,6 +27,7 @@ import { registerQuarantine } from './quarantine';
 import { registerReplay } from './replay';
 import type * as Serve from './serve';
 import type * as Simulate from './simulate';
+import { registerDelivery, registerSubscriptions } from './subscriptions';
 import { registerSync } from './sync';
 
 const light = [
@@ -40,6 +41,8 @@ const light = [
   registerFiles,
   registerConnect,
   registerConnections,
+  registerSubscriptions,
+  registerDelivery,
   registerEvents,
   registerParked,
   registerQuarantine,

@@ -171,6 +171,16 @@ export const table = {
   ),
 
   SYNC_INTERVAL_SECONDS: withDefault(secondsOrZero, '3600', 'How often listings are read; 0: on demand.'),
+  SUBSCRIPTION_CHECK_SECONDS: withDefault(
+    seconds,
+    '900',
+    'How often webhook subscriptions are looked at: what has expired is renewed.',
+  ),
+  HEARTBEAT_SILENCE_SECONDS: withDefault(
+    seconds,
+    '300',
+    'A subscription may be silent for so long, and for three of its usual heartbeats, before that is an alert.',
+  ),
   TRAMLINE_URL: withDefault(webAddress, 'http://127.0.0.1:9464', 'Where commands find the service.'),
   LOG_LEVEL: withDefault(
     choice(['error', 'warn', 'info', 'debug', 'silent']),

@@ -19,6 +19,9 @@ export type ConditionName =
   | 'sandbox-limit'
   | 'sandbox-near'
   | 'store-unavailable'
+  | 'subscription-ended'
+  | 'subscription-expired'
+  | 'subscription-silent'
   | 'token-expiring'
   | 'topic-denied';
 

@@ -9,6 +9,7 @@ import type { ProviderApi } from './provider-data';
 import type { ReplayView, ReplayWanted } from './replay';
 import type { SandboxView } from './sandbox';
 import type { Ledger, QuarantineView, TaskView } from './store';
+import type { SubscriptionsApi } from './subscription';
 import type { SyncView } from './sync';
 
 /** Rows of one page, at most. */
@@ -123,4 +124,5 @@ export interface Api {
   /** What the provider's sandbox leaves. */
   sandbox(): Promise<SandboxView>;
   connections: ConnectionsApi;
+  subscriptions: SubscriptionsApi;
 }

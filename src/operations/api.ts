@@ -12,6 +12,7 @@ import type { ProviderApi } from '../model/provider-data';
 import type { ReplayView, ReplayWanted } from '../model/replay';
 import type { SandboxView } from '../model/sandbox';
 import type { Ledger, Store } from '../model/store';
+import type { SubscriptionsApi } from '../model/subscription';
 import type { SyncView } from '../model/sync';
 import { noProvider } from './provider-api';
 import { structuredEvent } from './structured-event';
@@ -61,6 +62,8 @@ export interface ApiDoors {
   sandbox(): Promise<SandboxView>;
   /** null: this process knows nothing of connections. */
   connections: ConnectionsApi | null;
+  /** null: this process knows nothing of subscriptions. */
+  subscriptions: SubscriptionsApi | null;
 }
 
 export function makeApi(doors: ApiDoors): Api {
@@ -119,6 +122,7 @@ export function makeApi(doors: ApiDoors): Api {
     check,
     config: async () => config(),
     connections: connections ?? noConnections,
+    subscriptions: doors.subscriptions ?? noSubscriptions,
     provider: provider ?? noProvider('this process does not ask the provider: a worker does'),
     startSync: async (wanted) => {
       if (sync === null) throw new Problem('command.refused', 'a receiver asks the provider nothing');
@@ -166,6 +170,19 @@ const noConnections: ConnectionsApi = {
 function noReplays(): never {
   throw new Problem('command.refused', 'a receiver sends nothing: ask a worker');
 }
+
+async function refuseSubscriptions(): Promise<never> {
+  throw new Problem('command.refused', 'this process knows nothing of subscriptions');
+}
+
+const noSubscriptions: SubscriptionsApi = {
+  list: refuseSubscriptions,
+  create: refuseSubscriptions,
+  renew: refuseSubscriptions,
+  end: refuseSubscriptions,
+  delivery: refuseSubscriptions,
+  setDelivery: refuseSubscriptions,
+};
 
 export function alertView(alert: Alert): AlertView {
   const { name, severity, state, startsAtMs, resolvedAtMs, labels, annotations } = alert;

@@ -123,7 +123,8 @@ function listingFaultOf({ answer, detail, address, organizationId }: RawFault): 
   return { code: codeOf(answer), detail: wordsOf(answer, detail), address, organizationId, actionUrl };
 }
 
-function problemOf(fault: RawFault): Problem {
+/** What a person is told of it. */
+export function problemOf(fault: RawFault): Problem {
   const { code, detail, address, actionUrl } = listingFaultOf(fault);
   const where = address === null ? '' : ` (${address})`;
   const todo = actionUrl === null ? '' : `; a customer acts at ${actionUrl}`;

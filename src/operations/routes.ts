@@ -10,6 +10,7 @@ import { readParameters } from './parameters';
 import { providerRoutes } from './provider-routes';
 import { replayRoutes } from './replay-routes';
 import type { Asked, Route } from './route';
+import { subscriptionRoutes } from './subscription-routes';
 
 export type { Asked, Route } from './route';
 
@@ -159,6 +160,7 @@ export const apiRoutes: Route[] = [
   },
   ...connectionRoutes,
   ...providerRoutes,
+  ...subscriptionRoutes,
 ];
 
 function plain<Answer>({ search }: Asked, answer: () => Promise<Answer>): Promise<Answer> {

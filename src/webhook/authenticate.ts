@@ -14,6 +14,8 @@ import { checkStandardWebhook, hmacKeyOf } from './standard-webhook';
 export interface TokenVerdict {
   holds: boolean;
   user: string | null;
+  /** Of the token, where it has one. */
+  id?: string;
 }
 
 export interface TokenVerdicts {
@@ -39,8 +41,11 @@ const tokenOf = (entry: SubscriptionToken) => entry.token;
 const unknownSubscription: TokenVerdict = { holds: true, user: null };
 const wrongToken: TokenVerdict = { holds: false, user: null };
 
-/** Throws `settings.invalid` when one of the current HMAC secrets is not base64. */
-export function makeAuthenticator(settings: WebhookSettings): Authenticator {
+/** `used` is told the value that a request carried. Throws `settings.invalid` when one of the current HMAC secrets is not base64. */
+export function makeAuthenticator(
+  settings: WebhookSettings,
+  used: (value: Secret) => void = () => {},
+): Authenticator {
   const kinds = settings.auth === 'none' ? [] : settings.auth;
   const needsToken = kinds.includes('token');
   const needsAuthorization = kinds.includes('authorization');
@@ -57,7 +62,9 @@ export function makeAuthenticator(settings: WebhookSettings): Authenticator {
       const presented = headers.authorization;
       if (presented === undefined || presented === '') return 'authorization-missing';
       const found = findBySecret(presented, settings.authorizationValues(), same);
-      return found === null ? 'authorization-wrong' : null;
+      if (found === null) return 'authorization-wrong';
+      used(found);
+      return null;
     },
 
     checkBody(headers, body, nowMs) {
@@ -92,7 +99,7 @@ function judgeToken(
   needsToken: boolean,
 ): TokenVerdict {
   const found = token === null || tokens.length === 0 ? null : findBySecret(token, tokens, tokenOf);
-  if (found !== null) return { holds: true, user: found.user };
+  if (found !== null) return { holds: true, user: found.user, ...(found.id && { id: found.id }) };
   return needsToken ? wrongToken : unknownSubscription;
 }
 

@@ -39,7 +39,7 @@ export function makeReceiver(
   responder: Responder,
   awaitStore: AwaitStore,
 ): Receiver {
-  const authenticator = makeAuthenticator(settings);
+  const authenticator = makeAuthenticator(settings, doors.used);
   const currentSecrets = () => [
     ...settings.tokens().map(({ token }) => token),
     ...settings.authorizationValues().flatMap(withoutScheme),
@@ -133,6 +133,7 @@ function makeReceiveBody(
       traceparent: readTraceparent(headers.traceparent),
       elements: judgeAll(judge, reading.elements, verdicts),
     };
+    for (const id of heartbeatsOf(delivery.elements, verdicts)) doors.heartbeat?.(id);
     const setAside = () => ({
       ...delivery,
       elements: reading.elements.map((element) => judge.setAside(element, 'store-refused', '')),
@@ -149,6 +150,14 @@ async function accept(doors: WebhookDoors, delivery: Delivery, setAside: () => D
     if (!isProblem(error, 'store.refused')) throw error;
     await doors.accept(setAside());
   }
+}
+
+/** Ids of the tokens that heartbeats carried. */
+function heartbeatsOf(elements: readonly Element[], verdicts: readonly TokenVerdict[]): string[] {
+  return elements.flatMap((element, at) => {
+    const id = verdicts[at]?.id;
+    return id !== undefined && element.line === 'acted' && element.eventTypeId === 'heartbeat' ? [id] : [];
+  });
 }
 
 function judgeAll(judge: Judge, elements: readonly unknown[], verdicts: readonly TokenVerdict[]): Element[] {

@@ -15,6 +15,8 @@ export type WebhookAuthKind = 'authorization' | 'token' | 'hmac';
 export interface SubscriptionToken {
   token: Secret;
   user: string | null;
+  /** Of one that was made by us; null or left out for others. */
+  id?: string | null;
 }
 
 /** Which event types mean what; exact ids. */
@@ -78,6 +80,10 @@ export interface WebhookDoors {
   /** Resolves when the delivery is on disk; anything it throws is answered 503. */
   accept(delivery: Delivery): Promise<Accepted>;
   clock: Clock;
+  /** Told each Authorization value that opened a delivery, as it was given; at once. */
+  used?(value: Secret): void;
+  /** Told the id of the token that a heartbeat carried; at once. */
+  heartbeat?(tokenId: string): void;
   /**
    * Called once for each request that is not answered 204, for a metric and the log. `status` is 0 where no answer could
    * be given; `tookMs` counts from the request's headers, null where there were none; `cause` is what a door threw,

@@ -16,6 +16,7 @@ import type { Replay } from '../publish/replay';
 import type { Sync } from '../sync/sync';
 import { type Clock, endsWithin, type Loop, makeLoop } from '../tools/clock';
 import type { Connecting } from './connecting';
+import type { Subscribing } from './subscribing';
 import { troubleOf } from './trouble-of';
 
 export interface LoopParts {
@@ -29,6 +30,7 @@ export interface LoopParts {
   connecting: Connecting;
   sync: Pick<Sync, 'stop'>;
   replay: Pick<Replay, 'stop'>;
+  subscribing: Pick<Subscribing, 'stop'>;
   store: Store;
 }
 
@@ -103,9 +105,9 @@ export async function stopLoops(
   graceMs: number,
   clock: Clock,
 ): Promise<void> {
-  const { pipeline, relay, alerting, client, connecting, sync, replay, meter } = parts;
+  const { pipeline, relay, alerting, client, connecting, sync, replay, subscribing, meter } = parts;
   const beganMs = clock.nowMs();
-  const learned = Promise.all([loops.learn.stop(), loops.follow.stop()]);
+  const learned = Promise.all([loops.learn.stop(), loops.follow.stop(), subscribing.stop()]);
   const listed = Promise.all([sync.stop(), replay.stop()]);
   await Promise.all([pipeline.work.stop(graceMs), pipeline.probes.stop(graceMs)]);
   client.close();

@@ -59,7 +59,8 @@ export function apiOf(
   writeAlert: ((alert: Alert) => void) | null = null,
   alone: Alone | null = null,
 ): Api {
-  const { eventTypes, ...webhook } = webhookOptions(loaded.settings);
+  const subscribing = (worker ?? alone?.own)?.subscribing ?? null;
+  const { eventTypes, ...webhook } = webhookOptions(loaded.settings, subscribing?.book);
   const secrets = () => [
     ...webhook.tokens().map(({ token }) => token),
     ...webhook.authorizationValues(),
@@ -86,6 +87,7 @@ export function apiOf(
     testAlerts: () => testSinks(sinksOf(loaded.settings, writeAlert), runbookBase, systemClock.nowMs()),
     config: () => configView(loaded),
     connections: (worker === null ? alone?.own.connections : worker.connecting.api) ?? null,
+    subscriptions: subscribing?.api ?? null,
     provider:
       worker === null
         ? (alone?.own.api ?? null)

@@ -199,12 +199,19 @@ export function topicsOf(settings: Settings): string[] {
   return kinds.map((kind) => topicOf(settings.kafkaTopicPrefix, kind));
 }
 
-export function webhookOptions(settings: Settings): WebhookSettings {
+/** `book`: the secrets that may change while the process runs; those of the settings when left out. */
+export function webhookOptions(
+  settings: Settings,
+  book: Pick<WebhookSettings, 'authorizationValues' | 'tokens'> = {
+    authorizationValues: () => settings.webhookAuthorization ?? [],
+    tokens: () => settings.webhookTokens ?? [],
+  },
+): WebhookSettings {
   const kinds = settings.webhookAuth;
   return {
     auth: kinds.includes('none') ? 'none' : kinds.filter((kind) => kind !== 'none'),
-    authorizationValues: () => settings.webhookAuthorization ?? [],
-    tokens: () => settings.webhookTokens ?? [],
+    authorizationValues: book.authorizationValues,
+    tokens: book.tokens,
     hmacSecrets: () => settings.webhookHmacSecrets ?? [],
     eventTypes: {
       requiredAction: settings.requiredActionEventTypes,

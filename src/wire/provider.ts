@@ -22,6 +22,7 @@ import { makeSealer } from '../tools/secret';
 import { type Connecting, lateRenewal, readConnections, wireConnecting } from './connecting';
 import { hideCredentials } from './hide-credentials';
 import * as options from './options';
+import { type Subscribing, wireSubscribing } from './subscribing';
 import { meterOf } from './sync';
 
 /** The provider's client; what it quotes of our credentials is hidden from everybody else. */
@@ -63,6 +64,7 @@ export function providerApiOf(
 export interface OwnProvider {
   api: ProviderApi;
   connections: ConnectionsApi;
+  subscribing: Subscribing;
   /** For the public listener of a process that reads nothing itself. */
   routes(observer: Pick<Observer, 'fault' | 'trouble'>): ConnectRoutes;
   /** Also gives back the calls that were booked and not made. */
@@ -74,25 +76,33 @@ export interface OwnProvider {
  * it is first needed. What it learns of organizations is kept; their access is the service's to judge. Calls throw
  * `settings.invalid` where settings miss.
  */
-export function makeOwnProvider(settings: Settings, store: Store): OwnProvider {
+export function makeOwnProvider(
+  settings: Settings,
+  store: Store,
+  failed: (error: unknown) => void = () => {},
+): OwnProvider {
   const own = makeOwnParts(settings, store);
   let ready: Promise<void> | null = null;
-  const api = providerApiOf(
-    settings,
-    () => own.client().data,
-    () => {
-      ready ??= own.prepared().then(async () => {
-        if (!own.book().known()) await own.book().learn();
-      });
-      return ready;
-    },
-  );
+  const learned = () => {
+    ready ??= own.prepared().then(async () => {
+      if (!own.book().known()) await own.book().learn();
+    });
+    return ready;
+  };
+  const api = providerApiOf(settings, () => own.client().data, learned);
+  const subscribing = wireSubscribing(settings, {
+    ...{ store, clock: systemClock, failed, ready: learned },
+    calls: () => own.client().subscriptions,
+    connections: () => own.book().connections(),
+    sees: (connectionId) => own.book().sees(connectionId),
+  });
   const connections = async () => {
     await own.prepared();
     return own.connecting().api;
   };
   return {
     api,
+    subscribing,
     connections: {
       list: async (page) => (await connections()).list(page),
       revoke: async (id) => (await connections()).revoke(id),
@@ -101,7 +111,10 @@ export function makeOwnProvider(settings: Settings, store: Store): OwnProvider {
       answer: async (id, answer) => (await connections()).answer(id, answer),
     },
     routes: (observer) => own.connecting().routes(observer),
-    close: own.close,
+    async close() {
+      await subscribing.stop();
+      await own.close();
+    },
   };
 }
 

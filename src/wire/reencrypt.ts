@@ -5,6 +5,7 @@
 import type { Settings } from '../config';
 import { resealTokens } from '../connect/reseal-tokens';
 import type { Store } from '../model/store';
+import { resealSecrets } from '../subscribe/reseal-secrets';
 import { makeSealer } from '../tools/secret';
 
 /** Throws `settings.invalid` without keys, `store.key-missing` when a token was sealed with a key that is not listed. */
@@ -13,5 +14,9 @@ export async function reencryptTokens(
   store: Store,
 ): Promise<{ resealed: number; kept: number }> {
   const keys = settings.encryptionKeys ?? [];
-  return resealTokens(store, makeSealer(keys), keys[0]?.id ?? '');
+  const sealer = makeSealer(keys);
+  const firstKeyId = keys[0]?.id ?? '';
+  const tokens = await resealTokens(store, sealer, firstKeyId);
+  const secrets = await resealSecrets(store, sealer, firstKeyId);
+  return { resealed: tokens.resealed + secrets.resealed, kept: tokens.kept + secrets.kept };
 }

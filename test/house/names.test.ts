@@ -22,6 +22,7 @@ const rooms = [
   'publish',
   'simulator',
   'store',
+  'subscribe',
   'sync',
   'tools',
   'webhook',

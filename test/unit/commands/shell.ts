@@ -11,6 +11,7 @@ import { idleView } from '../../../src/sync/progress';
 import type { Clock } from '../../../src/tools/clock';
 import { Secret } from '../../../src/tools/secret';
 import { makeScriptedProvider, type ScriptedProvider } from '../../support/scripted-provider';
+import { makeScriptedSubscriptions, type ScriptedSubscriptions } from '../../support/scripted-subscriptions';
 import { makeSampleStore, organizations, rejudge, type SampleStore } from '../operations/sample-store';
 
 export const checkLines: CheckLine[] = [
@@ -21,6 +22,7 @@ export const checkLines: CheckLine[] = [
 export interface Shell {
   sample: SampleStore;
   provider: ScriptedProvider;
+  subscriptions: ScriptedSubscriptions;
   api: Api;
   /** Settings of the commands to come. */
   environment: Environment;
@@ -44,11 +46,13 @@ export interface Shell {
 export function makeShell(): Shell {
   const sample = makeSampleStore();
   const provider = makeScriptedProvider();
+  const subscriptions = makeScriptedSubscriptions();
   let nowMs = 0;
   const waits: number[] = [];
   const shell: Shell = {
     sample,
     provider,
+    subscriptions,
     api: makeApi({
       store: sample.store,
       rejudge,
@@ -63,6 +67,7 @@ export function makeShell(): Shell {
       replay: null,
       sandbox: async () => ({ plan: 'production', limits: [] }),
       connections: sample.connections,
+      subscriptions: subscriptions.api,
     }),
     environment: {},
     topics: [],

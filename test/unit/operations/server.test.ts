@@ -60,6 +60,7 @@ function open(token: Secret | null = null): OperationsServer {
       replay: { begin: async (wanted) => replayView(wanted), view: () => replayView() },
       sandbox: async () => ({ plan: 'production', limits: [] }),
       connections: sample.connections,
+      subscriptions: null,
     }),
     health: { live: () => ({ status: 'live' }), ready: async () => ready },
     metricsText: async () => '# nothing\n',

@@ -1,0 +1,80 @@
+/**
+ * Subscriptions and delivery settings as the provider sends them: what of them is looked at, and how they are shown,
+ * without the secrets in them. Pure; whatever is malformed is absent.
+ */
+import type { RawFault } from '../model/provider-data';
+import type { DeliveryView, SubscriptionView } from '../model/subscription';
+import type { Secret } from '../tools/secret';
+
+export interface SeenSubscription {
+  id: string;
+  connectionId: string;
+  address: string;
+  status: string | null;
+  token: string | null;
+  body: Record<string, unknown>;
+}
+
+const hidden = '[secret]';
+
+/** null: it has no id, so nothing can be done with it. */
+export function subscriptionOf(item: {
+  body: unknown;
+  address: string;
+  connectionId: string;
+}): SeenSubscription | null {
+  const body = objectOf(item.body);
+  const { id, status, token } = body;
+  if (typeof id !== 'string' && typeof id !== 'number') return null;
+  return {
+    id: String(id),
+    connectionId: item.connectionId,
+    address: item.address,
+    status: textOf(status),
+    token: textOf(token),
+    body,
+  };
+}
+
+export function viewOf({ id, body }: Pick<SeenSubscription, 'id' | 'body'>): SubscriptionView {
+  return { ...body, ...(hasSecret(body.token) && { token: hidden }), id };
+}
+
+export function deliveryViewOf(body: Record<string, unknown>): DeliveryView {
+  return hasSecret(body.authorizationHeaderValue) ? { ...body, authorizationHeaderValue: hidden } : body;
+}
+
+/** The provider's words about a refusal may repeat what was sent. */
+export function withoutSecret(fault: RawFault, { secret }: { secret: Secret }): RawFault {
+  const text = secret.open();
+  const clean = <Value>(value: Value): Value =>
+    (typeof value === 'string' ? value.replaceAll(text, hidden) : value) as Value;
+  const answer = fault.answer === null ? null : Object.entries(fault.answer);
+  return {
+    ...fault,
+    detail: clean(fault.detail),
+    answer:
+      answer === null
+        ? null
+        : (Object.fromEntries(answer.map(([name, value]) => [name, clean(value)])) as RawFault['answer']),
+  };
+}
+
+/** True when the provider has not acted upon what was sent, for certain. */
+export function isRefusal({ answer }: RawFault): boolean {
+  return answer !== null && answer.kind !== 'transient' && answer.kind !== 'aborted';
+}
+
+export function objectOf(body: unknown): Record<string, unknown> {
+  return typeof body === 'object' && body !== null && !Array.isArray(body)
+    ? (body as Record<string, unknown>)
+    : {};
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+function hasSecret(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== '';
+}

@@ -1,0 +1,30 @@
+/**
+ * Sealing stored secrets of webhooks anew with the first key, so that a former one can be taken out of the settings.
+ */
+import type { WebhookSecrets } from '../model/store';
+import type { Sealer } from '../tools/secret';
+import { contextOf } from './held-secrets';
+
+/** How many were sealed anew and how many were left. Throws `store.key-missing`; what was done stays. */
+export async function resealSecrets(
+  store: Pick<WebhookSecrets, 'listWebhookSecrets' | 'saveWebhookSecret'>,
+  sealer: Sealer,
+  firstKeyId: string,
+): Promise<{ resealed: number; kept: number }> {
+  let resealed = 0;
+  let kept = 0;
+  for (const row of await store.listWebhookSecrets()) {
+    if (row.sealed.startsWith(`${firstKeyId}.`)) {
+      kept += 1;
+      continue;
+    }
+    const { madeAtMs: _made, heardAtMs: _heard, beatMs: _beat, ...saved } = row;
+    const context = contextOf(row);
+    await store.saveWebhookSecret({
+      ...saved,
+      sealed: sealer.seal(sealer.unseal(row.sealed, context), context),
+    });
+    resealed += 1;
+  }
+  return { resealed, kept };
+}

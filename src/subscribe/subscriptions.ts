@@ -1,0 +1,177 @@
+/**
+ * Subscriptions on a person's behalf: listed, created with a token of their own, renewed and ended. A token is accepted
+ * before the provider is told of it, since the provider asks the receiver before it answers.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Connection } from '../model/connection';
+import { Problem } from '../model/problem';
+import type { RawFault } from '../model/provider-data';
+import type { SubscriptionsApi, SubscriptionWanted } from '../model/subscription';
+import { Secret } from '../tools/secret';
+import { makeDelivery } from './delivery';
+import {
+  isRefusal,
+  objectOf,
+  type SeenSubscription,
+  subscriptionOf,
+  viewOf,
+  withoutSecret,
+} from './documents';
+import type { SubscribeDoors } from './doors';
+
+export function makeSubscriptionsApi(doors: SubscribeDoors): SubscriptionsApi {
+  const delivery = makeDelivery(doors);
+  return {
+    list: async () => (await listAll(doors)).map(viewOf),
+    create: async (wanted) => {
+      await doors.ready();
+      const connection = connectionFor(doors, wanted);
+      await refuseUnheard(doors, () => delivery.authorization());
+      const created = await create(doors, wanted, connection);
+      return created === null ? null : viewOf(created);
+    },
+    async renew(id) {
+      const found = await find(doors, id);
+      if (found === null) throw unknown(id);
+      if (found.status === 'Terminated')
+        throw new Problem('command.refused', `${id} has ended for good: create another`);
+      await changeStatus(doors, found, 'Active');
+      return viewOf((await find(doors, id)) ?? found);
+    },
+    async end(id) {
+      const found = await find(doors, id);
+      const tokens = doors.book.held('token').filter(({ subscriptionId }) => subscriptionId === id);
+      if (found === null && tokens.length === 0) throw unknown(id);
+      if (found !== null && found.status !== 'Terminated') await changeStatus(doors, found, 'Terminated');
+      for (const token of tokens) await doors.book.drop(token.id);
+      const body = { status: 'Terminated' };
+      return viewOf((await find(doors, id)) ?? { id, body });
+    },
+    delivery: () => delivery.view(),
+    setDelivery: (wanted) => delivery.set(wanted),
+  };
+}
+
+/** The whole object goes back, with another status. Throws what the provider says. */
+async function changeStatus(
+  doors: SubscribeDoors,
+  subscription: SeenSubscription,
+  status: 'Active' | 'Terminated',
+): Promise<void> {
+  const fault = await putStatus(doors, subscription, status);
+  if (fault !== null) throw doors.problemOf(fault);
+}
+
+/** null: the provider has taken it. */
+export async function putStatus(
+  { book, calls }: Pick<SubscribeDoors, 'book' | 'calls'>,
+  { id, connectionId, address, body, token }: SeenSubscription,
+  status: 'Active' | 'Terminated',
+): Promise<RawFault | null> {
+  const own = book.held('token').find(({ subscriptionId }) => subscriptionId === id);
+  // A provider that does not show the token must not lose it.
+  const kept = token ?? own?.secret.open();
+  const whole = { ...body, status, ...(kept !== undefined && { token: kept }) };
+  const changed = await calls().change(connectionId, address, whole);
+  if (!('fault' in changed)) return null;
+  return kept === undefined ? changed.fault : withoutSecret(changed.fault, { secret: new Secret(kept) });
+}
+
+/** Those of one connection; the fault when they could not be read to the end. */
+export async function listOne(
+  { calls }: Pick<SubscribeDoors, 'calls'>,
+  connectionId: string,
+): Promise<{ seen: SeenSubscription[]; fault: RawFault | null }> {
+  const seen: SeenSubscription[] = [];
+  for await (const line of calls().list(connectionId)) {
+    if ('fault' in line) return { seen, fault: line.fault };
+    const subscription = subscriptionOf(line.item);
+    if (subscription !== null) seen.push(subscription);
+  }
+  return { seen, fault: null };
+}
+
+async function listAll(doors: SubscribeDoors): Promise<SeenSubscription[]> {
+  await doors.ready();
+  const all = new Map<string, SeenSubscription>();
+  for (const { connectionId, status } of doors.connections()) {
+    if (status !== 'valid') continue;
+    const { seen, fault } = await listOne(doors, connectionId);
+    if (fault !== null) throw doors.problemOf(fault);
+    for (const subscription of seen) all.set(subscription.id, subscription);
+  }
+  return [...all.values()];
+}
+
+async function find(doors: SubscribeDoors, id: string): Promise<SeenSubscription | null> {
+  return (await listAll(doors)).find((subscription) => subscription.id === id) ?? null;
+}
+
+function connectionFor(
+  { connections, sees }: SubscribeDoors,
+  { user, filters }: SubscriptionWanted,
+): Connection {
+  const wanted = filters.flatMap(({ key, values }) => (key === 'orgId' ? values : []));
+  const valid = connections().filter(({ status }) => status === 'valid');
+  const fitting = valid
+    .filter((connection) => user === null || connection.user === user)
+    .filter(({ connectionId }) => wanted.every((id) => sees(connectionId).has(id)));
+  const [first] = fitting;
+  if (first === undefined) {
+    const which = wanted.length === 0 ? '' : ` that sees ${wanted.join(', ')}`;
+    const whose = user === null ? '' : ` of user ${user}`;
+    throw new Problem('command.not-found', `there is no valid connection${whose}${which}`);
+  }
+  if (wanted.length === 0 && user === null && fitting.length > 1)
+    throw new Problem('command.usage', 'name the user whose subscription it is to be, or an organization');
+  return first;
+}
+
+/** The provider's verification would be refused here, and its answer would not say why. */
+async function refuseUnheard(
+  { needsAuthorization, book }: SubscribeDoors,
+  authorization: () => Promise<string | null>,
+): Promise<void> {
+  if (!needsAuthorization) return;
+  const sent = await authorization();
+  if (book.authorizationValues().some((value) => value.open() === sent)) return;
+  const what = sent === null ? 'no Authorization value' : 'an Authorization value that is not accepted here';
+  throw new Problem('command.refused', `the provider sends ${what}: set one by \`tramline delivery set\``);
+}
+
+async function create(
+  doors: SubscribeDoors,
+  { eventTypeId, filters, displayName }: SubscriptionWanted,
+  { connectionId, user }: Connection,
+): Promise<SeenSubscription | null> {
+  const { book, target } = doors;
+  if (target === null) throw new Problem('settings.invalid', 'PUBLIC_URL is needed: deliveries go there');
+  const token = randomBytes(32).toString('base64');
+  const offered = await book.offer(new Secret(token), { kind: 'token', user, connectionId });
+  await doors.spread();
+  const created = await doors.calls().create(connectionId, {
+    eventTypeId,
+    ...(filters.length > 0 && { filters }),
+    targetEndpoint: { targetType: 'https', uri: target },
+    status: 'Active',
+    ...(displayName !== null && { displayName }),
+    token,
+  });
+  if ('fault' in created) {
+    // Without an answer it may exist: who looks at subscriptions later finds it by its token.
+    if (isRefusal(created.fault)) await book.drop(offered.id);
+    throw doors.problemOf(withoutSecret(created.fault, offered));
+  }
+  const body = objectOf(created.value);
+  const seen =
+    subscriptionOf({ body, address: '', connectionId }) ??
+    (await listOne(doors, connectionId)).seen.find((one) => one.token === token) ??
+    null;
+  if (seen !== null) await book.bind(offered.id, seen.id);
+  return seen;
+}
+
+function unknown(id: string): Problem {
+  const shown = id.length > 60 ? `${id.slice(0, 60)}…` : id;
+  return new Problem('command.not-found', `no user has a subscription ${shown}`);
+}

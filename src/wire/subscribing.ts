@@ -1,0 +1,97 @@
+/**
+ * Joins webhook subscriptions: what deliveries are known by, followed in the store by every process; what operators can
+ * do; and, in a worker, who looks after them.
+ */
+import type { Settings } from '../config';
+import type { Condition } from '../model/alert';
+import type { Connection } from '../model/connection';
+import type { Store } from '../model/store';
+import type { SubscriptionCalls, SubscriptionsApi } from '../model/subscription';
+import { problemOf } from '../operations/provider-api';
+import { makeSecretBook, type SecretBook } from '../subscribe/secret-book';
+import { makeSubscriptionsApi } from '../subscribe/subscriptions';
+import { makeSubscriptionWatch } from '../subscribe/watch';
+import { type Clock, makeLoop } from '../tools/clock';
+import { makeSealer } from '../tools/secret';
+import { deliveryPath } from '../webhook/server';
+
+export interface SubscribingParts {
+  store: Store;
+  /** Asked for when it is needed. */
+  calls(): SubscriptionCalls;
+  connections(): readonly Connection[];
+  sees(connectionId: string): ReadonlySet<string>;
+  /** What each connection sees is known. */
+  ready(): Promise<void>;
+  clock: Clock;
+  failed(error: unknown): void;
+}
+
+export interface Subscribing {
+  book: SecretBook;
+  api: SubscriptionsApi;
+  /** A heartbeat of the subscription with this token arrived. At once. */
+  heartbeat(tokenId: string): void;
+  /** Of the one process that looks after subscriptions. */
+  conditions(): Condition[];
+  /** Follows the store; with a holder of leases it also looks after subscriptions. */
+  start(holder: string | null): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const followMs = 1000;
+/** A process follows at least so often, also when it is busy. */
+const spreadMs = 2 * followMs;
+
+export function wireSubscribing(settings: Settings, parts: SubscribingParts): Subscribing {
+  const { store, clock, failed } = parts;
+  const { encryptionKeys, publicUrl, webhookAuth, databaseUrl } = settings;
+  const book = makeSecretBook({
+    store,
+    sealer: encryptionKeys === null ? null : makeSealer(encryptionKeys),
+    configured: {
+      authorizationValues: settings.webhookAuthorization ?? [],
+      tokens: settings.webhookTokens ?? [],
+    },
+    failed,
+  });
+  const api = makeSubscriptionsApi({
+    ...{ book, clock, problemOf, calls: parts.calls, connections: parts.connections, sees: parts.sees },
+    async ready() {
+      await parts.ready();
+      await book.refresh();
+    },
+    // An embedded store has one process, and that is this one.
+    spread: async () => (databaseUrl.kind === 'sqlite' ? undefined : clock.wait(spreadMs)),
+    target: publicUrl === null ? null : `${publicUrl.replace(/\/+$/, '')}${deliveryPath}`,
+    needsAuthorization: webhookAuth.includes('authorization'),
+  });
+  const watch = (holder: string) =>
+    makeSubscriptionWatch({
+      ...{ store, book, clock, holder, calls: parts.calls, connections: parts.connections },
+      confirm: async () => void (await api.delivery()),
+      leaseMs: settings.leaseSeconds * 1000,
+      checkMs: settings.subscriptionCheckSeconds * 1000,
+      silenceMsMin: settings.heartbeatSilenceSeconds * 1000,
+    });
+  const follow = makeLoop(() => book.refresh().then(() => followMs), clock, failed);
+  let watching: { conditions(): Condition[]; stop(): Promise<void> } | null = null;
+  return {
+    book,
+    api,
+    heartbeat: (tokenId) => void store.noteHeartbeat(tokenId).catch(failed),
+    conditions: () => watching?.conditions() ?? [],
+    async start(holder) {
+      await book.refresh();
+      follow.start();
+      if (holder === null) return;
+      const { step, conditions } = watch(holder);
+      const loop = makeLoop(step, clock, failed);
+      watching = { conditions, stop: () => loop.stop() };
+      loop.start();
+    },
+    async stop() {
+      await Promise.all([follow.stop(), watching?.stop()]);
+    },
+  };
+}

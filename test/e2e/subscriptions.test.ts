@@ -1,0 +1,175 @@
+/**
+ * Subscriptions from the command line: created with a token of their own and verified at once, delivered and published;
+ * the Authorization value rotated without a loss; what expired is renewed; silence pages and ends; and the end of one.
+ */
+import { freePort } from '../support/free-port';
+import { runCommand } from '../support/live-command';
+import { beginStory, type Resource, type Story, soon } from '../support/story';
+import { until } from '../support/until';
+
+let story: Story;
+beforeAll(async () => {
+  const port = await freePort();
+  story = await beginStory({
+    delivers: false,
+    flags: { 'heartbeat-ms': 250 },
+    settings: {
+      PORT: String(port),
+      PUBLIC_URL: `http://127.0.0.1:${port}`,
+      SUBSCRIPTION_CHECK_SECONDS: '1',
+      HEARTBEAT_SILENCE_SECONDS: '2',
+    },
+  });
+});
+afterAll(() => story.end());
+
+type Subscription = { id: string; status: string; token: string };
+
+async function tramline<Answer>(
+  ...words: string[]
+): Promise<{ code: number | null; answer: Answer; error: string }> {
+  const settings = story.settings({ TRAMLINE_URL: story.service.operationsUrl });
+  const { code, out, error } = await runCommand([...words, '--json'], settings);
+  return { code, answer: (out === '' ? null : JSON.parse(out)) as Answer, error };
+}
+
+async function subscribed(...more: string[]): Promise<Subscription> {
+  const { organizations } = await story.simulator.state();
+  const words = organizations.flatMap(({ id }) => ['--organization', id]);
+  const created = await tramline<Subscription>('subscriptions', 'create', ...words, ...more);
+  expect(created).toMatchObject({ code: 0, answer: { status: 'Active', token: '[secret]' } });
+  return created.answer;
+}
+
+const statusOf = async (id: string) =>
+  (await story.simulator.subscriptions()).find((one) => one.id === id)?.status;
+const alertsOf = async (name: string, state = 'firing') =>
+  (await story.alerts()).filter((alert) => alert.name === name && alert.state === state);
+
+async function changed(machine: Resource, name: string, count: number): Promise<void> {
+  await story.simulator.changeEquipment(machine.id, { name });
+  const events = await story.untilEvents(machine, count);
+  expect((events.at(-1)!.data as { name: string }).name).toBe(name);
+}
+
+const authorization = () => story.simulator.environment.WEBHOOK_AUTHORIZATION ?? '';
+const unknownElement = [
+  { clientKey: 'a', eventTypeId: 'heartbeat', targetResource: '', metadata: [], links: [] },
+];
+const statusOfPost = async (value: string) =>
+  (await story.post(unknownElement, { authorization: value })).status;
+
+test('a subscription is verified at once, and what it announces is published', async () => {
+  const { id } = await subscribed('--event-type', 'equipment', '--name', 'Machines');
+  const [machine] = await story.equipment();
+  await changed(machine!, 'Announced', 1);
+  const listed = await tramline<Subscription[]>('subscriptions', 'list');
+  expect(listed.answer).toMatchObject([{ id, status: 'Active', displayName: 'Machines', token: '[secret]' }]);
+  const said = [JSON.stringify(listed.answer), ...story.service.lines()].join('\n');
+  for (const secret of [authorization()]) expect(said).not.toContain(secret);
+  const settings = story.settings({ TRAMLINE_URL: story.service.operationsUrl });
+  const { out } = await runCommand(['subscriptions', 'list'], settings);
+  for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+});
+
+test('what the provider refuses, or nobody has, ends with its own exit code', async () => {
+  const refused = await tramline('subscriptions', 'create', '--event-type', 'nothing-known');
+  expect(refused).toMatchObject({ code: 4, error: expect.stringContaining('eventTypeId') });
+  for (const verb of ['renew', 'end']) {
+    expect((await tramline('subscriptions', verb, 'unknown')).code).toBe(3);
+  }
+  expect((await tramline('delivery', 'set')).code).toBe(2);
+  expect((await tramline('subscriptions', 'create')).code).toBe(2);
+});
+
+test('W18: while the Authorization value is rotated both are accepted, nothing is lost, and then the old one is 401', async () => {
+  const [, machine] = await story.equipment();
+  await story.simulator.changeSettings({ rotationLagMs: 1500 });
+  const old = authorization();
+  const set = await tramline<Record<string, unknown>>(
+    'delivery',
+    'set',
+    '--rotate-authorization',
+    '--batch-size',
+    '7',
+  );
+  expect(set).toMatchObject({ code: 0, answer: { maxBatchSize: 7, authorizationHeaderValue: '[secret]' } });
+  // The provider has it, and goes on with the former one for a while.
+  expect(await statusOfPost(old)).toBe(204);
+  await changed(machine!, 'In the overlap', 1);
+  await until(async () => (await statusOfPost(old)) === 401, soon);
+  await changed(machine!, 'After the overlap', 2);
+  const refused = (await story.simulator.deliveries()) as { status: number }[];
+  expect(refused.filter(({ status }) => status === 401)).toEqual([]);
+  expect((await story.untilRest()).lost).toBe(0);
+  expect(story.log('fault')).toEqual([]);
+  await story.simulator.changeSettings({ rotationLagMs: 0 });
+});
+
+test('the rotated value holds after a restart, in spite of the setting', async () => {
+  await story.service.stop();
+  await story.serve();
+  expect(await statusOfPost(authorization())).toBe(401);
+  const [, , machine] = await story.equipment();
+  await changed(machine!, 'After a restart', 1);
+});
+
+test('a subscription that expired is found and renewed, and delivers again', async () => {
+  const [own] = (await tramline<Subscription[]>('subscriptions', 'list')).answer;
+  await story.simulator.setSubscriptionStatus(own!.id, 'Expired');
+  await until(async () => (await statusOf(own!.id)) === 'Active', soon);
+  const [, , , machine] = await story.equipment();
+  await changed(machine!, 'After the renewal', 1);
+  expect(await alertsOf('TramlineSubscriptionExpired')).toEqual([]);
+});
+
+test('a renewal that is refused pages, and the page ends when one succeeds', async () => {
+  const [own] = (await tramline<Subscription[]>('subscriptions', 'list')).answer;
+  const fault = { match: { method: 'PUT', path: 'eventSubscriptions' }, status: 403, body: { errors: [] } };
+  await story.simulator.setFaults([{ ...fault, match: { method: 'PUT', path: 'eventSubscriptions/.*$' } }]);
+  await story.simulator.setSubscriptionStatus(own!.id, 'Expired');
+  const [page] = await until(async () => {
+    const pages = await alertsOf('TramlineSubscriptionExpired');
+    return pages.length > 0 ? pages : null;
+  }, soon);
+  expect(page!.labels).toMatchObject({ subscription_id: own!.id });
+  await story.simulator.setFaults([]);
+  await until(async () => (await statusOf(own!.id)) === 'Active', soon);
+  await until(async () => (await alertsOf('TramlineSubscriptionExpired')).length === 0, soon);
+});
+
+test('heartbeats that stay away page, and the page ends when they come again', async () => {
+  const [own] = (await tramline<Subscription[]>('subscriptions', 'list')).answer;
+  await story.simulator.changeSettings({ heartbeats: false });
+  const [page] = await until(async () => {
+    const pages = await alertsOf('TramlineSubscriptionSilent');
+    return pages.length > 0 ? pages : null;
+  }, soon);
+  expect(page!.labels).toMatchObject({ subscription_id: own!.id });
+  await story.simulator.changeSettings({ heartbeats: true });
+  await until(async () => (await alertsOf('TramlineSubscriptionSilent')).length === 0, soon);
+});
+
+test('paused, nothing is delivered; active again, what was held comes', async () => {
+  expect((await tramline('delivery', 'set', '--status', 'paused')).code).toBe(0);
+  const [, , , machine] = await story.equipment();
+  await story.simulator.changeEquipment(machine!.id, { name: 'Held' });
+  expect((await tramline('delivery', 'get')).answer).toMatchObject({ status: 'Paused' });
+  expect(await story.eventsOf(machine!)).toHaveLength(1);
+  expect((await tramline('delivery', 'set', '--status', 'active')).answer).toMatchObject({
+    status: 'Active',
+  });
+  await story.untilEvents(machine!, 2);
+});
+
+test('one that another ended pages until that is acknowledged; one that is ended here never does', async () => {
+  const [own] = (await tramline<Subscription[]>('subscriptions', 'list')).answer;
+  await story.simulator.setSubscriptionStatus(own!.id, 'Terminated');
+  await until(async () => (await alertsOf('TramlineSubscriptionEnded')).length > 0, soon);
+  expect((await tramline('subscriptions', 'renew', own!.id)).code).toBe(1);
+  const second = await subscribed('--event-type', 'equipment');
+  expect((await tramline('subscriptions', 'end', own!.id)).code).toBe(0);
+  await until(async () => (await alertsOf('TramlineSubscriptionEnded')).length === 0, soon);
+  expect((await tramline('subscriptions', 'end', second.id)).answer).toMatchObject({ status: 'Terminated' });
+  expect(await statusOf(second.id)).toBe('Terminated');
+});

@@ -1,0 +1,56 @@
+// What operators can ask of subscriptions, answered from memory: one subscription and one object of delivery settings.
+import { Problem } from '../../src/model/problem';
+import type { SubscriptionsApi } from '../../src/model/subscription';
+
+export interface ScriptedSubscriptions {
+  api: SubscriptionsApi;
+  /** What was wanted, in order. */
+  wanted: unknown[];
+  /** What `create` answers; null: accepted and not to be seen yet. */
+  status: 'Active' | 'Expired' | 'Terminated';
+  hides: boolean;
+  none: boolean;
+}
+
+export function makeScriptedSubscriptions(): ScriptedSubscriptions {
+  const view = () => ({
+    id: '0a1b2c3d-1111-2222-3333-444455556666',
+    eventTypeId: 'fieldOperation',
+    filters: [{ key: 'orgId', values: ['4711', '4712'] }],
+    targetEndpoint: { targetType: 'https', uri: 'https://tramline.example/webhooks' },
+    status: scripted.status,
+    token: '[secret]',
+    links: [],
+  });
+  const known = (id: string) => {
+    if (id !== view().id) throw new Problem('command.not-found', 'no user has that subscription');
+  };
+  const delivery = { status: 'Active', authorizationHeaderValue: '[secret]', concurrentDeliveries: 1 };
+  const scripted: ScriptedSubscriptions = {
+    wanted: [],
+    status: 'Active',
+    hides: false,
+    none: false,
+    api: {
+      list: async () => (scripted.none ? [] : [view()]),
+      async create(wanted) {
+        scripted.wanted.push(wanted);
+        return scripted.hides ? null : view();
+      },
+      async renew(id) {
+        known(id);
+        return { ...view(), status: 'Active' };
+      },
+      async end(id) {
+        known(id);
+        return { ...view(), status: 'Terminated' };
+      },
+      delivery: async () => delivery,
+      async setDelivery(wanted) {
+        scripted.wanted.push(wanted);
+        return delivery;
+      },
+    },
+  };
+  return scripted;
+}
