@@ -24,17 +24,27 @@ async function run({ output }: CommandContext, api: Api): Promise<number> {
   else if (alerts.length === 0) output.line('No alert fires.');
   else {
     output.table<AlertView>(alerts, [
-      { title: 'STATE', of: ({ state }) => state },
-      { title: 'SEVERITY', of: ({ severity }) => severity },
+      { title: 'STATE', of: ({ state, severity }) => (state === 'firing' ? severity : state) },
       { title: 'NAME', of: ({ name }) => name },
       { title: 'SINCE', of: ({ since }) => shortTime(since) },
       { title: 'OF', of: ({ labels }) => subjectOf(labels), gives: true },
     ]);
     const firing = alerts.find(({ state }) => state === 'firing');
-    const todo = firing?.annotations.description ?? firing?.annotations.summary;
-    if (todo !== undefined) output.next(todo);
+    if (firing !== undefined) tell(output, firing);
   }
   return exitCodes.done;
+}
+
+/** What the first that fires is about, and what to do about it. */
+function tell(output: CommandContext['output'], { annotations }: AlertView): void {
+  const { description, summary, first_step: firstStep, action_url: address } = annotations;
+  const about = description ?? summary;
+  if (about !== undefined) {
+    output.line('');
+    output.prose('', about);
+  }
+  if (address !== undefined) output.line(`Where a person acts: ${address}`);
+  if (firstStep !== undefined) output.next(firstStep);
 }
 
 async function test({ output }: CommandContext, api: Api): Promise<number> {

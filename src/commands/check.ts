@@ -18,7 +18,7 @@ async function run({ output }: CommandContext, api: Api): Promise<number> {
   if (output.json) output.value(lines);
   else {
     for (const { name, state, detail } of lines) {
-      output.line(`${name.padEnd(9)} ${state.padEnd(8)} ${detail}`);
+      output.prose(`${name.padEnd(9)} ${state.padEnd(8)} `, detail);
     }
     for (const { name, next } of lines) if (next !== null) output.next(`${name}: ${next}`);
   }

@@ -2,7 +2,7 @@
  * `tramline explain`: the journey of a delivery, an event or a resource, step by step.
  */
 import type { Command } from 'commander';
-import type { Api } from '../model/api';
+import type { Api, Journey } from '../model/api';
 import { type Action, type CommandContext, withApi } from './context';
 import { exitCodes } from './exit-code';
 
@@ -14,6 +14,16 @@ export function registerExplain(program: Command, action: Action): void {
     .action(action((context, of) => withApi(context, (api) => run(context, api, of ?? ''))));
 }
 
+/** What the last steps leave to do; null when nothing is left. */
+function nextOf(steps: Journey['steps']): string | null {
+  const last = steps.at(-1);
+  if (last === undefined) return null;
+  if (/parked/.test(`${last.step} ${last.text}`)) return 'See who must act: tramline parked';
+  if (/quarantined/.test(`${last.step} ${last.text}`)) return 'Look at it: tramline quarantine list';
+  const address = steps.map(({ address }) => address).find((one) => typeof one === 'string');
+  return address === undefined ? null : `Its whole journey: tramline explain ${address}`;
+}
+
 async function run({ output }: CommandContext, api: Api, of: string): Promise<number> {
   const journey = await api.explain(of);
   if (output.json) {
@@ -22,6 +32,10 @@ async function run({ output }: CommandContext, api: Api, of: string): Promise<nu
   }
   output.line(`The ${journey.what} ${journey.of}`);
   const width = Math.max(0, ...journey.steps.map(({ step }) => step.length));
-  for (const { at, step, text } of journey.steps) output.line(`${at}  ${step.padEnd(width)}  ${text}`);
+  for (const { at, step, text } of journey.steps) {
+    output.prose(`${at}  ${step.padEnd(width)}  `, text);
+  }
+  const next = nextOf(journey.steps);
+  if (next !== null) output.next(next);
   return exitCodes.done;
 }

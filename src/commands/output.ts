@@ -14,6 +14,8 @@ export interface Output {
   /** One object of a stream. */
   item(value: unknown): void;
   line(text: string): void;
+  /** A text beside its head, broken between words so that it fits. */
+  prose(head: string, text: string): void;
   /** What a person wants to know beside the answer; kept quiet for machines. */
   note(text: string): void;
   /** Always on standard error. */
@@ -60,6 +62,7 @@ export function makeOutput(streams: Streams, json: boolean): Output {
     },
     item: (value) => print(JSON.stringify(value)),
     line: (text) => print(visible(text)),
+    prose: (head, text) => print(visible(head) + besides(visible(text), head.length)),
     note: (text) => {
       if (!json) streams.error(`${colors.dim(visible(text))}\n`);
     },
@@ -74,7 +77,7 @@ export function makeOutput(streams: Streams, json: boolean): Output {
       streams.error(text === null ? '\r\x1b[K' : `\r\x1b[K${visible(text).slice(0, widthMax - 1)}`);
     },
     next: (text) => {
-      if (!json) print(`\n${colors.cyan('→')} ${visible(text)}`);
+      if (!json) print(`\n${colors.cyan('→')} ${besides(visible(text), 2)}`);
     },
   };
 }
@@ -101,6 +104,23 @@ export function layOut<Row>(rows: Row[], columns: Column<Row>[]): string[] {
 
 function fill(text: string, width: number): string {
   return text.length > width ? `${text.slice(0, Math.max(0, width - 1))}…` : text.padEnd(width);
+}
+
+/** Broken at spaces into lines that begin at `indent` and fit; an address stays whole, and a command at the end too. */
+function besides(text: string, indent: number): string {
+  const lines: string[] = [];
+  let line = '';
+  const ending = /^(.*) (`?tramline .{1,60})$/.exec(text);
+  const words = ending === null ? text.split(' ') : [...ending[1]!.split(' '), ending[2]!];
+  for (const word of words) {
+    if (line === '') line = word;
+    else if (indent + line.length + 1 + word.length <= widthMax) line += ` ${word}`;
+    else {
+      lines.push(line);
+      line = word;
+    }
+  }
+  return [...lines, line].join(`\n${' '.repeat(indent)}`);
 }
 
 /** An ISO time without its fraction of a second. */

@@ -33,7 +33,7 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect(out.split('\n')[0]).toMatch(/^ID +NAME +ACCESS +SINCE +PARKED$/);
     expect(out).toContain('5000  –');
     expect(out).toContain(
-      'https://provider.example/terms (“Please accept the terms.”); then: tramline organizations probe 4712',
+      'https://provider.example/terms (“Please accept the terms.”); then:\n  tramline organizations probe 4712\n',
     );
   });
 
@@ -146,7 +146,7 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect((await shell.json('parked')).value).toEqual([task]);
     const { out } = await shell.run('parked');
     expect(out).toContain('4712          equipment  1   https://api.example/equipment/1');
-    expect(out).toContain('then: tramline organizations probe 4712');
+    expect(out).toContain('then:\n  tramline organizations probe 4712\n');
   });
 
   test('quarantine is listed, shown, released and discarded', async () => {
@@ -184,8 +184,9 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
       },
     ]);
     const { out } = await shell.run('alerts');
-    expect(out).toMatch(/^firing +warning +TramlineTermsRequired +2025-03-01T10:00:00Z +4712$/m);
-    expect(out).toContain('→ Terms must be accepted.');
+    expect(out).toMatch(/^warning +TramlineTermsRequired +2025-03-01T10:00:00Z +4712$/m);
+    expect(out).toContain('\nTerms must be accepted.\nWhere a person acts: https://provider.example/terms\n');
+    expect(out).toMatch(/\n→ Send the organization the address where terms are accepted\.\n$/);
   });
 
   test('a test of the sinks says what each made of it, within 80 columns, and ends with 1 when one failed', async () => {

@@ -57,3 +57,15 @@ test('colors and indents are for terminals, and JSON has neither colors nor note
   expect(print(false, false).join('')).not.toContain('\u001b[');
   expect(print(false, true)).toEqual(['ID  NAME  COUNT\n1   –     3\n{"a":1}\n', '']);
 });
+
+test('a text beside its head is broken between words; an address and a command stay whole', () => {
+  const address = `https://provider.example/${'a'.repeat(80)}`;
+  let out = '';
+  const output = makeOutput({ out: (text) => (out += text), error: () => {}, colors: false }, false);
+  output.prose('store     failed   ', `${'word '.repeat(20)}at ${address} now`);
+  output.next(`${'word '.repeat(14)}then: tramline organizations probe 4712`);
+  const lines = out.split('\n');
+  expect(lines.filter((line) => line.length > 80)).toEqual([' '.repeat(19) + address]);
+  expect(lines[1]).toMatch(/^ {19}word/);
+  expect(lines).toContain('  tramline organizations probe 4712');
+});

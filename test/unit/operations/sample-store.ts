@@ -75,7 +75,11 @@ export const alert: Alert = {
   severity: 'warning',
   state: 'firing',
   labels: { organization_id: '4712' },
-  annotations: { summary: 'Terms must be accepted.', action_url: 'https://provider.example/terms' },
+  annotations: {
+    summary: 'Terms must be accepted.',
+    first_step: 'Send the organization the address where terms are accepted.',
+    action_url: 'https://provider.example/terms',
+  },
   startsAtMs: Date.parse(at),
   resolvedAtMs: null,
   quietSinceMs: null,

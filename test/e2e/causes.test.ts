@@ -1,0 +1,81 @@
+/**
+ * Further states that need a person are noticed from what the provider really says, each told from the others: a consent
+ * and the sandbox that end, an announced action whose time comes near, a clock that is off, the client key refused, other
+ * actions that the provider requires.
+ */
+import type { AlertView } from '../../src/model/api';
+import { beginStory, notificationOf, type Story, soon } from '../support/story';
+import { until } from '../support/until';
+
+const dayMs = 86_400_000;
+const inDays = (days: number) => new Date(Date.now() + days * dayMs).toISOString();
+
+let story: Story;
+afterEach(() => story.end());
+
+async function inState(name: string, state: AlertView['state']): Promise<AlertView> {
+  const find = async () =>
+    (await story.alerts()).find((alert) => alert.name === name && alert.state === state);
+  return until(find, { ...soon, what: `${name} to be ${state}` });
+}
+
+test('a consent, a sandbox and an announced action that come to their end are three alerts with their times', async () => {
+  story = await beginStory({ delivers: false });
+  const tokens = JSON.parse(story.settings().PROVIDER_TOKENS as string) as Record<string, unknown>[];
+  await story.service.stop();
+  const ending = tokens.map(({ refresh: _refresh, ...token }) => ({
+    ...token,
+    connection: `${token.connection}-ending`,
+    expiresAt: inDays(5),
+  }));
+  const settings = {
+    PROVIDER_TOKENS: JSON.stringify(ending),
+    PROVIDER_PLAN: 'sandbox',
+    PROVIDER_SANDBOX_SINCE: inDays(-490).slice(0, 10),
+  };
+  await story.serve({ settings });
+  const token = await inState('TramlineTokenExpiring', 'firing');
+  expect(token).toMatchObject({ severity: 'warning', labels: { within: '7d' } });
+  expect(await inState('TramlineSandboxNear', 'firing')).toMatchObject({ labels: { limit: 'months' } });
+
+  const [machine] = await story.equipment();
+  const { organizationId } = machine!;
+  const metadata = [
+    { key: 'orgId', value: organizationId },
+    { key: 'dueTime', value: inDays(1) },
+  ];
+  const announced = {
+    eventTypeId: 'requiredCustomerAction',
+    targetResource: `/organizations/${organizationId}`,
+  };
+  await story.post([notificationOf(machine!, { ...announced, metadata })]);
+  expect(await inState('TramlineRequiredActionDue', 'firing')).toMatchObject({
+    severity: 'critical',
+    labels: { organization_id: organizationId },
+  });
+  // The time was taken for a block, which is another alert in its place.
+  await story.simulator.setOrganization(organizationId, { termsAccepted: false });
+  await story.ask(`/api/organizations/${organizationId}/probe`, 'POST');
+  await inState('TramlineTermsRequired', 'firing');
+  await inState('TramlineRequiredActionDue', 'resolved');
+});
+
+test('a clock that is off and a missing scope are alerts of the platform, and the clock’s ends when it is right', async () => {
+  story = await beginStory({ delivers: false });
+  const machines = await story.equipment();
+  const path = '/equipment/';
+  const wrong = { Date: new Date(Date.now() - 600_000).toUTCString() };
+  await story.simulator.setFaults([{ match: { method: 'GET' }, times: 100, headers: wrong }]);
+  await story.post([notificationOf(machines[0]!)]);
+  expect(await inState('TramlineClockOff', 'firing')).toMatchObject({ severity: 'critical' });
+  await story.simulator.setFaults([]);
+  await story.post([notificationOf(machines[1]!)]);
+  await inState('TramlineClockOff', 'resolved');
+
+  const body = { message: 'The client lacks a scope.' };
+  await story.simulator.setFaults([{ match: { method: 'GET', path }, times: 100, status: 403, body }]);
+  await story.post(machines.slice(2, 4).map((machine) => notificationOf(machine)));
+  const refused = await inState('TramlineClientRefused', 'firing');
+  expect(refused.annotations).toMatchObject({ owner: 'platform', kept_until: expect.any(String) });
+  expect(await story.ledger()).toMatchObject({ quarantined: 0, parked: 0, lost: 0 });
+});
