@@ -29,6 +29,10 @@ export interface Simulator extends Child {
 export interface Place {
   folder: string;
   simulator(): Promise<Simulator>;
+  /** One more, with another world. */
+  simulate(world: { organizations: number; equipment: number; fieldOperations: number }): Promise<Simulator>;
+  /** Where spans and metrics may be sent. */
+  collector(): Promise<string>;
   generator(): Promise<Generator>;
   authorization(): Promise<string>;
   /** `serve` on a new store, unless the settings name one. With Kafka when a topic prefix is given. */
@@ -65,22 +69,23 @@ class BenchPlace implements Place {
   readonly #key = `bench:${randomBytes(32).toString('base64')}`;
 
   simulator(): Promise<Simulator> {
-    const options = {
-      organizations,
-      equipment: equipmentEach,
-      fieldOperations: 0,
-      latencyMs: providerLatencyMs,
-      heartbeatMs: 0,
-    };
-    this.#simulator ??= this.#start('bench/programs/simulate', {
-      SIMULATOR_OPTIONS: JSON.stringify(options),
-    }).then((child) =>
-      Object.assign(child, {
-        environment: child.ready.environment as Record<string, string>,
-        control: child.ready.control as string,
-      }),
-    );
+    this.#simulator ??= this.simulate({ organizations, equipment: equipmentEach, fieldOperations: 0 });
     return this.#simulator;
+  }
+
+  async simulate(world: { organizations: number; equipment: number; fieldOperations: number }) {
+    const options = { ...world, latencyMs: providerLatencyMs, heartbeatMs: 0 };
+    const child = await this.#start('bench/programs/simulate', {
+      SIMULATOR_OPTIONS: JSON.stringify(options),
+    });
+    return Object.assign(child, {
+      environment: child.ready.environment as Record<string, string>,
+      control: child.ready.control as string,
+    });
+  }
+
+  async collector(): Promise<string> {
+    return (await this.#start('bench/programs/collector', {})).ready.url as string;
   }
 
   generator(): Promise<Generator> {

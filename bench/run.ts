@@ -6,6 +6,7 @@ import { kafkaAvailable } from '../test/support/kafka';
 import type { Figure, Line } from './figure';
 import { accept } from './figures/accept';
 import { acceptPostgres } from './figures/accept-postgres';
+import { alerts } from './figures/alerts';
 import { claim } from './figures/claim';
 import { drain } from './figures/drain';
 import { freshness } from './figures/freshness';
@@ -14,6 +15,7 @@ import { merge } from './figures/merge';
 import { signing } from './figures/signing';
 import { start } from './figures/start';
 import { sync } from './figures/sync';
+import { telemetry } from './figures/telemetry';
 import { arrive } from './place';
 import { machine, tableOf } from './table';
 
@@ -27,6 +29,8 @@ const figures: Figure[] = [
   sync,
   signing,
   claim,
+  alerts,
+  telemetry,
   acceptPostgres,
 ];
 const minutesMax = 30;

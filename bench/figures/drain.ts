@@ -18,7 +18,7 @@ const shapes = [
 ];
 type Shape = (typeof shapes)[number];
 
-interface Turn {
+export interface Turn {
   perSecond: number;
   /** Of the measured process, for one notification. */
   micros: MicrosEach;
@@ -49,7 +49,7 @@ async function measure(place: Place): Promise<Line[]> {
   return lines;
 }
 
-async function drainOnce(place: Place, target: Receiver, shape: Shape, from: number): Promise<Turn> {
+export async function drainOnce(place: Place, target: Receiver, shape: Shape, from: number): Promise<Turn> {
   const { connections, elements } = shape;
   const generator = await place.generator();
   const authorization = await place.authorization();

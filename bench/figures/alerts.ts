@@ -1,0 +1,184 @@
+// What the one on call sees of 10,000 organizations at a provider that answers in 5 ms, by the posts that an
+// Alertmanager gets: from a notification whose read is refused to the page, ten times; then 5,000 organizations that fail
+// at once: how many incidents stay open and how many posts that takes; then the calls of a minute in which 10,000 blocked
+// organizations are probed. One run each.
+import { until } from '../../test/support/until';
+import { type AlertSink, startAlertSink } from '../alert-sink';
+import { type Generator, type Resource, startGenerator } from '../deliveries';
+import { type Figure, type Line, line } from '../figure';
+import { percentile } from '../measure';
+import type { Place, Receiver, Simulator } from '../place';
+
+const organizations = 10_000;
+const atOnce = 5_000;
+const pages = 10;
+const minuteMs = 60_000;
+/** While blocked an organization is asked after 15 s and then after 30 s more: twice in its first minute. */
+const probesInMinute = 2;
+
+export const alerts: Figure = { name: 'alerts', measure };
+
+interface Stage {
+  provider: Simulator;
+  service: Receiver;
+  sink: AlertSink;
+  generator: Generator;
+  resources: Resource[];
+  authorization: string;
+}
+
+async function measure(place: Place): Promise<Line[]> {
+  const stage = await makeStage(place);
+  try {
+    const page = await pageTimes(stage);
+    const storm = await failAtOnce(stage);
+    const probes = await probeMinute(stage);
+    return [page, ...storm, probes];
+  } finally {
+    await stage.generator.stop();
+    await stage.service.kill();
+    await stage.provider.kill();
+    await stage.sink.stop();
+  }
+}
+
+async function makeStage(place: Place): Promise<Stage> {
+  const sink = await startAlertSink();
+  const provider = await place.simulate({ organizations, equipment: 1, fieldOperations: 0 });
+  const service = await place.serve({
+    ...provider.environment,
+    ALERTMANAGER_URLS: sink.url,
+    SYNC_INTERVAL_SECONDS: '0',
+  });
+  const state = await fetch(new URL('state?content=false', provider.control));
+  const { equipment } = (await state.json()) as { equipment: { organizationId: string; uri: string }[] };
+  const resources = equipment.map(({ organizationId, uri }): Resource => [organizationId, uri]);
+  const generator = await startGenerator(resources, place.folder);
+  const stage = {
+    ...{ provider, service, sink, generator, resources },
+    authorization: provider.environment.WEBHOOK_AUTHORIZATION as string,
+  };
+  await reached(stage, 'active', organizations);
+  return stage;
+}
+
+/** Waits until so many organizations are of this access, as the service says of itself. */
+async function reached({ service }: Stage, access: string, count: number): Promise<void> {
+  const metrics = new URL('/metrics', service.ready.operations as string);
+  const shown = async () => {
+    const text = await (await fetch(metrics)).text();
+    const found = new RegExp(`^tramline_organizations\\{[^}]*access="${access}"[^}]*\\} (\\d+)`, 'm').exec(
+      text,
+    );
+    return Number(found?.[1] ?? 0);
+  };
+  await until(async () => (await shown()) >= count, {
+    ...{ withinMs: 180_000, everyMs: 250, what: `${count} organizations to be ${access}` },
+  });
+}
+
+/** Their customers take the acceptance of terms back, and one resource of each is notified. */
+async function block(stage: Stage, from: number, count: number): Promise<void> {
+  const { provider, resources } = stage;
+  const waiting = resources.slice(from, from + count).map(([id]) => id);
+  const work = async () => {
+    for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+      await fetch(new URL(`organizations/${id}`, provider.control), {
+        method: 'PATCH',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ termsAccepted: false }),
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, work));
+}
+
+async function notify({ generator, service, authorization }: Stage, from: number, count: number) {
+  const connections = Math.min(64, count);
+  const common = { port: service.port, authorization, connections, elements: 1 };
+  await generator.burst({ ...common, deliveries: count, from, distinct: count });
+}
+
+async function pageTimes(stage: Stage): Promise<Line> {
+  const tookMs: number[] = [];
+  for (let index = 0; index < pages; index += 1) {
+    await block(stage, index, 1);
+    const postedAtMs = performance.now();
+    await notify(stage, index, 1);
+    const id = (stage.resources[index] as Resource)[0];
+    const page = await until(() => stage.sink.firstOf(id), {
+      withinMs: 30_000,
+      everyMs: 5,
+      what: `page of ${id}`,
+    });
+    tookMs.push(page.atMs - postedAtMs);
+  }
+  const slowest = percentile(tookMs, 1);
+  return line({
+    figure: 'block → page, the slowest of ten',
+    ...{ measured: slowest, floor: null, unit: 'ms', judged: slowest },
+    bound: { kind: 'at most', value: 2000, of: 'ms' },
+    turns: { tookMs },
+  });
+}
+
+async function failAtOnce(stage: Stage): Promise<Line[]> {
+  const { sink } = stage;
+  await block(stage, pages, atOnce);
+  const beganMs = performance.now();
+  await notify(stage, pages, atOnce);
+  await reached(stage, 'terms-required', pages + atOnce);
+  const blockedAfterMs = performance.now() - beganMs;
+  await until(() => performance.now() - beganMs >= 2 * minuteMs, {
+    ...{ withinMs: 3 * minuteMs, everyMs: 100, what: 'two minutes to pass' },
+  });
+  const posts = sink.between(beganMs, beganMs + minuteMs).length;
+  const round = sink.between(beganMs + minuteMs, beganMs + 2 * minuteMs).length;
+  const open = sink.openAt(beganMs + minuteMs);
+  const mostOpen = Math.max(
+    ...sink.between(beganMs, beganMs + minuteMs).map(({ atMs }) => sink.openAt(atMs)),
+  );
+  const one = { floor: null, turns: { blockedAfterMs, mostOpen } };
+  return [
+    line({
+      figure: '5,000 organizations at once: incidents open after a minute',
+      ...{ ...one, measured: open, unit: 'incidents', judged: open },
+      bound: { kind: 'at most', value: 3, of: 'incidents' },
+    }),
+    line({
+      figure: '… posts in the first minute',
+      ...{ ...one, measured: posts, unit: 'posts', judged: posts },
+      bound: { kind: 'at most', value: 10, of: 'posts' },
+    }),
+    line({
+      figure: '… posts in the minute after it, one round',
+      ...{ ...one, measured: round, unit: 'posts', judged: round },
+      bound: { kind: 'at most', value: 10, of: 'posts' },
+    }),
+  ];
+}
+
+async function probeMinute(stage: Stage): Promise<Line> {
+  const from = pages + atOnce;
+  const rest = organizations - from;
+  await block(stage, from, rest);
+  await notify(stage, from, rest);
+  await reached(stage, 'terms-required', organizations);
+  const before = await requestsOf(stage.provider);
+  const beganMs = performance.now();
+  await until(() => performance.now() - beganMs >= minuteMs, {
+    ...{ withinMs: 2 * minuteMs, everyMs: 50, what: 'a minute to pass' },
+  });
+  const each = ((await requestsOf(stage.provider)) - before) / organizations;
+  return line({
+    figure: '10,000 blocked organizations: calls for each in a minute',
+    ...{ measured: each, floor: null, unit: 'calls', judged: each },
+    bound: { kind: 'at most', value: probesInMinute, of: 'calls' },
+    turns: { each },
+  });
+}
+
+async function requestsOf({ control }: Simulator): Promise<number> {
+  const counts = (await (await fetch(new URL('counts', control))).json()) as { requests: number };
+  return counts.requests;
+}
