@@ -73,7 +73,7 @@ async function reached({ service }: Stage, access: string, count: number): Promi
     return Number(found?.[1] ?? 0);
   };
   await until(async () => (await shown()) >= count, {
-    ...{ withinMs: 180_000, everyMs: 250, what: `${count} organizations to be ${access}` },
+    ...{ withinMs: 300_000, everyMs: 250, what: `${count} organizations to be ${access}` },
   });
 }
 

@@ -260,6 +260,14 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         expect(waits).toEqual([15, 30, 60, 120, 240, 480, 900, 900, 900].map((seconds) => seconds * 1000));
       });
 
+      test('of who is not known to be blocked goes before those that are asked again', async () => {
+        await hand.put([hintOf('a'), hintOf('b', '4712')]);
+        await hand.observe(terms);
+        under.advance(20_000);
+        await hand.store.requestProbe('4712', true);
+        expect(await probesNow()).toEqual(['4712', '4711']);
+      });
+
       test('that has waited longest goes first', async () => {
         await hand.put([hintOf('a', '1'), hintOf('b', '2'), hintOf('c', '3')]);
         await hand.store.requestProbe('3', true);

@@ -13,22 +13,22 @@ import { storable } from './quarantine-entries';
 const probeDueAt = `CASE WHEN probe_lease_until = 0 THEN probe_at
   ELSE greatest(coalesce(probe_at, probe_lease_until), probe_lease_until) END`;
 
-/** The longest due first. Those that another process takes at this moment are passed over. */
+/** Whoever is not known to be blocked first, then the longest due. Those that another process takes at this moment are passed over. */
 export async function takeProbes(context: Context, limit: number, leaseMs: number): Promise<DueProbe[]> {
   const rows = await context.database.all(
     `WITH due AS (
-       SELECT id, ${probeDueAt} AS due_at FROM organizations
+       SELECT id, ${probeDueAt} AS due_at, access FROM organizations
        WHERE (probe_at IS NOT NULL OR probe_lease_until > 0) AND ${probeDueAt} <= $1
-       ORDER BY 2, id LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED),
+       ORDER BY access <> 'active', 2, id LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED),
      taken AS (
        UPDATE organizations o SET probe_at = NULL, probe_lease_until = $1::bigint + $3::bigint, probed_at = $1
        FROM due WHERE o.id = due.id
-       RETURNING o.id, o.epoch, o.refused_address, o.known_address, o.connection_id, due.due_at)
+       RETURNING o.id, o.epoch, o.refused_address, o.known_address, o.connection_id, due.due_at, due.access)
      SELECT t.id, t.epoch, t.refused_address, coalesce(t.known_address, w.address) AS known_address,
        coalesce(t.connection_id, w.connection_id) AS connection_id
      FROM taken t LEFT JOIN LATERAL (
        SELECT address, connection_id FROM tasks WHERE lane = t.id AND due_at IS NOT NULL ORDER BY due_at LIMIT 1
-     ) w ON true ORDER BY t.due_at, t.id`,
+     ) w ON true ORDER BY t.access <> 'active', t.due_at, t.id`,
     context.nowMs(),
     limit,
     leaseMs,

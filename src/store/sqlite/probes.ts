@@ -75,7 +75,7 @@ export function probeUnlessGranted(context: Context, organizationId: string): vo
   if (organization?.access === 'reauthorize') ask(context, organization, context.nowMs());
 }
 
-/** The longest due first. */
+/** Whoever is not known to be blocked first: its work waits for the answer. Then the longest due. */
 export function takeProbes(context: Context, limit: number, leaseMs: number): DueProbe[] {
   const nowMs = context.nowMs();
   const due: { organization: CachedOrganization; dueMs: number }[] = [];
@@ -83,9 +83,12 @@ export function takeProbes(context: Context, limit: number, leaseMs: number): Du
     const dueMs = probeDueMs(organization);
     if (dueMs !== null && dueMs <= nowMs) due.push({ organization, dueMs });
   }
-  due.sort((left, right) => left.dueMs - right.dueMs);
+  due.sort((left, right) => rankOf(left) - rankOf(right) || left.dueMs - right.dueMs);
   return due.slice(0, limit).map(({ organization }) => takeProbe(context, organization, nowMs + leaseMs));
 }
+
+const rankOf = ({ organization }: { organization: CachedOrganization }) =>
+  organization.access === 'active' ? 0 : 1;
 
 /** Its time stays in its row until it is answered: a process that starts probes again. */
 function takeProbe(context: Context, organization: CachedOrganization, leaseUntilMs: number): DueProbe {
