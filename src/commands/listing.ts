@@ -48,11 +48,12 @@ export async function printListing<Item>(
     if (count === 0 && fault === null) output.line(nothing);
   }
   if (fault === null) return exitCodes.done;
-  if (fault.actionUrl !== null) output.next(`A customer acts at ${fault.actionUrl}`);
   return exitCodeOf(new Problem(fault.code, fault.detail));
 }
 
-function sentenceOf({ detail, address, organizationId }: ListingFault): string {
+/** In one line, with the place to act: the standard error of a script is all that a person may have. */
+function sentenceOf({ detail, address, organizationId, actionUrl }: ListingFault): string {
   const whose = organizationId === null ? '' : `organization ${organizationId}: `;
-  return `tramline: ${whose}${detail}${address === null ? '' : ` (${address})`}`;
+  const todo = actionUrl === null ? '' : `; a customer acts at ${actionUrl}`;
+  return `tramline: ${whose}${detail}${address === null ? '' : ` (${address})`}${todo}`;
 }

@@ -2,6 +2,7 @@
  * Links address a resource and never identify it: when all of them move nothing is deleted or changed, and a machine that
  * is notified by two addresses has one sequence.
  */
+import type { SyncView } from '../../src/model/sync';
 import { beginStory, notificationOf, type Resource, type Story, soon } from '../support/story';
 import { until } from '../support/until';
 
@@ -53,6 +54,35 @@ test('links that move while reads are under way publish nothing as deleted and n
     ['io.tramline.field-operation.updated.v1', '00000000000000000002'],
   ]);
   expect(await story.tasks()).toHaveLength(all.length);
+});
+
+test('links that move in the middle of a sync, with reads waiting, lose nothing and publish nothing twice', async () => {
+  story = await beginStory({
+    delivers: false,
+    flags: { 'latency-ms': 40, organizations: 4, equipment: 6, 'field-operations': 12 },
+    settings: { GONE_AFTER_SECONDS: '1', PROVIDER_CONCURRENCY: '2', SYNC_INTERVAL_SECONDS: '0' },
+  });
+  const { equipment, fieldOperations } = await story.simulator.state();
+  const all = equipment.length + fieldOperations.length;
+  const sync = () => story.ask<SyncView>('/api/sync');
+  const untilEnded = () => until(async () => ((await sync()).state === 'running' ? null : sync()), soon);
+  await story.ask('/api/sync', 'POST');
+  await until(async () => (await sync()).listings.done >= 3, { ...soon, everyMs: 5 });
+  const hints = fieldOperations.slice(-10).map((operation) => operationHint(operation));
+  expect((await story.post(hints)).status).toBe(204);
+  await story.simulator.moveLinks();
+  expect((await sync()).state).toBe('running');
+  const first = await untilEnded();
+  expect(first.state).toBe('ended');
+  // What a listing lost by the move is not taken for all there is, and the next sync completes it.
+  await story.ask('/api/sync', 'POST');
+  expect(await untilEnded()).toMatchObject({ state: 'ended', partial: [] });
+  expect(await story.untilRest()).toMatchObject({ gone: 0, quarantined: 0, lost: 0 });
+  const events = await story.events();
+  expect(new Set(events.map(({ subject }) => subject)).size).toBe(all);
+  expect(events).toHaveLength(all);
+  expect(events.every(({ type }) => type.endsWith('.created.v1'))).toBe(true);
+  expect(await story.alerts()).toEqual([]);
 });
 
 test('a machine that is notified by its id and by its ERID has one task and one sequence', async () => {

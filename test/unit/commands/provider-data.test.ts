@@ -87,7 +87,8 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect([code, JSON.parse(out)]).toEqual([1, [expect.objectContaining({ id: '7' })]]);
     expect(error).toContain('tramline: /id: an id is required (https://provider.test/thing)\n');
     expect(error).toContain(
-      'tramline: organization 4711: the provider waits for the customer: Accept. (https://provider.test/page)\n',
+      'tramline: organization 4711: the provider waits for the customer: Accept. (https://provider.test/page); ' +
+        'a customer acts at https://terms.test/\n',
     );
     provider.lines = [{ fault: action }];
     const waiting = await shell.run('equipment');

@@ -1,0 +1,204 @@
+/**
+ * Goal: whatever words and shape a refusal of the provider has, a person sees which kind it is: in the exit code of a
+ * command, the state of an organization, an alert or the quarantine; and what was refused goes on once it may.
+ * Method: one provider and one service; each refusal is the provider's own, by its controls, not an answer made up here.
+ */
+import { runCommand } from '../support/command';
+import { beginStory, notificationOf, type Resource, type Story, soon } from '../support/story';
+import { until } from '../support/until';
+
+let story: Story;
+beforeAll(async () => {
+  story = await beginStory({
+    delivers: false,
+    flags: { equipment: 6 },
+    settings: { GONE_AFTER_SECONDS: '3' },
+  });
+});
+afterAll(() => story.end());
+
+afterEach(async () => {
+  await story.simulator.setFaults([]);
+  await story.simulator.changeSettings({ errorBodies: 'documented', callsPerSecond: 0, createdLagMs: 0 });
+  for (const { id, connected } of (await story.simulator.state()).organizations)
+    if (!connected) await story.simulator.setOrganization(id, { connected: true });
+});
+
+const run = (...words: string[]) => runCommand(words, { TRAMLINE_URL: story.service.operationsUrl });
+const firing = async () =>
+  (await story.alerts()).filter(({ state }) => state === 'firing').map(({ name }) => name);
+/** That a client was refused is told for a while after it was last seen. */
+const untilQuiet = () =>
+  until(async () => (await firing()).every((name) => name === 'TramlineClientRefused'), soon);
+
+let changes = 0;
+/** The machine changes, and is announced. */
+async function announce(machine: Resource): Promise<number> {
+  changes += 1;
+  await story.simulator.changeEquipment(machine.id, { name: `Change ${changes}` });
+  expect((await story.post([notificationOf(machine)])).status).toBe(204);
+  return (await story.eventsOf(machine)).length;
+}
+
+test.each(['errors', 'list', 'gud', 'text'])(
+  'the provider’s words are shown from a body of the form %s',
+  async (errorBodies) => {
+    await story.simulator.changeSettings({ errorBodies });
+    const [machine] = await story.equipment();
+    expect(await run('equipment', 'get', '999')).toEqual({
+      code: 3,
+      out: '',
+      error: 'tramline: the provider has no such thing\n',
+    });
+    const refused = await run('equipment', 'update', machine!.id, '--name', 'Not ours');
+    expect([refused.code, refused.error]).toEqual([4, expect.stringContaining('API client')]);
+  },
+);
+
+test('an empty body is told by its status', async () => {
+  await story.simulator.changeSettings({ errorBodies: 'empty' });
+  const [machine] = await story.equipment();
+  expect((await run('equipment', 'get', '999')).code).toBe(3);
+  const refused = await run('equipment', 'update', machine!.id, '--name', 'Not ours');
+  expect([refused.code, refused.error]).toEqual([4, expect.stringContaining('tramline: ')]);
+  const before = await announce(machine!);
+  await story.untilEvents(machine!, before + 1);
+});
+
+test.each([
+  ['with a place to act', 'Verify your account information.', true],
+  ['without one', 'Call your dealer.', false],
+])(
+  'another required action %s blocks in the provider’s own words, and ends by itself',
+  async (_how, message, located) => {
+    const [machine] = await story.equipment();
+    const { organizationId } = machine!;
+    await story.simulator.setOrganization(organizationId, { requiredAction: { message, located } });
+    const before = await announce(machine!);
+    await until(async () => (await story.organization(organizationId)).access === 'terms-required', soon);
+    const organization = await story.organization(organizationId);
+    expect(organization.message).toContain(message);
+    expect(organization.actionUrl === null).toBe(!located);
+    await until(async () => (await firing()).length > 0, soon);
+    const [alert] = (await story.alerts()).filter(({ state }) => state === 'firing');
+    expect(JSON.stringify(alert)).toContain(located ? organization.actionUrl! : message);
+    const { code, error } = await run('equipment', 'get', machine!.id);
+    expect([code, error]).toEqual([5, expect.stringContaining(message)]);
+
+    await story.simulator.setOrganization(organizationId, { requiredAction: null });
+    await story.untilEvents(machine!, before + 1);
+    await untilQuiet();
+  },
+);
+
+test('a scope or licence that is missing is one alert for the client, sets nothing aside, and goes on when it is there', async () => {
+  const [machine, other] = await story.equipment();
+  await story.simulator.changeClient({ scopes: 'org1 ag1 ag2 files offline_access' });
+  const before = [await announce(machine!), await announce(other!)];
+  await until(async () => (await firing()).includes('TramlineClientRefused'), soon);
+  const { code, error } = await run('equipment', 'get', machine!.id);
+  expect([code, error]).toEqual([4, expect.stringContaining('scopes needed: eq1')]);
+  expect(await firing()).toEqual(['TramlineClientRefused']);
+  expect(await story.quarantine()).toEqual([]);
+  expect((await story.organization(machine!.organizationId)).access).toBe('active');
+
+  await story.simulator.changeClient({
+    scopes: 'org1 eq1 eq2 ag1 ag2 files offline_access',
+  });
+  await story.untilEvents(machine!, before[0]! + 1);
+  await story.untilEvents(other!, before[1]! + 1);
+});
+
+test('an organization that is not connected ends a command with 5 and the place to connect', async () => {
+  const [machine] = await story.equipment(1);
+  const { organizationId } = machine!;
+  const before = await announce(machine!);
+  await story.untilEvents(machine!, before + 1);
+  await story.simulator.setOrganization(organizationId, { connected: false });
+  for (const words of [
+    ['get', machine!.id, '--organization', organizationId],
+    ['list', '--organization', organizationId],
+  ]) {
+    const { code, error } = await run('equipment', ...words);
+    expect([words[0], code, error]).toEqual([words[0], 5, expect.stringContaining('/connections/')]);
+  }
+  await story.simulator.setOrganization(organizationId, { connected: true });
+  await announce(machine!);
+  await story.untilEvents(machine!, before + 2);
+  await untilQuiet();
+});
+
+test('one record that is refused alone is set aside as no access, and read again when it is released', async () => {
+  const [, , machine] = await story.equipment();
+  const path = new URL(machine!.uri).pathname;
+  const body = { '@type': 'Errors', errors: [{ '@type': 'Error', message: 'Access Denied' }] };
+  const headers = { 'content-type': `application/vnd.${story.simulator.vendor}.axiom.v3+json` };
+  await announce(machine!);
+  await story.untilEvents(machine!, 1);
+  await story.simulator.setFaults([{ match: { path }, status: 403, headers, body }]);
+  const before = await announce(machine!);
+  const entry = await until(async () => (await story.quarantine())[0], soon);
+  expect(entry).toMatchObject({ reason: 'no-access' });
+  const { code, error } = await run('equipment', 'get', machine!.id);
+  expect([code, error]).toEqual([4, expect.stringContaining('Access Denied')]);
+  expect((await story.organization(machine!.organizationId)).access).toBe('active');
+  await story.simulator.setFaults([]);
+  expect((await run('quarantine', 'release', entry.id)).code).toBe(0);
+  await story.untilEvents(machine!, before + 1);
+  expect(await story.quarantine()).toEqual([]);
+});
+
+test('when the provider asks for fewer calls the service waits and loses nothing, and a command ends with 1', async () => {
+  await story.simulator.changeSettings({ callsPerSecond: 2, retryAfterSeconds: 1 });
+  const machines = (await story.equipment()).slice(0, 4);
+  const before: number[] = [];
+  for (const machine of machines) before.push(await announce(machine));
+  await until(async () => (await story.requests()).some(({ status }) => status === 429), soon);
+  for (const [index, machine] of machines.entries()) await story.untilEvents(machine, before[index]! + 1);
+  expect(await story.untilRest()).toMatchObject({ quarantined: 0, lost: 0 });
+  await story.simulator.changeSettings({ callsPerSecond: 0 });
+  await story.simulator.setFaults([
+    { match: { path: '/isg/equipment/' }, status: 429, headers: { 'retry-after': '1' }, times: 1 },
+  ]);
+  const { code, error } = await run('equipment', 'get', machines[0]!.id);
+  expect([code, error]).toEqual([1, expect.stringContaining('fewer calls')]);
+  await story.simulator.setFaults([]);
+});
+
+test('a 5xx ends a command with 1 and says so; one that was never there ends with 3, one that is gone for good too', async () => {
+  const [machine, , , , gone] = await story.equipment();
+  await story.simulator.setFaults([{ match: { path: '/isg/equipment/' }, status: 503, times: 1 }]);
+  const { code, error } = await run('equipment', 'get', machine!.id);
+  expect([code, error]).toEqual([1, expect.stringContaining('503')]);
+  await story.simulator.setFaults([]);
+
+  const before = await announce(gone!);
+  await story.untilEvents(gone!, before + 1);
+  const path = `${story.simulator.control.replace(/\/$/, '')}/equipment/${gone!.id}`;
+  expect((await fetch(`${path}?gone=true&notify=false`, { method: 'DELETE' })).ok).toBe(true);
+  expect((await run('equipment', 'get', gone!.id)).code).toBe(3);
+  expect((await story.post([notificationOf(gone!)])).status).toBe(204);
+  const events = await story.untilEvents(gone!, before + 2);
+  expect(events.at(-1)!.type).toBe('io.tramline.equipment.deleted.v1');
+});
+
+test('a created record that is not visible yet is not taken for one that is gone', async () => {
+  const [machine] = await story.equipment();
+  await story.simulator.changeSettings({ createdLagMs: 1_500 });
+  const words = ['--organization', machine!.organizationId, '--category', 'machine', '--name', 'Seen later'];
+  const { code, out } = await run('equipment', 'create', ...words);
+  expect([code, out]).toEqual([0, 'The provider has accepted it, and does not show it yet.\n']);
+  const { equipment } = await story.simulator.state();
+  const created = equipment.find(({ content }) => content.name === 'Seen later')!;
+  expect((await story.post([notificationOf(created)])).status).toBe(204);
+  const [event] = await story.untilEvents(created, 1);
+  expect(event!.type).toBe('io.tramline.equipment.created.v1');
+});
+
+test('a refused token ends a command with 5 and says who must act', async () => {
+  const [machine] = await story.equipment();
+  await story.simulator.expireTokens({ refresh: true });
+  const { code, error } = await run('equipment', 'get', machine!.id);
+  expect([code, error]).toEqual([5, expect.stringContaining('consent again')]);
+  expect(story.log('fault')).toEqual([]);
+});
