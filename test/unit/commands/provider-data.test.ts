@@ -92,7 +92,7 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     );
     provider.lines = [{ fault: action }];
     const waiting = await shell.run('equipment');
-    expect([waiting.code, waiting.out]).toEqual([5, expect.stringContaining('https://terms.test/')]);
+    expect([waiting.code, waiting.error]).toEqual([5, expect.stringContaining('https://terms.test/')]);
   });
 
   test.each<[RawFault['answer'], number, string]>([
