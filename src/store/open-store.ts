@@ -2,6 +2,7 @@
  * Opens the store: the embedded one, on a thread of its own; or in this thread for tests, which move its clock.
  */
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import { Problem, type ProblemCode } from '../model/problem';
 import type { Store } from '../model/store';
@@ -11,6 +12,8 @@ import { type Call, openEngine } from './sqlite/engine';
 
 export type { StoreSettings } from './sqlite/context';
 
+/** Of each half of the room for what is young in the store's thread: rows that are forgotten after their group. */
+const youngMegabytes = 4;
 /** A thread that could not be started is not started again at once. */
 const restartMs = 1000;
 
@@ -20,8 +23,7 @@ const restartMs = 1000;
  */
 export async function openStore(
   settings: StoreSettings,
-  makeThread: () => Worker = () =>
-    new Worker(join(__dirname, 'sqlite', 'thread.js'), { workerData: settings }),
+  makeThread: () => Worker = () => startWorker(settings),
 ): Promise<Store> {
   let starting = startThread(makeThread);
   let triedAtMs = Number.NEGATIVE_INFINITY;
@@ -42,6 +44,12 @@ export async function openStore(
     (calls) => (thread.isLost() ? running().then((next) => next.execute(calls)) : thread.execute(calls)),
     () => thread.close(),
   );
+}
+
+function startWorker(settings: StoreSettings): Worker {
+  // The main thread has its room since the start; a limit of the thread's own would yield to the flag of the process.
+  setFlagsFromString(`--max-semi-space-size=${youngMegabytes}`);
+  return new Worker(join(__dirname, 'sqlite', 'thread.js'), { workerData: settings });
 }
 
 interface Thread {
