@@ -1,7 +1,7 @@
 /**
  * Row R3: recognisable values stand in every secret setting, the service lives through a good delivery and through
- * refusals of every kind, some of which repeat our own token, and then everything it leaves behind is searched: standard
- * output, metrics, every route, spans, the answers to strangers, the commands, and the raw bytes of the store.
+ * refusals of every kind, some of which repeat our own token, and a consent in a browser, and then everything it leaves behind is searched: standard
+ * output, metrics, every route, spans, pages, the answers to strangers, the commands, and the raw bytes of the store.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -12,7 +12,11 @@ import { Webhook } from 'standardwebhooks';
 import { rows } from '../../../src/config/describe';
 import type { QuarantineView } from '../../../src/model/store';
 import { apiRoutes } from '../../../src/operations/routes';
+import { Browser } from '../../support/browser';
 import { type Collector, startCollector } from '../../support/collector';
+import { freePort } from '../../support/free-port';
+import { describeWithNeighbour } from '../../support/neighbour';
+import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';
 import { repositoryRoot } from '../../support/repository';
 import { cleanUp, type Service, startService, temporaryFolder } from '../../support/service';
 import { type Simulator, startSimulator } from '../../support/simulator';
@@ -283,7 +287,6 @@ function everyCommand(remains: Remains): void {
       env: {
         PATH: process.env.PATH,
         ...settings,
-        DATABASE_URL: `sqlite:${join(folder, 'tramline.db')}`,
         TRAMLINE_URL: service.operationsUrl,
       },
       encoding: 'utf8',
@@ -293,49 +296,118 @@ function everyCommand(remains: Remains): void {
   }
 }
 
-test.each(['oauth2', 'oauth1'])(
-  'R3: with %s, no secret is in anything that the service leaves behind',
-  async (auth) => {
-    simulator = await startSimulator({
-      ...{ auth, organizations: 2, equipment: 8, 'field-operations': 2, users: 2, 'heartbeat-ms': 0 },
-    });
-    tokens = JSON.parse(simulator.environment.PROVIDER_TOKENS!) as Token[];
-    settings = settingsFor();
-    const unplanted = rows.filter(([name, row]) => row.secret && !settings[name]).map(([name]) => name);
-    expect(unplanted).toEqual([]);
-    const secrets = secretsOf();
-    secrets.set('a token of a stranger', planted('strangers-token'));
-    service = await startService({ dataFolder: folder, environment: settings });
-    const { equipment } = await simulator.state();
-    const [first, ...others] = equipment.slice(0, 8);
-    const remains: Remains = new Map();
-    await until(async () => (await askJson<unknown[]>('/api/organizations')).length === 2, soon);
-
-    expect((await post([announcement(first!)])).status).toBe(204);
-    await until(async () => (await askJson<unknown[]>('/api/events')).length > 0, soon);
-    remains.set('answers to senders', Buffer.from(await sendAllSorts(first!)));
-    await refuseInEveryWay(others, equipment[8]!);
-    await everyAnswer(remains);
-    await until(() => collector.spans().some(({ failed }) => failed), soon);
-    remains.set('spans', Buffer.concat(collector.requests.map(({ body }) => body)));
-    for (const path of ['/api/v2/alerts', '/pagerduty', `/slack/${planted('slack')}`]) {
-      expect(pages.map((page) => page.path)).toContain(path);
+/**
+ * A user consents in a browser. What the link, the provider's page and the way back carried counts as secret from then
+ * on: each of it could have been used by whoever read it in time.
+ */
+async function consent(secrets: Map<string, string>): Promise<void> {
+  const made = await fetch(`${service.operationsUrl}/api/connections/links`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${settings.OPERATIONS_TOKEN}` },
+  });
+  const { id, address } = (await made.json()) as { id: string; address: string };
+  const browser = new Browser();
+  const page = await browser.answer(await browser.open(address), tokens[0]!.user);
+  expect(page.status).toBe(200);
+  await until(
+    async () => (await askJson<{ step: string }>(`/api/connections/links/${id}`)).step === 'done',
+    soon,
+  );
+  for (const { searchParams } of browser.opened.map((opened) => new URL(opened))) {
+    for (const name of ['link', 'state', 'code', 'oauth_token', 'oauth_verifier']) {
+      const value = searchParams.get(name);
+      if (value !== null) secrets.set(`${name} of a consent`, value);
     }
-    remains.set('pages', Buffer.from(toldToSinks()));
-    await until(() => service.records().some(({ line }) => line === 'attempt'), soon);
-    await service.kill();
-    remains.set('standard output', Buffer.from(service.lines().join('\n')));
+  }
+  const carried = [...secrets.keys()].filter((name) => name.endsWith(' of a consent'));
+  expect(carried.length).toBeGreaterThanOrEqual(3);
+}
+
+/** The raw bytes of the store: the files of the embedded one, or every row of every table of PostgreSQL as text. */
+async function storeBytes(remains: Remains, postgres: PostgresServer | null): Promise<void> {
+  if (postgres === null) {
     for (const file of ['tramline.db', 'tramline.db-wal', 'tramline.db-shm']) {
       const path = join(folder, file);
-      if (existsSync(path)) remains.set(file, readFileSync(path));
+      if (existsSync(path)) remains.set(`store ${file}`, readFileSync(path));
     }
-    everyCommand(remains);
+    return;
+  }
+  const database = new URL(settings.DATABASE_URL!).pathname.slice(1);
+  const tables = await postgres.query(
+    `SELECT quote_ident(schemaname) || '.' || quote_ident(tablename) AS name FROM pg_tables
+     WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`,
+    database,
+  );
+  expect(tables.length).toBeGreaterThan(5);
+  for (const { name } of tables) {
+    const rowsOf = await postgres.query(`SELECT t::text AS row FROM ${name} t`, database);
+    remains.set(`store ${name}`, Buffer.from(rowsOf.map(({ row }) => row).join('\n')));
+  }
+}
 
-    // The search is awake: what is no secret is found where it must be.
-    const known = new Map([['an address', first!.uri]]);
-    const places = found(remains, known).map((hit) => hit.split(':')[0]);
-    expect(places).toEqual(expect.arrayContaining(['standard output', 'spans', 'events --json']));
-    expect(places.some((place) => place?.startsWith('tramline.db'))).toBe(true);
-    expect(found(remains, secrets)).toEqual([]);
-  },
+async function liveAndSearch(auth: string, postgres: PostgresServer | null): Promise<void> {
+  simulator = await startSimulator({
+    ...{ auth, organizations: 2, equipment: 8, 'field-operations': 2, users: 2, 'heartbeat-ms': 0 },
+  });
+  tokens = JSON.parse(simulator.environment.PROVIDER_TOKENS!) as Token[];
+  const port = String(await freePort());
+  settings = {
+    ...settingsFor(),
+    PORT: port,
+    PUBLIC_URL: `http://127.0.0.1:${port}`,
+    DATABASE_URL:
+      postgres === null
+        ? `sqlite:${join(folder, 'tramline.db')}`
+        : postgres.url(await postgres.createDatabase()),
+  };
+  const unplanted = rows.filter(([name, row]) => row.secret && !settings[name]).map(([name]) => name);
+  expect(unplanted).toEqual([]);
+  const secrets = secretsOf();
+  secrets.set('a token of a stranger', planted('strangers-token'));
+  service = await startService({ dataFolder: folder, environment: settings });
+  const { equipment } = await simulator.state();
+  const [first, ...others] = equipment.slice(0, 8);
+  const remains: Remains = new Map();
+  await until(async () => (await askJson<unknown[]>('/api/organizations')).length === 2, soon);
+
+  expect((await post([announcement(first!)])).status).toBe(204);
+  await until(async () => (await askJson<unknown[]>('/api/events')).length > 0, soon);
+  remains.set('answers to senders', Buffer.from(await sendAllSorts(first!)));
+  await refuseInEveryWay(others, equipment[8]!);
+  await consent(secrets);
+  await everyAnswer(remains);
+  await until(() => collector.spans().some(({ failed }) => failed), soon);
+  remains.set('spans', Buffer.concat(collector.requests.map(({ body }) => body)));
+  for (const path of ['/api/v2/alerts', '/pagerduty', `/slack/${planted('slack')}`]) {
+    expect(pages.map((page) => page.path)).toContain(path);
+  }
+  remains.set('pages', Buffer.from(toldToSinks()));
+  await until(() => service.records().some(({ line }) => line === 'attempt'), soon);
+  await service.kill();
+  remains.set('standard output', Buffer.from(service.lines().join('\n')));
+  await storeBytes(remains, postgres);
+  everyCommand(remains);
+
+  // The search is awake: what is no secret is found where it must be.
+  const known = new Map([['an address', first!.uri]]);
+  const places = found(remains, known).map((hit) => hit.split(':')[0]);
+  expect(places).toEqual(expect.arrayContaining(['standard output', 'spans', 'events --json']));
+  expect(places.some((place) => place?.startsWith('store '))).toBe(true);
+  expect(found(remains, secrets)).toEqual([]);
+}
+
+test.each(['oauth2', 'oauth1'])(
+  'R3: with %s, no secret is in anything that the service leaves behind',
+  (auth) => liveAndSearch(auth, null),
 );
+
+describeWithNeighbour('PostgreSQL', postgresAvailable(), 'R3: with PostgreSQL', () => {
+  let postgres: PostgresServer;
+  beforeAll(async () => {
+    postgres = await startPostgres();
+  }, 90_000);
+  afterAll(() => postgres?.stop());
+
+  test('no secret is in any row, nor in anything else that is left behind', () =>
+    liveAndSearch('oauth2', postgres));
+});
