@@ -1,0 +1,37 @@
+// The store's part for secrets of webhooks, in memory, with a clock that is moved by hand.
+import type { WebhookSecrets } from '../../src/model/store';
+import type { StoredWebhookSecret } from '../../src/model/subscription';
+
+export interface MemorySecrets extends WebhookSecrets {
+  rows: StoredWebhookSecret[];
+  nowMs: number;
+  /** What the next verb throws. */
+  failure: Error | null;
+}
+
+export function makeMemorySecrets(): MemorySecrets {
+  const memory: MemorySecrets = {
+    rows: [],
+    nowMs: 1000,
+    failure: null,
+    async listWebhookSecrets() {
+      if (memory.failure !== null) throw memory.failure;
+      return memory.rows.map((row) => ({ ...row }));
+    },
+    async saveWebhookSecret(secret) {
+      if (memory.failure !== null) throw memory.failure;
+      const known = memory.rows.find(({ id }) => id === secret.id);
+      if (known !== undefined) Object.assign(known, secret);
+      else memory.rows.push({ ...secret, madeAtMs: memory.nowMs, heardAtMs: null, beatMs: null });
+      memory.nowMs += 1;
+    },
+    async dropWebhookSecret(dropped) {
+      memory.rows = memory.rows.filter(({ id }) => id !== dropped);
+    },
+    async noteHeartbeat(heard) {
+      const row = memory.rows.find(({ id }) => id === heard);
+      if (row !== undefined) row.heardAtMs = memory.nowMs;
+    },
+  };
+  return memory;
+}

@@ -1,0 +1,143 @@
+// What deliveries are known by: everything that was offered at once, what the provider uses before anything older, and
+// never again what it has replaced.
+import { resealSecrets } from '../../../src/subscribe/reseal-secrets';
+import { makeSecretBook, type SecretBook } from '../../../src/subscribe/secret-book';
+import { makeSealer, Secret } from '../../../src/tools/secret';
+import { type MemorySecrets, makeMemorySecrets } from '../../support/memory-secrets';
+import { until } from '../../support/until';
+
+const key = (id: string, byte: number) => ({ id, key: Buffer.alloc(32, byte) });
+const sealer = makeSealer([key('k1', 1)]);
+const value = { kind: 'authorization', user: null, connectionId: null } as const;
+const token = { kind: 'token', user: 'ann', connectionId: 'c1' } as const;
+
+let store: MemorySecrets;
+let failures: unknown[];
+beforeEach(() => {
+  store = makeMemorySecrets();
+  failures = [];
+});
+
+function bookOf(
+  configured: string[] = [],
+  tokens: string[] = [],
+  own: typeof sealer | null = sealer,
+): SecretBook {
+  return makeSecretBook({
+    store,
+    sealer: own,
+    configured: {
+      authorizationValues: configured.map((text) => new Secret(text)),
+      tokens: tokens.map((text) => ({ token: new Secret(text), user: null })),
+    },
+    failed: (error) => failures.push(error),
+  });
+}
+const accepted = (book: SecretBook) => book.authorizationValues().map((secret) => secret.open());
+
+test('values and tokens of the settings hold from the start, made ones as soon as they are offered', async () => {
+  const book = bookOf(['Bearer set'], ['set-token']);
+  expect(accepted(book)).toEqual(['Bearer set']);
+  await book.offer(new Secret('Bearer made'), value);
+  const { id } = await book.offer(new Secret('made-token'), token);
+  expect(accepted(book)).toEqual(['Bearer set', 'Bearer made']);
+  expect(book.tokens().map((held) => [held.token.open(), held.user, held.id])).toEqual([
+    ['set-token', null, null],
+    ['made-token', 'ann', id],
+  ]);
+  expect(JSON.stringify(store.rows)).not.toMatch(/made-token|Bearer made/);
+});
+
+test('another process has them after it has looked, and the same one keeps its object', async () => {
+  const [one, other] = [bookOf(), bookOf()];
+  await one.offer(new Secret('Bearer made'), value);
+  await other.refresh();
+  expect(accepted(other)).toEqual(['Bearer made']);
+  const [before] = other.authorizationValues();
+  await other.refresh();
+  expect(other.authorizationValues()[0]).toBe(before);
+});
+
+test('a value that a delivery used ends those before it, also those of the settings and after a restart', async () => {
+  const book = bookOf(['Bearer set']);
+  await book.offer(new Secret('Bearer first'), value);
+  await book.offer(new Secret('Bearer second'), value);
+  await book.offer(new Secret('Bearer third'), value);
+  const [, , second] = book.authorizationValues();
+  book.used(second!);
+  book.used(second!);
+  await until(() => accepted(book).length === 2, { withinMs: 1000, what: 'the confirmation' });
+  expect(accepted(book)).toEqual(['Bearer second', 'Bearer third']);
+  const restarted = bookOf(['Bearer set', 'Bearer new']);
+  await restarted.refresh();
+  expect(accepted(restarted)).toEqual(['Bearer new', 'Bearer second', 'Bearer third']);
+  expect(failures).toEqual([]);
+});
+
+test('what is used and not offered changes nothing', async () => {
+  const book = bookOf(['Bearer set']);
+  await book.offer(new Secret('Bearer made'), value);
+  book.used(book.authorizationValues()[0]!);
+  await book.confirm('unknown');
+  const { id } = await book.offer(new Secret('made-token'), token);
+  await book.confirm(id);
+  expect(accepted(book)).toEqual(['Bearer set', 'Bearer made']);
+});
+
+test('a confirmation that is broken off is begun again with the next delivery', async () => {
+  const book = bookOf(['Bearer set']);
+  await book.offer(new Secret('Bearer made'), value);
+  const made = book.authorizationValues()[1]!;
+  store.failure = new Error('not now');
+  book.used(made);
+  await until(() => failures.length === 1, { withinMs: 1000, what: 'the failure' });
+  expect(accepted(book)).toEqual(['Bearer set', 'Bearer made']);
+  store.failure = null;
+  book.used(made);
+  await until(() => accepted(book).length === 1, { withinMs: 1000, what: 'the confirmation' });
+  expect(accepted(book)).toEqual(['Bearer made']);
+});
+
+test('a retired value that the settings name no more is forgotten at the next rotation', async () => {
+  const book = bookOf(['Bearer set']);
+  await book.confirm((await book.offer(new Secret('Bearer made'), value)).id);
+  expect(store.rows.map(({ state }) => state).sort()).toEqual(['active', 'retired']);
+  const later = bookOf([]);
+  await later.refresh();
+  await later.confirm((await later.offer(new Secret('Bearer other'), value)).id);
+  expect(store.rows.map(({ state }) => state)).toEqual(['active']);
+});
+
+test('a token is bound to its subscription, and is gone when it is dropped', async () => {
+  const book = bookOf();
+  const { id } = await book.offer(new Secret('made-token'), token);
+  await book.bind(id, 's1');
+  await book.bind('unknown', 's2');
+  expect(book.held('token')).toMatchObject([{ id, state: 'active', subscriptionId: 's1', user: 'ann' }]);
+  await book.drop(id);
+  expect(book.tokens()).toEqual([]);
+});
+
+test('without keys nothing is kept, and what no key opens is left out and told', async () => {
+  await expect(bookOf([], [], null).offer(new Secret('x'), value)).rejects.toMatchObject({
+    code: 'settings.invalid',
+  });
+  await bookOf().offer(new Secret('Bearer made'), value);
+  const keyless = bookOf(['Bearer set'], [], null);
+  await keyless.refresh();
+  expect([accepted(keyless), failures]).toEqual([['Bearer set'], []]);
+  const other = bookOf(['Bearer set'], [], makeSealer([key('k2', 2)]));
+  await other.refresh();
+  expect(accepted(other)).toEqual(['Bearer set']);
+  expect(failures).toMatchObject([{ code: 'store.key-missing' }]);
+});
+
+test('all are sealed anew with the first key, once', async () => {
+  await bookOf().offer(new Secret('Bearer made'), value);
+  const turned = makeSealer([key('k2', 2), key('k1', 1)]);
+  expect(await resealSecrets(store, turned, 'k2')).toEqual({ resealed: 1, kept: 0 });
+  expect(await resealSecrets(store, turned, 'k2')).toEqual({ resealed: 0, kept: 1 });
+  const book = bookOf([], [], makeSealer([key('k2', 2)]));
+  await book.refresh();
+  expect(accepted(book)).toEqual(['Bearer made']);
+});
