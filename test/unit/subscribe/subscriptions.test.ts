@@ -1,0 +1,203 @@
+// Subscriptions on a person's behalf: whose they are, what is accepted when, what a refusal leaves behind, and that no
+// secret is shown or repeated.
+import type { SubscriptionWanted } from '../../../src/model/subscription';
+import { makeSubscriptionsApi } from '../../../src/subscribe/subscriptions';
+import { faultOf } from '../../support/scripted-calls';
+import { type Stage, stageRoom } from './stage';
+
+let stage: Stage;
+let api: ReturnType<typeof makeSubscriptionsApi>;
+function begin(more: Parameters<typeof stageRoom>[0] = {}): void {
+  stage = stageRoom(more);
+  api = makeSubscriptionsApi(stage.doors);
+}
+beforeEach(() => begin());
+
+const wanted = (more: Partial<SubscriptionWanted> = {}): SubscriptionWanted => ({
+  ...{ eventTypeId: 'equipment', filters: [{ key: 'orgId', values: ['4712'] }] },
+  ...{ displayName: null, user: null },
+  ...more,
+});
+const tokens = () => stage.book.held('token');
+const lastToken = () => String(stage.calls.written.at(-1)!.body.token);
+
+describe('create', () => {
+  test('the token is accepted before the provider is asked, and bound to user, connection and subscription', async () => {
+    let acceptedBefore = 0;
+    begin({
+      spread: async () => {
+        acceptedBefore = stage.book.tokens().length;
+      },
+    });
+    const view = await api.create(wanted({ displayName: 'Machines' }));
+    expect(view).toMatchObject({ id: 's1', token: '[secret]', displayName: 'Machines', status: 'Active' });
+    expect(acceptedBefore).toBe(1);
+    expect(tokens()).toMatchObject([
+      { state: 'active', user: 'ann', connectionId: 'c1', subscriptionId: 's1' },
+    ]);
+    expect(lastToken()).toMatch(/^[A-Za-z0-9+/=]{44}$/);
+    expect(tokens()[0]!.secret.open()).toBe(lastToken());
+    expect(stage.calls.written[0]!.body.targetEndpoint).toEqual({
+      ...{ targetType: 'https', uri: 'https://tramline.example/webhooks' },
+    });
+  });
+
+  test('a user who sees every organization is chosen, or the one who is named', async () => {
+    await api.create(wanted({ user: 'bob' }));
+    await api.create(wanted({ filters: [{ key: 'orgId', values: ['4711', '4712'] }] }));
+    expect(stage.calls.written.map(({ connectionId }) => connectionId)).toEqual(['c2', 'c1']);
+    const unseen = wanted({ user: 'bob', filters: [{ key: 'orgId', values: ['4711'] }] });
+    await expect(api.create(unseen)).rejects.toMatchObject({ code: 'command.not-found' });
+    await expect(api.create(wanted({ filters: [] }))).rejects.toMatchObject({ code: 'command.usage' });
+    stage.connections.pop();
+    expect(await api.create(wanted({ filters: [] }))).toMatchObject({ id: 's3' });
+  });
+
+  test('a refusal drops the token, and does not repeat it', async () => {
+    const refusing = stage.calls.create;
+    stage.calls.create = async (connectionId, body) => {
+      stage.calls.faults.create = faultOf('refused', `no such token ${(body as { token: string }).token}`);
+      return refusing(connectionId, body);
+    };
+    const error = await api.create(wanted()).catch((thrown: Error) => thrown);
+    expect(error).toMatchObject({ message: 'refused: no such token [secret]' });
+    expect(tokens()).toEqual([]);
+  });
+
+  test('without an answer the token stays: the subscription may exist', async () => {
+    stage.calls.faults.create = faultOf('transient');
+    await expect(api.create(wanted())).rejects.toMatchObject({ message: 'transient: transient' });
+    expect(tokens()).toMatchObject([{ state: 'offered', subscriptionId: null }]);
+  });
+
+  test('an answer that does not say the subscription is looked up by its token', async () => {
+    stage.calls.mute = true;
+    expect(await api.create(wanted())).toMatchObject({ id: 's1' });
+    stage.calls.faults.list = faultOf('transient');
+    stage.calls.listed.clear();
+    stage.calls.create = async () => ({ value: null });
+    expect(await api.create(wanted())).toBeNull();
+    expect(tokens().map(({ state }) => state)).toEqual(['active', 'offered']);
+  });
+
+  test('it is refused where the verification would be, and where deliveries could not go', async () => {
+    for (const value of [null, 'Bearer of somebody else']) {
+      stage.calls.settings.authorizationHeaderValue = value;
+      await expect(api.create(wanted())).rejects.toMatchObject({
+        code: 'command.refused',
+        message: expect.not.stringContaining('somebody'),
+      });
+    }
+    begin({ needsAuthorization: false });
+    stage.calls.settings.authorizationHeaderValue = null;
+    expect(await api.create(wanted())).toMatchObject({ id: 's1' });
+    begin({ target: null });
+    await expect(api.create(wanted())).rejects.toMatchObject({ code: 'settings.invalid' });
+    expect(tokens()).toEqual([]);
+  });
+});
+
+describe('list, renew, end', () => {
+  const body = (id: string, status: string) => ({ id, status, filters: [], token: 'kept-by-the-provider' });
+
+  test('those of every valid connection are listed once, without tokens', async () => {
+    stage.calls.listed.set('c1', [body('a', 'Active'), { status: 'without an id' }]);
+    stage.calls.listed.set('c2', [body('a', 'Active'), { ...body('b', 'Expired'), token: '' }]);
+    expect(await api.list()).toEqual([
+      { id: 'a', status: 'Active', filters: [], token: '[secret]' },
+      { id: 'b', status: 'Expired', filters: [], token: '' },
+    ]);
+    stage.calls.faults.list = faultOf('client-refused');
+    await expect(api.list()).rejects.toMatchObject({ code: 'provider.refused' });
+    for (const connection of stage.connections) connection.status = 'refused';
+    expect(await api.list()).toEqual([]);
+  });
+
+  test('renewing sends the whole object back, with a token that the provider does not show', async () => {
+    await api.create(wanted());
+    const token = lastToken();
+    const [created] = stage.calls.listed.get('c1')!;
+    stage.calls.listed.set('c1', [{ ...created, status: 'Expired', token: undefined }]);
+    expect(await api.renew('s1')).toMatchObject({ id: 's1', status: 'Active', token: '[secret]' });
+    expect(stage.calls.written.at(-1)!.body).toMatchObject({
+      eventTypeId: 'equipment',
+      status: 'Active',
+      token,
+    });
+    stage.calls.faults.change = faultOf('refused', `bad ${token}`);
+    await expect(api.renew('s1')).rejects.toMatchObject({ message: 'refused: bad [secret]' });
+  });
+
+  test('what has ended is not renewed, what nobody has is not found', async () => {
+    stage.calls.listed.set('c1', [body('a', 'Terminated')]);
+    await expect(api.renew('a')).rejects.toMatchObject({ code: 'command.refused' });
+    for (const verb of ['renew', 'end'] as const) {
+      await expect(api[verb]('x'.repeat(80))).rejects.toMatchObject({ code: 'command.not-found' });
+    }
+  });
+
+  test('ending drops the token; one that is gone at the provider is forgotten', async () => {
+    await api.create(wanted());
+    expect(await api.end('s1')).toMatchObject({ id: 's1', status: 'Terminated' });
+    expect(tokens()).toEqual([]);
+    await api.create(wanted());
+    stage.calls.listed.clear();
+    const writes = stage.calls.written.length;
+    expect(await api.end('s3')).toEqual({ id: 's3', status: 'Terminated' });
+    expect([tokens(), stage.calls.written.length]).toEqual([[], writes]);
+  });
+});
+
+describe('delivery', () => {
+  const accepted = () => stage.book.authorizationValues().map((value) => value.open());
+
+  test('its settings are shown without the value, and changed as wished', async () => {
+    expect(await api.delivery()).toEqual({ status: 'Active', authorizationHeaderValue: '[secret]' });
+    expect(await api.setDelivery({ status: 'Paused', maxBatchSize: 7 })).toMatchObject({
+      ...{ status: 'Paused', maxBatchSize: 7 },
+    });
+    expect(stage.calls.written.at(-1)!.body).toEqual({ status: 'Paused', maxBatchSize: 7 });
+    await expect(api.setDelivery({})).rejects.toMatchObject({ code: 'command.usage' });
+    stage.calls.faults.changeDelivery = faultOf('refused');
+    await expect(api.setDelivery({ maxBatchSize: 1 })).rejects.toMatchObject({ code: 'provider.refused' });
+  });
+
+  test('a new value is accepted beside the former one, until the settings show it a minute later', async () => {
+    await api.setDelivery({ authorization: { generate: true } });
+    const made = String(stage.calls.settings.authorizationHeaderValue);
+    expect(made).toMatch(/^Bearer [\w-]{43}$/);
+    expect(accepted()).toEqual(['Bearer set', made]);
+    await stage.clock.advance(59_000);
+    await api.delivery();
+    expect(accepted()).toEqual(['Bearer set', made]);
+    await stage.clock.advance(2000);
+    await api.delivery();
+    expect(accepted()).toEqual([made]);
+  });
+
+  test('a value that is refused is dropped and not repeated; one without an answer stays for a day', async () => {
+    stage.calls.faults.changeDelivery = faultOf('refused', 'not Bearer canary-value');
+    const given = { authorization: { value: 'Bearer canary-value' } };
+    await expect(api.setDelivery(given)).rejects.toMatchObject({ message: 'refused: not [secret]' });
+    expect(accepted()).toEqual(['Bearer set']);
+    stage.calls.faults.changeDelivery = faultOf('transient');
+    await expect(api.setDelivery(given)).rejects.toThrow();
+    await stage.clock.advance(3_600_000);
+    await api.delivery();
+    expect(accepted()).toEqual(['Bearer set', 'Bearer canary-value']);
+    await stage.clock.advance(86_400_000);
+    await api.delivery();
+    expect(accepted()).toEqual(['Bearer set']);
+  });
+
+  test('another user’s connection is asked where one is the obstacle', async () => {
+    const plain = stage.calls.delivery;
+    stage.calls.delivery = async (connectionId) =>
+      connectionId === 'c1' ? { fault: faultOf('reauthorize') } : plain(connectionId);
+    expect(await api.delivery()).toMatchObject({ status: 'Active' });
+    stage.connections.splice(0);
+    await expect(api.delivery()).rejects.toMatchObject({
+      message: expect.stringContaining('no valid connection'),
+    });
+  });
+});
