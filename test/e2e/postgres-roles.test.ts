@@ -52,7 +52,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several processes on P
     return machines;
   };
 
-  test('what the receiver accepts is read by a worker and published once', async () => {
+  test('K13: what the receiver accepts is read by a worker and published once', async () => {
     const machines = await changeAll('North');
     for (const machine of machines) await story.untilEvents(machine, 1);
     expect(await story.untilRest()).toMatchObject({ accepted: machines.length, published: machines.length });

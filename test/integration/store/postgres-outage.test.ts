@@ -51,7 +51,7 @@ describeWithNeighbour('PostgreSQL', availability, 'a store whose PostgreSQL is i
     expect(kept).toBeGreaterThanOrEqual(accepted);
   };
 
-  test('that was killed and started again goes on, with everything that was accepted', async () => {
+  test('D4: that was killed and started again goes on, with everything that was accepted', async () => {
     await put();
     await server.kill();
     expect(await refusedWithinMs()).toBeLessThan(4000);
@@ -59,7 +59,7 @@ describeWithNeighbour('PostgreSQL', availability, 'a store whose PostgreSQL is i
     await goesOn();
   });
 
-  test('that is killed while calls are under way fails them and nothing else', async () => {
+  test('D4: that is killed while calls are under way fails them and nothing else', async () => {
     const other = new Client({ connectionString: server.url(database) });
     other.on('error', () => {});
     await other.connect();
@@ -102,7 +102,7 @@ describeWithNeighbour('PostgreSQL', availability, 'a store whose PostgreSQL is i
     await goesOn();
   });
 
-  test('that became read-only is away until it may be written again', async () => {
+  test('D8: that became read-only is away until it may be written again', async () => {
     const toggle = (value: string) =>
       server.query(`ALTER DATABASE ${database} SET default_transaction_read_only = ${value}`);
     const disconnect = () =>

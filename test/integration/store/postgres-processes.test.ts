@@ -53,11 +53,11 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
   const migrated = () => server.query('SELECT name FROM migrations', new URL(url).pathname.slice(1));
 
   describe('the schema', () => {
-    test('is brought to its version once, however many start at once', async () => {
+    test('K13: is brought to its version once, however many start at once', async () => {
       expect((await migrated()).map(({ name }) => name)).toEqual(migrations.map(({ name }) => name));
     });
 
-    test('that a newer version expanded serves the older one, one that it contracted refuses it', async () => {
+    test('T7: that a newer version expanded serves the older one, one that it contracted refuses it', async () => {
       const config = poolConfig({ url, connections: 1 });
       const expand = {
         name: '9001-more',
