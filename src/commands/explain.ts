@@ -14,6 +14,17 @@ export function registerExplain(program: Command, action: Action): void {
     .action(action((context, of) => withApi(context, (api) => run(context, api, of ?? ''))));
 }
 
+/** A delivery may name one resource many times: what is said again at once is one line. */
+function foldRepeats(steps: Journey['steps']): (Journey['steps'][number] & { times: number })[] {
+  const folded: (Journey['steps'][number] & { times: number })[] = [];
+  for (const step of steps) {
+    const last = folded.at(-1);
+    if (last?.at === step.at && last.step === step.step && last.text === step.text) last.times += 1;
+    else folded.push({ ...step, times: 1 });
+  }
+  return folded;
+}
+
 /** What the last steps leave to do; null when nothing is left. */
 function nextOf(steps: Journey['steps']): string | null {
   const last = steps.at(-1);
@@ -32,8 +43,8 @@ async function run({ output }: CommandContext, api: Api, of: string): Promise<nu
   }
   output.line(`The ${journey.what} ${journey.of}`);
   const width = Math.max(0, ...journey.steps.map(({ step }) => step.length));
-  for (const { at, step, text } of journey.steps) {
-    output.prose(`${at}  ${step.padEnd(width)}  `, text);
+  for (const { at, step, text, times } of foldRepeats(journey.steps)) {
+    output.prose(`${at}  ${step.padEnd(width)}  `, times === 1 ? text : `${text}, ${times} times`);
   }
   const next = nextOf(journey.steps);
   if (next !== null) output.next(next);

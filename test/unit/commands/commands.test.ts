@@ -170,6 +170,13 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect((await shell.run('explain', 'd1')).out).toBe(
       'The delivery d1\n2025-03-01T10:00:00.000Z  accepted  Stored.\n',
     );
+    expect((await shell.run('explain', 'd7')).out.split('\n').slice(1)).toEqual([
+      '2025-03-01T10:00:00.000Z  hinted  delivery d7 said that it changed, 2 times',
+      '2025-03-01T10:00:00.000Z  parked  now parked: its organization is terms-required',
+      '',
+      '→ See who must act: tramline parked',
+      '',
+    ]);
     expect((await shell.run('explain', 'https://unknown.example/?a=b&c')).code).toBe(3);
   });
 

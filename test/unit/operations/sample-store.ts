@@ -28,6 +28,13 @@ export const organizations: OrganizationView[] = ['4711', '4712', '5000'].map((i
   connection: 'c1',
 }));
 
+/** A resource that was hinted twice at once and waits for its organization. */
+const parkedSteps = [
+  { at, step: 'hinted', text: 'delivery d7 said that it changed' },
+  { at, step: 'hinted', text: 'delivery d7 said that it changed' },
+  { at, step: 'parked', text: 'now parked: its organization is terms-required' },
+];
+
 /** Of the one that is blocked. */
 export const history: AccessChange[] = [
   {
@@ -229,7 +236,9 @@ export function makeSampleStore(): SampleStore {
         answer(
           of === 'd1'
             ? { of, what: 'delivery', steps: [{ at, step: 'accepted', text: 'Stored.', elements: 1 }] }
-            : null,
+            : of === 'd7'
+              ? { of, what: 'delivery', steps: parkedSteps }
+              : null,
         ),
       ledger: async () => answer({ ...emptyLedger, accepted: 9, published: 5, merged: 3, parked: 1 }),
     },
