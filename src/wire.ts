@@ -30,6 +30,7 @@ import { answersInTime, watchStore } from './store/watch-store';
 import type { Sync } from './sync/sync';
 import { type Clock, type Loop, systemClock } from './tools/clock';
 import { makeSealer } from './tools/secret';
+import { makeBehindWatch } from './wire/behind';
 import { conditionsOf } from './wire/conditions';
 import { type Connecting, lateRenewal, readConnections, wireConnecting } from './wire/connecting';
 import { heedOthers } from './wire/heed-others';
@@ -147,16 +148,14 @@ export async function wireWorker(
     ...{ store: doors.store, client, pipeline, book, meter, clock, holder },
     ...{ decided: () => loops.relay.wake(), failed: troubleOf(observer, 'sync') },
   });
-  const replay = replayOf(settings, {
-    ...{ store: doors.store, relay, meter, clock, holder },
-    ...{ due: () => pipeline.work.wake(), failed: troubleOf(observer, 'kafka') },
-  });
+  const replay = replayOf(settings, { store: doors.store, relay, meter, clock, holder, pipeline, observer });
+  const behind = makeBehindWatch(doors.store, sync, () => book.known() && meter.forbidden() === null);
   const subscribing = subscribingOf(settings, doors.store, { client, book, observer, clock });
-  const others = [relay, meter, watch, connecting, subscribing];
+  const others = [relay, behind, meter, watch, connecting, subscribing];
   const conditions = conditionsOf({ store: watched, health: pipeline.health, others }, clock);
   const alerting = alertingOf(settings, doors, { observer, clock, holder, conditions });
   const operated = { connecting, sync, replay, subscribing };
-  const parts = { pipeline, relay, alerting, book, meter, watch, client, ...operated };
+  const parts = { pipeline, relay, alerting, book, meter, watch, client, behind, ...operated };
   const loops = loopsOf({ ...parts, store: doors.store }, observer, clock);
   await readConnections(settings, book);
   await Promise.all([meter.look(), subscribing.start(holder)]);
@@ -272,7 +271,7 @@ function relayOf(
   return makeRelay(
     doors.store,
     traceSends(doors.target, observer),
-    { ...relayDefaults, leaseMs: settings.leaseSeconds * 1000, clock, holder },
+    { ...relayDefaults, ends: doors.store, leaseMs: settings.leaseSeconds * 1000, clock, holder },
     {
       sent: (rows, tookMs) => {
         for (const [topic, ofTopic] of byTopic(rows)) {

@@ -141,6 +141,13 @@ export const conditionRows: Record<ConditionName, CatalogueRow> = {
     summary: "Most of a limit of the provider's sandbox is used.",
     firstStep: 'See what is left with `tramline config`, and prepare the request for production.',
   },
+  'store-behind-topics': {
+    name: 'TramlineStoreBehindTopics',
+    severity: 'warning',
+    owner: 'platform',
+    summary: 'The topics held events that the store does not know of: it was restored, or is new.',
+    firstStep: 'Let the full sync end: `tramline sync --full` shows how far it is.',
+  },
   'store-unavailable': {
     name: 'TramlineStoreUnavailable',
     severity: 'critical',

@@ -18,6 +18,7 @@ export type ConditionName =
   | 'rate-limited'
   | 'sandbox-limit'
   | 'sandbox-near'
+  | 'store-behind-topics'
   | 'store-unavailable'
   | 'subscription-ended'
   | 'subscription-expired'

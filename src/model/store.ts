@@ -42,6 +42,7 @@ import type {
   TakenTask,
   TaskState,
 } from './task';
+import type { FoundPage, TopicEnd } from './topic-end';
 
 /** Acceptance and the work list. */
 export interface Inbox {
@@ -328,6 +329,19 @@ export interface Syncs {
   countCalls(month: string, calls: number): Promise<number>;
 }
 
+/** What stands on the topics, compared with what is known: a store that was restored, or is new, may be behind them. */
+export interface TopicEnds {
+  topicEnds(): Promise<TopicEnd[]>;
+  /**
+   * Events that are known become sent ones, with their place. For all others the key's sequence rises to theirs, unsent
+   * rows that are not above it are set aside, and its resource is published anew by whatever looks at it next; then
+   * the store is behind until a full sync has ended. How many others there were.
+   */
+  noteFound(page: FoundPage): Promise<number>;
+  /** Since when it is known that the store was behind; null when it is not. */
+  behindSince(): Promise<number | null>;
+}
+
 /** Sending again what was published. Every record of it is journalled, with its place. */
 export interface Replays {
   /** Goes on with the one for the same that was begun and not ended, else begins one over what is in the outbox now. */
@@ -359,6 +373,7 @@ export interface Store
     Alerts,
     Inspection,
     Syncs,
+    TopicEnds,
     Replays {
   close(): Promise<void>;
 }

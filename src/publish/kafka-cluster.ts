@@ -3,9 +3,11 @@
  * fixed transactional id, one produce request to one broker. Sequences, repetition and the meaning of answers must not
  * be here.
  */
+import type { FoundRecord, TopicEnd } from '../model/topic-end';
 import { type ClusterTimes, clientConfig, type KafkaSettings } from './client-config';
-import { errorName, makeAdministrator, makeInnerCluster } from './kafkajs-inside';
+import { type Cluster, errorName, type Message, makeAdministrator, makeInnerCluster } from './kafkajs-inside';
 import type { WireBatch } from './produce-body';
+import type { TopicReader } from './read-topics';
 import { makeSockets, type SocketRequest } from './sockets';
 
 export type { ClusterTimes, KafkaSettings };
@@ -30,7 +32,7 @@ export interface PartitionAnswer {
   firstOffset: string;
 }
 
-export interface KafkaCluster {
+export interface KafkaCluster extends TopicReader {
   connect(): Promise<void>;
   /** Asks the transaction coordinator for the next epoch of the id: older ones are refused where it has written. */
   takeEpoch(transactionalId: string): Promise<ProducerEpoch>;
@@ -64,6 +66,7 @@ export function makeCluster(settings: KafkaSettings, times: ClusterTimes): Kafka
   const { brokerPool } = cluster;
 
   return {
+    ...topicReaderOf(cluster),
     connect: () => cluster.connect(),
     async takeEpoch(transactionalId) {
       const anyBroker = await brokerPool.findConnectedBroker();
@@ -113,6 +116,74 @@ export function makeCluster(settings: KafkaSettings, times: ClusterTimes): Kafka
     end: () => cluster.disconnect(),
     destroy: () => sockets.destroyAll(),
   };
+}
+
+const pieceBytesMax = 1_048_576;
+const noReplica = -1;
+
+/** Throws what kafkajs throws. */
+function topicReaderOf(cluster: Cluster): TopicReader {
+  const { brokerPool } = cluster;
+  /** Partitions by the node that leads them. */
+  const led = (topics: string[]) =>
+    Map.groupBy(
+      topics.flatMap((topic) => {
+        const found = brokerPool.metadata?.topicMetadata.find((one) => one.topic === topic);
+        return (found?.partitionMetadata ?? []).map(({ partitionId, leader }) => ({
+          ...{ topic, partition: partitionId, leader },
+        }));
+      }),
+      ({ leader }) => leader,
+    );
+  return {
+    async offsets(topics, which) {
+      await cluster.refreshMetadataIfNecessary();
+      const timestamp = which === 'end' ? '-1' : '-2';
+      const ends: TopicEnd[] = [];
+      for (const [nodeId, partitions] of led(topics)) {
+        if (nodeId < 0) continue;
+        const broker = await cluster.findBroker({ nodeId });
+        const asked = [...Map.groupBy(partitions, ({ topic }) => topic)].map(([topic, of]) => ({
+          topic,
+          partitions: of.map(({ partition }) => ({ partition, timestamp })),
+        }));
+        const answer = await broker.listOffsets({ replicaId: noReplica, isolationLevel: 0, topics: asked });
+        for (const { topic, partitions: answered } of answer.responses) {
+          for (const { partition, offset } of answered) ends.push({ topic, partition, nextOffset: offset });
+        }
+      }
+      return ends;
+    },
+    async readPage({ topic, partition, nextOffset }) {
+      const leader = [...led([topic]).values()].flat().find((one) => one.partition === partition)?.leader;
+      const broker = await cluster.findBroker({ nodeId: leader ?? -1 });
+      const place = { partition, fetchOffset: nextOffset, maxBytes: pieceBytesMax };
+      const { responses } = await broker.fetch({
+        ...{
+          replicaId: noReplica,
+          isolationLevel: 0,
+          maxWaitTime: 500,
+          minBytes: 1,
+          maxBytes: pieceBytesMax,
+        },
+        topics: [{ topic, partitions: [place] }],
+      });
+      const messages = responses
+        .flatMap(({ partitions }) => partitions.flatMap((one) => one.messages))
+        .filter(({ offset }) => BigInt(offset) >= BigInt(nextOffset));
+      const last = messages.at(-1);
+      const next = last === undefined ? nextOffset : String(BigInt(last.offset) + 1n);
+      return { topic, partition, nextOffset: next, records: messages.flatMap(foundOf) };
+    },
+  };
+}
+
+/** None where a record is not one of ours. */
+function foundOf({ key, headers, offset, isControlRecord }: Message): FoundRecord[] {
+  const sequence = Number(headers?.ce_sequence ?? Number.NaN);
+  const eventId = headers?.ce_id;
+  if (isControlRecord || key === null || eventId === undefined || !Number.isSafeInteger(sequence)) return [];
+  return [{ key: key.toString(), sequence, eventId: String(eventId), offset }];
 }
 
 /** The administration client for these settings. */

@@ -4,11 +4,13 @@
  * what it says to brokers is in producer.ts and kafka-cluster.ts.
  */
 import { Problem } from '../model/problem';
+import type { FoundPage, TopicEnd } from '../model/topic-end';
 import type { Clock } from '../tools/clock';
 import { describeError, kindOf } from './classify-error';
 import type { KafkaSettings } from './client-config';
 import { type KafkaCluster, makeCluster, type ProducerEpoch } from './kafka-cluster';
 import { makeProducer, type Producer } from './producer';
+import { readOn } from './read-topics';
 import type { Batch, PublishTarget, SendResult } from './target';
 
 export interface KafkaTargetOptions {
@@ -103,6 +105,10 @@ class KafkaTarget implements PublishTarget {
     const { ended, result } = this.theClient().producer.send(batches);
     const inTime = (await this.within(this.options.sendTimeoutMs, ended)) !== late;
     return inTime ? result() : { ...result(), spent: true };
+  }
+
+  readOn(known: TopicEnd[], heard: (page: FoundPage) => Promise<boolean>): Promise<boolean> {
+    return readOn(this.theClient().cluster, this.options.topics, known, heard);
   }
 
   async discard(): Promise<void> {

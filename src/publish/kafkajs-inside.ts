@@ -25,10 +25,30 @@ export interface ProduceAnswer {
   }[];
 }
 
+export interface Message {
+  offset: string;
+  key: Buffer | null;
+  headers?: Record<string, Buffer | string | (Buffer | string)[] | undefined>;
+  isControlRecord?: boolean;
+}
+
 export interface Broker {
   lookupRequest(apiKey: number, definition: unknown): MakeRequest;
   metadata(topics: string[]): Promise<Metadata>;
   produce(body: ProduceBody): Promise<ProduceAnswer>;
+  listOffsets(request: {
+    replicaId: number;
+    isolationLevel: number;
+    topics: { topic: string; partitions: { partition: number; timestamp: string }[] }[];
+  }): Promise<{ responses: { topic: string; partitions: { partition: number; offset: string }[] }[] }>;
+  fetch(request: {
+    replicaId: number;
+    isolationLevel: number;
+    maxWaitTime: number;
+    minBytes: number;
+    maxBytes: number;
+    topics: { topic: string; partitions: { partition: number; fetchOffset: string; maxBytes: number }[] }[];
+  }): Promise<{ responses: { topicName: string; partitions: { messages: Message[] }[] }[] }>;
   findGroupCoordinator(request: { groupId: string; coordinatorType: number }): Promise<{
     coordinator: { nodeId: number };
   }>;

@@ -7,15 +7,22 @@ import type { Condition } from '../model/alert';
 import type { Acknowledgement, OutboxRow } from '../model/event';
 import type { QuarantineReason } from '../model/notification';
 import { isProblem } from '../model/problem';
-import type { Outbox } from '../model/store';
+import type { Outbox, TopicEnds } from '../model/store';
+import type { FoundPage } from '../model/topic-end';
 import { type BackoffBounds, backoffMs } from '../tools/backoff';
+import { describeError } from './classify-error';
 import { type Lease, type LeaseOptions, makeLease } from './lease';
 import { groupByPartition, planRounds } from './plan-rounds';
 import { makeSetbacks, type Setbacks } from './setbacks';
 import type { Batch, Failure, PublishTarget, Success } from './target';
 import { makeWidths, type Widths } from './widths';
 
+/** What the store knows of the topics' ends. */
+export type KnownEnds = Pick<TopicEnds, 'topicEnds' | 'noteFound'>;
+
 export interface RelayOptions extends LeaseOptions {
+  /** A relay that begins to lead reads what stands on the topics beyond what these know; null: it takes them on trust. */
+  ends: KnownEnds | null;
   /** Rows and bytes picked at a time. */
   batchRows: number;
   batchBytes: number;
@@ -31,6 +38,7 @@ export interface RelayOptions extends LeaseOptions {
 
 /** `leaseMs` is well above what one send of Kafka may take. */
 export const relayDefaults = {
+  ends: null,
   leaseName: 'relay-0',
   leaseMs: 60_000,
   batchRows: 500,
@@ -91,6 +99,7 @@ class OutboxRelay implements Relay {
   private closing = false;
   private isOpen = false;
   private resent = false;
+  private caughtUp = false;
   private resumeAtMs = Number.NEGATIVE_INFINITY;
   /** Since when there is no producer that may send, and why. */
   private trouble: { sinceMs: number; attempts: number; detail: string } | null = null;
@@ -176,6 +185,7 @@ class OutboxRelay implements Relay {
       // Asked before as well: whoever does not hold the lease must not fence the one who does.
       if (!(await this.confirm()) || !(await this.open()) || !(await this.confirm())) return false;
     } else if (this.lease.isAging() && !(await this.confirm())) return false;
+    if (!this.caughtUp && !(await this.catchUp())) return false;
     if (this.target.name === 'kafka' && !this.resent) {
       await this.outbox.resendLogged();
       this.resent = true;
@@ -189,6 +199,29 @@ class OutboxRelay implements Relay {
     this.resumeAtMs = this.nowMs() + this.options.leaseMs / 10;
     await this.stepDown();
     return false;
+  }
+
+  /** Before anything is sent: what stands on the topics and the store does not know of must not be numbered again. */
+  private async catchUp(): Promise<boolean> {
+    const { ends } = this.options;
+    try {
+      if (ends !== null && this.target.readOn !== undefined) {
+        const heard = async (page: FoundPage) => {
+          await ends.noteFound(page);
+          return !this.closing && (!this.lease.isAging() || (await this.confirm()));
+        };
+        if (!(await this.target.readOn(await ends.topicEnds(), heard))) return false;
+      }
+      this.caughtUp = true;
+      return true;
+    } catch (error) {
+      if (isProblem(error) && error.code.startsWith('store.')) throw error;
+      await this.discard();
+      const { code, detail } = describeError(error);
+      this.hooks.failed?.(null, code);
+      this.pause(this.options.retry, `The topics cannot be read: ${detail}.`);
+      return false;
+    }
   }
 
   private async open(): Promise<boolean> {
@@ -285,6 +318,7 @@ class OutboxRelay implements Relay {
 
   private async stepDown(): Promise<void> {
     this.unmarked = [];
+    this.caughtUp = false;
     await this.discard();
   }
 

@@ -5,6 +5,7 @@
 
 import type { OutboxRow } from '../model/event';
 import type { HeldPartition } from '../model/store';
+import type { FoundPage, TopicEnd } from '../model/topic-end';
 
 /** Rows of one partition in the order in which they must stand there: at least one. */
 export interface Batch extends HeldPartition {
@@ -52,6 +53,11 @@ export interface PublishTarget {
   partitionsOf(topic: string): Promise<number>;
   /** One call at a time, between `open` and `discard`. Bounded in time. Does not throw for what brokers do. */
   send(batches: Batch[]): Promise<SendResult>;
+  /**
+   * Hands over what stands on the topics beyond the places that are known, piece by piece, until `heard` says false;
+   * true when there is no more. After `open`. Throws what the far side makes it throw. Not where nothing stands elsewhere.
+   */
+  readOn?(known: TopicEnd[], heard: (page: FoundPage) => Promise<boolean>): Promise<boolean>;
   /** Gives the producer up at once, without waiting for anybody. `open` comes next, or nothing. */
   discard(): Promise<void>;
   /** Ends politely, within a second. */

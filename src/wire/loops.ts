@@ -15,6 +15,7 @@ import type { Relay } from '../publish/relay';
 import type { Replay } from '../publish/replay';
 import type { Sync } from '../sync/sync';
 import { type Clock, endsWithin, type Loop, makeLoop } from '../tools/clock';
+import type { BehindWatch } from './behind';
 import type { Connecting } from './connecting';
 import type { Subscribing } from './subscribing';
 import { troubleOf } from './trouble-of';
@@ -31,6 +32,7 @@ export interface LoopParts {
   sync: Pick<Sync, 'stop'>;
   replay: Pick<Replay, 'stop'>;
   subscribing: Pick<Subscribing, 'stop'>;
+  behind: BehindWatch;
   store: Store;
 }
 
@@ -52,7 +54,7 @@ export type Loops = Record<'relay' | 'alert' | 'sweep' | 'learn' | 'follow', Loo
 
 /** Made and not started. */
 export function loopsOf(parts: LoopParts, observer: Observer, clock: Clock): Loops {
-  const { pipeline, relay, alerting, book, meter, store, watch } = parts;
+  const { pipeline, relay, alerting, book, meter, store, watch, behind } = parts;
   const learn = makeLoop(
     async () => {
       const whole = await book.learn();
@@ -69,6 +71,7 @@ export function loopsOf(parts: LoopParts, observer: Observer, clock: Clock): Loo
   // Others may connect, renew or revoke in other processes.
   const follow = async () => {
     if (await book.follow()) learn.wake();
+    await behind.look();
     return followMs;
   };
   return {

@@ -5,6 +5,8 @@ import type { Settings } from '../config';
 import type { SandboxMeter } from '../fetch/sandbox-meter';
 import { topicOf } from '../model/event';
 import type { Store } from '../model/store';
+import type { Observer } from '../observe/observer';
+import type { Pipeline } from '../pipeline';
 import { kafkaTargetDefaults, makeKafkaTarget } from '../publish/kafka';
 import type { Relay } from '../publish/relay';
 import { makeReplay, type Replay } from '../publish/replay';
@@ -13,6 +15,7 @@ import { type HistorySender, makeHistorySender } from '../publish/send-history';
 import { describeTopics } from '../publish/topics';
 import type { Clock } from '../tools/clock';
 import { kafkaOptions, topicsOf } from './options';
+import { troubleOf } from './trouble-of';
 
 export interface ReplayParts {
   store: Store;
@@ -21,19 +24,21 @@ export interface ReplayParts {
   clock: Clock;
   /** Of this process, for the lease. */
   holder: string;
-  due(): void;
-  failed(error: unknown): void;
+  pipeline: Pick<Pipeline, 'work'>;
+  observer: Observer;
 }
 
 export function replayOf(settings: Settings, parts: ReplayParts): Replay {
-  const { store, relay, meter, clock, holder, due, failed } = parts;
+  const { store, relay, meter, clock, holder, pipeline, observer } = parts;
   const doors = {
-    ...{ store, relay, due, clock, history: historyOf(settings, clock) },
+    ...{ store, relay, clock, history: historyOf(settings, clock) },
+    due: () => pipeline.work.wake(),
     topicOf: (kind: Parameters<typeof topicOf>[1]) => topicOf(settings.kafkaTopicPrefix, kind),
     forbidden: () => meter.forbidden(),
     callsLeft: () => meter.view().limits.find(({ limit }) => limit === 'calls')?.left ?? null,
   };
-  return makeReplay(doors, { ...replayDefaults, holder, leaseMs: settings.leaseSeconds * 1000 }, failed);
+  const leaseMs = settings.leaseSeconds * 1000;
+  return makeReplay(doors, { ...replayDefaults, holder, leaseMs }, troubleOf(observer, 'kafka'));
 }
 
 function historyOf(settings: Settings, clock: Clock): HistorySender | null {

@@ -5,6 +5,7 @@ import { describeWithNeighbour } from '../support/neighbour';
 import { postgresAvailable } from '../support/postgres';
 import { startPostgresStores } from './open-postgres';
 import { storeAccessSuite } from './store-access-suite';
+import { storeBehindSuite } from './store-behind-suite';
 import { storeCasesSuite } from './store-cases-suite';
 import { storeConnectionsSuite } from './store-connections-suite';
 import { storeReplaySuite } from './store-replay-suite';
@@ -25,6 +26,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'the store on PostgreSQ
     storeConnectionsSuite,
     storeSyncSuite,
     storeReplaySuite,
+    storeBehindSuite,
   ];
   for (const suite of suites) suite('postgres', () => stores.openPostgres());
 });

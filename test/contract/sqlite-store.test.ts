@@ -3,6 +3,7 @@
  */
 import { openSqlite } from './open-sqlite';
 import { storeAccessSuite } from './store-access-suite';
+import { storeBehindSuite } from './store-behind-suite';
 import { storeCasesSuite } from './store-cases-suite';
 import { storeConnectionsSuite } from './store-connections-suite';
 import { storeReplaySuite } from './store-replay-suite';
@@ -16,5 +17,6 @@ const suites = [
   storeConnectionsSuite,
   storeSyncSuite,
   storeReplaySuite,
+  storeBehindSuite,
 ];
 for (const suite of suites) suite('sqlite', openSqlite);

@@ -32,6 +32,7 @@ import { sweep, sweepLock } from './sweep';
 import { beginRun, compareListed, countCalls, endRun, hintAbsent, lastRun, openListings } from './syncs';
 import { claimLock, take } from './take';
 import { counts, listTasks } from './tasks';
+import { behindSince, noteFound, topicEnds } from './topic-ends';
 import { dropWebhookSecret, listWebhookSecrets, noteHeartbeat, saveWebhookSecret } from './webhook-secrets';
 
 type Name = Exclude<keyof Store, 'close'>;
@@ -104,6 +105,9 @@ export const verbs = {
   readHistory: replays.readHistory,
   noteHistory: replays.noteHistory,
   endReplay: replays.endReplay,
+  topicEnds,
+  noteFound,
+  behindSince,
 } satisfies {
   [Verb in Name]?: (context: Context, ...args: Parameters<Store[Verb]>) => Answer<Verb>;
 };

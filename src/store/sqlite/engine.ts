@@ -73,6 +73,7 @@ import {
   lastRun,
   openListings,
 } from './syncs';
+import { behindSince, noteFound, topicEnds } from './topic-ends';
 import { makeTransaction } from './transaction';
 import { dropWebhookSecret, listWebhookSecrets, noteHeartbeat, saveWebhookSecret } from './webhook-secrets';
 
@@ -158,6 +159,9 @@ export const verbs = {
   readHistory,
   noteHistory,
   endReplay,
+  topicEnds,
+  noteFound,
+  behindSince,
 };
 
 export type Verbs = { [Name in keyof typeof verbs]: Bound<(typeof verbs)[Name]> };

@@ -55,6 +55,12 @@ export function endRun(context: Context, run: number, counts: SyncCounts): void 
     JSON.stringify(counts),
     run,
   );
+  // Everything was judged anew since it was found that the topics know more.
+  database.run(
+    `DELETE FROM meta WHERE name = 'behind' AND value <= (
+       SELECT began_at FROM sync_runs WHERE id = ? AND whole = 1 AND organization_id IS NULL)`,
+    run,
+  );
   database.run('DELETE FROM sync_runs WHERE id <= ?', run - runsKept);
 }
 

@@ -1,0 +1,23 @@
+/**
+ * How far topics go, as far as the store was told, and what stands beyond that. Shapes only; offsets are decimal texts.
+ */
+
+/** The place after what was acknowledged, or found, last. */
+export interface TopicEnd {
+  topic: string;
+  partition: number;
+  nextOffset: string;
+}
+
+/** A record that stands on a topic, as far as order and identity need it. */
+export interface FoundRecord {
+  key: string;
+  sequence: number;
+  eventId: string;
+  offset: string;
+}
+
+/** What one piece of a partition holds; `nextOffset` is where the next begins. */
+export interface FoundPage extends TopicEnd {
+  records: FoundRecord[];
+}

@@ -1,0 +1,57 @@
+/**
+ * Reads what stands on topics after given places, a piece of one partition at a time: no consumer, no group, nothing is
+ * committed. Where nothing is beyond, it costs one list of offsets. Memory is bounded by one answer of a broker.
+ */
+import type { FoundPage, TopicEnd } from '../model/topic-end';
+import { describeError, kindOf } from './classify-error';
+
+export interface TopicReader {
+  /** Of every partition of these topics that has a leader: its end, or its beginning. */
+  offsets(topics: string[], which: 'end' | 'start'): Promise<TopicEnd[]>;
+  /** A piece of one partition from this place on; empty when nothing of it is left there. */
+  readPage(from: TopicEnd): Promise<FoundPage>;
+}
+
+/** `heard` takes each piece before the next is asked for; false ends the reading. True when all was heard. */
+export async function readOn(
+  reader: TopicReader,
+  topics: string[],
+  known: TopicEnd[],
+  heard: (page: FoundPage) => Promise<boolean>,
+): Promise<boolean> {
+  const from = new Map(known.map((end) => [nameOf(end), BigInt(end.nextOffset)]));
+  const ends = await reader.offsets(topics, 'end');
+  const behind = ends.filter((end) => BigInt(end.nextOffset) > (from.get(nameOf(end)) ?? 0n));
+  if (behind.length === 0) return true;
+  const starts = new Map((await reader.offsets(topics, 'start')).map((end) => [nameOf(end), end.nextOffset]));
+  for (const end of behind) {
+    const until = BigInt(end.nextOffset);
+    let next = larger(from.get(nameOf(end)) ?? 0n, BigInt(starts.get(nameOf(end)) ?? 0));
+    while (next < until) {
+      const page = await readPage(reader, { ...end, nextOffset: String(next) });
+      if (page === null) break;
+      // Compaction may leave nothing of a piece.
+      next = larger(BigInt(page.nextOffset), next + 1n);
+      if (!(await heard({ ...page, nextOffset: String(next) }))) return false;
+    }
+  }
+  return true;
+}
+
+/** null where we may not read: a topic that may only be written is taken on trust, and starves no other. */
+async function readPage(reader: TopicReader, from: TopicEnd): Promise<FoundPage | null> {
+  try {
+    return await reader.readPage(from);
+  } catch (error) {
+    if (kindOf(describeError(error).code) === 'denied') return null;
+    throw error;
+  }
+}
+
+function nameOf({ topic, partition }: TopicEnd): string {
+  return `${topic}/${partition}`;
+}
+
+function larger(left: bigint, right: bigint): bigint {
+  return left > right ? left : right;
+}

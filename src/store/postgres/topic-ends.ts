@@ -1,0 +1,84 @@
+/**
+ * What stands on the topics against what this store knows. A store that was restored, or is new, learns from the topics
+ * which sequences are taken. What it would have sent under one of those is set aside, and the resource is forgotten as
+ * published, so that the next look at it publishes it under a higher one. Tasks are locked before keys.
+ */
+import type { FoundPage, TopicEnd } from '../../model/topic-end';
+import type { Context } from './context';
+import { markSent } from './outbox';
+
+export async function topicEnds({ database }: Context): Promise<TopicEnd[]> {
+  const rows = await database.all('SELECT topic, partition, next_offset FROM topic_ends');
+  return rows.map(({ topic, partition, next_offset }) => ({ topic, partition, nextOffset: next_offset }));
+}
+
+export async function noteFound(context: Context, page: FoundPage): Promise<number> {
+  const { topic, partition, nextOffset, records } = page;
+  const { database } = context;
+  const highest = new Map<string, number>();
+  for (const { key, sequence } of records) highest.set(key, Math.max(sequence, highest.get(key) ?? 0));
+  const keys = [...highest.keys()];
+  const tasks = await lockTasks(context, keys);
+  const offsets = new Map(records.map(({ eventId, offset }) => [eventId, offset]));
+  const known = await database.all(
+    'SELECT id, event_id FROM outbox WHERE event_id = ANY($1::text[]) AND state = 0',
+    [...offsets.keys()],
+  );
+  await markSent(
+    context,
+    known.map(({ id, event_id }) => ({ row: id, partition, offset: offsets.get(event_id)! })),
+  );
+  const raised = await database.all(
+    `INSERT INTO sequences AS s (key, sequence)
+     SELECT key, sequence FROM unnest($1::text[], $2::bigint[]) AS f (key, sequence) ORDER BY key COLLATE "C"
+     ON CONFLICT (key) DO UPDATE SET sequence = excluded.sequence WHERE excluded.sequence > s.sequence
+     RETURNING key`,
+    keys,
+    [...highest.values()],
+  );
+  const overtaken = await database.all(
+    `UPDATE outbox o SET state = 4 FROM unnest($1::text[], $2::bigint[]) AS f (key, sequence)
+     WHERE o.key = f.key AND o.state = 0 AND o.position IS NULL AND o.sequence <= f.sequence RETURNING o.key`,
+    keys,
+    [...highest.values()],
+  );
+  const others = new Set([...raised, ...overtaken].map(({ key }) => key as string));
+  await database.run(
+    `UPDATE tasks SET content_hash = '', wire_hash = '' WHERE id = ANY($1::bigint[]) AND published`,
+    tasks.filter(({ key }) => others.has(key)).map(({ id }) => id),
+  );
+  await database.run(
+    `INSERT INTO topic_ends (topic, partition, next_offset) VALUES ($1, $2, $3)
+     ON CONFLICT (topic, partition) DO UPDATE SET next_offset = excluded.next_offset`,
+    topic,
+    partition,
+    nextOffset,
+  );
+  if (others.size > 0)
+    await database.run(
+      `INSERT INTO meta (name, value) VALUES ('behind', $1) ON CONFLICT (name) DO NOTHING`,
+      context.nowMs(),
+    );
+  return others.size;
+}
+
+export async function behindSince({ database }: Context): Promise<number | null> {
+  const row = await database.get(`SELECT value FROM meta WHERE name = 'behind'`);
+  return row === undefined ? null : Number(row.value);
+}
+
+/** Those of the keys' resources, with their keys. */
+async function lockTasks({ database }: Context, keys: string[]): Promise<{ id: number; key: string }[]> {
+  const parts = keys.map((key) => {
+    const [, kind, ...id] = key.split('/');
+    return { key, kind: kind ?? '', id: id.join('/') };
+  });
+  const rows = await database.all(
+    `SELECT t.id, f.key FROM unnest($1::text[], $2::text[], $3::text[]) AS f (key, kind, resource_id)
+     JOIN tasks t ON t.kind = f.kind AND t.resource_id = f.resource_id ORDER BY t.id FOR NO KEY UPDATE OF t`,
+    parts.map(({ key }) => key),
+    parts.map(({ kind }) => kind),
+    parts.map(({ id }) => id),
+  );
+  return rows as { id: number; key: string }[];
+}

@@ -1,0 +1,33 @@
+/**
+ * A store that was found behind its topics: an alert for as long as it lasts, and the full sync that ends it. Which
+ * process found it does not matter; each looks, and one of them syncs.
+ */
+import type { Condition } from '../model/alert';
+import type { Store } from '../model/store';
+import type { Sync } from '../sync/sync';
+
+export interface BehindWatch {
+  conditions(): Condition[];
+  /** Asks the store, and begins the sync where none is under way. Throws what the store throws. */
+  look(): Promise<void>;
+}
+
+/** `mayList`: it is known what connections see, and calls are left. */
+export function makeBehindWatch(
+  store: Pick<Store, 'behindSince'>,
+  sync: Pick<Sync, 'begin' | 'view'>,
+  mayList: () => boolean,
+): BehindWatch {
+  let sinceMs: number | null = null;
+  const detail =
+    'The topics held events that this store did not know of: it was restored, or is new. Their numbers are taken; ' +
+    'a full sync publishes what differs.';
+  return {
+    conditions: () => (sinceMs === null ? [] : [{ name: 'store-behind-topics', sinceMs, detail }]),
+    async look() {
+      sinceMs = await store.behindSince();
+      if (sinceMs !== null && mayList() && sync.view().state !== 'running')
+        sync.begin({ organizationId: null, full: true });
+    },
+  };
+}

@@ -1,0 +1,102 @@
+/**
+ * A store that is behind its topics learns from them: what is known becomes sent, what is not raises sequences, and
+ * nothing goes out under a number that is taken. Every store must pass.
+ */
+import type { FoundRecord } from '../../src/model/topic-end';
+import { Hand, type StoreUnderTest } from './store-hand';
+
+const topic = 'tramline.equipment.v1';
+const counts = { listed: 0, changed: 0, unchanged: 0, published: 0, pages: 0, calls: 0 };
+
+export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTest>): void {
+  describe(`a store behind its topics: ${name}`, () => {
+    let under: StoreUnderTest;
+    let hand: Hand;
+    beforeEach(async () => {
+      under = await open();
+      hand = new Hand(under);
+    });
+    afterEach(() => under.close());
+
+    const find = (records: FoundRecord[], nextOffset = '100') =>
+      hand.store.noteFound({ topic, partition: 2, nextOffset, records });
+    const stranger = (sequence: number, key = '4711/equipment/1'): FoundRecord => ({
+      ...{ key, sequence, offset: String(sequence), eventId: `stranger${sequence}` },
+    });
+
+    test('each acknowledgement keeps where its partition goes on', async () => {
+      await hand.publish('1', 'a');
+      await hand.publish('1', 'b');
+      const rows = await hand.records();
+      await hand.store.markSent(
+        rows.map(({ row }, index) => ({ row, partition: 2, offset: `${7 + index}` })),
+      );
+      expect(await hand.store.topicEnds()).toEqual([{ topic, partition: 2, nextOffset: '9' }]);
+    });
+
+    test('what was written and not marked becomes sent with its place, and nothing is behind', async () => {
+      await hand.publish('1', 'a');
+      const [row] = await hand.records();
+      const { key, sequence, eventId } = row!;
+      expect(await find([{ key, sequence, eventId, offset: '41' }], '42')).toBe(0);
+      expect(await hand.records()).toEqual([]);
+      const { events } = await hand.store.listEvents({
+        after: 0,
+        limit: 9,
+        type: null,
+        organizationId: null,
+      });
+      expect(events).toMatchObject([{ position: 1, partition: 2, offset: '41' }]);
+      expect(await hand.store.topicEnds()).toEqual([{ topic, partition: 2, nextOffset: '42' }]);
+      expect(await hand.store.behindSince()).toBeNull();
+    });
+
+    test('a key goes on above what was found, also where nothing was known of it', async () => {
+      await hand.publish('1', 'a');
+      await hand.sendAll();
+      expect(await find([stranger(2), stranger(3), stranger(9, '4711/equipment/2')])).toBe(2);
+      await hand.publish('1', 'b');
+      await hand.publish('2', 'a');
+      expect((await hand.records()).map((row) => [row.key, row.sequence])).toEqual([
+        ['4711/equipment/1', 4],
+        ['4711/equipment/2', 10],
+      ]);
+      expect(await hand.store.behindSince()).not.toBeNull();
+    });
+
+    test('what is unsent under a taken number never goes out, and the same content is published above it', async () => {
+      await hand.publish('1', 'a');
+      expect(await find([stranger(1)])).toBe(1);
+      expect(await hand.records()).toEqual([]);
+      expect(await hand.publish('1', 'a')).toMatchObject({ outcome: 'published' });
+      expect((await hand.records()).map(({ sequence }) => sequence)).toEqual([2]);
+    });
+
+    test('what was numbered above all that is found goes out as it is', async () => {
+      for (const content of ['a', 'b', 'c']) await hand.publish('1', content);
+      expect(await find([stranger(2)])).toBe(1);
+      expect((await hand.records()).map(({ sequence }) => sequence)).toEqual([3]);
+    });
+
+    test('older records that retention has taken from the store are no strangers', async () => {
+      for (const content of ['a', 'b', 'c']) await hand.publish('1', content);
+      await hand.sendAll();
+      expect(await find([stranger(2)])).toBe(0);
+      expect(await hand.store.behindSince()).toBeNull();
+    });
+
+    test('it is behind until a full sync of all that began since has ended', async () => {
+      const before = await hand.store.beginRun({ organizationId: null, full: false });
+      await find([stranger(1)]);
+      await hand.store.endRun(before.run, counts);
+      under.advance(1000);
+      expect(await hand.store.behindSince()).toBe(under.nowMs() - 1000);
+      const one = await hand.store.beginRun({ organizationId: '4711', full: true });
+      await hand.store.endRun(one.run, counts);
+      expect(await hand.store.behindSince()).not.toBeNull();
+      const full = await hand.store.beginRun({ organizationId: null, full: true });
+      await hand.store.endRun(full.run, counts);
+      expect(await hand.store.behindSince()).toBeNull();
+    });
+  });
+}
