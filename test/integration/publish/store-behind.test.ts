@@ -1,0 +1,196 @@
+// Goal: a store that was restored from a copy, or is new, numbers on above what stands on its topics, and nothing is
+// written under a taken number; and a replay between them keeps the newest last.
+// Method: one real broker, the embedded store as a file that is copied and put back, relays stepped by hand.
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Store } from '../../../src/model/store';
+import { kafkaTargetDefaults, makeKafkaTarget } from '../../../src/publish/kafka';
+import { makeRelay, type Relay, relayDefaults } from '../../../src/publish/relay';
+import { makeReplay } from '../../../src/publish/replay';
+import { replayDefaults } from '../../../src/publish/run-replay';
+import { makeHistorySender } from '../../../src/publish/send-history';
+import { createTopics, describeTopics } from '../../../src/publish/topics';
+import { openStoreHere } from '../../../src/store/open-store';
+import { systemClock } from '../../../src/tools/clock';
+import { settingsFor } from '../../contract/open-sqlite';
+import { Hand } from '../../contract/store-hand';
+import { type KafkaCluster, kafkaAvailable, startKafka } from '../../support/kafka';
+import { describeWithNeighbour } from '../../support/neighbour';
+import { readTopic } from '../../support/read-topic';
+
+const clock = systemClock;
+const live = 'tramline.equipment.v1';
+// A resource is read at most once a second: publishing moves the stores' clock on.
+let laterMs = 0;
+const counts = { listed: 0, changed: 0, unchanged: 0, published: 0, pages: 0, calls: 0 };
+
+describeWithNeighbour('Kafka', kafkaAvailable(), 'a store behind its topics', () => {
+  let cluster: KafkaCluster;
+  let folder: string;
+  const kafka = () => ({ brokers: cluster.brokers, clientId: 'tramline', tls: null, sasl: null });
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'tramline-behind-'));
+    cluster = await startKafka();
+    const declaration = { partitions: 3, replicationFactor: 1, config: {} };
+    const declared = ['equipment.v1', 'audit'].map((name) => ({ name, ...declaration }));
+    await createTopics(kafka(), 'tramline', declared, { ...kafkaTargetDefaults, clock });
+  });
+  afterAll(async () => {
+    await cluster?.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  /** A process: the store at this place, and a relay on it. */
+  function start(name: string): { store: Store; hand: Hand; relay: Relay; stop(): Promise<void> } {
+    const nowMs = () => clock.nowMs() + laterMs;
+    const advance = (ms: number) => {
+      laterMs += ms;
+    };
+    const store = openStoreHere(settingsFor(join(folder, name, 'store.db')), nowMs);
+    const hand = new Hand({ store, advance, nowMs, reopen: async () => store, close: () => store.close() });
+    const target = makeKafkaTarget(kafka(), { ...kafkaTargetDefaults, clock, topics: [live] });
+    const options = { ...relayDefaults, ends: store, clock, holder: name, leaseMs: 3_600_000 };
+    const relay = makeRelay(store, target, options);
+    const stop = async () => {
+      await relay.close();
+      await store.close();
+    };
+    return { store, hand, relay, stop };
+  }
+
+  async function sendAll({ relay }: { relay: Relay }): Promise<void> {
+    for (;;) if ((await relay.step()) === 'empty') return;
+  }
+
+  /** `key sequence content`, in order within each key; one content for each number of a key. */
+  async function written(): Promise<string[]> {
+    const records = await readTopic(cluster.brokers, live);
+    const lines = records.map(({ key, value, headers }) => {
+      const { content } = JSON.parse(String(value)) as { content: string };
+      return { key: String(key), line: `${String(key)} ${Number(headers.ce_sequence)} ${content}` };
+    });
+    return lines
+      .sort((left, right) => (left.key < right.key ? -1 : left.key > right.key ? 1 : 0))
+      .map((of) => of.line);
+  }
+
+  test('a restored copy reads on, numbers on above and publishes what differs', async () => {
+    const first = start('served');
+    for (const id of ['1', '2']) await first.hand.publish(id, 'a');
+    await sendAll(first);
+    await first.stop();
+    cpSync(join(folder, 'served'), join(folder, 'backup'), { recursive: true });
+    const later = start('served');
+    for (const content of ['b', 'c']) await later.hand.publish('1', content);
+    await later.hand.publish('3', 'a');
+    await sendAll(later);
+    await later.stop();
+
+    const restored = start('backup');
+    // Before anything was read from the topics: its number is taken.
+    await restored.hand.publish('1', 'x');
+    expect(await restored.store.behindSince()).toBeNull();
+    await sendAll(restored);
+    expect(await restored.store.behindSince()).not.toBeNull();
+    expect(await written()).toEqual([
+      '4711/equipment/1 1 a',
+      '4711/equipment/1 2 b',
+      '4711/equipment/1 3 c',
+      '4711/equipment/2 1 a',
+      '4711/equipment/3 1 a',
+    ]);
+    for (const id of ['1', '3']) await restored.hand.publish(id, 'x');
+    await restored.hand.publish('2', 'a');
+    await sendAll(restored);
+    expect((await written()).filter((line) => line.endsWith('x'))).toEqual([
+      '4711/equipment/1 4 x',
+      '4711/equipment/3 2 x',
+    ]);
+    const full = await restored.store.beginRun({ organizationId: null, full: true });
+    await restored.store.endRun(full.run, counts);
+    expect(await restored.store.behindSince()).toBeNull();
+    await restored.stop();
+  });
+
+  test('the same store started again finds nothing new and asks for nothing but offsets', async () => {
+    const again = start('backup');
+    await sendAll(again);
+    expect(await again.store.behindSince()).toBeNull();
+    await again.stop();
+  });
+
+  test('what a killed process had written and not marked is not sent twice', async () => {
+    const first = start('backup');
+    await first.hand.publish('5', 'a');
+    const silent = new Proxy(first.store, {
+      get: (store, verb: keyof Store) => (verb === 'markSent' ? async () => {} : store[verb]),
+    });
+    const target = makeKafkaTarget(kafka(), { ...kafkaTargetDefaults, clock, topics: [live] });
+    const dying = makeRelay(silent, target, {
+      ...{ ...relayDefaults, ends: first.store, clock, holder: 'backup', leaseMs: 3_600_000 },
+    });
+    await dying.step();
+    await dying.close();
+    await sendAll(first);
+    expect((await written()).filter((line) => line.includes('/5 '))).toEqual(['4711/equipment/5 1 a']);
+    expect(await first.store.behindSince()).toBeNull();
+    await first.stop();
+  });
+
+  test('a new store beside topics that are not goes on in their sequences', async () => {
+    const fresh = start('new');
+    for (const id of ['1', '4']) await fresh.hand.publish(id, 'n');
+    await sendAll(fresh);
+    expect(await fresh.store.behindSince()).not.toBeNull();
+    expect((await written()).filter((line) => line.endsWith('n'))).toEqual(['4711/equipment/4 1 n']);
+    await fresh.hand.publish('1', 'n');
+    await sendAll(fresh);
+    expect((await written()).filter((line) => line.endsWith('n'))).toEqual([
+      '4711/equipment/1 5 n',
+      '4711/equipment/4 1 n',
+    ]);
+    await fresh.stop();
+  });
+
+  test('a replay sends the newest again as it is, and history to another topic', async () => {
+    const process = start('new');
+    const history = makeHistorySender({
+      ...{ liveTopics: [live], clock },
+      exists: async (topic) => {
+        const [found] = await describeTopics(kafka(), [topic], { ...kafkaTargetDefaults, clock });
+        return found?.state === 'present';
+      },
+      target: (topic) =>
+        makeKafkaTarget(kafka(), { ...kafkaTargetDefaults, clock, topics: [topic], role: 'replay' }),
+    });
+    const replay = makeReplay(
+      {
+        ...{ store: process.store, relay: process.relay, history, clock, due: () => {} },
+        ...{ topicOf: () => live, forbidden: () => null, callsLeft: () => null },
+      },
+      { ...replayDefaults, holder: 'new', leaseMs: 60_000 },
+      (error) => {
+        throw error;
+      },
+    );
+    const nothing = { events: null, organizationId: null, kind: 'equipment' as const, dryRun: false };
+    await expect(replay.begin({ ...nothing, how: 'history', toTopic: 'x' })).rejects.toMatchObject({
+      message: 'there is no topic x: create it first',
+    });
+    await replay.begin({ ...nothing, how: 'newest', toTopic: null });
+    expect(await replay.ended()).toMatchObject({ state: 'ended', replayed: 2 });
+    expect((await written()).filter((line) => line.endsWith('n'))).toEqual([
+      '4711/equipment/1 5 n',
+      '4711/equipment/1 5 n',
+      '4711/equipment/4 1 n',
+      '4711/equipment/4 1 n',
+    ]);
+    await replay.begin({ ...nothing, how: 'history', toTopic: 'tramline.audit' });
+    expect(await replay.ended()).toMatchObject({ state: 'ended', replayed: 2 });
+    const copies = await readTopic(cluster.brokers, 'tramline.audit');
+    expect(copies.map(({ key }) => String(key)).sort()).toEqual(['4711/equipment/1', '4711/equipment/4']);
+    await process.stop();
+  });
+});

@@ -1,0 +1,42 @@
+// Goal: a store behind its topics pages until a full sync has ended, and that sync begins by itself.
+// Method: a store and a sync that say what the test wants.
+import { idleView } from '../../../src/sync/progress';
+import { makeBehindWatch } from '../../../src/wire/behind';
+
+function watching({ mayList = true, state = 'idle' as 'idle' | 'running' } = {}) {
+  const begun: unknown[] = [];
+  const store = { since: null as number | null };
+  const view = () => ({ ...idleView(), state });
+  const sync = {
+    view,
+    begin(wanted: unknown) {
+      begun.push(wanted);
+      return view();
+    },
+  };
+  const watch = makeBehindWatch({ behindSince: async () => store.since }, sync, () => mayList);
+  return { watch, store, begun };
+}
+
+test('it pages while it lasts, begins a full sync of all, and ends', async () => {
+  const { watch, store, begun } = watching();
+  await watch.look();
+  expect([watch.conditions(), begun]).toEqual([[], []]);
+  store.since = 5;
+  await watch.look();
+  expect(watch.conditions()).toMatchObject([{ name: 'store-behind-topics', sinceMs: 5 }]);
+  expect(begun).toEqual([{ organizationId: null, full: true }]);
+  store.since = null;
+  await watch.look();
+  expect(watch.conditions()).toEqual([]);
+});
+
+test.each([
+  ['a sync is under way', { state: 'running' as const }],
+  ['nothing may be listed', { mayList: false }],
+])('no sync begins while %s, but it pages', async (_name, state) => {
+  const { watch, store, begun } = watching(state);
+  store.since = 5;
+  await watch.look();
+  expect([watch.conditions().length, begun]).toEqual([1, []]);
+});
