@@ -41,14 +41,14 @@ export interface Broker {
     isolationLevel: number;
     topics: { topic: string; partitions: { partition: number; timestamp: string }[] }[];
   }): Promise<{ responses: { topic: string; partitions: { partition: number; offset: string }[] }[] }>;
-  fetch(request: {
+  fetch: (request: {
     replicaId: number;
     isolationLevel: number;
     maxWaitTime: number;
     minBytes: number;
     maxBytes: number;
     topics: { topic: string; partitions: { partition: number; fetchOffset: string; maxBytes: number }[] }[];
-  }): Promise<{ responses: { topicName: string; partitions: { messages: Message[] }[] }[] }>;
+  }) => Promise<{ responses: { topicName: string; partitions: { messages: Message[] }[] }[] }>;
   findGroupCoordinator(request: { groupId: string; coordinatorType: number }): Promise<{
     coordinator: { nodeId: number };
   }>;
