@@ -1,7 +1,7 @@
 /**
  * The catalog, once per security context: the application alone, and each connection. It is read when a context is first
- * needed, when its token changes, and again on demand; callers that come together share one read. What it names for
- * authorization is told to the gate.
+ * needed, when its token changes, after five minutes, and again on demand; callers that come together share one read. So
+ * one that was wrong for a while, or grew, needs nobody to act. What it names for authorization is told to the gate.
  */
 import type { Answer } from '../model/answer';
 import type { Connection } from '../model/connection';
@@ -38,27 +38,39 @@ export interface CatalogsParts {
   ask: Ask;
   gate: Gate;
   connections(): readonly Connection[];
+  nowMs(): number;
 }
 
 /** One security context. */
 interface Context {
   token: Secret | null;
   catalog: Catalog | null;
+  /** When it was last read, or tried to. */
+  readAtMs: number;
   read: SharedRead<CatalogResult>;
 }
 
 const applicationId = '';
+const keptMsMax = 300_000;
 /** Relationships of the consent flow and of tokens: their addresses are never read as resources. */
 const authorizationRel = /^oauth|token/i;
 
 export function makeCatalogs(parts: CatalogsParts): Catalogs {
   const contextOf = makeContexts(parts);
+  const isCurrent = ({ catalog, readAtMs }: Context) =>
+    catalog !== null && parts.nowMs() - readAtMs < keptMsMax;
+
+  /** One that is old is used on where it cannot be read now: what it leads to may answer all the same. */
+  async function readOrKeep(context: Context): Promise<CatalogResult> {
+    const result = await context.read.join();
+    return 'answer' in result && context.catalog !== null ? { catalog: context.catalog } : result;
+  }
 
   /** Where OAuth 1.0 gives the application a catalog of its own, it names the authorization addresses. */
   async function readApplication(connection: Connection, fresh: boolean): Promise<Answer | null> {
     const context = contextOf(null);
-    if (context.catalog !== null && !fresh) return null;
-    const result = await (fresh ? context.read.next() : context.read.join());
+    if (isCurrent(context) && !fresh) return null;
+    const result = await (fresh ? context.read.next() : readOrKeep(context));
     if ('catalog' in result) return null;
     // Refused for the application, refused for each of its connections.
     return { ...result.answer, connectionId: connection.connectionId } as Answer;
@@ -69,7 +81,7 @@ export function makeCatalogs(parts: CatalogsParts): Catalogs {
     const before = context.catalog;
     let result: CatalogResult;
     if (fresh) result = await context.read.next();
-    else result = before === null ? await context.read.join() : { catalog: before };
+    else result = before !== null && isCurrent(context) ? { catalog: before } : await readOrKeep(context);
     if ('answer' in result || !parts.application) return result;
     const refusal = await readApplication(connection, fresh && before !== result.catalog);
     return refusal === null ? result : { answer: refusal };
@@ -82,8 +94,9 @@ export function makeCatalogs(parts: CatalogsParts): Catalogs {
   }
 
   function known(connection: Connection): Catalog | null {
-    if (parts.application && contextOf(null).catalog === null) return null;
-    return contextOf(connection).catalog;
+    if (parts.application && !isCurrent(contextOf(null))) return null;
+    const context = contextOf(connection);
+    return isCurrent(context) ? context.catalog : null;
   }
 
   return {
@@ -111,6 +124,7 @@ function makeContexts(parts: CatalogsParts): (connection: Connection | null) => 
     const attempt = new Attempt(parts.timeoutMs);
     const verdict = await ask({ url: catalogUrl, operation: 'catalog', connection }, attempt);
     attempt.end();
+    context.readAtMs = parts.nowMs();
     const connectionId = connection?.connectionId ?? applicationId;
     if (verdict.kind !== 'ok') return { answer: answerOnTheWay(verdict, wayOf(catalogUrl, connectionId)) };
     const links = linksOf(verdict.document.body);
@@ -130,7 +144,7 @@ function makeContexts(parts: CatalogsParts): (connection: Connection | null) => 
     if (known !== undefined && (known.token === token || known.token?.open() === token?.open())) return known;
     forgetUnknown();
     const read = makeSharedRead<CatalogResult>(() => readCatalog(connection, context));
-    const context: Context = { token, catalog: null, read };
+    const context: Context = { token, catalog: null, readAtMs: 0, read };
     contexts.set(id, context);
     return context;
   };

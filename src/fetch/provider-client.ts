@@ -199,6 +199,7 @@ function joinParts(options: ProviderOptions, doors: ProviderDoors) {
     ask,
     gate,
     connections: doors.connections,
+    nowMs: clock.nowMs,
   });
   const pages = makePages(gate, pagesMax);
   const callers = makeCallers(ask, catalogs);

@@ -134,6 +134,7 @@ describe('the day moves', () => {
     const before = await listed();
     await on('2024-06-01');
     for (const form of oldForms) expect(await list(...form)).toEqual([400, 0]);
+    expect(await list('')).toEqual([200, 10]);
     expect(await list('', { [`x-${story.simulator.vendor}-no-paging`]: 'true' })).toEqual([
       200,
       organizationsAll,

@@ -1,0 +1,82 @@
+// How long a catalog is kept, by a hand-moved clock and answers made up here.
+import type { Ask } from '../../../src/fetch/ask';
+import { Attempt } from '../../../src/fetch/attempt';
+import { makeCatalogs } from '../../../src/fetch/catalogs';
+import type { makeGate } from '../../../src/fetch/gate';
+import type { Connection } from '../../../src/model/connection';
+import { Secret } from '../../../src/tools/secret';
+
+const connection: Connection = {
+  connectionId: 'c1',
+  user: 'user',
+  auth: 'oauth2',
+  token: new Secret('a-token'),
+  tokenSecret: null,
+  refresh: null,
+  expiresAt: null,
+  status: 'valid',
+};
+
+function stage() {
+  const state = { nowMs: 1_000, uri: 'https://api.example/first', fails: false, reads: 0 };
+  const ask: Ask = async ({ url }) => {
+    state.reads += 1;
+    if (state.fails)
+      return {
+        kind: 'transient',
+        code: 'status-503',
+        detail: '',
+        origin: url.origin,
+        connectionId: 'c1',
+        retryAfterMs: null,
+      };
+    const body = { links: [{ rel: 'files', uri: state.uri }] };
+    return {
+      kind: 'ok',
+      document: { body, address: url.href, mediaType: 'application/json', connectionId: 'c1' },
+    } as never;
+  };
+  const catalogUrl = new URL('https://api.example/');
+  const gate = { refuseAuthorization: () => undefined } as unknown as ReturnType<typeof makeGate>;
+  const catalogs = makeCatalogs({
+    ...{ catalogUrl, application: false, timeoutMs: 1_000, ask, gate },
+    connections: () => [connection],
+    nowMs: () => state.nowMs,
+  });
+  const address = async () => {
+    const attempt = new Attempt(1_000);
+    const result = await catalogs.of(connection, attempt);
+    attempt.end();
+    return 'catalog' in result ? result.catalog.links.get('files') : result.answer.kind;
+  };
+  return { state, catalogs, address };
+}
+
+test('a catalog is read once in five minutes, and then what it says now counts', async () => {
+  const { state, catalogs, address } = stage();
+  expect(await address()).toBe('https://api.example/first');
+  state.uri = 'https://api.example/second';
+  state.nowMs += 299_999;
+  expect(await address()).toBe('https://api.example/first');
+  expect(state.reads).toBe(1);
+  state.nowMs += 1;
+  expect(catalogs.known(connection)).toBeNull();
+  expect(await address()).toBe('https://api.example/second');
+  expect(state.reads).toBe(2);
+});
+
+test('an old one is used on while it cannot be read, and tried once in five minutes', async () => {
+  const { state, address } = stage();
+  await address();
+  state.nowMs += 300_000;
+  state.fails = true;
+  expect(await address()).toBe('https://api.example/first');
+  expect(await address()).toBe('https://api.example/first');
+  expect(state.reads).toBe(2);
+});
+
+test('without any, the provider’s trouble is the answer', async () => {
+  const { state, address } = stage();
+  state.fails = true;
+  expect(await address()).toBe('transient');
+});
