@@ -18,8 +18,8 @@ export interface AlertSink {
   /** The first post that says that this organization's alert fires; null when none did. */
   firstOf(organizationId: string): Post | null;
   between(fromMs: number, toMs: number): Post[];
-  /** How many alerts were told as firing last, as of then. */
-  openAt(atMs: number): number;
+  /** How many alerts that were first told after `sinceMs` were told as firing last, as of then. */
+  openAt(atMs: number, sinceMs: number): number;
   stop(): Promise<void>;
 }
 
@@ -41,13 +41,15 @@ export async function startAlertSink(): Promise<AlertSink> {
       posts.find(({ alerts }) => alerts.some((one) => one.organizationId === organizationId && one.firing)) ??
       null,
     between: (fromMs, toMs) => posts.filter(({ atMs }) => atMs >= fromMs && atMs < toMs),
-    openAt(atMs) {
-      const firing = new Map<string, boolean>();
+    openAt(atMs, sinceMs) {
+      const told = new Map<string, { firstMs: number; firing: boolean }>();
       for (const post of posts) {
         if (post.atMs > atMs) break;
-        for (const one of post.alerts) firing.set(one.of, one.firing);
+        for (const { of, firing } of post.alerts) {
+          told.set(of, { firstMs: told.get(of)?.firstMs ?? post.atMs, firing });
+        }
       }
-      return [...firing.values()].filter((state) => state).length;
+      return [...told.values()].filter(({ firstMs, firing }) => firing && firstMs > sinceMs).length;
     },
     stop: () =>
       new Promise((resolve) => {
