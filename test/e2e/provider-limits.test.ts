@@ -1,0 +1,99 @@
+/**
+ * Goal: what the provider itself limits or ends is seen as such: the sandbox's connections, calls and time, the life of a
+ * token, a connection that the application ended; and the other system of units is normalized to the same quantities.
+ * Method: one provider in the sandbox and one service; what the client never sends is sent by hand.
+ */
+import { runCommand } from '../support/command';
+import { beginStory, notificationOf, type Story, soon } from '../support/story';
+import { until } from '../support/until';
+
+let story: Story;
+beforeAll(async () => {
+  story = await beginStory({
+    delivers: false,
+    flags: { plan: 'sandbox', organizations: 6, equipment: 2, 'field-operations': 1 },
+  });
+});
+afterAll(() => story.end());
+
+const run = (...words: string[]) => runCommand(words, { TRAMLINE_URL: story.service.operationsUrl });
+
+/** A call by hand with the application's own token, or the user's. */
+async function byHand(path: string, token: string, method = 'GET', headers: Record<string, string> = {}) {
+  const accept = `application/vnd.${story.simulator.vendor}.axiom.v3+json`;
+  const address = `${story.simulator.catalog.replace(/\/$/, '')}${path}`;
+  const response = await fetch(address, {
+    method,
+    headers: { accept, authorization: `Bearer ${token}`, ...headers },
+  });
+  const text = await response.text();
+  return { status: response.status, body: text === '' ? null : (JSON.parse(text) as unknown) };
+}
+
+async function applicationToken(): Promise<string> {
+  const { PROVIDER_CLIENT_KEY, PROVIDER_CLIENT_SECRET } = story.simulator.environment as Record<
+    string,
+    string
+  >;
+  const answered = await fetch(`${story.simulator.issuer}/v1/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      ...{ grant_type: 'client_credentials', client_id: PROVIDER_CLIENT_KEY! },
+      client_secret: PROVIDER_CLIENT_SECRET!,
+    }),
+  });
+  return ((await answered.json()) as { access_token: string }).access_token;
+}
+
+const userToken = () =>
+  (JSON.parse(story.simulator.environment.PROVIDER_TOKENS!) as { token: string }[])[0]!.token;
+
+test('quantities come in the other system of units where it is asked for', async () => {
+  const [operation] = (await story.simulator.state()).fieldOperations;
+  const path = `/fieldOperations/${operation!.id}?embed=measurementTypes`;
+  const english = await byHand(path, userToken(), 'GET', { 'accept-uom-system': 'ENGLISH' });
+  const metric = await byHand(path, userToken(), 'GET', { 'accept-uom-system': 'METRIC' });
+  expect([english.status, metric.status]).toEqual([200, 200]);
+  expect(english.body).not.toEqual(metric.body);
+});
+
+test('a token whose time has run out is renewed, and nobody is told', async () => {
+  const [machine] = await story.equipment();
+  await story.simulator.expireTokens({ kinds: ['access'], inSeconds: -1 });
+  await story.simulator.changeEquipment(machine!.id, { name: 'With another token' });
+  await story.post([notificationOf(machine!)]);
+  await story.untilEvents(machine!, 1);
+  expect(await story.alerts()).toEqual([]);
+});
+
+test('a sixth organization is not connected, and a connection that the application ended is no longer', async () => {
+  const { organizations } = await story.simulator.state();
+  const unconnected = organizations.filter(({ connected }) => !connected);
+  expect(unconnected).toHaveLength(1);
+  await expect(story.simulator.setOrganization(unconnected[0]!.id, { connected: true })).rejects.toThrow(
+    /sandbox|409|403|400/,
+  );
+  const [, second] = organizations;
+  const ended = await byHand(`/organizations/${second!.id}/connections`, await applicationToken(), 'DELETE');
+  expect(ended.status).toBe(204);
+  const { code, error } = await run('equipment', 'list', '--organization', second!.id);
+  expect([code, error]).toEqual([5, expect.stringContaining('/connections/')]);
+});
+
+test.each<[string, () => Promise<unknown>]>([
+  ['150,000 calls of a month', () => story.simulator.setSandbox({ calls: 150_000 })],
+  ['18 months', () => story.simulator.setSandbox({ calls: 0, since: '2020-01-01' })],
+])(
+  'after %s the provider’s own words say to request production, and nothing is set aside',
+  async (_what, exceed) => {
+    await exceed();
+    const [machine] = await story.equipment();
+    const { code, error } = await run('equipment', 'get', machine!.id);
+    expect([code, error]).toEqual([4, expect.stringContaining('request production')]);
+    await story.post([notificationOf(machine!)]);
+    await until(async () => (await story.ledger()).waiting === 1, soon);
+    expect(await story.quarantine()).toEqual([]);
+    await story.simulator.setSandbox({ calls: 0, since: '2026-01-01' });
+    await story.untilRest();
+  },
+);
