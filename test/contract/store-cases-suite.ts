@@ -450,7 +450,8 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
         await hand.put([hintOf('9', '99')]);
         await sweepAll();
         expect(await hand.store.ledger()).toMatchObject({ accepted: 5, parked: 4, waiting: 1 });
-        expect(await hand.store.explain('d1')).toBeNull();
+        expect((await hand.store.explain('d1'))?.steps).toMatchObject([{ step: 'expired' }]);
+        expect(await hand.store.explain('d999999')).toBeNull();
         await hand.observe({ cause: null });
         for (let round = 0; round < 4; round += 1) {
           for (const task of await hand.store.take(10)) {

@@ -3,7 +3,13 @@
  * it went. Whichever process did it, it stands in the same rows.
  */
 import type { ExplainStep, Inspection } from '../../model/store';
-import { type EventToTell, type ReplayToTell, replayStep, eventSteps as stepsOfEvent } from '../event-steps';
+import {
+  type EventToTell,
+  expiredSteps,
+  type ReplayToTell,
+  replayStep,
+  eventSteps as stepsOfEvent,
+} from '../event-steps';
 import { makeSwitchSteps } from '../switch-steps';
 import type { Context } from './context';
 import type { Row } from './database';
@@ -47,7 +53,7 @@ async function explainDelivery(context: Context, of: string, id: number): Promis
     'SELECT received_at, message_id, traceparent, notifications, elements FROM deliveries WHERE id = $1',
     id,
   );
-  if (delivery === undefined) return null;
+  if (delivery === undefined) return expired(context, of, id);
   const named = await tasksNamed(context, [delivery.elements]);
   const hinted = await database.all(
     `WITH named AS (
@@ -74,6 +80,13 @@ async function explainDelivery(context: Context, of: string, id: number): Promis
     ...(await waitingSteps(context, waiting)),
   ];
   return { of, what: 'delivery', steps };
+}
+
+/** Deliveries are numbered as they come: what is below the oldest was here. */
+async function expired({ database, nowMs }: Context, of: string, id: number): Promise<Explanation | null> {
+  const oldest = (await database.get('SELECT min(id) AS id FROM deliveries'))!.id as number | null;
+  if (oldest === null || id < 1 || id > oldest) return null;
+  return { of, what: 'delivery', steps: expiredSteps(oldest, nowMs()) };
 }
 
 function acceptedSteps(delivery: Row): ExplainStep[] {

@@ -3,7 +3,13 @@
  * it went.
  */
 import type { ExplainStep } from '../../model/store';
-import { type EventToTell, type ReplayToTell, replayStep, eventSteps as stepsOfEvent } from '../event-steps';
+import {
+  type EventToTell,
+  expiredSteps,
+  type ReplayToTell,
+  replayStep,
+  eventSteps as stepsOfEvent,
+} from '../event-steps';
 import { makeSwitchSteps } from '../switch-steps';
 import type { Context } from './context';
 import type { Row } from './database';
@@ -36,7 +42,7 @@ function at(ms: unknown): string {
 function explainDelivery(context: Context, of: string, id: number): Explanation | null {
   const { database } = context;
   const delivery = database.get('SELECT * FROM deliveries WHERE id = ?', id);
-  if (delivery === undefined) return null;
+  if (delivery === undefined) return expired(context, of, id);
   const steps: ExplainStep[] = [
     {
       at: at(delivery.received_at),
@@ -77,6 +83,13 @@ function explainDelivery(context: Context, of: string, id: number): Explanation 
     );
   }
   return { of, what: 'delivery', steps };
+}
+
+/** Deliveries are numbered as they come: what is below the oldest was here. */
+function expired({ database, nowMs }: Context, of: string, id: number): Explanation | null {
+  const oldest = database.get('SELECT min(id) AS id FROM deliveries')!.id as number | null;
+  if (oldest === null || id < 1 || id > oldest) return null;
+  return { of, what: 'delivery', steps: expiredSteps(oldest, nowMs()) };
 }
 
 function explainEvent(context: Context, of: string, event: Row): Explanation {
