@@ -2,6 +2,8 @@
  * One receiver and two workers share one PostgreSQL: what the receiver accepts a worker reads and publishes without
  * waiting for a poll; a worker that stops leaves its work to the other, and one that is killed loses nothing.
  */
+import { freePort } from '../support/free-port';
+import { runCommand } from '../support/live-command';
 import { describeWithNeighbour } from '../support/neighbour';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../support/postgres';
 import { type Service, startService, temporaryFolder } from '../support/service';
@@ -19,7 +21,10 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several processes on P
     const url = server.url(await server.createDatabase());
     const world = { organizations: 2, equipment: 12, 'field-operations': 0, 'heartbeat-ms': 0 };
     const simulator = await startSimulator(world);
+    const port = await freePort();
     const settings = {
+      PORT: String(port),
+      PUBLIC_URL: `http://127.0.0.1:${port}`,
       DATABASE_URL: url,
       ROLE: 'receiver',
       LEASE_SECONDS: '4',
@@ -77,5 +82,20 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several processes on P
         (await story.tasks('done')).filter(({ generation }) => generation === 3).length === machines.length,
       { ...soon, what: 'every machine to be read again' },
     );
+  });
+
+  test('a token and an Authorization value that a worker makes are accepted by the receiver at once', async () => {
+    const environment = story.settings({ TRAMLINE_URL: workers[0]!.operationsUrl });
+    const [organization] = (await story.simulator.state()).organizations;
+    const rotated = await runCommand(['delivery', 'set', '--rotate-authorization'], environment);
+    expect([rotated.error, rotated.code]).toEqual(['', 0]);
+    const words = ['subscriptions', 'create', '--event-type', 'field', '--organization', organization!.id];
+    const created = await runCommand([...words, '--json'], environment);
+    expect([created.error, created.code]).toEqual(['', 0]);
+    const { id } = JSON.parse(created.out) as { id: string };
+    expect((await runCommand(['subscriptions', 'end', id], environment)).code).toBe(0);
+    const refused = async () =>
+      (await story.post([notificationOf({ uri: '', organizationId: '' })])).status === 401;
+    await until(refused, { ...soon, what: 'the former value to be refused' });
   });
 });

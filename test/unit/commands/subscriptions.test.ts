@@ -1,0 +1,107 @@
+// Goal: subscriptions and delivery settings from the command line: what is sent, what is shown, and how it ends.
+// Method: the API answered from memory.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { temporaryFolder } from '../../support/ready-process';
+import { makeShell, type Shell } from './shell';
+
+const id = '0a1b2c3d-1111-2222-3333-444455556666';
+let shell: Shell;
+beforeEach(() => {
+  shell = makeShell();
+});
+
+function fileWith(text: string): string {
+  const path = join(temporaryFolder(), 'value');
+  writeFileSync(path, text);
+  return path;
+}
+
+test('the list is a table that fits, names what to do next, and says when there is nothing', async () => {
+  shell.subscriptions.status = 'Expired';
+  const { code, out } = await shell.run('subscriptions');
+  expect(code).toBe(0);
+  expect(out).toMatch(/^ID +EVENT TYPE +STATUS +FILTERS/);
+  expect(out).toContain(`tramline subscriptions renew ${id}`);
+  for (const line of out.split('\n').slice(0, 2)) expect(line.length).toBeLessThanOrEqual(80);
+  expect((await shell.json<{ id: string }[]>('subscriptions', 'list')).value).toMatchObject([{ id }]);
+  shell.subscriptions.none = true;
+  expect((await shell.run('subscriptions', 'list')).out).toContain('There is no subscription.');
+});
+
+test('filters of one key go together, organizations first', async () => {
+  const words = [
+    '--organization',
+    '1',
+    '--organization',
+    '2',
+    '--filter',
+    'cropSeason=2024',
+    '--user',
+    'ann',
+  ];
+  const made = await shell.run('subscriptions', 'create', '--event-type', 'fieldOperation', ...words);
+  expect(made).toMatchObject({ code: 0, out: expect.stringContaining('orgId=4711,4712') });
+  expect(shell.subscriptions.wanted).toEqual([
+    {
+      eventTypeId: 'fieldOperation',
+      filters: [
+        { key: 'orgId', values: ['1', '2'] },
+        { key: 'cropSeason', values: ['2024'] },
+      ],
+      displayName: null,
+      user: 'ann',
+    },
+  ]);
+  shell.subscriptions.hides = true;
+  const create = ['subscriptions', 'create', '--event-type', 'x'];
+  expect((await shell.run(...create)).out).toContain('does not show it yet');
+  expect((await shell.json(...create)).value).toBeNull();
+});
+
+test.each([
+  [['subscriptions', 'create']],
+  [['subscriptions', 'create', '--event-type', 'x', '--filter', 'nothing']],
+  [['delivery', 'set']],
+  [['delivery', 'set', '--concurrency', '11']],
+  [['delivery', 'set', '--batch-size', '0']],
+  [['delivery', 'set', '--status', 'stopped']],
+  [['delivery', 'set', '--rotate-authorization', '--authorization-file', '-']],
+  [['delivery', 'set', '--authorization-file', '/no/such/file']],
+])('%j is wrong usage', async (words) => {
+  expect((await shell.run(...words)).code).toBe(2);
+  expect(shell.subscriptions.wanted).toEqual([]);
+});
+
+test.each(['renew', 'end'])('%s answers with the subscription, or that there is none', async (verb) => {
+  const { code, out } = await shell.run('subscriptions', verb, id);
+  expect([code, out]).toEqual([0, expect.stringContaining('https://tramline.example/webhooks')]);
+  expect((await shell.run('subscriptions', verb, 'unknown')).code).toBe(3);
+});
+
+test('delivery settings are shown, and changed by what is named only', async () => {
+  expect((await shell.run('delivery')).out).toContain('authorizationHeaderValue  [secret]');
+  const words = ['--status', 'paused', '--concurrency', '3', '--batch-size', '100'];
+  expect((await shell.run('delivery', 'set', ...words)).code).toBe(0);
+  const rotated = await shell.run('delivery', 'set', '--rotate-authorization');
+  expect(rotated.out).toContain('accepted until the provider uses the new one');
+  expect(shell.subscriptions.wanted).toEqual([
+    { status: 'Paused', concurrentDeliveries: 3, maxBatchSize: 100 },
+    { authorization: { generate: true } },
+  ]);
+});
+
+test('a value comes from a file, is one line, and is printed nowhere', async () => {
+  const { code, out } = await shell.run(
+    'delivery',
+    'set',
+    '--authorization-file',
+    fileWith('Bearer canary-value\n'),
+  );
+  expect([code, out.includes('canary')]).toEqual([0, false]);
+  expect(shell.subscriptions.wanted).toEqual([{ authorization: { value: 'Bearer canary-value' } }]);
+  for (const wrong of ['short', 'canary-one\ncanary-two', 'canary-\u00e9-value']) {
+    const refused = await shell.run('delivery', 'set', '--authorization-file', fileWith(wrong));
+    expect([refused.code, refused.error.includes('canary')]).toEqual([2, false]);
+  }
+});
