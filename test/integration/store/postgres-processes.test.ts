@@ -52,6 +52,25 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     });
   const migrated = () => server.query('SELECT name FROM migrations', new URL(url).pathname.slice(1));
 
+  test('a journey is told whole by a process that had no part in it', async () => {
+    const [first, second, third] = stores as [Store, Store, Store];
+    const { deliveryId } = await put(first, ['1']);
+    const [task] = await second.take(1);
+    await finish(second, task!, '1', 'a');
+    const [row] = await first.pickUnsent(1, 1e9, []);
+    await first.markSent([{ row: row!.row, partition: 0, offset: '7' }]);
+    const run = await second.beginReplay('x');
+    await second.resendNewest(run, [row!.row]);
+    await first.markSent([{ row: row!.row, partition: 0, offset: '8' }]);
+    const expected = ['published', 'decided', 'sent', 'replayed'];
+    for (const told of [deliveryId, row!.eventId, address('1')]) {
+      const steps = (await third.explain(told))!.steps;
+      expect(steps.map(({ step }) => step)).toEqual(expect.arrayContaining(expected));
+      expect(steps.find(({ step }) => step === 'sent')).toMatchObject({ partition: 0, offset: '7' });
+      expect(steps.find(({ step }) => step === 'replayed')).toMatchObject({ partition: 0, offset: '8' });
+    }
+  });
+
   describe('the schema', () => {
     test('K13: is brought to its version once, however many start at once', async () => {
       expect((await migrated()).map(({ name }) => name)).toEqual(migrations.map(({ name }) => name));
