@@ -31,16 +31,3 @@ test('after a moment without new ones the gathering begins anew', () => {
   expect(gather([signal('2')], [], noonMs + 2500)).toEqual([signal('2')]);
   expect(gather([signal('2'), signal('3')], [alert('2')], noonMs + 2600)).toEqual([signal('2')]);
 });
-
-test('while several come and more follow, the gathering goes on; then all go together, after ten moments at the latest', () => {
-  const many = (count: number) => Array.from({ length: count }, (_, index) => signal(String(index)));
-  const gather = makeGather(1000);
-  const at = (second: number, count: number) => gather(many(count), [], noonMs + second * 1000).length;
-  expect([at(0, 3), at(1, 20), at(2, 40), at(3, 40)]).toEqual([0, 0, 0, 40]);
-  const flood = makeGather(1000);
-  const seconds = Array.from({ length: 12 }, (_, second) => second);
-  const passed = seconds.map((second) => flood(many(6 + second), [], noonMs + second * 1000).length);
-  expect(passed).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 0]);
-  const few = makeGather(1000);
-  expect([0, 1].map((second) => few(many(4 + second), [], noonMs + second * 1000).length)).toEqual([0, 5]);
-});
