@@ -25,13 +25,15 @@ export type Chaos = {
   strike(): Promise<void>;
   /** Interventions on processes so far. */
   kills(): number;
+  /** How many named steps are still to be reached. */
+  missing(): number;
   /** By what was done. */
   counts: Record<string, number>;
   /** Named steps at which a process ended by itself. */
   reached: Set<Failpoint>;
 };
 
-const stepWaitMs = 6000;
+const stepWaitMs = 9000;
 const answeredMs = 700;
 
 export function makeChaos(stage: Stage, random: Random): Chaos {
@@ -52,8 +54,18 @@ export function makeChaos(stage: Stage, random: Random): Chaos {
     await stage.start(actor);
   }
 
-  /** Starts it so that it ends by itself at a named step; killed when it does not get there in time. */
+  /**
+   * Starts it so that it ends by itself at a named step; killed when it does not get there in time. One process at a time
+   * publishes and pages: the others give that up first, and come back afterwards.
+   */
   async function killAt(actor: Actor, failpoint: Failpoint): Promise<void> {
+    const rivals = leads(failpoint) ? stage.actors.filter((other) => other !== actor && works(other)) : [];
+    for (const rival of rivals) await end(rival);
+    await reach(actor, failpoint);
+    for (const rival of rivals) await stage.start(rival);
+  }
+
+  async function reach(actor: Actor, failpoint: Failpoint): Promise<void> {
     kills += 2;
     note('SIGKILL');
     await actor.service?.kill();
@@ -96,11 +108,15 @@ export function makeChaos(stage: Stage, random: Random): Chaos {
     await stage.start(actor);
   }
 
-  async function terminate(actor: Actor): Promise<void> {
+  async function end(actor: Actor): Promise<void> {
     note('SIGTERM');
     kills += 1;
     const { code, signal } = await actor.service!.stop();
     if (code !== 0) actor.complaints.push(`${actor.role} ended with ${code ?? signal} on SIGTERM`);
+  }
+
+  async function terminate(actor: Actor): Promise<void> {
+    await end(actor);
     await stage.start(actor);
   }
 
@@ -133,6 +149,7 @@ export function makeChaos(stage: Stage, random: Random): Chaos {
 
   return {
     kills: () => kills,
+    missing: () => queue.length,
     counts,
     reached,
     async strike() {
@@ -141,7 +158,12 @@ export function makeChaos(stage: Stage, random: Random): Chaos {
       const actor = random.pick(stage.actors);
       const what = random.next();
       const step = queue[0];
-      if (step !== undefined && canReach(actor, step)) return killAt(actor, queue.shift()!);
+      if (step !== undefined && canReach(actor, step)) {
+        await killAt(actor, queue.shift()!);
+        // Nothing came by in time that would have led there: it is tried again later.
+        if (!reached.has(step)) queue.push(step);
+        return;
+      }
       if (what < 0.5) await kill(actor);
       else if (what < 0.62) await killAt(actor, random.pick(failpoints.filter((at) => canReach(actor, at))));
       else if (what < 0.74) await freeze(actor);
@@ -150,6 +172,11 @@ export function makeChaos(stage: Stage, random: Random): Chaos {
     },
   };
 }
+
+const works = ({ role }: Actor): boolean => role !== 'receiver';
+
+/** Steps to which only the one comes that publishes, or pages, for all. */
+const leads = (failpoint: Failpoint): boolean => /^(S9|S10|A1|A2) /.test(failpoint);
 
 /** Only whoever receives comes to the steps of acceptance, and only whoever works to the others. */
 function canReach({ role }: Actor, failpoint: Failpoint): boolean {

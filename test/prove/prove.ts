@@ -66,7 +66,9 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
     loading.catch(() => {
       goesOn = false;
     });
-    while (goesOn && (chaos.kills() < options.kills || Date.now() < endAtMs)) {
+    // Named steps that were not come by are tried again, for as long again.
+    const goOnFor = () => chaos.kills() < (chaos.missing() > 0 ? 2 : 1) * options.kills;
+    while (goesOn && (goOnFor() || Date.now() < endAtMs)) {
       await chaos.strike();
       tell(`${chaos.kills()} kills, ${sender.log.accepted} notifications accepted, ${sender.waiting()} wait`);
     }

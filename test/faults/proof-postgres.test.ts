@@ -1,0 +1,22 @@
+/**
+ * K10 with several processes: a receiver, a worker and one that is both share one PostgreSQL. Sixty interventions, each
+ * named step among them, while a seeded load goes in and brokers and the database fail.
+ */
+import { expectProof } from '../prove/expect-proof';
+import { postgresUnderProof } from '../prove/store';
+import { kafkaAvailable } from '../support/kafka';
+import { describeWithNeighbour } from '../support/neighbour';
+import { postgresAvailable } from '../support/postgres';
+
+const availability = kafkaAvailable().available ? postgresAvailable() : kafkaAvailable();
+
+describeWithNeighbour(
+  'Kafka and PostgreSQL',
+  availability,
+  'K10: the ledger holds through sixty kills',
+  () => {
+    test('K10: of three processes on one PostgreSQL that is killed as well', async () => {
+      await expectProof(await postgresUnderProof(), 3);
+    }, 480_000);
+  },
+);

@@ -1,0 +1,13 @@
+/**
+ * K10 on the embedded store: sixty interventions on the process, each named step among them, while a seeded load goes in
+ * and brokers fail. `npm run prove` runs longer ones. Nothing is lost, nothing invented, nothing out of order, and what is
+ * on a topic twice is the same bytes.
+ */
+import { expectProof } from '../prove/expect-proof';
+import { sqliteUnderProof } from '../prove/store';
+import { kafkaAvailable } from '../support/kafka';
+import { describeWithNeighbour } from '../support/neighbour';
+
+describeWithNeighbour('Kafka', kafkaAvailable(), 'K10: the ledger holds through sixty kills', () => {
+  test('K10: of one process on SQLite', () => expectProof(sqliteUnderProof(), 1), 480_000);
+});
