@@ -149,3 +149,19 @@ test('without Kafka nothing is sent again, but resources can be read', async () 
   await expect(replay.begin(newest)).rejects.toMatchObject({ code: 'command.usage' });
   expect(await run({ ...newest, how: 'reads' })).toMatchObject({ replayed: 1 });
 });
+
+test('while one is under way the same is joined, and another is refused', async () => {
+  const { replay } = start();
+  const first = await replay.begin(newest);
+  expect(first.state).toBe('running');
+  expect((await replay.begin(newest)).state).toBe('running');
+  const other: ReplayWanted = { ...nothing, kind: 'field-operation', how: 'newest' };
+  await expect(replay.begin(other)).rejects.toMatchObject({ code: 'command.refused' });
+  expect((await replay.ended()).state).toBe('ended');
+});
+
+test('once the process stops none begins', async () => {
+  const { replay } = start();
+  await replay.stop();
+  await expect(replay.begin(newest)).rejects.toMatchObject({ code: 'store.closed' });
+});

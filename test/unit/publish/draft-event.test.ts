@@ -29,6 +29,11 @@ test('the same document read the same way is the same draft', () => {
   expect(draftEvent(structuredClone(document), { ...read })).toEqual(draftEvent(document, read));
 });
 
+test('a document without facts is its identity alone', () => {
+  const value = JSON.parse(draftEvent({ ...document, facts: {} }, read).value);
+  expect(Object.keys(value)).toEqual(['id', 'organizationId', 'observedAt', 'source']);
+});
+
 test('no fact takes the place of the identity', () => {
   const facts = { id: 'forged', source: 'forged', name: 'n' };
   const value = JSON.parse(draftEvent({ ...document, facts }, read).value);
