@@ -37,6 +37,8 @@ export type PostgresServer = {
 export type PostgresOptions = {
   /** Further server settings, as `name: value`. */
   settings?: Record<string, string>;
+  /** Of the server's processes, beside the runner's own. */
+  environment?: Record<string, string>;
 };
 
 const user = 'tramline';
@@ -75,8 +77,9 @@ function findPrograms(): string | null {
 /** Starts a server (about 2 s), or answers with the named one. Throws with its log when it does not come up in 60 s. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   const named = process.env.TEST_DATABASE_URL;
-  if (named !== undefined && options.settings === undefined) return namedServer(named);
-  const server = new LocalServer(options.settings ?? {});
+  const isPlain = options.settings === undefined && options.environment === undefined;
+  if (named !== undefined && isPlain) return namedServer(named);
+  const server = new LocalServer(options.settings ?? {}, options.environment ?? {});
   await server.start();
   return server;
 }
@@ -134,7 +137,10 @@ class LocalServer implements PostgresServer {
   private exited: Promise<unknown> = Promise.resolve();
   private log = '';
 
-  constructor(private readonly settings: Record<string, string>) {}
+  constructor(
+    private readonly settings: Record<string, string>,
+    private readonly environment: Record<string, string>,
+  ) {}
 
   private readonly identity = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
 
@@ -228,6 +234,7 @@ class LocalServer implements PostgresServer {
     const program = join(this.programs, 'bin', 'postgres');
     const child = spawn(program, ['-D', this.data, '-p', String(this.port), ...words], {
       ...this.identity,
+      env: { ...process.env, ...this.environment },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     endWithRunner(child);

@@ -245,7 +245,7 @@ export async function askJson<Answer>(address: string, method = 'GET'): Promise<
 }
 
 /** On a connection of its own, so that a service that stops is not waited for. */
-function post(address: string, body: Buffer, headers: Record<string, string>): Promise<Posted> {
+export function post(address: string, body: Buffer, headers: Record<string, string>): Promise<Posted> {
   return new Promise((resolve, reject) => {
     const given = { 'content-type': 'application/json', 'content-length': body.length, ...headers };
     const outgoing = httpRequest(address, { method: 'POST', agent: false, headers: given }, (response) => {
