@@ -25,7 +25,7 @@ export function announcedSignals(announced: Announced[], groupAbove: number, now
 function signalOf(one: Announced, nowMs: number): Signal {
   return signal(
     { organization_id: one.organizationId },
-    `${nameOf(one)} must act at the provider by ${plainTime(one.dueAtMs)}.`,
+    `${nameOf(one)} ${one.dueAtMs > nowMs ? 'must act' : 'was to act'} at the provider by ${plainTime(one.dueAtMs)}.`,
     plainName(one.organizationId, 80),
     severityOf(one, nowMs),
     nowMs,

@@ -61,7 +61,7 @@ export interface Transition {
   causes: CauseSet;
   access: Access;
   previous: Access;
-  /** True when the access as shown changed: the epoch rises, history and an access event are written. */
+  /** True when the access as shown, or its cause, changed: the epoch rises, history and an access event are written. */
   changed: boolean;
 }
 
@@ -85,7 +85,22 @@ export function transition(current: CauseSet, observation: Observation, nowMs: n
     causes = disproves ? { [found.cause]: detail } : { ...current, [found.cause]: detail };
   }
   const access = accessOf(causes);
-  return { causes, access, previous: before, changed: access !== before };
+  const changed = access !== before || leadingCause(causes) !== leadingCause(current);
+  return { causes, access, previous: before, changed };
+}
+
+/**
+ * Has the customer done what was announced for `dueAt`? So says a success that ends a block, or one after the time: before
+ * it an organization is read whether its customer acted or not.
+ */
+export function isActionMet(
+  { found }: Observation,
+  { previous }: Transition,
+  dueAt: string | null,
+  nowMs: number,
+): boolean {
+  if (dueAt === null || found.cause !== null) return false;
+  return previous !== 'active' || Date.parse(dueAt) <= nowMs;
 }
 
 /** An organization as commands and the console show it. */

@@ -5,6 +5,7 @@ import { describeWithNeighbour } from '../support/neighbour';
 import { postgresAvailable } from '../support/postgres';
 import { startPostgresStores } from './open-postgres';
 import { storeAccessSuite } from './store-access-suite';
+import { storeAlertsSuite } from './store-alerts-suite';
 import { storeBehindSuite } from './store-behind-suite';
 import { storeCasesSuite } from './store-cases-suite';
 import { storeConnectionsSuite } from './store-connections-suite';
@@ -23,6 +24,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'the store on PostgreSQ
     storeSuite,
     storeCasesSuite,
     storeAccessSuite,
+    storeAlertsSuite,
     storeConnectionsSuite,
     storeSyncSuite,
     storeReplaySuite,

@@ -3,6 +3,7 @@
  */
 import { openSqlite } from './open-sqlite';
 import { storeAccessSuite } from './store-access-suite';
+import { storeAlertsSuite } from './store-alerts-suite';
 import { storeBehindSuite } from './store-behind-suite';
 import { storeCasesSuite } from './store-cases-suite';
 import { storeConnectionsSuite } from './store-connections-suite';
@@ -14,6 +15,7 @@ const suites = [
   storeSuite,
   storeCasesSuite,
   storeAccessSuite,
+  storeAlertsSuite,
   storeConnectionsSuite,
   storeSyncSuite,
   storeReplaySuite,

@@ -315,6 +315,20 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         expect(await hand.events()).toEqual([1, 2, 3, 4].map((sequence) => `4711 ${sequence} blocked`));
       });
 
+      test('that follow each other are each a change on record, also where the access stays the same', async () => {
+        await hand.put(hints(1));
+        await hand.observe(terms);
+        const { epoch } = (await hand.store.access('4711'))!;
+        const action = { cause: 'required-action', actionUrl: null, message: 'verify' } as const;
+        expect(await hand.observe(action)).toMatchObject({ changed: true, previous: 'terms-required' });
+        expect((await hand.store.access('4711'))!.epoch).toBe(epoch + 1);
+        expect((await hand.store.accessHistory('4711', 9)).map(({ cause }) => cause)).toEqual([
+          'terms',
+          'required-action',
+        ]);
+        expect(await hand.events()).toEqual(['4711 1 blocked', '4711 2 blocked']);
+      });
+
       test('said again keep their beginning', async () => {
         await hand.put(hints(1));
         await hand.observe(terms);

@@ -58,6 +58,12 @@ test('a consent, a sandbox and an announced action that come to their end are th
   await story.ask(`/api/organizations/${organizationId}/probe`, 'POST');
   await inState('TramlineTermsRequired', 'firing');
   await inState('TramlineRequiredActionDue', 'resolved');
+  // Whoever has accepted is not asked for it again.
+  await story.simulator.setOrganization(organizationId, { termsAccepted: true });
+  await story.ask(`/api/organizations/${organizationId}/probe`, 'POST');
+  await inState('TramlineTermsRequired', 'resolved');
+  const due = (await story.alerts()).filter(({ name }) => name === 'TramlineRequiredActionDue');
+  expect(due.map(({ state }) => state)).toEqual(['resolved']);
 });
 
 test('a clock that is off and a missing scope are alerts of the platform, and the clock’s ends when it is right', async () => {

@@ -51,7 +51,7 @@ export async function alertInputs({ database }: Context): Promise<AlertInputs> {
 async function announcedActions(database: Context['database']): Promise<AlertInputs['announced']> {
   const rows = await database.all(
     `SELECT id, name, action_due_at FROM organizations
-     WHERE access = 'active' AND action_due_at IS NOT NULL ORDER BY id`,
+     WHERE access = 'active' AND action_due_at IS DISTINCT FROM action_met ORDER BY id`,
   );
   return rows
     .map(({ id, name, action_due_at }) => ({ organizationId: id, name, dueAtMs: Date.parse(action_due_at) }))

@@ -35,7 +35,7 @@ export async function hintProbes(
        SELECT o.id, h.due_at, greatest($3, o.probed_at + $4) AS at
        FROM unnest($1::text[], $2::text[]) AS h (id, due_at) JOIN organizations o ON o.id = h.id
        ORDER BY o.id FOR NO KEY UPDATE OF o)
-     UPDATE organizations o SET action_due_at = coalesce(l.due_at, o.action_due_at),
+     UPDATE organizations o SET action_due_at = coalesce(nullif(l.due_at, o.action_met), o.action_due_at),
        probe_at = least(coalesce(o.probe_at, l.at), l.at)
      FROM locked l WHERE o.id = l.id`,
     [...dueAt.keys()],

@@ -313,6 +313,15 @@ CREATE TABLE webhook_secrets (
 );
 `;
 
+/**
+ * 'action_met' is the announced time by which the customer has acted: the same one, announced again, is over. 'asked_by'
+ * is what asked for the probe that is due or under way, and for the one that led to a change.
+ */
+const asked = `
+ALTER TABLE organizations ADD COLUMN action_met TEXT, ADD COLUMN probe_asked_by TEXT;
+ALTER TABLE organization_history ADD COLUMN asked_by TEXT;
+`;
+
 export const migrations: Migration[] = [
   { name: '0001-path', kind: 'expand', sql: journal + lanes + outbox + organizations + operators },
   { name: '0002-sync', kind: 'expand', sql: syncs },
@@ -320,4 +329,5 @@ export const migrations: Migration[] = [
   { name: '0004-crowded', kind: 'expand', sql: crowded },
   { name: '0005-subscriptions', kind: 'expand', sql: subscriptions },
   { name: '0006-replay', kind: 'expand', sql: replays },
+  { name: '0007-asked', kind: 'expand', sql: asked },
 ];

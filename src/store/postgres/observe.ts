@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import {
   type Access,
   type CauseSet,
+  isActionMet,
   leadingCause,
   type Observation,
   type Transition,
@@ -29,6 +30,7 @@ export interface ObservedRow {
   probe_interval_ms: number | null;
   probed_at: number;
   probe_lease_until: number;
+  action_due_at: string | null;
 }
 
 export type Observed = Transition & { applied: boolean };
@@ -66,7 +68,8 @@ export async function observeLocked(
   await context.database.run(
     `UPDATE organizations SET causes = $2, access = $3, epoch = $4, since = CASE WHEN $5 THEN $6 ELSE since END,
        refused_address = CASE WHEN $7 THEN NULL ELSE refused_address END, was_read = was_read OR $8,
-       probe_at = $9, probe_interval_ms = $10, probe_lease_until = $11, probed_at = $12 WHERE id = $1`,
+       probe_at = $9, probe_interval_ms = $10, probe_lease_until = $11, probed_at = $12,
+       action_met = CASE WHEN $13 THEN action_due_at ELSE action_met END WHERE id = $1`,
     row.id,
     JSON.stringify(next.causes),
     next.access,
@@ -80,6 +83,7 @@ export async function observeLocked(
     leaseUntilMs,
     // The first hint after an end is news, and probes at once.
     opened ? 0 : row.probed_at,
+    isActionMet(observation, next, row.action_due_at, nowMs),
   );
   context.lanes.open(row.id, next.access === 'active' ? 0 : null);
   if (opened) context.lanes.narrow(row.id);

@@ -192,7 +192,7 @@ export function alertInputs(context: Context): AlertInputs {
   const announced = context.database
     .all(
       `SELECT id, name, action_due_at FROM organizations
-       WHERE access = 'active' AND action_due_at IS NOT NULL ORDER BY id`,
+       WHERE access = 'active' AND action_due_at IS NOT action_met ORDER BY id`,
     )
     .map((row) => ({
       organizationId: String(row.id),

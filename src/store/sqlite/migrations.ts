@@ -294,4 +294,14 @@ CREATE TABLE webhook_secrets (
 `,
   },
   { name: '0007-replay', sql: replays },
+  {
+    name: '0008-asked',
+    sql: `
+-- The announced time by which the customer has acted: the same one, announced again, is over.
+ALTER TABLE organizations ADD COLUMN action_met TEXT;
+-- What asked for the probe that is due or under way, and for the one that led to a change.
+ALTER TABLE organizations ADD COLUMN probe_asked_by TEXT;
+ALTER TABLE organization_history ADD COLUMN asked_by TEXT;
+`,
+  },
 ];

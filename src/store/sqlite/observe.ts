@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import {
   type CauseSet,
+  isActionMet,
   leadingCause,
   type Observation,
   type Transition,
@@ -19,7 +20,10 @@ import { writeEvent } from './write-event';
 export function observe(context: Context, observation: Observation): Transition & { applied: boolean } {
   const { database } = context;
   const organization = context.organizations.ensure(observation.organizationId, database, context.undo);
-  const row = database.get('SELECT causes, name FROM organizations WHERE id = ?', organization.id)!;
+  const row = database.get(
+    'SELECT causes, name, action_due_at FROM organizations WHERE id = ?',
+    organization.id,
+  )!;
   const causes = JSON.parse(String(row.causes)) as CauseSet;
   const nowMs = context.nowMs();
   remember(context, organization);
@@ -37,7 +41,7 @@ export function observe(context: Context, observation: Observation): Transition 
   database.run(
     `UPDATE organizations SET causes = ?, access = ?, epoch = ?, since = iif(?, ?, since),
        probe_interval_ms = iif(?, ?, probe_interval_ms), refused_address = iif(?, NULL, refused_address),
-       was_read = was_read OR ? WHERE id = ?`,
+       was_read = was_read OR ?, action_met = iif(?, action_due_at, action_met) WHERE id = ?`,
     JSON.stringify(next.causes),
     next.access,
     organization.epoch,
@@ -47,6 +51,7 @@ export function observe(context: Context, observation: Observation): Transition 
     context.settings.probeMs,
     next.access === 'active' ? 1 : 0,
     observation.found.cause === null ? 1 : 0,
+    isActionMet(observation, next, row.action_due_at as string | null, nowMs) ? 1 : 0,
     organization.id,
   );
   scheduleAfter(context, organization, observation, next, asked);

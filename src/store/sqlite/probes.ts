@@ -33,7 +33,12 @@ function probeDueMs({ probeAtMs, probeLeaseUntilMs }: CachedOrganization): numbe
 export function hintProbe(context: Context, organizationId: string, dueAt: string | null): void {
   const organization = context.organizations.ensure(organizationId, context.database, context.undo);
   if (dueAt !== null) {
-    context.database.run('UPDATE organizations SET action_due_at = ? WHERE id = ?', dueAt, organizationId);
+    // What the customer has done is not due again.
+    context.database.run(
+      'UPDATE organizations SET action_due_at = coalesce(nullif(?, action_met), action_due_at) WHERE id = ?',
+      dueAt,
+      organizationId,
+    );
   }
   ask(context, organization, hintedAtMs(context, organization));
 }

@@ -1,0 +1,61 @@
+/**
+ * What every store promises about what alerts are made of: announced actions, since when work waits, whose consent was
+ * refused.
+ */
+import type { HintElement } from '../../src/model/notification';
+import { Hand, hintOf, type StoreUnderTest, terms } from './store-hand';
+
+const open: { cause: null } = { cause: null };
+const dayMs = 86_400_000;
+
+export function storeAlertsSuite(name: string, openStore: () => Promise<StoreUnderTest>): void {
+  describe(`store alerts: ${name}`, () => {
+    let under: StoreUnderTest;
+    let hand: Hand;
+    beforeEach(async () => {
+      under = await openStore();
+      hand = new Hand(under);
+    });
+    afterEach(() => under.close());
+
+    describe('an announced action', () => {
+      const announce = (dueAtMs: number) =>
+        hand.put([
+          {
+            line: 'acted',
+            eventTypeId: 'requiredCustomerAction',
+            probeOrganizationId: '4711',
+            dueAt: new Date(dueAtMs).toISOString(),
+          } as unknown as HintElement,
+        ]);
+      const dueNow = async () => (await hand.store.alertInputs()).announced.map(({ dueAtMs }) => dueAtMs);
+      const tomorrow = () => under.nowMs() + dayMs;
+      beforeEach(() => hand.put([hintOf('a')]));
+
+      test('is over when a block is ended, and the same one announced again is not due again', async () => {
+        const dueMs = tomorrow();
+        await announce(dueMs);
+        expect(await dueNow()).toEqual([dueMs]);
+        await hand.observe(terms);
+        expect(await dueNow()).toEqual([]);
+        await hand.observe(open);
+        expect(await dueNow()).toEqual([]);
+        await announce(dueMs);
+        expect(await dueNow()).toEqual([]);
+        await announce(dueMs + dayMs);
+        await announce(dueMs);
+        expect(await dueNow()).toEqual([dueMs + dayMs]);
+      });
+
+      test('lasts while it is read before its time, and is over when it is read after it', async () => {
+        const dueMs = tomorrow();
+        await announce(dueMs);
+        await hand.observe(open);
+        expect(await dueNow()).toEqual([dueMs]);
+        under.advance(dayMs);
+        await hand.observe(open);
+        expect(await dueNow()).toEqual([]);
+      });
+    });
+  });
+}
