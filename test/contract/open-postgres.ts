@@ -4,7 +4,7 @@ import { Client } from 'pg';
 import { openPostgres as open } from '../../src/store/postgres/open-postgres';
 import { type PostgresServer, startPostgres } from '../support/postgres';
 import { settingsFor } from './open-sqlite';
-import type { StoreUnderTest } from './store-hand';
+import type { DamageableStore } from './store-hand';
 
 export function postgresSettingsFor(url: string) {
   const { file: _file, ...settings } = settingsFor('');
@@ -14,7 +14,7 @@ export function postgresSettingsFor(url: string) {
 /** A server and how to open stores on it; `stop` ends it. */
 export async function startPostgresStores(): Promise<{
   server: PostgresServer;
-  openPostgres(): Promise<StoreUnderTest>;
+  openPostgres(): Promise<DamageableStore>;
   stop(): Promise<void>;
 }> {
   const server = await startPostgres();
@@ -32,7 +32,7 @@ export async function startPostgresStores(): Promise<{
     return database;
   }
 
-  async function openPostgres(): Promise<StoreUnderTest> {
+  async function openPostgres(): Promise<DamageableStore> {
     const database = await take();
     const settings = postgresSettingsFor(server.url(database));
     let nowMs = Date.parse('2026-01-01T00:00:00Z');
@@ -48,6 +48,10 @@ export async function startPostgresStores(): Promise<{
         // What a dead process held runs out: nobody can know that it is dead.
         nowMs += settings.leaseMs;
         store = await open(settings, () => nowMs);
+        return store;
+      },
+      async damage(sql) {
+        await server.query(sql, database);
         return store;
       },
       async close() {

@@ -2,8 +2,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { openStoreHere, type StoreSettings } from '../../src/store/open-store';
-import type { StoreUnderTest } from './store-hand';
+import type { DamageableStore } from './store-hand';
 
 export function settingsFor(file: string): StoreSettings {
   return {
@@ -25,7 +26,7 @@ export function settingsFor(file: string): StoreSettings {
 }
 
 /** A store in a folder of its own, with a clock that is moved by hand. */
-export async function openSqlite(): Promise<StoreUnderTest> {
+export async function openSqlite(): Promise<DamageableStore> {
   const folder = mkdtempSync(join(tmpdir(), 'tramline-store-'));
   const settings = settingsFor(join(folder, 'store.db'));
   let nowMs = Date.parse('2026-01-01T00:00:00Z');
@@ -39,6 +40,14 @@ export async function openSqlite(): Promise<StoreUnderTest> {
     nowMs: () => nowMs,
     async reopen() {
       await store.close();
+      store = open();
+      return store;
+    },
+    async damage(sql) {
+      await store.close();
+      const beside = new DatabaseSync(settings.file);
+      beside.exec(sql);
+      beside.close();
       store = open();
       return store;
     },

@@ -9,6 +9,7 @@ import { storeAlertsSuite } from './store-alerts-suite';
 import { storeBehindSuite } from './store-behind-suite';
 import { storeCasesSuite } from './store-cases-suite';
 import { storeConnectionsSuite } from './store-connections-suite';
+import { storeDamageSuite } from './store-damage-suite';
 import { storeReplaySuite } from './store-replay-suite';
 import { storeSuite } from './store-suite';
 import { storeSyncSuite } from './store-sync-suite';
@@ -29,6 +30,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'the store on PostgreSQ
     storeSyncSuite,
     storeReplaySuite,
     storeBehindSuite,
+    storeDamageSuite,
   ];
   for (const suite of suites) suite('postgres', () => stores.openPostgres());
 });

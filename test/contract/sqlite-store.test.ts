@@ -7,6 +7,7 @@ import { storeAlertsSuite } from './store-alerts-suite';
 import { storeBehindSuite } from './store-behind-suite';
 import { storeCasesSuite } from './store-cases-suite';
 import { storeConnectionsSuite } from './store-connections-suite';
+import { storeDamageSuite } from './store-damage-suite';
 import { storeReplaySuite } from './store-replay-suite';
 import { storeSuite } from './store-suite';
 import { storeSyncSuite } from './store-sync-suite';
@@ -20,5 +21,6 @@ const suites = [
   storeSyncSuite,
   storeReplaySuite,
   storeBehindSuite,
+  storeDamageSuite,
 ];
 for (const suite of suites) suite('sqlite', openSqlite);

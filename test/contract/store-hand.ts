@@ -15,6 +15,11 @@ export interface StoreUnderTest {
   close(): Promise<void>;
 }
 
+export interface DamageableStore extends StoreUnderTest {
+  /** Makes statements behind its back, as a hand or a disk would damage it, and answers the store as it is then. */
+  damage(sql: string): Promise<Store>;
+}
+
 export const address = (id: string) => `https://provider.example/platform/equipment/${id}`;
 export const aliasOf = (id: string) => `${address(id)}?alias`;
 

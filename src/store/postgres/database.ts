@@ -195,6 +195,12 @@ function isLost(error: unknown): boolean {
   return code !== undefined && lostCodes.has(code);
 }
 
+/** Did the server meet something on its disk that it cannot read? Also where the answer was made a problem already. */
+export function saysDamaged(error: unknown): boolean {
+  const { cause } = error as { cause?: unknown };
+  return codeOf(error) === 'XX001' || (cause !== undefined && saysDamaged(cause));
+}
+
 /** What a failed call means to its caller. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;

@@ -6,18 +6,39 @@
 import type { Acknowledgement, OutboxRow } from '../../model/event';
 import type { QuarantineReason } from '../../model/notification';
 import type { HeldPartition, LeaseHeld } from '../../model/store';
-import type { Context } from './context';
-import type { Row } from './database';
+import { type DamagedRow, damagedDetail, headersOf, readableRows } from '../readable-rows';
+import type { Context, InTransaction } from './context';
+import { type Row, saysDamaged } from './database';
 import { insertEntries } from './quarantine-entries';
 
-export async function pickUnsent(
+type Pick = [limit: number, bytesMax: number, except: HeldPartition[], lease?: LeaseHeld];
+
+/** A row that cannot be read back is set aside, and costs the others nothing. */
+export async function pickUnsent(inTransaction: InTransaction, ...pick: Pick): Promise<OutboxRow[]> {
+  const ask = () =>
+    inTransaction(async (context) => {
+      const found = await unsentRows(context, ...pick);
+      const { rows, damaged } = readableRows(found, outboxRowOf, ({ id }) => id);
+      await setDamagedAside(context, damaged);
+      return rows;
+    });
+  try {
+    return await ask();
+  } catch (error) {
+    if (!saysDamaged(error)) throw error;
+    await inTransaction(async (context) => setDamagedAside(context, await findDamaged(context, pick[0])));
+    return ask();
+  }
+}
+
+async function unsentRows(
   context: Context,
   limit: number,
   bytesMax: number,
   except: HeldPartition[],
   lease?: LeaseHeld,
-): Promise<OutboxRow[]> {
-  const rows = await context.database.all(
+): Promise<Row[]> {
+  return context.database.all(
     `WITH first AS (
        SELECT id, bytes FROM outbox o WHERE state = 0 AND NOT EXISTS (
          SELECT 1 FROM unnest($3::text[], $4::int[], $5::int[]) AS h (topic, partition, partitions)
@@ -35,7 +56,35 @@ export async function pickUnsent(
     lease?.holder ?? null,
     context.nowMs(),
   );
-  return rows.map(outboxRowOf);
+}
+
+/** Of the first unsent rows, those whose value the server cannot put together. */
+async function findDamaged({ database }: Context, limit: number): Promise<DamagedRow[]> {
+  const damaged: DamagedRow[] = [];
+  const rows = await database.all('SELECT id FROM outbox WHERE state = 0 ORDER BY id LIMIT $1', limit);
+  for (const { id } of rows) {
+    await database.run('SAVEPOINT look');
+    try {
+      await database.get('SELECT length(value) + length(headers) FROM outbox WHERE id = $1', id);
+    } catch (error) {
+      if (!saysDamaged(error)) throw error;
+      await database.run('ROLLBACK TO SAVEPOINT look');
+      damaged.push({ row: id, detail: damagedDetail((error as Error).message) });
+    }
+    await database.run('RELEASE SAVEPOINT look');
+  }
+  return damaged;
+}
+
+/** Their resources are as if they had not been published: once they are read again, they are published anew. */
+async function setDamagedAside(context: Context, damaged: DamagedRow[]): Promise<void> {
+  if (damaged.length === 0) return;
+  await context.database.run(
+    `UPDATE tasks SET content_hash = '', wire_hash = '' WHERE published AND id IN (
+       SELECT coalesce(t.joined_to, t.id) FROM outbox o JOIN tasks t ON t.id = o.task_id WHERE o.id = ANY($1::bigint[]))`,
+    damaged.map(({ row }) => row),
+  );
+  for (const { row, detail } of damaged) await quarantineRecord(context, row, 'record-refused', detail);
 }
 
 /** Of `outbox o`. What was published before is not fresh: it has no time of acceptance. */
@@ -49,7 +98,7 @@ export function outboxRowOf(row: Row): OutboxRow {
     key: row.key,
     sequence: row.sequence,
     eventId: row.event_id,
-    headers: JSON.parse(row.headers) as [string, string][],
+    headers: headersOf(row.headers),
     value: row.value,
     acceptedAtMs: row.accepted_at,
   };

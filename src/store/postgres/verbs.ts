@@ -46,7 +46,6 @@ export const verbs = {
   keepSample,
   holdLease,
   shareConditions,
-  pickUnsent,
   markSent,
   quarantineRecord,
   resendLogged,
@@ -135,7 +134,7 @@ export const transactionOptions: { [Verb in Name]?: TransactionOptions } = {
 };
 
 /** One call, several transactions. */
-export const longVerbs = { ledger, sweep } satisfies {
+export const longVerbs = { ledger, sweep, pickUnsent } satisfies {
   [Verb in Name]?: (inTransaction: InTransaction, ...args: Parameters<Store[Verb]>) => Answer<Verb>;
 };
 

@@ -5,6 +5,7 @@
 import type { Acknowledgement, OutboxRow, PublishedEvent } from '../../model/event';
 import type { QuarantineReason } from '../../model/notification';
 import type { HeldPartition, LeaseHeld } from '../../model/store';
+import { type DamagedRow, headersOf, readableRows } from '../readable-rows';
 import type { Context } from './context';
 import type { Row } from './database';
 import { insertQuarantine } from './quarantine';
@@ -39,14 +40,26 @@ export function pickUnsent(
     ...except.flatMap(({ topic, partition, partitions }) => [topic, partitions, partition]),
     limit,
   );
-  const picked: OutboxRow[] = [];
+  const picked: Row[] = [];
   let bytes = 0;
   for (const row of rows) {
     bytes += Number(row.bytes);
     if (bytes > bytesMax && picked.length > 0) break;
-    picked.push(outboxRowOf(row));
+    picked.push(row);
   }
-  return picked;
+  const { rows: readable, damaged } = readableRows(picked, outboxRowOf, ({ id }) => Number(id));
+  for (const one of damaged) setDamagedAside(context, one);
+  return readable;
+}
+
+/** Its resource is as if it had not been published: once it is read again, it is published anew. */
+function setDamagedAside(context: Context, { row, detail }: DamagedRow): void {
+  context.database.run(
+    `UPDATE tasks SET content_hash = '', wire_hash = '' WHERE published AND id = (
+       SELECT coalesce(t.joined_to, t.id) FROM outbox o JOIN tasks t ON t.id = o.task_id WHERE o.id = ?)`,
+    row,
+  );
+  quarantineRecord(context, row, 'record-refused', detail);
 }
 
 /** What was published before is not fresh: it has no time of acceptance. */
@@ -60,7 +73,7 @@ export function outboxRowOf(row: Row): OutboxRow {
     key: String(row.key),
     sequence: Number(row.sequence),
     eventId: String(row.event_id),
-    headers: JSON.parse(String(row.headers)) as [string, string][],
+    headers: headersOf(String(row.headers)),
     value: String(row.value),
     acceptedAtMs: row.accepted_at as number | null,
   };

@@ -2,6 +2,7 @@
  * Several processes on one PostgreSQL, each as a store of its own: they meet in the same rows at the same moment, and
  * nothing is lost, doubled or refused for it.
  */
+import { randomBytes } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Store } from '../../../src/model/store';
 import type { TakenTask } from '../../../src/model/task';
@@ -238,6 +239,37 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
       organizationId: null,
     });
     expect(events.map(({ position }) => position)).toEqual(range(30).map((index) => index + 1));
+  });
+
+  /** Long values stand in pieces beside their table; the newest such value loses them. Only a table can be changed. */
+  async function loseLastPieceOf(table: string): Promise<void> {
+    const name = new URL(url).pathname.slice(1);
+    const [beside] = await server.query(
+      `SELECT reltoastrelid::int AS id, reltoastrelid::regclass::text AS name FROM pg_class WHERE relname = '${table}'`,
+      name,
+    );
+    const become = (kind: string) => `UPDATE pg_class SET relkind = '${kind}' WHERE oid = ${beside!.id}`;
+    const lose = `DELETE FROM ${beside!.name} WHERE chunk_id = (SELECT max(chunk_id) FROM ${beside!.name})`;
+    await server.query(`SET allow_system_table_mods = on; ${become('r')}; ${lose}; ${become('t')}`, name);
+    // Until then the pieces are still found.
+    await server.query(`VACUUM ${beside!.name}`, name);
+  }
+
+  test('D10: a record whose value the server cannot put together any more is set aside alone', async () => {
+    const [store] = stores as [Store];
+    await put(store, ['1', '2', '3']);
+    for (const task of await store.take(3)) {
+      // Too long for its row, and not to be pressed into it.
+      const content = randomBytes(6000).toString('base64');
+      await finish(store, task, task.address.split('/').at(-1)!, content);
+    }
+    await loseLastPieceOf('outbox');
+    const rows = await store.pickUnsent(10, 1e9, []);
+    expect(rows.map(({ key }) => key)).toEqual(['4711/equipment/1', '4711/equipment/2']);
+    expect(await store.listQuarantine({ limit: 10, after: null })).toMatchObject([
+      { what: 'record', reason: 'record-refused', detail: expect.stringContaining('missing chunk') },
+    ]);
+    expect(await store.pickUnsent(10, 1e9, [])).toEqual(rows);
   });
 
   test('a store that accepts rings for one that waits', async () => {

@@ -1,0 +1,34 @@
+/**
+ * What stands in a row may be damaged: that row is set aside for an operator, and the others go on as if it were not
+ * there. Every store must pass.
+ */
+import { type DamageableStore, Hand } from './store-hand';
+
+export function storeDamageSuite(name: string, open: () => Promise<DamageableStore>): void {
+  describe(`a store that was damaged: ${name}`, () => {
+    let under: DamageableStore;
+    let hand: Hand;
+    beforeEach(async () => {
+      under = await open();
+      hand = new Hand(under);
+    });
+    afterEach(() => under.close());
+
+    const keys = async () => (await hand.records()).map(({ key, sequence }) => `${key} ${sequence}`);
+
+    test('D10: a record that cannot be read back is set aside alone, and published anew with the next read', async () => {
+      for (const id of ['1', '2', '3']) await hand.publish(id, 'a');
+      hand.store = await under.damage(`UPDATE outbox SET headers = '[["ce_' WHERE key = '4711/equipment/2'`);
+      expect(await keys()).toEqual(['4711/equipment/1 1', '4711/equipment/3 1']);
+      expect(await hand.store.ledger()).toMatchObject({ quarantined: 1, waiting: 2 });
+      const [entry, ...more] = await hand.store.listQuarantine({ limit: 10, after: null });
+      expect(more).toEqual([]);
+      expect(entry).toMatchObject({ what: 'record', reason: 'record-refused', organizationId: '4711' });
+      expect(entry!.detail).toContain('cannot be read back');
+      await hand.sendAll();
+      under.advance(1000);
+      expect(await hand.publish('2', 'a')).toMatchObject({ outcome: 'published' });
+      expect(await keys()).toEqual(['4711/equipment/2 2']);
+    });
+  });
+}
