@@ -4,11 +4,14 @@
  * that is not the product's.
  */
 import { join } from 'node:path';
+import { Webhook } from 'standardwebhooks';
 import { evidenceOf } from '../support/evidence';
 import { checkLedger } from '../support/ledger-checker';
+import { startPagerDuty } from '../support/pager-server';
 import type { Failpoint } from '../support/serve-with-failpoints';
 import { type Service, startService, temporaryFolder, until } from '../support/service';
 import { type Simulator, startSimulator } from '../support/simulator';
+import { notificationOf } from '../support/story';
 
 const entry = 'dist/test/support/serve-with-failpoints.js';
 const settings = {
@@ -43,11 +46,11 @@ afterEach(async () => {
 
 const environment = () => ({ ...simulator.environment, ...settings });
 
-async function start(failpoint: Failpoint | null): Promise<void> {
+async function start(failpoint: Failpoint | null, more: Record<string, string> = {}): Promise<void> {
   service = await startService({
     dataFolder: folder,
     entry,
-    environment: { ...environment(), ...(failpoint === null ? {} : { FAILPOINT: failpoint }) },
+    environment: { ...environment(), ...more, ...(failpoint === null ? {} : { FAILPOINT: failpoint }) },
   });
   await simulator.deliverTo({ url: `${service.publicUrl}/webhooks`, retryMs: 50, verify: false });
 }
@@ -70,11 +73,11 @@ async function changeAndDieAt(failpoint: Failpoint): Promise<void> {
   }, soon);
 }
 
-/** Ends the service and holds everything against everything. */
-async function reckon(published: number): Promise<void> {
+/** Ends the service and holds everything against everything; `sent` is what the sender was answered 204 for. */
+async function reckon(published: number, sent?: number): Promise<void> {
   const { notificationsAccepted } = await simulator.counts();
   await service.stop();
-  const evidence = await evidenceOf(join(folder, 'tramline.db'), notificationsAccepted, 'embedded');
+  const evidence = await evidenceOf(join(folder, 'tramline.db'), sent ?? notificationsAccepted, 'embedded');
   expect(checkLedger(evidence)).toEqual([]);
   expect(evidence.records.map(({ value }) => (JSON.parse(value) as { name: string }).name)).toEqual(
     Array.from({ length: published }, () => 'Changed once'),
@@ -83,6 +86,7 @@ async function reckon(published: number): Promise<void> {
 
 test('K1: killed before the delivery is stored, it is stored once when it is sent again', async () => {
   await changeAndDieAt('S2 verified');
+  expect((await ask<Record<string, number>>('/api/ledger')).accepted).toBe(1);
   await reckon(1);
 });
 
@@ -91,6 +95,30 @@ test('K2: killed after the commit and before the answer, the repeat is one more 
   const ledger = await ask<Record<string, number>>('/api/ledger');
   expect(ledger.accepted).toBe(2);
   await reckon(1);
+});
+
+test('K2: under hmac the repeat of what was stored before the kill is known by its id and counts once', async () => {
+  const secret = Buffer.alloc(32, 5).toString('base64');
+  const signed = { WEBHOOK_AUTH: 'hmac', WEBHOOK_HMAC_SECRETS: `whsec_${secret}` };
+  await start('S3 stored', signed);
+  const [machine] = (await simulator.state()).equipment;
+  await simulator.changeEquipment(machine!.id, { name: 'Changed once', notify: false });
+  const body = JSON.stringify([notificationOf(machine!)]);
+  const sentAt = new Date();
+  const headers = {
+    'content-type': 'application/json',
+    'webhook-id': 'msg_once',
+    'webhook-timestamp': String(Math.floor(sentAt.getTime() / 1000)),
+    'webhook-signature': new Webhook(secret).sign('msg_once', sentAt, body),
+  };
+  const post = () => fetch(`${service.publicUrl}/webhooks`, { method: 'POST', body, headers });
+  await expect(post()).rejects.toThrow();
+  expect((await service.exited).signal).toBe('SIGKILL');
+  await start(null, signed);
+  expect((await post()).status).toBe(204);
+  await until(async () => (await ask<Record<string, number>>('/api/ledger')).published === 1, soon);
+  expect(await ask<Record<string, number>>('/api/ledger')).toMatchObject({ accepted: 1, merged: 0 });
+  await reckon(1, 1);
 });
 
 test('K3: killed after the 204 and before the claim, it is read without a new delivery', async () => {
@@ -146,25 +174,33 @@ test('K15: a rejection that nobody handles is logged and ends the process; nothi
 });
 
 describe.each(['A1 alert saved', 'A2 alert posted'] as const)('K9: killed at %s', (failpoint) => {
-  test('the alert still fires with its first start, and resolves', async () => {
-    await start(failpoint);
-    const { equipment, organizations } = await simulator.state();
-    await simulator.setOrganization(organizations[0]!.id, { termsAccepted: false });
-    await simulator.changeEquipment(equipment[0]!.id, { name: 'Changed once' });
-    expect((await service.exited).signal).toBe('SIGKILL');
-    await start(null);
-    type AlertView = { name: string; state: string; since: string };
-    const alertIs = (state: string) => async () => {
-      const alerts = await ask<AlertView[]>('/api/alerts');
-      return alerts.some((alert) => alert.name === 'TramlineTermsRequired' && alert.state === state);
-    };
-    await until(alertIs('firing'), soon);
-    const [blocked] = await ask<{ since: string; access: string }[]>('/api/organizations');
-    const [alert] = await ask<AlertView[]>('/api/alerts');
-    expect(blocked!.access).toBe('terms-required');
-    expect(alert!.since).toBe(blocked!.since);
-    await simulator.setOrganization(organizations[0]!.id, { termsAccepted: true });
-    await until(alertIs('resolved'), soon);
-    await until(async () => (await ask<Record<string, number>>('/api/ledger')).published === 1, soon);
+  test('on-call is paged once, with the first start, and the page ends', async () => {
+    const pager = await startPagerDuty('a-routing-key');
+    const paged = { PAGERDUTY_ROUTING_KEY: 'a-routing-key', PAGERDUTY_URL: pager.url };
+    try {
+      await start(failpoint, paged);
+      const { equipment, organizations } = await simulator.state();
+      await simulator.setOrganization(organizations[0]!.id, { termsAccepted: false });
+      await simulator.changeEquipment(equipment[0]!.id, { name: 'Changed once' });
+      expect((await service.exited).signal).toBe('SIGKILL');
+      await start(null, paged);
+      const incidents = () => [...pager.incidents.values()];
+      await until(() => incidents().some(({ open }) => open), soon);
+      const [blocked] = await ask<{ since: string; access: string }[]>('/api/organizations');
+      expect(blocked!.access).toBe('terms-required');
+      await simulator.setOrganization(organizations[0]!.id, { termsAccepted: true });
+      await until(() => incidents().some(({ open }) => !open), soon);
+      await until(async () => (await ask<Record<string, number>>('/api/ledger')).published === 1, soon);
+      const starts = pager.events
+        .filter(({ event_action }) => event_action === 'trigger')
+        .map(({ payload }) => (payload as { timestamp: string }).timestamp);
+      expect(new Set(starts)).toEqual(new Set([blocked!.since]));
+      expect(pager.opened).toBe(1);
+      expect(incidents().map(({ summary }) => summary)).toEqual([
+        expect.stringContaining(organizations[0]!.name),
+      ]);
+    } finally {
+      await pager.stop();
+    }
   });
 });

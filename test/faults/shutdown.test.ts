@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { kafkaTargetDefaults } from '../../src/publish/kafka';
 import { createTopics, type TopicDeclaration } from '../../src/publish/topics';
 import { systemClock } from '../../src/tools/clock';
@@ -165,6 +166,16 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'with a real Kafka', () => {
       declared.topics.map(({ name }) => `${prefix}.${name}`),
     );
 
+  /** Tasks that a process still holds, as the stopped store's tables say. */
+  function held(): unknown[] {
+    const database = new DatabaseSync(join(story.dataFolder, 'tramline.db'), { readOnly: true });
+    try {
+      return database.prepare("SELECT id FROM tasks WHERE state = 'taken'").all();
+    } finally {
+      database.close();
+    }
+  }
+
   /** Ends the present life and holds sender, store and topics against each other. */
   async function reckon(accepted: number) {
     await story.service.stop();
@@ -199,6 +210,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'with a real Kafka', () => {
     expect(story.log('stopped')).toMatchObject([{ clean: true }]);
     expect(story.log('fault')).toEqual([]);
 
+    expect(held()).toEqual([]);
     // What was being read is decided, and what was being sent is on the topic, before the next life.
     const keyOf = ({ organizationId, id }: Resource) => `${organizationId}/equipment/${id}`;
     const before = await records();
@@ -228,6 +240,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'with a real Kafka', () => {
     expect(await story.service.stop('SIGTERM', graceMs + 2_000)).toEqual({ code: 0, signal: null });
     expect(performance.now() - startedMs).toBeLessThan(graceMs);
     expect(story.log('fault')).toEqual([]);
+    expect(held()).toEqual([]);
 
     await cluster.restart(0);
     await story.serve();

@@ -1,6 +1,13 @@
 // The outbox in memory, for suites of the relay: it keeps the contract of the store's outbox and shows what it holds.
 // It promises nothing about durability, and it can be told to fail.
-import { completeRecord, type EventRecord, type OutboxRow, recordBytes, slotOf } from '../../src/model/event';
+import {
+  completeRecord,
+  type EventRecord,
+  type OutboxRow,
+  type RecordParts,
+  recordBytes,
+  slotOf,
+} from '../../src/model/event';
 import type { QuarantineReason } from '../../src/model/notification';
 import { Problem } from '../../src/model/problem';
 import type { HeldPartition, Outbox } from '../../src/model/store';
@@ -11,10 +18,12 @@ export type MemoryRow = OutboxRow & {
   quarantined: { reason: QuarantineReason; detail: string } | null;
 };
 
+type What = Pick<RecordParts, 'kind' | 'change' | 'reconciled'>;
+
 export type MemoryOutbox = Outbox & {
   rows: MemoryRow[];
-  /** Adds a row under the next sequence of its key. */
-  add(row: { topic: string; key: string; value?: string }): MemoryRow;
+  /** Adds a row under the next sequence of its key: equipment, created and then updated, unless told otherwise. */
+  add(row: { topic: string; key: string; value?: string } & Partial<What>): MemoryRow;
   /** Verbs that throw `store.unavailable` from now on. */
   failing: Set<keyof Outbox>;
   /** Verbs that were called, in order. */
@@ -40,10 +49,10 @@ export function makeMemoryOutbox(clock: Clock): MemoryOutbox {
     giveLeaseTo(holder, leaseMs) {
       for (const name of leases.keys()) leases.set(name, { holder, untilMs: clock.nowMs() + leaseMs });
     },
-    add({ topic, key, value }) {
+    add({ topic, key, value, ...what }) {
       const sequence = (sequences.get(key) ?? 0) + 1;
       sequences.set(key, sequence);
-      const record = recordFor(topic, key, sequence, value ?? JSON.stringify({ key, sequence }));
+      const record = recordFor(topic, key, sequence, value ?? JSON.stringify({ key, sequence }), what);
       const row = { row: outbox.rows.length + 1, ...record, sequence, acceptedAtMs: null };
       outbox.rows.push({ ...row, sent: null, quarantined: null });
       return outbox.rows.at(-1) as MemoryRow;
@@ -98,7 +107,13 @@ function isIn(row: OutboxRow, { topic, partition, partitions }: HeldPartition): 
   return row.topic === topic && slotOf(row.key) % partitions === partition;
 }
 
-function recordFor(topic: string, key: string, sequence: number, value: string): EventRecord {
+function recordFor(
+  topic: string,
+  key: string,
+  sequence: number,
+  value: string,
+  what: Partial<What>,
+): EventRecord {
   const parts = {
     kind: 'equipment' as const,
     key,
@@ -109,6 +124,7 @@ function recordFor(topic: string, key: string, sequence: number, value: string):
     observedAt: '2025-06-01T08:00:00.000Z',
     traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`,
     reconciled: false,
+    ...what,
   };
   const envelope = {
     source: 'https://api.example.com/vendor',

@@ -4,7 +4,8 @@
 // an ordinary consumer.
 import { CloudEvent, Kafka as KafkaBinding } from 'cloudevents';
 import { Kafka, logLevel } from 'kafkajs';
-import { slotOf } from '../../../src/model/event';
+import { type Change, slotOf } from '../../../src/model/event';
+import type { EventKind } from '../../../src/model/resource';
 import { type KafkaTargetOptions, kafkaTargetDefaults, makeKafkaTarget } from '../../../src/publish/kafka';
 import { makeRelay, relayDefaults } from '../../../src/publish/relay';
 import type { Batch, PublishTarget } from '../../../src/publish/target';
@@ -118,11 +119,15 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'publishing to two brokers', ()
     const { outbox, relay } = setUp('exact');
     const values = ['{"name":"Größe µ 🚜"}', '{}', '{"long":"x"}'.padEnd(20_000, ' ')];
     for (let number = 0; number < 300; number += 1) {
-      outbox.add({ topic, key: `4711/equipment/${number % 40}`, value: values[number % 3] as string });
+      const [kind, change] = everyEvent[number % everyEvent.length]!;
+      const key = `4711/${kind}/${number % 40}`;
+      outbox.add({ topic, key, kind, change, reconciled: number % 7 === 0, value: values[number % 3]! });
     }
     while ((await relay.step()) === 'worked');
     const records = await readTopic(cluster.brokers, topic);
     expect(records).toHaveLength(300);
+    const types = new Set(records.map(({ headers }) => String(headers.ce_type)));
+    expect(types).toEqual(new Set(everyEvent.map(([kind, change]) => `io.tramline.${kind}.${change}.v1`)));
     expectExactly(records, topic, outbox);
     for (const record of records) {
       expectCloudEvent(record);
@@ -312,10 +317,23 @@ function expectExactly(records: TopicRecord[], topic: string, outbox: MemoryOutb
   }
 }
 
+/** Each kind with each change that is published of it. */
+const everyEvent: [EventKind, Change][] = [
+  ...(['created', 'updated', 'archived', 'restored', 'deleted'] as const).map(
+    (change): [EventKind, Change] => ['equipment', change],
+  ),
+  ...(['created', 'updated', 'deleted'] as const).map((change): [EventKind, Change] => [
+    'field-operation',
+    change,
+  ]),
+  ['organization-access', 'blocked'],
+  ['organization-access', 'unblocked'],
+];
+
 /** The CloudEvents SDK reads it as an event; what the SDK would let pass is looked at in the raw headers. */
 function expectCloudEvent({ key, value, headers }: TopicRecord): void {
   const text = Object.fromEntries(Object.entries(headers).map(([name, bytes]) => [name, bytes.toString()]));
-  expect(Object.keys(text)).toEqual([
+  expect(Object.keys(text).filter((name) => name !== 'ce_reconciled')).toEqual([
     'ce_specversion',
     'ce_id',
     'ce_source',
@@ -330,7 +348,7 @@ function expectCloudEvent({ key, value, headers }: TopicRecord): void {
   expect(text).toMatchObject({
     ce_specversion: '1.0',
     ce_id: expect.stringMatching(/^[0-9a-f]{32}$/),
-    ce_type: expect.stringMatching(/^io\.tramline\.equipment\.(created|updated)\.v1$/),
+    ce_type: expect.stringMatching(/^io\.tramline\.[a-z-]+\.[a-z]+\.v1$/),
     ce_subject: String(key),
     ce_sequence: expect.stringMatching(/^\d{20}$/),
     'content-type': 'application/json',
