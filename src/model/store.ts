@@ -334,10 +334,15 @@ export interface TopicEnds {
   topicEnds(): Promise<TopicEnd[]>;
   /**
    * Events that are known become sent ones, with their place. For all others the key's sequence rises to theirs, unsent
-   * rows that are not above it are set aside, and its resource is published anew by whatever looks at it next; then
-   * the store is behind until a full sync has ended. How many others there were.
+   * rows that are not above it are set aside, and its resource is published anew by whatever looks at it next; an
+   * organization's access is told anew at once. Then the store is behind until a full sync that began later has ended,
+   * and no task is taken before `allFound`. How many others there were.
    */
   noteFound(page: FoundPage): Promise<number>;
+  /** Whoever reads on has come to the end of the topics: tasks are taken again. */
+  allFound(): Promise<void>;
+  /** Whether others were found and `allFound` is still to come. */
+  readingOn(): Promise<boolean>;
   /** Since when it is known that the store was behind; null when it is not. */
   behindSince(): Promise<number | null>;
 }

@@ -18,7 +18,7 @@ import type { Batch, Failure, PublishTarget, Success } from './target';
 import { makeWidths, type Widths } from './widths';
 
 /** What the store knows of the topics' ends. */
-export type KnownEnds = Pick<TopicEnds, 'topicEnds' | 'noteFound'>;
+export type KnownEnds = Pick<TopicEnds, 'topicEnds' | 'noteFound' | 'allFound'>;
 
 export interface RelayOptions extends LeaseOptions {
   /** A relay that begins to lead reads what stands on the topics beyond what these know; null: it takes them on trust. */
@@ -212,6 +212,7 @@ class OutboxRelay implements Relay {
         };
         if (!(await this.target.readOn(await ends.topicEnds(), heard))) return false;
       }
+      await ends?.allFound();
       this.caughtUp = true;
       return true;
     } catch (error) {

@@ -14,7 +14,7 @@ export interface BehindWatch {
 
 /** `mayList`: it is known what connections see, and calls are left. */
 export function makeBehindWatch(
-  store: Pick<Store, 'behindSince'>,
+  store: Pick<Store, 'behindSince' | 'readingOn'>,
   sync: Pick<Sync, 'begin' | 'view'>,
   mayList: () => boolean,
 ): BehindWatch {
@@ -25,9 +25,12 @@ export function makeBehindWatch(
   return {
     conditions: () => (sinceMs === null ? [] : [{ name: 'store-behind-topics', sinceMs, detail }]),
     async look() {
-      sinceMs = await store.behindSince();
-      if (sinceMs !== null && mayList() && sync.view().state !== 'running')
-        sync.begin({ organizationId: null, full: true });
+      const lastMs = await store.behindSince();
+      sinceMs = lastMs === null ? null : (sinceMs ?? lastMs);
+      // What is still to be found would not be judged by a sync that begins now.
+      if (sinceMs === null || !mayList() || sync.view().state === 'running' || (await store.readingOn()))
+        return;
+      sync.begin({ organizationId: null, full: true });
     },
   };
 }

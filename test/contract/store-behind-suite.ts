@@ -3,7 +3,7 @@
  * nothing goes out under a number that is taken. Every store must pass.
  */
 import type { FoundRecord } from '../../src/model/topic-end';
-import { Hand, type StoreUnderTest } from './store-hand';
+import { goneBy, Hand, hintOf, type StoreUnderTest, terms } from './store-hand';
 
 const topic = 'tramline.equipment.v1';
 const counts = { listed: 0, changed: 0, unchanged: 0, published: 0, pages: 0, calls: 0 };
@@ -55,6 +55,7 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       await hand.publish('1', 'a');
       await hand.sendAll();
       expect(await find([stranger(2), stranger(3), stranger(9, '4711/equipment/2')])).toBe(2);
+      await hand.store.allFound();
       await hand.publish('1', 'b');
       await hand.publish('2', 'a');
       expect((await hand.records()).map((row) => [row.key, row.sequence])).toEqual([
@@ -67,6 +68,7 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
     test('what is unsent under a taken number never goes out, and the same content is published above it', async () => {
       await hand.publish('1', 'a');
       expect(await find([stranger(1)])).toBe(1);
+      await hand.store.allFound();
       expect(await hand.records()).toEqual([]);
       expect(await hand.publish('1', 'a')).toMatchObject({ outcome: 'published' });
       expect((await hand.records()).map(({ sequence }) => sequence)).toEqual([2]);
@@ -83,6 +85,88 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       await hand.sendAll();
       expect(await find([stranger(2)])).toBe(0);
       expect(await hand.store.behindSince()).toBeNull();
+    });
+
+    test('what was sent once and is to be sent again never goes out under a number that is taken', async () => {
+      await hand.publish('1', 'a');
+      const [row] = await hand.records();
+      await hand.store.markSent([{ row: row!.row, partition: 2, offset: '7' }]);
+      const { replay } = await hand.store.beginReplay('x');
+      const step = { replay, after: 1, counts: { selected: 0, keys: 0, replayed: 0 } };
+      expect(await hand.store.resendNewest(step, [row!.row])).toBe(1);
+      expect(await find([stranger(2)])).toBe(1);
+      expect(await hand.records()).toEqual([]);
+    });
+
+    test('a deletion that never goes out is found and published again', async () => {
+      await hand.publish('1', 'a');
+      await hand.sendAll();
+      await hand.put([hintOf('1')]);
+      const gone = goneBy(await hand.take());
+      await hand.store.finishGone(gone);
+      expect(await hand.events()).toEqual(['4711 2 deleted']);
+      under.advance(1000);
+      await find([stranger(2)]);
+      await hand.store.allFound();
+      const { run } = await hand.store.beginRun({ organizationId: null, full: true });
+      expect(await hand.store.hintAbsent(run, '4711', 'equipment', 0.05)).toBe(1);
+      await hand.store.finishGone(goneBy(await hand.take()));
+      expect(await hand.events()).toEqual(['4711 3 deleted']);
+    });
+
+    test('access that was to be told under a taken number is told above it', async () => {
+      await hand.put([hintOf('1')]);
+      await hand.observe(terms);
+      expect(await hand.events()).toEqual(['4711 1 blocked']);
+      const key = '4711/organization-access/4711';
+      expect(await find([stranger(1, key), stranger(2, key)])).toBe(1);
+      expect(await hand.events()).toEqual(['4711 3 blocked']);
+      const [row] = await hand.records();
+      expect(JSON.parse(row!.value)).toMatchObject({ access: 'terms-required', previousAccess: 'active' });
+      expect((await hand.store.explain(row!.eventId))!.steps[0]!.text).toContain(
+        'access of its organization',
+      );
+    });
+
+    test('access that others told of is told anew as it is here, where the organization is known', async () => {
+      await hand.put([hintOf('1')]);
+      expect(
+        await find([stranger(4, '4711/organization-access/4711'), stranger(1, '9/organization-access/9')]),
+      ).toBe(2);
+      expect(await hand.events()).toEqual(['4711 5 unblocked']);
+    });
+
+    test('nothing is taken while the topics are still read', async () => {
+      await hand.put([hintOf('5')]);
+      await find([]);
+      expect(await hand.store.readingOn()).toBe(false);
+      await find([stranger(1)]);
+      expect(await hand.store.readingOn()).toBe(true);
+      expect(await hand.store.take(10)).toEqual([]);
+      expect(await hand.store.nextDueInMs('task')).toBeGreaterThan(0);
+      await hand.store.allFound();
+      expect(await hand.store.readingOn()).toBe(false);
+      expect(await hand.store.take(10)).toHaveLength(1);
+    });
+
+    test('what is set aside waits in the ledger until it is published anew, and is merged then', async () => {
+      await hand.publish('1', 'a');
+      await find([stranger(1)]);
+      await hand.store.allFound();
+      expect(await hand.store.ledger()).toMatchObject({ accepted: 1, waiting: 1, published: 0 });
+      await hand.publish('1', 'a');
+      await hand.sendAll();
+      expect(await hand.store.ledger()).toMatchObject({ accepted: 2, merged: 1, published: 1, waiting: 0 });
+    });
+
+    test('a sync that began before the last of it was found does not end it', async () => {
+      await find([stranger(5, '4711/equipment/9')]);
+      under.advance(1000);
+      const early = await hand.store.beginRun({ organizationId: null, full: true });
+      under.advance(1000);
+      await find([stranger(3)]);
+      await hand.store.endRun(early.run, counts);
+      expect(await hand.store.behindSince()).toBe(under.nowMs());
     });
 
     test('it is behind until a full sync of all that began since has ended', async () => {

@@ -8,8 +8,12 @@ export async function nextDueInMs(context: Context, what: 'task' | 'probe'): Pro
   const { database } = context;
   const row = what === 'task' ? await database.get(nextTask) : await database.get(nextProbe);
   const at = row!.at as number | null;
+  if (row!.held) return heldLookMs;
   return at === null ? null : Math.max(0, at - context.nowMs());
 }
+
+/** While no task may be taken, whatever is due. */
+const heldLookMs = 1000;
 
 /** A lease that runs out makes its task due. */
 const nextTask = `
@@ -20,7 +24,8 @@ const nextTask = `
     (SELECT min(until) FROM taken),
     (SELECT min(greatest(l.next_due_at, l.open_at)) FROM lanes l LEFT JOIN taken t ON t.taken_lane = l.id
      WHERE l.open_at IS NOT NULL AND l.next_due_at IS NOT NULL
-       AND (l.width IS NULL OR coalesce(t.in_flight, 0) < l.width))) AS at`;
+       AND (l.width IS NULL OR coalesce(t.in_flight, 0) < l.width))) AS at,
+    EXISTS (SELECT 1 FROM meta WHERE name = 'reading-on') AS held`;
 
 /** Never while a probe is under way, unless that one's lease ran out. */
 const nextProbe = `

@@ -135,7 +135,39 @@ export async function writeTransition(
     storable(actionUrl),
     storable(message),
   );
-  if (!next.changed) return;
+  const told = { causes: next.causes, access: next.access, previousAccess, by: observation.by };
+  if (next.changed) await writeAccess(context, { id, epoch, name }, told);
+}
+
+/** Tells what their access is, above whatever its topic holds. The rows are locked; it is no news where one is unknown. */
+export async function tellAccess(context: Context, rows: ObservedRow[]): Promise<void> {
+  for (const row of rows) {
+    const changed = await context.database.get(
+      'SELECT previous FROM organization_history WHERE organization_id = $1 AND epoch = $2',
+      row.id,
+      row.epoch,
+    );
+    const causes = JSON.parse(row.causes) as CauseSet;
+    const previousAccess = (changed?.previous ?? row.access) as Access;
+    await writeAccess(context, row, { causes, access: row.access, previousAccess, by: 'sync' });
+  }
+}
+
+interface ToldAccess {
+  causes: CauseSet;
+  access: Access;
+  previousAccess: Access;
+  by: Observation['by'];
+}
+
+async function writeAccess(
+  context: Context,
+  { id, epoch, name }: Pick<ObservedRow, 'id' | 'epoch' | 'name'>,
+  { causes, access, previousAccess, by }: ToldAccess,
+): Promise<void> {
+  const nowMs = context.nowMs();
+  const cause = leadingCause(causes);
+  const detail = cause === null ? null : causes[cause]!;
   const observedAt = new Date(nowMs).toISOString();
   const { catalogAddress, catalogMediaType } = context.settings;
   const value = JSON.stringify({
@@ -144,23 +176,23 @@ export async function writeTransition(
     observedAt,
     source: { address: catalogAddress, mediaType: catalogMediaType },
     ...(name === null ? {} : { name }),
-    access: next.access,
+    access,
     previousAccess,
     cause,
     since: new Date(detail?.sinceMs ?? nowMs).toISOString(),
-    actionUrl,
-    message,
+    actionUrl: detail?.actionUrl ?? null,
+    message: detail?.message ?? null,
   });
   await writeEvents(context, [
     {
       kind: 'organization-access',
       key: keyOf(id, 'organization-access', id),
-      change: next.access === 'active' ? 'unblocked' : 'blocked',
-      contentHash: createHash('sha256').update(`${next.access} ${epoch}`).digest('hex'),
+      change: access === 'active' ? 'unblocked' : 'blocked',
+      contentHash: createHash('sha256').update(`${access} ${epoch}`).digest('hex'),
       value,
       observedAt,
       traceparent: null,
-      reconciled: observation.by === 'sync',
+      reconciled: by === 'sync',
       taskId: null,
       acceptedAtMs: null,
       cause: `access ${id}/${epoch}`,

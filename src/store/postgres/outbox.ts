@@ -2,6 +2,7 @@
  * Decided events on their way out. Unsent rows are picked, never "what comes after the last": a row that committed late
  * is sent late, but it is sent. The public position is given here, when a row is published; whoever gives one holds the
  * counter until the commit, so that positions become visible in their order.
+ * States: 0 unsent, 1 in the embedded log only, 2 in Kafka, 3 quarantined, 4 set aside: its number was found taken.
  */
 import type { Acknowledgement, OutboxRow } from '../../model/event';
 import type { QuarantineReason } from '../../model/notification';

@@ -55,7 +55,7 @@ export async function endRun(context: Context, run: number, counts: SyncCounts):
   );
   // Everything was judged anew since it was found that the topics know more.
   await database.run(
-    `DELETE FROM meta WHERE name = 'behind' AND value <= (
+    `DELETE FROM meta WHERE name = 'behind' AND value < (
        SELECT began_at FROM sync_runs WHERE id = $1 AND whole AND organization_id IS NULL)`,
     run,
   );

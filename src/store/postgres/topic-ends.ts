@@ -1,10 +1,12 @@
 /**
  * What stands on the topics against what this store knows. A store that was restored, or is new, learns from the topics
  * which sequences are taken. What it would have sent under one of those is set aside, and the resource is forgotten as
- * published, so that the next look at it publishes it under a higher one. Tasks are locked before keys.
+ * published, so that the next look at it publishes it under a higher one. Organizations and tasks are locked before keys.
  */
 import type { FoundPage, TopicEnd } from '../../model/topic-end';
 import type { Context } from './context';
+import { type ObservedRow, tellAccess } from './observe';
+import { lockOrganizations } from './organization-rows';
 import { markSent } from './outbox';
 
 export async function topicEnds({ database }: Context): Promise<TopicEnd[]> {
@@ -18,6 +20,7 @@ export async function noteFound(context: Context, page: FoundPage): Promise<numb
   const highest = new Map<string, number>();
   for (const { key, sequence } of records) highest.set(key, Math.max(sequence, highest.get(key) ?? 0));
   const keys = [...highest.keys()];
+  const organizations = await lockOrganizations(context, keys.flatMap(organizationOf).sort());
   const tasks = await lockTasks(context, keys);
   const offsets = new Map(records.map(({ eventId, offset }) => [eventId, offset]));
   const known = await database.all(
@@ -37,16 +40,20 @@ export async function noteFound(context: Context, page: FoundPage): Promise<numb
     [...highest.values()],
   );
   const overtaken = await database.all(
-    `UPDATE outbox o SET state = 4 FROM unnest($1::text[], $2::bigint[]) AS f (key, sequence)
-     WHERE o.key = f.key AND o.state = 0 AND o.position IS NULL AND o.sequence <= f.sequence RETURNING o.key`,
+    `UPDATE outbox o SET state = CASE WHEN o.log_offset IS NULL THEN 4 ELSE 2 END
+     FROM unnest($1::text[], $2::bigint[]) AS f (key, sequence)
+     WHERE o.key = f.key AND o.state = 0 AND o.sequence <= f.sequence RETURNING o.key`,
     keys,
     [...highest.values()],
   );
   const others = new Set([...raised, ...overtaken].map(({ key }) => key as string));
+  // A deletion as well: whatever the topic says of it now, the next sync finds it absent, and a read decides.
   await database.run(
-    `UPDATE tasks SET content_hash = '', wire_hash = '' WHERE id = ANY($1::bigint[]) AND published`,
+    `UPDATE tasks SET content_hash = '', wire_hash = '', deleted = false WHERE id = ANY($1::bigint[]) AND published`,
     tasks.filter(({ key }) => others.has(key)).map(({ id }) => id),
   );
+  const told = [...others].flatMap(organizationOf).flatMap((id) => organizations.get(id) ?? []);
+  await tellAccess(context, told as ObservedRow[]);
   await database.run(
     `INSERT INTO topic_ends (topic, partition, next_offset) VALUES ($1, $2, $3)
      ON CONFLICT (topic, partition) DO UPDATE SET next_offset = excluded.next_offset`,
@@ -54,12 +61,28 @@ export async function noteFound(context: Context, page: FoundPage): Promise<numb
     partition,
     nextOffset,
   );
+  // The time moves on with each page: a sync that began before it cannot have judged what it holds.
   if (others.size > 0)
     await database.run(
-      `INSERT INTO meta (name, value) VALUES ('behind', $1) ON CONFLICT (name) DO NOTHING`,
+      `INSERT INTO meta (name, value) VALUES ('behind', $1), ('reading-on', 1)
+       ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
       context.nowMs(),
     );
   return others.size;
+}
+
+export async function allFound({ database, news }: Context): Promise<void> {
+  if ((await database.run(`DELETE FROM meta WHERE name = 'reading-on'`)) > 0) news.add('work');
+}
+
+export async function readingOn({ database }: Context): Promise<boolean> {
+  return (await database.get(`SELECT 1 AS there FROM meta WHERE name = 'reading-on'`)) !== undefined;
+}
+
+/** Of a key of its access; none of any other. */
+function organizationOf(key: string): string[] {
+  const [organizationId, kind] = key.split('/');
+  return kind === 'organization-access' ? [organizationId!] : [];
 }
 
 export async function behindSince({ database }: Context): Promise<number | null> {

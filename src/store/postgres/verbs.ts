@@ -32,7 +32,7 @@ import { sweep, sweepLock } from './sweep';
 import { beginRun, compareListed, countCalls, endRun, hintAbsent, lastRun, openListings } from './syncs';
 import { claimLock, take } from './take';
 import { counts, listTasks } from './tasks';
-import { behindSince, noteFound, topicEnds } from './topic-ends';
+import { allFound, behindSince, noteFound, readingOn, topicEnds } from './topic-ends';
 import { dropWebhookSecret, listWebhookSecrets, noteHeartbeat, saveWebhookSecret } from './webhook-secrets';
 
 type Name = Exclude<keyof Store, 'close'>;
@@ -106,6 +106,8 @@ export const verbs = {
   endReplay: replays.endReplay,
   topicEnds,
   noteFound,
+  allFound,
+  readingOn,
   behindSince,
 } satisfies {
   [Verb in Name]?: (context: Context, ...args: Parameters<Store[Verb]>) => Answer<Verb>;

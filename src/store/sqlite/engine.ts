@@ -73,7 +73,7 @@ import {
   lastRun,
   openListings,
 } from './syncs';
-import { behindSince, noteFound, topicEnds } from './topic-ends';
+import { allFound, behindSince, noteFound, readingOn, topicEnds } from './topic-ends';
 import { makeTransaction } from './transaction';
 import { dropWebhookSecret, listWebhookSecrets, noteHeartbeat, saveWebhookSecret } from './webhook-secrets';
 
@@ -161,6 +161,8 @@ export const verbs = {
   endReplay,
   topicEnds,
   noteFound,
+  allFound,
+  readingOn,
   behindSince,
 };
 
@@ -306,8 +308,12 @@ function releaseLeases(context: Context, taken: { taskId: number; fence: number 
   }
 }
 
+/** While no task may be taken, whatever is due. */
+const heldLookMs = 1000;
+
 function nextDueInMs(context: Context, what: 'task' | 'probe'): number | null {
   const nowMs = context.nowMs();
+  if (what === 'task' && readingOn(context)) return heldLookMs;
   const dueMs = what === 'probe' ? nextProbeMs(context) : nextTaskMs(context);
   return dueMs === null ? null : Math.max(0, dueMs - nowMs);
 }

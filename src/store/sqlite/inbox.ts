@@ -12,6 +12,7 @@ import { freeExpired } from './leases';
 import { hintProbe } from './probes';
 import { closeEntry, quarantineElement, quarantineReusedId } from './quarantine';
 import { afterGap } from './return-task';
+import { readingOn } from './topic-ends';
 
 export function put(context: Context, delivery: Delivery): Accepted {
   const { database } = context;
@@ -145,6 +146,8 @@ export function take(context: Context, limit: number): TakenTask[] {
   const nowMs = context.nowMs();
   freeExpired(context, nowMs);
   const taken: TakenTask[] = [];
+  // What is decided now could come under a number that is still to be found taken.
+  if (readingOn(context)) return taken;
   // A lane may hold less than it was granted: what is then left is granted again.
   while (taken.length < limit) {
     const grants = context.lanes.grants(limit - taken.length, nowMs, (id) =>

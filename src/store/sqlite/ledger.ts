@@ -14,10 +14,16 @@ export interface LedgerPage {
   after: number | null;
 }
 
-/** What an event has become so far: it is published when it is sent, and with an operator when Kafka refused it. */
+/**
+ * What an event has become so far: it is published when it is sent, and with an operator when Kafka refused it. One that
+ * was set aside waits until its resource is published anew.
+ */
 const publishedLine = `CASE e.state WHEN 0 THEN 'waiting' WHEN 3 THEN
     CASE (SELECT q.state FROM quarantine q WHERE q.outbox_id = e.id ORDER BY q.id DESC LIMIT 1)
       WHEN 'discarded' THEN 'discarded' WHEN 'released' THEN 'merged' ELSE 'quarantined' END
+  WHEN 4 THEN CASE WHEN EXISTS (
+      SELECT 1 FROM tasks r WHERE r.id = coalesce(t.joined_to, t.id) AND r.content_hash = '' AND r.deleted = 0)
+    THEN 'waiting' ELSE 'merged' END
   ELSE 'published' END`;
 
 const waitingLine = `CASE WHEN t.state = 'quarantined' THEN 'quarantined'

@@ -114,7 +114,43 @@ export function writeTransition(
     actionUrl,
     message,
   );
-  if (!next.changed) return;
+  if (next.changed)
+    writeAccess(context, organization, { causes: next.causes, previousAccess, name, by: observation.by });
+}
+
+/** Tells what its access is, above whatever its topic holds; does nothing where it is unknown. */
+export function tellAccess(context: Context, organizationId: string): void {
+  const organization = context.organizations.get(organizationId);
+  if (organization === undefined) return;
+  const row = context.database.get(
+    `SELECT o.causes, o.name, h.previous FROM organizations o
+     LEFT JOIN organization_history h ON h.organization_id = o.id AND h.epoch = o.epoch WHERE o.id = ?`,
+    organizationId,
+  )!;
+  writeAccess(context, organization, {
+    causes: JSON.parse(String(row.causes)) as CauseSet,
+    previousAccess: String(row.previous ?? organization.access),
+    name: row.name as string | null,
+    by: 'sync',
+  });
+}
+
+interface ToldAccess {
+  causes: CauseSet;
+  previousAccess: string;
+  name: string | null;
+  by: Observation['by'];
+}
+
+function writeAccess(
+  context: Context,
+  organization: CachedOrganization,
+  { causes, previousAccess, name, by }: ToldAccess,
+): void {
+  const nowMs = context.nowMs();
+  const cause = leadingCause(causes);
+  const detail = cause === null ? null : causes[cause]!;
+  const { access, epoch } = organization;
   const observedAt = new Date(nowMs).toISOString();
   const value = JSON.stringify({
     id: organization.id,
@@ -122,24 +158,24 @@ export function writeTransition(
     observedAt,
     source: { address: context.settings.catalogAddress, mediaType: context.settings.catalogMediaType },
     ...(name === null ? {} : { name }),
-    access: next.access,
+    access,
     previousAccess,
     cause,
     since: new Date(detail?.sinceMs ?? nowMs).toISOString(),
-    actionUrl,
-    message,
+    actionUrl: detail?.actionUrl ?? null,
+    message: detail?.message ?? null,
   });
   writeEvent(context, {
     kind: 'organization-access',
     key: keyOf(organization.id, 'organization-access', organization.id),
-    change: next.access === 'active' ? 'unblocked' : 'blocked',
-    contentHash: createHash('sha256').update(`${next.access} ${organization.epoch}`).digest('hex'),
+    change: access === 'active' ? 'unblocked' : 'blocked',
+    contentHash: createHash('sha256').update(`${access} ${epoch}`).digest('hex'),
     value,
     observedAt,
     traceparent: null,
-    reconciled: observation.by === 'sync',
+    reconciled: by === 'sync',
     taskId: null,
     acceptedAtMs: null,
-    cause: `access ${organization.id}/${organization.epoch}`,
+    cause: `access ${organization.id}/${epoch}`,
   });
 }

@@ -57,7 +57,7 @@ export function endRun(context: Context, run: number, counts: SyncCounts): void 
   );
   // Everything was judged anew since it was found that the topics know more.
   database.run(
-    `DELETE FROM meta WHERE name = 'behind' AND value <= (
+    `DELETE FROM meta WHERE name = 'behind' AND value < (
        SELECT began_at FROM sync_runs WHERE id = ? AND whole = 1 AND organization_id IS NULL)`,
     run,
   );

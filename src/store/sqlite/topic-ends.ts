@@ -5,6 +5,7 @@
  */
 import type { FoundPage, FoundRecord, TopicEnd } from '../../model/topic-end';
 import type { Context } from './context';
+import { tellAccess } from './observe';
 import { markSent } from './outbox';
 
 export function topicEnds({ database }: Context): TopicEnd[] {
@@ -20,18 +21,28 @@ export function noteFound(context: Context, { topic, partition, nextOffset, reco
   const strangers = records.filter((record) => !isOurs(context, record, partition));
   const raised = new Set(strangers.filter((record) => raise(context, record)).map(({ key }) => key));
   for (const key of overtake(context, records)) raised.add(key);
-  for (const key of raised) forget(context, key);
+  for (const key of raised) publishAnew(context, key);
   database.run(
     `INSERT INTO topic_ends (topic, partition, next_offset) VALUES (?, ?, ?)
      ON CONFLICT (topic, partition) DO UPDATE SET next_offset = excluded.next_offset`,
     ...[topic, partition, nextOffset],
   );
+  // The time moves on with each page: a sync that began before it cannot have judged what it holds.
   if (raised.size > 0)
     database.run(
-      `INSERT INTO meta (name, value) VALUES ('behind', ?) ON CONFLICT (name) DO NOTHING`,
+      `INSERT INTO meta (name, value) VALUES ('behind', ?), ('reading-on', 1)
+       ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
       context.nowMs(),
     );
   return raised.size;
+}
+
+export function allFound({ database }: Context): void {
+  database.run(`DELETE FROM meta WHERE name = 'reading-on'`);
+}
+
+export function readingOn({ database }: Context): boolean {
+  return database.get(`SELECT 1 FROM meta WHERE name = 'reading-on'`) !== undefined;
 }
 
 export function behindSince({ database }: Context): number | null {
@@ -58,22 +69,25 @@ function raise({ database }: Context, { key, sequence }: FoundRecord): boolean {
   );
 }
 
-/** Unsent rows that would come after a higher sequence of their key: they never go out. Their keys. */
+/** Unsent rows that would come after a higher sequence of their key: they never go out, or not again. Their keys. */
 function overtake({ database }: Context, records: FoundRecord[]): string[] {
   const rows = database.all(
-    `UPDATE outbox SET state = 4 WHERE id IN (
+    `UPDATE outbox SET state = iif(log_offset IS NULL, 4, 2) WHERE id IN (
        SELECT o.id FROM outbox o JOIN json_each(?) f ON f.value ->> 'key' = o.key
-       WHERE o.state = 0 AND o.position IS NULL AND o.sequence <= f.value ->> 'sequence')
+       WHERE o.state = 0 AND o.sequence <= f.value ->> 'sequence')
      RETURNING key`,
     JSON.stringify(records.map(({ key, sequence }) => ({ key, sequence }))),
   );
   return rows.map(({ key }) => String(key));
 }
 
-function forget({ database }: Context, key: string): void {
-  const [, kind, ...id] = key.split('/');
-  database.run(
-    `UPDATE tasks SET content_hash = '', wire_hash = '' WHERE kind = ? AND resource_id = ? AND published = 1`,
+/** A deletion as well: whatever the topic says of it now, the next sync finds it absent, and a read decides. */
+function publishAnew(context: Context, key: string): void {
+  const [organizationId, kind, ...id] = key.split('/');
+  if (kind === 'organization-access') tellAccess(context, organizationId ?? '');
+  context.database.run(
+    `UPDATE tasks SET content_hash = '', wire_hash = '', deleted = 0
+     WHERE kind = ? AND resource_id = ? AND published = 1`,
     kind ?? '',
     id.join('/'),
   );

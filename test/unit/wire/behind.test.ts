@@ -5,7 +5,7 @@ import { makeBehindWatch } from '../../../src/wire/behind';
 
 function watching({ mayList = true, state = 'idle' as 'idle' | 'running' } = {}) {
   const begun: unknown[] = [];
-  const store = { since: null as number | null };
+  const store = { since: null as number | null, readingOn: false };
   const view = () => ({ ...idleView(), state });
   const sync = {
     view,
@@ -14,7 +14,11 @@ function watching({ mayList = true, state = 'idle' as 'idle' | 'running' } = {})
       return view();
     },
   };
-  const watch = makeBehindWatch({ behindSince: async () => store.since }, sync, () => mayList);
+  const watch = makeBehindWatch(
+    { behindSince: async () => store.since, readingOn: async () => store.readingOn },
+    sync,
+    () => mayList,
+  );
   return { watch, store, begun };
 }
 
@@ -29,6 +33,18 @@ test('it pages while it lasts, begins a full sync of all, and ends', async () =>
   store.since = null;
   await watch.look();
   expect(watch.conditions()).toEqual([]);
+});
+
+test('no sync begins before all is found, and it pages since the first', async () => {
+  const { watch, store, begun } = watching();
+  Object.assign(store, { since: 5, readingOn: true });
+  await watch.look();
+  store.since = 9;
+  await watch.look();
+  expect([watch.conditions()[0]?.sinceMs, begun]).toEqual([5, []]);
+  store.readingOn = false;
+  await watch.look();
+  expect(begun).toHaveLength(1);
 });
 
 test.each([
