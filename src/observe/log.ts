@@ -3,7 +3,7 @@
  * the runbook; `warn` heals itself; `info` is the two wide lines, `delivery` and `attempt`, and the process's own
  * start and stop; `debug` is for a laptop. No line takes free-form objects, and no line holds a secret.
  */
-import { type DestinationStream, destination, pino, stdTimeFunctions } from 'pino';
+import { type DestinationStream, pino, stdTimeFunctions } from 'pino';
 import type { Alert } from '../model/alert';
 import type {
   AccessChange,
@@ -17,6 +17,7 @@ import type {
   Sent,
   Trouble,
 } from './lines';
+import { openStandardOutput } from './standard-output';
 import { withoutCredentials } from './without-credentials';
 
 export type LogLevel = 'error' | 'warn' | 'info' | 'debug' | 'silent';
@@ -61,11 +62,8 @@ const textMax = 500;
 const censored = ['authorization', 'token', 'secret', 'password', 'refresh', 'key', 'cookie', 'raw', 'body'];
 
 export function makeLog(options: LogOptions): Log {
-  const buffered =
-    options.stream === undefined
-      ? destination({ fd: 1, sync: false, minLength: 65_536, maxWrite: 262_144 })
-      : null;
-  const stream = options.stream ?? (buffered as DestinationStream);
+  const output = options.stream === undefined ? openStandardOutput() : null;
+  const stream = options.stream ?? (output as DestinationStream);
   const redact = { paths: censored.flatMap((name) => [name, `*.${name}`]), censor: '[secret]' };
   const logger = pino(
     {
@@ -79,8 +77,6 @@ export function makeLog(options: LogOptions): Log {
     stream,
   );
   const wide = logger.isLevelEnabled('info') ? makeWideLines(options, stream) : null;
-  // A reader of the log should not wait for a buffer to fill.
-  const flusher = buffered === null ? null : setInterval(() => buffered.flush(), 250).unref();
   const mayWrite = throttle(options.nowMs);
 
   return {
@@ -115,14 +111,7 @@ export function makeLog(options: LogOptions): Log {
       if (suppressed !== null) logger.warn({ ...line, detail: cut(line.detail), suppressed }, 'trouble');
     },
     fault: (place, error) => logger.error({ place, ...faultOf(error) }, 'fault'),
-    flush: () => {
-      if (flusher !== null) clearInterval(flusher);
-      try {
-        buffered?.flushSync();
-      } catch {
-        // Standard output is gone: there is nobody left to tell.
-      }
-    },
+    flush: () => output?.close(),
   };
 }
 
