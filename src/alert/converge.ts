@@ -3,7 +3,8 @@
  * who was told is no matter of this file, beyond keeping what is recorded there.
  */
 import type { Alert, Signal } from '../model/alert';
-import { fingerprintOf } from './fingerprint';
+import { fingerprintOf, subjectOf } from './fingerprint';
+import type { Gathered } from './gather';
 
 export interface ConvergeOptions {
   /** How long a state must have ended before its alert does: one that comes back meanwhile is the same incident. */
@@ -14,31 +15,44 @@ export interface ConvergeOptions {
 const holdsMax = 16;
 
 /**
- * The alerts after `signals` at `nowMs`, resolved ones included. One that did not change is the same object. A new one
- * starts when its state began, and keeps that; one that fires again after it was resolved starts anew under the same
- * fingerprint. A signal that stands for many ends those of theirs that have no signal any more without a hold.
+ * The alerts after the signals that passed, at `nowMs`, resolved ones included. One that did not change is the same
+ * object. A new one starts when its state began, and keeps that; one that fires again after it was resolved starts anew
+ * under the same fingerprint. One that a passed signal covers goes on there; one that a held signal covers waits for it.
  */
 export function converge(
-  signals: Signal[],
+  { passed, held }: Gathered,
   alerts: Alert[],
   nowMs: number,
   options: ConvergeOptions,
 ): Alert[] {
   const before = new Map(alerts.map((alert) => [alert.fingerprint, alert]));
   const after = new Map<string, Alert>();
-  const folded = new Map<string, string>();
-  for (const signal of signals) {
+  for (const signal of passed) {
     const fingerprint = fingerprintOf(signal.name, signal.labels);
     after.set(fingerprint, raise(signal, fingerprint, before.get(fingerprint), nowMs, options.holdMs));
-    if (signal.folds !== undefined) folded.set(signal.folds.name, signal.name);
   }
-  for (const alert of alerts) {
-    if (after.has(alert.fingerprint)) continue;
-    const into = folded.get(alert.name);
-    const next = into === undefined ? calm(alert, nowMs, options.holdMs) : fold(alert, into, nowMs);
+  const over = alerts.filter(({ fingerprint }) => !after.has(fingerprint));
+  const covering = over.some(({ state }) => state === 'firing') ? [passed, held].map(coveredBy) : [];
+  for (const alert of over) {
+    const [into, wait] = covering.map((covers) => covers(alert));
+    const next = into === undefined && wait !== undefined ? alert : calm(alert, into, nowMs, options.holdMs);
     after.set(alert.fingerprint, next);
   }
   return [...after.values()];
+}
+
+/** Finds the signal that an alert without one of its own goes on in. */
+function coveredBy(signals: Signal[]): (alert: Alert) => Signal | undefined {
+  const bySubject = new Map<string, Signal[]>();
+  for (const signal of signals) {
+    for (const subject of signal.covers?.subjects ?? []) {
+      const others = bySubject.get(subject);
+      if (others === undefined) bySubject.set(subject, [signal]);
+      else others.push(signal);
+    }
+  }
+  return ({ name, labels }) =>
+    bySubject.get(subjectOf(labels))?.find(({ covers }) => covers?.names.includes(name));
 }
 
 /** The alert of a state that holds. */
@@ -50,7 +64,7 @@ function raise(
   holdMs: number,
 ): Alert {
   const { name, severity, labels, annotations } = signal;
-  const coversUntilMs = signal.folds?.untilMs ?? null;
+  const coversUntilMs = signal.covers?.untilMs ?? null;
   if (alert === undefined || alert.state === 'resolved') {
     return {
       fingerprint,
@@ -82,12 +96,14 @@ function startOf(signal: Signal, former: Alert | undefined, nowMs: number): numb
   return signal.sinceMs > endedMs ? Math.min(signal.sinceMs, nowMs) : nowMs;
 }
 
-/** The alert of a state that does not hold now. */
-function calm(alert: Alert, nowMs: number, holdMs: number): Alert {
+/** The alert of a state that does not hold now, or that `into` tells of from now on: one that stands for many at once. */
+function calm(alert: Alert, into: Signal | undefined, nowMs: number, holdMs: number): Alert {
   if (alert.state === 'resolved') return alert;
   const quietSinceMs = alert.quietSinceMs ?? nowMs;
-  if (nowMs - quietSinceMs >= holdOf(alert, holdMs)) {
-    return { ...alert, state: 'resolved', resolvedAtMs: nowMs, quietSinceMs: null };
+  if (into?.covers?.untilMs != null || nowMs - quietSinceMs >= holdOf(alert, holdMs)) {
+    const annotations =
+      into === undefined ? alert.annotations : { ...alert.annotations, folded_into: into.name };
+    return { ...alert, annotations, state: 'resolved', resolvedAtMs: nowMs, quietSinceMs: null };
   }
   return alert.quietSinceMs === null ? { ...alert, quietSinceMs } : alert;
 }
@@ -100,13 +116,6 @@ function holdOf(alert: Alert, holdMs: number): number {
 /** A state that comes back within the longest hold after its alert ended was not over. */
 function returnsAfterEnd(alert: Alert, nowMs: number, holdMs: number): number {
   return nowMs - (alert.resolvedAtMs ?? 0) < holdMs * holdsMax ? alert.returns + 1 : 0;
-}
-
-/** The alert of a state that another alert stands for from now on; one that was over before just ends. */
-function fold(alert: Alert, into: string, nowMs: number): Alert {
-  const ended = calm(alert, nowMs, 0);
-  if (ended === alert || alert.quietSinceMs !== null) return ended;
-  return { ...ended, annotations: { ...alert.annotations, folded_into: into } };
 }
 
 function sameRecord(left: Record<string, string>, right: Record<string, string>): boolean {

@@ -5,6 +5,7 @@
  */
 import type { AlertInputs, Severity, Signal } from '../model/alert';
 import { announcedRow } from './catalogue';
+import { subjectOf } from './fingerprint';
 import { plainName, plainTime } from './plain-text';
 
 type Announced = AlertInputs['announced'][number];
@@ -44,7 +45,8 @@ function manySignal(near: Announced[], nowMs: number): Signal {
     severityOf(first, nowMs),
     nowMs,
   );
-  return { ...all, folds: { name: announcedRow.name, untilMs: first.dueAtMs } };
+  const subjects = near.map(({ organizationId }) => subjectOf({ organization_id: organizationId }));
+  return { ...all, covers: { names: [announcedRow.name], subjects, untilMs: first.dueAtMs } };
 }
 
 function signal(

@@ -2,11 +2,12 @@
  * Signals for organizations that cannot be read: one for each organization and cause, one for each connection whose
  * consent was refused, one for many at once. Names of organizations stand in annotations only. Pure.
  */
-import type { AlertInputs, Severity, Signal } from '../model/alert';
+import type { AlertInputs, Covers, Severity, Signal } from '../model/alert';
 import { oauth1Ending } from '../model/connection';
 import type { Cause } from '../model/organization';
-import { manyOrganizationsRow, type OrganizationRow, organizationRows } from './catalogue';
+import { announcedRow, manyOrganizationsRow, type OrganizationRow, organizationRows } from './catalogue';
 import { findStorm, type Storm } from './find-storm';
+import { subjectOf } from './fingerprint';
 import { type KeptUntil, keptUntil } from './kept-until';
 import { plainAddress, plainMessage, plainName, plainTime } from './plain-text';
 
@@ -25,6 +26,9 @@ export interface OrganizationOptions {
 
 /** How many organizations an annotation names. */
 const namedMax = 20;
+
+/** While an organization is blocked, whatever else was told of it goes on in the alert that tells why it is now. */
+const coveredNames = [...Object.values(organizationRows), announcedRow].map(({ name }) => name);
 
 /** One state that one alert tells of: an organization, or a connection with all organizations it was to read. */
 interface Incident {
@@ -101,7 +105,16 @@ function signalOf(row: OrganizationRow, incident: Incident, options: Organizatio
       ...kept?.annotations,
     },
     sinceMs: incident.sinceMs,
+    covers: coversOf([incident], null),
   };
+}
+
+function coversOf(incidents: Incident[], untilMs: number | null): Covers {
+  const labels = incidents.flatMap((incident) => [
+    incident.labels,
+    ...incident.organizations.map(({ organizationId }) => ({ organization_id: organizationId })),
+  ]);
+  return { names: coveredNames, subjects: labels.map(subjectOf), untilMs };
 }
 
 function stormSignal(
@@ -139,7 +152,7 @@ function stormSignal(
       ...kept?.annotations,
     },
     sinceMs: storm.sinceMs,
-    folds: { name: row.name, untilMs: storm.untilMs },
+    covers: coversOf(incidents, storm.untilMs),
   };
 }
 

@@ -5,8 +5,13 @@
 
 /** The same name and labels, in whatever order, give the same text; different ones never do. */
 export function fingerprintOf(name: string, labels: Record<string, string>): string {
-  const pairs = Object.keys(labels)
+  return `${name}{${subjectOf(labels)}}`;
+}
+
+/** What an alert is about, whatever its name. */
+export function subjectOf(labels: Record<string, string>): string {
+  return Object.keys(labels)
     .sort()
-    .map((label) => `${label}=${JSON.stringify(labels[label])}`);
-  return `${name}{${pairs.join(',')}}`;
+    .map((label) => `${label}=${JSON.stringify(labels[label])}`)
+    .join(',');
 }

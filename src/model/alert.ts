@@ -36,6 +36,14 @@ export interface Condition {
   labels?: Record<string, string>;
 }
 
+export interface Covers {
+  names: readonly string[];
+  /** Identity labels, as `subjectOf` writes them. */
+  subjects: readonly string[];
+  /** Set when it stands for many: those alerts end at once; when the youngest state that it covers began. */
+  untilMs: number | null;
+}
+
 export interface Signal {
   /** `alertname`, CamelCase, prefixed Tramline. */
   name: string;
@@ -45,8 +53,8 @@ export interface Signal {
   /** `summary`, `description`, `runbook_url`, `owner`, `action_url`, … */
   annotations: Record<string, string>;
   sinceMs: number;
-  /** Set when it stands for many of another name: open ones of that name that have no signal left end at once. */
-  folds?: { name: string; untilMs: number };
+  /** What else it tells of: an alert of these names and subjects that has no signal any more is not over, it goes on here. */
+  covers?: Covers;
 }
 
 /** What a sink has of an alert. */

@@ -2,6 +2,7 @@
 // Method: the real parts on a store in memory, recording sinks and a clock that is moved by hand.
 import fc from 'fast-check';
 import { type AlertingParts, makeAlerting } from '../../../src/alert/alerting';
+import { pageOf } from '../../../src/alert/page';
 import type { AlertSink, PostResult, SinkName } from '../../../src/alert/sink';
 import type { Alert, Condition } from '../../../src/model/alert';
 import { makeHandClock } from '../../support/hand-clock';
@@ -205,6 +206,12 @@ test('A-6: 5,000 organizations blocked within seconds are one incident and few p
   const open = world.store.rows().filter((alert) => alert.state === 'firing');
   expect(open).toMatchObject([{ name: 'TramlineManyOrganizationsBlocked', startsAtMs: noonMs }]);
   expect(world.store.rows()).toHaveLength(31);
+  // Whoever is still blocked is not told that it is over.
+  const ended = world.log.posts.flat().filter(({ state }) => state === 'resolved');
+  expect(ended).toHaveLength(30);
+  for (const alert of ended) {
+    expect(pageOf(alert)).toContain('It goes on as a part of TramlineManyOrganizationsBlocked.');
+  }
   await world.pass(5, 11);
   expect(world.manager.posts.length).toBeLessThanOrEqual(10);
   world.store.inputs.blocked = all.slice(0, 2);
@@ -213,6 +220,21 @@ test('A-6: 5,000 organizations blocked within seconds are one incident and few p
   world.store.inputs.blocked = [];
   await world.pass(40);
   expect(world.store.rows().every((alert) => alert.state === 'resolved')).toBe(true);
+});
+
+test('a block that is for another cause now goes on as that alert, and is over with it', async () => {
+  const world = setUp();
+  world.store.inputs.blocked = [aBlocked()];
+  await world.pass(3);
+  world.store.inputs.blocked = [aBlocked({ cause: 'refused-grant', sinceMs: noonMs + 3000 })];
+  await world.pass(40);
+  world.store.inputs.blocked = [];
+  await world.pass(40);
+  const ends = world.log.posts.flat().filter(({ state }) => state === 'resolved');
+  expect(ends.map((alert) => `${alert.name}: ${pageOf(alert).split('\n')[1]}`)).toEqual([
+    'TramlineTermsRequired: It goes on as a part of TramlineReauthorize.',
+    'TramlineReauthorize: It is over; nothing is left to do.',
+  ]);
 });
 
 test('A-1: while a sink fails, the other is served, and then it gets the latest state with the first start', async () => {

@@ -1,10 +1,14 @@
 // Goal: on-call sees one incident per state: it begins when the state began, survives flapping, ends after a hold, and
 // comes back as a new one under the same identity.
-import { converge } from '../../../src/alert/converge';
+import { converge as convergeGathered } from '../../../src/alert/converge';
+import { subjectOf } from '../../../src/alert/fingerprint';
 import type { Alert, Signal } from '../../../src/model/alert';
 import { anAlert, aSignal, minuteMs, noonMs } from './samples';
 
 const options = { holdMs: 60_000 };
+/** Nothing is held back. */
+const converge = (passed: Signal[], alerts: Alert[], nowMs: number, { holdMs } = options) =>
+  convergeGathered({ passed, held: [] }, alerts, nowMs, { holdMs });
 const at = (seconds: number): number => noonMs + seconds * 1000;
 
 function one(alerts: Alert[]): Alert {
@@ -117,30 +121,63 @@ test('another severity is the same incident', () => {
   expect(alert).toMatchObject({ severity: 'critical', state: 'firing', startsAtMs: noonMs });
 });
 
-test('an incident of many ends the single ones at once, and nothing else', () => {
+describe('a signal that covers others', () => {
+  const about = (...ids: string[]) => ids.map((id) => subjectOf({ organization_id: id }));
+  const names = ['TramlineTermsRequired', 'TramlineRequiredAction'];
   const storm = aSignal({
     name: 'TramlineManyOrganizationsBlocked',
     labels: { cause: 'terms' },
-    folds: { name: 'TramlineTermsRequired', untilMs: at(4) },
+    covers: { names, subjects: about('4711', 'back'), untilMs: at(4) },
   });
-  const late = aSignal({ labels: { organization_id: 'late' } });
-  const other = anAlert({ name: 'TramlineRequiredAction' });
-  const quiet = anAlert({ labels: { organization_id: 'over' }, quietSinceMs: at(1) });
-  const past = anAlert({ labels: { organization_id: 'past' }, state: 'resolved', resolvedAtMs: at(1) });
-  const alerts = converge([storm, late], [anAlert(), other, quiet, past], at(5), options);
-  expect(alerts).toMatchObject([
-    { name: 'TramlineManyOrganizationsBlocked', state: 'firing', coversUntilMs: at(4) },
-    { labels: { organization_id: 'late' }, state: 'firing', coversUntilMs: null },
-    { name: 'TramlineTermsRequired', state: 'resolved', resolvedAtMs: at(5) },
-    { name: 'TramlineRequiredAction', state: 'firing', quietSinceMs: at(5) },
-    { labels: { organization_id: 'over' }, state: 'resolved', resolvedAtMs: at(5) },
-    past,
-  ]);
-  const into = alerts.map((alert) => alert.annotations.folded_into);
-  expect(into.filter((name) => name !== undefined)).toEqual(['TramlineManyOrganizationsBlocked']);
-  expect(into[2]).toBeDefined();
-  const grown = { ...storm, folds: { name: 'TramlineTermsRequired', untilMs: at(6) } };
-  expect(converge([grown], alerts, at(7), options)[0]).toMatchObject({ coversUntilMs: at(6) });
+  const stateOf = ({ labels, state, annotations }: Alert) =>
+    [labels.organization_id, state, annotations.folded_into ?? 'over'].join(' ');
+
+  test('and stands for many ends the single ones of those at once, and nothing else', () => {
+    const late = aSignal({ labels: { organization_id: 'late' } });
+    const other = anAlert({ name: 'TramlineKafkaUnavailable' });
+    const back = anAlert({ labels: { organization_id: 'back' }, quietSinceMs: at(1) });
+    const accepted = anAlert({ labels: { organization_id: 'accepted' } });
+    const past = anAlert({ labels: { organization_id: 'past' }, state: 'resolved', resolvedAtMs: at(1) });
+    const alerts = converge([storm, late], [anAlert(), other, back, accepted, past], at(5), options);
+    expect(alerts).toMatchObject([
+      { name: 'TramlineManyOrganizationsBlocked', state: 'firing', coversUntilMs: at(4) },
+      { labels: { organization_id: 'late' }, state: 'firing', coversUntilMs: null },
+      { name: 'TramlineTermsRequired', state: 'resolved', resolvedAtMs: at(5) },
+      { name: 'TramlineKafkaUnavailable', state: 'firing', quietSinceMs: at(5) },
+      { labels: { organization_id: 'back' }, state: 'resolved', resolvedAtMs: at(5) },
+      { labels: { organization_id: 'accepted' }, state: 'firing', quietSinceMs: at(5) },
+      past,
+    ]);
+    expect([alerts[2], alerts[4]].map((alert) => alert?.annotations.folded_into)).toEqual([
+      storm.name,
+      storm.name,
+    ]);
+    const grown = { ...storm, covers: { names, subjects: about('4711'), untilMs: at(6) } };
+    expect(converge([grown], alerts, at(7), options)[0]).toMatchObject({ coversUntilMs: at(6) });
+  });
+
+  test('and is held back keeps what it covers from being over', () => {
+    const alerts = [anAlert(), anAlert({ labels: { organization_id: 'accepted' } })];
+    const waiting = convergeGathered({ passed: [], held: [storm] }, alerts, at(5), options);
+    expect(waiting[0]).toBe(alerts[0]);
+    expect(waiting[1]).toMatchObject({ quietSinceMs: at(5) });
+    expect(converge([storm], waiting, at(6), options).map(stateOf)).toEqual([
+      ' firing over',
+      '4711 resolved TramlineManyOrganizationsBlocked',
+      'accepted firing over',
+    ]);
+  });
+
+  test('because the cause is another one now says so when the former alert ends, after its hold', () => {
+    const covers = { names, subjects: about('4711'), untilMs: null };
+    const reauthorize = aSignal({ name: 'TramlineReauthorize', labels: { connection_id: 'c1' }, covers });
+    const held = converge([reauthorize], [anAlert()], at(5), options);
+    expect(held.map(stateOf)).toEqual([' firing over', '4711 firing over']);
+    expect(converge([reauthorize], held, at(65), options).map(stateOf)).toEqual([
+      ' firing over',
+      '4711 resolved TramlineReauthorize',
+    ]);
+  });
 });
 
 test('5,000 alerts converge in well under a second', () => {

@@ -42,7 +42,7 @@ test('many are one, which names the first twenty', () => {
   }));
   const signals = announcedSignals(many.toReversed(), 50, noonMs);
   expect(signals).toMatchObject([
-    { labels: { scope: 'many' }, severity: 'warning', folds: { name: 'TramlineRequiredActionDue' } },
+    { labels: { scope: 'many' }, severity: 'warning', covers: { names: ['TramlineRequiredActionDue'] } },
   ]);
   expect(signals[0]?.annotations.description).toMatch(
     /^60 organizations .* first by 2026-03-11T12:00:00Z: Organization 0, .* and 40 more\./,

@@ -44,6 +44,17 @@ test('an organization whose terms are not accepted: who, since when, how many wa
         kept_until: '2026-03-31T12:00:00Z',
       },
       sinceMs: noonMs,
+      covers: {
+        names: [
+          'TramlineTermsRequired',
+          'TramlineRequiredAction',
+          'TramlineOrganizationNotConnected',
+          'TramlineReauthorize',
+          'TramlineRequiredActionDue',
+        ],
+        subjects: expect.arrayContaining(['organization_id="4711"']),
+        untilMs: null,
+      },
     },
   ]);
 });
@@ -125,7 +136,7 @@ test('more than the bound within five minutes are one incident, with the count a
     severity: 'critical',
     labels: { cause: 'terms' },
     sinceMs: noonMs,
-    folds: { name: 'TramlineTermsRequired', untilMs: noonMs + 50_000 },
+    covers: { subjects: expect.arrayContaining(['organization_id="50"']), untilMs: noonMs + 50_000 },
     annotations: { owner: 'on-call', action_url: 'https://provider.example/terms' },
   });
   const { description = '' } = signal?.annotations ?? {};

@@ -2,32 +2,61 @@
 import { makeGather } from '../../../src/alert/gather';
 import { anAlert, aSignal, noonMs } from './samples';
 
+/** Which pass. */
+function makePassing(gatherMs: number) {
+  const gather = makeGather(gatherMs);
+  return (...words: Parameters<typeof gather>) => gather(...words).passed;
+}
+
 const signal = (id: string) => aSignal({ labels: { organization_id: id } });
 const alert = (id: string) => anAlert({ labels: { organization_id: id } });
 
 test('new signals go together, one second after the first of them', () => {
-  const gather = makeGather(1000);
+  const gather = makePassing(1000);
   expect(gather([signal('1')], [], noonMs)).toEqual([]);
   expect(gather([signal('1'), signal('2')], [], noonMs + 999)).toEqual([]);
   expect(gather([signal('1'), signal('2')], [], noonMs + 1000)).toEqual([signal('1'), signal('2')]);
 });
 
 test('signals of firing alerts pass while new ones are gathered', () => {
-  const gather = makeGather(1000);
+  const gather = makePassing(1000);
   expect(gather([signal('1'), signal('2')], [alert('1')], noonMs)).toEqual([signal('1')]);
 });
 
 test('a signal of a resolved alert is new again', () => {
-  const gather = makeGather(1000);
+  const gather = makePassing(1000);
   const ended = { ...alert('1'), state: 'resolved' as const, resolvedAtMs: noonMs };
   expect(gather([signal('1')], [ended], noonMs)).toEqual([]);
 });
 
 test('after a moment without new ones the gathering begins anew', () => {
-  const gather = makeGather(1000);
+  const gather = makePassing(1000);
   gather([signal('1')], [], noonMs);
   gather([], [], noonMs + 500);
   expect(gather([signal('2')], [], noonMs + 1500)).toEqual([]);
   expect(gather([signal('2')], [], noonMs + 2500)).toEqual([signal('2')]);
   expect(gather([signal('2'), signal('3')], [alert('2')], noonMs + 2600)).toEqual([signal('2')]);
+});
+
+test('what does not pass is held, and what is held is known', () => {
+  const gather = makeGather(1000);
+  expect(gather([signal('1'), signal('2')], [alert('1')], noonMs)).toEqual({
+    passed: [signal('1')],
+    held: [signal('2')],
+  });
+  expect(gather([signal('1'), signal('2')], [alert('1')], noonMs + 1000).held).toEqual([]);
+  expect(gather([signal('1')], [alert('1')], noonMs + 1001)).toEqual({ passed: [signal('1')], held: [] });
+});
+
+test('while several come and more follow, the gathering goes on; then all go together, after ten moments at the latest', () => {
+  const many = (count: number) => Array.from({ length: count }, (_, index) => signal(String(index)));
+  const gather = makePassing(1000);
+  const at = (second: number, count: number) => gather(many(count), [], noonMs + second * 1000).length;
+  expect([at(0, 3), at(1, 20), at(2, 40), at(3, 40)]).toEqual([0, 0, 0, 40]);
+  const flood = makePassing(1000);
+  const seconds = Array.from({ length: 12 }, (_, second) => second);
+  const passed = seconds.map((second) => flood(many(6 + second), [], noonMs + second * 1000).length);
+  expect(passed).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 0]);
+  const few = makePassing(1000);
+  expect([0, 1].map((second) => few(many(4 + second), [], noonMs + second * 1000).length)).toEqual([0, 5]);
 });
