@@ -1,6 +1,7 @@
 /**
  * The alerts between store and memory: read afresh in each round, since another process may have written them; kept in
- * memory while the store is away, and saved when it is back. Decides nothing about alerts.
+ * memory while the store is away, and saved when it is back, except those that another process wrote meanwhile. Decides
+ * nothing about alerts.
  */
 import type { Alert, AlertInputs } from '../model/alert';
 import { isProblem } from '../model/problem';
@@ -11,13 +12,18 @@ export interface AlertBook {
   read(): Promise<{ inputs: AlertInputs; alerts: Alert[] }>;
   /** `all` is what is known from now on; `changed` is written, or kept to be written while the store is unavailable. */
   save(all: Alert[], changed: Alert[]): Promise<void>;
+  /** Writes what is still kept, for who leads now. */
+  settle(): Promise<void>;
 }
 
-/** Both verbs throw what the store throws, but not `store.unavailable`. */
+/** All verbs throw what the store throws, but not `store.unavailable`. */
 export function makeAlertBook(store: Alerts): AlertBook {
   let inputs: AlertInputs = { blocked: [], announced: [], quarantined: [] };
   let known: Alert[] = [];
-  const unsaved = new Map<string, Alert>();
+  /** What was decided and is not written, each with the row that it was decided on. */
+  const unsaved = new Map<string, { alert: Alert; on: string }>();
+  let stored = new Map<string, Alert>();
+  const rowOf = (fingerprint: string) => JSON.stringify(stored.get(fingerprint));
 
   async function unlessAway(work: () => Promise<void>): Promise<void> {
     try {
@@ -27,24 +33,46 @@ export function makeAlertBook(store: Alerts): AlertBook {
     }
   }
 
+  async function readAlerts(): Promise<Alert[]> {
+    stored = new Map((await store.listAlerts()).map((alert) => [alert.fingerprint, alert]));
+    const merged = new Map(stored);
+    for (const [fingerprint, { alert, on }] of unsaved) {
+      if (rowOf(fingerprint) === on) merged.set(fingerprint, alert);
+      else unsaved.delete(fingerprint);
+    }
+    return [...merged.values()];
+  }
+
+  async function write(): Promise<void> {
+    const alerts = [...unsaved.values()].map(({ alert }) => alert);
+    if (alerts.length === 0) return;
+    await store.saveAlerts(alerts);
+    for (const alert of alerts) stored.set(alert.fingerprint, alert);
+    unsaved.clear();
+  }
+
   return {
     async read() {
       await unlessAway(async () => {
-        const [freshInputs, stored] = await Promise.all([store.alertInputs(), store.listAlerts()]);
-        const merged = new Map(stored.map((alert) => [alert.fingerprint, alert]));
-        for (const alert of unsaved.values()) merged.set(alert.fingerprint, alert);
+        const [freshInputs, alerts] = await Promise.all([store.alertInputs(), readAlerts()]);
         inputs = freshInputs;
-        known = [...merged.values()];
+        known = alerts;
       });
       return { inputs, alerts: known };
     },
     async save(all, changed) {
       known = all;
-      for (const alert of changed) unsaved.set(alert.fingerprint, alert);
+      for (const alert of changed) {
+        const { fingerprint } = alert;
+        unsaved.set(fingerprint, { alert, on: unsaved.get(fingerprint)?.on ?? rowOf(fingerprint) });
+      }
+      await unlessAway(write);
+    },
+    async settle() {
       if (unsaved.size === 0) return;
       await unlessAway(async () => {
-        await store.saveAlerts([...unsaved.values()]);
-        unsaved.clear();
+        await readAlerts();
+        await write();
       });
     },
   };

@@ -7,6 +7,7 @@ import type { Alert, Condition, Severity } from '../model/alert';
 import type { Alerts } from '../model/store';
 import type { Clock } from '../tools/clock';
 import { makeAlertBook } from './alert-book';
+import { conditionRows } from './catalogue';
 import { converge } from './converge';
 import { pickDue, sentAfter } from './due';
 import { evaluate, openStormsOf } from './evaluate';
@@ -67,6 +68,9 @@ export interface Alerting {
   close(): Promise<void>;
 }
 
+/** What a process knows without the store. */
+const platformNames = new Set(Object.values(conditionRows).map(({ name }) => name));
+
 /** How long a round waits for its sinks: a page to one of them must not wait for another. */
 const sinkWaitMsMax = 250;
 
@@ -106,16 +110,20 @@ export function makeAlerting(parts: AlertingParts): Alerting {
 
   async function step(): Promise<'worked' | 'empty'> {
     const own = parts.conditions();
-    const { leads, others } = await leader.confirm(own);
-    if (!leads) return 'empty';
+    const { leads, alone, others } = await leader.confirm(own);
+    if (!leads) {
+      await book.settle();
+      return 'empty';
+    }
     const { alerts, moved } = await decide([...own, ...others]);
-    const posts = startPosts(lanes, alerts, clock.nowMs(), options);
+    const told = alone ? alerts.filter(({ name }) => platformNames.has(name)) : alerts;
+    const posts = startPosts(lanes, told, clock.nowMs(), options);
     if (posts.length > 0) {
       await someOf(posts, clock);
-      const told = record(alerts, collectFrom(lanes));
+      const recorded = record(alerts, collectFrom(lanes));
       await book.save(
-        told,
-        told.filter((alert, index) => alert !== alerts[index]),
+        recorded,
+        recorded.filter((alert, index) => alert !== alerts[index]),
       );
     }
     hooks.active?.(countFiring(alerts));

@@ -1,7 +1,7 @@
 /**
  * Of several processes on one store one tells the sinks; the others tell it what they know of the platform. A process
- * that goes silent is followed by another within seconds. While the store is away the one that led goes on: two that
- * tell the same are one incident, and nobody telling would be none.
+ * that goes silent is followed by another within seconds. While the store is away the one that led goes on, since nobody
+ * telling would be no incident; but not for long, since another may lead that sees the store.
  */
 import type { Condition } from '../model/alert';
 import { isProblem } from '../model/problem';
@@ -12,9 +12,16 @@ import { fingerprintOf } from './fingerprint';
 /** What leading needs of the store. */
 export type LeaderStore = Pick<Alerts, 'shareConditions'> & Pick<Outbox, 'holdLease'>;
 
+export interface Confirmed {
+  leads: boolean;
+  /** It leads, but could not make sure of that for so long that another may: it speaks for itself only. */
+  alone: boolean;
+  others: Condition[];
+}
+
 export interface Leader {
   /** Tells the others what this process knows. `others` is what they told; empty where this process does not lead. */
-  confirm(own: Condition[]): Promise<{ leads: boolean; others: Condition[] }>;
+  confirm(own: Condition[]): Promise<Confirmed>;
   /** Lets another lead at once. Throws what the store throws. */
   giveBack(): Promise<void>;
 }
@@ -22,6 +29,8 @@ export interface Leader {
 const leaseName = 'alerts';
 const leaseMs = 15_000;
 const renewMs = 5_000;
+/** As far ahead as the end of what fires is set: an outage of twice this ends no alert. */
+const unsureMsMax = 300_000;
 /** What a process that ended told of the platform is forgotten after this. */
 const toldMs = 20_000;
 
@@ -47,7 +56,8 @@ export function makeLeader(store: LeaderStore, clock: Clock, holder: string): Le
           if (!isProblem(error, 'store.unavailable')) throw error;
         }
       }
-      return { leads, others };
+      const alone = leads && nowMs - confirmedAtMs >= unsureMsMax;
+      return { leads, alone, others };
     },
     async giveBack() {
       if (!leads) return;

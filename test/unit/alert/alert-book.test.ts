@@ -47,3 +47,23 @@ test('what is not a matter of waiting is thrown', async () => {
   await expect(book.read()).rejects.toBe(closed);
   await expect(book.save([], [anAlert()])).rejects.toBe(closed);
 });
+
+test('what another process wrote meanwhile is not written over, and the rest is settled for it', async () => {
+  const store = makeMemoryAlerts();
+  const block = anAlert();
+  await store.saveAlerts([block]);
+  const book = makeAlertBook(store);
+  await book.read();
+  store.away = true;
+  const own = anAlert({ name: 'TramlineStoreUnavailable', labels: {} });
+  const stale = { ...block, quietSinceMs: noonMs };
+  await book.save([stale, own], [stale, own]);
+  store.away = false;
+  const ended = anAlert({ state: 'resolved', resolvedAtMs: noonMs });
+  await store.saveAlerts([ended]);
+  await book.settle();
+  expect(store.rows()).toEqual([ended, own]);
+  await book.settle();
+  expect(store.writes).toEqual([1, 1, 1]);
+  expect((await book.read()).alerts).toEqual([ended, own]);
+});

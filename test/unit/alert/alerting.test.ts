@@ -5,6 +5,7 @@ import { type AlertingParts, makeAlerting } from '../../../src/alert/alerting';
 import { pageOf } from '../../../src/alert/page';
 import type { AlertSink, PostResult, SinkName } from '../../../src/alert/sink';
 import type { Alert, Condition } from '../../../src/model/alert';
+import { Problem } from '../../../src/model/problem';
 import { makeHandClock } from '../../support/hand-clock';
 import { makeMemoryAlerts } from '../../support/memory-alerts';
 import { aBlocked, anAlert, noonMs } from './samples';
@@ -424,4 +425,43 @@ test('two processes on one store tell each sink once, also of what only the othe
   }
   expect(manager.news().flat()).toContain(`${terms} resolved`);
   expect(world.manager.news().flat()).toEqual([]);
+});
+
+test('who is cut off from the store tells no more of it than the store is away, and revives nothing', async () => {
+  const away = { cut: false };
+  const cutOff = (store: ReturnType<typeof makeMemoryAlerts>) =>
+    new Proxy(store, {
+      get: (target, verb: keyof typeof store) =>
+        away.cut ? () => Promise.reject(new Problem('store.unavailable', 'cut')) : target[verb],
+    });
+  const world = setUp();
+  const first = setUp({ store: cutOff(world.store), clock: world.clock });
+  const other = setUp({ store: world.store, clock: world.clock, holder: 'b' });
+  const pass = async (seconds: number) => {
+    for (let second = 0; second < seconds; second += 1) {
+      await world.clock.advance(1000);
+      await first.step();
+      await other.step();
+    }
+  };
+  world.store.inputs.blocked = [aBlocked()];
+  await pass(3);
+  away.cut = true;
+  first.conditions.push({ name: 'store-unavailable', sinceMs: noonMs, detail: 'It gives no answer.' });
+  await world.store.holdLease('alerts', 'a', 0);
+  world.store.inputs.blocked = [];
+  await pass(300);
+  first.manager.news();
+  await pass(300);
+  expect(new Set(first.manager.news().flat())).toEqual(new Set(['TramlineStoreUnavailable firing']));
+  away.cut = false;
+  first.conditions.length = 0;
+  other.manager.news();
+  await pass(120);
+  expect(first.manager.news()).toEqual([]);
+  expect(world.store.rows()).toMatchObject([
+    { name: terms, state: 'resolved' },
+    { name: 'TramlineStoreUnavailable', state: 'resolved' },
+  ]);
+  expect(other.manager.news().flat()).toContain('TramlineStoreUnavailable resolved');
 });

@@ -25,8 +25,8 @@ function two() {
 
 test('one leads, and the other follows when it gives back', async () => {
   const { first, second, clock } = two();
-  expect(await first.confirm([])).toEqual({ leads: true, others: [] });
-  expect(await second.confirm([])).toEqual({ leads: false, others: [] });
+  expect(await first.confirm([])).toEqual({ leads: true, alone: false, others: [] });
+  expect(await second.confirm([])).toEqual({ leads: false, alone: false, others: [] });
   await first.giveBack();
   await second.giveBack();
   await clock.advance(5000);
@@ -37,12 +37,12 @@ test('one leads, and the other follows when it gives back', async () => {
 test('the one that leads hears what the other knows, and hears when it is over', async () => {
   const { first, second, clock } = two();
   await first.confirm([]);
-  expect(await second.confirm([kafka])).toEqual({ leads: false, others: [] });
+  expect(await second.confirm([kafka])).toEqual({ leads: false, alone: false, others: [] });
   await clock.advance(5000);
-  expect(await first.confirm([])).toEqual({ leads: true, others: [kafka] });
+  expect(await first.confirm([])).toEqual({ leads: true, alone: false, others: [kafka] });
   await second.confirm([]);
   await clock.advance(5000);
-  expect(await first.confirm([])).toEqual({ leads: true, others: [] });
+  expect(await first.confirm([])).toEqual({ leads: true, alone: false, others: [] });
 });
 
 test('the store is asked every five seconds, and at once when another state holds', async () => {
@@ -67,6 +67,22 @@ test('while the store is away, the one that led goes on and the other does not',
   await clock.advance(60_000);
   expect(await first.confirm([kafka])).toMatchObject({ leads: true });
   expect(await second.confirm([kafka])).toMatchObject({ leads: false });
+});
+
+test('who cannot make sure of leading for five minutes is alone, until the store says who leads', async () => {
+  const { first, second, store, clock } = two();
+  await first.confirm([]);
+  store.away = true;
+  await clock.advance(299_999);
+  expect(await first.confirm([])).toMatchObject({ leads: true, alone: false });
+  await clock.advance(1);
+  expect(await first.confirm([])).toMatchObject({ leads: true, alone: true });
+  store.away = false;
+  expect(await first.confirm([])).toMatchObject({ leads: true, alone: false });
+  await store.holdLease('alerts', 'a', 0);
+  await second.confirm([]);
+  await clock.advance(5000);
+  expect(await first.confirm([])).toMatchObject({ leads: false, alone: false });
 });
 
 test('another failure of the store is told', async () => {
