@@ -159,6 +159,20 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       expect(await hand.store.ledger()).toMatchObject({ accepted: 2, merged: 1, published: 1, waiting: 0 });
     });
 
+    test('what is to be published anew is listed whole, also by the sync after the one that cannot list it', async () => {
+      const { run } = await hand.store.beginRun({ organizationId: null, full: false });
+      const names = ['4711', '9'].map((organizationId) => ({ scope: organizationId, organizationId }));
+      const { listings, revision } = await hand.store.openListings(run, names);
+      for (const { id: listingId } of listings) {
+        const after = { end: true as const, whole: true, changeToken: { token: 't', asked: 'a' } };
+        const page = { run, listingId, revision, connectionId: 'c1', drafts: [], hints: [], after };
+        await hand.store.finishPage(page);
+      }
+      await find([stranger(1)]);
+      const again = await hand.store.openListings(run + 1, names);
+      expect(again.listings.map(({ changeToken }) => changeToken?.token ?? null)).toEqual([null, 't']);
+    });
+
     test('a sync that began before the last of it was found does not end it', async () => {
       await find([stranger(5, '4711/equipment/9')]);
       under.advance(1000);

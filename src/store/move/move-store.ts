@@ -56,7 +56,7 @@ export async function moveStore({ file, url, paged, page = pageSize }: MoveOptio
       const place = await copyTable(source, target, token, table, page, paged);
       moved.push({ table, place });
     }
-    await verify(target, moved, page);
+    await verify(source, target, moved, page);
     source.run(`INSERT OR REPLACE INTO meta (name, value) VALUES ('moved', ?)`, token);
     await target.transact((statements) => complete(statements, source, token), { statementMs: longMs });
     return {
@@ -120,14 +120,16 @@ async function mustBeEmpty(statements: Statements): Promise<void> {
 }
 
 async function verify(
+  source: Source,
   target: Target,
   moved: { table: MovedTable; place: Place }[],
   page: PageSize,
 ): Promise<void> {
   for (const { table, place } of moved) {
+    const had = Number(source.get(`SELECT count(*) AS rows FROM ${table.name}`)!.rows);
     const there = await readBack(target, table, page);
-    if (there.rows === place.rows && there.hash === place.hash) continue;
-    const rows = `${place.rows} rows were copied, ${there.rows} are there`;
+    if (there.rows === had && place.rows === had && there.hash === place.hash) continue;
+    const rows = `of ${had} rows ${place.rows} were copied, ${there.rows} are there`;
     throw new Problem(
       'store.refused',
       `${table.name} is not what was copied (${rows}): empty the target, begin anew`,
@@ -141,18 +143,15 @@ async function complete(statements: Statements, source: Source, token: number): 
     source.all('SELECT name, value FROM meta').map(({ name, value }) => [String(name), Number(value)]),
   );
   await statements.run(`SELECT setval('revision', $1)`, Math.max(1, meta.get('revision') ?? 1));
-  for (const name of ['position', 'floor', 'connections']) {
+  const states = ['behind', 'reading-on'].filter((name) => meta.has(name));
+  for (const name of ['position', 'floor', 'connections', ...states]) {
     await statements.run(
       `INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
       name,
       meta.get(name) ?? 0,
     );
   }
-  for (const name of ['deliveries', 'tasks', 'outbox', 'quarantine', 'sync_runs', 'listings']) {
-    await statements.run(
-      `SELECT setval(pg_get_serial_sequence('${name}', 'id'), max(id)) FROM ${name} HAVING max(id) IS NOT NULL`,
-    );
-  }
+  await goOnNumbering(statements);
   await statements.run(
     `INSERT INTO lanes (id, open_at, next_due_at)
      SELECT coalesce(o.id, t.lane), CASE WHEN coalesce(o.access, 'active') = 'active' THEN 0 END, t.due_at
@@ -167,4 +166,19 @@ async function complete(statements: Statements, source: Source, token: number): 
     token,
   );
   await statements.run('ANALYZE');
+}
+
+/** Columns that number their rows go on above those that were moved. */
+async function goOnNumbering(statements: Statements): Promise<void> {
+  const numbered = await statements.all(
+    `SELECT table_name AS name, column_name AS column FROM information_schema.columns
+     WHERE table_schema = current_schema() AND is_identity = 'YES' AND table_name = ANY($1::text[])`,
+    movedNames,
+  );
+  for (const { name, column } of numbered) {
+    await statements.run(
+      `SELECT setval(pg_get_serial_sequence('${name}', '${column}'), max(${column})) FROM ${name}
+       HAVING max(${column}) IS NOT NULL`,
+    );
+  }
 }

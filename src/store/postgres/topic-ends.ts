@@ -52,6 +52,12 @@ export async function noteFound(context: Context, page: FoundPage): Promise<numb
     `UPDATE tasks SET content_hash = '', wire_hash = '', deleted = false WHERE id = ANY($1::bigint[]) AND published`,
     tasks.filter(({ key }) => others.has(key)).map(({ id }) => id),
   );
+  // Changes since a token would not show what is to be published anew: also not of who cannot be listed now.
+  await database.run(
+    `UPDATE listings SET token = NULL, token_asked = NULL
+     WHERE token IS NOT NULL AND organization_id = ANY($1::text[])`,
+    [...new Set([...others].map((key) => key.split('/', 1)[0]!))],
+  );
   const told = [...others].flatMap(organizationOf).flatMap((id) => organizations.get(id) ?? []);
   await tellAccess(context, told as ObservedRow[]);
   await database.run(

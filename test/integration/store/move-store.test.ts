@@ -34,6 +34,7 @@ async function seenOf(store: Store) {
     events,
     tasks,
     unsent: await store.pickUnsent(1000, 1e9, []),
+    behind: [await store.behindSince(), await store.readingOn(), await store.topicEnds()],
     journeys: await Promise.all([
       ...['d1', 'd2', 'd3', events.events[0]!.record.eventId].map((of) => store.explain(of)),
       ...tasks.map(({ address }) => store.explain(address)),
@@ -67,6 +68,18 @@ async function fill(hand: Hand): Promise<void> {
   const names = [{ scope: '4711/equipment', organizationId: '4711' }];
   await store.openListings(run, names);
   await store.countCalls('2026-01', 12);
+  const [sent] = await hand.records();
+  await store.markSent([{ row: sent!.row, partition: 0, offset: '6' }]);
+  const { replay } = await store.beginReplay('kind');
+  await store.resendNewest({ replay, after: 1, counts: { selected: 1, keys: 1, replayed: 0 } }, [sent!.row]);
+  await store.endReplay(replay);
+  const stranger = { key: '4711/equipment/80', sequence: 5, offset: '7', eventId: 'another' };
+  await store.noteFound({
+    topic: 'tramline.equipment.v1',
+    partition: 0,
+    nextOffset: '8',
+    records: [stranger],
+  });
 }
 
 describeWithNeighbour('PostgreSQL', postgresAvailable(), 'moving a store to PostgreSQL', () => {
@@ -147,6 +160,8 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'moving a store to Post
     const store = await openTarget();
     const hand = handOn(store);
     nowMs += 60_000;
+    expect(await store.take(100)).toEqual([]);
+    await store.allFound();
     const due = await store.take(100);
     expect(due.map(({ address }) => address).sort()).toEqual(
       before.tasks
@@ -163,6 +178,12 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'moving a store to Post
     expect((await hand.take()).revision).toBeGreaterThan(30);
     await hand.observe({ cause: null }, '99');
     expect(await store.take(100)).toHaveLength(1);
+    const { replay } = await store.beginReplay('another');
+    const step = { replay, after: 1, counts: { selected: 1, keys: 1, replayed: 0 } };
+    await hand.publish('60', 'a');
+    const lastRow = (await hand.records()).at(-1)!.row;
+    await store.markSent([{ row: lastRow, partition: 0, offset: '70' }]);
+    expect(await store.resendNewest(step, [lastRow])).toBe(1);
     await store.close();
   });
 
@@ -219,6 +240,17 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'moving a store to Post
     await expect(move()).rejects.toThrow(/outbox is not what was copied/);
     await expect(openTarget()).rejects.toMatchObject({ code: 'store.moved' });
     await openSource().close();
+  });
+
+  test('rows of the source that were passed over are missed', async () => {
+    await filled();
+    await expect(moveUntil(1)).rejects.toThrow('killed');
+    await server.query(
+      `UPDATE moves SET after = '[20]'; DELETE FROM deliveries`,
+      new URL(url).pathname.slice(1),
+    );
+    await expect(move()).rejects.toThrow(/deliveries is not what was copied/);
+    await expect(openTarget()).rejects.toMatchObject({ code: 'store.moved' });
   });
 
   test('a store that is served cannot be moved', async () => {
