@@ -3,6 +3,7 @@
  * is notified by two addresses has one sequence.
  */
 import type { SyncView } from '../../src/model/sync';
+import { expectExitsToAgree } from '../support/five-exits';
 import { beginStory, notificationOf, type Resource, type Story, soon } from '../support/story';
 import { until } from '../support/until';
 
@@ -54,6 +55,7 @@ test('links that move while reads are under way publish nothing as deleted and n
     ['io.tramline.field-operation.updated.v1', '00000000000000000002'],
   ]);
   expect(await story.tasks()).toHaveLength(all.length);
+  await expectExitsToAgree(story);
 });
 
 test('links that move in the middle of a sync, with reads waiting, lose nothing and publish nothing twice', async () => {
@@ -111,4 +113,5 @@ test('a machine that is notified by its id and by its ERID has one task and one 
   expect(events.at(-1)!.data).toMatchObject({ name: 'Round 9' });
   expect(await story.events()).toHaveLength(events.length);
   expect(await story.tasks()).toHaveLength(1);
+  await expectExitsToAgree(story);
 });

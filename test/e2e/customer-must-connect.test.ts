@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { StructuredEvent } from '../../src/model/api';
 import { schemaFaults } from '../support/event-schemas';
+import { expectExitsToAgree } from '../support/five-exits';
 import { beginStory, type Resource, type Story, soon } from '../support/story';
 import { until } from '../support/until';
 
@@ -63,6 +64,7 @@ test('an organization that is not connected is parked under one alert, and goes 
   const events = await accessEvents(organizationId);
   expect(events.map(({ data }) => (data as { access: string }).access)).toEqual(['not-connected', 'active']);
   expect(events.flatMap(({ data }) => schemaFaults('organization-access', data))).toEqual([]);
+  await expectExitsToAgree(story);
 });
 
 test('F-9: a refused consent parks every organization it was for under one alert, until a new token is given', async () => {

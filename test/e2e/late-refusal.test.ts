@@ -2,6 +2,7 @@
  * News that comes late blocks nobody: a 403 that was on its way while the customer accepted, and a Required Customer
  * Action that is delivered after the fact, only make the provider be asked again; its answer decides.
  */
+import { expectExitsToAgree } from '../support/five-exits';
 import { beginStory, type Story, soon } from '../support/story';
 import { until } from '../support/until';
 
@@ -49,6 +50,7 @@ test('a 403 that is answered after the acceptance blocks nobody and pages nobody
   expect((await story.organization(organizationId)).access).toBe('active');
   await until(async () => (await story.alerts()).every(({ state }) => state === 'resolved'), soon);
   expect((await story.alerts()).length).toBeLessThanOrEqual(1);
+  await expectExitsToAgree(story);
 });
 
 test('a Required Customer Action that comes late makes the provider be asked, and blocks nobody', async () => {
@@ -67,6 +69,7 @@ test('a Required Customer Action that comes late makes the provider be asked, an
   expect(await accessChanges()).toEqual([]);
   expect(await story.alerts()).toEqual([]);
   expect(await story.organization(organizationId)).toMatchObject({ access: 'active', reason: null });
+  await expectExitsToAgree(story);
 });
 
 test('a Required Customer Action that is true blocks before any read was refused', async () => {

@@ -2,6 +2,7 @@
  * What is notified is not always new, and what is new may look the same: unchanged content publishes nothing, a provider
  * that shows old content for a while does not have the last word, and equal bodies with a change between are two events.
  */
+import { expectExitsToAgree } from '../support/five-exits';
 import { beginStory, notificationOf, type Story } from '../support/story';
 
 let story: Story;
@@ -22,6 +23,7 @@ test('a notification of unchanged content publishes nothing and costs one read a
   expect(await story.events()).toHaveLength(1);
   expect(await story.metric('tramline_attempts_total', { outcome: 'published' })).toBe(1);
   expect((await story.explain(machine!.uri)).steps.length).toBeGreaterThan(0);
+  await expectExitsToAgree(story);
 });
 
 test.each(['equipment', 'field-operation'] as const)(
@@ -48,7 +50,7 @@ test.each(['equipment', 'field-operation'] as const)(
     expect(JSON.stringify(events[0]!.data)).toContain('2040');
     expect(JSON.stringify(events.at(-1)!.data)).toContain('2041');
     expect(await story.eventsOf(resource, kind)).toHaveLength(2);
-    expect((await story.ledger()).lost).toBe(0);
+    await expectExitsToAgree(story);
   },
 );
 
@@ -65,4 +67,5 @@ test('the same body twice, byte for byte, with a change between is two events', 
   expect(events.map(({ data }) => (data as { name: string }).name)).toEqual(['First', 'Second']);
   expect(await story.untilRest()).toMatchObject({ accepted: 2, published: 2, merged: 0, lost: 0 });
   expect(await story.metric('tramline_duplicate_deliveries_total')).toBe(0);
+  await expectExitsToAgree(story);
 });

@@ -1,0 +1,38 @@
+// What a story says must be the same at all five exits: what senders were answered, what the store holds, what the
+// provider was asked, what was published, and what log and metrics tell of it. Holds for the first life of a service that
+// has come to rest; knows nothing of what the story was about.
+import { type Story, soon } from './story';
+import { until } from './until';
+
+/** Throws where two exits of the service disagree. Waits for log lines that are on their way. */
+export async function expectExitsToAgree(story: Story): Promise<void> {
+  const ledger = await story.untilRest();
+  const events = await story.events();
+  const requests = await story.requests();
+  const attempts = () => story.log('attempt');
+  const deliveries = () => story.log('delivery').filter(({ outcome }) => outcome === 'accepted');
+  const counted = await story.metric('tramline_attempts_total');
+  await until(() => attempts().length >= counted, { ...soon, what: 'a line of each attempt' });
+
+  const counts = ['hints', 'acted', 'ignored', 'quarantined'];
+  const heard = deliveries().flatMap((line) => counts.map((name) => Number(line[name])));
+  expect(await story.metric('tramline_deliveries_total', { outcome: 'accepted' })).toBe(deliveries().length);
+  expect({ accepted: ledger.accepted, lost: ledger.lost }).toEqual({
+    accepted: heard.reduce((sum, count) => sum + count, 0),
+    lost: 0,
+  });
+
+  // What attempts say that they published is what stands in the log, besides what became known of organizations.
+  const published = attempts().flatMap(({ eventIds }) => (eventIds as string[] | undefined) ?? []);
+  const ofResources = events.filter(({ type }) => !type.startsWith('io.tramline.organization-access.'));
+  expect(published.toSorted()).toEqual(ofResources.map(({ id }) => String(id)).toSorted());
+  expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
+
+  // Every call that an attempt tells of was received, and nothing was asked that was not signed.
+  const calls = attempts().reduce((sum, { calls }) => sum + Number(calls ?? 0), 0);
+  expect(requests.length).toBeGreaterThanOrEqual(calls);
+  expect(requests.filter(({ verdict }) => !verdict.valid && verdict.reason === 'unsigned')).toEqual([]);
+
+  expect(story.log('fault')).toEqual([]);
+  expect(await story.metric('tramline_faults_total')).toBe(0);
+}
