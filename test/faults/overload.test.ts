@@ -1,5 +1,5 @@
 /**
- * W20, K11: far more comes than can be stored. Each delivery is answered in time, 204 or 503 with Retry-After; the
+ * W20, K11, W9: far more comes than can be stored. Each delivery is answered in time, 204 or 503 with Retry-After; the
  * process neither grows without bound nor ends; and every delivery that was answered 204 is in the journal.
  */
 import { readFileSync } from 'node:fs';
@@ -83,3 +83,19 @@ test('W20, K11: a flood of large deliveries is answered in time, within memory, 
     `flood: ${answers.length} answers, ${accepted} accepted, slowest ${Math.round(Math.max(...answers.map(({ tookMs }) => tookMs)))} ms, ${Math.round(peakBytes / 1048576)} MB\n`,
   );
 }, 120_000);
+
+test('W9: bodies of 50 MB that are too large are answered 413 and never held', async () => {
+  story = await beginStory({ delivers: false });
+  const body = Buffer.alloc(50_000_000, 0x5b);
+  expect((await post(new Agent(), body)).status).toBe(413);
+  const before = residentBytes();
+  let peakBytes = 0;
+  for (let round = 0; round < 4; round += 1) {
+    const answers = await Promise.all(Array.from({ length: 5 }, () => post(new Agent(), body)));
+    expect(answers.map(({ status }) => status)).toEqual([413, 413, 413, 413, 413]);
+    peakBytes = Math.max(peakBytes, residentBytes());
+  }
+  // A gigabyte was sent: less than one of its bodies more than before is there.
+  expect(peakBytes - before).toBeLessThan(body.length);
+  expect((await story.ledger()).accepted).toBe(0);
+}, 60_000);
