@@ -13,6 +13,7 @@ export function makeEventLogTarget(): PublishTarget {
       outcomes: batches.map(() => ({ sent: true, firstOffset: null })),
       spent: false,
     }),
+    readOn: async () => true,
     discard: async () => {},
     close: async () => {},
   };

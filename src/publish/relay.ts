@@ -205,7 +205,7 @@ class OutboxRelay implements Relay {
   private async catchUp(): Promise<boolean> {
     const { ends } = this.options;
     try {
-      if (ends !== null && this.target.readOn !== undefined) {
+      if (ends !== null) {
         const heard = async (page: FoundPage) => {
           await ends.noteFound(page);
           return !this.closing && (!this.lease.isAging() || (await this.confirm()));

@@ -55,9 +55,9 @@ export interface PublishTarget {
   send(batches: Batch[]): Promise<SendResult>;
   /**
    * Hands over what stands on the topics beyond the places that are known, piece by piece, until `heard` says false;
-   * true when there is no more. After `open`. Throws what the far side makes it throw. Not where nothing stands elsewhere.
+   * true when there is no more, also where nothing stands elsewhere. After `open`. Throws what the far side makes it throw.
    */
-  readOn?(known: TopicEnd[], heard: (page: FoundPage) => Promise<boolean>): Promise<boolean>;
+  readOn(known: TopicEnd[], heard: (page: FoundPage) => Promise<boolean>): Promise<boolean>;
   /** Gives the producer up at once, without waiting for anybody. `open` comes next, or nothing. */
   discard(): Promise<void>;
   /** Ends politely, within a second. */

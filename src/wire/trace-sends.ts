@@ -25,6 +25,7 @@ export function traceSends(target: PublishTarget, observer: Pick<Observer, 'star
         for (const { topic, span } of spans) span.end({ errorType: errorOf(topic, batches, outcomes) });
       }
     },
+    readOn: (...given) => target.readOn(...given),
     discard: () => target.discard(),
     close: () => target.close(),
   };

@@ -1,8 +1,10 @@
 /**
  * kill -9 around the send, on a real Kafka: what was decided is on the topic after the restart, what is there twice is
- * the same bytes, and every record traces to a decision. `tramline migrate` makes the topics.
+ * the same bytes, and every record traces to a decision. And a store that was put back to an hour ago, which the topics
+ * are ahead of. `tramline migrate` makes the topics.
  */
 import { spawnSync } from 'node:child_process';
+import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { evidenceOf, readTopics } from '../support/evidence';
 import { type KafkaCluster, kafkaAvailable, startKafka } from '../support/kafka';
@@ -40,19 +42,42 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'killed around the send to a re
     KAFKA_CLIENT_ID: prefix,
     SETTLE_SECONDS: '0',
     READ_GAP_MS: '0',
-    LOG_LEVEL: 'warn',
+    ALERT_RESEND_SECONDS: '1',
   });
 
   async function start(prefix: string, folder: string, failpoint: Failpoint | null): Promise<void> {
     service = await startService({
       dataFolder: folder,
-      entry: 'dist/test/support/serve-with-failpoints.js',
       environment: {
         ...environmentFor(prefix, folder),
         ...(failpoint === null ? {} : { FAILPOINT: failpoint }),
       },
+      ...(failpoint === null ? {} : { entry: 'dist/test/support/serve-with-failpoints.js' }),
     });
     await simulator.deliverTo({ url: `${service.publicUrl}/webhooks`, retryMs: 50, verify: false });
+  }
+
+  /** Until so many are, and nothing is under way. */
+  const untilPublished = (count: number) =>
+    until(async () => {
+      const { notificationsPending } = await simulator.counts();
+      const response = await fetch(`${service.operationsUrl}/api/ledger`);
+      const ledger = (await response.json()) as Record<string, number>;
+      const metrics = await (await fetch(`${service.operationsUrl}/metrics`)).text();
+      const unsent = /^tramline_outbox_pending(?:\{[^}]*\})? (\d+)/m.exec(metrics)?.[1];
+      return (
+        notificationsPending === 0 && ledger.published! >= count && ledger.waiting === 0 && unsent === '0'
+      );
+    }, soon);
+
+  /** Makes the topics. */
+  function migrate(prefix: string, folder: string): void {
+    const migrated = spawnSync('npx', ['--no-install', 'node', 'dist/src/cli.js', 'migrate', '--json'], {
+      cwd: repositoryRoot(),
+      encoding: 'utf8',
+      env: { ...process.env, ...environmentFor(prefix, folder) },
+    });
+    expect([migrated.status, migrated.stderr.includes('tramline:')]).toEqual([0, false]);
   }
 
   test.each([
@@ -62,12 +87,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'killed around the send to a re
   ] as [string, Failpoint][])('%s on Kafka: killed at %s', async (row, failpoint) => {
     const prefix = `${row}-${failpoint.slice(0, 3).trim()}`.toLowerCase();
     const folder = temporaryFolder();
-    const migrated = spawnSync('npx', ['--no-install', 'node', 'dist/src/cli.js', 'migrate', '--json'], {
-      cwd: repositoryRoot(),
-      encoding: 'utf8',
-      env: { ...process.env, ...environmentFor(prefix, folder) },
-    });
-    expect([migrated.status, migrated.stderr.includes('tramline:')]).toEqual([0, false]);
+    migrate(prefix, folder);
     const before = (await simulator.counts()).notificationsAccepted;
     await start(prefix, folder, failpoint);
     const { equipment } = await simulator.state();
@@ -75,24 +95,61 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'killed around the send to a re
     expect((await service.exited).signal).toBe('SIGKILL');
     await start(prefix, folder, null);
     const topics = kinds.map((kind) => `${prefix}.${kind}.v1`);
-    await until(async () => {
-      const { notificationsPending } = await simulator.counts();
-      const response = await fetch(`${service.operationsUrl}/api/ledger`);
-      const ledger = (await response.json()) as Record<string, number>;
-      const metrics = await (await fetch(`${service.operationsUrl}/metrics`)).text();
-      const unsent = /^tramline_outbox_pending(?:\{[^}]*\})? (\d+)/m.exec(metrics)?.[1];
-      return (
-        notificationsPending === 0 &&
-        ledger.published! >= equipment.length &&
-        ledger.waiting === 0 &&
-        unsent === '0'
-      );
-    }, soon);
+    await untilPublished(equipment.length);
     const accepted = (await simulator.counts()).notificationsAccepted - before;
     await service.stop();
     const records = await readTopics(kafka.brokers, topics);
     const evidence = await evidenceOf(join(folder, 'tramline.db'), accepted, records);
     expect(checkLedger(evidence)).toEqual([]);
     expect(new Set(records.map(({ key }) => key)).size).toBe(equipment.length);
+  });
+
+  test('D12: a store restored from before numbers above the topics, syncs all, and says so until it has', async () => {
+    const [prefix, folder, backup] = ['d12', temporaryFolder(), join(temporaryFolder(), 'backup')];
+    const { equipment } = await simulator.state();
+    const changeAll = async (name: string, notify: boolean) => {
+      for (const { id } of equipment) await simulator.changeEquipment(id, { name, notify });
+    };
+    migrate(prefix, folder);
+    await start(prefix, folder, null);
+    await changeAll('Backed up', true);
+    await untilPublished(equipment.length);
+    await service.stop();
+    cpSync(folder, backup, { recursive: true });
+    await start(prefix, folder, null);
+    await changeAll('Forgotten', true);
+    await untilPublished(2 * equipment.length);
+    await service.stop();
+
+    rmSync(folder, { recursive: true });
+    cpSync(backup, folder, { recursive: true });
+    // One of them changes while nobody looks: only a full sync can tell.
+    const [quiet] = equipment;
+    await simulator.changeEquipment(quiet!.id, { name: 'Unnoticed', notify: false });
+    await start(prefix, folder, null);
+    const states = () =>
+      service
+        .records()
+        .filter(({ line, name }) => line === 'alert' && name === 'TramlineStoreBehindTopics')
+        .map(({ state }) => state);
+    await until(() => states().includes('firing'), { ...soon, what: 'the alert' });
+    await until(() => states().at(-1) === 'resolved', { ...soon, what: 'the end of the alert' });
+    await untilPublished(equipment.length);
+    await service.stop();
+
+    const records = await readTopics(
+      kafka.brokers,
+      kinds.map((kind) => `${prefix}.${kind}.v1`),
+    );
+    const byKey = Map.groupBy(records, ({ key }) => key);
+    for (const { id, organizationId } of equipment) {
+      const ofKey = byKey.get(`${organizationId}/equipment/${id}`)!;
+      const sequences = ofKey.map(({ headers }) =>
+        Number(headers.find(([name]) => name === 'ce_sequence')?.[1]),
+      );
+      expect(sequences).toEqual([1, 2, 3]);
+      const name = id === quiet!.id ? 'Unnoticed' : 'Forgotten';
+      expect(JSON.parse(ofKey.at(-1)!.value)).toMatchObject({ name });
+    }
   });
 });

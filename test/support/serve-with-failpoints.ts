@@ -78,6 +78,7 @@ function around(doors: OutsideDoors): OutsideDoors {
       name: target.name,
       open: () => target.open(),
       partitionsOf: (topic) => target.partitionsOf(topic),
+      readOn: (...given) => target.readOn(...given),
       discard: () => target.discard(),
       close: () => target.close(),
       async send(...given: Parameters<typeof target.send>) {

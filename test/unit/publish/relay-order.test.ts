@@ -54,6 +54,7 @@ class Brokers {
         mine = this.epoch;
       },
       partitionsOf: async () => partitions,
+      readOn: async () => true,
       send: async (batches) => {
         const outcomes: Outcome[] = [];
         for (const batch of batches) outcomes.push(await this.decide(batch, mine));

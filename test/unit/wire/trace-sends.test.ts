@@ -22,6 +22,10 @@ function stage(send: () => Promise<SendResult>) {
       calls.push('send');
       return send();
     },
+    readOn: async () => {
+      calls.push('readOn');
+      return false;
+    },
     discard: async () => void calls.push('discard'),
     close: async () => void calls.push('close'),
   };
@@ -61,7 +65,8 @@ test('everything else is the target’s own', async () => {
   const { target, calls, spans } = stage(async () => ({ outcomes: [], spent: false }));
   await target.open();
   expect(await target.partitionsOf('a')).toBe(3);
+  expect(await target.readOn([], async () => true)).toBe(false);
   await target.discard();
   await target.close();
-  expect([target.name, calls, spans]).toEqual(['kafka', ['open', 'discard', 'close'], []]);
+  expect([target.name, calls, spans]).toEqual(['kafka', ['open', 'readOn', 'discard', 'close'], []]);
 });
