@@ -9,6 +9,7 @@ import { keptDocument } from './inbox/kept-document';
 import { letGo } from './inbox/let-go';
 import { makeProviderHealth, type ProviderHealth, unnamedRefusal } from './inbox/provider-health';
 import { makeRun, type Run } from './inbox/run';
+import { whomRefused } from './inbox/whom-refused';
 import type { Answer, ReadCost, ReadDocument } from './model/answer';
 import type { Accepted, Delivery } from './model/notification';
 import { type DueProbe, leadingCause } from './model/organization';
@@ -206,9 +207,8 @@ async function end(path: Path, task: TakenTask, answer: Answer, traceparent: str
   }
   const nowMs = path.clock.nowMs();
   const own = isOwnFailure(task, answer, path.health);
-  const organizationId = ownerOf(path, task, answer);
   const observedAt = new Date(nowMs).toISOString();
-  const situation = { nowMs, observedAt, traceparent, own, organizationId };
+  const situation = { nowMs, observedAt, traceparent, own, ...whomRefused(task, answer, path.provider.sees) };
   return apply(path, decideEnding(task, paused(path, answer, nowMs), situation, path.settings.ending));
 }
 
@@ -228,15 +228,6 @@ async function awaitSight(path: Path, task: TakenTask, code: string, detail: str
   if (dueInMs === null) return null;
   await path.store.postpone({ ...heldBy(task), dueInMs, own: false, agedMs: 0, code, detail });
   return endedAs('postponed', code, detail, { dueInMs });
-}
-
-/** The organization that a refusal speaks of: the task's owner, else the hinted one if the connection sees it. */
-function ownerOf(path: Path, task: TakenTask, answer: Answer): string | null {
-  if (task.organizationId !== null) return task.organizationId;
-  if (task.hintedOrganizationId === null || !('connectionId' in answer)) return null;
-  return path.provider.sees(answer.connectionId, task.hintedOrganizationId)
-    ? task.hintedOrganizationId
-    : null;
 }
 
 // 3 · What was read becomes a document, and the store decides whether it is news.

@@ -27,8 +27,10 @@ export interface EndingSituation {
   traceparent: string | null;
   /** The failure counts as the item's own. */
   own: boolean;
-  /** The organization that a refusal is attributed to; null when none is known. */
+  /** The organization that a refusal may speak of; null when none is known. */
   organizationId: string | null;
+  /** The resource is known to be that organization's, so that its address may be asked again to judge it. */
+  proven: boolean;
 }
 
 export type Ending =
@@ -76,10 +78,10 @@ export function decideEnding(
       return decideGone(task, answer.certain, situation, rules);
     case 'action-required':
     case 'not-connected': {
-      const { organizationId } = situation;
+      const { organizationId, proven } = situation;
       const { connectionId } = answer;
-      const probe =
-        organizationId === null ? null : { organizationId, refusedAddress: task.address, connectionId };
+      const refusedAddress = proven ? task.address : null;
+      const probe = organizationId === null ? null : { organizationId, refusedAddress, connectionId };
       return { verb: 'giveBack', ending: { ...held, code: answer.kind, probe, dueInMs: back() } };
     }
     case 'reauthorize':

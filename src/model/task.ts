@@ -88,12 +88,20 @@ export interface Postponed extends Ending {
   detail: string | null;
 }
 
+/** A refused request and the organization that it may speak of. */
+export interface RefusedRequest {
+  organizationId: string;
+  /** To be repeated by the probe; null when it is not proven that it is this organization's. */
+  refusedAddress: string | null;
+  connectionId: string;
+}
+
 /** Refused because of its organization: goes back to waiting as it was; the organization is probed. */
 export interface GivenBack extends Ending {
   code: string;
-  /** The organization to probe with this address; null when the owner is not known: then the task alone waits. */
-  probe: { organizationId: string; refusedAddress: string; connectionId: string } | null;
-  /** How long the task alone waits when no organization is known. */
+  /** The organization to probe; null when none is known: then the task alone waits. */
+  probe: RefusedRequest | null;
+  /** How long the task alone waits: no organization is known, or the one that was probed was found not to be blocked. */
   dueInMs: number;
 }
 

@@ -35,12 +35,18 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
     afterEach(() => under.close());
 
     const hints = (count: number) => Array.from({ length: count }, (_, index) => hintOf(String(index)));
-    const refused = (task: Parameters<typeof heldBy>[0] & { address: string }) =>
+    const refused = (
+      task: Parameters<typeof heldBy>[0] & { address: string },
+      {
+        refusedAddress = task.address,
+        dueInMs = 0,
+      }: { refusedAddress?: string | null; dueInMs?: number } = {},
+    ) =>
       hand.store.giveBack({
         ...heldBy(task),
         code: 'action-required',
-        probe: { organizationId: '4711', refusedAddress: task.address, connectionId: 'c1' },
-        dueInMs: 0,
+        probe: { organizationId: '4711', refusedAddress, connectionId: 'c1' },
+        dueInMs,
       });
     const probesNow = async () =>
       (await hand.store.takeProbes(10, 30_000)).map(({ organizationId }) => organizationId);
@@ -70,6 +76,44 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         expect(await probesNow()).toEqual(['4711']);
         await hand.observe(terms);
         expect(await hand.store.take(10)).toEqual([]);
+      });
+
+      test('of a task whose organization was found open since leaves it alone, and the others go on', async () => {
+        await hand.put(hints(1));
+        await refused(await hand.take(), { dueInMs: 5000 });
+        expect(await probesNow()).toEqual(['4711']);
+        await hand.observe(open);
+        under.advance(1000);
+        await refused(await hand.take(), { dueInMs: 5000 });
+        expect((await hand.store.listTasks({ state: 'postponed', limit: 9, after: 0 })).length).toBe(1);
+        expect(await hand.store.nextDueInMs('task')).toBe(5000);
+        expect(await hand.store.nextDueInMs('probe')).toBe(minuteMs - 1000);
+        await hand.put([hintOf('other')]);
+        expect(await hand.store.take(10)).toMatchObject([{ address: address('other') }]);
+      });
+
+      test('of what is not proven to be the organization’s lets that be asked itself, and holds it once', async () => {
+        const unproven = { refusedAddress: null, dueInMs: 5000 };
+        await hand.put(hints(2));
+        await refused(await hand.take(), unproven);
+        expect(await hand.store.take(10)).toEqual([]);
+        const [probe] = await hand.store.takeProbes(10, 30_000);
+        expect(probe).toMatchObject({ organizationId: '4711', refusedAddress: null, knownAddress: null });
+        await hand.observe(open);
+        await refused(await hand.take(), unproven);
+        expect(await hand.store.nextDueInMs('probe')).toBe(minuteMs);
+        under.advance(1000);
+        expect(await hand.store.take(10)).toHaveLength(1);
+      });
+
+      test('of what is not proven to be the organization’s does not replace the address that was refused', async () => {
+        await hand.publish('1', 'a');
+        await hand.put([hintOf('1'), hintOf('2')]);
+        under.advance(1000);
+        const [own, other] = await hand.store.take(2);
+        await refused(own!);
+        await refused(other!, { refusedAddress: null });
+        expect(await hand.store.takeProbes(10, 30_000)).toMatchObject([{ refusedAddress: own!.address }]);
       });
 
       test('after an acceptance is probed at once: it is news', async () => {

@@ -3,7 +3,7 @@
  * Action that is delivered after the fact, only make the provider be asked again; its answer decides.
  */
 import { expectExitsToAgree } from '../support/five-exits';
-import { beginStory, type Story, soon } from '../support/story';
+import { beginStory, notificationOf, type Story, soon } from '../support/story';
 import { until } from '../support/until';
 
 let story: Story;
@@ -83,4 +83,26 @@ test('a Required Customer Action that is true blocks before any read was refused
   const statuses = (await story.readsOf(machine!)).map(({ status }) => status);
   expect(statuses.slice(0, 2)).toEqual([200, 403]);
   expect(await accessChanges()).toEqual(['io.tramline.organization-access.blocked.v1']);
+});
+
+test('a delivery that names another organization lays a refusal on nobody who is innocent', async () => {
+  const [innocent, neighbour] = await story.equipment(0);
+  const [guilty] = await story.equipment(1);
+  await story.simulator.setOrganization(guilty!.organizationId, { termsAccepted: false });
+  await story.post([notificationOf({ uri: guilty!.uri, organizationId: innocent!.organizationId })]);
+  await until(async () => (await story.readsOf(guilty!)).length >= 2, soon);
+  await story.post([notificationOf(neighbour!)]);
+  await story.untilEvents(neighbour!, 1);
+  expect(await story.organization(innocent!.organizationId)).toMatchObject({ access: 'active', history: [] });
+  expect(await accessChanges()).toEqual([]);
+  expect(await story.alerts()).toEqual([]);
+  expect(await story.tasks('postponed')).toMatchObject([{ code: 'action-required' }]);
+
+  await story.post([notificationOf(guilty!)]);
+  const guiltyAccess = async () => (await story.organization(guilty!.organizationId)).access;
+  await until(async () => (await guiltyAccess()) === 'terms-required', soon);
+  expect((await story.organization(innocent!.organizationId)).access).toBe('active');
+  await story.simulator.setOrganization(guilty!.organizationId, { termsAccepted: true });
+  await story.untilEvents(guilty!, 1);
+  expect(await story.untilRest()).toMatchObject({ accepted: 3, published: 3, lost: 0 });
 });

@@ -2,7 +2,9 @@
  * Asking for probes: by notifications that say that the customer must act, and by refused requests. The earliest wins:
  * what is asked for twice is asked once. Who takes probes, and what their answers mean, is decided elsewhere.
  */
+import type { RefusedRequest } from '../../model/task';
 import type { Context } from './context';
+import type { Row } from './database';
 import { ensureOrganizations } from './organization-rows';
 
 /** Hints cause at most one probe in this time. */
@@ -45,14 +47,27 @@ export async function hintProbes(
   );
 }
 
-/** A request was refused: the organization's work waits until the same request, asked again, says why. */
-export async function holdForProbe(
+/**
+ * May a refusal speak of the organization at this moment? Not where the same task was refused before and the organization
+ * was found open since; nor where the refused resource is not proven to be its own and it was asked a moment ago.
+ */
+export function mayBeBlocked(
   context: Context,
-  refused: { organizationId: string; refusedAddress: string; connectionId: string },
-): Promise<void> {
+  organization: Row | undefined,
+  refused: RefusedRequest,
+  refusedBefore: boolean,
+): boolean {
+  if (organization !== undefined && organization.access !== 'active') return true;
+  if (refusedBefore) return false;
+  const askedAtMs = Number(organization?.probed_at ?? 0);
+  return refused.refusedAddress !== null || askedAtMs + hintedProbeGapMs <= context.nowMs();
+}
+
+/** A request was refused: the organization's work waits until the same request, asked again, says why. */
+export async function holdForProbe(context: Context, refused: RefusedRequest): Promise<void> {
   const held = await context.database.get(
     `WITH asked AS (SELECT id, greatest($4, probed_at + $5) AS at FROM organizations WHERE id = $1 FOR NO KEY UPDATE)
-     UPDATE organizations o SET refused_address = $2, connection_id = $3,
+     UPDATE organizations o SET refused_address = coalesce($2, o.refused_address), connection_id = $3,
        probe_at = least(coalesce(o.probe_at, a.at), a.at)
      FROM asked a WHERE o.id = a.id RETURNING o.access, a.at`,
     refused.organizationId,

@@ -12,7 +12,7 @@ import type {
   Postponed,
   QuarantinedTask,
 } from '../../model/task';
-import { holdForProbe } from './ask-probes';
+import { hintProbes, holdForProbe, mayBeBlocked } from './ask-probes';
 import { afterGap, endTake, hintedSince, isSuperseded, refuse, rest, stayDue } from './return-task';
 import type { Slate } from './slate';
 import type { TaskRow } from './task-rows';
@@ -42,21 +42,27 @@ export async function giveBack(slate: Slate, ending: GivenBack): Promise<void> {
   const task = endTake(slate, ending);
   if (task === null) return;
   const { context } = slate;
-  const dueAt = afterGap(slate, task, context.nowMs() + (probe === null ? ending.dueInMs : 0));
   const lane = probe?.organizationId ?? task.lane;
+  const organization = slate.organizations.get(lane);
+  // A refusal of a request that began before the access last changed says nothing about today.
+  const stale = takenLane === lane && epoch !== organization?.epoch;
+  const refusedBefore = task.code === ending.code;
+  const alone = probe === null || (!stale && !mayBeBlocked(context, organization, probe, refusedBefore));
+  const dueAt = afterGap(slate, task, context.nowMs() + (alone ? ending.dueInMs : 0));
   // What waits alone waits longer each time.
-  const waits = probe === null && ending.dueInMs > 0;
+  const waits = alone && ending.dueInMs > 0;
   slate.change(task, {
-    state: probe === null ? 'postponed' : 'due',
+    state: alone ? 'postponed' : 'due',
     due_at: dueAt,
     lane,
     attempts: task.attempts + (waits ? 1 : 0),
     own: false,
     code: ending.code,
   });
-  // A refusal of a request that began before the access last changed says nothing about today.
-  const stale = takenLane === lane && epoch !== slate.organizations.get(lane)?.epoch;
-  if (probe !== null && !stale) await holdForProbe(context, probe);
+  if (probe !== null && !stale) {
+    if (alone) await hintProbes(context, [{ organizationId: probe.organizationId, dueAt: null }]);
+    else await holdForProbe(context, probe);
+  }
   context.lanes.expect(lane, dueAt);
 }
 

@@ -13,6 +13,9 @@ import { storable } from './quarantine-entries';
 const probeDueAt = `CASE WHEN probe_lease_until = 0 THEN probe_at
   ELSE greatest(coalesce(probe_at, probe_lease_until), probe_lease_until) END`;
 
+/** So many of its waiting tasks are looked at to find an address of its own: one that a delivery names proves nothing. */
+const waitingLookedAt = 100;
+
 /** Whoever is not known to be blocked first, then the longest due. Those that another process takes at this moment are passed over. */
 export async function takeProbes(context: Context, limit: number, leaseMs: number): Promise<DueProbe[]> {
   const rows = await context.database.all(
@@ -27,7 +30,10 @@ export async function takeProbes(context: Context, limit: number, leaseMs: numbe
      SELECT t.id, t.epoch, t.refused_address, coalesce(t.known_address, w.address) AS known_address,
        coalesce(t.connection_id, w.connection_id) AS connection_id
      FROM taken t LEFT JOIN LATERAL (
-       SELECT address, connection_id FROM tasks WHERE lane = t.id AND due_at IS NOT NULL ORDER BY due_at LIMIT 1
+       SELECT f.address, f.connection_id FROM (
+         SELECT address, connection_id, organization_id FROM tasks WHERE lane = t.id AND due_at IS NOT NULL
+         ORDER BY due_at LIMIT ${waitingLookedAt}) f
+       WHERE f.organization_id = t.id LIMIT 1
      ) w ON true ORDER BY t.access <> 'active', t.due_at, t.id`,
     context.nowMs(),
     limit,

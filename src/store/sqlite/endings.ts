@@ -15,7 +15,7 @@ import type {
 import type { Context } from './context';
 import type { Row } from './database';
 import { type CachedOrganization, remember } from './organization-cache';
-import { holdForProbe } from './probes';
+import { hintProbe, holdForProbe, mayBeBlocked } from './probes';
 import { afterGap, endTake, hintedSince, noteRead, refuse, rest, stayDue } from './return-task';
 import { writeEvent } from './write-event';
 
@@ -47,22 +47,26 @@ export function giveBack(context: Context, ending: GivenBack): void {
   const lease = context.leases.get(ending.taskId);
   const task = endTake(context, ending);
   if (task === null) return;
-  const dueAt = afterGap(context, task, context.nowMs() + (probe === null ? ending.dueInMs : 0));
   const lane = probe?.organizationId ?? String(task.lane);
+  // A refusal of a request that began before the access last changed says nothing about today.
+  const stale = lease?.lane === lane && lease.epoch !== (context.organizations.get(lane)?.epoch ?? 0);
+  const alone = probe === null || (!stale && !mayBeBlocked(context, probe, task.code === ending.code));
+  const dueAt = afterGap(context, task, context.nowMs() + (alone ? ending.dueInMs : 0));
   // What waits alone waits longer each time.
-  const waits = probe === null && ending.dueInMs > 0;
+  const waits = alone && ending.dueInMs > 0;
   context.database.run(
     'UPDATE tasks SET state = ?, due_at = ?, lane = ?, attempts = attempts + ?, own = 0, code = ? WHERE id = ?',
-    probe === null ? 'postponed' : 'due',
+    alone ? 'postponed' : 'due',
     dueAt,
     lane,
     waits ? 1 : 0,
     ending.code,
     ending.taskId,
   );
-  // A refusal of a request that began before the access last changed says nothing about today.
-  const stale = lease?.lane === lane && lease.epoch !== (context.organizations.get(lane)?.epoch ?? 0);
-  if (probe !== null && !stale) holdForProbe(context, probe);
+  if (probe !== null && !stale) {
+    if (alone) hintProbe(context, probe.organizationId, null);
+    else holdForProbe(context, probe);
+  }
   context.lanes.expect(lane, dueAt);
 }
 

@@ -3,6 +3,7 @@
  * each organization; a blocked one is asked later and later. What the answers mean is decided elsewhere.
  */
 import type { DueProbe } from '../../model/organization';
+import type { RefusedRequest } from '../../model/task';
 import type { Context } from './context';
 import { type CachedOrganization, remember } from './organization-cache';
 
@@ -10,6 +11,8 @@ import { type CachedOrganization, remember } from './organization-cache';
 const hintedProbeGapMs = 60_000;
 /** Claims of an organization wait at most so long for the answer of a probe that a refusal asked for. */
 const heldMsMax = 30_000;
+/** So many of its waiting tasks are looked at to find an address of its own. */
+const waitingLookedAt = 100;
 
 /** The earliest wins: what is asked for twice is asked once. */
 function ask(context: Context, organization: CachedOrganization, atMs: number): void {
@@ -47,14 +50,22 @@ function hintedAtMs(context: Context, { probedAtMs }: CachedOrganization): numbe
   return Math.max(context.nowMs(), probedAtMs + hintedProbeGapMs);
 }
 
+/**
+ * May a refusal speak of the organization at this moment? Not where the same task was refused before and the organization
+ * was found open since; nor where the refused resource is not proven to be its own and it was asked a moment ago.
+ */
+export function mayBeBlocked(context: Context, refused: RefusedRequest, refusedBefore: boolean): boolean {
+  const organization = context.organizations.ensure(refused.organizationId, context.database, context.undo);
+  if (organization.access !== 'active') return true;
+  if (refusedBefore) return false;
+  return refused.refusedAddress !== null || hintedAtMs(context, organization) <= context.nowMs();
+}
+
 /** A request was refused: the organization's work waits until the same request, asked again, says why. */
-export function holdForProbe(
-  context: Context,
-  refused: { organizationId: string; refusedAddress: string; connectionId: string },
-): void {
+export function holdForProbe(context: Context, refused: RefusedRequest): void {
   const organization = context.organizations.ensure(refused.organizationId, context.database, context.undo);
   context.database.run(
-    'UPDATE organizations SET refused_address = ?, connection_id = ? WHERE id = ?',
+    'UPDATE organizations SET refused_address = coalesce(?, refused_address), connection_id = ? WHERE id = ?',
     refused.refusedAddress,
     refused.connectionId,
     organization.id,
@@ -110,9 +121,13 @@ function takeProbe(context: Context, organization: CachedOrganization, leaseUnti
     organization.probedAtMs,
     id,
   )!;
+  // What only a delivery says to be its own proves nothing about it.
   const waiting = database.get(
-    'SELECT address, connection_id FROM tasks WHERE lane = ? AND due_at IS NOT NULL ORDER BY due_at LIMIT 1',
+    `SELECT address, connection_id FROM (
+       SELECT address, connection_id, organization_id, lane FROM tasks WHERE lane = ? AND due_at IS NOT NULL
+       ORDER BY due_at LIMIT ?) WHERE organization_id = lane LIMIT 1`,
     id,
+    waitingLookedAt,
   );
   return {
     organizationId: id,

@@ -39,6 +39,7 @@ const situation: EndingSituation = {
   traceparent: 'tp',
   own: false,
   organizationId: '4711',
+  proven: true,
 };
 const held = { taskId: 7, fence: 3, generation: 2, revision: 40 };
 const origin = 'https://provider.example';
@@ -98,6 +99,12 @@ describe('refusals', () => {
     expect(decide({ kind: 'not-connected', actionUrl: null, connectionId: 'c1' })).toMatchObject({
       verb: 'giveBack',
       ending: { code: 'not-connected', probe: { organizationId: '4711' } },
+    });
+  });
+  test('of what is not proven to be the organization’s asks for a probe, but not of that address', () => {
+    expect(decide(terms, {}, { proven: false })).toMatchObject({
+      verb: 'giveBack',
+      ending: { probe: { organizationId: '4711', refusedAddress: null, connectionId: 'c1' }, dueInMs: 2000 },
     });
   });
   test('without a known organization only the task waits', () => {

@@ -1,0 +1,28 @@
+/**
+ * Whom a refusal may speak of. Pure: the one place that says when a resource is proven to be an organization's. What a
+ * delivery says of the owner never proves it; it says who is to be asked.
+ */
+import type { Answer } from '../model/answer';
+import type { TakenTask } from '../model/task';
+
+export interface Accused {
+  /** null when nobody is known that could be asked. */
+  organizationId: string | null;
+  /** The resource was read as this organization's, and no hint names another. */
+  proven: boolean;
+}
+
+/**
+ * The owner as last read. Where the hint names another organization that the connection sees, the resource may have moved
+ * there, or the hint may be wrong: then it is the hinted one, unproven. `sees` tells what was last learned.
+ */
+export function whomRefused(
+  task: Pick<TakenTask, 'organizationId' | 'hintedOrganizationId'>,
+  answer: Answer,
+  sees: (connectionId: string, organizationId: string) => boolean,
+): Accused {
+  const { organizationId: known, hintedOrganizationId: hinted } = task;
+  const another = hinted !== null && hinted !== known && 'connectionId' in answer;
+  if (another && sees(answer.connectionId, hinted)) return { organizationId: hinted, proven: false };
+  return { organizationId: known, proven: known !== null };
+}
