@@ -80,7 +80,7 @@ export interface Accepted {
   deliveryId: string;
   /** True when the same message id was stored before; then nothing was added. */
   repeated: boolean;
-  /** True when that message id came before with another body: the first is kept, this one is set aside. */
+  /** True when that message id came before with another body: the first is kept, and of this one nothing was stored. */
   idReused: boolean;
   /** How many tasks became due. */
   due: number;

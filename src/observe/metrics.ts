@@ -83,8 +83,8 @@ export function makeMetrics(meter: Meter, gauges: Gauges): Metrics {
   return {
     deliveryAccepted: (line) => {
       deliveries.accepted(line);
+      if (line.repeated) return;
       for (const reason of line.quarantined) quarantined.add(1, reason);
-      if (line.idReused) quarantined.add(1, 'message-id-reused');
     },
     deliveryRefused: deliveries.refused,
     requestBegan: () => deliveries.changeActive(1),

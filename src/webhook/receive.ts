@@ -5,7 +5,7 @@
  */
 import { hash } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
-import type { Delivery, Element } from '../model/notification';
+import type { Delivery, Element, QuarantineReason } from '../model/notification';
 import { isProblem } from '../model/problem';
 import { Secret } from '../tools/secret';
 import { type Authenticator, makeAuthenticator, type TokenVerdict } from './authenticate';
@@ -134,21 +134,30 @@ function makeReceiveBody(
       elements: judgeAll(judge, reading.elements, verdicts),
     };
     for (const id of heartbeatsOf(delivery.elements, verdicts)) doors.heartbeat?.(id);
-    const setAside = () => ({
-      ...delivery,
-      elements: reading.elements.map((element) => judge.setAside(element, 'store-refused', '')),
-    });
+    const setAside = (reason: QuarantineReason) =>
+      reading.elements.map((element) => judge.setAside(element, reason, ''));
     awaitStore.answerWhenSaved(request, response, body.length, () => accept(doors, delivery, setAside));
   };
 }
 
-/** A delivery that the store cannot take as it is would come for ever: it is kept for an operator instead. */
-async function accept(doors: WebhookDoors, delivery: Delivery, setAside: () => Delivery): Promise<void> {
+/**
+ * A delivery that the store cannot take as it is would come for ever, and one whose message id came before with another
+ * body may be news all the same: each is kept whole for an operator instead.
+ */
+async function accept(
+  doors: WebhookDoors,
+  delivery: Delivery,
+  setAside: (reason: QuarantineReason) => Element[],
+): Promise<void> {
   try {
-    await doors.accept(delivery);
+    const { idReused } = await doors.accept(delivery);
+    if (!idReused) return;
+    // Under an id of its own: however often this body comes, it is kept once.
+    const messageId = `${delivery.messageId}#${delivery.bodyHash}`;
+    await doors.accept({ ...delivery, messageId, elements: setAside('message-id-reused') });
   } catch (error) {
     if (!isProblem(error, 'store.refused')) throw error;
-    await doors.accept(setAside());
+    await doors.accept({ ...delivery, elements: setAside('store-refused') });
   }
 }
 

@@ -59,11 +59,19 @@ describe('under hmac, whose message id is signed', () => {
     expect(await postSigned('msg_1', [notificationOf(second!)])).toMatchObject({ status: 204 });
     expect(await postSigned('msg_1', [notificationOf(second!)])).toMatchObject({ status: 204 });
 
-    expect(await story.untilRest()).toMatchObject({ accepted: 1, published: 1, lost: 0 });
+    expect(await story.untilRest()).toMatchObject({ accepted: 2, published: 1, quarantined: 1, lost: 0 });
     expect(await story.readsOf(second!)).toEqual([]);
     expect((await story.explain('d1')).steps.map(({ text }) => text).join(' ')).not.toContain(second!.uri);
     const entries = await story.quarantine();
-    expect(entries).toMatchObject([{ what: 'delivery', reason: 'message-id-reused', deliveryId: 'd1' }]);
+    expect(entries).toMatchObject([
+      {
+        what: 'notification',
+        reason: 'message-id-reused',
+        deliveryId: 'd2',
+        raw: expect.stringContaining(second!.uri),
+      },
+    ]);
+    expect(await story.metric('tramline_quarantined_total', { reason: 'message-id-reused' })).toBe(1);
     const rejections = await story.metric('tramline_security_rejections_total', {
       reason: 'message-id-reused',
     });
@@ -74,6 +82,11 @@ describe('under hmac, whose message id is signed', () => {
       labels: { group: 'sender' },
       annotations: { owner: 'on-call', description: expect.stringContaining('1 message-id-reused') },
     });
+
+    // Released, it is what it would have been.
+    await story.ask(`/api/quarantine/${entries[0]!.id}/release`, 'POST');
+    await story.untilEvents(second!, 1);
+    expect(await story.untilRest()).toMatchObject({ accepted: 2, published: 2, quarantined: 0, lost: 0 });
   });
 
   test('W6: fifty parallel identical deliveries are one row, one read and one event, all answered 204', async () => {

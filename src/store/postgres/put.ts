@@ -42,7 +42,6 @@ export async function put(context: Context, calls: [Delivery][]): Promise<Accept
     const deliveryId = `d${id}`;
     if (!isNew) {
       const idReused = bodyHash !== delivery.bodyHash;
-      if (idReused) entries.push(reusedId(id, delivery));
       return { deliveryId, repeated: true, idReused, due: 0, probes: false };
     }
     const before = { hints: hints.length, probes: probes.length };
@@ -69,12 +68,6 @@ export async function put(context: Context, calls: [Delivery][]): Promise<Accept
   await markHints(context, hints, known);
   await insertEntries(context, entries);
   return accepted;
-}
-
-/** A message id that came before with another body: the first is kept, the second is shown to an operator, once. */
-function reusedId(deliveryId: number, { messageId, bodyHash }: Delivery): QuarantineEntry {
-  const sampleHash = `${messageId}:${bodyHash}`;
-  return { what: 'delivery', reason: 'message-id-reused', path: '', deliveryId, sampleHash };
 }
 
 /** Where each delivery stands in the journal. Ids rise in the order of the deliveries. */

@@ -10,7 +10,7 @@ import type { Row } from './database';
 import type { Grant } from './lanes';
 import { freeExpired } from './leases';
 import { hintProbe } from './probes';
-import { closeEntry, quarantineElement, quarantineReusedId } from './quarantine';
+import { closeEntry, quarantineElement } from './quarantine';
 import { afterGap } from './return-task';
 import { readingOn } from './topic-ends';
 
@@ -23,7 +23,6 @@ export function put(context: Context, delivery: Delivery): Accepted {
     );
     if (known !== undefined) {
       const idReused = known.body_hash !== delivery.bodyHash;
-      if (idReused) quarantineReusedId(context, Number(known.id), delivery);
       return { deliveryId: `d${known.id}`, repeated: true, idReused, due: 0, probes: false };
     }
   }

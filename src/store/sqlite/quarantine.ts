@@ -2,7 +2,7 @@
  * What waits for an operator: notifications, unreadable deliveries, tasks and records, each with a stable reason.
  * Entries are made, closed and shown here; what an operator orders is done elsewhere.
  */
-import type { Delivery, QuarantineReason, RefusedElement } from '../../model/notification';
+import type { QuarantineReason, RefusedElement } from '../../model/notification';
 import type { QuarantineView } from '../../model/store';
 import type { Context } from './context';
 import type { Row } from './database';
@@ -55,17 +55,6 @@ export function quarantineElement(
 ): void {
   const { reason, path, raw } = refused;
   insertQuarantine(context, { what: 'notification', reason, path, deliveryId, element, raw });
-}
-
-/** A message id that came before with another body: the first is kept, the second is shown to an operator, once. */
-export function quarantineReusedId(context: Context, deliveryId: number, delivery: Delivery): void {
-  insertQuarantine(context, {
-    what: 'delivery',
-    reason: 'message-id-reused',
-    path: '',
-    deliveryId,
-    sampleHash: `${delivery.messageId}:${delivery.bodyHash}`,
-  });
 }
 
 export function keepSample(

@@ -87,12 +87,16 @@ test('every reason for which a delivery is refused is counted under its own name
   expect(text).not.toContain('tramline_security_rejections_total{reason="overloaded"}');
 });
 
-test('a message id that comes with another body is a repeat, a rejection and an entry of the quarantine', async () => {
+test('a message id that comes with another body is a repeat and a rejection; what is set aside of it is counted as itself', async () => {
   metrics.deliveryAccepted({ ...accepted, repeated: true, idReused: true });
   const text = await telemetry.metricsText();
   expect(text).toContain('tramline_deliveries_total{outcome="repeated"} 1\n');
   expect(text).toContain('tramline_security_rejections_total{reason="message-id-reused"} 1\n');
-  expect(text).toContain('tramline_quarantined_total{reason="message-id-reused"} 1\n');
+  expect(text).not.toContain('tramline_quarantined_total{reason="message-id-reused"}');
+  metrics.deliveryAccepted({ ...accepted, quarantined: ['message-id-reused'] });
+  metrics.deliveryAccepted({ ...accepted, repeated: true, quarantined: ['message-id-reused'] });
+  const setAside = 'tramline_quarantined_total{reason="message-id-reused"} 1\n';
+  expect(await telemetry.metricsText()).toContain(setAside);
 });
 
 test('gauges show what the store counts', async () => {
