@@ -34,7 +34,7 @@ async function run(context: CommandContext, { organization, full }: Options): Pr
   const view = await withApi(context, (api, via) =>
     follow(context, api, wanted, interrupted, via === 'store'),
   );
-  tell(context, view);
+  tell(context, view, interrupted.aborted);
   return exitCodeOf(view, interrupted);
 }
 
@@ -54,7 +54,10 @@ async function follow(
     view = await api.sync();
   }
   output.progress(null);
-  if (interrupted.aborted && !alone) output.note('the service goes on with it');
+  if (interrupted.aborted && view.state === 'running')
+    output.note(
+      alone ? 'interrupted before its end; the next sync goes on from here' : 'the service goes on with it',
+    );
   return view;
 }
 
@@ -70,17 +73,18 @@ export function progressOf({ listings, listed, tookMs }: SyncView): string {
   return `${bar} ${done} of ${known} listings · ${listed} resources · ${rate}/s${left}`;
 }
 
-function tell({ output }: CommandContext, view: SyncView): void {
-  const { listed, changed, unchanged, published, pages, calls, tookMs } = view;
+function tell({ output }: CommandContext, view: SyncView, interrupted: boolean): void {
+  const { listed, changed, unchanged, published, left, pages, calls, tookMs } = view;
   if (output.json) {
-    const { state, run, resumed, skipped, partial, reason } = view;
+    const { state, run, resumed, skipped, partial, trouble, reason } = view;
     output.value({
-      ...{ listed, changed, unchanged, published, pages, calls, tookMs },
-      ...{ state, run, resumed, skipped, partial, reason },
+      ...{ listed, changed, unchanged, published, left, pages, calls, tookMs },
+      ...{ state, run, resumed, skipped, partial, trouble, reason },
     });
   } else {
     output.line(
-      `${listed} listed: ${changed} changed, ${unchanged} unchanged, ${published} published; ` +
+      `${listed} listed${interrupted && view.state === 'running' ? ' so far' : ''}: ${changed} changed, ` +
+        `${unchanged} unchanged, ${published} published, ${left} left to a read; ` +
         `${pages} pages, ${calls} calls, ${(tookMs / 1000).toFixed(1)} s`,
     );
   }
@@ -89,9 +93,17 @@ function tell({ output }: CommandContext, view: SyncView): void {
   if (view.state === 'stopped') output.warn(`stopped: ${view.reason}; the next sync goes on from here`);
 }
 
+const codeOfTrouble: Record<SyncView['trouble'], number> = {
+  none: exitCodes.done,
+  later: exitCodes.failed,
+  failed: exitCodes.failed,
+  'customer-must-act': exitCodes.customerMustAct,
+};
+
 function exitCodeOf(view: SyncView, interrupted: AbortSignal): number {
   if (interrupted.aborted) return exitCodes.interrupted;
-  if (view.state === 'ended' && view.reason !== null) throw new Problem('command.not-found', view.reason);
-  if (view.organizationId !== null && view.skipped.length > 0) return exitCodes.customerMustAct;
-  return view.state === 'ended' && view.partial.length === 0 ? exitCodes.done : exitCodes.failed;
+  if (view.state !== 'ended') return exitCodes.failed;
+  // Where not everything could be asked, that nobody sees it is not known.
+  if (view.reason !== null && view.trouble === 'none') throw new Problem('command.not-found', view.reason);
+  return codeOfTrouble[view.trouble];
 }

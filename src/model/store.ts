@@ -119,7 +119,10 @@ export interface HeldPartition {
 export interface Organizations {
   /** Names and sight learned from a listing; unknown organizations are added as active. */
   learn(organizations: { id: string; name: string | null; connectionId: string }[]): Promise<void>;
-  access(organizationId: string): Promise<{ access: Access; causes: CauseSet; epoch: number } | null>;
+  /** `connectionId`: the one that its listings are read through, kept while it is valid and sees it. */
+  access(
+    organizationId: string,
+  ): Promise<{ access: Access; causes: CauseSet; epoch: number; connectionId: string | null } | null>;
   /** The epoch of each, to be noted before a listing that may observe them. */
   epochs(): Promise<Map<string, number>>;
   /** Applies an observation under its epoch; on a change it writes history and the access event in one transaction. */
@@ -149,7 +152,7 @@ export interface Connections {
   listConnections(): Promise<SealedConnection[]>;
   /**
    * The provider refused its token. Organizations that no other valid connection sees need a new consent: that is
-   * observed in the same transaction.
+   * observed in the same transaction. The listings of the others are read through another one from now on.
    */
   refuseConnection(
     connectionId: string,
@@ -308,7 +311,11 @@ export interface Inspection {
 export interface Syncs {
   /** Goes on with the run for the same that was begun and not ended, else begins one; `organizationId` null: all. */
   beginRun(wanted: { organizationId: string | null; full: boolean }): Promise<SyncRun>;
-  endRun(run: number, counts: SyncCounts): Promise<void>;
+  /**
+   * `whole`: nothing was left that could have been read at another time. A full one of all organizations then ends that
+   * the store is behind its topics.
+   */
+  endRun(run: number, counts: SyncCounts, whole: boolean): Promise<void>;
   /** The run that was begun last; null when none was. */
   lastRun(): Promise<LastRun | null>;
   /** These listings as the run finds them, in order, and the store's revision before they are asked for. */

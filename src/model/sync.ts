@@ -14,6 +14,8 @@ export interface SyncCounts {
   unchanged: number;
   /** Events that were decided. */
   published: number;
+  /** Of them, those that a page alone cannot finish: each is read, or waits for a read or an operator already. */
+  left: number;
   /** Pages that were read, unchanged listings included. */
   pages: number;
   /** Calls to the provider, repeated ones included. */
@@ -34,6 +36,14 @@ export interface LastRun {
   ended: boolean;
 }
 
+/**
+ * The gravest thing that a run met: nothing; listings that the provider may answer later; listings that it answers in a
+ * way that no waiting changes; organizations or connections that wait for a customer or user.
+ */
+export type SyncTrouble = (typeof syncTroubles)[number];
+/** The gravest last. */
+export const syncTroubles = ['none', 'later', 'failed', 'customer-must-act'] as const;
+
 /** A run as operators see it; times are ISO 8601 UTC. */
 export interface SyncView extends SyncCounts {
   /** `idle`: none since the start of the process. `stopped`: it goes on with the next one. */
@@ -51,6 +61,7 @@ export interface SyncView extends SyncCounts {
   skipped: { id: string; access: string }[];
   /** Listings that were not read to their end: nothing is concluded from what they do not hold. At most 100. */
   partial: { scope: string; detail: string }[];
+  trouble: SyncTrouble;
   /** Why it stopped; null unless it did. */
   reason: string | null;
 }

@@ -62,12 +62,12 @@ export interface SyncProvider {
     signal: AbortSignal,
   ): AsyncIterable<{ partial: false; organizations: SeenOrganization[] } | PartialEnd>;
   listing(ask: Ask, signal: AbortSignal): AsyncIterable<ItemsPage>;
-  /** Its links of today; null when it cannot be read now. */
+  /** Its links of today; null when it is not listed to the connection's user. */
   organization(
     organizationId: string,
     connectionId: string,
     signal: AbortSignal,
-  ): Promise<SeenOrganization | null>;
+  ): Promise<{ organization: SeenOrganization | null } | { answer: Answer }>;
 }
 
 /** Pure. */
@@ -91,6 +91,10 @@ export interface SyncDoors {
   judge: ItemJudge;
   /** Ids of the valid ones. */
   connections(): string[];
+  /** Of them, those that see the organization: the one that it is kept with first. */
+  connectionsOf(organizationId: string, keptWith: string | null): string[];
+  /** Organizations that only connections see whose users must consent anew. */
+  closedOrganizations(): string[];
   /** A listing showed that its customer has not connected it. */
   unconnected(organizationId: string, actionUrl: string | null, epoch: number): Promise<void>;
   /** What the connections see was learned. */

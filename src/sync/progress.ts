@@ -1,7 +1,7 @@
 /**
  * What a run has come to so far, counted in memory for whoever looks at it. Bounded; decides nothing.
  */
-import type { SyncCounts, SyncView } from '../model/sync';
+import { type SyncCounts, type SyncTrouble, type SyncView, syncTroubles } from '../model/sync';
 
 const namedMax = 100;
 
@@ -11,14 +11,24 @@ export interface Wanted {
 }
 
 export class Progress {
-  readonly counts: SyncCounts = { listed: 0, changed: 0, unchanged: 0, published: 0, pages: 0, calls: 0 };
+  readonly counts: SyncCounts = {
+    listed: 0,
+    changed: 0,
+    unchanged: 0,
+    published: 0,
+    left: 0,
+    pages: 0,
+    calls: 0,
+  };
   readonly listings = { done: 0, known: 0 };
   readonly #skipped: SyncView['skipped'] = [];
-  readonly #partial: SyncView['partial'] = [];
+  readonly #partial = new Map<string, { detail: string; trouble: SyncTrouble }>();
   run: number | null = null;
   resumed = false;
   state: SyncView['state'] = 'running';
   reason: string | null = null;
+  /** Met beside the listings that are named. */
+  readonly #troubles = new Set<SyncTrouble>();
   #endedAtMs: number | null = null;
 
   constructor(
@@ -27,15 +37,28 @@ export class Progress {
   ) {}
 
   skip(id: string, access: string): void {
+    this.#troubles.add('customer-must-act');
     if (this.#skipped.length < namedMax) this.#skipped.push({ id, access });
   }
 
-  leavePartial(scope: string, detail: string): void {
-    if (this.#partial.length < namedMax) this.#partial.push({ scope, detail: detail.slice(0, 300) });
+  leavePartial(scope: string, detail: string, trouble: SyncTrouble): void {
+    if (this.#partial.size < namedMax || this.#partial.has(scope))
+      this.#partial.set(scope, { detail: detail.slice(0, 400), trouble });
+    else this.#troubles.add(trouble);
   }
 
+  /** What could not be read of an organization, or of `organizations`, says nothing any more: it is read otherwise. */
+  withdraw(of: string): void {
+    for (const scope of this.#partial.keys()) if (scope.split('/', 1)[0] === of) this.#partial.delete(scope);
+  }
+
+  #met(): Set<SyncTrouble> {
+    return new Set([...this.#troubles, ...[...this.#partial.values()].map(({ trouble }) => trouble)]);
+  }
+
+  /** Nothing is left that another run, later, could read where this one could not. */
   isWhole(): boolean {
-    return this.#partial.length === 0;
+    return !this.#met().has('later');
   }
 
   end(state: 'ended' | 'stopped', reason: string | null, nowMs: number): void {
@@ -46,6 +69,7 @@ export class Progress {
 
   view(nowMs: number): SyncView {
     const { counts, listings, run, resumed, state, reason, startedAtMs, wanted } = this;
+    const met = this.#met();
     return {
       state,
       run,
@@ -56,7 +80,8 @@ export class Progress {
       startedAt: new Date(startedAtMs).toISOString(),
       listings: { ...listings },
       skipped: [...this.#skipped],
-      partial: [...this.#partial],
+      partial: [...this.#partial].map(([scope, { detail }]) => ({ scope, detail })),
+      trouble: syncTroubles.findLast((trouble) => met.has(trouble)) ?? 'none',
       reason,
     };
   }
@@ -66,7 +91,8 @@ export class Progress {
 export function idleView(): SyncView {
   return {
     ...{ state: 'idle', run: null, organizationId: null, full: false, resumed: false },
-    ...{ listed: 0, changed: 0, unchanged: 0, published: 0, pages: 0, calls: 0, tookMs: 0 },
-    ...{ startedAt: null, listings: { done: 0, known: 0 }, skipped: [], partial: [], reason: null },
+    ...{ listed: 0, changed: 0, unchanged: 0, published: 0, left: 0, pages: 0, calls: 0, tookMs: 0 },
+    ...{ startedAt: null, listings: { done: 0, known: 0 }, skipped: [], partial: [] },
+    ...{ trouble: 'none', reason: null },
   };
 }

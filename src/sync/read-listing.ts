@@ -6,18 +6,9 @@
 import type { Answer } from '../model/answer';
 import type { ResourceKind } from '../model/resource';
 import type { ListedPage, OpenedListing } from '../model/sync';
-import { backoffMs } from '../tools/backoff';
-import type { Ask, ItemsPage, PartialEnd, SyncDoors, SyncOptions } from './doors';
+import type { Ask, ItemsPage, PartialEnd } from './doors';
 import { judgePage, summariesOf } from './judge-page';
-import type { Progress } from './progress';
-
-export interface Reading {
-  doors: SyncDoors;
-  options: SyncOptions;
-  progress: Progress;
-  run: number;
-  signal: AbortSignal;
-}
+import { type Reading, type Tries, waitOut } from './walk';
 
 /** A listing whose items are documents. */
 export interface DocumentListing {
@@ -29,18 +20,22 @@ export interface DocumentListing {
   of: Ask['of'];
 }
 
-export type ReadEnd = { end: 'whole' } | { end: 'partial'; detail: string; answer: Answer | null };
+/** `changing`: it was another list each time that it was read. */
+export type ReadEnd =
+  | { end: 'whole' }
+  | { end: 'partial'; detail: string; answer: Answer | null; changing: boolean };
 
 interface Pass {
   from: string | null;
   changeToken: string | null;
   unpaged: boolean;
+  /** Read from its beginning in one go: only then it holds all there is. */
+  whole: boolean;
 }
 
 /** So many items are asked for once more at once, when the list changed while it was read. */
 const unpagedItemsMax = 1000;
-const coolDownWaitsMax = 20;
-const coolDownWaitMsMax = 60_000;
+const changesMax = 1;
 const tooLarge = 'body-too-large';
 
 /** Throws what the store throws. */
@@ -51,35 +46,39 @@ export async function readListing(reading: Reading, listing: DocumentListing): P
   // Where tokens are given at all: the equipment API has none.
   const known = full || opened.changeToken?.asked !== asked ? '' : opened.changeToken.token;
   const changeToken = of.what === 'field-operations' ? known : null;
-  const pass: Pass = { from: opened.nextAddress, changeToken, unpaged: false };
+  const { nextAddress: from } = opened;
+  // What changed before the place where a former process left it cannot be known.
+  const pass: Pass = { from, changeToken, unpaged: false, whole: from === null };
   const state = { revision: listing.revision, items: 0 };
-  for (let failures = 0, waits = 0; ; ) {
+  const tries: Tries = { failures: 0, waits: 0 };
+  for (let changes = 0; ; ) {
     const partial = await readPages(reading, listing, pass, state);
     if (partial === null) return { end: 'whole' };
+    const { answer, detail } = partial;
     if (partial.reason === 'changed-meanwhile') {
-      if (pass.unpaged || state.items > unpagedItemsMax) return { end: 'whole' };
-      Object.assign(pass, { from: null, changeToken: null, unpaged: true });
-      continue;
-    }
-    const { answer } = partial;
-    if (answer?.kind === 'rate-limited' && waits < coolDownWaitsMax) {
-      waits += 1;
-      await reading.doors.clock.wait(
-        Math.min(Math.max(reading.doors.coolDownMs(), 1), coolDownWaitMsMax),
-        reading.signal,
-      );
-    } else if (answer?.kind === 'transient' && answer.code === tooLarge && pass.changeToken === '') {
-      Object.assign(pass, { changeToken: null, from: null });
+      if (changes >= changesMax) return { end: 'partial', detail, answer: null, changing: true };
+      changes += 1;
+      beginAnew(pass, { changeToken: null, unpaged: state.items <= unpagedItemsMax });
+    } else if (answer?.kind === 'transient' && answer.code === tooLarge && isAllAtOnce(pass)) {
+      beginAnew(pass, { changeToken: null, unpaged: false });
     } else if (answer?.kind === 'gone' && pass.from !== null) {
-      // Addresses may have moved since the run was here: it begins anew.
-      pass.from = null;
-    } else if (answer?.kind === 'transient' && failures < reading.options.repeatsMax) {
-      const { backoff, random } = reading.options;
-      await reading.doors.clock.wait(backoffMs(failures, backoff, random), reading.signal);
-      failures += 1;
-    } else return { end: 'partial', detail: partial.detail, answer };
-    if (reading.signal.aborted) return { end: 'partial', detail: 'the run was stopped', answer: null };
+      // Addresses may have moved since the run was here.
+      beginAnew(pass, {});
+    } else if (reading.signal.aborted || !(await waitOut(reading, answer, tries))) {
+      return { end: 'partial', detail, answer, changing: false };
+    }
+    if (reading.signal.aborted)
+      return { end: 'partial', detail: 'the run was stopped', answer: null, changing: false };
   }
+}
+
+/** A first change token brings the whole list, too. */
+function isAllAtOnce({ changeToken, unpaged }: Pass): boolean {
+  return changeToken === '' || unpaged;
+}
+
+function beginAnew(pass: Pass, more: Partial<Pass>): void {
+  Object.assign(pass, { from: null, whole: true, ...more });
 }
 
 /** A token is the answer to one question of one user. */
@@ -99,7 +98,9 @@ async function readPages(
   const forbidden = doors.forbidden();
   if (forbidden !== null) return { partial: true, reason: 'forbidden', detail: forbidden, answer: null };
   const changesOnly = pass.changeToken !== null && pass.changeToken !== '';
-  const pages = doors.provider.listing({ connectionId, of, ...pass }, signal)[Symbol.asyncIterator]();
+  const { from, changeToken: token, unpaged } = pass;
+  const ask = { connectionId, of, from, changeToken: token, unpaged };
+  const pages = doors.provider.listing(ask, signal)[Symbol.asyncIterator]();
   try {
     let page = await nextOf(pages);
     while (page !== null && !page.partial) {
@@ -111,7 +112,7 @@ async function readPages(
       const changed = behind?.partial === true ? behind : null;
       const changeToken =
         page.changeToken === null ? null : { token: page.changeToken, asked: askedOf(listing) };
-      const whole = !changesOnly && changed === null;
+      const whole = !changesOnly && changed === null && pass.whole;
       await finish(
         reading,
         listing,
@@ -176,6 +177,7 @@ async function finish(
   counts.changed += result.changed;
   counts.unchanged += result.unchanged;
   counts.published += result.published;
+  counts.left += result.left;
   if (result.published > 0) doors.decided();
   if (result.left > 0) doors.due();
 }

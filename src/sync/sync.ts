@@ -9,7 +9,8 @@ import { type Loop, makeLoop } from '../tools/clock';
 import type { SyncDoors, SyncOptions } from './doors';
 import { underLease } from './keep-lease';
 import { idleView, Progress, type Wanted } from './progress';
-import { RunStopped, runSync } from './run-sync';
+import { runSync } from './run-sync';
+import { RunStopped } from './walk';
 
 export interface ScheduleOptions extends SyncOptions {
   /** 0: only on demand. */
@@ -59,7 +60,7 @@ export function makeSync(doors: SyncDoors, options: ScheduleOptions, failed: (er
     Object.assign(progress, { run, resumed });
     const seen = await runSync({ doors, options, progress, run, signal });
     if (signal.aborted) throw new RunStopped(stopped ? 'the process stops' : 'the lease was lost');
-    await store.endRun(run, progress.counts);
+    await store.endRun(run, progress.counts, progress.isWhole());
     const missing = seen ? null : `no connection sees organization ${progress.wanted.organizationId}`;
     progress.end('ended', missing, clock.nowMs());
   }

@@ -4,6 +4,7 @@
  */
 import type { Settings } from '../config';
 import type { ConnectionBook } from '../connect/connection-book';
+import { chooseConnection } from '../fetch/choose-connection';
 import type { ProviderClient } from '../fetch/provider-client';
 import { makeSandboxMeter, productionMeter, type SandboxMeter } from '../fetch/sandbox-meter';
 import { hearListing } from '../inbox/hear-listing';
@@ -46,6 +47,30 @@ export function syncOf(settings: Settings, parts: SyncParts): Sync {
       }),
       connections: () =>
         book.connections().flatMap(({ connectionId, status }) => (status === 'valid' ? [connectionId] : [])),
+      connectionsOf(organizationId, keptWith) {
+        const sees = (connectionId: string) => book.sees(connectionId);
+        const claim = {
+          connectionId: keptWith,
+          organizationId,
+          hintedUser: null,
+          hintedOrganizationId: null,
+        };
+        const chosen = chooseConnection(claim, book.connections(), sees);
+        const others = book
+          .connections()
+          .filter(({ connectionId, status }) => status === 'valid' && sees(connectionId).has(organizationId));
+        return [...new Set([...(chosen === null ? [] : [chosen]), ...others])].map(
+          ({ connectionId }) => connectionId,
+        );
+      },
+      closedOrganizations() {
+        const of = (wanted: 'valid' | 'refused') =>
+          book.connections().flatMap(({ connectionId, status }) => {
+            return status === wanted ? [...book.sees(connectionId)] : [];
+          });
+        const open = new Set(of('valid'));
+        return [...new Set(of('refused'))].filter((id) => !open.has(id));
+      },
       unconnected: access.unconnected,
       learned: () => book.refresh(),
       refused: access.refuseGrant,
@@ -87,10 +112,8 @@ function heardProvider(
       const origin = ofEquipment ? new URL(equipment).origin : platform;
       return hearListing(client.listing(ask, signal), { origin, connectionId: ask.connectionId }, doors);
     },
-    async organization(organizationId, connectionId, signal) {
-      const found = await client.readOrganization(organizationId, connectionId, signal);
-      return 'answer' in found ? null : found.organization;
-    },
+    organization: (organizationId, connectionId, signal) =>
+      client.readOrganization(organizationId, connectionId, signal),
   };
 }
 

@@ -98,6 +98,23 @@ export function storeConnectionsSuite(name: string, openStore: () => Promise<Sto
       expect(await hand.store.findConnection('c1')).toEqual(connection('c1'));
     });
 
+    test.each(['refuse', 'revoke'])(
+      '%sd it passes what it listed on to another that sees it, for good',
+      async (verb) => {
+        for (const id of ['c1', 'c2']) await hand.store.saveConnection(connection(id));
+        await learn('c1', '4711', '4712');
+        await learn('c2', '4712');
+        const keptWith = async (id: string) => (await hand.store.access(id))!.connectionId;
+        expect([await keptWith('4711'), await keptWith('4712')]).toEqual(['c1', 'c1']);
+        if (verb === 'refuse') await hand.store.refuseConnection('c1', null);
+        else await hand.store.revokeConnection('c1');
+        expect([await keptWith('4711'), await keptWith('4712')]).toEqual(['c1', 'c2']);
+        await hand.store.saveConnection(connection('c1'));
+        await learn('c1', '4711', '4712');
+        expect([await keptWith('4711'), await keptWith('4712')]).toEqual(['c1', 'c2']);
+      },
+    );
+
     test('every change of a connection changes the mark, and nothing else does', async () => {
       const marks: string[] = [];
       const mark = async (change: Promise<unknown>) => {

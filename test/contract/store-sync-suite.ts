@@ -37,14 +37,14 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
         after: { end: true, whole: true, changeToken: null },
         ...more,
       });
-    const counts = { listed: 0, changed: 0, unchanged: 0, published: 0, pages: 0, calls: 0 };
+    const counts = { listed: 0, changed: 0, unchanged: 0, published: 0, left: 0, pages: 0, calls: 0 };
     /** A whole run over one listing that holds these. */
     const runOver = async (contents: Record<string, string>) => {
       const begun = await begin();
       const drafts = Object.entries(contents).map(([id, content]) => draftOf(id, content));
       const result = await page(begun, { drafts });
       const absent = await hand.store.hintAbsent(begun.run, organizationId, 'equipment', 0.05);
-      await hand.store.endRun(begun.run, counts);
+      await hand.store.endRun(begun.run, counts, true);
       return { ...result, absent };
     };
 
@@ -81,7 +81,7 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       expect(again.listing).toMatchObject({ nextAddress: 'https://p/2', ended: false });
       await page(again);
       expect((await begin()).listing).toMatchObject({ nextAddress: null, ended: true, known: true });
-      await hand.store.endRun(begun.run, counts);
+      await hand.store.endRun(begun.run, counts, true);
       const next = await begin();
       expect(next).toMatchObject({ resumed: false, listing: { ended: false } });
       expect(next.run).toBeGreaterThan(begun.run);
@@ -99,7 +99,7 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       const changeToken = { token: 't1', asked: 'c1 https://p/1' };
       const begun = await begin();
       await page(begun, { after: { end: true, whole: true, changeToken } });
-      await hand.store.endRun(begun.run, counts);
+      await hand.store.endRun(begun.run, counts, true);
       expect((await begin()).listing.changeToken).toEqual(changeToken);
     });
 
@@ -119,6 +119,17 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       await hand.publish('1', 'a');
       expect(await page(begun, { drafts: [draftOf('1', 'a')] })).toMatchObject({ unchanged: 1, left: 0 });
       expect(await hand.store.take(10)).toEqual([]);
+    });
+
+    test('a page leaves it to reads through which connection a resource is read', async () => {
+      await hand.publish('1', 'a');
+      await page(await begin(), { connectionId: 'c2', drafts: [draftOf('1', 'b'), draftOf('2', 'b')] });
+      await hand.put([hintOf('1'), hintOf('2')]);
+      const tasks = await hand.store.take(10);
+      expect(tasks.map(({ resource, connectionId }) => [resource?.id, connectionId]).sort()).toEqual([
+        ['1', 'c1'],
+        ['2', 'c2'],
+      ]);
     });
 
     test('what waits for a read is left to it', async () => {
@@ -222,7 +233,7 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
         after: { end: true, whole: false, changeToken: { token: 't', asked: 'q' } },
       });
       expect(await hand.store.hintAbsent(begun.run, organizationId, 'equipment', 0.05)).toBe(0);
-      await hand.store.endRun(begun.run, counts);
+      await hand.store.endRun(begun.run, counts, true);
     });
 
     test('what stood in a listing that is not there any more is missed', async () => {

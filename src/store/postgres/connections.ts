@@ -162,6 +162,7 @@ export async function refuseConnection(
     storable(message),
   );
   if (refused === 1) await touchConnections(context);
+  await passOn(context, connectionId);
   return { observed: await blockThoseAlone(context, connectionId, message) };
 }
 
@@ -177,9 +178,29 @@ export async function revokeConnection(
   );
   if (revoked === 0) return null;
   await touchConnections(context);
+  await passOn(context, connectionId);
   const observed = await blockThoseAlone(context, connectionId, null);
   await context.database.run('DELETE FROM sights WHERE connection_id = $1', connectionId);
   return { observed };
+}
+
+/** What was listed through this connection is listed through another that sees it, and stays with that one. */
+async function passOn(context: Context, connectionId: string): Promise<void> {
+  const seen = await context.database.all(
+    'SELECT organization_id AS id FROM sights WHERE connection_id = $1 ORDER BY 1',
+    connectionId,
+  );
+  const ids = seen.map(({ id }) => id as string);
+  await lockOrganizations(context, ids);
+  await context.database.run(
+    `UPDATE organizations o SET connection_id = n.other
+     FROM (SELECT s.organization_id AS id, min(c.id) AS other FROM sights s
+       JOIN connections c ON c.id = s.connection_id AND c.status = 'valid'
+       WHERE s.organization_id = ANY($2::text[]) GROUP BY 1) n
+     WHERE o.id = n.id AND o.connection_id = $1`,
+    connectionId,
+    ids,
+  );
 }
 
 /** Organizations that this connection sees and no valid one does. */

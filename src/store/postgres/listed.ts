@@ -55,7 +55,9 @@ export async function finishDraft(
     return 'left';
   }
   if (draft.address !== task.address) slate.keepAlias(draft.address, task.id);
-  slate.change(task, acceptedState(listed, draft));
+  // Which connection reads it is a read's to change, which journals it.
+  const connectionId = task.connection_id ?? listed.connectionId;
+  slate.change(task, { ...acceptedState(listed, draft), connection_id: connectionId });
   await noteReadable(slate, draft, listed.connectionId);
   return decision.change === null ? 'unchanged' : 'changed';
 }

@@ -80,7 +80,7 @@ export async function accessHistory(
 
 export async function access(context: Context, organizationId: string) {
   const row = await context.database.get(
-    'SELECT access, causes, epoch FROM organizations WHERE id = $1',
+    'SELECT access, causes, epoch, connection_id FROM organizations WHERE id = $1',
     storable(organizationId),
   );
   if (row === undefined) return null;
@@ -88,6 +88,7 @@ export async function access(context: Context, organizationId: string) {
     access: row.access as Access,
     causes: JSON.parse(row.causes) as CauseSet,
     epoch: Number(row.epoch),
+    connectionId: row.connection_id as string | null,
   };
 }
 

@@ -45,7 +45,12 @@ export async function beginRun(
   return { run: begun!.id, resumed: false };
 }
 
-export async function endRun(context: Context, run: number, counts: SyncCounts): Promise<void> {
+export async function endRun(
+  context: Context,
+  run: number,
+  counts: SyncCounts,
+  whole: boolean,
+): Promise<void> {
   const { database } = context;
   await database.run(
     'UPDATE sync_runs SET ended_at = $1, counts = $2 WHERE id = $3',
@@ -53,12 +58,14 @@ export async function endRun(context: Context, run: number, counts: SyncCounts):
     JSON.stringify(counts),
     run,
   );
-  // Everything was judged anew since it was found that the topics know more.
-  await database.run(
-    `DELETE FROM meta WHERE name = 'behind' AND value < (
-       SELECT began_at FROM sync_runs WHERE id = $1 AND whole AND organization_id IS NULL)`,
-    run,
-  );
+  // Everything that can be was judged anew since it was found that the topics know more.
+  if (whole) {
+    await database.run(
+      `DELETE FROM meta WHERE name = 'behind' AND value < (
+         SELECT began_at FROM sync_runs WHERE id = $1 AND whole AND organization_id IS NULL)`,
+      run,
+    );
+  }
   await database.run('DELETE FROM sync_runs WHERE id <= $1', run - runsKept);
 }
 

@@ -150,6 +150,7 @@ export function refuseConnection(
     connectionId,
   );
   if (refused === 1) touchConnections(context);
+  passOn(context, connectionId);
   return { observed: blockThoseAlone(context, connectionId, message) };
 }
 
@@ -162,9 +163,21 @@ export function revokeConnection(context: Context, connectionId: string): { obse
   );
   if (revoked === 0) return null;
   touchConnections(context);
+  passOn(context, connectionId);
   const observed = blockThoseAlone(context, connectionId, null);
   context.database.run('DELETE FROM sights WHERE connection_id = ?', connectionId);
   return { observed };
+}
+
+/** What was listed through this connection is listed through another that sees it, and stays with that one. */
+function passOn({ database }: Context, connectionId: string): void {
+  database.run(
+    `UPDATE organizations SET connection_id = o.id
+     FROM (SELECT s.organization_id, min(c.id) AS id FROM sights s JOIN connections c ON c.id = s.connection_id
+       WHERE c.status = 'valid' GROUP BY 1) o
+     WHERE o.organization_id = organizations.id AND organizations.connection_id = ?`,
+    connectionId,
+  );
 }
 
 /** Organizations that this connection sees and no valid one does. */

@@ -65,7 +65,7 @@ export function accessHistory(context: Context, organizationId: string, limit: n
 
 export function organizationAccess(context: Context, organizationId: string) {
   const row = context.database.get(
-    'SELECT access, causes, epoch FROM organizations WHERE id = ?',
+    'SELECT access, causes, epoch, connection_id FROM organizations WHERE id = ?',
     organizationId,
   );
   if (row === undefined) return null;
@@ -73,6 +73,7 @@ export function organizationAccess(context: Context, organizationId: string) {
     access: row.access as Access,
     causes: JSON.parse(String(row.causes)) as CauseSet,
     epoch: Number(row.epoch),
+    connectionId: row.connection_id as string | null,
   };
 }
 

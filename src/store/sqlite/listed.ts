@@ -77,7 +77,8 @@ export function finishDraft(
   const taskId = Number(task.id);
   if (decision.change !== null) publish(context, listed, draft, decision.change, taskId);
   database.run(
-    `UPDATE tasks SET accepted_revision = ?, published = 1, deleted = 0, organization_id = ?, lane = ?, connection_id = ?,
+    `UPDATE tasks SET accepted_revision = ?, published = 1, deleted = 0, organization_id = ?, lane = ?,
+       connection_id = coalesce(connection_id, ?),
        archived = ?, content_hash = ?, wire_hash = ?, normalizer_version = ?, modified_time = ?, address = ?,
        absent_since = NULL WHERE id = ?`,
     context.nextRevision(),

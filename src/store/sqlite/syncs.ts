@@ -47,7 +47,7 @@ export function beginRun(
   return { run, resumed: false };
 }
 
-export function endRun(context: Context, run: number, counts: SyncCounts): void {
+export function endRun(context: Context, run: number, counts: SyncCounts, whole: boolean): void {
   const { database } = context;
   database.run(
     'UPDATE sync_runs SET ended_at = ?, counts = ? WHERE id = ?',
@@ -55,12 +55,14 @@ export function endRun(context: Context, run: number, counts: SyncCounts): void 
     JSON.stringify(counts),
     run,
   );
-  // Everything was judged anew since it was found that the topics know more.
-  database.run(
-    `DELETE FROM meta WHERE name = 'behind' AND value < (
-       SELECT began_at FROM sync_runs WHERE id = ? AND whole = 1 AND organization_id IS NULL)`,
-    run,
-  );
+  // Everything that can be was judged anew since it was found that the topics know more.
+  if (whole) {
+    database.run(
+      `DELETE FROM meta WHERE name = 'behind' AND value < (
+         SELECT began_at FROM sync_runs WHERE id = ? AND whole = 1 AND organization_id IS NULL)`,
+      run,
+    );
+  }
   database.run('DELETE FROM sync_runs WHERE id <= ?', run - runsKept);
 }
 

@@ -23,7 +23,7 @@ const clock = systemClock;
 const live = 'tramline.equipment.v1';
 // A resource is read at most once a second: publishing moves the stores' clock on.
 let laterMs = 0;
-const counts = { listed: 0, changed: 0, unchanged: 0, published: 0, pages: 0, calls: 0 };
+const counts = { listed: 0, changed: 0, unchanged: 0, published: 0, left: 0, pages: 0, calls: 0 };
 
 describeWithNeighbour('Kafka', kafkaAvailable(), 'a store behind its topics', () => {
   let cluster: KafkaCluster;
@@ -109,7 +109,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a store behind its topics', ()
       '4711/equipment/3 2 x',
     ]);
     const full = await restored.store.beginRun({ organizationId: null, full: true });
-    await restored.store.endRun(full.run, counts);
+    await restored.store.endRun(full.run, counts, true);
     expect(await restored.store.behindSince()).toBeNull();
     await restored.stop();
   });

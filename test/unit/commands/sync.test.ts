@@ -17,16 +17,18 @@ test('progress says what is done of what is known, how fast, and when it may end
 test.each([
   [{ state: 'ended' }, 0, ''],
   [
-    { state: 'ended', partial: [{ scope: '1/equipment', detail: 'page 2' }] },
+    { state: 'ended', trouble: 'later', partial: [{ scope: '1/equipment', detail: 'page 2' }] },
     1,
     '1/equipment was not read to its end',
   ],
   [{ state: 'stopped', reason: 'the process stops' }, 1, 'the next sync goes on from here'],
   [
-    { state: 'ended', organizationId: '1', skipped: [{ id: '1', access: 'terms-required' }] },
+    { state: 'ended', trouble: 'customer-must-act', skipped: [{ id: '1', access: 'terms-required' }] },
     5,
     'organization 1 is terms-required',
   ],
+  [{ state: 'ended', partial: [{ scope: '1/fields', detail: 'it is not shared' }] }, 0, 'it is not shared'],
+  [{ state: 'ended', trouble: 'failed', reason: 'no connection sees organization 9' }, 1, ''],
   [{ state: 'ended', reason: 'no connection sees organization 9' }, 3, 'no connection sees organization 9'],
 ])('a sync that is %j ends with %i', async (more, code, said) => {
   const shell = makeShell();
@@ -34,6 +36,12 @@ test.each([
   const ended = await shell.run('sync');
   expect(ended.code).toBe(code);
   expect(ended.error).toContain(said);
+});
+
+test('what is left to a read is said', async () => {
+  const shell = makeShell();
+  shell.api.startSync = async () => ({ ...idleView(), state: 'ended', listed: 3, left: 2 });
+  expect((await shell.run('sync')).out).toContain('0 published, 2 left to a read;');
 });
 
 test('for machines it is one object', async () => {
@@ -46,6 +54,8 @@ test('for machines it is one object', async () => {
     changed: 0,
     unchanged: 0,
     published: 0,
+    left: 0,
+    trouble: 'none',
     pages: 0,
     calls: 0,
     tookMs: 0,

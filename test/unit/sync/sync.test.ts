@@ -1,7 +1,7 @@
 // Goal: a run goes on past what fails, concludes nothing from what it could not read, and stops where it must.
 // Method: the real embedded store, a provider whose listings are scripted, a clock that stands still.
 import type { Answer } from '../../../src/model/answer';
-import type { Item, ItemsPage, PartialEnd, SyncDoors } from '../../../src/sync/doors';
+import type { Item, ItemsPage, PartialEnd, SeenOrganization, SyncDoors } from '../../../src/sync/doors';
 import { makeSlots } from '../../../src/sync/slots';
 import { makeSync, nextOf } from '../../../src/sync/sync';
 import { openSqlite } from '../../contract/open-sqlite';
@@ -29,7 +29,14 @@ const pageOf = (items: Item[], next: string | null = null): ItemsPage => ({
   ...{ partial: false, items, address: 'https://p', mediaType: 'm', next, changeToken: null },
 });
 
-type Script = Record<string, (ItemsPage | PartialEnd)[][]>;
+type OrganizationsPage = { partial: false; organizations: SeenOrganization[] };
+type Script = Record<string, (ItemsPage | OrganizationsPage | PartialEnd)[][]>;
+const seenAs = (id: string, rels: Record<string, string> = { fields: 'fields' }): SeenOrganization => ({
+  ...{ id, name: 'North', unconnected: false, connectUrl: null, links: new Map(Object.entries(rels)) },
+});
+const organizations = (...seen: SeenOrganization[]): OrganizationsPage => ({
+  ...{ partial: false, organizations: seen },
+});
 
 /** Each listing answers its turns one after the other, and the last one again and again. */
 function stage(script: Script, more: Partial<SyncDoors> = {}) {
@@ -37,23 +44,23 @@ function stage(script: Script, more: Partial<SyncDoors> = {}) {
   const refused: string[] = [];
   const faults: unknown[] = [];
   const turns = new Map<string, number>();
-  async function* answer(name: string) {
+  async function* answer(...names: string[]) {
+    const name = names.find((one) => script[one] !== undefined) ?? names.at(-1)!;
     asked.push(name);
     const turn = turns.get(name) ?? 0;
     turns.set(name, turn + 1);
-    const told = script[name] ?? [[pageOf([])]];
-    yield* told[Math.min(turn, told.length - 1)]!;
+    const told = script[name] ?? [[name === 'organizations' ? organizations(seenAs('4711')) : pageOf([])]];
+    yield* told[Math.min(turn, told.length - 1)]! as never[];
   }
-  const links = new Map([['fields', 'fields']]);
-  const organization = { id: '4711', name: 'North', unconnected: false, connectUrl: null, links };
   const doors: SyncDoors = {
     store: hand.store,
     provider: {
-      async *organizations() {
-        yield { partial: false, organizations: [organization] };
+      organizations: (connectionId) => answer(`organizations ${connectionId}`, 'organizations'),
+      listing({ of, connectionId }) {
+        const name = of.what === 'equipment' ? 'equipment' : of.address;
+        return answer(`${connectionId} ${name}`, name);
       },
-      listing: ({ of }) => answer(of.what === 'equipment' ? 'equipment' : of.address),
-      organization: async () => organization,
+      organization: async (id) => ({ organization: seenAs(id) }),
     },
     judge: {
       summaryOf: ({ id }, kind, organizationId) =>
@@ -63,6 +70,8 @@ function stage(script: Script, more: Partial<SyncDoors> = {}) {
       modifiedTimeOf: () => null,
     },
     connections: () => ['c1'],
+    connectionsOf: () => ['c1'],
+    closedOrganizations: () => [],
     unconnected: async () => {},
     learned: async () => {},
     refused: async (connectionId) => void refused.push(connectionId),
@@ -100,6 +109,75 @@ test('a listing that goes on failing is left, and nothing is missed', async () =
   expect(await hand.store.take(10)).toEqual([]);
 });
 
+test('a listing of organizations that fails for a while is asked for again', async () => {
+  const { run } = stage({
+    organizations: [[partial(transient)], [organizations(seenAs('4711'))]],
+    equipment: [[pageOf([item('1')])]],
+  });
+  expect(await run()).toMatchObject({ state: 'ended', published: 1, partial: [], trouble: 'none' });
+});
+
+test('a listing of organizations that goes on failing ends no run, nor that the store is behind', async () => {
+  await hand.store.noteFound({
+    ...{ topic: 'tramline.equipment.v1', partition: 0, nextOffset: '1' },
+    records: [{ key: '4711/equipment/1', sequence: 1, eventId: 'e', offset: '0' }],
+  });
+  under.advance(1);
+  const { sync, asked } = stage({ organizations: [[partial(transient)]] });
+  sync.begin({ organizationId: null, full: true });
+  expect(await sync.ended()).toMatchObject({ state: 'stopped', reason: expect.stringContaining('page 1') });
+  expect(asked).toHaveLength(3);
+  expect(await hand.store.lastRun()).toMatchObject({ ended: false });
+  expect(await hand.store.behindSince()).not.toBeNull();
+  const { sync: later } = stage({ equipment: [[partial(transient)], [partial(transient)], [pageOf([])]] });
+  later.begin({ organizationId: null, full: true });
+  expect(await later.ended()).toMatchObject({ state: 'ended', resumed: true });
+  expect(await hand.store.behindSince()).toBeNull();
+});
+
+test('an organization is listed through the connection that it is kept with, and stays with it', async () => {
+  const both = { connections: () => ['c1', 'c2'], connectionsOf: () => ['c2', 'c1'] };
+  const { run, asked } = stage({ 'c2 equipment': [[pageOf([item('1')])]] }, both);
+  expect(await run()).toMatchObject({ published: 1 });
+  expect(asked).toEqual(['organizations', 'organizations', 'c2 equipment', 'fields']);
+});
+
+test.each([
+  ['reauthorize', { kind: 'reauthorize', connectionId: 'c1', message: null }],
+  ['no-access', { kind: 'no-access', connectionId: 'c1', message: null }],
+] as [string, Answer][])(
+  'what is refused to one user as %s is listed through another',
+  async (_kind, answer) => {
+    const both = { connections: () => ['c1', 'c2'], connectionsOf: () => ['c1', 'c2'] };
+    const script = { 'c1 equipment': [[partial(answer)]], 'c2 equipment': [[pageOf([item('1')])]] };
+    const { run } = stage(script, both);
+    expect(await run()).toMatchObject({ state: 'ended', published: 1, partial: [], trouble: 'none' });
+  },
+);
+
+test('fields that are not shared with this user are not gone, and are looked for through another', async () => {
+  const fields = { fields: [[pageOf([item('f1', 'ops-1')])]], 'ops-1': [[pageOf([item('o1')])]] };
+  const first = await stage({ ...fields, equipment: [[pageOf([item('1')])]] }).run();
+  expect(first).toMatchObject({ published: 2 });
+  const hidden = { organizations: [[organizations(seenAs('4711', {}))]] };
+  const view = await stage(hidden).run();
+  expect(view).toMatchObject({ state: 'ended', trouble: 'none', partial: [{ scope: '4711/fields' }] });
+  // The equipment is missed, the operation is not.
+  expect((await hand.store.take(10)).map(({ address }) => address)).toEqual(['https://p/1']);
+  const both = { connections: () => ['c1', 'c2'], connectionsOf: () => ['c1', 'c2'] };
+  const other = { 'organizations c1': hidden.organizations, equipment: [[pageOf([item('1')])]] };
+  expect(await stage({ ...fields, ...other }, both).run()).toMatchObject({ listed: 2, partial: [] });
+});
+
+test('where every consent was refused, users must consent; a list that nobody could read says nothing', async () => {
+  const refused = { connections: () => [], closedOrganizations: () => ['4711'] };
+  expect(await stage({}, refused).run()).toMatchObject({
+    ...{ state: 'ended', trouble: 'customer-must-act' },
+    ...{ skipped: [{ id: '4711', access: 'reauthorize' }], partial: [{ scope: 'organizations' }] },
+  });
+  expect(await stage({}, refused).run('4711')).toMatchObject({ reason: null, trouble: 'customer-must-act' });
+});
+
 test('what is not listed any more is read', async () => {
   await stage({ equipment: [[pageOf([item('1'), item('2')])]] }).run();
   await stage({ equipment: [[pageOf([item('1')])]] }).run();
@@ -121,6 +199,33 @@ test('F-15: a list that changes its length while it is read is asked for once mo
   const { run, asked } = stage({ equipment: [changed, [pageOf([item('1'), item('2')])]] });
   expect(await run()).toMatchObject({ state: 'ended', published: 2, partial: [] });
   expect(asked.filter((name) => name === 'equipment')).toHaveLength(2);
+});
+
+test('a list that changes again and again is partial, however long it is, and misses nothing', async () => {
+  const many = Array.from({ length: 1001 }, (_, at) => item(`m${at}`));
+  await stage({ equipment: [[pageOf([item('gone'), ...many])]] }).run();
+  for (const items of [many, many.slice(0, 10)]) {
+    const { run, asked } = stage({ equipment: [[pageOf(items), partial(null, 'changed-meanwhile')]] });
+    const view = await run();
+    expect(view).toMatchObject({ state: 'ended', trouble: 'later', partial: [{ scope: '4711/equipment' }] });
+    expect(asked.filter((name) => name === 'equipment')).toHaveLength(2);
+    expect(await hand.store.take(10)).toEqual([]);
+  }
+});
+
+test('a listing that a stopped run left says nothing of what it does not hold', async () => {
+  await stage({ equipment: [[pageOf([item('1')], '2'), pageOf([item('2')])]] }).run();
+  const forbidden = () => (stopped.asked.includes('equipment') ? 'no more calls' : null);
+  const stopped: ReturnType<typeof stage> = stage(
+    { equipment: [[pageOf([item('2')], '2'), pageOf([])]] },
+    { forbidden },
+  );
+  expect(await stopped.run()).toMatchObject({ state: 'stopped' });
+  const { run } = stage({ equipment: [[pageOf([])]] });
+  expect(await run()).toMatchObject({ state: 'ended', resumed: true, partial: [] });
+  expect(await hand.store.take(10)).toEqual([]);
+  await stage({ equipment: [[pageOf([item('2')])]] }).run();
+  expect((await hand.store.take(10)).map(({ address }) => address)).toEqual(['https://p/1']);
 });
 
 test('a refusal asks for a probe and ends the organization for this run', async () => {

@@ -1,0 +1,141 @@
+/**
+ * What every part of a run has at hand: where it is, how it counts and what it does about an answer that is no page. A
+ * refusal is heard as a hint, what passes is waited for, and a run that cannot go on is stopped. Reads nothing itself.
+ */
+import type { Answer } from '../model/answer';
+import type { ListingName, SyncTrouble } from '../model/sync';
+import { backoffMs } from '../tools/backoff';
+import type { SeenOrganization, SyncDoors, SyncOptions } from './doors';
+import type { Progress } from './progress';
+import type { makeSlots } from './slots';
+
+export interface Reading {
+  doors: SyncDoors;
+  options: SyncOptions;
+  progress: Progress;
+  run: number;
+  signal: AbortSignal;
+}
+
+export interface Walk extends Reading {
+  slot: ReturnType<typeof makeSlots>;
+  /** Organizations that refused while they were listed. */
+  refusing: Set<string>;
+  /** Of them, those that another connection may still show. */
+  closed: Set<string>;
+  /** Listings in a row that the provider did not answer. */
+  unanswered: number;
+}
+
+export interface Place {
+  organization: SeenOrganization;
+  connectionId: string;
+}
+
+/** So many unanswered listings in a row are an outage: the rest can wait. */
+const unansweredMax = 5;
+const coolDownWaitsMax = 20;
+const coolDownWaitMsMax = 60_000;
+
+/** Ends the run early; the store keeps it for the next one. */
+export class RunStopped extends Error {}
+
+/** Throws `RunStopped` when nothing more may be asked. */
+export function mustGoOn({ doors, signal, unanswered }: Walk): void {
+  if (signal.aborted) throw new RunStopped('the process stops');
+  if (unanswered >= unansweredMax) throw new RunStopped('the provider does not answer');
+  const forbidden = doors.forbidden();
+  if (forbidden !== null) throw new RunStopped(forbidden);
+}
+
+/** How often one listing was asked for again so far. */
+export interface Tries {
+  failures: number;
+  waits: number;
+}
+
+/**
+ * Waits as long as the answer makes it sensible: later and later after failures, through the cool-down after a 429.
+ * False, at once, for what does not pass by waiting, and when that was done often enough.
+ */
+export async function waitOut(
+  { doors, options, signal }: Reading,
+  answer: Answer | null,
+  tries: Tries,
+): Promise<boolean> {
+  if (answer?.kind === 'rate-limited' && tries.waits < coolDownWaitsMax) {
+    tries.waits += 1;
+    await doors.clock.wait(Math.min(Math.max(doors.coolDownMs(), 1), coolDownWaitMsMax), signal);
+    return true;
+  }
+  if (answer?.kind !== 'transient' || tries.failures >= options.repeatsMax) return false;
+  await doors.clock.wait(backoffMs(tries.failures, options.backoff, options.random), signal);
+  tries.failures += 1;
+  return true;
+}
+
+/** It failed for the moment: the same may be answered later. */
+export function isPassing(answer: Answer | null): boolean {
+  return answer?.kind === 'transient' || answer?.kind === 'rate-limited' || answer?.kind === 'aborted';
+}
+
+/** What has to happen before it can be read, as far as the answer says. */
+export function troubleOf(answer: Answer | null): SyncTrouble {
+  switch (answer?.kind) {
+    case 'action-required':
+    case 'not-connected':
+    case 'reauthorize':
+      return 'customer-must-act';
+    default:
+      return isPassing(answer) ? 'later' : 'failed';
+  }
+}
+
+/**
+ * A refusal is a hint to probe; only a probe's answer changes an organization's access. What is refused to one user may
+ * be shown to another: terms and the client's own licence are the same for all.
+ */
+export async function hearRefusal(
+  { doors, refusing, closed }: Walk,
+  organizationId: string,
+  answer: Answer | null,
+): Promise<void> {
+  switch (answer?.kind) {
+    case 'action-required':
+    case 'not-connected':
+      refusing.add(organizationId);
+      await doors.store.requestProbe(organizationId, false);
+      doors.due();
+      break;
+    case 'reauthorize':
+      refusing.add(organizationId);
+      await doors.refused(answer.connectionId, answer.message);
+      break;
+    case 'no-access':
+    case 'no-connection':
+      break;
+    default:
+      return;
+  }
+  if (answer.kind !== 'action-required') closed.add(organizationId);
+}
+
+export function open({ doors, progress, run }: Walk, names: ListingName[]) {
+  progress.listings.known += names.length;
+  return doors.store.openListings(run, names);
+}
+
+export function count({ progress }: Walk): void {
+  progress.listings.done += 1;
+}
+
+/** Writes that a listing which holds no documents itself came to its end. */
+export function endListing(
+  { doors, run }: Walk,
+  listingId: number,
+  revision: number,
+  connectionId: string,
+): Promise<unknown> {
+  const after = { end: true, whole: true, changeToken: null } as const;
+  return doors.store.finishPage({ run, listingId, revision, connectionId, drafts: [], hints: [], after });
+}
