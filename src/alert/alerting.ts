@@ -10,7 +10,7 @@ import { makeAlertBook } from './alert-book';
 import { conditionRows } from './catalogue';
 import { converge } from './converge';
 import { pickDue, sentAfter } from './due';
-import { evaluate, openStormsOf } from './evaluate';
+import { evaluate, openOf } from './evaluate';
 import { makeGather } from './gather';
 import { type Lane, makeLane, type PostedAlert, type PostLine } from './lane';
 import { type LeaderStore, makeLeader } from './leader';
@@ -89,10 +89,7 @@ export function makeAlerting(parts: AlertingParts): Alerting {
     const before = new Map(known.map((alert) => [alert.fingerprint, alert]));
     const nowMs = clock.nowMs();
     const answered = record(known, collectFrom(lanes));
-    const signals = evaluate(
-      { ...inputs, conditions, nowMs },
-      { ...options, openStorms: openStormsOf(answered) },
-    );
+    const signals = evaluate({ ...inputs, conditions, nowMs }, { ...options, ...openOf(answered) });
     const alerts = converge(gather(signals, answered, nowMs), answered, nowMs, options);
     // Texts change with every task that comes to wait: they are saved no more often than they are sent.
     const isRefresh = nowMs - refreshedAtMs >= options.resendMs;

@@ -173,7 +173,7 @@ function keptOf(
   if (waits.length === 0) return null;
   const ends = waits.flatMap(({ consentEndsAtMs }) => consentEndsAtMs ?? []);
   const oldest = {
-    sinceMs: earliest(waits.map(({ sinceMs }) => sinceMs)),
+    sinceMs: earliest(waits.map(({ waitsSinceMs, sinceMs }) => waitsSinceMs ?? sinceMs)),
     consentEndsAtMs: ends.length === 0 ? null : earliest(ends),
   };
   return keptUntil(oldest, journalMs, severity, nowMs);

@@ -2,7 +2,7 @@
  * What needs a person now, from what the store and the process know: a pure function from states to signals. It keeps
  * nothing; when something is told, held or ended is decided elsewhere.
  */
-import type { Alert, AlertInputs, Condition, ConditionName, Signal } from '../model/alert';
+import type { Alert, AlertInputs, Condition, Signal } from '../model/alert';
 import type { QuarantineReason } from '../model/notification';
 import type { Cause } from '../model/organization';
 import {
@@ -19,8 +19,8 @@ import {
 import { announcedSignals } from './evaluate-announced';
 import { organizationSignals } from './evaluate-organizations';
 import { fingerprintOf } from './fingerprint';
-import { keptUntil } from './kept-until';
 import { plainMessage, plainTime } from './plain-text';
+import { timeOf } from './time-of-condition';
 
 export interface EvaluateInputs extends AlertInputs {
   conditions: Condition[];
@@ -34,8 +34,10 @@ export interface EvaluateOptions {
   runbookBase: string;
   /** How long waiting notifications are kept one by one. */
   journalMs: number;
-  /** What `openStormsOf` says of the alerts that are open. */
+  /** Per cause whose many organizations are one open incident: until when a state must have begun to belong to it. */
   openStorms: Partial<Record<Cause, number>>;
+  /** When the alerts that are open began, by fingerprint. */
+  startsAtMs: ReadonlyMap<string, number>;
 }
 
 const groupWithinMs = 300_000;
@@ -50,7 +52,7 @@ export function evaluate(inputs: EvaluateInputs, options: EvaluateOptions): Sign
     ...organizationSignals(inputs.blocked, { ...options, groupWithinMs, nowMs: inputs.nowMs }),
     ...announcedSignals(inputs.announced, options.groupAbove, inputs.nowMs),
     ...quarantineSignals(inputs.quarantined),
-    ...inputs.conditions.map((condition) => conditionSignal(condition, options.journalMs, inputs.nowMs)),
+    ...inputs.conditions.map((condition) => conditionSignal(condition, options, inputs.nowMs)),
   ];
   const base = options.runbookBase.replace(/\/+$/, '');
   const unique = new Map<string, Signal>();
@@ -67,37 +69,42 @@ export function evaluate(inputs: EvaluateInputs, options: EvaluateOptions): Sign
   return [...unique.values()];
 }
 
+/** What evaluating needs to know of the alerts that there are. */
+export function openOf(alerts: Alert[]): Pick<EvaluateOptions, 'openStorms' | 'startsAtMs'> {
+  const firing = alerts.filter(({ state }) => state === 'firing');
+  const startsAtMs = new Map(firing.map((alert) => [alert.fingerprint, alert.startsAtMs]));
+  return { openStorms: openStormsOf(firing), startsAtMs };
+}
+
 /** Per cause whose many organizations are one open incident: until when a state must have begun to belong to it. */
-export function openStormsOf(alerts: Alert[]): Partial<Record<Cause, number>> {
+function openStormsOf(alerts: Alert[]): Partial<Record<Cause, number>> {
   const open: Partial<Record<Cause, number>> = {};
   for (const alert of alerts) {
-    if (alert.name !== manyOrganizationsRow.name || alert.state !== 'firing') continue;
+    if (alert.name !== manyOrganizationsRow.name) continue;
     if (alert.coversUntilMs !== null) open[alert.labels.cause as Cause] = alert.coversUntilMs;
   }
   return open;
 }
 
-/** While these last, due reads wait: time is what they cost. */
-const holdsReads: ReadonlySet<ConditionName> = new Set([
-  'client-refused',
-  'provider-unavailable',
-  'rate-limited',
-]);
-
-function conditionSignal(condition: Condition, journalMs: number, nowMs: number): Signal {
+function conditionSignal(
+  condition: Condition,
+  { journalMs, startsAtMs }: EvaluateOptions,
+  nowMs: number,
+): Signal {
   const row = conditionRows[condition.name];
-  const kept = holdsReads.has(condition.name)
-    ? keptUntil({ sinceMs: condition.sinceMs, consentEndsAtMs: null }, journalMs, row.severity, nowMs)
-    : null;
+  const labels = condition.labels ?? {};
+  // A process that was started anew knows less of the beginning than the alert that is open.
+  const begunMs = startsAtMs.get(fingerprintOf(row.name, labels)) ?? condition.sinceMs;
+  const sinceMs = Math.min(condition.sinceMs, begunMs);
+  const time = timeOf({ ...condition, sinceMs }, journalMs, row.severity, nowMs);
   const detail = plainMessage(condition.detail, 1000);
-  const since = `It has been so since ${plainTime(condition.sinceMs)}.`;
+  const since = `It has been so since ${plainTime(sinceMs)}.`;
   const signal = fromRow(row, {
-    labels: condition.labels ?? {},
-    description: [detail, since, kept?.sentence].filter(Boolean).join(' '),
-    sinceMs: condition.sinceMs,
+    labels,
+    description: [detail, since, time.sentence].filter((text) => text !== '').join(' '),
+    sinceMs,
   });
-  if (kept === null) return signal;
-  return { ...signal, severity: kept.severity, annotations: { ...signal.annotations, ...kept.annotations } };
+  return { ...signal, severity: time.severity, annotations: { ...signal.annotations, ...time.annotations } };
 }
 
 /** One signal for each group of reasons: what has to be looked at in the same way is one page. */

@@ -34,6 +34,8 @@ export interface Condition {
   detail: string;
   /** Further identity, from a bounded set such as topics or origins; none when left out. */
   labels?: Record<string, string>;
+  /** When it becomes a loss: the nearer, the more urgent. Left out where no such time is known. */
+  endsAtMs?: number;
 }
 
 export interface Covers {
@@ -102,6 +104,8 @@ export interface AlertInputs {
     actionUrl: string | null;
     message: string | null;
     parked: number;
+    /** When the oldest hint came that still waits; null when none does. */
+    waitsSinceMs: number | null;
     /** True when it was active before, or has work waiting: otherwise it is only listed. */
     concerns: boolean;
     connectionId: string | null;

@@ -18,6 +18,24 @@ export function storeAlertsSuite(name: string, openStore: () => Promise<StoreUnd
     });
     afterEach(() => under.close());
 
+    test('a blocked organization comes with the time of the oldest hint that waits, also when its cause changes', async () => {
+      const blocked = async () =>
+        (await hand.store.alertInputs()).blocked.map(({ parked, waitsSinceMs }) => [parked, waitsSinceMs]);
+      const firstMs = under.nowMs();
+      await hand.put([hintOf('a')]);
+      under.advance(5 * dayMs);
+      await hand.put([hintOf('a'), hintOf('b')]);
+      await hand.observe(terms);
+      expect(await blocked()).toEqual([[2, firstMs]]);
+      under.advance(dayMs);
+      await hand.observe({ cause: 'refused-grant', actionUrl: null, message: null });
+      expect(await blocked()).toEqual([[2, firstMs]]);
+      await hand.observe(open);
+      await hand.observe(terms);
+      await hand.store.forgetOrganization('4711');
+      expect(await blocked()).toEqual([[0, null]]);
+    });
+
     describe('an announced action', () => {
       const announce = (dueAtMs: number) =>
         hand.put([

@@ -35,7 +35,7 @@ test('a consent, a sandbox and an announced action that come to their end are th
   };
   await story.serve({ settings });
   const token = await inState('TramlineTokenExpiring', 'firing');
-  expect(token).toMatchObject({ severity: 'warning', labels: { within: '7d' } });
+  expect(token).toMatchObject({ severity: 'warning', annotations: { consent_ends: expect.any(String) } });
   expect(await inState('TramlineSandboxNear', 'firing')).toMatchObject({ labels: { limit: 'months' } });
 
   const [machine] = await story.equipment();

@@ -4,7 +4,7 @@
 import type { Alert, AlertInputs } from '../../model/alert';
 import { type CauseSet, leadingCause } from '../../model/organization';
 import type { Context } from './context';
-import { isForgotten, parkedCount } from './organizations';
+import { isForgotten } from './organizations';
 
 /** Of those that are blocked: when the last valid consent that sees it ends; left out where one never does by itself. */
 async function consentEnds(database: Context['database']): Promise<Map<string, number>> {
@@ -20,8 +20,11 @@ async function consentEnds(database: Context['database']): Promise<Map<string, n
 export async function alertInputs({ database }: Context): Promise<AlertInputs> {
   const ends = await consentEnds(database);
   const rows = await database.all(
-    `SELECT id, name, causes, was_read, connection_id, ${isForgotten} AS forgotten, ${parkedCount} FROM organizations o
-     WHERE access <> 'active' ORDER BY id`,
+    `SELECT o.id, o.name, o.causes, o.was_read, o.connection_id, ${isForgotten} AS forgotten, w.parked, w.since
+     FROM organizations o CROSS JOIN LATERAL (
+       SELECT count(*) AS parked, min(coalesce(t.covered_hint_at, t.first_hint_at)) AS since FROM tasks t
+       WHERE t.lane = o.id AND t.due_at IS NOT NULL) w
+     WHERE o.access <> 'active' ORDER BY o.id`,
   );
   const blocked = rows.map((row) => {
     const causes = JSON.parse(row.causes) as CauseSet;
@@ -35,6 +38,7 @@ export async function alertInputs({ database }: Context): Promise<AlertInputs> {
       actionUrl: detail.actionUrl,
       message: detail.message,
       parked: row.parked,
+      waitsSinceMs: row.since,
       concerns: !row.forgotten && (row.parked > 0 || row.was_read || cause !== 'not-connected'),
       connectionId: row.connection_id,
       consentEndsAtMs: ends.get(row.id) ?? null,

@@ -16,12 +16,18 @@ import type { Context } from './context';
  * How many tasks wait in each lane whose organization is not active; a lane where none does is left out. Organizations
  * are walked, not tasks, which may be many more: that is what CROSS JOIN asks for.
  */
-function parkedByLane({ database }: Context): Map<string, number> {
+function parkedByLane({ database }: Context): Map<string, { parked: number; sinceMs: number | null }> {
   const rows = database.all(
-    `SELECT o.id, count(*) AS parked FROM organizations o CROSS JOIN tasks t
+    `SELECT o.id, count(*) AS parked, min(coalesce(t.covered_hint_at, t.first_hint_at)) AS since
+     FROM organizations o CROSS JOIN tasks t
      WHERE o.access <> 'active' AND t.lane = o.id AND t.due_at IS NOT NULL GROUP BY o.id`,
   );
-  return new Map(rows.map((row) => [String(row.id), Number(row.parked)]));
+  return new Map(
+    rows.map(({ id, parked, since }) => [
+      String(id),
+      { parked: Number(parked), sinceMs: since === null ? null : Number(since) },
+    ]),
+  );
 }
 
 export function listOrganizations(context: Context): OrganizationView[] {
@@ -38,7 +44,7 @@ export function listOrganizations(context: Context): OrganizationView[] {
       reason: cause,
       message: detail?.message ?? null,
       actionUrl: detail?.actionUrl ?? null,
-      parked: parked.get(String(row.id)) ?? 0,
+      parked: parked.get(String(row.id))?.parked ?? 0,
       connection: row.connection_id as string | null,
     };
   });
@@ -171,7 +177,7 @@ export function alertInputs(context: Context): AlertInputs {
       const causes = JSON.parse(String(row.causes)) as CauseSet;
       const cause = leadingCause(causes)!;
       const detail = causes[cause]!;
-      const waiting = parked.get(String(row.id)) ?? 0;
+      const waiting = parked.get(String(row.id))?.parked ?? 0;
       return {
         organizationId: String(row.id),
         name: row.name as string | null,
@@ -180,6 +186,7 @@ export function alertInputs(context: Context): AlertInputs {
         actionUrl: detail.actionUrl,
         message: detail.message,
         parked: waiting,
+        waitsSinceMs: parked.get(String(row.id))?.sinceMs ?? null,
         concerns: row.forgotten !== 1 && (waiting > 0 || row.was_read === 1 || cause !== 'not-connected'),
         connectionId: row.connection_id as string | null,
         consentEndsAtMs: ends.get(String(row.id)) ?? null,

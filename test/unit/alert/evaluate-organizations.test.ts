@@ -229,3 +229,11 @@ test('when the time is over it is said what is folded, and of many the oldest co
     },
   });
 });
+
+test('what is kept is counted from the oldest hint that waits, whenever the block began and whatever its cause is now', () => {
+  const waits = { waitsSinceMs: noonMs - 25 * dayMs };
+  for (const cause of ['terms', 'refused-grant'] as const) {
+    const [signal] = organizationSignals([aBlocked({ ...waits, cause })], options);
+    expect(signal?.annotations.kept_until).toBe('2026-03-06T12:00:00Z');
+  }
+});

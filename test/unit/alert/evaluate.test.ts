@@ -6,15 +6,16 @@ import {
   quarantineGroupOf,
   quarantineGroups,
 } from '../../../src/alert/catalogue';
-import { type EvaluateInputs, evaluate, openStormsOf } from '../../../src/alert/evaluate';
+import { type EvaluateInputs, evaluate, openOf } from '../../../src/alert/evaluate';
 import { fingerprintOf } from '../../../src/alert/fingerprint';
-import type { Condition, ConditionName, Signal } from '../../../src/model/alert';
+import type { Alert, Condition, ConditionName, Signal } from '../../../src/model/alert';
 import { aBlocked, anAlert, minuteMs, noonMs } from './samples';
 
+const dayMs = 86_400_000;
 const options = {
   groupAbove: 50,
   runbookBase: 'https://runbooks.example/tramline/',
-  openStorms: {},
+  ...openOf([]),
   journalMs: 30 * 86_400_000,
 };
 
@@ -40,7 +41,9 @@ test('a condition is the signal of its row, with what is known and since when', 
       labels: {},
       annotations: {
         summary: 'Events cannot be published: Kafka does not answer or refuses writes.',
-        description: 'No broker answers at kafka-1.example:9092. It has been so since 2026-03-01T12:00:00Z.',
+        description:
+          'No broker answers at kafka-1.example:9092. It has been so since 2026-03-01T12:00:00Z. Decided events wait in ' +
+          'the store in their order, however long it takes; none is lost while the store has space.',
         owner: 'on-call',
         first_step: 'Run `tramline check` and look at the brokers it names.',
         runbook_url: 'https://runbooks.example/tramline/TramlineKafkaUnavailable.md',
@@ -146,11 +149,59 @@ test('every reason belongs to a group, and one that this version does not know t
   }
 });
 
-test('open storms are read from firing alerts only', () => {
+test('what is open is read from firing alerts only', () => {
   const storm = { name: 'TramlineManyOrganizationsBlocked', labels: { cause: 'terms' }, coversUntilMs: 7 };
-  expect(openStormsOf([anAlert(storm), anAlert()])).toEqual({ terms: 7 });
-  expect(openStormsOf([anAlert({ ...storm, state: 'resolved', resolvedAtMs: 9 })])).toEqual({});
-  expect(openStormsOf([anAlert({ ...storm, coversUntilMs: null })])).toEqual({});
+  const stormsOf = (...alerts: Alert[]) => openOf(alerts).openStorms;
+  expect(stormsOf(anAlert(storm), anAlert())).toEqual({ terms: 7 });
+  expect(stormsOf(anAlert({ ...storm, state: 'resolved', resolvedAtMs: 9 }))).toEqual({});
+  expect(stormsOf(anAlert({ ...storm, coversUntilMs: null }))).toEqual({});
+});
+
+test('a process that was started anew goes on counting the time of the alert that is open', () => {
+  const condition: Condition = {
+    ...{ name: 'provider-unavailable', sinceMs: noonMs + 29 * dayMs, detail: 'status-503' },
+    labels: { origin: 'https://p.example' },
+  };
+  const inputs = { blocked: [], announced: [], quarantined: [], nowMs: noonMs + 29 * dayMs };
+  const open = anAlert({ name: 'TramlineProviderUnavailable', labels: condition.labels as never });
+  const [signal] = evaluate({ ...inputs, conditions: [condition] }, { ...options, ...openOf([open]) });
+  expect(signal).toMatchObject({ sinceMs: noonMs, annotations: { kept_until: '2026-03-31T12:00:00Z' } });
+  const ended = anAlert({ ...open, state: 'resolved', resolvedAtMs: noonMs });
+  const [fresh] = evaluate({ ...inputs, conditions: [condition] }, { ...options, ...openOf([ended]) });
+  expect(fresh?.annotations.kept_until).toBe('2026-04-29T12:00:00Z');
+});
+
+test('each place where something waits says until when it is kept, or that nobody knows', () => {
+  const said = (name: ConditionName) =>
+    evaluated({ conditions: [{ name, sinceMs: noonMs, detail: '' }] })[0]?.annotations.description;
+  for (const name of ['kafka-unavailable', 'topic-denied'] as const) {
+    expect(said(name)).toMatch(/Decided events wait in the store in their order.+ none is lost/);
+  }
+  const unknown = ['store-unavailable', 'subscription-ended', 'subscription-expired', 'subscription-silent'];
+  for (const name of unknown as ConditionName[])
+    expect(said(name)).toMatch(/how long .*is not known.+tramline sync/);
+  for (const name of ['client-refused', 'decryption-failed', 'rate-limited'] as const) {
+    expect(said(name)).toMatch(/Until 2026-03-31T12:00:00Z everything that waits is kept/);
+  }
+});
+
+test('a consent that runs out is one incident that grows worse, with its end', () => {
+  const endsAtMs = noonMs + 30 * dayMs;
+  const at = (nowMs: number) => {
+    const condition = { name: 'token-expiring' as const, sinceMs: noonMs, detail: 'c1 ends.', endsAtMs };
+    const [signal] = evaluated({ conditions: [{ ...condition, labels: { connection_id: 'c1' } }], nowMs });
+    expect(signal).toMatchObject({
+      labels: { connection_id: 'c1' },
+      annotations: { consent_ends: '2026-03-31T12:00:00Z' },
+    });
+    return signal?.severity;
+  };
+  expect([noonMs, endsAtMs - 3 * dayMs, endsAtMs - 2 * dayMs, endsAtMs + dayMs].map(at)).toEqual([
+    'warning',
+    'warning',
+    'critical',
+    'critical',
+  ]);
 });
 
 test('whatever is blocked, no fingerprint comes twice and no name of an organization is in a label', () => {
@@ -163,6 +214,7 @@ test('whatever is blocked, no fingerprint comes twice and no name of an organiza
       actionUrl: fc.constantFrom(null, 'https://provider.example/'),
       message: fc.constantFrom(null, 'Secret words'),
       parked: fc.nat(3),
+      waitsSinceMs: fc.constantFrom(null, noonMs - minuteMs),
       concerns: fc.boolean(),
       connectionId: fc.constantFrom(null, 'c1', 'c2'),
       consentEndsAtMs: fc.option(fc.integer({ min: 0, max: 4e12 })),

@@ -16,6 +16,7 @@ export function aBlocked(of: Partial<Blocked> = {}): Blocked {
     actionUrl: 'https://provider.example/terms',
     message: null,
     parked: 3,
+    waitsSinceMs: of.sinceMs ?? noonMs,
     concerns: true,
     connectionId: 'c1',
     consentEndsAtMs: null,

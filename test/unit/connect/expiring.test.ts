@@ -23,17 +23,18 @@ test('nothing is said before the thirtieth day', () => {
   expect(daysBefore(30.01)).toEqual([]);
 });
 
-test('it is said 30 days before, and once more, as another alert, 7 days before', () => {
+test('it is said from 30 days before until after the end, with the end, and as the same alert', () => {
   expect(daysBefore(30)).toEqual([
     {
       name: 'token-expiring',
       sinceMs: Date.parse(endsAt) - 30 * dayMs,
       detail: 'Connection c1 ends at 2027-01-01T00:00:00.000Z and cannot be renewed.',
-      labels: { connection_id: 'c1', within: '30d' },
+      labels: { connection_id: 'c1' },
+      endsAtMs: Date.parse(endsAt),
     },
   ]);
-  expect(daysBefore(7).map(({ labels }) => labels)).toEqual([{ connection_id: 'c1', within: '7d' }]);
-  expect(daysBefore(-1)).toHaveLength(1);
+  const [before, after] = [...daysBefore(7), ...daysBefore(-1)];
+  expect(after).toEqual({ ...before, detail: expect.stringContaining('c1 ended at') });
 });
 
 test('no person is named', () => {

@@ -1,0 +1,55 @@
+/**
+ * What time costs while a state of the platform lasts: until when what waits for its end is kept, or that nobody knows
+ * until when, and how urgent that makes its alert. Pure.
+ */
+import type { Condition, ConditionName, Severity } from '../model/alert';
+import { isUrgentAt, type KeptUntil, keptUntil } from './kept-until';
+import { plainTime } from './plain-text';
+
+export interface ConditionTime {
+  severity: Severity;
+  annotations: Partial<KeptUntil['annotations']>;
+  sentence: string;
+}
+
+/** Due reads wait, and the journal keeps them one by one for a time. */
+const holdsReads: ReadonlySet<ConditionName> = new Set([
+  'client-refused',
+  'decryption-failed',
+  'provider-unavailable',
+  'rate-limited',
+]);
+
+const unannounced =
+  'What changes meanwhile is not announced here; for how long the provider keeps its announcements is not known. ' +
+  '`tramline sync` finds what changed, as it is then.';
+const unsent =
+  'Decided events wait in the store in their order, however long it takes; none is lost while the store has space.';
+
+const sentences: Partial<Record<ConditionName, string>> = {
+  'kafka-unavailable': unsent,
+  'topic-denied': unsent,
+  'store-unavailable':
+    'What the provider announces meanwhile is not taken, and it announces it again; for how long is not known. ' +
+    '`tramline sync` finds what it gave up.',
+  'subscription-ended': unannounced,
+  'subscription-expired': unannounced,
+  'subscription-silent': unannounced,
+};
+
+/** Of an alert that has `severity` as long as there is time. */
+export function timeOf(
+  { name, sinceMs, endsAtMs }: Condition,
+  journalMs: number,
+  severity: Severity,
+  nowMs: number,
+): ConditionTime {
+  if (holdsReads.has(name)) return keptUntil({ sinceMs, consentEndsAtMs: null }, journalMs, severity, nowMs);
+  if (endsAtMs === undefined) return { severity, annotations: {}, sentence: sentences[name] ?? '' };
+  const end = plainTime(endsAtMs);
+  return {
+    severity: isUrgentAt(endsAtMs, nowMs) ? 'critical' : severity,
+    annotations: { consent_ends: end },
+    sentence: `From ${end} nothing is read with it; what waits then is kept, and read with a new one.`,
+  };
+}
