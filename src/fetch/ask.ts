@@ -49,6 +49,8 @@ export interface AskParts {
   isEquipment(url: URL): boolean;
 }
 
+type AcceptingHeaders = SentHeaders & { Accept: string };
+
 export function makeAsk(line: Line): Ask {
   return async (question, attempt) => line.verdictOf(await line.exchange(question, attempt), question);
 }
@@ -56,12 +58,12 @@ export function makeAsk(line: Line): Ask {
 export function makeLine({ options, doors, client, signer, isEquipment }: AskParts): Line {
   const vendor = options.vendor.toLowerCase();
   const platformType = `application/vnd.${options.vendor}.axiom.v3+json`;
-  const platformHeaders: SentHeaders = {
+  const platformHeaders: AcceptingHeaders = {
     Accept: platformType,
     'Accept-Encoding': 'gzip',
     ...(options.unitSystem !== null && { 'Accept-UOM-System': options.unitSystem }),
   };
-  const equipmentHeaders: SentHeaders = { ...platformHeaders, Accept: 'application/json' };
+  const equipmentHeaders: AcceptingHeaders = { ...platformHeaders, Accept: 'application/json' };
   const elapsedHeader = `x-${vendor}-elapsed-ms`;
 
   async function exchange(

@@ -12,7 +12,7 @@ import { failureCode } from './failure-code';
 import { isReachable } from './reachable';
 
 export type ReceivedHeaders = http.IncomingHttpHeaders;
-export type SentHeaders = http.OutgoingHttpHeaders;
+export type SentHeaders = Record<string, string>;
 
 /** An answer that was read whole, or why none was. */
 export type Exchange =
@@ -102,7 +102,7 @@ function exchangeOnce(
       hostname: url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname,
       port: url.port,
       path: url.pathname + url.search,
-      headers: body === null ? headersOf() : { ...headersOf(), 'Content-Length': body.length },
+      headers: writeHeaders(method, url, headersOf(), body),
       agent: secure ? agents.secure : agents.plain,
     });
   } catch {
@@ -126,6 +126,15 @@ function exchangeOnce(
     if (!answered) settle(failed('connection-reset'));
   });
   request.end(body ?? undefined);
+}
+
+/** In pairs, as they are written: headers that come as an object are kept and checked one by one first. */
+function writeHeaders(method: Method, url: URL, headers: SentHeaders, body: Buffer | null): string[] {
+  const pairs = ['Host', url.host];
+  for (const name in headers) pairs.push(name, headers[name] as string);
+  const isRead = method === 'GET' || method === 'DELETE';
+  if (body !== null || !isRead) pairs.push('Content-Length', String(body?.length ?? 0));
+  return pairs;
 }
 
 /** Reads the body to its end. A length that promises more than the cap is not read at all. */
