@@ -31,6 +31,8 @@ export interface AlertingOptions {
   journalMs: number;
   /** Where the runbooks are published. */
   runbookBase: string;
+  /** Hosts of the settings, which texts may name. */
+  ownNames: readonly string[];
 }
 
 /** For metrics and log lines; must not throw. */

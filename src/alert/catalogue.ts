@@ -12,7 +12,7 @@ export interface CatalogueRow {
   owner: Owner;
   /** A fixed sentence. */
   summary: string;
-  /** What to do first; `{id}` stands for the organization or connection. */
+  /** What to do first; `{id}` stands for the organization, connection or subscription. */
   firstStep: string;
 }
 
@@ -61,8 +61,7 @@ export const organizationRows: Record<Cause, OrganizationRow> = {
     summary: 'A consent was refused by the provider: it expired or was revoked.',
     because: 'the provider refuses the consent it was read with',
     remedy: 'the user of the connection gives consent anew',
-    firstStep:
-      'See whose it was: `tramline connections list`; then send that user the link of `tramline connect`.',
+    firstStep: 'Find {id} in `tramline connections list`; then send its user the link of `tramline connect`.',
   },
 };
 
@@ -161,14 +160,14 @@ export const conditionRows: Record<ConditionName, CatalogueRow> = {
     owner: 'platform',
     summary: 'A webhook subscription was ended at the provider: what changes is not announced any more.',
     firstStep:
-      'Find out who ended it; `tramline subscriptions create` makes another, `end` with its id ends this alert.',
+      'Find out who ended it; `tramline subscriptions create` makes another, `subscriptions end {id}` ends this alert.',
   },
   'subscription-expired': {
     name: 'TramlineSubscriptionExpired',
     severity: 'critical',
     owner: 'platform',
     summary: 'A webhook subscription has expired and could not be renewed.',
-    firstStep: 'Run `tramline subscriptions renew` with its id, and mend what the provider says.',
+    firstStep: 'Run `tramline subscriptions renew {id}`, and mend what the provider says.',
   },
   'subscription-silent': {
     name: 'TramlineSubscriptionSilent',
@@ -183,7 +182,7 @@ export const conditionRows: Record<ConditionName, CatalogueRow> = {
     severity: 'warning',
     owner: 'customer-success',
     summary: 'A consent runs out soon and cannot be renewed.',
-    firstStep: 'Find it with `tramline connections list`; `tramline connect` makes the link for its user.',
+    firstStep: 'Find {id} in `tramline connections list`; `tramline connect` makes the link for its user.',
   },
   'topic-denied': {
     name: 'TramlineTopicDenied',

@@ -36,6 +36,8 @@ export interface EvaluateOptions {
   journalMs: number;
   /** Per cause whose many organizations are one open incident: until when a state must have begun to belong to it. */
   openStorms: Partial<Record<Cause, number>>;
+  /** Hosts of the settings: they may stand in texts, however much they look like a token. */
+  ownNames: readonly string[];
   /** When the alerts that are open began, by fingerprint. */
   startsAtMs: ReadonlyMap<string, number>;
 }
@@ -86,24 +88,24 @@ function openStormsOf(alerts: Alert[]): Partial<Record<Cause, number>> {
   return open;
 }
 
-function conditionSignal(
-  condition: Condition,
-  { journalMs, startsAtMs }: EvaluateOptions,
-  nowMs: number,
-): Signal {
+function conditionSignal(condition: Condition, options: EvaluateOptions, nowMs: number): Signal {
   const row = conditionRows[condition.name];
-  const labels = condition.labels ?? {};
+  const { labels = {} } = condition;
   // A process that was started anew knows less of the beginning than the alert that is open.
-  const begunMs = startsAtMs.get(fingerprintOf(row.name, labels)) ?? condition.sinceMs;
+  const begunMs = options.startsAtMs.get(fingerprintOf(row.name, labels)) ?? condition.sinceMs;
   const sinceMs = Math.min(condition.sinceMs, begunMs);
-  const time = timeOf({ ...condition, sinceMs }, journalMs, row.severity, nowMs);
-  const detail = plainMessage(condition.detail, 1000);
+  const time = timeOf({ ...condition, sinceMs }, options.journalMs, row.severity, nowMs);
+  const detail = plainMessage(condition.detail, 1000, [...options.ownNames, ...Object.values(labels)]);
   const since = `It has been so since ${plainTime(sinceMs)}.`;
-  const signal = fromRow(row, {
-    labels,
-    description: [detail, since, time.sentence].filter((text) => text !== '').join(' '),
-    sinceMs,
-  });
+  const id = labels.subscription_id ?? labels.connection_id ?? 'ID';
+  const signal = fromRow(
+    { ...row, firstStep: row.firstStep.replace('{id}', () => id) },
+    {
+      labels,
+      description: [detail, since, time.sentence].filter((text) => text !== '').join(' '),
+      sinceMs,
+    },
+  );
   return { ...signal, severity: time.severity, annotations: { ...signal.annotations, ...time.annotations } };
 }
 

@@ -3,7 +3,7 @@
  * are made where signals are.
  */
 import type { Alert } from '../model/alert';
-import { plainTime } from './plain-text';
+import { plainName, plainTime } from './plain-text';
 
 /** Several lines, the first of which says what it is; texts come from the alert's annotations. */
 export function pageOf(alert: Alert): string {
@@ -22,11 +22,18 @@ export function pageOf(alert: Alert): string {
     `FIRING ${alert.name} (${alert.severity}) since ${start}`,
     summary,
     description,
+    labelled('About', subject(alert)),
     labelled('Who acts', owner),
     labelled('Where', action_url),
     labelled('First step', first_step),
     labelled('Runbook', runbook_url),
   ]);
+}
+
+/** The ids to act on, also where the sentences name none. */
+function subject({ labels }: Alert): string | undefined {
+  const pairs = Object.entries(labels).map(([label, value]) => `${label} ${plainName(value, 200)}`);
+  return pairs.length === 0 ? undefined : pairs.join(', ');
 }
 
 function labelled(label: string, text: string | undefined): string | undefined {

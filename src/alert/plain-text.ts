@@ -13,10 +13,15 @@ export function plainName(name: string, lengthMax: number): string {
   return oneLine(name, lengthMax, (line) => line);
 }
 
-/** As `plainName`, and long runs of letters and digits, which could be a token or a key, are hidden: for messages. */
-export function plainMessage(message: string, lengthMax: number): string {
+/**
+ * As `plainName`, and long runs of letters and digits, which could be a token or a key, are hidden: for messages. What
+ * stands in one of `ownNames` (ids that we gave or learned, hosts of the settings) is no secret, and is what to act on.
+ */
+export function plainMessage(message: string, lengthMax: number, ownNames: readonly string[] = []): string {
+  const isOpaque = (run: string) =>
+    /\d/.test(run) && /[A-Za-z]/.test(run) && !ownNames.some((name) => name.includes(run));
   return oneLine(message, lengthMax, (line) =>
-    line.replace(opaque, (run) => (/\d/.test(run) && /[A-Za-z]/.test(run) ? '[hidden]' : run)),
+    line.replace(opaque, (run) => (isOpaque(run) ? '[hidden]' : run)),
   );
 }
 

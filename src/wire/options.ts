@@ -164,6 +164,7 @@ export function alertingOptions(settings: Settings): AlertingOptions {
     resolveRepeatMs: 600_000,
     journalMs: settings.journalDays * dayMs,
     runbookBase,
+    ownNames: settings.kafkaBrokers ?? [],
   };
 }
 

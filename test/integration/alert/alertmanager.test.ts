@@ -60,6 +60,7 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
         resolveRepeatMs: 5_000,
         journalMs: 30 * 86_400_000,
         runbookBase: 'https://runbooks.example',
+        ownNames: [],
       },
       random: () => 0,
     });

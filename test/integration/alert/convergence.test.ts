@@ -73,7 +73,7 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'a random run', (
       conditions: () => [],
       options: {
         ...{ resendMs, holdMs, groupAbove: blocks, gatherMs: 100, resolveRepeatMs: 600_000 },
-        ...{ journalMs: 30 * 86_400_000, runbookBase: 'https://runbooks.example' },
+        ...{ journalMs: 30 * 86_400_000, runbookBase: 'https://runbooks.example', ownNames: [] },
       },
       random: () => 0,
     });

@@ -18,6 +18,7 @@ const options = {
   resolveRepeatMs: 600_000,
   journalMs: 30 * 86_400_000,
   runbookBase: 'https://runbooks.example',
+  ownNames: [],
 };
 
 /** A sink that keeps what it took; `answer` may be replaced to make it fail. */

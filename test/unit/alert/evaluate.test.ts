@@ -15,6 +15,7 @@ const dayMs = 86_400_000;
 const options = {
   groupAbove: 50,
   runbookBase: 'https://runbooks.example/tramline/',
+  ownNames: ['kafka-bootstrap-production-1:9092'],
   ...openOf([]),
   journalMs: 30 * 86_400_000,
 };
@@ -230,4 +231,23 @@ test('whatever is blocked, no fingerprint comes twice and no name of an organiza
       expect(signals.length > 0).toBe(list.some((organization) => organization.concerns));
     }),
   );
+});
+
+test('what is to be acted on is named: our own ids, and the hosts of the settings', () => {
+  const id = '3f2a9c1e-77b0-4c1d-9a55-0d9e6b1f2a77';
+  const detail = `Subscription ${id} has expired and is not renewed: refused`;
+  const [expired] = evaluated({
+    conditions: [{ name: 'subscription-expired', sinceMs: noonMs, detail, labels: { subscription_id: id } }],
+  });
+  expect(expired?.annotations.description).toContain(detail);
+  expect(expired?.annotations.first_step).toContain(`tramline subscriptions renew ${id}`);
+  const unreached = 'no connection at kafka-bootstrap-production-1:9092 (ECONNREFUSED)';
+  const [kafka] = evaluated({
+    conditions: [{ name: 'kafka-unavailable', sinceMs: noonMs, detail: unreached }],
+  });
+  expect(kafka?.annotations.description).toContain(unreached);
+  const [refused] = evaluated({
+    blocked: [aBlocked({ cause: 'refused-grant', connectionId: 'c-12ab34cd' })],
+  });
+  expect(refused?.annotations.first_step).toContain('c-12ab34cd');
 });

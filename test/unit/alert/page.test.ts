@@ -16,6 +16,7 @@ test('a firing alert says what, who, where and what first', () => {
     'FIRING TramlineTermsRequired (warning) since 2026-03-01T12:00:00Z',
     'An organization must accept terms.',
     'Green Acres (organization 4711) is blocked.',
+    'About: organization_id 4711',
     'Who acts: customer-success',
     'Where: https://provider.example/terms',
     'First step: Send the organization the address.',
@@ -24,7 +25,7 @@ test('a firing alert says what, who, where and what first', () => {
 });
 
 test('what is not known is left out', () => {
-  expect(pageOf(anAlert({ annotations: { summary: 'Short.' } })).split('\n')).toHaveLength(2);
+  expect(pageOf(anAlert({ annotations: { summary: 'Short.' }, labels: {} })).split('\n')).toHaveLength(2);
 });
 
 test('a resolved alert says that it is over, and what it was', () => {

@@ -38,6 +38,7 @@ test('S16: an alert is one message with the page, and only our two addresses are
       'FIRING TramlineTermsRequired (warning) since 2026-03-01T12:00:00Z',
       'Terms.',
       'Green Acres is blocked.',
+      'About: organization_id 4711',
       'Who acts: customer-success',
       'Where: <https://provider.example/terms?of=4711&amp;to=%3Call%3E%7Cx>',
       'Runbook: <https://runbooks.example/TramlineTermsRequired.md>',
