@@ -158,37 +158,41 @@ export function take(context: Context, limit: number): TakenTask[] {
   return taken;
 }
 
+/** What a take needs to know of a task. The bound is an expression: of a bare parameter each value is planned anew. */
+const waitingTasks = `SELECT id, due_at, fence, generation, address, kind, resource_id, organization_id,
+    hinted_organization_id, hinted_user, connection_id, settling, attempts, aged_ms, failed_at, absent_since,
+    coalesce(covered_hint_at, first_hint_at) AS covered_hint_at, traceparent, reconciled
+  FROM tasks WHERE lane = ? AND due_at IS NOT NULL ORDER BY due_at LIMIT ? + 0`;
+
 function takeFrom(context: Context, { lane, limit }: Grant, nowMs: number): TakenTask[] {
   // One more than may be taken says when the next is due.
-  const waiting = context.database.all(
-    'SELECT id, due_at FROM tasks WHERE lane = ? AND due_at IS NOT NULL ORDER BY due_at LIMIT ?',
-    lane.id,
-    limit + 1,
-  );
+  const waiting = context.database.all(waitingTasks, lane.id, limit + 1);
   const due = waiting.slice(0, limit).filter(({ due_at }) => Number(due_at) <= nowMs);
-  const tasks = due.map(({ id }) => takeOne(context, Number(id), lane.id, nowMs));
+  const tasks = due.map((row) => takeOne(context, row, lane.id, nowMs));
   const next = waiting[due.length];
   context.lanes.served(lane, due.length, next === undefined ? null : Number(next.due_at));
   return tasks;
 }
 
-function takeOne(context: Context, taskId: number, lane: string, nowMs: number): TakenTask {
-  const row = context.database.get(
-    `UPDATE tasks SET state = 'taken', due_at = NULL, fence = fence + 1, read_at = ?,
-       covered_hint_at = coalesce(covered_hint_at, first_hint_at), first_hint_at = NULL WHERE id = ?
-     RETURNING fence, generation, address, kind, resource_id, organization_id, hinted_organization_id, hinted_user,
-       connection_id, settling, attempts, aged_ms, failed_at, absent_since, covered_hint_at, traceparent, reconciled`,
+function takeOne(context: Context, row: Row, lane: string, nowMs: number): TakenTask {
+  const taskId = Number(row.id);
+  const fence = Number(row.fence) + 1;
+  context.database.run(
+    `UPDATE tasks SET state = 'taken', due_at = NULL, fence = ?, read_at = ?, covered_hint_at = ?, first_hint_at = NULL
+     WHERE id = ?`,
+    fence,
     nowMs,
+    row.covered_hint_at as number | null,
     taskId,
-  )!;
+  );
   const untilMs = nowMs + context.settings.leaseMs;
   const epoch = context.organizations.get(lane)?.epoch ?? 0;
-  context.leases.set(taskId, { untilMs, fence: Number(row.fence), lane, epoch });
+  context.leases.set(taskId, { untilMs, fence, lane, epoch });
   context.undo(() => context.leases.delete(taskId));
   const organizationId = row.organization_id as string | null;
   return {
     taskId,
-    fence: Number(row.fence),
+    fence,
     generation: Number(row.generation),
     revision: context.currentRevision(),
     address: String(row.address),

@@ -37,7 +37,7 @@ export function pickUnsent(
   const held = except.map(() => 'NOT (topic = ? AND slot % ? = ?)').join(' AND ');
   const rows = context.database.all(
     `SELECT ${rowColumns}, bytes FROM outbox
-     WHERE state = 0 ${held === '' ? '' : `AND ${held}`} ORDER BY id LIMIT ?`,
+     WHERE state = 0 ${held === '' ? '' : `AND ${held}`} ORDER BY id LIMIT ? + 0`,
     ...except.flatMap(({ topic, partition, partitions }) => [topic, partitions, partition]),
     limit,
   );
