@@ -4,11 +4,13 @@
  */
 import { randomUUID } from 'node:crypto';
 import { type LoadedSettings, type Settings, telemetryWishes } from './config';
+import type { Delivery } from './model/notification';
 import type { Store } from './model/store';
 import { type Health, makeHealth } from './observe/health';
 import { makeObserver, type Observer } from './observe/observer';
 import type { OperationsServer } from './operations/server';
 import { accept } from './pipeline';
+import { makeStoreRoom } from './store/store-room';
 import { endsWithin, systemClock } from './tools/clock';
 import { makeWebhookServer, type WebhookServer } from './webhook/server';
 import { type Around, openStore, type Worker, wireWorker } from './wire';
@@ -116,8 +118,13 @@ function webhookOf(
   // A receiver alone wakes nobody: its workers look at the store by themselves.
   const nobody = () => {};
   const path = { store, observer, clock, wakeWork: nobody, wakeProbes: nobody };
+  const room = makeStoreRoom(store, settings.storeBytesMax, clock);
+  const take = worker === null ? (delivery: Delivery) => accept(path, delivery) : worker.pipeline.accept;
   return makeWebhookServer(options.webhookOptions(settings, book), {
-    accept: worker === null ? (delivery) => accept(path, delivery) : worker.pipeline.accept,
+    accept:
+      settings.storeBytesMax === null
+        ? take
+        : (delivery) => room.admit(delivery.bytes).then(() => take(delivery)),
     clock,
     used: book.used,
     heartbeat,

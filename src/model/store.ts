@@ -303,6 +303,8 @@ export interface Inspection {
   }>;
   /** Deletes what is beyond its retention, a bounded amount a call; the number of rows deleted. */
   sweep(): Promise<number>;
+  /** How much of the disk it takes: of the embedded store what is in use, of the scaled one the whole database. */
+  storeBytes(): Promise<number>;
   /** Writes and commits nothing but a heartbeat: true readiness. */
   ready(): Promise<void>;
 }

@@ -13,6 +13,7 @@ import type { Observer } from '../observe/observer';
 import type { Pipeline } from '../pipeline';
 import type { Relay } from '../publish/relay';
 import type { Replay } from '../publish/replay';
+import type { StoreRoom } from '../store/store-room';
 import type { Sync } from '../sync/sync';
 import { type Clock, endsWithin, type Loop, makeLoop } from '../tools/clock';
 import type { BehindWatch } from './behind';
@@ -33,6 +34,7 @@ export interface LoopParts {
   replay: Pick<Replay, 'stop'>;
   subscribing: Pick<Subscribing, 'stop'>;
   behind: BehindWatch;
+  room: StoreRoom;
   store: Store;
 }
 
@@ -54,7 +56,7 @@ export type Loops = Record<'relay' | 'alert' | 'sweep' | 'learn' | 'follow', Loo
 
 /** Made and not started. */
 export function loopsOf(parts: LoopParts, observer: Observer, clock: Clock): Loops {
-  const { pipeline, relay, alerting, book, meter, store, watch, behind } = parts;
+  const { pipeline, relay, alerting, book, meter, store, watch, behind, room } = parts;
   const learn = makeLoop(
     async () => {
       const whole = await book.learn();
@@ -72,6 +74,7 @@ export function loopsOf(parts: LoopParts, observer: Observer, clock: Clock): Loo
   const follow = async () => {
     if (await book.follow()) learn.wake();
     await behind.look();
+    await room.look();
     return followMs;
   };
   return {

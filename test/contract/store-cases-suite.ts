@@ -2,6 +2,7 @@
  * Where two things meet in a store: a hint and a state, a join and a lease, a move and a block, an absence and a return.
  * Every store must pass.
  */
+import { randomBytes } from 'node:crypto';
 import type { Element } from '../../src/model/notification';
 import { schemaFaults } from '../support/event-schemas';
 import {
@@ -436,6 +437,16 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
       expect(await store.explain(none)).toBeNull();
       const filter = { after: 0, limit: 10, type: none, organizationId: none };
       expect((await store.listEvents(filter)).events).toEqual([]);
+    });
+
+    test('what is accepted takes room that is measured', async () => {
+      const before = await hand.store.storeBytes();
+      const raw = randomBytes(400_000).toString('base64');
+      await hand.put([{ line: 'quarantined', reason: 'malformed-notification', path: '', raw }]);
+      const after = await hand.store.storeBytes();
+      // A database of the server may have had room for it.
+      if (name === 'sqlite') expect(after).toBeGreaterThan(before + 400_000);
+      else expect(after).toBeGreaterThan(Math.max(1_000_000, before - 1));
     });
 
     describe('retention', () => {

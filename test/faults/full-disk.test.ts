@@ -1,19 +1,36 @@
 /**
- * D3 on the embedded store: the disk is full in earnest. Deliveries are answered 503 in time and nothing is promised, a
- * person is told, and when there is room again everything goes on by itself, with every delivery that was answered 204.
+ * D3: the disk is full in earnest. Deliveries are answered 503 in time and nothing is promised, a person is told, and when
+ * there is room again everything goes on by itself, with every delivery that was answered 204. And a store that has
+ * grown to the bound that was set for it, which is full as well.
  */
 import { spawnSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { chownSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { openPostgres } from '../../src/store/postgres/open-postgres';
+import { postgresSettingsFor } from '../contract/open-postgres';
+import { deliveryOf } from '../contract/store-hand';
 import { evidenceOf } from '../support/evidence';
 import { checkLedger } from '../support/ledger-checker';
 import { describeWithNeighbour } from '../support/neighbour';
+import { type PostgresServer, postgresAvailable, startPostgres } from '../support/postgres';
 import { temporaryFolder } from '../support/service';
 import { beginStory, notificationOf, type Story, soon } from '../support/story';
 import { until } from '../support/until';
 
 const folder = temporaryFolder();
 const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', folder]).status === 0;
+
+/** Leaves no room at all where this file is. */
+function fillUp(ballast: string): void {
+  for (const size of [1_048_576, 65_536, 4096, 1]) {
+    try {
+      for (;;) writeFileSync(ballast, Buffer.alloc(size, 1), { flag: 'a' });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+    }
+  }
+}
 
 describeWithNeighbour(
   'a small disk',
@@ -27,17 +44,6 @@ describeWithNeighbour(
       await story?.end();
       spawnSync('umount', [folder]);
     });
-
-    /** Leaves no room at all. */
-    function fill(): void {
-      for (const size of [1_048_576, 65_536, 4096, 1]) {
-        try {
-          for (;;) writeFileSync(ballast, Buffer.alloc(size, 1), { flag: 'a' });
-        } catch (error) {
-          if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
-        }
-      }
-    }
 
     test('D3: 503 with Retry-After while it is full, a page, and recovery by itself when there is room', async () => {
       story = await beginStory({
@@ -61,7 +67,7 @@ describeWithNeighbour(
       };
       await post(0);
       await story.untilRest();
-      fill();
+      fillUp(ballast);
       const refused = await until(async () => {
         const answer = await post(statuses.length);
         return answer.status === 503 ? answer : null;
@@ -96,3 +102,82 @@ describeWithNeighbour(
     }, 120_000);
   },
 );
+
+const postgres = postgresAvailable();
+const own = temporaryFolder();
+const isReady =
+  mounted &&
+  postgres.available &&
+  process.env.TEST_DATABASE_URL === undefined &&
+  spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=32m', 'tmpfs', own]).status === 0;
+
+describeWithNeighbour(
+  'a small disk of a database',
+  isReady ? { available: true } : { available: false, reason: 'no PostgreSQL of ours, or no mount' },
+  'D3 on PostgreSQL',
+  () => {
+    let server: PostgresServer;
+    const ballast = join(own, 'ballast');
+    beforeAll(async () => {
+      server = await startPostgres();
+    });
+    afterAll(async () => {
+      await server?.stop();
+      spawnSync('umount', [own]);
+    });
+
+    test('D3: what finds no room (53100) is unavailable and leaves nothing behind, and is taken when there is room', async () => {
+      const place = join(own, 'space');
+      mkdirSync(place);
+      chownSync(place, 65_534, 65_534);
+      await server.query(`CREATE TABLESPACE small LOCATION '${place}'`);
+      await server.query('CREATE DATABASE small TABLESPACE small');
+      const store = await openPostgres(postgresSettingsFor(server.url('small')), Date.now);
+      const put = () => {
+        const raw = randomBytes(300_000).toString('base64');
+        const element = { line: 'quarantined', reason: 'malformed-notification', path: '', raw } as const;
+        return store.put(deliveryOf(Date.now(), [element]));
+      };
+      await put();
+      fillUp(ballast);
+      const refused = await until(
+        () =>
+          put().then(
+            () => null,
+            (error: unknown) => error,
+          ),
+        soon,
+      );
+      expect(refused).toMatchObject({ code: 'store.unavailable', cause: { code: '53100' } });
+      const { accepted } = await store.ledger();
+      rmSync(ballast);
+      await put();
+      expect((await store.ledger()).accepted).toBe(accepted + 1);
+      expect(await store.listQuarantine({ limit: 100, after: null })).toHaveLength(accepted + 1);
+      await store.close();
+    }, 60_000);
+  },
+);
+
+test('D3: a store that is as large as STORE_BYTES_MAX allows answers 503, tells a person, and stays alive', async () => {
+  const story = await beginStory({ delivers: false, settings: { STORE_BYTES_MAX: '4194304' } });
+  try {
+    const elements = Array.from({ length: 256 }, (_, at) => ({
+      ...{ clientKey: 'a', links: [], eventTypeId: 'of-no-interest', metadata: [] },
+      targetResource: `${story.simulator.catalog}${'x'.repeat(1200)}${at}`,
+    }));
+    const refused = await until(async () => {
+      const answer = await story.post(elements);
+      return answer.status === 503 ? answer : null;
+    }, soon);
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    await until(
+      async () => (await story.alerts()).some(({ name }) => name === 'TramlineStoreUnavailable'),
+      soon,
+    );
+    expect((await fetch(`${story.service.operationsUrl}/healthz`)).status).toBe(200);
+    expect((await story.post([])).status).toBe(400);
+  } finally {
+    await story.end();
+  }
+}, 60_000);

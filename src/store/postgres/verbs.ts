@@ -28,6 +28,7 @@ import { listQuarantine, showQuarantine } from './quarantine';
 import { ready } from './ready';
 import { discardQuarantine, rejudge, releaseQuarantine } from './release';
 import * as replays from './replays';
+import { storeBytes } from './store-bytes';
 import { sweep, sweepLock } from './sweep';
 import { beginRun, compareListed, countCalls, endRun, hintAbsent, lastRun, openListings } from './syncs';
 import { claimLock, take } from './take';
@@ -88,6 +89,7 @@ export const verbs = {
   listEvents,
   explain,
   counts,
+  storeBytes,
   ready,
   beginRun,
   endRun,

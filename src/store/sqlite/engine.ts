@@ -35,6 +35,7 @@ import {
   listTasks,
   organizationAccess,
   saveAlerts,
+  storeBytes,
 } from './inspect';
 import { Lanes } from './lanes';
 import { freeLease } from './leases';
@@ -143,6 +144,7 @@ export const verbs = {
   ledgerOfDeliveries,
   counts,
   sweep,
+  storeBytes,
   ready,
   beginRun,
   endRun,
@@ -192,6 +194,7 @@ const repeatable: ReadonlySet<VerbName> = new Set<VerbName>([
   'finishPage',
   'hintAbsent',
   'shareConditions',
+  'storeBytes',
   'markSent',
 ]);
 

@@ -227,3 +227,12 @@ export function saveAlerts(context: Context, alerts: Alert[]): void {
     );
   }
 }
+
+/** Of its file and log: pages that are in use. What was deleted leaves pages that are used again. */
+export function storeBytes({ database }: Context): number {
+  const row = database.get(
+    `SELECT (page_count - freelist_count) * page_size AS bytes
+     FROM pragma_page_count, pragma_freelist_count, pragma_page_size`,
+  )!;
+  return Number(row.bytes);
+}
