@@ -1,0 +1,20 @@
+/**
+ * A steady mixed load for SOAK_SECONDS: what the process holds stays as it is. Seconds here, an hour by `npm run soak`. A
+ * server that loses something is told by the same judge (test/house/soak-judge.test.ts).
+ */
+import { soak, soakTable } from '../prove/soak';
+
+const seconds = Number(process.env.SOAK_SECONDS ?? 8);
+
+test(
+  'R8: under a steady load memory, timers, handles and files stay flat',
+  async () => {
+    const report = await soak({ seconds, seed: 1 });
+    if (report.courses.some(({ grows }) => grows)) throw new Error(soakTable(report));
+    expect(report.courses).toHaveLength(5);
+    expect(Object.keys(report.answers).sort()).toEqual(['204', '401']);
+    expect(report.notifications).toBeGreaterThan(10 * seconds);
+    expect(report.published).toBeGreaterThan(0);
+  },
+  (seconds + 60) * 1000,
+);
