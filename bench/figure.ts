@@ -1,7 +1,7 @@
 // What a figure is: its name, how it is measured, and the line it becomes in the table and in the JSON. Types, and the
 // one way in which a bound is judged.
 import { median } from './measure';
-import type { Place } from './place';
+import type { Place, World } from './place';
 import type { MicrosEach } from './usage';
 
 export interface Line {
@@ -25,6 +25,8 @@ export interface Line {
 export interface Figure {
   /** For `--only`. */
   name: string;
+  /** What its provider has or does otherwise than usual. */
+  world?: Partial<World>;
   measure(place: Place): Promise<Line[]>;
 }
 

@@ -16,6 +16,7 @@ import { type Generator, type Resource, startGenerator } from './deliveries';
 
 /** One that takes deliveries, measured or floor. */
 export interface Receiver extends Child {
+  /** 0 of a worker, which takes none. */
   port: number;
   /** null where nothing reaches Kafka. */
   topic: string | null;
@@ -26,11 +27,19 @@ export interface Simulator extends Child {
   control: string;
 }
 
+/** What the provider has, each organization as much as every other, and how long an answer takes it. */
+export interface World {
+  organizations: number;
+  equipment: number;
+  fieldOperations: number;
+  latencyMs: number;
+}
+
 export interface Place {
   folder: string;
   simulator(): Promise<Simulator>;
   /** One more, with another world. */
-  simulate(world: { organizations: number; equipment: number; fieldOperations: number }): Promise<Simulator>;
+  simulate(world: Partial<World>): Promise<Simulator>;
   /** Where spans and metrics may be sent. */
   collector(): Promise<string>;
   generator(): Promise<Generator>;
@@ -50,12 +59,11 @@ export interface Place {
   leave(): Promise<void>;
 }
 
-const organizations = 100;
-const equipmentEach = 2000;
-const providerLatencyMs = 5;
+const usualWorld: World = { organizations: 100, equipment: 2000, fieldOperations: 0, latencyMs: 5 };
 
-export function arrive(): Place {
-  return new BenchPlace();
+/** With a provider of the usual world, but for what is given. */
+export function arrive(world: Partial<World> = {}): Place {
+  return new BenchPlace({ ...usualWorld, ...world });
 }
 
 class BenchPlace implements Place {
@@ -68,13 +76,15 @@ class BenchPlace implements Place {
   readonly #children: Child[] = [];
   readonly #key = `bench:${randomBytes(32).toString('base64')}`;
 
+  constructor(private readonly world: World) {}
+
   simulator(): Promise<Simulator> {
-    this.#simulator ??= this.simulate({ organizations, equipment: equipmentEach, fieldOperations: 0 });
+    this.#simulator ??= this.simulate({});
     return this.#simulator;
   }
 
-  async simulate(world: { organizations: number; equipment: number; fieldOperations: number }) {
-    const options = { ...world, latencyMs: providerLatencyMs, heartbeatMs: 0 };
+  async simulate(world: Partial<World>) {
+    const options = { ...this.world, ...world, heartbeatMs: 0 };
     const child = await this.#start('bench/programs/simulate', {
       SIMULATOR_OPTIONS: JSON.stringify(options),
     });
@@ -195,7 +205,7 @@ class BenchPlace implements Place {
       equipment: { id: string; organizationId: string; uri: string }[];
     };
     const byOrganization = [...Map.groupBy(equipment, ({ organizationId }) => organizationId).values()];
-    return Array.from({ length: equipmentEach }, (_, index) => index).flatMap((index) =>
+    return Array.from({ length: this.world.equipment }, (_, index) => index).flatMap((index) =>
       byOrganization.map((ofOne): Resource => {
         const { organizationId, uri } = ofOne[index] as (typeof ofOne)[number];
         return [organizationId, uri];
@@ -218,7 +228,8 @@ class BenchPlace implements Place {
 }
 
 function receiver(child: Child, topic: string | null): Receiver {
-  return Object.assign(child, { port: Number(new URL(child.ready.public as string).port), topic });
+  const address = child.ready.public as string | null;
+  return Object.assign(child, { port: address === null ? 0 : Number(new URL(address).port), topic });
 }
 
 /** Waits until the topic holds so many records, and sees it within 10 ms. */

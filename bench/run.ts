@@ -9,6 +9,7 @@ import { acceptPostgres } from './figures/accept-postgres';
 import { alerts } from './figures/alerts';
 import { claim } from './figures/claim';
 import { drain } from './figures/drain';
+import { drainPostgres } from './figures/drain-postgres';
 import { freshness } from './figures/freshness';
 import { memory } from './figures/memory';
 import { merge } from './figures/merge';
@@ -16,6 +17,7 @@ import { signing } from './figures/signing';
 import { start } from './figures/start';
 import { sync } from './figures/sync';
 import { telemetry } from './figures/telemetry';
+import { workers } from './figures/workers';
 import { arrive } from './place';
 import { machine, tableOf } from './table';
 
@@ -32,6 +34,8 @@ const figures: Figure[] = [
   alerts,
   telemetry,
   acceptPostgres,
+  drainPostgres,
+  workers,
 ];
 const minutesMax = 30;
 
@@ -50,7 +54,7 @@ async function run(): Promise<number> {
   const lines: Line[] = [];
   for (const figure of wanted) {
     const startedAt = performance.now();
-    const place = arrive();
+    const place = arrive(figure.world);
     try {
       lines.push(...(await figure.measure(place)));
     } finally {

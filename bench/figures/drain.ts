@@ -7,16 +7,22 @@ import { drained, type Place, providerQuiet, type Receiver } from '../place';
 import { type MicrosEach, microsEach, processorTime } from '../usage';
 
 const rounds = 5;
-const notifications = 6000;
 const drainedMsMax = 120_000;
 /** Longer than the settling of the contestant that settles. */
 const quietMs = 1500;
 
-const shapes = [
-  { name: '64 connections × 1 element', connections: 64, elements: 1 },
-  { name: '4 connections × 50 elements', connections: 4, elements: 50 },
+export interface Shape {
+  name: string;
+  connections: number;
+  elements: number;
+  /** In each turn. */
+  notifications: number;
+}
+
+export const shapes: Shape[] = [
+  { name: '64 connections × 1 element', connections: 64, elements: 1, notifications: 6000 },
+  { name: '4 connections × 50 elements', connections: 4, elements: 50, notifications: 6000 },
 ];
-type Shape = (typeof shapes)[number];
 
 export interface Turn {
   perSecond: number;
@@ -34,7 +40,7 @@ async function measure(place: Place): Promise<Line[]> {
   const settle = await place.serve({ SETTLE_SECONDS: '1' }, 'drain-settle');
   const lines: Line[] = [];
   for (const [at, shape] of shapes.entries()) {
-    const from = (turn: number) => (at * (rounds + 1) + turn) * notifications;
+    const from = (turn: number) => (at * (rounds + 1) + turn) * shape.notifications;
     const turns = await inTurns(
       {
         bare: (turn) => drainOnce(place, bare, shape, from(turn)),
@@ -50,7 +56,7 @@ async function measure(place: Place): Promise<Line[]> {
 }
 
 export async function drainOnce(place: Place, target: Receiver, shape: Shape, from: number): Promise<Turn> {
-  const { connections, elements } = shape;
+  const { connections, elements, notifications } = shape;
   const generator = await place.generator();
   const authorization = await place.authorization();
   const topic = target.topic as string;

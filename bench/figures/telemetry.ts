@@ -4,10 +4,10 @@
 import { type Figure, type Line, line, medianMicros } from '../figure';
 import { inTurns, median, medianRatio } from '../measure';
 import type { Place } from '../place';
-import { drainOnce, type Turn } from './drain';
+import { drainOnce, type Shape, shapes, type Turn } from './drain';
 
 const rounds = 5;
-const shape = { name: '64 connections × 1 element', connections: 64, elements: 1 };
+const shape = shapes[0] as Shape;
 
 export const telemetry: Figure = { name: 'telemetry', measure };
 
@@ -19,7 +19,7 @@ async function measure(place: Place): Promise<Line[]> {
   const off = await place.serve(without, 'telemetry-off');
   const on = await place.serve(shipped, 'telemetry-on');
   const full = await place.serve({ ...shipped, OTEL_TRACES_SAMPLER: 'always_on' }, 'telemetry-full');
-  const from = (turn: number) => turn * 6000;
+  const from = (turn: number) => turn * shape.notifications;
   const turns = await inTurns(
     {
       off: (turn) => drainOnce(place, off, shape, from(turn)),
