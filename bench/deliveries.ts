@@ -46,7 +46,7 @@ export interface Generator {
 }
 
 export async function startGenerator(resources: Resource[], folder: string): Promise<Generator> {
-  const file = join(folder, 'resources.json');
+  const file = join(folder, `resources-${process.hrtime.bigint()}.json`);
   writeFileSync(file, JSON.stringify(resources));
   const child: Asked = forkChild('bench/programs/generate');
   await child.ask({ load: file });

@@ -47,11 +47,17 @@ export interface Place {
   /** `serve` on a new store, unless the settings name one. With Kafka when a topic prefix is given. */
   serve(settings?: Record<string, string>, topicPrefix?: string): Promise<Receiver>;
   bareReceiver(): Promise<Receiver>;
+  /** Reads what it is posted, through the service's own client. */
+  bareReads(): Promise<Child>;
+  /** Holds what is on one topic now, and sends it to another when it is posted. */
+  bareSender(from: string, to: string): Promise<Child>;
   /** The bare loop on a topic of its own, with as many partitions. */
   bareLoop(topicPrefix: string, settings?: Record<string, string>): Promise<Receiver>;
   /** Makes the topics of deploy/topics.json, with these properties over those declared there. */
   createTopics(prefix: string, config?: Record<string, string>): Promise<void>;
   kafka(): Promise<Kafka>;
+  /** Where the next record of each partition will stand. */
+  offsets(topic: string): Promise<{ partition: number; offset: string }[]>;
   /** How many records the topic holds. */
   records(topic: string): Promise<number>;
   /** Requests that the provider had, of any kind. */
@@ -99,7 +105,9 @@ class BenchPlace implements Place {
   }
 
   generator(): Promise<Generator> {
-    this.#generator ??= this.#resources().then((resources) => startGenerator(resources, this.folder));
+    this.#generator ??= this.simulator()
+      .then(equipmentOf)
+      .then((resources) => startGenerator(resources, this.folder));
     return this.#generator;
   }
 
@@ -125,6 +133,15 @@ class BenchPlace implements Place {
 
   async bareReceiver(): Promise<Receiver> {
     return receiver(await this.#start('bench/programs/bare-receiver', await this.#settings()), null);
+  }
+
+  async bareReads(): Promise<Child> {
+    return this.#start('bench/programs/bare-reads', await this.#settings());
+  }
+
+  async bareSender(from: string, to: string): Promise<Child> {
+    const environment = { BROKERS: await this.#brokers(), FROM: from, TO: to };
+    return this.#start('bench/programs/bare-sender', environment);
   }
 
   async bareLoop(topicPrefix: string, settings: Record<string, string> = {}): Promise<Receiver> {
@@ -155,6 +172,11 @@ class BenchPlace implements Place {
 
   async kafka(): Promise<Kafka> {
     return new Kafka({ brokers: (await this.#brokers()).split(','), logLevel: logLevel.NOTHING });
+  }
+
+  async offsets(topic: string): Promise<{ partition: number; offset: string }[]> {
+    const offsets = await (await this.#administrator()).fetchTopicOffsets(topic);
+    return offsets.map(({ partition, high }) => ({ partition, offset: high }));
   }
 
   async records(topic: string): Promise<number> {
@@ -197,22 +219,6 @@ class BenchPlace implements Place {
     };
   }
 
-  /** All equipment there is, organization after organization in turn, as a provider with many customers would notify. */
-  async #resources(): Promise<Resource[]> {
-    const { control } = await this.simulator();
-    const response = await fetch(new URL('state?content=false', control));
-    const { equipment } = (await response.json()) as {
-      equipment: { id: string; organizationId: string; uri: string }[];
-    };
-    const byOrganization = [...Map.groupBy(equipment, ({ organizationId }) => organizationId).values()];
-    return Array.from({ length: this.world.equipment }, (_, index) => index).flatMap((index) =>
-      byOrganization.map((ofOne): Resource => {
-        const { organizationId, uri } = ofOne[index] as (typeof ofOne)[number];
-        return [organizationId, uri];
-      }),
-    );
-  }
-
   async #brokers(): Promise<string> {
     this.#cluster ??= startKafka({ heapMegabytes: 512 });
     return (await this.#cluster).brokers.join(',');
@@ -230,6 +236,20 @@ class BenchPlace implements Place {
 function receiver(child: Child, topic: string | null): Receiver {
   const address = child.ready.public as string | null;
   return Object.assign(child, { port: address === null ? 0 : Number(new URL(address).port), topic });
+}
+
+/** All equipment there is, organization after organization in turn, as a provider with many customers would notify. */
+export async function equipmentOf({ control }: Simulator): Promise<Resource[]> {
+  const response = await fetch(new URL('state?content=false', control));
+  const { equipment } = (await response.json()) as { equipment: { organizationId: string; uri: string }[] };
+  const byOrganization = [...Map.groupBy(equipment, ({ organizationId }) => organizationId).values()];
+  const most = Math.max(...byOrganization.map(({ length }) => length));
+  return Array.from({ length: most }, (_, index) => index).flatMap((index) =>
+    byOrganization.flatMap((ofOne): Resource[] => {
+      const one = ofOne[index];
+      return one === undefined ? [] : [[one.organizationId, one.uri]];
+    }),
+  );
 }
 
 /** Waits until the topic holds so many records, and sees it within 10 ms. */

@@ -10,13 +10,16 @@ import { alerts } from './figures/alerts';
 import { claim } from './figures/claim';
 import { drain } from './figures/drain';
 import { drainPostgres } from './figures/drain-postgres';
+import { fairness } from './figures/fairness';
 import { freshness } from './figures/freshness';
 import { memory } from './figures/memory';
 import { merge } from './figures/merge';
+import { replay } from './figures/replay';
 import { signing } from './figures/signing';
 import { start } from './figures/start';
 import { sync } from './figures/sync';
 import { telemetry } from './figures/telemetry';
+import { unpark } from './figures/unpark';
 import { workers } from './figures/workers';
 import { arrive } from './place';
 import { machine, tableOf } from './table';
@@ -36,6 +39,9 @@ const figures: Figure[] = [
   acceptPostgres,
   drainPostgres,
   workers,
+  unpark,
+  replay,
+  fairness,
 ];
 const minutesMax = 30;
 

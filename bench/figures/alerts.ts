@@ -3,11 +3,12 @@
 // at once: how many incidents stay open and how many posts that takes; then the calls of a minute in which 10,000 blocked
 // organizations are probed. One run each.
 import { until } from '../../test/support/until';
+import { accessReached, setTerms } from '../access';
 import { type AlertSink, startAlertSink } from '../alert-sink';
 import { type Generator, type Resource, startGenerator } from '../deliveries';
 import { type Figure, type Line, line } from '../figure';
 import { percentile } from '../measure';
-import type { Place, Receiver, Simulator } from '../place';
+import { equipmentOf, type Place, type Receiver, type Simulator } from '../place';
 
 const organizations = 10_000;
 const atOnce = 5_000;
@@ -50,47 +51,20 @@ async function makeStage(place: Place): Promise<Stage> {
     ALERTMANAGER_URLS: sink.url,
     SYNC_INTERVAL_SECONDS: '0',
   });
-  const state = await fetch(new URL('state?content=false', provider.control));
-  const { equipment } = (await state.json()) as { equipment: { organizationId: string; uri: string }[] };
-  const resources = equipment.map(({ organizationId, uri }): Resource => [organizationId, uri]);
+  const resources = await equipmentOf(provider);
   const generator = await startGenerator(resources, place.folder);
   const stage = {
     ...{ provider, service, sink, generator, resources },
     authorization: provider.environment.WEBHOOK_AUTHORIZATION as string,
   };
-  await reached(stage, 'active', organizations);
+  await accessReached(service, 'active', organizations);
   return stage;
 }
 
-/** Waits until so many organizations are of this access, as the service says of itself. */
-async function reached({ service }: Stage, access: string, count: number): Promise<void> {
-  const metrics = new URL('/metrics', service.ready.operations as string);
-  const shown = async () => {
-    const text = await (await fetch(metrics)).text();
-    const found = new RegExp(`^tramline_organizations\\{[^}]*access="${access}"[^}]*\\} (\\d+)`, 'm').exec(
-      text,
-    );
-    return Number(found?.[1] ?? 0);
-  };
-  await until(async () => (await shown()) >= count, {
-    ...{ withinMs: 300_000, everyMs: 250, what: `${count} organizations to be ${access}` },
-  });
-}
-
 /** Their customers take the acceptance of terms back, and one resource of each is notified. */
-async function block(stage: Stage, from: number, count: number): Promise<void> {
-  const { provider, resources } = stage;
-  const waiting = resources.slice(from, from + count).map(([id]) => id);
-  const work = async () => {
-    for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
-      await fetch(new URL(`organizations/${id}`, provider.control), {
-        method: 'PATCH',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ termsAccepted: false }),
-      });
-    }
-  };
-  await Promise.all(Array.from({ length: 16 }, work));
+function block({ provider, resources }: Stage, from: number, count: number): Promise<void> {
+  const ids = resources.slice(from, from + count).map(([id]) => id);
+  return setTerms(provider, ids, false);
 }
 
 async function notify({ generator, service, authorization }: Stage, from: number, count: number) {
@@ -123,11 +97,11 @@ async function pageTimes(stage: Stage): Promise<Line> {
 }
 
 async function failAtOnce(stage: Stage): Promise<Line[]> {
-  const { sink } = stage;
+  const { sink, service } = stage;
   await block(stage, pages, atOnce);
   const beganMs = performance.now();
   await notify(stage, pages, atOnce);
-  await reached(stage, 'terms-required', pages + atOnce);
+  await accessReached(service, 'terms-required', pages + atOnce);
   const blockedAfterMs = performance.now() - beganMs;
   await until(() => performance.now() - beganMs >= 2 * minuteMs, {
     ...{ withinMs: 3 * minuteMs, everyMs: 100, what: 'two minutes to pass' },
@@ -164,7 +138,7 @@ async function probeMinute(stage: Stage): Promise<Line> {
   const rest = organizations - from;
   await block(stage, from, rest);
   await notify(stage, from, rest);
-  await reached(stage, 'terms-required', organizations);
+  await accessReached(stage.service, 'terms-required', organizations);
   const before = await requestsOf(stage.provider);
   const beganMs = performance.now();
   await until(() => performance.now() - beganMs >= minuteMs, {

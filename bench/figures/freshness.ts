@@ -72,11 +72,15 @@ async function freshOnce(place: Place, { port, topic }: Receiver, turn: number):
   };
 }
 
-/** When the broker appended the first record of each resource; read after the run, so that reading disturbs nothing. */
-async function appendTimes(
+/**
+ * When the broker appended the first record of each resource from these offsets on; read after the run, so that reading
+ * disturbs nothing.
+ */
+export async function appendTimes(
   kafka: Kafka,
   topic: string,
   times: Answer['times'],
+  since: { partition: number; offset: string }[] = [],
 ): Promise<Map<string, number>> {
   const wanted = new Set(times.map(({ id }) => id));
   const appended = new Map<string, number>();
@@ -95,6 +99,7 @@ async function appendTimes(
       resolve();
     };
     void consumer.run({ eachMessage });
+    for (const { partition, offset } of since) consumer.seek({ topic, partition, offset });
   });
   await all.finally(() => consumer.disconnect());
   return appended;
