@@ -13,7 +13,7 @@ export function makeEventLogTarget(): PublishTarget {
       outcomes: batches.map(() => ({ sent: true, firstOffset: null })),
       spent: false,
     }),
-    readOn: async () => true,
+    readOn: async () => ({ unread: [], denied: [] }),
     discard: async () => {},
     close: async () => {},
   };

@@ -3,9 +3,18 @@
  * fixed transactional id, one produce request to one broker. Sequences, repetition and the meaning of answers must not
  * be here.
  */
+import type { HeldPartition } from '../model/store';
 import type { FoundRecord, TopicEnd } from '../model/topic-end';
+import { kindOf } from './classify-error';
 import { type ClusterTimes, clientConfig, type KafkaSettings } from './client-config';
-import { type Cluster, errorName, type Message, makeAdministrator, makeInnerCluster } from './kafkajs-inside';
+import {
+  type Cluster,
+  errorName,
+  type Message,
+  type Metadata,
+  makeAdministrator,
+  makeInnerCluster,
+} from './kafkajs-inside';
 import type { WireBatch } from './produce-body';
 import type { TopicReader } from './read-topics';
 import { makeSockets, type SocketRequest } from './sockets';
@@ -136,6 +145,12 @@ function topicReaderOf(cluster: Cluster): TopicReader {
       ({ leader }) => leader,
     );
   return {
+    async leaderless(topics) {
+      const missing = unled(brokerPool.metadata, topics);
+      if (missing.length === 0) return missing;
+      await cluster.refreshMetadata();
+      return unled(brokerPool.metadata, topics);
+    },
     async offsets(topics, which) {
       await cluster.refreshMetadataIfNecessary();
       const timestamp = which === 'end' ? '-1' : '-2';
@@ -176,6 +191,20 @@ function topicReaderOf(cluster: Cluster): TopicReader {
       return { topic, partition, nextOffset: next, records: messages.flatMap(foundOf) };
     },
   };
+}
+
+/** A topic that is not there, or that we may not see, has nothing that could be read: a send says what is wrong. */
+function unled(metadata: Metadata | null, topics: string[]): HeldPartition[] {
+  return topics.flatMap((topic) => {
+    const found = metadata?.topicMetadata.find((one) => one.topic === topic);
+    const partitions = found?.partitionMetadata ?? [];
+    const code = found === undefined ? null : errorName(found.topicErrorCode);
+    if (partitions.length === 0 && code !== null && kindOf(code) === 'retry')
+      return [{ topic, partition: 0, partitions: 1 }];
+    return partitions
+      .filter(({ leader }) => leader < 0)
+      .map(({ partitionId }) => ({ topic, partition: partitionId, partitions: partitions.length }));
+  });
 }
 
 /** None where a record is not one of ours. */

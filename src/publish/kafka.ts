@@ -11,7 +11,7 @@ import type { KafkaSettings } from './client-config';
 import { type KafkaCluster, makeCluster, type ProducerEpoch } from './kafka-cluster';
 import { makeProducer, type Producer } from './producer';
 import { readOn } from './read-topics';
-import type { Batch, PublishTarget, SendResult } from './target';
+import type { Batch, LeftUnread, PublishTarget, SendResult } from './target';
 
 export interface KafkaTargetOptions {
   clock: Clock;
@@ -107,7 +107,7 @@ class KafkaTarget implements PublishTarget {
     return inTime ? result() : { ...result(), spent: true };
   }
 
-  readOn(known: TopicEnd[], heard: (page: FoundPage) => Promise<boolean>): Promise<boolean> {
+  readOn(known: TopicEnd[], heard: (page: FoundPage) => Promise<boolean>): Promise<LeftUnread | null> {
     return readOn(this.theClient().cluster, this.options.topics, known, heard);
   }
 

@@ -2,40 +2,49 @@
  * Reads what stands on topics after given places, a piece of one partition at a time: no consumer, no group, nothing is
  * committed. Where nothing is beyond, it costs one list of offsets. Memory is bounded by one answer of a broker.
  */
+import type { HeldPartition } from '../model/store';
 import type { FoundPage, TopicEnd } from '../model/topic-end';
 import { describeError, kindOf } from './classify-error';
+import type { LeftUnread } from './target';
 
 export interface TopicReader {
   /** Of every partition of these topics that has a leader: its end, or its beginning. */
   offsets(topics: string[], which: 'end' | 'start'): Promise<TopicEnd[]>;
+  /** Partitions of these topics that have none, as known now; all of a topic of which no partition is known yet. */
+  leaderless(topics: string[]): Promise<HeldPartition[]>;
   /** A piece of one partition from this place on; empty when nothing of it is left there. */
   readPage(from: TopicEnd): Promise<FoundPage>;
 }
 
-/** `heard` takes each piece before the next is asked for; false ends the reading. True when all was heard. */
+/** `heard` takes each piece before the next is asked for; false ends the reading: null then, else what was not read. */
 export async function readOn(
   reader: TopicReader,
   topics: string[],
   known: TopicEnd[],
   heard: (page: FoundPage) => Promise<boolean>,
-): Promise<boolean> {
+): Promise<LeftUnread | null> {
+  const unread = await reader.leaderless(topics);
+  const denied = new Set<string>();
   const from = new Map(known.map((end) => [nameOf(end), BigInt(end.nextOffset)]));
   const ends = await reader.offsets(topics, 'end');
   const behind = ends.filter((end) => BigInt(end.nextOffset) > (from.get(nameOf(end)) ?? 0n));
-  if (behind.length === 0) return true;
+  if (behind.length === 0) return { unread, denied: [] };
   const starts = new Map((await reader.offsets(topics, 'start')).map((end) => [nameOf(end), end.nextOffset]));
   for (const end of behind) {
     const until = BigInt(end.nextOffset);
     let next = larger(from.get(nameOf(end)) ?? 0n, BigInt(starts.get(nameOf(end)) ?? 0));
     while (next < until) {
       const page = await readPage(reader, { ...end, nextOffset: String(next) });
-      if (page === null) break;
+      if (page === null) {
+        denied.add(end.topic);
+        break;
+      }
       // Compaction may leave nothing of a piece.
       next = larger(BigInt(page.nextOffset), next + 1n);
-      if (!(await heard({ ...page, nextOffset: String(next) }))) return false;
+      if (!(await heard({ ...page, nextOffset: String(next) }))) return null;
     }
   }
-  return true;
+  return { unread, denied: [...denied] };
 }
 
 /** null where we may not read: a topic that may only be written is taken on trust, and starves no other. */

@@ -7,18 +7,15 @@ import type { Condition } from '../model/alert';
 import type { Acknowledgement, OutboxRow } from '../model/event';
 import type { QuarantineReason } from '../model/notification';
 import { isProblem } from '../model/problem';
-import type { Outbox, TopicEnds } from '../model/store';
-import type { FoundPage } from '../model/topic-end';
+import type { Outbox } from '../model/store';
 import { type BackoffBounds, backoffMs } from '../tools/backoff';
+import { type CatchUp, type KnownEnds, makeCatchUp } from './catch-up';
 import { describeError } from './classify-error';
 import { type Lease, type LeaseOptions, makeLease } from './lease';
 import { groupByPartition, planRounds } from './plan-rounds';
 import { makeSetbacks, type Setbacks } from './setbacks';
 import type { Batch, Failure, PublishTarget, Success } from './target';
 import { makeWidths, type Widths } from './widths';
-
-/** What the store knows of the topics' ends. */
-export type KnownEnds = Pick<TopicEnds, 'topicEnds' | 'noteFound' | 'allFound'>;
 
 export interface RelayOptions extends LeaseOptions {
   /** A relay that begins to lead reads what stands on the topics beyond what these know; null: it takes them on trust. */
@@ -54,6 +51,8 @@ export const relayDefaults = {
 /** Each send costs the store a commit and the broker a request, whatever is in it. */
 const gatheredRowsMin = 12;
 const gatherMs = 20;
+/** How often one that does not lead asks for the lease: as much later than its end it takes over. */
+const standbyLookMs = 500;
 
 /** What the composition counts and traces. None may throw. */
 export interface RelayHooks {
@@ -95,11 +94,11 @@ class OutboxRelay implements Relay {
   private readonly lease: Lease;
   private readonly setbacks: Setbacks;
   private readonly widths: Widths;
+  private readonly catchUp: CatchUp;
   private turn: Promise<unknown> = Promise.resolve();
   private closing = false;
   private isOpen = false;
   private resent = false;
-  private caughtUp = false;
   private resumeAtMs = Number.NEGATIVE_INFINITY;
   /** Since when there is no producer that may send, and why. */
   private trouble: { sinceMs: number; attempts: number; detail: string } | null = null;
@@ -116,6 +115,7 @@ class OutboxRelay implements Relay {
     this.lease = makeLease(outbox, options);
     this.setbacks = makeSetbacks(options);
     this.widths = makeWidths(options.batchRows);
+    this.catchUp = makeCatchUp(target, options.ends);
   }
 
   step(): Promise<'worked' | 'empty' | 'waiting'> {
@@ -132,13 +132,16 @@ class OutboxRelay implements Relay {
   holdUntilMs(): number | null {
     const nowMs = this.nowMs();
     const times = this.setbacks.held(nowMs).map(({ untilMs }) => untilMs);
-    if (this.resumeAtMs > nowMs) times.push(this.resumeAtMs);
+    for (const atMs of [this.resumeAtMs, this.catchUp.nextMs() ?? 0]) if (atMs > nowMs) times.push(atMs);
     return times.length === 0 ? null : Math.min(...times);
   }
 
   conditions(): Condition[] {
     const nowMs = this.nowMs();
-    const conditions = this.setbacks.conditions(nowMs);
+    const written = this.setbacks.conditions(nowMs);
+    const denied = new Set(written.map(({ labels }) => labels?.topic));
+    const unread = this.catchUp.conditions().filter(({ labels }) => !denied.has(labels?.topic));
+    const conditions = [...written, ...unread];
     const { trouble } = this;
     if (trouble === null || nowMs - trouble.sinceMs < this.options.conditionAfterMs) return conditions;
     const { sinceMs, detail } = trouble;
@@ -163,7 +166,7 @@ class OutboxRelay implements Relay {
     if (!(await this.lead())) return 'waiting';
     await this.mark();
     const { batchRows, batchBytes, partitionBytesMax } = this.options;
-    const held = this.setbacks.held(this.nowMs());
+    const held = [...this.setbacks.held(this.nowMs()), ...this.catchUp.held()];
     const rows = await this.outbox.pickUnsent(batchRows, batchBytes, held, this.lease.held);
     this.pickedRows = rows.length;
     if (rows.length === 0) {
@@ -185,7 +188,7 @@ class OutboxRelay implements Relay {
       // Asked before as well: whoever does not hold the lease must not fence the one who does.
       if (!(await this.confirm()) || !(await this.open()) || !(await this.confirm())) return false;
     } else if (this.lease.isAging() && !(await this.confirm())) return false;
-    if (!this.caughtUp && !(await this.catchUp())) return false;
+    if (this.catchUp.isDue(this.nowMs()) && !(await this.readOn())) return false;
     if (this.target.name === 'kafka' && !this.resent) {
       await this.outbox.resendLogged();
       this.resent = true;
@@ -196,25 +199,17 @@ class OutboxRelay implements Relay {
   private async confirm(): Promise<boolean> {
     if (await this.lease.confirm()) return true;
     this.trouble = null;
-    this.resumeAtMs = this.nowMs() + this.options.leaseMs / 10;
+    this.resumeAtMs = this.nowMs() + Math.min(standbyLookMs, this.options.leaseMs / 10);
     await this.stepDown();
     return false;
   }
 
-  /** Before anything is sent: what stands on the topics and the store does not know of must not be numbered again. */
-  private async catchUp(): Promise<boolean> {
-    const { ends } = this.options;
+  private async readOn(): Promise<boolean> {
     try {
-      if (ends !== null) {
-        const heard = async (page: FoundPage) => {
-          await ends.noteFound(page);
-          return !this.closing && (!this.lease.isAging() || (await this.confirm()));
-        };
-        if (!(await this.target.readOn(await ends.topicEnds(), heard))) return false;
-      }
-      await ends?.allFound();
-      this.caughtUp = true;
-      return true;
+      return await this.catchUp.run(
+        this.nowMs(),
+        async () => !this.closing && (!this.lease.isAging() || (await this.confirm())),
+      );
     } catch (error) {
       if (isProblem(error) && error.code.startsWith('store.')) throw error;
       await this.discard();
@@ -319,7 +314,8 @@ class OutboxRelay implements Relay {
 
   private async stepDown(): Promise<void> {
     this.unmarked = [];
-    this.caughtUp = false;
+    this.catchUp.reset();
+    this.setbacks.clear();
     await this.discard();
   }
 

@@ -30,6 +30,8 @@ export interface Setbacks {
   succeeded(partition: HeldPartition): void;
   /** Nothing unsent is left outside the partitions that are held: whatever else was troubled is so no more. */
   drained(nowMs: number): void;
+  /** Whoever leads now finds out anew. */
+  clear(): void;
   /** Those to leave alone at this time. */
   held(nowMs: number): Setback[];
   /** What a person should know now. */
@@ -61,6 +63,7 @@ export function makeSetbacks(options: SetbackOptions): Setbacks {
     drained(nowMs) {
       for (const [name, { untilMs }] of setbacks) if (untilMs <= nowMs) setbacks.delete(name);
     },
+    clear: () => setbacks.clear(),
     held: (nowMs) => [...setbacks.values()].filter(({ untilMs }) => untilMs > nowMs),
     conditions(nowMs) {
       const all = [...setbacks.values()];

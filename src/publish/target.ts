@@ -27,6 +27,12 @@ export interface Failure {
   detail: string;
 }
 
+/** What reading on could not read: nothing may be sent there yet; and topics that may only be written. */
+export interface LeftUnread {
+  unread: HeldPartition[];
+  denied: string[];
+}
+
 /** Every row of the batch is written; `firstOffset` is that of its first row, null where there are no offsets. */
 export interface Success {
   sent: true;
@@ -54,10 +60,10 @@ export interface PublishTarget {
   /** One call at a time, between `open` and `discard`. Bounded in time. Does not throw for what brokers do. */
   send(batches: Batch[]): Promise<SendResult>;
   /**
-   * Hands over what stands on the topics beyond the places that are known, piece by piece, until `heard` says false;
-   * true when there is no more, also where nothing stands elsewhere. After `open`. Throws what the far side makes it throw.
+   * Hands over what stands on the topics beyond the places that are known, piece by piece, until `heard` says false: null
+   * then, else what is left, also where nothing stands elsewhere. After `open`. Throws what the far side makes it throw.
    */
-  readOn(known: TopicEnd[], heard: (page: FoundPage) => Promise<boolean>): Promise<boolean>;
+  readOn(known: TopicEnd[], heard: (page: FoundPage) => Promise<boolean>): Promise<LeftUnread | null>;
   /** Gives the producer up at once, without waiting for anybody. `open` comes next, or nothing. */
   discard(): Promise<void>;
   /** Ends politely, within a second. */

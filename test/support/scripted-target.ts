@@ -51,7 +51,7 @@ export function makeScriptedTarget(name: PublishTarget['name'] = 'kafka'): Scrip
       if (problem !== undefined) throw problem;
     },
     partitionsOf: async (topic) => target.partitions.get(topic) ?? 1,
-    readOn: async () => true,
+    readOn: async () => ({ unread: [], denied: [] }),
     async send(batches) {
       target.calls.push('send');
       target.sends.push(batches);

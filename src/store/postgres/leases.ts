@@ -9,6 +9,14 @@ export async function holdLease(
   holder: string,
   leaseMs: number,
 ): Promise<boolean> {
+  // Who waits for it asks often, and only looks.
+  const others = await database.get(
+    'SELECT 1 AS there FROM leases WHERE name = $1 AND holder <> $2 AND until > $3',
+    name,
+    holder,
+    nowMs(),
+  );
+  if (others !== undefined) return false;
   const held = await database.run(
     `INSERT INTO leases (name, holder, until) VALUES ($1, $2, $3)
      ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until

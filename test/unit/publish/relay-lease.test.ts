@@ -24,7 +24,7 @@ test('a relay without the lease opens nothing, sends nothing and asks again late
   await other.step();
   expect(await relay.step()).toBe('waiting');
   expect(target.calls).toEqual([]);
-  expect(relay.holdUntilMs()).toBe(clock.nowMs() + 6_000);
+  expect(relay.holdUntilMs()).toBe(clock.nowMs() + 500);
 });
 
 test('a relay that loses the lease while it opens sends nothing', async () => {
@@ -235,4 +235,40 @@ test('a send that succeeds while the relay closes is marked, and nothing is sent
   await relay.step();
   expect(target.sends).toHaveLength(1);
   expect(outbox.rows.map(({ sent }) => sent !== null)).toEqual([true, true, false]);
+});
+
+test('a standby leads within half a second of the end of a dead one’s lease, or of its being given back', async () => {
+  const { clock, relay, other } = setUp();
+  const leadsAfter = async () => {
+    const began = clock.nowMs();
+    for (;;) {
+      const did = await relay.step();
+      if (did !== 'waiting') return clock.nowMs() - began;
+      await clock.advance(relay.holdUntilMs()! - clock.nowMs());
+    }
+  };
+  await other.step();
+  expect(await leadsAfter()).toBeLessThanOrEqual(60_500);
+  await relay.close();
+  const { clock: again, relay: next, other: leader } = setUp();
+  await leader.step();
+  expect(await next.step()).toBe('waiting');
+  await leader.close();
+  await again.advance(500);
+  expect(await next.step()).not.toBe('waiting');
+});
+
+test.each([
+  ['denied', 'TOPIC_AUTHORIZATION_FAILED'],
+  ['retry', 'NOT_ENOUGH_REPLICAS'],
+] as const)('what was %s to a relay that no longer leads is no state of today', async (kind, code) => {
+  const { clock, outbox, target, relay } = setUp();
+  target.script = [failAll(kind, code)];
+  await relay.step();
+  await clock.advance(20_000);
+  expect(relay.conditions()).toHaveLength(1);
+  outbox.giveLeaseTo('another', 100_000_000);
+  await clock.advance(60_000);
+  expect(await relay.step()).toBe('waiting');
+  expect(relay.conditions()).toEqual([]);
 });

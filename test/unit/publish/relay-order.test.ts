@@ -54,7 +54,7 @@ class Brokers {
         mine = this.epoch;
       },
       partitionsOf: async () => partitions,
-      readOn: async () => true,
+      readOn: async () => ({ unread: [], denied: [] }),
       send: async (batches) => {
         const outcomes: Outcome[] = [];
         for (const batch of batches) outcomes.push(await this.decide(batch, mine));

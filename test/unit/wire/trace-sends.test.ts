@@ -24,7 +24,7 @@ function stage(send: () => Promise<SendResult>) {
     },
     readOn: async () => {
       calls.push('readOn');
-      return false;
+      return null;
     },
     discard: async () => void calls.push('discard'),
     close: async () => void calls.push('close'),
@@ -65,7 +65,7 @@ test('everything else is the target’s own', async () => {
   const { target, calls, spans } = stage(async () => ({ outcomes: [], spent: false }));
   await target.open();
   expect(await target.partitionsOf('a')).toBe(3);
-  expect(await target.readOn([], async () => true)).toBe(false);
+  expect(await target.readOn([], async () => true)).toBeNull();
   await target.discard();
   await target.close();
   expect([target.name, calls, spans]).toEqual(['kafka', ['open', 'readOn', 'discard', 'close'], []]);

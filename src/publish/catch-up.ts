@@ -1,0 +1,86 @@
+/**
+ * What a relay that begins to lead reads before it sends: what stands on the topics and the store does not know of must
+ * not be numbered again. A partition that has no leader now is read as soon as it has one, and nothing is sent there
+ * before; the others do not wait for it. Nothing here knows Kafka.
+ */
+import type { Condition } from '../model/alert';
+import { isProblem } from '../model/problem';
+import type { HeldPartition, TopicEnds } from '../model/store';
+import type { PublishTarget } from './target';
+
+/** What the store knows of the topics' ends. */
+export type KnownEnds = Pick<TopicEnds, 'topicEnds' | 'noteFound' | 'allFound'>;
+
+export interface CatchUp {
+  /** Whether there is something to read at this time. */
+  isDue(nowMs: number): boolean;
+  /**
+   * Reads until `mayGoOn` says no: false then. Throws what the target makes it throw while nothing was read before, and
+   * what the store throws.
+   */
+  run(nowMs: number, mayGoOn: () => Promise<boolean>): Promise<boolean>;
+  /** Where nothing may be sent yet. */
+  held(): HeldPartition[];
+  /** When the next attempt is; null when all was read. */
+  nextMs(): number | null;
+  conditions(): Condition[];
+  /** Another may have sent since: all is to be read again. */
+  reset(): void;
+}
+
+/** Partitions come back by themselves; a right must be given by somebody. */
+const unreadPauseMs = 1000;
+const deniedPauseMs = 60_000;
+
+/** `ends` null: what stands on the topics is taken on trust. */
+export function makeCatchUp(target: Pick<PublishTarget, 'readOn'>, ends: KnownEnds | null): CatchUp {
+  let isDone = false;
+  let unread: HeldPartition[] = [];
+  /** Topics that may not be read, and since when that is known. */
+  let denied = new Map<string, number>();
+  let againAtMs = Number.POSITIVE_INFINITY;
+
+  async function read(known: KnownEnds, nowMs: number, mayGoOn: () => Promise<boolean>): Promise<boolean> {
+    const left = await target.readOn(await known.topicEnds(), async (page) => {
+      await known.noteFound(page);
+      return mayGoOn();
+    });
+    if (left === null) return false;
+    await known.allFound();
+    unread = left.unread;
+    denied = new Map(left.denied.map((topic) => [topic, denied.get(topic) ?? nowMs]));
+    return true;
+  }
+
+  return {
+    isDue: (nowMs) => !isDone || nowMs >= againAtMs,
+    async run(nowMs, mayGoOn) {
+      try {
+        if (ends !== null && !(await read(ends, nowMs, mayGoOn))) return false;
+      } catch (error) {
+        // What could not be read at first keeps waiting for itself alone.
+        if (!isDone || (isProblem(error) && error.code.startsWith('store.'))) throw error;
+      }
+      isDone = true;
+      const waits = unread.length > 0 || denied.size > 0;
+      const pauseMs = unread.length > 0 ? unreadPauseMs : deniedPauseMs;
+      againAtMs = waits ? nowMs + pauseMs : Number.POSITIVE_INFINITY;
+      return true;
+    },
+    held: () => unread,
+    nextMs: () => (Number.isFinite(againAtMs) ? againAtMs : null),
+    conditions: () =>
+      [...denied].map(([topic, sinceMs]) => ({
+        name: 'topic-denied',
+        labels: { topic },
+        sinceMs,
+        detail: `Topic ${topic} may not be read: a store that is behind it would not be noticed. Grant Read beside Write.`,
+      })),
+    reset() {
+      isDone = false;
+      unread = [];
+      denied = new Map();
+      againAtMs = Number.POSITIVE_INFINITY;
+    },
+  };
+}

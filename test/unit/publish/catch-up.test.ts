@@ -1,0 +1,123 @@
+// Goal: a relay that begins to lead sends nothing to a place that it could not read yet, reads it when it can, and tells
+// which topics it may not read; the others do not wait.
+// Method: readers, outboxes and targets that do what the test says, a clock that is moved by hand.
+import { makeCatchUp } from '../../../src/publish/catch-up';
+import { readOn, type TopicReader } from '../../../src/publish/read-topics';
+import { makeRelay, relayDefaults } from '../../../src/publish/relay';
+import type { LeftUnread } from '../../../src/publish/target';
+import { makeHandClock } from '../../support/hand-clock';
+import { makeMemoryOutbox } from '../../support/memory-outbox';
+import { makeScriptedTarget } from '../../support/scripted-target';
+
+function makeEnds() {
+  const calls: string[] = [];
+  return {
+    calls,
+    topicEnds: async () => [],
+    async noteFound() {
+      calls.push('found');
+      return 0;
+    },
+    async allFound() {
+      calls.push('all found');
+    },
+  };
+}
+
+const place = { topic: 't', partition: 0, partitions: 1 };
+
+function setUp(left: LeftUnread) {
+  const clock = makeHandClock(1_000_000);
+  const outbox = makeMemoryOutbox(clock);
+  const target = makeScriptedTarget();
+  const ends = makeEnds();
+  const state = { left, reads: 0 };
+  target.readOn = async () => {
+    state.reads += 1;
+    return state.left;
+  };
+  const relay = makeRelay(outbox, target, { ...relayDefaults, ends, clock, holder: 'me' });
+  return { clock, outbox, target, relay, ends, state };
+}
+
+test('nothing is sent to a partition that could not be read, and others do not wait for it', async () => {
+  const { clock, outbox, target, relay, state } = setUp({ unread: [place], denied: [] });
+  outbox.add({ topic: 't', key: 'a' });
+  outbox.add({ topic: 'other', key: 'a' });
+  await relay.step();
+  expect(await relay.step()).toBe('waiting');
+  expect(target.written.map(({ topic }) => topic)).toEqual(['other']);
+  expect(relay.holdUntilMs()).toBe(clock.nowMs() + 1000);
+  state.left = { unread: [], denied: [] };
+  await clock.advance(1000);
+  await relay.step();
+  expect(target.written.map(({ topic }) => topic)).toEqual(['other', 't']);
+  await clock.advance(100_000);
+  await relay.step();
+  expect(state.reads).toBe(3);
+});
+
+test('a topic that may not be read is a condition until it may, and is written meanwhile', async () => {
+  const { clock, outbox, target, relay, state } = setUp({ unread: [], denied: ['t'] });
+  outbox.add({ topic: 't', key: 'a' });
+  await relay.step();
+  expect(target.written).toHaveLength(1);
+  expect(relay.conditions()).toMatchObject([
+    { name: 'topic-denied', labels: { topic: 't' }, sinceMs: 1_000_000 },
+  ]);
+  state.left = { unread: [], denied: [] };
+  await clock.advance(60_000);
+  await relay.step();
+  expect(relay.conditions()).toEqual([]);
+});
+
+test('the end of the topics is told after each reading that came to it', async () => {
+  const { relay, ends } = setUp({ unread: [], denied: [] });
+  await relay.step();
+  expect(ends.calls).toEqual(['all found']);
+});
+
+test('what fails while others are sent waits for itself alone; a first reading that fails lets nothing be sent', async () => {
+  const ends = makeEnds();
+  const state = { left: { unread: [place], denied: [] } as LeftUnread, fails: true };
+  const read = async () => {
+    if (state.fails) throw new Error('no broker');
+    return state.left;
+  };
+  const catchUp = makeCatchUp({ readOn: read }, ends);
+  await expect(catchUp.run(0, async () => true)).rejects.toThrow('no broker');
+  state.fails = false;
+  expect(await catchUp.run(0, async () => true)).toBe(true);
+  state.fails = true;
+  expect(await catchUp.run(1000, async () => true)).toBe(true);
+  expect([catchUp.held(), catchUp.nextMs()]).toEqual([[place], 2000]);
+});
+
+describe('reading on', () => {
+  const readerOf = (more: Partial<TopicReader>): TopicReader => ({
+    leaderless: async () => [],
+    offsets: async (_topics, which) => [
+      { topic: 't', partition: 0, nextOffset: which === 'end' ? '5' : '2' },
+    ],
+    readPage: async (from) => ({ ...from, nextOffset: '5', records: [] }),
+    ...more,
+  });
+
+  test('names what has no leader, and reads the rest', async () => {
+    const heard: string[] = [];
+    const reader = readerOf({ leaderless: async () => [place] });
+    const left = await readOn(reader, ['t'], [], async ({ nextOffset }) => heard.push(nextOffset) > 0);
+    expect([left, heard]).toEqual([{ unread: [place], denied: [] }, ['5']]);
+  });
+
+  test('names what may not be read', async () => {
+    const reader = readerOf({
+      readPage: () => Promise.reject(Object.assign(new Error('no'), { type: 'TOPIC_AUTHORIZATION_FAILED' })),
+    });
+    expect(await readOn(reader, ['t'], [], async () => true)).toEqual({ unread: [], denied: ['t'] });
+  });
+
+  test('ends where nobody listens any more', async () => {
+    expect(await readOn(readerOf({}), ['t'], [], async () => false)).toBeNull();
+  });
+});
