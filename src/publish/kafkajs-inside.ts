@@ -1,10 +1,12 @@
 /**
- * The only file that imports kafkajs. It opens the inside of version 2.2.4, refuses every other version, and mends two
- * things there: a timer that never rests, and answers that are thrown away for the first error in them. What requests
+ * The only file that imports kafkajs. It opens the inside of version 2.2.4, refuses every other version, and mends three
+ * things there: a timer that never rests, answers that are thrown away for the first error in them, and batches that it
+ * cannot decompress. What requests
  * are made, and what their answers mean, must not be here. Why not its own producer: WHY.md.
  */
 import { Kafka, type KafkaConfig, logLevel, type SASLOptions } from 'kafkajs';
 import { Problem } from '../model/problem';
+import { decompressLz4, decompressSnappy, decompressZstd } from './decompress';
 import { encodeProduceBody, type ProduceBody } from './produce-body';
 
 export type { KafkaConfig, SASLOptions };
@@ -113,6 +115,7 @@ function openInside(): Inside {
     );
   }
   mendIdleTimer((require('kafkajs/src/network/requestQueue') as { prototype: RequestQueue }).prototype);
+  addCodecs((require('kafkajs/src/protocol/message/compression') as { Codecs: Codecs }).Codecs);
   const { createErrorFromCode } = require('kafkajs/src/protocol/error') as {
     createErrorFromCode(code: number): { type: string };
   };
@@ -122,6 +125,16 @@ function openInside(): Inside {
     crc32c: require('kafkajs/src/protocol/recordBatch/crc32C') as Inside['crc32c'],
   };
   return inside;
+}
+
+/** By the number in a batch's attributes. */
+type Codecs = Record<number, () => { decompress(bytes: Buffer): Promise<Buffer> }>;
+
+/** Of the codecs it names it has gzip; a topic whose batches brokers compress otherwise could not be read. */
+function addCodecs(codecs: Codecs): void {
+  codecs[2] = () => ({ decompress: async (bytes) => decompressSnappy(bytes) });
+  codecs[3] = () => ({ decompress: async (bytes) => decompressLz4(bytes) });
+  codecs[4] = () => ({ decompress: decompressZstd });
 }
 
 /**

@@ -1,10 +1,12 @@
 // Goal: a store that was restored from a copy, or is new, numbers on above what stands on its topics, and nothing is
 // written under a taken number; and a replay between them keeps the newest last.
 // Method: one real broker, the embedded store as a file that is copied and put back, relays stepped by hand.
+import { randomBytes } from 'node:crypto';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Store } from '../../../src/model/store';
+import type { FoundRecord } from '../../../src/model/topic-end';
 import { kafkaTargetDefaults, makeKafkaTarget } from '../../../src/publish/kafka';
 import { makeRelay, type Relay, relayDefaults } from '../../../src/publish/relay';
 import { makeReplay } from '../../../src/publish/replay';
@@ -16,6 +18,7 @@ import { systemClock } from '../../../src/tools/clock';
 import { settingsFor } from '../../contract/open-sqlite';
 import { Hand } from '../../contract/store-hand';
 import { type KafkaCluster, kafkaAvailable, startKafka } from '../../support/kafka';
+import { makeMemoryOutbox } from '../../support/memory-outbox';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { readTopic } from '../../support/read-topic';
 
@@ -75,6 +78,34 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a store behind its topics', ()
       .sort((left, right) => (left.key < right.key ? -1 : left.key > right.key ? 1 : 0))
       .map((of) => of.line);
   }
+
+  test.each(['gzip', 'zstd', 'lz4', 'snappy'])(
+    'a topic that brokers keep as %s is read on',
+    async (compression) => {
+      const config = { 'compression.type': compression };
+      const declared = [{ name: compression, partitions: 1, replicationFactor: 1, config }];
+      await createTopics(kafka(), 'kept', declared, { ...kafkaTargetDefaults, clock });
+      const topic = `kept.${compression}`;
+      const target = makeKafkaTarget(kafka(), { ...kafkaTargetDefaults, clock, topics: [topic] });
+      const outbox = makeMemoryOutbox(clock);
+      // Some that compress well, in copies near and far, and some that do not.
+      const values = Array.from({ length: 60 }, (_, at) =>
+        at % 3 === 0 ? randomBytes(3000).toString('latin1') : `${'ab'.repeat(at * 40)}${at}`,
+      );
+      const rows = values.map((value, at) => outbox.add({ topic, key: `k${at}`, value }));
+      await target.open();
+      await target.partitionsOf(topic);
+      const { outcomes } = await target.send([{ topic, partition: 0, partitions: 1, rows }]);
+      expect(outcomes).toMatchObject([{ sent: true }]);
+      const found: FoundRecord[] = [];
+      const left = await target.readOn([], async ({ records }) => found.push(...records) > 0);
+      expect(left).toEqual({ unread: [], denied: [] });
+      expect(found.map(({ key, sequence, eventId }) => [key, sequence, eventId])).toEqual(
+        rows.map(({ key, sequence, eventId }) => [key, sequence, eventId]),
+      );
+      await target.close();
+    },
+  );
 
   test('a restored copy reads on, numbers on above and publishes what differs', async () => {
     const first = start('served');
