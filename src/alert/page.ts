@@ -15,7 +15,7 @@ export function pageOf(alert: Alert): string {
       folded_into === undefined
         ? 'It is over; nothing is left to do.'
         : `It goes on as a part of ${folded_into}.`,
-      labelled('What it was', description),
+      labelled('While it fired, it said', description),
     ]);
   }
   return textOf([

@@ -9,6 +9,7 @@ import { reckon } from '../demo/reckoning';
 import { setStage } from '../demo/stage';
 import { tellStory } from '../demo/story';
 import { makeTeller } from '../demo/tell';
+import { createDeclaredTopics } from '../wire/topics';
 
 export function registerDemo(program: Command): void {
   program
@@ -24,7 +25,7 @@ export function registerDemo(program: Command): void {
 async function demo(kafka: string | null, stay: boolean): Promise<number> {
   const teller = makeTeller((text) => process.stdout.write(text), pico.isColorSupported);
   const pager = makePager();
-  const stage = await setStage({ kafka, sink: pager.sink });
+  const stage = await setStage({ kafka, sink: pager.sink, createTopics: createDeclaredTopics });
   try {
     const { ready } = stage.service;
     teller.title('Tramline: farm-data webhooks in, ordered events out');
@@ -33,8 +34,8 @@ async function demo(kafka: string | null, stay: boolean): Promise<number> {
         `events to ${kafka === null ? 'the embedded event log' : `Kafka at ${kafka}`}, pages to this terminal.`,
     );
     await stage.control('PUT', 'deliver-to', { url: `${ready.public}/webhooks` });
-    await tellStory({ stage, teller, nextPage: pager.next });
-    const faults = await reckon(stage, teller);
+    await tellStory({ stage, teller, pager });
+    const faults = await reckon(stage, teller, pager);
     if (stay) {
       teller.say(
         `It goes on running: operations at ${ready.operations}, the provider’s page at ${stage.simulator.control.replace('_simulator/', '')}. Ctrl-C ends it.`,

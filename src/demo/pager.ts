@@ -4,15 +4,24 @@
  */
 import { pageOf } from '../alert/page';
 import type { AlertSink } from '../alert/sink';
-import type { Page } from './story';
+import type { Alert } from '../model/alert';
+
+/** A page as the sink got it. */
+export interface Page {
+  alert: Alert;
+  text: string;
+}
 
 export interface Pager {
   sink: AlertSink;
   /** Resolves with the next page; pages that nobody waited for come first, in order. */
   next(): Promise<Page>;
+  /** How many pages of this name and state have come so far. */
+  count(name: string, state: Page['alert']['state']): number;
 }
 
 export function makePager(): Pager {
+  const all: Page[] = [];
   const pages: Page[] = [];
   const waiting: ((page: Page) => void)[] = [];
   return {
@@ -22,6 +31,7 @@ export function makePager(): Pager {
       async post(alerts) {
         for (const alert of alerts) {
           const page = { alert, text: pageOf(alert) };
+          all.push(page);
           const taker = waiting.shift();
           if (taker === undefined) pages.push(page);
           else taker(page);
@@ -29,6 +39,7 @@ export function makePager(): Pager {
         return { taken: alerts.map(({ fingerprint }) => fingerprint), failed: [] };
       },
     },
+    count: (name, state) => all.filter(({ alert }) => alert.name === name && alert.state === state).length,
     next: () =>
       new Promise((resolve) => {
         const page = pages.shift();

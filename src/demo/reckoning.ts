@@ -5,13 +5,14 @@
  */
 import type { Ledger } from '../model/store';
 import type { StructuredEvent } from '../operations/structured-event';
+import type { Pager } from './pager';
 import type { Stage } from './stage';
-import type { World } from './story';
+import { termsPage, type World } from './story';
 import type { Teller } from './tell';
 
 interface SentDelivery {
   accepted?: boolean;
-  notifications: unknown[];
+  notifications: { targetResource?: unknown }[];
 }
 
 const remarks: [line: keyof Ledger, remark: string][] = [
@@ -28,14 +29,17 @@ const remarks: [line: keyof Ledger, remark: string][] = [
 ];
 
 /** Tells the ledger; the sentences that say what does not add up, none when all is well. */
-export async function reckon(stage: Stage, teller: Teller): Promise<string[]> {
-  const sent = await stage.control<SentDelivery[]>('GET', 'deliveries');
-  const accepted = sent
-    .filter((delivery) => delivery.accepted)
-    .flatMap(({ notifications }) => notifications).length;
+export async function reckon(
+  stage: Pick<Stage, 'control' | 'ask' | 'recordsOnTopics'>,
+  teller: Teller,
+  pager: Pick<Pager, 'count'>,
+): Promise<string[]> {
+  const sent = (await stage.control<SentDelivery[]>('GET', 'deliveries')).filter(({ accepted }) => accepted);
+  const notifications = sent.flatMap((delivery) => delivery.notifications);
   const ledger = await stage.ask<Ledger & { lost: number }>('/api/ledger');
   const events = await stage.ask<StructuredEvent[]>('/api/events?limit=1000');
   const world = await stage.control<World>('GET', 'state');
+  const records = await stage.recordsOnTopics();
 
   teller.step('The ledger');
   const lines = remarks.filter(([line]) => ledger[line] > 0 || line === 'waiting');
@@ -46,41 +50,91 @@ export async function reckon(stage: Stage, teller: Teller): Promise<string[]> {
     ['lost', String(ledger.accepted - sum), 'accepted, and in no line above'],
   ]);
   const faults: string[] = [];
-  if (accepted !== ledger.accepted) faults.push(`the sender counts ${accepted} accepted notifications`);
+  if (notifications.length !== ledger.accepted) {
+    faults.push(`the sender counts ${notifications.length} accepted notifications`);
+  }
   if (sum !== ledger.accepted) faults.push(`the lines add up to ${sum}`);
   if (ledger.waiting !== 0) faults.push(`${ledger.waiting} notifications still wait`);
-  faults.push(...outOfOrder(events), ...untrue(events, world));
+  const announced = new Set(notifications.map(({ targetResource }) => targetResource));
+  const changed = world.equipment.filter(({ uri }) => announced.has(uri));
+  faults.push(
+    ...unlike(events, ledger.published),
+    ...outOfOrder(events),
+    ...untrue(events, changed),
+    ...(records === null ? [] : notOnTopics(events, records)),
+    ...badlyPaged(pager),
+  );
+  const onTopics = records === null ? '' : ` and ${records.length} records on the topics`;
   teller.say(
     faults.length === 0
-      ? `The sender’s own log says the same, the ${events.length} events are in order for each key, and the newest event of ` +
-          'each machine is what the provider holds now.'
+      ? `The sender’s own log says the same. The ${events.length} events of the event log${onTopics} are the published ones, ` +
+          `in order for each key; the newest of each of the ${changed.length} announced machines says what the provider holds now.`
       : `This does not add up: ${faults.join('; ')}.`,
   );
   return faults;
 }
 
-/** First appearances of each key must be in sequence. */
+/** Each notification that ended as published became one event, and nobody else's event stands beside them. */
+function unlike(events: StructuredEvent[], published: number): string[] {
+  const announced = events.filter(
+    ({ type, reconciled }) => !type.startsWith('io.tramline.organization-access.') && reconciled !== true,
+  );
+  const faults: string[] = [];
+  if (announced.length !== published) {
+    faults.push(`${published} notifications ended as published and ${announced.length} events are there`);
+  }
+  if (new Set(events.map(({ id }) => id)).size !== events.length) faults.push('an event is there twice');
+  return faults;
+}
+
+/** The events of each key are numbered from one on, without a gap. */
 function outOfOrder(events: StructuredEvent[]): string[] {
-  const last = new Map<string, string>();
-  return events.flatMap((event) => {
-    const key = String(event.subject);
-    const before = last.get(key) ?? '';
-    last.set(key, String(event.sequence));
-    return String(event.sequence) > before ? [] : [`${key} is out of order`];
+  const last = new Map<string, number>();
+  return events.flatMap(({ subject, sequence }) => {
+    const expected = (last.get(subject) ?? 0) + 1;
+    last.set(subject, Number(sequence));
+    return Number(sequence) === expected
+      ? []
+      : [`${subject} has sequence ${sequence} in the place of ${expected}`];
   });
 }
 
-/** The newest event of each machine must say what the provider says. */
-function untrue(events: StructuredEvent[], world: World): string[] {
-  const newest = new Map<string, StructuredEvent>();
-  for (const event of events) newest.set(String(event.subject), event);
-  return [...newest].flatMap(([key, event]) => {
-    const machine = world.equipment.find(
-      ({ id, organizationId }) => `${organizationId}/equipment/${id}` === key,
-    );
-    const told = (event.data as { name?: unknown }).name;
-    return machine === undefined || machine.content.name === told
+/** Each machine that was announced has an event, and the newest one says what the provider says. */
+function untrue(events: StructuredEvent[], changed: World['equipment']): string[] {
+  const newest = new Map(events.map((event) => [event.subject, event]));
+  return changed.flatMap(({ id, organizationId, content }) => {
+    const key = `${organizationId}/equipment/${id}`;
+    const event = newest.get(key);
+    if (event === undefined) return [`${key} was announced and has no event`];
+    return content.name === (event.data as { name?: unknown }).name
       ? []
       : [`${key} is not what the provider holds`];
+  });
+}
+
+/** What stands on the topics, by key, number, identity and place, is what the log says; repeats aside. */
+function notOnTopics(
+  events: StructuredEvent[],
+  records: NonNullable<Awaited<ReturnType<Stage['recordsOnTopics']>>>,
+): string[] {
+  const said = new Set(events.map(({ subject, sequence, id }) => `${subject} ${Number(sequence)} ${id}`));
+  const found = new Set(records.map(({ key, sequence, eventId }) => `${key} ${sequence} ${eventId}`));
+  const last = new Map(records.map(({ key, sequence }) => [key, sequence]));
+  return [
+    ...[...said].filter((event) => !found.has(event)).map((event) => `${event} is not on its topic`),
+    ...[...found]
+      .filter((event) => !said.has(event))
+      .map((event) => `${event} is on a topic and not in the log`),
+    ...records
+      .filter(({ key, sequence }) => sequence > (last.get(key) ?? 0))
+      .map(({ key }) => `the last record of ${key} is not its newest`),
+  ];
+}
+
+/** One block is one page, and its end another. */
+function badlyPaged(pager: Pick<Pager, 'count'>): string[] {
+  return (['firing', 'resolved'] as const).flatMap((state) => {
+    const pages = pager.count(termsPage, state);
+    return pages === 1 ? [] : [`on-call got ${pages} ${state} pages`];
   });
 }

@@ -8,8 +8,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AlertSink } from '../alert/sink';
-import { loadSettings } from '../config';
+import { loadSettings, type Settings } from '../config';
 import { type Service, startService } from '../main';
+import type { FoundRecord } from '../model/topic-end';
+import type { PublishTarget } from '../publish/target';
 import { type Simulator, startSimulator } from '../simulator/simulator';
 
 export interface StageOptions {
@@ -17,6 +19,8 @@ export interface StageOptions {
   kafka: string | null;
   /** Where pages go. */
   sink: AlertSink;
+  /** Creates the declared topics where brokers are named; none otherwise. */
+  createTopics(settings: Settings): Promise<{ topic: string; state: string; code: string | null }[]>;
 }
 
 export interface Stage {
@@ -28,6 +32,8 @@ export interface Stage {
   ask<Answer>(path: string): Promise<Answer>;
   /** Asks until `holds`, every 25 ms. Throws with the sentence after `withinMs`. */
   until<Answer>(path: string, holds: (answer: Answer) => boolean, sentence: string): Promise<Answer>;
+  /** Every record that stands on the topics of Kafka, partition by partition; null without Kafka. */
+  recordsOnTopics(): Promise<(FoundRecord & { topic: string; partition: number })[] | null>;
   close(): Promise<void>;
 }
 
@@ -48,14 +54,15 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     rmSync(folder, { recursive: true, force: true });
   };
   let service: Service;
+  let target: PublishTarget | null = null;
   try {
-    service = await startService(
-      loadSettings('serve', environmentFor(simulator, folder, options.kafka)),
-      (doors) => ({
-        ...doors,
-        sinks: [options.sink],
-      }),
-    );
+    const loaded = loadSettings('serve', environmentFor(simulator, folder, options.kafka));
+    const absent = (await options.createTopics(loaded.settings)).filter(({ state }) => state !== 'present');
+    if (absent.length > 0) throw new Error(absentTopics(absent, options.kafka));
+    service = await startService(loaded, (doors) => {
+      target = options.kafka === null ? null : doors.target;
+      return { ...doors, sinks: [options.sink] };
+    });
   } catch (error) {
     await end(null);
     throw error;
@@ -77,8 +84,24 @@ export async function setStage(options: StageOptions): Promise<Stage> {
         await new Promise((resolve) => setTimeout(resolve, 25));
       }
     },
+    recordsOnTopics: async () => (target === null ? null : readRecords(target)),
     close: () => end(service),
   };
+}
+
+function absentTopics(absent: { topic: string; code: string | null }[], kafka: string | null): string {
+  const names = absent.map(({ topic, code }) => (code === null ? topic : `${topic} (${code})`));
+  return `Kafka at ${kafka} does not have, and did not create: ${names.join(', ')}`;
+}
+
+async function readRecords(target: PublishTarget) {
+  const records: (FoundRecord & { topic: string; partition: number })[] = [];
+  await target.readOn([], async (page) => {
+    const { topic, partition } = page;
+    records.push(...page.records.map((record) => ({ ...record, topic, partition })));
+    return true;
+  });
+  return records;
 }
 
 /** The simulator's settings, the embedded defaults, and times short enough to be watched. */

@@ -3,10 +3,10 @@
  * organization, on-call is paged once and its work waits; the customer accepts, the work drains, the alert resolves. It
  * only moves the provider and tells what the service then shows.
  */
-import type { Alert } from '../model/alert';
 import type { OrganizationView } from '../model/organization';
 import type { Ledger } from '../model/store';
 import type { StructuredEvent } from '../operations/structured-event';
+import type { Pager } from './pager';
 import type { Stage } from './stage';
 import type { Teller } from './tell';
 
@@ -23,18 +23,14 @@ export interface World {
   fieldOperations: Resource[];
 }
 
-/** A page as the sink got it. */
-export interface Page {
-  alert: Alert;
-  text: string;
-}
-
 export interface Scene {
   stage: Stage;
   teller: Teller;
-  /** Resolves with the next page that the sink gets. */
-  nextPage(): Promise<Page>;
+  pager: Pick<Pager, 'next' | 'count'>;
 }
+
+/** The page of this story. */
+export const termsPage = 'TramlineTermsRequired';
 
 export async function tellStory(scene: Scene): Promise<void> {
   const world = await scene.stage.control<World>('GET', 'state');
@@ -51,20 +47,40 @@ async function changeBecomesEvent({ stage, teller }: Scene, world: World): Promi
     'The provider does not say what changed, only which resource: a notification has no id, no time and no data. ' +
       'Tramline stores it, answers 204 once it is on disk, reads the resource through a signed request and decides the event once.',
   );
-  await stage.control('PATCH', `equipment/${machine.id}`, { name: 'Harvester North' });
-  const [event] = await stage.until<StructuredEvent[]>(
-    '/api/events',
-    (events) => events.length >= 1,
-    'the event of the renamed machine',
+  const created = await renamed(stage, machine, 'Harvester North', 1);
+  teller.say(
+    `It became ${headline(created)}: nothing was known of the machine before, so it is its first event, and \`data.name\` is ` +
+      `“${nameIn(created)}”.`,
   );
-  teller.say('The published event, in full:');
-  teller.show(JSON.stringify(event, null, 2));
+  const updated = await renamed(stage, machine, 'Harvester South', 2);
+  teller.say(
+    `It is renamed again. This time it became ${headline(updated)}, and \`data.name\` is “${nameIn(updated)}”. The ` +
+      'published event, in full:',
+  );
+  teller.show(JSON.stringify(updated, null, 2));
+}
+
+/** The event that the renaming became, once that many are published. */
+async function renamed(stage: Stage, machine: Resource, name: string, nth: number): Promise<StructuredEvent> {
+  await stage.control('PATCH', `equipment/${machine.id}`, { name });
+  const enough = (events: StructuredEvent[]) => events.length >= nth;
+  const events = await stage.until('/api/events', enough, 'the event of the renamed machine');
+  return events[nth - 1]!;
+}
+
+function headline({ type, subject, sequence }: StructuredEvent): string {
+  return `\`${type}\` of \`${subject}\` with sequence ${Number(sequence)}`;
+}
+
+function nameIn({ data }: StructuredEvent): string {
+  return String((data as { name?: unknown }).name);
 }
 
 async function stormIsOneRead({ stage, teller }: Scene, world: World): Promise<void> {
   const machine = world.equipment[0]!;
   teller.step('The same change is announced a hundred times more');
-  const before = await readsOf(stage, machine.uri);
+  const before = await readsOf(stage, [machine]);
+  const eventsBefore = (await stage.ask<StructuredEvent[]>('/api/events')).length;
   await stage.control('POST', 'notify', {
     notification: {
       eventTypeId: 'equipment',
@@ -75,7 +91,7 @@ async function stormIsOneRead({ stage, teller }: Scene, world: World): Promise<v
   });
   await stage.until<Ledger>(
     '/api/ledger',
-    (ledger) => ledger.accepted >= 101 && ledger.waiting === 0,
+    (ledger) => ledger.accepted >= 102 && ledger.waiting === 0,
     'the hundred notifications',
   );
   await stage.until<unknown[]>(
@@ -83,19 +99,20 @@ async function stormIsOneRead({ stage, teller }: Scene, world: World): Promise<v
     (tasks) => tasks.length === 0,
     'the settling reads',
   );
-  const reads = (await readsOf(stage, machine.uri)) - before;
+  const reads = (await readsOf(stage, [machine])) - before;
   const events = await stage.ask<StructuredEvent[]>('/api/events');
   teller.say(
-    `A hundred hints were accepted and collapsed into one task: ${reads} reads, one of them the look again that a lagging ` +
-      `provider gets. The content was the same, so nothing was published: the log holds ${count(events.length, 'event')} as before.`,
+    `A hundred hints were accepted and collapsed into one task, which was read ${times(reads)}: also once more a little ` +
+      'later, since a provider’s answers may lag. The content was the same: the log held ' +
+      `${count(eventsBefore, 'event')} before and holds ${count(events.length, 'event')} now.`,
   );
 }
 
-async function termsBlock({ stage, teller, nextPage }: Scene, world: World): Promise<void> {
+async function termsBlock({ stage, teller, pager }: Scene, world: World): Promise<void> {
   const farm = world.organizations[0]!;
-  const machines = ofOrganization(world, farm.id).slice(1, 5);
+  const machines = parkedLater(world);
   teller.step(`${farm.name} has new terms to accept, and four of its machines change`);
-  const paged = nextPage();
+  const paged = pager.next();
   await stage.control('PATCH', `organizations/${farm.id}`, { termsAccepted: false });
   for (const { id } of machines) await stage.control('PATCH', `equipment/${id}`, { name: `Machine ${id}` });
   await stage.until<OrganizationView[]>(
@@ -103,39 +120,56 @@ async function termsBlock({ stage, teller, nextPage }: Scene, world: World): Pro
     (organizations) => organizations.some(({ id, parked }) => id === farm.id && parked === machines.length),
     'the parked work',
   );
+  const page = await paged;
   teller.say(
     'The provider answers 403 for everything of this organization until a person there accepts. Its work is parked: not ' +
-      'retried, not lost. The other organizations go on. On-call is paged once, with who must act and where:',
+      `retried, not lost. The other organizations go on. On-call got ${count(pager.count(termsPage, 'firing'), 'page')}, ` +
+      'with who must act and where:',
   );
-  teller.page((await paged).text);
+  teller.page(page.text);
 }
 
-async function acceptanceDrains({ stage, teller, nextPage }: Scene, world: World): Promise<void> {
+async function acceptanceDrains({ stage, teller, pager }: Scene, world: World): Promise<void> {
   const farm = world.organizations[0]!;
   teller.step('The customer accepts the terms');
-  const resolved = nextPage();
+  const waiting = parkedLater(world);
+  const before = await readsOf(stage, waiting);
+  const resolved = pager.next();
   await stage.control('PATCH', `organizations/${farm.id}`, { termsAccepted: true });
   await stage.until<OrganizationView[]>(
     '/api/organizations',
     (organizations) => organizations.every(({ access, parked }) => access === 'active' && parked === 0),
     'the acceptance',
   );
-  const ledger = await stage.until<Ledger>('/api/ledger', ({ waiting }) => waiting === 0, 'the drained work');
+  const ledger = await stage.until<Ledger>('/api/ledger', (told) => told.waiting === 0, 'the drained work');
+  const reads = await readsOf(stage, waiting);
+  const page = await resolved;
   teller.say(
-    `A probe noticed it by itself. The parked work drained, one task first, then two, then four; ` +
-      `${count(ledger.published, 'notification')} ended as published events by now. The alert resolves:`,
+    `A probe noticed it by itself, and the ${waiting.length} parked machines were read: ` +
+      `${count(reads - before, 'read')} since the acceptance. ` +
+      `${count(ledger.published, 'notification')} ended as published events by now. The alert resolves, with ` +
+      `${count(pager.count(termsPage, 'resolved'), 'page')}:`,
   );
-  teller.page((await resolved).text);
+  teller.page(page.text);
+}
+
+/** Machines of the first organization that change while it is blocked. */
+function parkedLater(world: World): Resource[] {
+  return ofOrganization(world, world.organizations[0]!.id).slice(1, 5);
 }
 
 function ofOrganization(world: World, id: string): Resource[] {
   return world.equipment.filter(({ organizationId }) => organizationId === id);
 }
 
-async function readsOf(stage: Stage, uri: string): Promise<number> {
-  const { pathname } = new URL(uri);
+async function readsOf(stage: Stage, resources: Resource[]): Promise<number> {
+  const paths = new Set(resources.map(({ uri }) => new URL(uri).pathname));
   const requests = await stage.control<{ path: string }[]>('GET', 'requests');
-  return requests.filter(({ path }) => path.split('?')[0] === pathname).length;
+  return requests.filter(({ path }) => paths.has(path.split('?')[0]!)).length;
+}
+
+function times(number: number): string {
+  return number === 1 ? 'once' : `${number} times`;
 }
 
 export function count(number: number, noun: string): string {

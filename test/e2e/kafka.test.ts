@@ -8,6 +8,7 @@ import { Kafka as CloudEventsKafka, type KafkaMessage } from 'cloudevents';
 import { kafkaTargetDefaults } from '../../src/publish/kafka';
 import { createTopics, type TopicDeclaration } from '../../src/publish/topics';
 import { systemClock } from '../../src/tools/clock';
+import { runCommand } from '../support/command';
 import { schemaFaults } from '../support/event-schemas';
 import { evidenceOf, readTopics } from '../support/evidence';
 import { type KafkaCluster, kafkaAvailable, startKafka } from '../support/kafka';
@@ -113,6 +114,13 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'with a real Kafka', () => {
     expect(schemaFaults('equipment', value)).toEqual([]);
     const parsed = CloudEventsKafka.toEvent({ key, value, headers } as unknown as KafkaMessage);
     expect(parsed).toMatchObject({ id: event!.id, type: headers.ce_type, subject: key, data: value });
+  });
+
+  test('the demonstration makes its topics, and reads back from them what it published', async () => {
+    const { code, out, error } = await runCommand(['demo', '--kafka', cluster.brokers[0]!], {});
+    expect({ code, error }).toEqual({ code: 0, error: '' });
+    expect(out).toContain('"topic": "demo-');
+    expect(out).toMatch(/8\s+events\s+of\s+the\s+event\s+log\s+and\s+8\s+records\s+on\s+the\s+topics/);
   });
 
   test('what was acknowledged and not marked before a kill is sent again, byte for byte', async () => {

@@ -33,7 +33,7 @@ test('a resolved alert says that it is over, and what it was', () => {
   expect(pageOf(anAlert({ annotations, ...ended })).split('\n')).toEqual([
     'RESOLVED TramlineTermsRequired (warning) from 2026-03-01T12:00:00Z to 2026-03-01T12:01:00Z',
     'It is over; nothing is left to do.',
-    'What it was: Green Acres (organization 4711) is blocked.',
+    'While it fired, it said: Green Acres (organization 4711) is blocked.',
   ]);
 });
 

@@ -1,0 +1,43 @@
+/**
+ * The demonstration as a person runs it: it ends with 0 when its ledger adds up, with one page and its end; and with 1,
+ * in plain words, when the log that it reads back has lost an event.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type CommandEnd, runCommand } from '../support/command';
+import { temporaryFolder } from '../support/service';
+
+/** Loaded into the process before it: the log as it is read back at the end lacks its last event. */
+const forgetful = `const ask = globalThis.fetch;
+globalThis.fetch = async (address, given) => {
+  const answer = await ask(address, given);
+  if (!String(address).endsWith('/api/events?limit=1000')) return answer;
+  return new Response(JSON.stringify((await answer.json()).slice(0, -1)));
+};`;
+
+let told: CommandEnd;
+let falsified: CommandEnd;
+beforeAll(async () => {
+  const preload = join(temporaryFolder(), 'forgetful.cjs');
+  writeFileSync(preload, forgetful);
+  [told, falsified] = await Promise.all([
+    runCommand(['demo'], {}),
+    runCommand(['demo'], { NODE_OPTIONS: `--require ${preload}` }),
+  ]);
+});
+
+test('the demonstration ends well: both events of a machine, one page, its end, and a ledger that adds up', () => {
+  expect(told).toMatchObject({ code: 0, error: '' });
+  expect(told.out.match(/FIRING TramlineTermsRequired/g)).toHaveLength(1);
+  expect(told.out.match(/RESOLVED TramlineTermsRequired/g)).toHaveLength(1);
+  expect(told.out).toMatch(/"type": "io\.tramline\.equipment\.updated\.v1"/);
+  expect(told.out).toMatch(/"name": "Harvester South"/);
+  expect(told.out).toMatch(/accepted +\d+ .*\n +published +6 /);
+  expect(told.out).toMatch(/waiting +0 .*\n +lost +0 /);
+  expect(told.out).toContain('The sender’s own log says the same.');
+});
+
+test('the demonstration ends with 1 when an event is missing from the log', () => {
+  expect(falsified.code).toBe(1);
+  expect(falsified.out).toContain('This does not add up:');
+});
