@@ -18,7 +18,7 @@ import {
   type Pages,
   type PartialEnd,
   type PartialReason,
-  partialDetail,
+  partialSentence,
 } from './pages';
 
 export interface ListingRequest {
@@ -156,7 +156,7 @@ async function* listOld(
       answer,
     };
   }
-  const { addresses } = listed;
+  const { addresses, unshared } = listed;
   const begun = addresses.findIndex((address) => pathOf(address) === pathOf(from));
   for (const [place, address] of addresses.entries()) {
     if (place < begun) continue;
@@ -175,11 +175,14 @@ async function* listOld(
       };
     }
   }
+  if (unshared.length === 0) return;
+  const detail = `its ${unshared.join(' and ')} are not shared with this user`;
+  yield { partial: true, reason: 'no-listing', detail, answer: null };
 }
 
 function partialOf(page: PartialEnd): ListingPage {
   const { reason, verdict } = page;
-  return { partial: true, reason, detail: partialDetail(page), answer: answerOf(verdict) };
+  return { partial: true, reason, detail: partialSentence(page), answer: answerOf(verdict) };
 }
 
 /** Below which list a page stands; '' for none. */

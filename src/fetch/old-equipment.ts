@@ -14,12 +14,12 @@ import { type OrganizationSeen, type Organizations, organizationsOf } from './or
 import type { Pages } from './pages';
 
 export interface OldEquipment {
-  /** First pages of an organization's machines and implements, archived ones too; what is not shared is left out. */
+  /** First pages of an organization's machines and implements, archived ones too; and what of them is not shared. */
   listings(
     organizationId: string,
     connection: Connection,
     caller: Caller,
-  ): Promise<{ addresses: string[] } | { answer: Answer }>;
+  ): Promise<{ addresses: string[]; unshared: string[] } | { answer: Answer }>;
   /** Where a record may stand: among the machines, then among the implements. `fresh`: links have moved since. */
   places(
     sought: { id: string; organizationId: string | null; fresh: boolean },
@@ -100,7 +100,10 @@ export function makeOldEquipment({ gate, pages, organizations, clock }: OldEquip
   return {
     async listings(organizationId, connection, caller) {
       const found = await organizations.find(organizationId, connection, caller);
-      return 'answer' in found ? found : { addresses: listingsOf(found.organization) };
+      if ('answer' in found) return found;
+      const { organization } = found;
+      const unshared = rels.filter((rel) => organization?.links.get(rel) === undefined);
+      return { addresses: listingsOf(organization), unshared };
     },
     async places({ id, organizationId, fresh }, connection, caller) {
       const { connectionId } = connection;

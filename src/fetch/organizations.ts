@@ -134,6 +134,7 @@ function unlisted(reason: 'call-failed' | 'no-listing', detail: string, verdict:
     reason,
     detail,
     page: 0,
+    address: null,
     verdict: verdict as Exclude<Answer, { kind: 'ok' }> | null,
   };
 }

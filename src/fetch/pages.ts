@@ -26,6 +26,8 @@ export interface PartialEnd {
   detail: string;
   /** The page that could not be read, counted from 1; 0 when it was what comes before the first. */
   page: number;
+  /** Where that page was asked for, or was said to be; null when it was what comes before the first. */
+  address: string | null;
   /** What the failed call was answered; null for the other reasons. */
   verdict: Exclude<Verdict, { kind: 'ok' }> | null;
 }
@@ -69,6 +71,9 @@ export interface Listing {
 /** Never throws; holds one page at a time, and the addresses of at most `pagesMax` pages. */
 export type Pages = (listing: Listing) => AsyncGenerator<Page, void>;
 
+/** So many ids are remembered of a list, to see whether one comes again: those of the pages read last. */
+const idsMax = 10_000;
+
 /** A chain that goes on behind the end of its list leads nowhere. */
 const emptyPagesMax = 10;
 
@@ -76,6 +81,8 @@ export function makePages(gate: Gate, pagesMax: number): Pages {
   return async function* pages({ first, operation, connection, call, limits = platformLimits, unpaged }) {
     const visited = new Set<string>();
     const totals = new Set<number>();
+    const ids = new Set<string>();
+    let repeated = false;
     let empty = 0;
     let address: string | null = first;
     while (address !== null) {
@@ -89,6 +96,7 @@ export function makePages(gate: Gate, pagesMax: number): Pages {
         reason,
         detail,
         page,
+        address,
         verdict,
       });
       const admission = gate.admit(address);
@@ -108,14 +116,31 @@ export function makePages(gate: Gate, pagesMax: number): Pages {
       if (typeof total === 'number') totals.add(total);
       empty = values.length === 0 ? empty + 1 : 0;
       const next: string | null = linksOf(body).get('nextPage') ?? null;
+      repeated = (page > 1 || next !== null) && noteIds(values, ids) ? true : repeated;
       yield { partial: false, values, address: url.href, mediaType, next };
       address = next;
       // Offsets count from the beginning: when the list changes, items slip from one page to another.
-      if (address === null && totals.size > 1) {
-        yield end('changed-meanwhile', 'the list became longer or shorter while it was read');
+      if (address === null && (totals.size > 1 || repeated)) {
+        const how = repeated ? 'an item came twice' : 'it became longer or shorter';
+        yield {
+          ...end('changed-meanwhile', `the list changed while it was read: ${how}`),
+          address: url.href,
+        };
       }
     }
   };
+}
+
+/** Adds the ids of a page; true when one of them was on an earlier page. */
+function noteIds(values: unknown[], ids: Set<string>): boolean {
+  const own = values.flatMap((value) => {
+    const { id } = (value ?? {}) as { id?: unknown };
+    return typeof id === 'string' || typeof id === 'number' ? [String(id)] : [];
+  });
+  const again = own.some((id) => ids.has(id));
+  if (ids.size + own.length > idsMax) ids.clear();
+  for (const id of own) ids.add(id);
+  return again;
 }
 
 function partsOf(body: unknown): { values?: unknown; total?: unknown } {
@@ -131,6 +156,20 @@ function typeNameOf(value: unknown): string {
 export function partialDetail({ reason, detail, page, verdict }: PartialEnd): string {
   const code = verdict === null ? reason : 'code' in verdict ? verdict.code : verdict.kind;
   return `page ${page}: ${detail} (${code})`;
+}
+
+const shownParameters = ['organizationIds', 'pageOffset', 'itemLimit'];
+
+/** As `partialDetail`, with the address: of its query only what says which page it was, since links may carry secrets. */
+export function partialSentence(page: PartialEnd): string {
+  const detail = partialDetail(page);
+  const url = page.address === null ? null : URL.parse(page.address);
+  if (url === null) return detail;
+  const query = shownParameters.flatMap((name) => {
+    const value = url.searchParams.get(name);
+    return value === null ? [] : [`${name}=${value}`];
+  });
+  return `${detail} at ${url.origin}${url.pathname}${query.length === 0 ? '' : `?${query.join('&')}`}`;
 }
 
 const oldForm = /(?:;|%3b)(start|count)=([^;/%]*)/gi;

@@ -20,7 +20,7 @@ import { type ListingPage, type ListingRequest, makeListItems } from './listing'
 import { makeOldEquipment } from './old-equipment';
 import type { ProviderDoors, ProviderOptions } from './options';
 import { makeOrganizations, type OrganizationSeen, organizationsOf } from './organizations';
-import { makePages, type PartialReason, partialDetail } from './pages';
+import { makePages, type PartialReason, partialSentence } from './pages';
 import { makeProbeOrganization } from './probe-organization';
 import { makeProviderData } from './provider-data';
 import { makeReadResource } from './read-resource';
@@ -148,7 +148,7 @@ export function makeProviderClient(options: ProviderOptions, doors: ProviderDoor
       else {
         const { reason, verdict } = page;
         const answer = verdict === null || verdict.kind === 'forbidden' ? null : verdict;
-        yield { partial: true, reason, detail: partialDetail(page), answer };
+        yield { partial: true, reason, detail: partialSentence(page), answer };
       }
     }
   }

@@ -20,10 +20,9 @@ export interface DocumentListing {
   of: Ask['of'];
 }
 
-/** `changing`: it was another list each time that it was read. */
 export type ReadEnd =
   | { end: 'whole' }
-  | { end: 'partial'; detail: string; answer: Answer | null; changing: boolean };
+  | { end: 'partial'; reason: string; detail: string; answer: Answer | null };
 
 interface Pass {
   from: string | null;
@@ -54,9 +53,9 @@ export async function readListing(reading: Reading, listing: DocumentListing): P
   for (let changes = 0; ; ) {
     const partial = await readPages(reading, listing, pass, state);
     if (partial === null) return { end: 'whole' };
-    const { answer, detail } = partial;
-    if (partial.reason === 'changed-meanwhile') {
-      if (changes >= changesMax) return { end: 'partial', detail, answer: null, changing: true };
+    const { answer, reason, detail } = partial;
+    if (reason === 'changed-meanwhile') {
+      if (changes >= changesMax) return { end: 'partial', reason, detail, answer };
       changes += 1;
       beginAnew(pass, { changeToken: null, unpaged: state.items <= unpagedItemsMax });
     } else if (answer?.kind === 'transient' && answer.code === tooLarge && isAllAtOnce(pass)) {
@@ -65,10 +64,10 @@ export async function readListing(reading: Reading, listing: DocumentListing): P
       // Addresses may have moved since the run was here.
       beginAnew(pass, {});
     } else if (reading.signal.aborted || !(await waitOut(reading, answer, tries))) {
-      return { end: 'partial', detail, answer, changing: false };
+      return { end: 'partial', reason, detail, answer };
     }
     if (reading.signal.aborted)
-      return { end: 'partial', detail: 'the run was stopped', answer: null, changing: false };
+      return { end: 'partial', reason, detail: 'the run was stopped', answer: null };
   }
 }
 

@@ -72,6 +72,7 @@ function tellClosed({ doors, progress, seen }: Tour): void {
 async function* organizationsOf(tour: Tour, connectionId: string): AsyncGenerator<SeenOrganization, void> {
   const { doors, progress, signal } = tour;
   const tries: Tries = { failures: 0, waits: 0 };
+  let changed = false;
   for (let again = true; again; ) {
     again = false;
     const epochs = await doors.store.epochs();
@@ -79,12 +80,14 @@ async function* organizationsOf(tour: Tour, connectionId: string): AsyncGenerato
     for await (const page of doors.provider.organizations(connectionId, signal)) {
       if (!page.partial || page.answer !== null) progress.counts.calls += 1;
       if (page.partial) {
-        const { answer, detail } = page;
-        again = !signal.aborted && (await waitOut(tour, answer, tries));
+        const { answer, detail, reason } = page;
+        const changes = reason === 'changed-meanwhile';
+        again = changes ? !changed : !signal.aborted && (await waitOut(tour, answer, tries));
+        changed ||= changes;
         if (again) break;
         if (answer?.kind === 'reauthorize') await doors.refused(connectionId, answer.message);
         if (isPassing(answer)) tour.unlisted = detail;
-        return progress.leavePartial('organizations', detail, troubleOf(answer));
+        return progress.leavePartial('organizations', detail, changes ? 'later' : troubleOf(answer));
       }
       progress.counts.pages += 1;
       const { organizations } = page;

@@ -3,6 +3,7 @@
  * that was read to its end something may be missing from it; what is missing is read, and only that read decides.
  */
 import type { ResourceKind } from '../model/resource';
+import type { ListingName } from '../model/sync';
 import type { Ask, Item, ItemsPage } from './doors';
 import { readListing } from './read-listing';
 import {
@@ -29,20 +30,23 @@ export async function syncOrganization(walk: Walk, place: Place): Promise<void> 
   const own = await open(walk, [{ scope: id, organizationId: id }]);
   const mark = own.listings[0]!;
   if (mark.ended) return count(walk);
-  const [equipment, fields] = await Promise.all([syncEquipment(walk, place), syncFields(walk, place)]);
-  if (!equipment || fields === 'partial') return;
-  // Of fields that are not shared nothing is known: not that they are gone.
-  const kinds: ResourceKind[] = fields === 'not-shared' ? ['equipment'] : ['equipment', 'field-operation'];
+  const ends = await Promise.all([syncEquipment(walk, place), syncFields(walk, place)]);
+  if (ends.includes('partial')) return;
+  // Of what is not shared nothing is known: not that it is gone.
+  const kinds: ResourceKind[] = ['equipment', 'field-operation'];
   let absent = 0;
-  for (const kind of kinds) absent += await doors.store.hintAbsent(run, id, kind, options.goneShareMax);
+  for (const kind of kinds.filter((_kind, place) => ends[place] === 'whole'))
+    absent += await doors.store.hintAbsent(run, id, kind, options.goneShareMax);
   if (absent > 0) doors.due();
-  if (fields === 'not-shared') return;
+  if (ends.includes('not-shared')) return;
   await endListing(walk, mark.id, own.revision, place.connectionId);
   count(walk);
 }
 
-/** True when it was read to its end. */
-async function syncEquipment(walk: Walk, { organization, connectionId }: Place): Promise<boolean> {
+/** `not-shared`: this user is not shown all of it; another one may be. */
+type End = 'whole' | 'partial' | 'not-shared';
+
+async function syncEquipment(walk: Walk, { organization, connectionId }: Place): Promise<End> {
   const { id } = organization;
   const { listings, revision } = await open(walk, [{ scope: `${id}/equipment`, organizationId: id }]);
   const opened = listings[0]!;
@@ -51,7 +55,7 @@ async function syncEquipment(walk: Walk, { organization, connectionId }: Place):
 }
 
 /** Fields page by page; each page's operations are read before the page counts as done. */
-async function syncFields(walk: Walk, place: Place): Promise<'whole' | 'partial' | 'not-shared'> {
+async function syncFields(walk: Walk, place: Place): Promise<End> {
   const { organization, connectionId } = place;
   const { id } = organization;
   const own = await open(walk, [{ scope: `${id}/fields`, organizationId: id }]);
@@ -61,12 +65,7 @@ async function syncFields(walk: Walk, place: Place): Promise<'whole' | 'partial'
   let { links } = organization;
   for (let tries = 0; ; tries += 1) {
     const address = links.get('fields');
-    if (address === undefined) {
-      // Another user may see them: links depend on what each may do.
-      walk.closed.add(id);
-      walk.progress.leavePartial(opened.scope, 'it is not shared with this user', 'none');
-      return 'not-shared';
-    }
+    if (address === undefined) return notShared(walk, opened, 'it is not shared with this user');
     const ended = await walkFields(walk, place, {
       listingId: opened.id,
       revision: own.revision,
@@ -94,6 +93,13 @@ async function syncFields(walk: Walk, place: Place): Promise<'whole' | 'partial'
   await endListing(walk, opened.id, own.revision, connectionId);
   count(walk);
   return 'whole';
+}
+
+/** Another user may see it: links depend on what each may do. */
+function notShared({ closed, progress }: Walk, { scope, organizationId }: ListingName, detail: string): End {
+  closed.add(organizationId);
+  progress.leavePartial(scope, detail, 'none');
+  return 'not-shared';
 }
 
 interface FieldsAt {
@@ -151,7 +157,7 @@ async function readOperations(walk: Walk, place: Place, fields: Item[]): Promise
   const results = await Promise.all(
     listings.map((opened, index) =>
       walk.slot(async () => {
-        if (moved || walk.refusing.has(id)) return false;
+        if (moved || walk.refusing.has(id)) return 'partial';
         const of = { what: 'field-operations', address: listed[index]!.operations! } as const;
         return readOne(walk, { kind: 'field-operation', opened, revision, connectionId, of }, () => {
           moved = true;
@@ -159,7 +165,7 @@ async function readOperations(walk: Walk, place: Place, fields: Item[]): Promise
       }),
     ),
   );
-  return moved ? 'again' : !results.includes(false);
+  return moved ? 'again' : !results.some((end) => end !== 'whole');
 }
 
 /** `gone`: what to do when there is no such listing; without it that is one that could not be read. */
@@ -167,30 +173,28 @@ async function readOne(
   walk: Walk,
   listing: Parameters<typeof readListing>[1],
   gone?: () => void,
-): Promise<boolean> {
+): Promise<End> {
   mustGoOn(walk);
-  if (listing.opened.ended) {
-    count(walk);
-    return true;
-  }
-  const read = await readListing(walk, listing);
+  const { opened } = listing;
+  const read = opened.ended ? ({ end: 'whole' } as const) : await readListing(walk, listing);
   if (read.end === 'whole') {
-    walk.unanswered = 0;
+    if (!opened.ended) walk.unanswered = 0;
     count(walk);
-    return true;
+    return 'whole';
   }
-  if (walk.signal.aborted) return false;
-  const { answer } = read;
+  if (walk.signal.aborted) return 'partial';
+  const { answer, reason, detail } = read;
+  if (reason === 'no-listing') return notShared(walk, opened, detail);
   if (answer?.kind === 'gone' && gone !== undefined) {
     gone();
-    return false;
+    return 'partial';
   }
   walk.unanswered = isPassing(answer) ? walk.unanswered + 1 : 0;
-  await hearRefusal(walk, listing.opened.organizationId, answer);
-  const trouble = read.changing ? 'later' : troubleOf(answer);
-  walk.progress.leavePartial(listing.opened.scope, read.detail, trouble);
+  await hearRefusal(walk, opened.organizationId, answer);
+  const trouble = reason === 'changed-meanwhile' ? 'later' : troubleOf(answer);
+  walk.progress.leavePartial(opened.scope, detail, trouble);
   mustGoOn(walk);
-  return false;
+  return 'partial';
 }
 
 /** The pages of a listing of fields; where one fails for the moment it is asked for again. */

@@ -132,6 +132,40 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       ]);
     });
 
+    test('what was set aside gets one attempt when a page shows it well, and none while it is not', async () => {
+      const setAside = async (id: string) => {
+        await hand.put([hintOf(id)]);
+        await hand.store.quarantineTask({
+          ...heldBy(await hand.take()),
+          ...{ reason: 'malformed-document', path: '/id', detail: null, raw: null },
+        });
+      };
+      await hand.publish('1', 'a');
+      under.advance(60_000);
+      await setAside('1');
+      await setAside('2');
+      under.advance(60_000);
+      const bad = { address: address('1'), organizationId, modifiedTime: null };
+      await page(await begin(), { hints: [{ ...bad, resource: { kind: 'equipment', id: '1' } }] });
+      await page(await begin(), { drafts: [draftOf('1', 'b', { value: 'x'.repeat(1_000_000) })] });
+      expect(await hand.store.take(10)).toEqual([]);
+      // As it was published before: that, too, is news of what is set aside.
+      const begun = await begin();
+      expect(await hand.store.compareListed(begun.run, begun.listing.id, [listedAs('1', 'a')])).toEqual([0]);
+      expect(await page(begun, { drafts: [draftOf('1', 'a'), draftOf('2', 'b')] })).toMatchObject({
+        left: 2,
+      });
+      expect(await hand.store.listQuarantine({ limit: 9, after: null })).toEqual([]);
+      const tasks = await hand.store.take(10);
+      expect(tasks.map((task) => [task.address, task.reconciled])).toEqual([
+        [address('1'), true],
+        [address('2'), true],
+      ]);
+      for (const task of tasks)
+        expect(await hand.finish(task, draftOf(task.address.slice(-1), 'b'))).toBeDefined();
+      expect(await hand.events()).toEqual(['4711 1 created', '4711 2 updated', '4711 1 created']);
+    });
+
     test('what waits for a read is left to it', async () => {
       await hand.publish('1', 'a');
       const begun = await begin();

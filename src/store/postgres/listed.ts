@@ -23,11 +23,20 @@ export interface Listed {
 }
 
 /** Makes a task at rest due; what waits already, or for an operator, goes on waiting. */
-function makeDue(slate: Slate, task: TaskRow): void {
-  if (task.state !== 'done') return;
+function makeDue(slate: Slate, task: TaskRow, restsAs: 'done' | 'quarantined' = 'done'): void {
+  if (task.state !== restsAs) return;
   const dueAt = afterGap(slate, task, slate.context.nowMs());
   slate.change(task, { state: 'due', due_at: dueAt, settling: false, reconciled: true, traceparent: null });
   slate.context.lanes.expect(task.lane, dueAt);
+}
+
+/** A page shows whole and well what was set aside: that earns one attempt, as a hint does. */
+function tryAgain(slate: Slate, task: TaskRow, draft: EventDraft): void {
+  const read = { draft, traceparent: null, reconciled: true };
+  const isLarge = () => eventsOf(read, 'updated', null, slate.context.settings.envelope) === 'too-large';
+  if (task.state !== 'quarantined' || isLarge()) return;
+  makeDue(slate, task, 'quarantined');
+  slate.close(task.id);
 }
 
 export async function finishDraft(
@@ -38,7 +47,10 @@ export async function finishDraft(
   const task = slate.resource(draft.kind, draft.id);
   if (task === undefined) return finishNew(slate, listed, draft);
   noteListed(slate, listed, task);
-  if (task.state !== 'done') return 'left';
+  if (task.state !== 'done') {
+    tryAgain(slate, task, draft);
+    return 'left';
+  }
   const previous = publishedState(task);
   const moved = previous !== null && !previous.deleted && task.organization_id !== draft.organizationId;
   const readSince = isSuperseded(task, listed);
@@ -68,6 +80,7 @@ async function finishNew(slate: Slate, listed: Listed, draft: EventDraft): Promi
   const provisional = listed.atAddress.get(address);
   if (provisional !== undefined && provisional.state !== 'done') {
     noteListed(slate, listed, provisional);
+    tryAgain(slate, provisional, draft);
     return 'left';
   }
   const task = newTask(listed.newIds.shift()!, address);

@@ -9,6 +9,7 @@ import type { ListedHint, ListedResource } from '../../model/sync';
 import type { Context } from './context';
 import type { Row } from './database';
 import { keepAlias, noteReadable, publishedState } from './finish';
+import { closeEntry } from './quarantine';
 import { afterGap } from './return-task';
 import { writeEvent } from './write-event';
 
@@ -26,7 +27,7 @@ export function markListed(
   { kind, id, organizationId, wireHash, normalizerVersion }: ListedResource,
 ): boolean {
   const same = `WHERE kind = ? AND resource_id = ? AND wire_hash = ? AND normalizer_version = ?
-    AND organization_id = ? AND published = 1 AND deleted = 0`;
+    AND organization_id = ? AND published = 1 AND deleted = 0 AND state <> 'quarantined'`;
   const values = [kind, id, wireHash, normalizerVersion, organizationId] as const;
   const { database } = context;
   // The listing it was in before is most often the same: then no index is touched.
@@ -38,15 +39,23 @@ export function markListed(
 }
 
 /** Makes a task at rest due; what waits already, or for an operator, goes on waiting. */
-export function makeDue(context: Context, task: Row): void {
+export function makeDue(context: Context, task: Row, restsAs: 'done' | 'quarantined' = 'done'): void {
   const dueAt = afterGap(context, task, context.nowMs());
   const changed = context.database.run(
     `UPDATE tasks SET state = 'due', due_at = ?, settling = 0, reconciled = 1, traceparent = NULL
-     WHERE id = ? AND state = 'done'`,
+     WHERE id = ? AND state = ?`,
     dueAt,
     task.id as number,
+    restsAs,
   );
   if (changed > 0) context.lanes.expect(String(task.lane), dueAt);
+}
+
+/** A page shows whole and well what was set aside: that earns one attempt, as a hint does. */
+function tryAgain(context: Context, task: Row, draft: EventDraft): void {
+  if (task.state !== 'quarantined' || !fits(context, draft, 'updated')) return;
+  makeDue(context, task, 'quarantined');
+  closeEntry(context, Number(task.id));
 }
 
 export function finishDraft(
@@ -58,7 +67,10 @@ export function finishDraft(
   const task = database.get('SELECT * FROM tasks WHERE kind = ? AND resource_id = ?', draft.kind, draft.id);
   if (task === undefined) return finishNew(context, listed, draft);
   noteListed(context, listed, task);
-  if (task.state !== 'done') return 'left';
+  if (task.state !== 'done') {
+    tryAgain(context, task, draft);
+    return 'left';
+  }
   const previous = publishedState(task);
   const moved = previous !== null && !previous.deleted && task.organization_id !== draft.organizationId;
   const readSince = Number(task.accepted_revision) > listed.revision;
@@ -102,12 +114,13 @@ export function finishDraft(
 function finishNew(context: Context, listed: Listed, draft: EventDraft): 'changed' | 'left' {
   const { database } = context;
   const provisional = database.get(
-    `SELECT t.id, t.state FROM aliases a JOIN tasks o ON o.id = a.task_id
+    `SELECT t.id, t.state, t.lane, t.read_at FROM aliases a JOIN tasks o ON o.id = a.task_id
      JOIN tasks t ON t.id = coalesce(o.joined_to, o.id) WHERE a.address = ?`,
     draft.address,
   );
   if (provisional !== undefined && provisional.state !== 'done') {
     noteListed(context, listed, provisional);
+    tryAgain(context, provisional, draft);
     return 'left';
   }
   if (!fits(context, draft, 'created')) {

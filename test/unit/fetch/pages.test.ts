@@ -6,6 +6,7 @@ import {
   makePages,
   type Page,
   partialDetail,
+  partialSentence,
   platformLimits,
   withPaging,
 } from '../../../src/fetch/pages';
@@ -70,6 +71,32 @@ test('F-15: a list that became shorter or longer while it was read is whole to n
   }));
   expect(pages).toHaveLength(4);
   expect(last).toMatchObject({ partial: true, reason: 'changed-meanwhile' });
+});
+
+test('an item that comes again on a later page says that the list changed; one page alone says nothing', async () => {
+  const items = (...ids: string[]) => ids.map((id) => ({ id }));
+  const { last } = await follow((_url, at) => ({
+    values: [items('a', 'b'), items('b', 'c'), items('d')][at - 1],
+    links: at < 3 ? next(`https://a.test/organizations?pageOffset=${at}&sig=secret`) : [],
+  }));
+  expect(last).toMatchObject({ partial: true, reason: 'changed-meanwhile', page: 3 });
+  expect(partialSentence(last as never)).toBe(
+    'page 3: the list changed while it was read: an item came twice (changed-meanwhile) ' +
+      'at https://a.test/organizations?pageOffset=2',
+  );
+  const alone = await follow(() => ({ values: items('a', 'a'), links: [] }));
+  expect(alone.last).toMatchObject({ partial: false });
+});
+
+test('of a list without end only the ids of its last pages are remembered', async () => {
+  const { last } = await follow(
+    (_url, at) => ({
+      values: Array.from({ length: 6000 }, (_none, place) => ({ id: at === 4 ? place : at * 6000 + place })),
+      links: at < 4 ? next(`https://a.test/organizations?pageOffset=${at}`) : [],
+    }),
+    9,
+  );
+  expect(last).toMatchObject({ partial: false, next: null });
 });
 
 test.each([
@@ -153,11 +180,18 @@ test('F-15: a page that fails ends partial, in words that name it', async () => 
   );
   expect(last).toMatchObject({ partial: true, reason: 'call-failed', verdict: { code: 'status-503' } });
   expect(partialDetail(last as never)).toBe('page 2: it was not answered with a page (status-503)');
-  expect(partialDetail({ partial: true, reason: 'loop', detail: 'x', page: 2, verdict: null })).toBe(
-    'page 2: x (loop)',
-  );
+  expect(
+    partialDetail({ partial: true, reason: 'loop', detail: 'x', page: 2, address: null, verdict: null }),
+  ).toBe('page 2: x (loop)');
   const gone = { kind: 'gone', certain: false, connectionId: '', origin: '' } as const;
-  expect(partialDetail({ partial: true, reason: 'call-failed', detail: 'x', page: 1, verdict: gone })).toBe(
-    'page 1: x (gone)',
-  );
+  expect(
+    partialDetail({
+      partial: true,
+      reason: 'call-failed',
+      detail: 'x',
+      page: 1,
+      address: null,
+      verdict: gone,
+    }),
+  ).toBe('page 1: x (gone)');
 });
