@@ -2,6 +2,7 @@
  * Connections change under the work: from OAuth 1 to OAuth 2 for the same user, and from one user to another who sees the
  * same organization. What was published stays what it was, and nothing is published for the change.
  */
+import type { SyncView } from '../../src/model/sync';
 import { beginConnectStory, type ConnectStory } from '../support/connect-story';
 import { runCommand } from '../support/live-command';
 import { type Resource, soon } from '../support/story';
@@ -62,8 +63,26 @@ test('of two users who see one organization one is used, and the other takes ove
     const [read] = (await story.readsOf(machine!)).filter(({ status }) => status === 200).slice(-1);
     return read!.verdict.user!;
   };
+  const sync = async () => {
+    const before = (await story.requests()).length;
+    await story.ask(`/api/sync?organization=${machine!.organizationId}`, 'POST');
+    const view = await until(async () => {
+      const now = await story.ask<SyncView>('/api/sync');
+      return now.state === 'running' ? null : now;
+    }, soon);
+    expect(view).toMatchObject({ state: 'ended', partial: [], trouble: 'none' });
+    const listings = (await story.requests())
+      .slice(before)
+      .filter(({ url }) => url.includes('organizationIds='));
+    expect(listings).toHaveLength(1);
+    return listings[0]!.verdict.user;
+  };
   const first = await change('One', 1);
+  const listedBy = await sync();
+  await story.untilRest();
+  const known = (await story.events()).length;
   expect(await change('Two', 2)).toBe(first);
+  expect(await sync()).toBe(listedBy);
 
   await story.simulator.expireTokens({ user: first, refresh: true });
   const second = await change('Three', 3);
@@ -71,7 +90,8 @@ test('of two users who see one organization one is used, and the other takes ove
   const statuses = new Map((await stage.connections()).map(({ user, status }) => [user, status]));
   expect([statuses.get(first), statuses.get(second)]).toEqual(['refused', 'valid']);
   expect((await story.organization(machine!.organizationId)).access).toBe('active');
-  expect(await story.events()).toHaveLength(3);
+  expect(await sync()).toBe(second);
+  expect(await story.events()).toHaveLength(known + 2);
   const { steps } = await story.explain(machine!.uri);
   const switched = steps.filter(({ step }) => step === 'connection-switched');
   expect(switched).toHaveLength(1);
@@ -83,6 +103,8 @@ test('of two users who see one organization one is used, and the other takes ove
   // It is kept, also when the first user is back.
   await connectUser(first);
   expect(await change('Four', 4)).toBe(second);
+  expect(await sync()).toBe(second);
+  expect(await story.events()).toHaveLength(known + 3);
 });
 
 test('a store whose keys were turned is sealed anew, and the former key can go', async () => {
