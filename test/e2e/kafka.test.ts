@@ -1,6 +1,6 @@
 /**
  * A real Kafka as the exit: records stand on the topic exactly as promised, a Kafka that is down stops no delivery and
- * loses no event, and what is sent twice is the same bytes. Read back by a consumer that is not the product's.
+ * loses no event, and what it acknowledged is not sent again. Read back by a consumer that is not the product's.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -123,22 +123,23 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'with a real Kafka', () => {
     expect(out).toMatch(/8\s+events\s+of\s+the\s+event\s+log\s+and\s+8\s+records\s+on\s+the\s+topics/);
   });
 
-  test('what was acknowledged and not marked before a kill is sent again, byte for byte', async () => {
+  test('what was acknowledged and not marked before a kill is found on its topic, and not sent again', async () => {
     await story.service.stop();
     await story.serve({
       entry: 'dist/test/support/serve-with-failpoints.js',
       settings: { FAILPOINT: 'S9 acknowledged' },
     });
     const [machine] = await story.equipment();
-    await story.simulator.changeEquipment(machine!.id, { name: 'Sent twice' });
+    await story.simulator.changeEquipment(machine!.id, { name: 'Sent once' });
     await story.post([notificationOf(machine!)]);
     expect((await story.service.exited).signal).toBe('SIGKILL');
     await story.serve();
     await story.untilRest();
+    const [event, ...others] = await story.untilEvents(machine!, 1);
+    expect(others).toEqual([]);
     const onTopics = await reckon(1);
-    expect(onTopics).toHaveLength(2);
-    const [first, second] = onTopics.map(({ offset: _, ...record }) => record);
-    expect(second).toEqual(first);
+    const { partition, offset } = event!;
+    expect(onTopics).toMatchObject([{ partition, offset }]);
   });
 
   test('while Kafka is down deliveries are accepted, and afterwards all is published and none is lost', async () => {
