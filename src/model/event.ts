@@ -196,7 +196,7 @@ export interface OutboxRow {
   eventId: string;
   headers: [name: string, value: string][];
   value: string;
-  /** When the earliest notification behind it was accepted, for freshness; null when none was. */
+  /** When the earliest notification behind it was accepted, for freshness; null when none was, or when it was parked. */
   acceptedAtMs: number | null;
 }
 

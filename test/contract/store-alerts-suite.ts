@@ -3,7 +3,7 @@
  * refused.
  */
 import type { HintElement } from '../../src/model/notification';
-import { Hand, hintOf, type StoreUnderTest, terms } from './store-hand';
+import { draftOf, Hand, hintOf, type StoreUnderTest, terms } from './store-hand';
 
 const open: { cause: null } = { cause: null };
 const dayMs = 86_400_000;
@@ -34,6 +34,27 @@ export function storeAlertsSuite(name: string, openStore: () => Promise<StoreUnd
       await hand.observe(terms);
       await hand.store.forgetOrganization('4711');
       expect(await blocked()).toEqual([[0, null]]);
+    });
+
+    test('what waited for the customer is no delay of ours', async () => {
+      await hand.put([hintOf('a'), hintOf('b')]);
+      await hand.observe(terms);
+      under.advance(dayMs);
+      await hand.observe(open);
+      under.advance(5000);
+      expect((await hand.store.counts()).oldestDueAgeMs).toBe(5000);
+      await hand.put([hintOf('c')]);
+      const acceptedAtMs = under.nowMs();
+      for (let read = 0; read < 3; read += 1) {
+        const task = await hand.take();
+        await hand.finish(task, draftOf(task.address.slice(-1), '1'));
+      }
+      const rows = (await hand.records()).filter(({ topic }) => topic.includes('equipment'));
+      expect(rows.map((row) => [row.key.slice(-1), row.acceptedAtMs])).toEqual([
+        ['a', null],
+        ['b', null],
+        ['c', acceptedAtMs],
+      ]);
     });
 
     describe('an announced action', () => {

@@ -44,7 +44,7 @@ export async function counts(context: Context): ReturnType<Inspection['counts']>
     `WITH waiting AS (
        SELECT coalesce(o.access, 'active') = 'active' AS active, count(*) AS waiting,
          count(*) FILTER (WHERE t.due_at <= $1) AS due,
-         min(coalesce(t.covered_hint_at, t.first_hint_at)) FILTER (WHERE t.due_at <= $1) AS oldest
+         min(greatest(coalesce(t.covered_hint_at, t.first_hint_at), o.since)) FILTER (WHERE t.due_at <= $1) AS oldest
        FROM tasks t LEFT JOIN organizations o ON o.id = t.lane WHERE t.due_at IS NOT NULL GROUP BY 1)
      SELECT (SELECT due FROM waiting WHERE active) AS due, (SELECT waiting FROM waiting WHERE active) AS waiting,
        (SELECT oldest FROM waiting WHERE active) AS oldest, (SELECT waiting FROM waiting WHERE NOT active) AS parked,

@@ -17,6 +17,7 @@ export interface EventToWrite {
   traceparent: string | null;
   reconciled: boolean;
   taskId: number | null;
+  /** Forgotten where the organization's access changed since: the time that passed was its customer's, not ours. */
   acceptedAtMs: number | null;
   /** What the event traces to, for `explain`. */
   cause: string;
@@ -37,7 +38,9 @@ export async function writeEvents(context: Context, events: EventToWrite[]): Pro
   await context.database.run(
     `INSERT INTO outbox (event_id, topic, key, slot, sequence, headers, value, bytes, task_id, cause, accepted_at,
        decided_at)
-     SELECT event_id, topic, key, slot, sequence, headers, value, bytes, task_id, cause, accepted_at, $12
+     SELECT event_id, topic, key, slot, sequence, headers, value, bytes, task_id, cause,
+       CASE WHEN accepted_at >= coalesce((SELECT since FROM organizations o WHERE o.id = split_part(key, '/', 1)), 0)
+         THEN accepted_at END, $12
      FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::bigint[], $6::text[], $7::text[], $8::bigint[],
        $9::bigint[], $10::text[], $11::bigint[]) WITH ORDINALITY
        AS e (event_id, topic, key, slot, sequence, headers, value, bytes, task_id, cause, accepted_at, nth)

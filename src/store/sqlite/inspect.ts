@@ -131,7 +131,7 @@ export function counts(context: Context) {
     } else parked += Number(lane.waiting);
   }
   const oldest = database.get(
-    `SELECT min(coalesce(t.covered_hint_at, t.first_hint_at)) AS oldest FROM tasks t LEFT JOIN organizations o
+    `SELECT min(max(coalesce(t.covered_hint_at, t.first_hint_at), coalesce(o.since, 0))) AS oldest FROM tasks t LEFT JOIN organizations o
      ON o.id = t.lane WHERE t.due_at <= ? AND coalesce(o.access, 'active') = 'active'`,
     nowMs,
   );

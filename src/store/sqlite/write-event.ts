@@ -16,6 +16,7 @@ export interface EventToWrite {
   traceparent: string | null;
   reconciled: boolean;
   taskId: number | null;
+  /** Forgotten where the organization's access changed since: the time that passed was its customer's, not ours. */
   acceptedAtMs: number | null;
   /** What the event traces to, for `explain`. */
   cause: string;
@@ -34,7 +35,8 @@ export function writeEvent(context: Context, event: EventToWrite): EventRecord {
   const record = completeRecord({ ...event, sequence }, context.settings.envelope);
   database.run(
     `INSERT INTO outbox (event_id, topic, key, slot, sequence, headers, value, bytes, task_id, cause, accepted_at,
-       decided_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       decided_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+       iif(? >= coalesce((SELECT since FROM organizations WHERE id = ?), 0), ?, NULL), ?)`,
     record.eventId,
     record.topic,
     record.key,
@@ -45,6 +47,8 @@ export function writeEvent(context: Context, event: EventToWrite): EventRecord {
     recordBytes(record),
     event.taskId,
     event.cause,
+    event.acceptedAtMs,
+    event.key.slice(0, event.key.indexOf('/')),
     event.acceptedAtMs,
     context.nowMs(),
   );
