@@ -99,6 +99,10 @@ const warnings: Check[] = [
     receives(s) &&
     'WEBHOOK_AUTH=none: anyone who reaches the public listener can send deliveries',
   (s) =>
+    s.alertmanagerUrls !== null &&
+    s.alertResendSeconds < 4 &&
+    'ALERT_RESEND_SECONDS is less than 4: an alert that ends while Alertmanager still gathers is never told',
+  (s) =>
     s.kafkaSaslMechanism === 'plain' && !s.kafkaTls && 'KAFKA_SASL_MECHANISM=plain without KAFKA_TLS=true',
   (s, nowMs) =>
     s.providerEquipmentApi === 'old' &&

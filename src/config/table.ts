@@ -163,7 +163,7 @@ export const table = {
     'Where PagerDuty takes events.',
   ),
   SLACK_WEBHOOK_URL: hidden(secretAddress, 'A Slack-compatible incoming webhook.'),
-  ALERT_RESEND_SECONDS: withDefault(seconds, '60', 'How often a firing alert is sent again.'),
+  ALERT_RESEND_SECONDS: withDefault(wholeNumber(1, 3600), '60', 'How often a firing alert is sent again.'),
   ALERT_GROUP_ABOVE: withDefault(
     wholeNumber(1, 100_000),
     '50',

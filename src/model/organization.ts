@@ -15,6 +15,8 @@ export interface CauseDetail {
   actionUrl: string | null;
   /** The provider's own words, cut at 500 characters. */
   message: string | null;
+  /** The connection whose grant was refused; only of that cause. */
+  connectionId?: string;
 }
 
 export type CauseSet = Partial<Record<Cause, CauseDetail>>;
@@ -42,12 +44,12 @@ type Blocks<Named extends Cause> = { cause: Named; actionUrl: string | null; mes
 /** A success clears every cause. */
 type Opens = { cause: null };
 
-/** Who may say what: a probe that was answered, the `connections` link, a refused token, a sync, an operator who forgets. */
+/** Who may say what: a probe that was answered (by the `connections` link too), a refused token, a listing, an operator who forgets. */
 export type Said =
   | { by: 'probe'; found: Opens | Blocks<'terms' | 'required-action'> }
   | { by: 'connections-link'; found: Blocks<'not-connected'> }
-  | { by: 'sync'; found: Opens | Blocks<'not-connected'> }
-  | { by: 'grant'; found: Blocks<'refused-grant'> }
+  | { by: 'sync'; found: Blocks<'not-connected'> }
+  | { by: 'grant'; found: Blocks<'refused-grant'> & { connectionId: string } }
   | { by: 'operator'; found: Blocks<'not-connected'> };
 
 /** What was learned about an organization's access, and when the request behind it began. */
@@ -80,6 +82,7 @@ export function transition(current: CauseSet, observation: Observation, nowMs: n
       sinceMs: current[found.cause]?.sinceMs ?? nowMs,
       actionUrl: found.actionUrl,
       message: found.message,
+      ...('connectionId' in found ? { connectionId: found.connectionId } : {}),
     };
     const disproves = observation.by === 'operator' || observation.by === 'probe';
     causes = disproves ? { [found.cause]: detail } : { ...current, [found.cause]: detail };

@@ -97,7 +97,7 @@ export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
       const known = await store.access(organizationId);
       if (known?.causes['not-connected'] !== undefined) return;
       const found = { cause: 'not-connected', actionUrl, message: null } as const;
-      await observe({ organizationId, epoch, found, by: 'connections-link' });
+      await observe({ organizationId, epoch, found, by: 'sync' });
     },
   };
 }

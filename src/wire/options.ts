@@ -168,12 +168,17 @@ export function alertingOptions(settings: Settings): AlertingOptions {
   };
 }
 
-/** What ended is told after it fired for as long as it is held anyway, so that no receiver gathers it away. */
+/**
+ * What fires ends by itself only after four repetitions were missed. What ended is told after it fired for longer than the
+ * shipped `group_wait` of 15 s, so that it is not gathered away; for less only where repetitions come in a hurry.
+ */
 export function alertmanagerOptions(settings: Settings, urls: readonly string[]): AlertmanagerOptions {
+  const { resendMs, holdMs } = alertingOptions(settings);
   return {
     urls: [...urls],
     generatorUrl: settings.publicUrl,
-    openMs: alertingOptions(settings).holdMs,
+    endsAheadMs: Math.max(300_000, 4 * resendMs),
+    openMs: Math.max(holdMs, Math.min(20_000, 4 * resendMs)),
   };
 }
 

@@ -18,6 +18,7 @@ import {
 
 const open: { cause: null } = { cause: null };
 const notConnected = { cause: 'not-connected', actionUrl: null, message: null } as const;
+const refusedGrant = { cause: 'refused-grant', actionUrl: null, message: null, connectionId: 'c1' } as const;
 const minuteMs = 60_000;
 const connection: SealedConnection = {
   ...{ connectionId: 'c1', user: 'u', auth: 'oauth2', sealedToken: 's', sealedTokenSecret: null },
@@ -349,7 +350,7 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         await hand.observe(notConnected);
         const causes = (await hand.store.access('4711'))!.causes;
         expect(Object.keys(causes).sort()).toEqual(['not-connected', 'terms']);
-        expect(await hand.observe({ cause: 'refused-grant', actionUrl: null, message: null })).toMatchObject({
+        expect(await hand.observe(refusedGrant)).toMatchObject({
           access: 'reauthorize',
           previous: 'not-connected',
           changed: true,

@@ -28,7 +28,7 @@ export function storeAlertsSuite(name: string, openStore: () => Promise<StoreUnd
       await hand.observe(terms);
       expect(await blocked()).toEqual([[2, firstMs]]);
       under.advance(dayMs);
-      await hand.observe({ cause: 'refused-grant', actionUrl: null, message: null });
+      await hand.observe({ cause: 'refused-grant', actionUrl: null, message: null, connectionId: 'c1' });
       expect(await blocked()).toEqual([[2, firstMs]]);
       await hand.observe(open);
       await hand.observe(terms);
@@ -55,6 +55,24 @@ export function storeAlertsSuite(name: string, openStore: () => Promise<StoreUnd
         ['b', null],
         ['c', acceptedAtMs],
       ]);
+    });
+
+    test('a refused consent is told as the connection that was refused, whichever was known first', async () => {
+      const consent = async (connectionId: string) => {
+        await hand.store.saveConnection({
+          ...{ connectionId, user: 'u', auth: 'oauth2', sealedToken: 's', sealedTokenSecret: null },
+          ...{ sealedRefresh: null, expiresAt: null, status: 'valid', organizations: [] },
+        });
+        await hand.store.learn([{ id: '4711', name: null, connectionId }]);
+      };
+      const told = async () => (await hand.store.alertInputs()).blocked.map((one) => one.connectionId);
+      await consent('c1');
+      await hand.store.refuseConnection('c1', null);
+      expect(await told()).toEqual(['c1']);
+      await consent('c2');
+      await hand.observe(open);
+      await hand.store.refuseConnection('c2', null);
+      expect(await told()).toEqual(['c2']);
     });
 
     describe('an announced action', () => {

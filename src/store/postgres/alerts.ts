@@ -40,7 +40,7 @@ export async function alertInputs({ database }: Context): Promise<AlertInputs> {
       parked: row.parked,
       waitsSinceMs: row.since,
       concerns: !row.forgotten && (row.parked > 0 || row.was_read || cause !== 'not-connected'),
-      connectionId: row.connection_id,
+      connectionId: detail.connectionId ?? row.connection_id,
       consentEndsAtMs: ends.get(row.id) ?? null,
     };
   });

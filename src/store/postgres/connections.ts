@@ -219,7 +219,7 @@ async function blockThoseAlone(
     context,
     alone.map(({ id }) => id),
   );
-  const found = { cause: 'refused-grant', actionUrl: null, message } as const;
+  const found = { cause: 'refused-grant', actionUrl: null, message, connectionId } as const;
   const observed: Observed[] = [];
   for (const row of rows.values()) {
     if (row.access === 'reauthorize') continue;

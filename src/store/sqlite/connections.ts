@@ -189,7 +189,7 @@ function blockThoseAlone(context: Context, connectionId: string, message: string
        WHERE o.organization_id = s.organization_id AND c.status = 'valid')`,
     connectionId,
   );
-  const found = { cause: 'refused-grant', actionUrl: null, message } as const;
+  const found = { cause: 'refused-grant', actionUrl: null, message, connectionId } as const;
   return alone.flatMap(({ id }) => {
     const { access, epoch } = context.organizations.ensure(String(id), database, context.undo);
     if (access === 'reauthorize') return [];

@@ -188,7 +188,7 @@ export function alertInputs(context: Context): AlertInputs {
         parked: waiting,
         waitsSinceMs: parked.get(String(row.id))?.sinceMs ?? null,
         concerns: row.forgotten !== 1 && (waiting > 0 || row.was_read === 1 || cause !== 'not-connected'),
-        connectionId: row.connection_id as string | null,
+        connectionId: detail.connectionId ?? (row.connection_id as string | null),
         consentEndsAtMs: ends.get(String(row.id)) ?? null,
       };
     });

@@ -346,6 +346,7 @@ describe('what is probably not meant is a warning', () => {
       'KAFKA_SASL_MECHANISM=plain',
     ],
     [{ PROVIDER_EQUIPMENT_API: 'old' }, 'PROVIDER_EQUIPMENT_API=old'],
+    [{ ALERT_RESEND_SECONDS: '3', ALERTMANAGER_URLS: 'http://127.0.0.1:9093' }, 'ALERT_RESEND_SECONDS'],
   ])('%j warns of %s', (environment, beginning) => {
     expect(warningsOf(environment)).toEqual([expect.stringMatching(new RegExp(`^${beginning}`))]);
   });

@@ -23,8 +23,7 @@ const words = {
   'probe: terms': { by: 'probe', found: blocks('terms') },
   'probe: action': { by: 'probe', found: blocks('required-action') },
   link: { by: 'connections-link', found: blocks('not-connected') },
-  grant: { by: 'grant', found: blocks('refused-grant') },
-  'sync: open': { by: 'sync', found: { cause: null } },
+  grant: { by: 'grant', found: { ...blocks('refused-grant'), connectionId: 'c1' } },
   'sync: link': { by: 'sync', found: blocks('not-connected') },
   operator: { by: 'operator', found: blocks('not-connected') },
 } satisfies Record<string, Said>;
@@ -44,7 +43,6 @@ const model: Record<Word, (state: State) => State> = {
   'probe: action': () => 'a',
   link: (state) => joined(state, 'n'),
   grant: (state) => joined(state, 'g'),
-  'sync: open': () => '',
   'sync: link': (state) => joined(state, 'n'),
   operator: () => 'n',
 };
@@ -142,5 +140,7 @@ test('what nobody may say cannot be written', () => {
   const open: Said = { by: 'connections-link', found: { cause: null } };
   // @ts-expect-error An operator cannot end a block: the provider's answer does.
   const ended: Said = { by: 'operator', found: { cause: null } };
-  expect([terms, link, open, ended]).toHaveLength(4);
+  // @ts-expect-error A listing shows blocked organizations too: it ends nothing.
+  const listed: Said = { by: 'sync', found: { cause: null } };
+  expect([terms, link, open, ended, listed]).toHaveLength(5);
 });

@@ -127,7 +127,7 @@ test('a listing that shows the connections link is said once, under the epoch be
   await access.unconnected('2', null, 1);
   expect(observed).toMatchObject([
     { organizationId: '4711', epoch: 8, found: { actionUrl: 'https://provider.example/connect' } },
-    { organizationId: '2', epoch: 1, by: 'connections-link' },
+    { organizationId: '2', epoch: 1, by: 'sync' },
   ]);
 });
 
