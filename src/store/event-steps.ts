@@ -15,6 +15,16 @@ export interface EventToTell {
   cause: string;
   decided_at: number;
   sent_at: number | null;
+  /** 0 unsent, 1 in the embedded log, 2 in Kafka, 3 quarantined, 4 set aside. */
+  state: number;
+}
+
+/** What an operator has of a record that Kafka refused. */
+export interface EntryToTell {
+  id: number;
+  reason: string;
+  at: number;
+  state: string;
 }
 
 /** A line of the journal of replays; `topic` is null for a read. */
@@ -27,7 +37,13 @@ export interface ReplayToTell {
   sent_at: number | null;
 }
 
-export function eventSteps(event: EventToTell, replays: ReplayToTell[]): ExplainStep[] {
+/** `entry` is that of a quarantined record, where it is still kept. */
+export function eventSteps(
+  event: EventToTell,
+  replays: ReplayToTell[],
+  entry: EntryToTell | null,
+  nowMs: number,
+): ExplainStep[] {
   const { event_id: eventId, key, sequence, cause, topic, partition, log_offset: offset, position } = event;
   const steps: ExplainStep[] = [
     {
@@ -46,7 +62,47 @@ export function eventSteps(event: EventToTell, replays: ReplayToTell[]): Explain
       ...{ position, topic, partition, offset },
     });
   }
-  return [...steps, ...replays.map(replayStep)];
+  return [...steps, ...stateSteps(event, entry, nowMs), ...replays.map(replayStep)];
+}
+
+/** Why it is not where it was to go. */
+function stateSteps(
+  { state, topic, sequence, key, sent_at }: EventToTell,
+  entry: EntryToTell | null,
+  nowMs: number,
+): ExplainStep[] {
+  if (state === 0 && sent_at === null)
+    return [{ at: at(nowMs), step: 'unsent', text: `it waits to be sent to ${topic}`, topic }];
+  if (state === 3) {
+    const ended = entry === null || entry.state === 'waiting' ? '' : `, and was ${entry.state}`;
+    const why = entry === null ? '' : ` as q${entry.id}: ${entry.reason}`;
+    const text = `it was not published but quarantined${why}${ended}`;
+    return [
+      {
+        at: at(entry?.at ?? nowMs),
+        step: 'quarantined',
+        text,
+        entry: entry === null ? null : `q${entry.id}`,
+      },
+    ];
+  }
+  if (state === 4) {
+    const text = `it never goes out: its topic held sequence ${sequence} of ${key}, or a higher one, which this store did not know of. What it told is published anew above that`;
+    return [{ at: at(nowMs), step: 'set-aside', text }];
+  }
+  return [];
+}
+
+/** A read that no delivery asked for and no replay: the sync did. `run` is null when it is no longer kept. */
+export function syncStep(run: { id: number; began_at: number } | null, readAtMs: number): ExplainStep {
+  const which = run === null ? 'a sync' : `run ${run.id} of the sync`;
+  const text = `${which} found that it differs, or that no listing holds it`;
+  return { at: at(run?.began_at ?? readAtMs), step: 'listed', text, run: run?.id ?? null };
+}
+
+/** Did no webhook announce it? */
+export function isReconciled(headers: string): boolean {
+  return headers.includes('["ce_reconciled","true"]');
 }
 
 export function replayStep({

@@ -149,6 +149,28 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       expect(await hand.store.take(10)).toHaveLength(1);
     });
 
+    test('the journey of what is set aside says that it never goes out, and why', async () => {
+      await hand.publish('1', 'a');
+      const [row] = await hand.records();
+      await find([stranger(1)]);
+      for (const asked of [row!.eventId, 'd1']) {
+        const last = (await hand.store.explain(asked))!.steps.at(-1)!;
+        expect(last).toMatchObject({ step: 'set-aside', text: expect.stringContaining('held sequence 1') });
+      }
+    });
+
+    test('an event of what a sync missed is traced to its run', async () => {
+      await hand.publish('1', 'a');
+      await hand.sendAll();
+      const { run } = await hand.store.beginRun({ organizationId: null, full: true });
+      await hand.store.hintAbsent(run, '4711', 'equipment', 0.05);
+      await hand.store.finishGone(goneBy(await hand.take()));
+      const [row] = await hand.records();
+      const { steps } = (await hand.store.explain(row!.eventId))!;
+      expect(steps.map(({ step }) => step)).toEqual(['listed', 'gone', 'decided', 'unsent']);
+      expect(steps[0]).toMatchObject({ run });
+    });
+
     test('what is set aside waits in the ledger until it is published anew, and is merged then', async () => {
       await hand.publish('1', 'a');
       await find([stranger(1)]);

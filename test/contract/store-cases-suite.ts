@@ -439,6 +439,24 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
       expect((await store.listEvents(filter)).events).toEqual([]);
     });
 
+    test('a journey tells what waits to be sent, and what was quarantined on its way out', async () => {
+      await hand.publish('1', 'a');
+      const [row] = await hand.records();
+      const last = async (asked: string) => (await hand.store.explain(asked))!.steps.at(-1)!;
+      for (const asked of ['d1', row!.eventId])
+        expect(await last(asked)).toMatchObject({
+          step: 'unsent',
+          text: `it waits to be sent to ${row!.topic}`,
+        });
+      await hand.store.quarantineRecord(row!.row, 'record-too-large', 'x');
+      const [entry] = await hand.store.listQuarantine({ limit: 1, after: null });
+      const told = { step: 'quarantined', entry: entry!.id };
+      for (const asked of ['d1', row!.eventId])
+        expect(await last(asked)).toMatchObject({ ...told, text: expect.stringContaining('record-too-large') });
+      await hand.store.discardQuarantine(entry!.id);
+      expect((await last('d1')).text).toMatch(/discarded$/);
+    });
+
     test('what is accepted takes room that is measured', async () => {
       const before = await hand.store.storeBytes();
       const raw = randomBytes(400_000).toString('base64');

@@ -116,14 +116,14 @@ export class Hand {
     return task;
   }
 
-  finish(task: TakenTask, draft: EventDraft, extra: { settleMs?: number } = {}) {
-    const { settleMs = 0 } = extra;
+  finish(task: TakenTask, draft: EventDraft, extra: { settleMs?: number; reconciled?: boolean } = {}) {
+    const { settleMs = 0, reconciled = false } = extra;
     return this.store.finish({
       ...heldBy(task),
       draft,
       connectionId: 'c1',
       traceparent: null,
-      reconciled: false,
+      reconciled,
       settleMs,
     });
   }

@@ -3,7 +3,7 @@
  * the journal that says where each record went. Every store must pass.
  */
 import type { ReplayRun, ReplaySelection } from '../../src/model/replay';
-import { address, Hand, header, type StoreUnderTest } from './store-hand';
+import { address, draftOf, Hand, header, type StoreUnderTest } from './store-hand';
 
 const all: ReplaySelection = { events: null, keys: null, organizationId: null, topic: null };
 const topic = 'tramline.equipment.v1';
@@ -48,6 +48,18 @@ export function storeReplaySuite(name: string, open: () => Promise<StoreUnderTes
       expect(selected.map(({ newest }) => newest)).toEqual([false]);
       expect(await hand.store.resendNewest(stepOf(run, 9), rowsOf(selected))).toBe(0);
       expect((await hand.records()).map((row) => row.sequence)).toEqual([2]);
+    });
+
+    test('an event of a read that a replay asked for is traced to it, and to no delivery', async () => {
+      await hand.publish('1', 'a');
+      await sendToKafka();
+      const run = await hand.store.beginReplay('x');
+      await hand.store.readAgain(stepOf(run, 9), rowsOf(await select()));
+      await hand.finish(await hand.take(), draftOf('1', 'b'), { reconciled: true });
+      const [row] = await hand.records();
+      const { steps } = (await hand.store.explain(row!.eventId))!;
+      expect(steps.map(({ step }) => step)).toEqual(['read-again', 'published', 'decided', 'unsent']);
+      expect(steps[0]).toMatchObject({ replay: run.replay });
     });
 
     test('an event that was decided meanwhile goes out after the repeat', async () => {

@@ -4,11 +4,14 @@
  */
 import type { ExplainStep, Inspection } from '../../model/store';
 import {
+  type EntryToTell,
   type EventToTell,
   expiredSteps,
+  isReconciled,
   type ReplayToTell,
   replayStep,
   eventSteps as stepsOfEvent,
+  syncStep,
 } from '../event-steps';
 import { makeSwitchSteps } from '../switch-steps';
 import type { Context } from './context';
@@ -21,7 +24,7 @@ const stepsMax = 200;
 type Explanation = NonNullable<Awaited<ReturnType<Inspection['explain']>>>;
 
 const eventColumns = `id, event_id, topic, key, sequence, position, partition, log_offset, task_id, cause, decided_at,
-  sent_at`;
+  sent_at, state, headers`;
 const readColumns =
   'r.task_id, r.fence, r.generation, r.outcome, r.reason, r.event_id, r.connection_id, r.at';
 
@@ -121,8 +124,27 @@ async function eventJourney(context: Context, event: Row): Promise<ExplainStep[]
       )
     : undefined;
   if (read === undefined) return (await eventSteps(context, [event])).get(event.event_id)!;
-  const hints = await hintSteps(context, event.task_id, read.generation);
-  return [...hints, ...(await readSteps(context, [read]))];
+  return [...(await askedSteps(context, event, read)), ...(await readSteps(context, [read]))];
+}
+
+/** What had it read. */
+async function askedSteps(context: Context, event: Row, read: Row): Promise<ExplainStep[]> {
+  const { database } = context;
+  if (!isReconciled(event.headers)) return hintSteps(context, event.task_id, read.generation);
+  const replays = await database.all(
+    `SELECT * FROM replayed WHERE task_id = $1 AND at <= $3
+       AND at >= (SELECT coalesce(max(at), 0) FROM reads WHERE task_id = $1 AND fence < $2) ORDER BY id LIMIT $4`,
+    event.task_id,
+    read.fence,
+    read.at,
+    stepsMax,
+  );
+  if (replays.length > 0) return replays.map((line) => replayStep(line as ReplayToTell));
+  const run = await database.get(
+    'SELECT id, began_at FROM sync_runs WHERE began_at <= $1 ORDER BY id DESC LIMIT 1',
+    read.at,
+  );
+  return [syncStep((run as { id: number; began_at: number } | undefined) ?? null, read.at)];
 }
 
 async function resourceSteps(context: Context, taskId: number): Promise<ExplainStep[]> {
@@ -192,7 +214,7 @@ async function readAgainSteps({ database }: Context, taskId: number): Promise<Ex
 }
 
 /** The steps of each, by the event's id. */
-async function eventSteps({ database }: Context, events: Row[]): Promise<Map<string, ExplainStep[]>> {
+async function eventSteps({ database, nowMs }: Context, events: Row[]): Promise<Map<string, ExplainStep[]>> {
   if (events.length === 0) return new Map();
   const replays = await database.all(
     `SELECT * FROM replayed WHERE outbox_id = ANY($1::bigint[]) AND topic IS NOT NULL ORDER BY id DESC LIMIT $2`,
@@ -200,10 +222,23 @@ async function eventSteps({ database }: Context, events: Row[]): Promise<Map<str
     stepsMax,
   );
   const ofRow = Map.groupBy(replays.reverse(), ({ outbox_id }) => outbox_id as number);
+  const entries = await database.all(
+    `SELECT DISTINCT ON (outbox_id) outbox_id, id, reason, at, state FROM quarantine
+     WHERE outbox_id = ANY($1::bigint[]) ORDER BY outbox_id, id DESC`,
+    events.map(({ id }) => id),
+  );
+  const entryOf = new Map(
+    entries.map((entry) => [entry.outbox_id as number, entry as unknown as EntryToTell]),
+  );
   return new Map(
     events.map((event) => [
       event.event_id as string,
-      stepsOfEvent(event as EventToTell, (ofRow.get(event.id) ?? []) as ReplayToTell[]),
+      stepsOfEvent(
+        event as EventToTell,
+        (ofRow.get(event.id) ?? []) as ReplayToTell[],
+        entryOf.get(event.id) ?? null,
+        nowMs(),
+      ),
     ]),
   );
 }

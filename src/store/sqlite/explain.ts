@@ -4,11 +4,14 @@
  */
 import type { ExplainStep } from '../../model/store';
 import {
+  type EntryToTell,
   type EventToTell,
   expiredSteps,
+  isReconciled,
   type ReplayToTell,
   replayStep,
   eventSteps as stepsOfEvent,
+  syncStep,
 } from '../event-steps';
 import { makeSwitchSteps } from '../switch-steps';
 import type { Context } from './context';
@@ -102,12 +105,37 @@ function explainEvent(context: Context, of: string, event: Row): Explanation {
       Number(fence),
     );
     if (read !== undefined) {
-      steps.push(...hintSteps(context, Number(event.task_id), Number(read.generation)));
+      steps.push(...askedSteps(context, event, read));
       steps.push(...readSteps(context, [read]));
     }
   }
   if (steps.length === 0) steps.push(...eventSteps(context, event));
   return { of, what: 'event', steps };
+}
+
+/** What had it read. */
+function askedSteps(context: Context, event: Row, read: Row): ExplainStep[] {
+  const { database } = context;
+  const task = Number(event.task_id);
+  if (!isReconciled(String(event.headers))) return hintSteps(context, task, Number(read.generation));
+  const before = database.get(
+    'SELECT coalesce(max(at), 0) AS at FROM reads WHERE task_id = ? AND fence < ?',
+    task,
+    read.fence as number,
+  )!;
+  const replays = database.all(
+    'SELECT * FROM replayed WHERE task_id = ? AND at >= ? AND at <= ? ORDER BY id LIMIT ?',
+    task,
+    before.at as number,
+    read.at as number,
+    stepsMax,
+  );
+  if (replays.length > 0) return replays.map((line) => replayStep(line as unknown as ReplayToTell));
+  const run = database.get(
+    'SELECT id, began_at FROM sync_runs WHERE began_at <= ? ORDER BY id DESC LIMIT 1',
+    read.at as number,
+  );
+  return [syncStep((run as { id: number; began_at: number } | undefined) ?? null, Number(read.at))];
 }
 
 function resourceSteps(context: Context, taskId: number): ExplainStep[] {
@@ -166,13 +194,22 @@ function stepsOfRead(context: Context, read: Row): ExplainStep[] {
   return event === undefined ? [step] : [step, ...eventSteps(context, event)];
 }
 
-function eventSteps({ database }: Context, event: Row): ExplainStep[] {
+function eventSteps({ database, nowMs }: Context, event: Row): ExplainStep[] {
   const replays = database.all(
     'SELECT * FROM replayed WHERE outbox_id = ? AND topic IS NOT NULL ORDER BY id DESC LIMIT ?',
     event.id as number,
     stepsMax,
   );
-  return stepsOfEvent(event as unknown as EventToTell, replays.reverse() as unknown as ReplayToTell[]);
+  const entry = database.get(
+    'SELECT id, reason, at, state FROM quarantine WHERE outbox_id = ? ORDER BY id DESC LIMIT 1',
+    event.id as number,
+  );
+  return stepsOfEvent(
+    event as unknown as EventToTell,
+    replays.reverse() as unknown as ReplayToTell[],
+    (entry as unknown as EntryToTell | undefined) ?? null,
+    nowMs(),
+  );
 }
 
 function readAgainSteps({ database }: Context, taskId: number): ExplainStep[] {
