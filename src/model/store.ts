@@ -374,6 +374,8 @@ export interface Replays {
   /** Those rows whole, in their order. */
   readHistory(rows: number[]): Promise<OutboxRow[]>;
   noteHistory(step: ReplayStep, topic: string, sent: Acknowledgement[]): Promise<void>;
+  /** Rows of it that are still to be sent again. */
+  replayPending(replay: number): Promise<number>;
   endReplay(replay: number): Promise<void>;
 }
 

@@ -22,6 +22,7 @@ export interface ReplayDoors {
     | 'endReplay'
     | 'holdLease'
     | 'unsentCount'
+    | 'replayPending'
   >;
   relay: Pick<Relay, 'step'>;
   topicOf(kind: EventKind): string;
@@ -57,37 +58,50 @@ export interface Progress {
 }
 
 const leaseName = 'replay';
-const pauseMs = 50;
+const pauseMs = 100;
 
 /** Why a replay ended before its end. */
 export class Stopped extends Error {}
 
 export class ReplayRunner {
   stopping = false;
+  private heldAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(
     private readonly doors: ReplayDoors,
     private readonly options: ReplayOptions,
   ) {}
 
-  /** Lets the relay send until so few are unsent, or nothing is left that it could send. */
-  private async drain(unsentMax: number): Promise<void> {
-    let restedMs = this.doors.clock.nowMs();
+  /**
+   * Lets the relay send until so few are unsent, or so few of this replay, or nothing is left that it could send. It may
+   * be another process's relay that sends: then what is unsent becomes less by itself, and this one's turns say nothing.
+   */
+  private async drain(replay: number, unsentMax: number): Promise<void> {
+    const { relay, store, clock } = this.doors;
+    let movedMs = clock.nowMs();
+    const fewest = { unsent: Number.POSITIVE_INFINITY, own: Number.POSITIVE_INFINITY };
     for (;;) {
-      if (this.stopping) throw new Stopped('the process stops');
-      const did = await this.doors.relay.step();
-      if (did === 'empty' || (await this.doors.store.unsentCount()) <= unsentMax) return;
-      if (did === 'worked') restedMs = this.doors.clock.nowMs();
-      else if (this.doors.clock.nowMs() - restedMs < this.options.patienceMs)
-        await this.doors.clock.wait(pauseMs);
-      else throw new Stopped('the relay does not get rid of what is unsent; that goes out when it can');
+      await this.keepLease();
+      const did = await relay.step();
+      const unsent = await store.unsentCount();
+      if (did === 'empty' || unsent <= unsentMax) return;
+      const own = await store.replayPending(replay);
+      if (own <= unsentMax) return;
+      const nowMs = clock.nowMs();
+      if (did === 'worked' || unsent < fewest.unsent || own < fewest.own) movedMs = nowMs;
+      fewest.unsent = Math.min(fewest.unsent, unsent);
+      fewest.own = Math.min(fewest.own, own);
+      if (did === 'worked') continue;
+      if (nowMs - movedMs >= this.options.patienceMs)
+        throw new Stopped('the relay does not get rid of what is unsent; that goes out when it can');
+      await clock.wait(pauseMs);
     }
   }
 
   private async act(wanted: ReplayWanted, step: ReplayStep, rows: number[]): Promise<number> {
     if (wanted.how === 'newest') {
       const resent = await this.doors.store.resendNewest(step, rows);
-      await this.drain(this.options.backlogMax);
+      await this.drain(step.replay, this.options.backlogMax);
       return resent;
     }
     if (wanted.how === 'reads') {
@@ -103,9 +117,16 @@ export class ReplayRunner {
     return sent.length;
   }
 
-  /** Of one process at a time: asked before each step, which is far shorter than the lease. */
+  /** Before each turn of what may take longer than the lease. */
+  private async keepLease(): Promise<void> {
+    if (this.stopping) throw new Stopped('the process stops');
+    if (this.doors.clock.nowMs() - this.heldAtMs >= this.options.leaseMs / 3) await this.holdLease();
+  }
+
+  /** Of one process at a time: asked before each step. */
   async holdLease(): Promise<void> {
     if (this.stopping) throw new Stopped('the process stops');
+    this.heldAtMs = this.doors.clock.nowMs();
     if (!(await this.doors.store.holdLease(leaseName, this.options.holder, this.options.leaseMs)))
       throw new Stopped('another process is at one');
   }
@@ -157,7 +178,7 @@ export class ReplayRunner {
       after = page.after;
     }
     if (wanted.dryRun) return;
-    if (wanted.how === 'newest') await this.drain(0);
+    if (wanted.how === 'newest') await this.drain(run.replay, 0);
     await this.doors.store.endReplay(run.replay);
   }
 

@@ -452,7 +452,10 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
       const [entry] = await hand.store.listQuarantine({ limit: 1, after: null });
       const told = { step: 'quarantined', entry: entry!.id };
       for (const asked of ['d1', row!.eventId])
-        expect(await last(asked)).toMatchObject({ ...told, text: expect.stringContaining('record-too-large') });
+        expect(await last(asked)).toMatchObject({
+          ...told,
+          text: expect.stringContaining('record-too-large'),
+        });
       await hand.store.discardQuarantine(entry!.id);
       expect((await last('d1')).text).toMatch(/discarded$/);
     });

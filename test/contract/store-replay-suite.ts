@@ -71,6 +71,19 @@ export function storeReplaySuite(name: string, open: () => Promise<StoreUnderTes
       expect((await hand.records()).map((row) => row.sequence)).toEqual([1, 2]);
     });
 
+    test('what a replay has still to send is told, whatever else is unsent', async () => {
+      await hand.publish('1', 'a');
+      await hand.publish('2', 'a');
+      await sendToKafka();
+      const run = await hand.store.beginReplay('x');
+      await hand.store.resendNewest(stepOf(run, 9), rowsOf(await select()));
+      await hand.publish('3', 'a');
+      expect(await hand.store.replayPending(run.replay)).toBe(2);
+      expect(await hand.store.replayPending(run.replay + 1)).toBe(0);
+      await sendToKafka();
+      expect(await hand.store.replayPending(run.replay)).toBe(0);
+    });
+
     test('the journal keeps the first place of an event and adds that of the repeat', async () => {
       await hand.publish('1', 'a');
       const [row] = await sendToKafka();

@@ -152,6 +152,14 @@ export async function noteHistory(
   await moveOn(context, step, sent.length);
 }
 
+export async function replayPending({ database }: Context, replay: number): Promise<number> {
+  return (await database.get(pending, replay))!.pending;
+}
+
+/** Of what is unsent, which is little while one is under way, rather than of the journal. */
+const pending = `SELECT count(*) AS pending FROM outbox o WHERE o.state = 0 AND EXISTS (
+  SELECT 1 FROM replayed r WHERE r.outbox_id = o.id AND r.replay = $1 AND r.sent_at IS NULL)`;
+
 export async function endReplay({ database, nowMs }: Context, replay: number): Promise<void> {
   await database.run('UPDATE replays SET ended_at = $2 WHERE id = $1', replay, nowMs());
   await database.run('DELETE FROM replays WHERE id <= $1 AND ended_at IS NOT NULL', replay - runsKept);

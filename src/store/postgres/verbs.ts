@@ -105,6 +105,7 @@ export const verbs = {
   readAgain: replays.readAgain,
   readHistory: replays.readHistory,
   noteHistory: replays.noteHistory,
+  replayPending: replays.replayPending,
   endReplay: replays.endReplay,
   topicEnds,
   noteFound,

@@ -54,15 +54,7 @@ import {
 import { nextProbeMs, postponeProbe, requestProbe, takeProbes } from './probes';
 import { keepSample, listQuarantine, showQuarantine } from './quarantine';
 import { discardQuarantine, rejudge, releaseQuarantine } from './release';
-import {
-  beginReplay,
-  endReplay,
-  noteHistory,
-  readAgain,
-  readHistory,
-  resendNewest,
-  selectReplay,
-} from './replays';
+import * as replays from './replays';
 import { sweep } from './sweep';
 import {
   beginRun,
@@ -154,13 +146,14 @@ export const verbs = {
   finishPage,
   hintAbsent,
   countCalls,
-  beginReplay,
-  selectReplay,
-  resendNewest,
-  readAgain,
-  readHistory,
-  noteHistory,
-  endReplay,
+  beginReplay: replays.beginReplay,
+  selectReplay: replays.selectReplay,
+  resendNewest: replays.resendNewest,
+  readAgain: replays.readAgain,
+  readHistory: replays.readHistory,
+  noteHistory: replays.noteHistory,
+  replayPending: replays.replayPending,
+  endReplay: replays.endReplay,
   topicEnds,
   noteFound,
   allFound,

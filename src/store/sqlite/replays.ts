@@ -146,6 +146,14 @@ export function noteHistory(
   moveOn(context, step, sent.length);
 }
 
+export function replayPending({ database }: Context, replay: number): number {
+  return Number(database.get(pending, replay)!.pending);
+}
+
+/** Of what is unsent, which is little while one is under way, rather than of the journal. */
+const pending = `SELECT count(*) AS pending FROM outbox o WHERE o.state = 0 AND EXISTS (
+  SELECT 1 FROM replayed r WHERE r.outbox_id = o.id AND r.replay = ? AND r.sent_at IS NULL)`;
+
 export function endReplay({ database, nowMs }: Context, replay: number): void {
   database.run('UPDATE replays SET ended_at = ? WHERE id = ?', nowMs(), replay);
   database.run('DELETE FROM replays WHERE id <= ? AND ended_at IS NOT NULL', replay - runsKept);

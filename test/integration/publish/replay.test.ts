@@ -1,6 +1,7 @@
 // Goal: a replay repeats the same bytes, never puts an older event behind a newer one, and its records can be traced.
 // Method: the embedded store, its relay and a target that keeps what would stand on the topics; no broker.
 import type { ReplayWanted } from '../../../src/model/replay';
+import type { Store } from '../../../src/model/store';
 import { makeRelay, relayDefaults } from '../../../src/publish/relay';
 import { makeReplay } from '../../../src/publish/replay';
 import { replayDefaults } from '../../../src/publish/run-replay';
@@ -120,6 +121,46 @@ test('resources are made due instead, and a dry run only counts', async () => {
   expect(await run({ ...newest, how: 'reads' })).toMatchObject({ replayed: 2, calls: 2 });
   expect(await hand.store.take(10)).toHaveLength(2);
   expect(due).toBe(1);
+});
+
+test('a replay through a process that does not lead waits for the one that does, however busy that is', async () => {
+  const { relay } = start();
+  await hand.publish('1', 'a');
+  await sendAll(relay);
+  let polls = 0;
+  const holders: string[] = [];
+  // The one that leads: it sends something all the time, and the repeated record at last.
+  const pendingOf = async (replay: number) => {
+    polls += 1;
+    if (polls < 3000) return 4000 - polls;
+    const rows = await hand.records();
+    await hand.store.markSent(rows.map(({ row }) => ({ row, partition: 0, offset: '9' })));
+    return hand.store.replayPending(replay);
+  };
+  const store: Store = Object.create(hand.store, {
+    unsentCount: { value: async () => 5000 - (polls % 7) },
+    holdLease: { value: async (lease: string) => holders.push(lease) > 0 },
+    replayPending: { value: pendingOf },
+  });
+  const clock = { nowMs: under.nowMs, wait: async (ms: number) => under.advance(ms) };
+  const doors = {
+    ...{ store, relay: { step: async () => 'waiting' as const }, clock, due: () => {} },
+    history: makeHistorySender({
+      liveTopics: [live],
+      clock,
+      target: () => makeScriptedTarget(),
+      exists: async () => true,
+    }),
+    ...{ topicOf: () => live, forbidden: () => null, callsLeft: () => null },
+  };
+  const options = { ...replayDefaults, holder: 'b', leaseMs: 60_000, patienceMs: 60_000 };
+  const replay = makeReplay(doors, options, (error) => failures.push(error));
+  await replay.begin(newest);
+  const view = await replay.ended();
+  expect(failures).toEqual([]);
+  expect(view).toMatchObject({ state: 'ended', replayed: 1, reason: null });
+  // Five minutes of waiting, and the lease of a minute was its own all the time.
+  expect(holders.length).toBeGreaterThan(10);
 });
 
 test('a relay that cannot send stops the replay, and the records go out when it can', async () => {
