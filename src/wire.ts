@@ -153,7 +153,7 @@ export async function wireWorker(
   const behind = makeBehindWatch(doors.store, sync, () => book.known() && meter.forbidden() === null);
   const room = makeStoreRoom(doors.store, settings.storeBytesMax, clock);
   const subscribing = subscribingOf(settings, doors.store, { client, book, observer, clock });
-  const others = [relay, behind, room, meter, watch, connecting, subscribing];
+  const others = [relay, behind, book, room, meter, watch, connecting, subscribing];
   const conditions = conditionsOf({ store: watched, health: pipeline.health, others }, clock);
   const alerting = alertingOf(settings, doors, { observer, clock, holder, conditions });
   const operated = { connecting, sync, replay, subscribing };

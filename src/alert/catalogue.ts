@@ -112,6 +112,14 @@ export const conditionRows: Record<ConditionName, CatalogueRow> = {
     summary: 'Events cannot be published: Kafka does not answer or refuses writes.',
     firstStep: 'Run `tramline check` and look at the brokers it names.',
   },
+  'organizations-unlisted': {
+    name: 'TramlineOrganizationsUnlisted',
+    severity: 'warning',
+    owner: 'customer-success',
+    summary: 'A connection is not shown organizations any more that nobody else sees.',
+    firstStep:
+      'Find {id} in `tramline connections list` and ask its user; another user of the organization may consent.',
+  },
   'provider-unavailable': {
     name: 'TramlineProviderUnavailable',
     severity: 'critical',

@@ -4,6 +4,7 @@
  * token is named, and a consent or a renewal replaces it.
  */
 import { createHash } from 'node:crypto';
+import type { Condition } from '../model/alert';
 import type { Answer } from '../model/answer';
 import type { Connection, ConnectionAuth, SealedConnection } from '../model/connection';
 import type { Connections, Organizations } from '../model/store';
@@ -11,6 +12,7 @@ import type { Clock } from '../tools/clock';
 import type { Sealer, Secret } from '../tools/secret';
 import { makeFormerTokens } from './former-tokens';
 import { sealTokens, unsealConnection } from './token-vault';
+import { makeUnlisted } from './unlisted';
 
 /** A token as the settings name it. */
 export interface NamedToken {
@@ -73,6 +75,8 @@ export interface ConnectionBook {
    * not too often, and this is after how many milliseconds it is worth asking again.
    */
   learnedSince(sinceMs: number): number | null;
+  /** Organizations that are seen by nobody any more. */
+  conditions(): Condition[];
   /** Has each valid connection been listed at least once, now or by a former process? */
   known(): boolean;
 }
@@ -88,7 +92,7 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
   const { store, clock } = doors;
   let connections: Connection[] = [];
   let byId = new Map<string, Connection>();
-  const former = makeFormerTokens();
+  const [former, unlisted] = [makeFormerTokens(), makeUnlisted(clock)];
   let mark = '';
   let sights = new Map<string, ReadonlySet<string>>();
   const listed = new Set<string>();
@@ -96,6 +100,7 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
   /** When the last listing that came to its end began; and when the next one may be asked for. */
   let learnedFromMs = Number.NEGATIVE_INFINITY;
   let nextLearnMs = Number.NEGATIVE_INFINITY;
+  const sees = (connectionId: string) => sights.get(connectionId) ?? none;
   const listOne = (connectionId: string) => listConnection(doors, connectionId, listed);
 
   async function refresh(): Promise<void> {
@@ -121,11 +126,9 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
     const beganMs = clock.nowMs();
     learning = true;
     try {
-      let whole = true;
-      for (const { connectionId, status } of connections) {
-        if (status === 'valid' && (await listOne(connectionId)) === null) whole = false;
-      }
+      const { shown, whole } = await listValid(connections, listOne);
       await refresh();
+      unlisted.note(shown, sees);
       if (whole) learnedFromMs = beganMs;
       return whole;
     } finally {
@@ -139,7 +142,7 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
     connections: () => connections,
     find: (connectionId) => byId.get(connectionId) ?? null,
     former: former.of,
-    sees: (connectionId) => sights.get(connectionId) ?? none,
+    sees,
     async importTokens(tokens) {
       await store.importConnections(tokens.map((token) => seal(token, doors.sealer)));
       await refresh();
@@ -151,6 +154,7 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
       await refresh();
       const seen = await listOne(connectionId);
       await refresh();
+      unlisted.note([[connectionId, seen]], sees);
       return seen;
     },
     learnedSince(sinceMs) {
@@ -160,9 +164,22 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
       if (waitMs <= 0) doors.wanted();
       return Math.max(waitMs, learnPollMs);
     },
+    conditions: () => unlisted.conditions(connections),
     known: () =>
       connections.every(({ connectionId, status }) => status !== 'valid' || listed.has(connectionId)),
   };
+}
+
+/** One after the other; whole when each came to its end. */
+async function listValid(
+  connections: readonly Connection[],
+  listOne: (connectionId: string) => Promise<SeenOrganization[] | null>,
+): Promise<{ shown: [string, SeenOrganization[] | null][]; whole: boolean }> {
+  const shown: [string, SeenOrganization[] | null][] = [];
+  for (const { connectionId, status } of connections) {
+    if (status === 'valid') shown.push([connectionId, await listOne(connectionId)]);
+  }
+  return { shown, whole: shown.every(([, organizations]) => organizations !== null) };
 }
 
 /** null when the listing did not come to its end: what it held so far is kept, and nothing is taken as absent. */

@@ -14,6 +14,7 @@ export type ConditionName =
   | 'clock-off'
   | 'decryption-failed'
   | 'kafka-unavailable'
+  | 'organizations-unlisted'
   | 'provider-unavailable'
   | 'rate-limited'
   | 'sandbox-limit'

@@ -36,7 +36,10 @@ function stage(pages: SightPage[], sealer = makeSealer([keyOf('k1', 1)])) {
     keepSights: async (id: string, seen: string[]) => void calls.push(`keeps ${id} ${seen}`),
     epochs: async () => new Map([['x', 7]]),
     async learn(seen: { id: string; connectionId: string }[]) {
-      for (const { id, connectionId } of seen) rows.get(connectionId)!.organizations.push(id);
+      for (const { id, connectionId } of seen) {
+        const { organizations } = rows.get(connectionId)!;
+        if (!organizations.includes(id)) organizations.push(id);
+      }
     },
   } as unknown as BookDoors['store'];
   const book = makeConnectionBook({
@@ -101,6 +104,31 @@ test('a listing that did not come to its end is not taken as all there is', asyn
   const { book } = stage([page('1'), { partial: true, answer: null }]);
   await book.importTokens([named('a')]);
   expect(await book.learn()).toBe(false);
+});
+
+test('what a whole listing does not hold any more, and nobody else sees, is told until it is back', async () => {
+  const pages = [page('a', ...Array.from({ length: 25 }, (_none, at) => `left${at}`))];
+  const { book, clock } = stage(pages);
+  await book.importTokens([named('t')]);
+  await book.learn();
+  expect(book.conditions()).toEqual([]);
+  // A listing that ends before its end misses nobody.
+  pages.splice(0, 1, page('a'), { partial: true, answer: null });
+  await book.learn();
+  expect(book.conditions()).toEqual([]);
+  pages.splice(0, 2, page('a'));
+  await book.learn();
+  const sinceMs = clock.nowMs();
+  await book.learnOne('c1');
+  expect(book.conditions()).toEqual([
+    {
+      ...{ name: 'organizations-unlisted', sinceMs, labels: { connection_id: 'c1' } },
+      detail: expect.stringMatching(/^Connection c1 .*: left0, left1, .*left19 and 5 more\.$/),
+    },
+  ]);
+  pages.splice(0, 1, page('a', ...Array.from({ length: 25 }, (_none, at) => `left${at}`)));
+  await book.learn();
+  expect(book.conditions()).toEqual([]);
 });
 
 test('a listing that is refused for its token says so', async () => {

@@ -1,0 +1,53 @@
+/**
+ * Organizations that a connection used to see, that its listing of today does not hold, and that no other connection
+ * sees. Absence is only a hint: their access stays, their work goes on, and a person is told. In memory; a start learns
+ * it anew from what the store knows was seen.
+ */
+import type { Condition } from '../model/alert';
+import type { Clock } from '../tools/clock';
+
+export type Shown = Iterable<
+  readonly [connectionId: string, organizations: readonly { id: string }[] | null]
+>;
+
+export interface Unlisted {
+  /**
+   * After listings: what each connection was shown, null where that was not all; `sees` tells what it is known to see
+   * since.
+   */
+  note(shown: Shown, sees: (connectionId: string) => ReadonlySet<string>): void;
+  /** One for each of these that is valid. */
+  conditions(connections: readonly { connectionId: string; status: string }[]): Condition[];
+}
+
+/** How many organizations are named. */
+const namedMax = 20;
+
+export function makeUnlisted(clock: Clock): Unlisted {
+  const missing = new Map<string, { sinceMs: number; organizations: string[] }>();
+  return {
+    note(shown, sees) {
+      for (const [connectionId, listed] of shown) {
+        if (listed === null) continue;
+        const ids = new Set(listed.map(({ id }) => id));
+        const organizations = [...sees(connectionId)].filter((id) => !ids.has(id));
+        const sinceMs = missing.get(connectionId)?.sinceMs ?? clock.nowMs();
+        if (organizations.length === 0) missing.delete(connectionId);
+        else missing.set(connectionId, { sinceMs, organizations });
+      }
+    },
+    conditions: (connections) =>
+      connections.flatMap(({ connectionId, status }) => {
+        const found = missing.get(connectionId);
+        if (found === undefined || status !== 'valid') return [];
+        const { sinceMs, organizations } = found;
+        const more = organizations.length - namedMax;
+        const named = organizations.slice(0, namedMax).join(', ') + (more > 0 ? ` and ${more} more` : '');
+        const detail =
+          `Connection ${connectionId} was shown ${organizations.length === 1 ? 'an organization' : 'organizations'} ` +
+          `that its listing does not hold any more and that no other connection sees: ${named}.`;
+        const labels = { connection_id: connectionId };
+        return [{ name: 'organizations-unlisted', sinceMs, detail, labels }];
+      }),
+  };
+}
