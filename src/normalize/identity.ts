@@ -5,6 +5,7 @@
  */
 import { hash } from 'node:crypto';
 import { pointerStep } from '../tools/schema';
+import { CanonicalRoom } from './canonical-room';
 import { type Facts, Fault } from './reading';
 
 const depthMax = 64;
@@ -24,12 +25,12 @@ const contentRules: Rules = { withoutLinks: false, roundQuantities: true };
 
 /** SHA-256, hex, of published facts. Equal for facts that differ only in key order or in the units they came in. */
 export function contentHashOf(facts: Facts): string {
-  return hash('sha256', contentTextOf(facts), 'hex');
+  return hash('sha256', writeWhole(facts, contentRules), 'hex');
 }
 
 /** The canonical text of published facts or a part of them: orders entries of a list that have no key of their own. */
 export function contentTextOf(facts: unknown): string {
-  return writeWhole(facts, contentRules);
+  return writeWhole(facts, contentRules).toString();
 }
 
 /**
@@ -41,59 +42,64 @@ export function wireHashOf(body: unknown): string {
 }
 
 /** Of the text that is being written; a walk is never entered twice, since nothing in it waits. */
+const room = new CanonicalRoom();
 let values = 0;
 
-function writeWhole(value: unknown, rules: Rules): string {
+/** UTF-8; valid until the next is written. */
+function writeWhole(value: unknown, rules: Rules): Buffer {
   values = 0;
-  return write(value, rules, 0);
+  room.begin();
+  write(value, rules, 0);
+  return room.written();
 }
 
-function write(value: unknown, rules: Rules, depth: number): string {
+function write(value: unknown, rules: Rules, depth: number): void {
   values += 1;
   if (values > valuesMax) throw new Fault('', 'too-large', `more than ${valuesMax} values`);
-  switch (typeof value) {
-    case 'string':
-      return quoted(value);
-    case 'number':
-      // JSON.stringify writes infinities as null; 1e999 is an infinity after parsing.
-      return String(value);
-    case 'boolean':
-      return value ? 'true' : 'false';
-    case 'object':
-      if (value === null) return 'null';
-      if (depth >= depthMax) throw new Fault('', 'too-deep', `nested deeper than ${depthMax}`);
-      return Array.isArray(value)
-        ? writeList(value, rules, depth + 1)
-        : writeRecord(value as Facts, rules, depth + 1);
-    default:
-      throw new Fault('', 'wrong-type', `expected JSON, got ${typeof value}`);
-  }
+  if (typeof value === 'string') room.quoted(value);
+  // JSON.stringify writes infinities as null; 1e999 is an infinity after parsing.
+  else if (typeof value === 'number') room.plain(String(value));
+  else if (typeof value === 'boolean') room.plain(value ? 'true' : 'false');
+  else if (value === null) room.plain('null');
+  else if (typeof value !== 'object') {
+    throw new Fault('', 'wrong-type', `expected JSON, got ${typeof value}`);
+  } else if (depth >= depthMax) throw new Fault('', 'too-deep', `nested deeper than ${depthMax}`);
+  else if (Array.isArray(value)) writeList(value, rules, depth + 1);
+  else writeRecord(value as Facts, rules, depth + 1);
 }
 
-function writeList(list: unknown[], rules: Rules, depth: number): string {
-  let written = '';
+function writeList(list: unknown[], rules: Rules, depth: number): void {
+  room.plain('[');
   for (let index = 0; index < list.length; index += 1) {
+    if (index > 0) room.plain(',');
     try {
-      written += (index === 0 ? '' : ',') + write(list[index], rules, depth);
+      write(list[index], rules, depth);
     } catch (error) {
       throw within(index, error);
     }
   }
-  return `[${written}]`;
+  room.plain(']');
 }
 
-function writeRecord(record: Facts, rules: Rules, depth: number): string {
-  if (rules.roundQuantities && isQuantity(record)) return writeQuantity(record);
-  let written = '';
-  for (const { key, text } of orderOf(Object.keys(record))) {
+function writeRecord(record: Facts, rules: Rules, depth: number): void {
+  if (rules.roundQuantities && isQuantity(record)) {
+    writeQuantity(record);
+    return;
+  }
+  let isFirst = true;
+  room.plain('{');
+  for (const { key, written } of orderOf(Object.keys(record))) {
     if (rules.withoutLinks && (key === 'links' || key === 'link')) continue;
+    if (!isFirst) room.plain(',');
+    isFirst = false;
+    room.copy(written);
     try {
-      written += (written === '' ? text : `,${text}`) + write(record[key], rules, depth);
+      write(record[key], rules, depth);
     } catch (error) {
       throw within(key, error);
     }
   }
-  return `{${written}}`;
+  room.plain('}');
 }
 
 /** The fault with one step more before its path: finding the way only back costs nothing where there is no fault. */
@@ -105,7 +111,7 @@ function within(step: string | number, error: unknown): unknown {
 /** A key as it is written before its value. */
 interface WrittenKey {
   key: string;
-  text: string;
+  written: Uint8Array;
 }
 
 interface Order {
@@ -127,7 +133,7 @@ function orderOf(keys: string[]): WrittenKey[] {
   if (known !== undefined) {
     for (const order of known) if (areSame(order.keys, keys)) return order.sorted;
   }
-  const sorted = keys.toSorted().map((key) => ({ key, text: `${quoted(key)}:` }));
+  const sorted = keys.toSorted().map((key) => ({ key, written: Buffer.from(`${JSON.stringify(key)}:`) }));
   if (ordersKnown < ordersMax && keys.length < 100) {
     ordersKnown += 1;
     if (known === undefined) orders.set(first, [{ keys, sorted }]);
@@ -142,13 +148,6 @@ function areSame(left: string[], right: string[]): boolean {
   return true;
 }
 
-/** JSON.stringify of text; most text needs no escape, and finding that out is quicker. */
-function quoted(text: string): string {
-  return plainText.test(text) ? `"${text}"` : JSON.stringify(text);
-}
-
-const plainText = /^[ !#-[\]-~]*$/;
-
 interface WrittenQuantity extends Facts {
   value: number;
   unit: string;
@@ -159,9 +158,12 @@ function isQuantity(record: Facts): record is WrittenQuantity {
   return typeof record.value === 'number' && typeof record.unit === 'string' && record.source !== undefined;
 }
 
-function writeQuantity(quantity: WrittenQuantity): string {
-  const edited = quantity.edited === undefined ? '' : `,"edited":${String(quantity.edited)}`;
-  return `{"unit":${quoted(quantity.unit)},"value":${roundedText(quantity.value)}${edited}}`;
+function writeQuantity(quantity: WrittenQuantity): void {
+  room.plain('{"unit":');
+  room.quoted(quantity.unit);
+  room.plain(`,"value":${roundedText(quantity.value)}`);
+  if (quantity.edited !== undefined) room.plain(`,"edited":${String(quantity.edited)}`);
+  room.plain('}');
 }
 
 function roundedText(value: number): string {
