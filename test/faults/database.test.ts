@@ -312,6 +312,43 @@ describeWithNeighbour('PostgreSQL', availability, 'processes whose PostgreSQL is
     await expectRecovery();
   });
 
+  test('D10: rows that make no sense are set aside or told of, and the rest goes on', async () => {
+    const [damaged, whole] = [await nextMachine(), await nextMachine()];
+    for (const machine of [damaged, whole]) expect((await postTo(other, machine)).status).toBe(204);
+    accepted += 2;
+    await story.untilRest();
+    await server.query(
+      `UPDATE tasks SET address = 'nowhere' WHERE resource_id = '${damaged.id}';
+       INSERT INTO webhook_secrets (id, kind, state, sealed, made_at)
+         VALUES ('damaged', 'authorization', 'offered', 'k1.nothing', 0)`,
+      database,
+    );
+    for (const machine of [damaged, whole]) {
+      await story.simulator.changeEquipment(machine.id, { name: 'After the damage', notify: false });
+      expect((await postTo(other, machine)).status).toBe(204);
+      accepted += 1;
+    }
+    const entries = await until(async () => {
+      const found = await story.quarantine();
+      return found.length > 0 ? found : null;
+    }, soon);
+    expect(entries).toMatchObject([{ what: 'task', reason: 'address-refused' }]);
+    const named = (event: { data: unknown }) => (event.data as { name: string }).name;
+    await until(async () => named((await story.eventsOf(whole)).at(-1)!) === 'After the damage', soon);
+    const told = () =>
+      [...story.log('trouble'), ...story.log('fault')].some(({ place }) => place === 'webhook');
+    await until(told, { ...soon, what: 'the secret that cannot be opened to be told of' });
+    expect((await postTo(story.service, whole)).status).toBe(204);
+    accepted += 1;
+    await server.query(
+      `UPDATE tasks SET address = '${damaged.uri}' WHERE resource_id = '${damaged.id}';
+       DELETE FROM webhook_secrets WHERE id = 'damaged'`,
+      database,
+    );
+    await story.ask(`/api/quarantine/${entries[0]!.id}/release`, 'POST');
+    await until(async () => named((await story.eventsOf(damaged)).at(-1)!) === 'After the damage', soon);
+  });
+
   describeWithNeighbour('a C compiler', gcc, 'a disk that fails', () => {
     test('D10: a log that cannot be flushed ends the database, which starts anew and is waited for', async () => {
       const startedAt = async () =>
