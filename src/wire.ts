@@ -37,7 +37,7 @@ import { type Connecting, lateRenewal, readConnections, wireConnecting } from '.
 import { heedOthers } from './wire/heed-others';
 import { loopsOf, startReading, stopLoops } from './wire/loops';
 import * as options from './wire/options';
-import { clientOf } from './wire/provider';
+import { checkConnections, clientOf } from './wire/provider';
 import { replayOf } from './wire/replay';
 import { sinksOf } from './wire/sinks';
 import { type Subscribing, wireSubscribing } from './wire/subscribing';
@@ -224,18 +224,6 @@ function listerOf(
         outageEnded: () => void store.hasten().then(() => work.wake(), troubleOf(observer, 'store')),
       },
     );
-}
-
-async function checkConnections(client: ProviderClient, book: ConnectionBook): Promise<string> {
-  const connections = book.connections();
-  if (connections.length === 0) throw new Error('there is no connection yet: no user has given consent');
-  for (const { connectionId } of connections) {
-    for await (const page of client.organizations(connectionId)) {
-      if (page.partial) throw new Error(`connection ${connectionId}: ${page.detail}`);
-      break;
-    }
-  }
-  return `answers for ${connections.length} connections`;
 }
 
 function targetOf(settings: Settings, clock: Clock): PublishTarget {

@@ -1,6 +1,7 @@
 // `tramline simulate`: starts the provider on a laptop, prints one JSON line when it is ready, and runs until it is told
 // to end. Only words from the shell to options and back; the simulator itself lives in its own folder.
 import { type Command, InvalidArgumentError } from 'commander';
+import { Problem } from '../model/problem';
 import type { SimulatorOptions } from '../simulator/options';
 import { isDay } from '../simulator/rules';
 import { startSimulator } from '../simulator/simulator';
@@ -35,13 +36,18 @@ export function registerSimulate(program: Command): void {
 }
 
 async function run(options: SimulatorOptions): Promise<void> {
-  const { close, ...ready } = await startSimulator(options);
+  const { close, ...ready } = await startSimulator(options).catch(asUsage);
   process.stdout.write(`${JSON.stringify(ready)}\n`);
   await new Promise<void>((resolve) => {
     process.once('SIGTERM', () => resolve());
     process.once('SIGINT', () => resolve());
   });
   await close();
+}
+
+/** What an option may not say is known to the simulator; to the caller it is a wrong call. */
+function asUsage(error: unknown): never {
+  throw error instanceof RangeError ? new Problem('command.usage', error.message) : error;
 }
 
 function whole(text: string): number {

@@ -66,6 +66,9 @@ export function apiOf(
     ...webhook.authorizationValues(),
     ...webhook.hmacSecrets(),
   ];
+  const own = alone?.own ?? null;
+  const asOwn = own === null ? null : async () => ({ detail: await own.check(), dateMs: null });
+  const providerCheck = worker === null ? asOwn : () => worker.checkProvider();
   return makeApi({
     store,
     rejudge: makeRejudge(eventTypes, secrets),
@@ -82,7 +85,7 @@ export function apiOf(
       if (worker === null) return store.forgetOrganization(organizationId);
       return worker.pipeline.access.forget(organizationId);
     },
-    check: () => runCheck(checkDoors(loaded, store, worker)),
+    check: () => runCheck(checkDoors(loaded, store, providerCheck)),
     // Sinks of their own: what they remember of real alerts is not touched.
     testAlerts: () => testSinks(sinksOf(loaded.settings, writeAlert), runbookBase, systemClock.nowMs()),
     config: () => configView(loaded),
@@ -116,12 +119,12 @@ export function configView({ origins }: LoadedSettings): ConfigView {
   );
 }
 
-function checkDoors(loaded: LoadedSettings, store: Store, worker: Worker | null): CheckDoors {
+function checkDoors(loaded: LoadedSettings, store: Store, provider: CheckDoors['provider']): CheckDoors {
   const { settings, missing, warnings } = loaded;
   return {
     settings: { missing: missing.map(({ name, text }) => `${name} ${text}`), warnings },
     store: () => store.ready().then(() => `${settings.databaseUrl.kind} takes writes`),
-    provider: worker === null ? null : () => worker.checkProvider(),
+    provider,
     kafka: settings.kafkaBrokers === null ? null : () => checkKafka(settings),
     sinks: sinksOf(settings, null).length === 0 ? null : () => checkSinks(settings),
     nowMs: systemClock.nowMs,

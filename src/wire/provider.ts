@@ -61,12 +61,27 @@ export function providerApiOf(
   });
 }
 
+/** Asks for the first page of organizations through every connection. Rejects with a sentence where one is not answered. */
+export async function checkConnections(client: ProviderClient, book: ConnectionBook): Promise<string> {
+  const connections = book.connections();
+  if (connections.length === 0) throw new Error('there is no connection yet: no user has given consent');
+  for (const { connectionId } of connections) {
+    for await (const page of client.organizations(connectionId)) {
+      if (page.partial) throw new Error(`connection ${connectionId}: ${page.detail}`);
+      break;
+    }
+  }
+  return `answers for ${connections.length} connections`;
+}
+
 export interface OwnProvider {
   api: ProviderApi;
   connections: ConnectionsApi;
   subscribing: Subscribing;
   /** For the public listener of a process that reads nothing itself. */
   routes(observer: Pick<Observer, 'fault' | 'trouble'>): ConnectRoutes;
+  /** Asks the provider through each connection. Rejects with a sentence for people. */
+  check(): Promise<string>;
   /** Also gives back the calls that were booked and not made. */
   close(): Promise<void>;
 }
@@ -111,6 +126,10 @@ export function makeOwnProvider(
       answer: async (id, answer) => (await connections()).answer(id, answer),
     },
     routes: (observer) => own.connecting().routes(observer),
+    async check() {
+      await own.prepared();
+      return checkConnections(own.client(), own.book());
+    },
     async close() {
       await subscribing.stop();
       await own.close();

@@ -3,9 +3,18 @@
  */
 import type { EventDraft } from '../../src/model/event';
 import type { Delivery } from '../../src/model/notification';
-import type { Store } from '../../src/model/store';
+import type { Ledger, Store } from '../../src/model/store';
 import type { FinishResult, TakenTask } from '../../src/model/task';
-import { address, deliveryOf, draftOf, header, heldBy, hintOf, type StoreUnderTest } from './store-hand';
+import {
+  address,
+  deliveryOf,
+  draftOf,
+  header,
+  heldBy,
+  hintOf,
+  type StoreUnderTest,
+  sumOf,
+} from './store-hand';
 
 export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): void {
   describe(`store contract: ${name}`, () => {
@@ -71,6 +80,22 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         expect(await store.take(10)).toHaveLength(1);
         expect(await store.listQuarantine({ limit: 10, after: null })).toEqual([]);
         expect((await store.ledger()).accepted).toBe(1);
+      });
+
+      test('a ledger that is told while deliveries come and are read adds up', async () => {
+        await put(Array.from({ length: 2100 }, (_, index) => hintOf(String(index))));
+        const work = async (round: number) => {
+          await put([hintOf(`${round}`), hintOf(`new ${round}`)]);
+          await store.take(2);
+        };
+        const [first, second] = await Promise.all([
+          store.ledger(),
+          ...[store.ledger(), work(1), work(2), work(3), work(4)],
+        ] as const);
+        for (const ledger of [first, second as Ledger, await store.ledger()]) {
+          expect(sumOf(ledger)).toBe(ledger.accepted);
+        }
+        expect((await store.ledger()).accepted).toBe(2108);
       });
 
       test('without a message id an equal delivery is one more hint', async () => {

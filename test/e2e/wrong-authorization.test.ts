@@ -2,6 +2,8 @@
  * A delivery of a stranger is answered 401 with nothing in it, and leaves no trace but a count and a log line: nothing is
  * stored, nothing is read.
  */
+import { runCommand } from '../support/command';
+import { temporaryFolder } from '../support/service';
 import { beginStory, notificationOf, type Story, soon } from '../support/story';
 import { until } from '../support/until';
 
@@ -45,4 +47,16 @@ test('the right Authorization is accepted right after', async () => {
   const [machine] = await story.equipment();
   expect((await story.post([notificationOf(machine!)])).status).toBe(204);
   await story.untilEvents(machine!, 1);
+});
+
+test('a check before the first start asks the provider, and says when our own credentials are wrong', async () => {
+  const check = async (more: Record<string, string>) => {
+    const environment = { ...story.settings(more), DATA_DIR: temporaryFolder() };
+    const { code, out } = await runCommand(['check', '--json'], environment);
+    const lines = JSON.parse(out) as { name: string; state: string }[];
+    return { code, provider: lines.find(({ name }) => name === 'provider')?.state };
+  };
+  expect(await check({})).toEqual({ code: 0, provider: 'ok' });
+  const tokens = story.settings().PROVIDER_TOKENS!.replace(/("(?:token|refresh)":")[^"]*/g, '$1of-a-stranger');
+  expect(await check({ PROVIDER_TOKENS: tokens })).toEqual({ code: 1, provider: 'failed' });
 });

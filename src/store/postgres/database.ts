@@ -25,6 +25,8 @@ export interface TransactionOptions {
   lock?: number;
   /** A statement that takes longer is ended: `store.unavailable`. */
   statementMs?: number;
+  /** Only reads, and all of its statements see the same. */
+  snapshot?: boolean;
 }
 
 export interface Database {
@@ -67,12 +69,12 @@ export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) |
 
   async function attempt<Result>(
     work: (statements: Statements, nowMs: number) => Promise<Result>,
-    { lock, statementMs = statementMsMax }: TransactionOptions,
+    { lock, statementMs = statementMsMax, snapshot = false }: TransactionOptions,
   ): Promise<Result> {
     const client = await pool.connect();
     let failed: Error | undefined;
     try {
-      const begun = await begin(client, lock, statementMs);
+      const begun = await begin(client, lock, statementMs, snapshot);
       const result = await work(statementsOf(client, nameOf, statementMs), nowMs?.() ?? begun);
       await query(client, { text: 'COMMIT' }, statementMs);
       return result;
@@ -144,12 +146,17 @@ export function poolConfig({ url, connections }: DatabaseSettings): PoolConfig {
 const int8Array = 1016 as number;
 
 /** Begins, takes the lock, and reads the store's clock after it: the answer is of the last statement. */
-async function begin(client: PoolClient, lock: number | undefined, statementMs: number): Promise<number> {
+async function begin(
+  client: PoolClient,
+  lock: number | undefined,
+  statementMs: number,
+  snapshot: boolean,
+): Promise<number> {
   const locked = lock === undefined ? '' : `SELECT pg_advisory_xact_lock(${lock});`;
   const results = (await query(
     client,
     {
-      text: `BEGIN; SET LOCAL statement_timeout = ${statementMs}; ${locked}
+      text: `BEGIN${snapshot ? ' ISOLATION LEVEL REPEATABLE READ READ ONLY' : ''}; SET LOCAL statement_timeout = ${statementMs}; ${locked}
         SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`,
     },
     statementMs,

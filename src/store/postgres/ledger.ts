@@ -1,11 +1,11 @@
 /**
  * What became of each notification, derived from the journal: a hint's line is that of the read which covers its
  * generation; of several hints that one read covers the last is told by it and the others are merged into it. What was
- * decided is published only when it is sent. Told in pages: no read outlives one.
+ * decided is published only when it is sent. Read in pages, so that no statement is long.
  */
 import type { Ledger, LedgerLine } from '../../model/store';
 import { emptyLedger } from '../empty-ledger';
-import type { Context, InTransaction } from './context';
+import type { Context } from './context';
 
 const pageTasks = 2000;
 const pageDeliveries = 20_000;
@@ -25,18 +25,12 @@ const publishedLine = `CASE e.state WHEN 0 THEN 'waiting' WHEN 3 THEN
 const waitingLine = `CASE WHEN t.state = 'quarantined' THEN 'quarantined'
   WHEN t.due_at IS NOT NULL AND o.access IS NOT NULL AND o.access <> 'active' THEN 'parked' ELSE 'waiting' END`;
 
-export async function ledger(inTransaction: InTransaction): Promise<Ledger> {
+/** All in one snapshot: nothing that comes, moves or is folded meanwhile is in one part and not in another. */
+export async function ledger(context: Context): Promise<Ledger> {
   const total = emptyLedger();
-  let after: number | null = 0;
-  while (after !== null) {
-    const from: number = after;
-    after = await inTransaction((context) => addDeliveries(context, total, from));
-  }
-  for (after = 0; after !== null; ) {
-    const from: number = after;
-    after = await inTransaction((context) => addTasks(context, total, from));
-  }
-  const discarded = await inTransaction(discardedNotifications);
+  for (let after: number | null = 0; after !== null; ) after = await addDeliveries(context, total, after);
+  for (let after: number | null = 0; after !== null; ) after = await addTasks(context, total, after);
+  const discarded = await discardedNotifications(context);
   total.quarantined -= discarded;
   total.discarded += discarded;
   return total;

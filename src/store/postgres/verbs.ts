@@ -88,6 +88,7 @@ export const verbs = {
   discardQuarantine,
   listEvents,
   explain,
+  ledger,
   counts,
   storeBytes,
   ready,
@@ -134,12 +135,12 @@ export const transactionOptions: { [Verb in Name]?: TransactionOptions } = {
   selectReplay: { statementMs: longMs },
   listEvents: { statementMs: longMs },
   counts: { statementMs: longMs },
-  ledger: { statementMs: longMs },
+  ledger: { statementMs: longMs, snapshot: true },
   sweep: { lock: sweepLock, statementMs: longMs },
 };
 
 /** One call, several transactions. */
-export const longVerbs = { ledger, sweep, pickUnsent } satisfies {
+export const longVerbs = { sweep, pickUnsent } satisfies {
   [Verb in Name]?: (inTransaction: InTransaction, ...args: Parameters<Store[Verb]>) => Answer<Verb>;
 };
 

@@ -29,8 +29,16 @@ const publishedLine = `CASE e.state WHEN 0 THEN 'waiting' WHEN 3 THEN
 const waitingLine = `CASE WHEN t.state = 'quarantined' THEN 'quarantined'
   WHEN t.due_at IS NOT NULL AND o.access IS NOT NULL AND o.access <> 'active' THEN 'parked' ELSE 'waiting' END`;
 
-/** The lines of the hints of up to `limit` tasks above `after`; folded ones are of tasks that still wait. */
-export function ledgerPage(context: Context, after: number, limit: number): LedgerPage {
+/**
+ * The lines of the hints of up to `limit` tasks above `after`, of deliveries up to `untilDelivery`: what came while the
+ * pages are told is of none of them. Folded ones are of tasks that still wait.
+ */
+export function ledgerPage(
+  context: Context,
+  after: number,
+  limit: number,
+  untilDelivery = Number.MAX_SAFE_INTEGER,
+): LedgerPage {
   const { database } = context;
   const tasks = database.all('SELECT id FROM tasks WHERE id > ? ORDER BY id LIMIT ?', after, limit);
   const last = tasks.at(-1);
@@ -40,7 +48,7 @@ export function ledgerPage(context: Context, after: number, limit: number): Ledg
     `WITH covered AS (
        SELECT h.task_id, h.generation,
          (SELECT min(r.generation) FROM reads r WHERE r.task_id = h.task_id AND r.generation >= h.generation) AS by
-       FROM hints h WHERE h.task_id > ? AND h.task_id <= ?)
+       FROM hints h WHERE h.task_id > ? AND h.task_id <= ? AND h.delivery_id <= ?)
      SELECT line, count(*) AS count FROM (
        SELECT CASE
          WHEN c.by IS NULL THEN ${waitingLine}
@@ -55,6 +63,7 @@ export function ledgerPage(context: Context, after: number, limit: number): Ledg
      GROUP BY line`,
     after,
     until,
+    untilDelivery,
   );
   const folded = database.all(
     `SELECT ${waitingLine} AS line, sum(t.folded) AS count FROM tasks t LEFT JOIN organizations o ON o.id = t.lane
@@ -70,23 +79,29 @@ export function ledgerPage(context: Context, after: number, limit: number): Ledg
   return { lines, folded: folded.reduce((sum, row) => sum + Number(row.count), 0), after: until };
 }
 
+export interface LedgerOfDeliveries {
+  lines: Pick<Ledger, 'accepted' | 'acted' | 'ignored' | 'quarantined' | 'discarded'>;
+  /** The last delivery that is counted. */
+  untilDelivery: number;
+}
+
 /** The lines of notifications that are no hints. */
-export function ledgerOfDeliveries(
-  context: Context,
-): Pick<Ledger, 'accepted' | 'acted' | 'ignored' | 'quarantined' | 'discarded'> {
+export function ledgerOfDeliveries(context: Context): LedgerOfDeliveries {
   const sums = context.database.get(
-    `SELECT coalesce(sum(notifications), 0) AS accepted, coalesce(sum(acted), 0) AS acted,
-       coalesce(sum(ignored), 0) AS ignored, coalesce(sum(quarantined), 0) AS quarantined FROM deliveries`,
+    `SELECT coalesce(max(id), 0) AS last, coalesce(sum(notifications), 0) AS accepted,
+       coalesce(sum(acted), 0) AS acted, coalesce(sum(ignored), 0) AS ignored,
+       coalesce(sum(quarantined), 0) AS quarantined FROM deliveries`,
   )!;
   const ended = context.database.get(
     `SELECT count(*) AS discarded FROM quarantine WHERE what = 'notification' AND state = 'discarded'`,
   )!;
   const discarded = Number(ended.discarded);
-  return {
+  const lines = {
     accepted: Number(sums.accepted),
     acted: Number(sums.acted),
     ignored: Number(sums.ignored),
     quarantined: Number(sums.quarantined) - discarded,
     discarded,
   };
+  return { lines, untilDelivery: Number(sums.last) };
 }

@@ -48,6 +48,14 @@ test.each([
   expect(error).toMatch(/error: |Usage: /);
 });
 
+test.each([
+  [['simulate', '--users', '0'], 'users must be a whole number from 1 to 1000'],
+  [['simulate', '--overlap', '9'], 'overlap must be a whole number from 0 to 0'],
+  [['simulate', '--port', '99999'], 'port must be a whole number from 0 to 65535'],
+])('%j is wrong usage, which the simulator explains', async (words, sentence) => {
+  expect(await shell.run(...words)).toEqual({ code: 2, out: '', error: `tramline: ${sentence}\n` });
+});
+
 test('a near miss is answered with the command that was meant', async () => {
   expect((await shell.run('organisations')).error).toContain('Did you mean organizations?');
 });
