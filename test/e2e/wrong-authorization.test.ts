@@ -57,6 +57,8 @@ test('a check before the first start asks the provider, and says when our own cr
     return { code, provider: lines.find(({ name }) => name === 'provider')?.state };
   };
   expect(await check({})).toEqual({ code: 0, provider: 'ok' });
-  const tokens = story.settings().PROVIDER_TOKENS!.replace(/("(?:token|refresh)":")[^"]*/g, '$1of-a-stranger');
+  const tokens = story
+    .settings()
+    .PROVIDER_TOKENS!.replace(/("(?:token|refresh)":")[^"]*/g, '$1of-a-stranger');
   expect(await check({ PROVIDER_TOKENS: tokens })).toEqual({ code: 1, provider: 'failed' });
 });
