@@ -150,7 +150,7 @@ export async function wireWorker(
     ...{ decided: () => loops.relay.wake(), failed: troubleOf(observer, 'sync') },
   });
   const replay = replayOf(settings, { store: doors.store, relay, meter, clock, holder, pipeline, observer });
-  const behind = makeBehindWatch(doors.store, sync, () => book.known() && meter.forbidden() === null);
+  const behind = makeBehindWatch(doors.store, sync, mayListAll(book, meter), clock);
   const room = makeStoreRoom(doors.store, settings.storeBytesMax, clock);
   const subscribing = subscribingOf(settings, doors.store, { client, book, observer, clock });
   const others = [relay, behind, book, room, meter, watch, connecting, subscribing];
@@ -172,6 +172,12 @@ export async function wireWorker(
     },
     stop: (graceMs) => stopLoops(parts, loops, graceMs, clock),
   };
+}
+
+/** It is known what connections see, one of them is valid, and calls are left. */
+function mayListAll(book: ConnectionBook, meter: SandboxMeter): () => boolean {
+  const isAny = () => book.connections().some(({ status }) => status === 'valid');
+  return () => isAny() && book.known() && meter.forbidden() === null;
 }
 
 /** What went to the embedded log before brokers were named. */

@@ -60,7 +60,9 @@ export function makeSync(doors: SyncDoors, options: ScheduleOptions, failed: (er
     Object.assign(progress, { run, resumed });
     const seen = await runSync({ doors, options, progress, run, signal });
     if (signal.aborted) throw new RunStopped(stopped ? 'the process stops' : 'the lease was lost');
-    await store.endRun(run, progress.counts, progress.isWhole());
+    // Where nobody's consent is valid nothing was read: what is to be judged anew still is.
+    const whole = progress.isWhole() && doors.connections().length > 0;
+    await store.endRun(run, progress.counts, whole);
     const missing = seen ? null : `no connection sees organization ${progress.wanted.organizationId}`;
     progress.end('ended', missing, clock.nowMs());
   }

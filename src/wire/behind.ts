@@ -5,6 +5,7 @@
 import type { Condition } from '../model/alert';
 import type { Store } from '../model/store';
 import type { Sync } from '../sync/sync';
+import type { Clock } from '../tools/clock';
 
 export interface BehindWatch {
   conditions(): Condition[];
@@ -12,13 +13,18 @@ export interface BehindWatch {
   look(): Promise<void>;
 }
 
-/** `mayList`: it is known what connections see, and calls are left. */
+/** A full sync that ended and left something unread is begun again no sooner. */
+const againMs = 60_000;
+
+/** `mayList`: it is known what connections see, one is valid, and calls are left. */
 export function makeBehindWatch(
   store: Pick<Store, 'behindSince' | 'readingOn'>,
   sync: Pick<Sync, 'begin' | 'view'>,
   mayList: () => boolean,
+  clock: Pick<Clock, 'nowMs'>,
 ): BehindWatch {
   let sinceMs: number | null = null;
+  let begunAtMs = Number.NEGATIVE_INFINITY;
   const detail =
     'The topics held events that this store did not know of: it was restored, or is new. Their numbers are taken; ' +
     'a full sync publishes what differs.';
@@ -30,6 +36,8 @@ export function makeBehindWatch(
       // What is still to be found would not be judged by a sync that begins now.
       if (sinceMs === null || !mayList() || sync.view().state === 'running' || (await store.readingOn()))
         return;
+      if (clock.nowMs() - begunAtMs < againMs) return;
+      begunAtMs = clock.nowMs();
       sync.begin({ organizationId: null, full: true });
     },
   };

@@ -11,6 +11,10 @@ import { startSimulator } from '../support/simulator';
 import { notificationOf, Story, soon } from '../support/story';
 import { until } from '../support/until';
 
+const leaseMs = 4000;
+/** Two seconds until it is taken, and one for the read itself. */
+const readWithinMs = 3000;
+
 describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several processes on PostgreSQL', () => {
   let server: PostgresServer;
   let story: Story;
@@ -27,7 +31,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several processes on P
       PUBLIC_URL: `http://127.0.0.1:${port}`,
       DATABASE_URL: url,
       ROLE: 'receiver',
-      LEASE_SECONDS: '4',
+      LEASE_SECONDS: String(leaseMs / 1000),
       PROVIDER_TIMEOUT_MS: '3000',
       SHUTDOWN_SECONDS: '3',
     };
@@ -75,13 +79,24 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several processes on P
     await story.simulator.setFaults([{ match: { path: '/equipment/' }, delayMs: 800 }]);
     const machines = await changeAll('West');
     await until(async () => (await story.tasks('taken')).length > 0, soon);
+    await story.simulator.setFaults([]);
+    const overAtMs = Date.now() + leaseMs;
     await workers[0]!.kill();
     workers[0] = await startService({ environment: story.settings({ ROLE: 'worker' }) });
+    // The one that was added takes work within two seconds, and what the dead one led and had when its lease is over.
+    const fromMs = Math.max(overAtMs, Date.now());
     await until(
       async () =>
         (await story.tasks('done')).filter(({ generation }) => generation === 3).length === machines.length,
       { ...soon, what: 'every machine to be read again' },
     );
+    for (const machine of machines) {
+      await story.untilEvents(machine, 3);
+      const { steps } = await story.explain(machine.uri);
+      const lastMs = (wanted: string) => Date.parse(steps.findLast(({ step }) => step === wanted)!.at);
+      expect(lastMs('published') - fromMs).toBeLessThan(readWithinMs);
+      expect(lastMs('sent') - fromMs).toBeLessThan(readWithinMs);
+    }
   });
 
   test('a token and an Authorization value that a worker makes are accepted by the receiver at once', async () => {

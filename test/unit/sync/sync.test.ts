@@ -117,6 +117,21 @@ test('a listing of organizations that fails for a while is asked for again', asy
   expect(await run()).toMatchObject({ state: 'ended', published: 1, partial: [], trouble: 'none' });
 });
 
+test('a full run without a valid connection does not end that the store is behind', async () => {
+  const stranger = { key: '4711/equipment/9', sequence: 5, offset: '1', eventId: 'a' };
+  await hand.store.noteFound({ topic: 't', partition: 0, nextOffset: '2', records: [stranger] });
+  under.advance(1000);
+  const state = { connections: [] as string[] };
+  const { sync } = stage({}, { connections: () => state.connections });
+  sync.begin({ organizationId: null, full: true });
+  expect(await sync.ended()).toMatchObject({ state: 'ended' });
+  expect(await hand.store.behindSince()).not.toBeNull();
+  state.connections = ['c1'];
+  sync.begin({ organizationId: null, full: true });
+  await sync.ended();
+  expect(await hand.store.behindSince()).toBeNull();
+});
+
 test('a listing of organizations that goes on failing ends no run, nor that the store is behind', async () => {
   await hand.store.noteFound({
     ...{ topic: 'tramline.equipment.v1', partition: 0, nextOffset: '1' },

@@ -1,10 +1,13 @@
 // Goal: a store behind its topics pages until a full sync has ended, and that sync begins by itself.
 // Method: a store and a sync that say what the test wants.
+
 import { idleView } from '../../../src/sync/progress';
 import { makeBehindWatch } from '../../../src/wire/behind';
+import { makeHandClock } from '../../support/hand-clock';
 
 function watching({ mayList = true, state = 'idle' as 'idle' | 'running' } = {}) {
   const begun: unknown[] = [];
+  const clock = makeHandClock(1_000_000);
   const store = { since: null as number | null, readingOn: false };
   const view = () => ({ ...idleView(), state });
   const sync = {
@@ -18,8 +21,9 @@ function watching({ mayList = true, state = 'idle' as 'idle' | 'running' } = {})
     { behindSince: async () => store.since, readingOn: async () => store.readingOn },
     sync,
     () => mayList,
+    clock,
   );
-  return { watch, store, begun };
+  return { watch, store, begun, clock };
 }
 
 test('it pages while it lasts, begins a full sync of all, and ends', async () => {
@@ -45,6 +49,16 @@ test('no sync begins before all is found, and it pages since the first', async (
   store.readingOn = false;
   await watch.look();
   expect(begun).toHaveLength(1);
+});
+
+test('a sync that left something unread is begun again after a minute, not at once', async () => {
+  const { watch, store, begun, clock } = watching();
+  store.since = 5;
+  for (let looks = 0; looks < 5; looks += 1) await watch.look();
+  expect(begun).toHaveLength(1);
+  await clock.advance(60_000);
+  await watch.look();
+  expect(begun).toHaveLength(2);
 });
 
 test.each([
