@@ -27,6 +27,8 @@ export interface TransactionOptions {
   statementMs?: number;
   /** Only reads, and all of its statements see the same. */
   snapshot?: boolean;
+  /** Its statements read much of a table: the server may read it from end to end. */
+  readsMuch?: boolean;
 }
 
 export interface Database {
@@ -69,12 +71,13 @@ export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) |
 
   async function attempt<Result>(
     work: (statements: Statements, nowMs: number) => Promise<Result>,
-    { lock, statementMs = statementMsMax, snapshot = false }: TransactionOptions,
+    options: TransactionOptions,
   ): Promise<Result> {
+    const { statementMs = statementMsMax } = options;
     const client = await pool.connect();
     let failed: Error | undefined;
     try {
-      const begun = await begin(client, lock, statementMs, snapshot);
+      const begun = await begin(client, options, statementMs);
       const result = await work(statementsOf(client, nameOf, statementMs), nowMs?.() ?? begun);
       await query(client, { text: 'COMMIT' }, statementMs);
       return result;
@@ -117,6 +120,15 @@ export function openPool(settings: DatabaseSettings, connections: number): Pool 
   return pool;
 }
 
+/**
+ * A statement is planned when it is first made, often on tables that are empty yet, and that plan is kept until the server
+ * has looked at them again: without this, every look-up by id would read a table that has grown since from end to end.
+ * Nor may it collect what an index names before it looks: only a plain walk of the index forgets rows that are no more,
+ * and leases leave many. No statement is worth compiling.
+ */
+const lookUps = '-c enable_seqscan=off -c enable_bitmapscan=off -c jit=off';
+const sessionOptions = `-c synchronous_commit=on -c default_transaction_isolation=read\\ committed ${lookUps}`;
+
 /** Connection settings of every client; `options` speaks before the defaults of role and database do. */
 export function poolConfig({ url, connections }: DatabaseSettings): PoolConfig {
   return {
@@ -131,7 +143,7 @@ export function poolConfig({ url, connections }: DatabaseSettings): PoolConfig {
     lock_timeout: lockMsMax,
     // A process that was stopped in the middle must not keep what others wait for.
     idle_in_transaction_session_timeout: 4000,
-    options: '-c synchronous_commit=on -c default_transaction_isolation=read\\ committed',
+    options: sessionOptions,
     types: {
       getTypeParser: ((oid: number, format: 'text') =>
         oid === types.builtins.INT8
@@ -148,15 +160,16 @@ const int8Array = 1016 as number;
 /** Begins, takes the lock, and reads the store's clock after it: the answer is of the last statement. */
 async function begin(
   client: PoolClient,
-  lock: number | undefined,
+  { lock, snapshot = false, readsMuch = false }: TransactionOptions,
   statementMs: number,
-  snapshot: boolean,
 ): Promise<number> {
+  const isolation = snapshot ? ' ISOLATION LEVEL REPEATABLE READ READ ONLY' : '';
+  const planned = readsMuch ? 'SET LOCAL enable_seqscan = on; SET LOCAL enable_bitmapscan = on;' : '';
   const locked = lock === undefined ? '' : `SELECT pg_advisory_xact_lock(${lock});`;
   const results = (await query(
     client,
     {
-      text: `BEGIN${snapshot ? ' ISOLATION LEVEL REPEATABLE READ READ ONLY' : ''}; SET LOCAL statement_timeout = ${statementMs}; ${locked}
+      text: `BEGIN${isolation}; SET LOCAL statement_timeout = ${statementMs}; ${planned} ${locked}
         SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`,
     },
     statementMs,

@@ -131,11 +131,11 @@ export const transactionOptions: { [Verb in Name]?: TransactionOptions } = {
   revokeConnection: { lock: connections.connectionsLock },
   keepSights: { lock: connections.connectionsLock },
   forgetOrganization: { lock: connections.connectionsLock, statementMs: longMs },
-  listTasks: { statementMs: longMs },
+  listTasks: { statementMs: longMs, readsMuch: true },
   selectReplay: { statementMs: longMs },
   listEvents: { statementMs: longMs },
-  counts: { statementMs: longMs },
-  ledger: { statementMs: longMs, snapshot: true },
+  counts: { statementMs: longMs, readsMuch: true },
+  ledger: { statementMs: longMs, snapshot: true, readsMuch: true },
   sweep: { lock: sweepLock, statementMs: longMs },
 };
 
