@@ -4,10 +4,10 @@
  * in as doors; what is pure is called directly. This file makes no part and opens nothing: wire.ts does.
  */
 import { decideEnding, type Ending, type EndingRules, heldBy } from './inbox/decide-ending';
-import { hearAnswer, isOwnFailure, leftAlone } from './inbox/hear-answer';
+import { type Asked, hearAnswer, heldMs, isOwnFailure, leftAlone } from './inbox/hear-answer';
 import { keptDocument } from './inbox/kept-document';
 import { letGo } from './inbox/let-go';
-import { makeProviderHealth, type ProviderHealth, unnamedRefusal } from './inbox/provider-health';
+import { makeProviderHealth, type ProviderHealth } from './inbox/provider-health';
 import { makeRun, type Run } from './inbox/run';
 import { whomRefused } from './inbox/whom-refused';
 import type { Answer, ReadCost, ReadDocument } from './model/answer';
@@ -69,8 +69,6 @@ export interface PathSettings {
   /** Of a task that is taken. */
   leaseMs: number;
   probeLeaseMs: number;
-  /** When a probe brought no answer about access. */
-  probeRetryMs: number;
 }
 
 export interface Pipeline {
@@ -99,7 +97,7 @@ export function makePipeline(doors: PathDoors, settings: PathSettings): Pipeline
   const health = makeProviderHealth(settings.ending.random);
   const wakeWork = () => work.wake();
   const wakeProbes = () => probes.wake();
-  const access = accessOf(doors, settings, health, wakeWork);
+  const access = accessOf(doors, health, wakeWork);
   const path: Path = { ...doors, settings, health, access, wakeWork, wakeProbes };
   const limit = (wanted: number) => (health.coolDownMs(clock.nowMs()) > 0 ? 0 : wanted);
   const failed = (error: unknown) => tell(doors, error);
@@ -188,8 +186,10 @@ async function fetch(path: Path, task: TakenTask, signal: AbortSignal, tracepare
   return { answer, cost: { calls: 0, bytes: 0, tookMs: 0, status: null } };
 }
 
-function hear(path: Path, task: TakenTask, answer: Answer): Promise<void> {
-  return hearAnswer(task, answer, {
+type Hearing = Pick<Path, 'store' | 'health' | 'access' | 'clock' | 'wakeWork'>;
+
+function hear(path: Hearing, asked: Asked, answer: Answer): Promise<void> {
+  return hearAnswer(asked, answer, {
     health: path.health,
     nowMs: path.clock.nowMs(),
     refuseGrant: path.access.refuseGrant,
@@ -316,19 +316,18 @@ async function quarantine(path: Path, task: QuarantinedTask): Promise<Ended> {
 
 // 4 · An organization that refused is asked again; the answer alone changes its access.
 
-function accessOf(
-  doors: PathDoors,
-  settings: PathSettings,
-  health: ProviderHealth,
-  wakeWork: () => void,
-): OrganizationAccess {
+function accessOf(doors: PathDoors, health: ProviderHealth, wakeWork: () => void): OrganizationAccess {
   const { store, provider, observer, clock } = doors;
-  return makeOrganizationAccess({
+  const askedOf = ({ refusedAddress, knownAddress, connectionId }: DueProbe) => ({
+    address: refusedAddress ?? knownAddress ?? '',
+    connectionId,
+  });
+  const access: OrganizationAccess = makeOrganizationAccess({
     store,
     clock,
     ask: (due, signal) => provider.probe(due, signal),
-    rateLimited: (retryAfterMs, nowMs) => health.rateLimited(retryAfterMs, nowMs),
-    clientRefused: (message, nowMs) => health.clientRefused(message ?? unnamedRefusal, nowMs),
+    heldMs: (due) => heldMs(askedOf(due).address, health, clock.nowMs()),
+    heard: (due, answer) => hear({ store, health, access, clock, wakeWork }, askedOf(due), answer),
     probed: (line) => observer.probed(line),
     changed: ({ organizationId, by }, { previous, access, causes }) => {
       observer.accessChanged({ organizationId, from: previous, to: access, cause: leadingCause(causes), by });
@@ -337,6 +336,6 @@ function accessOf(
     },
     connectionRefused: doors.connectionRefused,
     answered: wakeWork,
-    retryMs: settings.probeRetryMs,
   });
+  return access;
 }

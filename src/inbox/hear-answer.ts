@@ -17,6 +17,15 @@ export interface AnswerDoors {
 
 const heldCode = 'provider-held';
 
+/** What was asked, or is to be asked. */
+export type Asked = Pick<TakenTask, 'address' | 'connectionId'>;
+
+/** How long what is at this address is left alone, since its origin only fails; 0: it may be asked, and may be the trial. */
+export function heldMs(address: string, health: ProviderHealth, nowMs: number): number {
+  const origin = originOf(address);
+  return origin === null ? 0 : health.heldMs(origin, nowMs);
+}
+
 /** The answer of a task that is not tried, since its origin only fails; null: it may be, and may be the trial. */
 export function leftAlone(task: TakenTask, health: ProviderHealth, nowMs: number): Answer | null {
   const origin = originOf(task.address);
@@ -39,7 +48,7 @@ export function isOwnFailure(task: TakenTask, answer: Answer, health: ProviderHe
 }
 
 /** Rejects as its doors do. */
-export async function hearAnswer(task: TakenTask, answer: Answer, doors: AnswerDoors): Promise<void> {
+export async function hearAnswer(asked: Asked, answer: Answer, doors: AnswerDoors): Promise<void> {
   const { health, nowMs } = doors;
   switch (answer.kind) {
     case 'rate-limited':
@@ -57,7 +66,7 @@ export async function hearAnswer(task: TakenTask, answer: Answer, doors: AnswerD
       health.clientRefused(answer.message ?? unnamedRefusal, nowMs);
   }
   const read =
-    answer.kind === 'ok' ? answer.document : { address: task.address, connectionId: answer.connectionId };
+    answer.kind === 'ok' ? answer.document : { address: asked.address, connectionId: answer.connectionId };
   const origin = originOf(read.address);
   if (origin !== null && health.succeeded(origin, read.connectionId, nowMs)) await doors.outageEnded();
 }

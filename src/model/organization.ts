@@ -156,6 +156,12 @@ export interface ForgottenView {
   seenBy: string[];
 }
 
+/**
+ * When a probe that brought no answer about access is made again: after a time in milliseconds, later than the last time,
+ * or, of an organization that is not known to be blocked, not before something asks for it.
+ */
+export type ProbeAgain = number | 'later' | 'never';
+
 /** A due probe: repeats the refused request, else reads a known resource, else a first page. */
 export interface DueProbe {
   organizationId: string;

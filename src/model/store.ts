@@ -16,6 +16,7 @@ import type {
   Forgotten,
   Observation,
   OrganizationView,
+  ProbeAgain,
   Transition,
 } from './organization';
 import type { ReplayRun, ReplaySelection, ReplayStep, SelectedPage } from './replay';
@@ -129,8 +130,8 @@ export interface Organizations {
   observe(observation: Observation): Promise<Transition & { applied: boolean }>;
   /** Due probes, each leased for `leaseMs` so that one process probes at a time. */
   takeProbes(limit: number, leaseMs: number): Promise<DueProbe[]>;
-  /** A probe that got no answer about access: asked again after `againInMs`, later and later while it is blocked. */
-  postponeProbe(organizationId: string, againInMs: number): Promise<void>;
+  /** A probe that got no answer about access; begun in an earlier epoch, it is just over. */
+  postponeProbe(organizationId: string, epoch: number, again: ProbeAgain): Promise<void>;
   /** Asks for a probe now (`onDemand`), or as a hint, at most one a minute. False when the organization is unknown. */
   requestProbe(organizationId: string, onDemand: boolean): Promise<boolean>;
   listOrganizations(): Promise<OrganizationView[]>;

@@ -12,8 +12,10 @@ export interface AccessDoors {
   store: Organizations & Connections;
   /** Repeats the refused request, or the next best. */
   ask(probe: DueProbe, signal: AbortSignal): Promise<Answer>;
-  rateLimited(retryAfterMs: number, nowMs: number): void;
-  clientRefused(message: string | null, nowMs: number): void;
+  /** How long the provider is left alone with it; 0: it may be asked. */
+  heldMs(probe: DueProbe): number;
+  /** What the answer tells of the provider as a whole, a refused token included. */
+  heard(probe: DueProbe, answer: Answer): Promise<void>;
   probed(line: { organizationId: string; found: Answer['kind']; tookMs: number }): void;
   /** The access as shown changed: history, event and alert follow. */
   changed(observation: Observation, transition: Transition): void;
@@ -22,8 +24,6 @@ export interface AccessDoors {
   /** Something was observed, even if nothing changed: work that waited for the answer may go on. */
   answered(): void;
   clock: Clock;
-  /** When a probe brought no answer about access, it is asked again after this time. */
-  retryMs: number;
 }
 
 export interface OrganizationAccess {
@@ -83,14 +83,16 @@ export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
     forget,
     async probe(due, signal) {
       const { organizationId, epoch } = due;
+      const heldMs = doors.heldMs(due);
+      if (heldMs > 0) return store.postponeProbe(organizationId, epoch, heldMs);
       const startedMs = clock.nowMs();
       const answer = await doors.ask(due, signal);
       doors.probed({ organizationId, found: answer.kind, tookMs: clock.nowMs() - startedMs });
-      if (answer.kind === 'reauthorize') await refuseGrant(answer.connectionId, answer.message);
-      if (answer.kind === 'client-refused') doors.clientRefused(answer.message, clock.nowMs());
-      if (answer.kind === 'rate-limited') doors.rateLimited(answer.retryAfterMs, clock.nowMs());
+      await doors.heard(due, answer);
       const said = saidBy(answer);
-      if (said === null) return store.postponeProbe(organizationId, doors.retryMs);
+      // Whom no connection sees is asked when one does, or when something of it is refused.
+      const again = answer.kind === 'no-connection' ? 'never' : 'later';
+      if (said === null) return store.postponeProbe(organizationId, epoch, again);
       return observe({ organizationId, epoch, ...said });
     },
     async unconnected(organizationId, actionUrl, epoch) {

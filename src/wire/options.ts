@@ -136,7 +136,6 @@ export function pathOptions(settings: Settings): PathSettings {
     },
     leaseMs: settings.leaseSeconds * 1000,
     probeLeaseMs: settings.leaseSeconds * 1000,
-    probeRetryMs: settings.probeSeconds * 1000,
   };
 }
 

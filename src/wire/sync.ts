@@ -125,9 +125,11 @@ export function meterOf(
   clock: Clock,
 ): SandboxMeter {
   if (settings.providerPlan !== 'sandbox') return productionMeter;
+  // Only who was seen: a notification may name a stranger.
   const connected = async () => {
-    const { 'not-connected': _away, ...others } = (await store.counts()).organizations;
-    return Object.values(others).reduce((sum, count) => sum + count, 0);
+    const seen = new Set((await store.listConnections()).flatMap(({ organizations }) => organizations));
+    const all = await store.listOrganizations();
+    return all.filter(({ id, access }) => seen.has(id) && access !== 'not-connected').length;
   };
   const { providerSandboxSince: since } = settings;
   return makeSandboxMeter({ store, connected, failed, clock }, since === null ? null : Date.parse(since));

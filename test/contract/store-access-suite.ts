@@ -3,6 +3,7 @@
  * blocked work is let go.
  */
 import type { SealedConnection } from '../../src/model/connection';
+import type { ProbeAgain } from '../../src/model/organization';
 import {
   address,
   draftOf,
@@ -131,7 +132,7 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         await hand.put(hints(1));
         await refused(await hand.take());
         await probesNow();
-        await hand.store.postponeProbe('4711', 15_000);
+        await hand.postponeProbe('later');
         under.advance(1000);
         expect(await hand.store.take(1)).toHaveLength(1);
         expect(await hand.store.nextDueInMs('probe')).toBe(14_000);
@@ -300,7 +301,7 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
           waits.push(await hand.store.nextDueInMs('probe'));
           under.advance(waits.at(-1) ?? 0);
           await probesNow();
-          await hand.store.postponeProbe('4711', 15_000);
+          await hand.postponeProbe('later');
         }
         expect(waits).toEqual([15, 30, 60, 120, 240, 480, 900, 900, 900].map((seconds) => seconds * 1000));
       });
@@ -340,6 +341,54 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         expect(await hand.store.observe(late)).toMatchObject({ applied: false, access: 'not-connected' });
         under.advance(15_000);
         expect(await probesNow()).toEqual(['4711']);
+      });
+    });
+
+    describe('a probe that brings no answer', () => {
+      const waitsOf = async (rounds: number, again: ProbeAgain) => {
+        const waits: (number | null)[] = [];
+        for (let round = 0; round < rounds; round += 1) {
+          under.advance((await hand.store.nextDueInMs('probe')) ?? 0);
+          await probesNow();
+          await hand.postponeProbe(again);
+          waits.push(await hand.store.nextDueInMs('probe'));
+        }
+        return waits;
+      };
+
+      test('is made later and later also while the organization is not known to be blocked, until one does', async () => {
+        await hand.put(hints(1));
+        await hand.store.requestProbe('4711', true);
+        expect(await waitsOf(4, 'later')).toEqual([15_000, 30_000, 60_000, 120_000]);
+        await hand.observe(open);
+        await hand.store.requestProbe('4711', true);
+        expect(await waitsOf(1, 'later')).toEqual([15_000]);
+      });
+
+      test('since nobody may ask is not made again until something asks for it, but goes on where it is blocked', async () => {
+        await hand.put(hints(1));
+        await hand.store.requestProbe('4711', true);
+        expect(await waitsOf(1, 'never')).toEqual([null]);
+        await hand.reopen();
+        expect(await probesNow()).toEqual([]);
+        await hand.observe(terms);
+        expect(await waitsOf(1, 'never')).toEqual([30_000]);
+      });
+
+      test('since the provider is left alone comes when that is over, and no later the next time', async () => {
+        await hand.put(hints(1));
+        await hand.observe(terms);
+        expect(await waitsOf(3, 2000)).toEqual([2000, 2000, 2000]);
+        expect(await waitsOf(1, 'later')).toEqual([30_000]);
+      });
+
+      test('for an organization that was forgotten meanwhile is over', async () => {
+        await hand.put(hints(1));
+        await hand.store.requestProbe('4711', true);
+        const [probe] = await hand.store.takeProbes(1, 30_000);
+        await hand.store.forgetOrganization('4711');
+        await hand.store.postponeProbe('4711', probe!.epoch, 'later');
+        expect(await hand.store.nextDueInMs('probe')).toBeNull();
       });
     });
 

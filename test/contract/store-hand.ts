@@ -1,7 +1,7 @@
 // A hand on a store under test: what nearly every case needs to put, take, finish and send.
 import type { EventDraft } from '../../src/model/event';
 import type { Delivery, HintElement } from '../../src/model/notification';
-import type { CauseDetail, Observation } from '../../src/model/organization';
+import type { CauseDetail, Observation, ProbeAgain } from '../../src/model/organization';
 import type { Ledger, Store } from '../../src/model/store';
 import type { TakenTask } from '../../src/model/task';
 
@@ -173,6 +173,10 @@ export class Hand {
           ? 'grant'
           : 'probe';
     return this.store.observe({ organizationId, epoch, found, by } as Observation);
+  }
+
+  async postponeProbe(again: ProbeAgain): Promise<void> {
+    await this.store.postponeProbe('4711', (await this.store.access('4711'))!.epoch, again);
   }
 
   async quarantined(): Promise<string[]> {

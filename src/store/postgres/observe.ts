@@ -106,7 +106,7 @@ function probeAfter(
 ): { atMs: number | null; intervalMs: number | null } {
   const { probeMs } = context.settings;
   const same = next.changed ? probeMs : row.probe_interval_ms;
-  if (next.access === 'active') return { atMs: asked, intervalMs: same };
+  if (next.access === 'active') return { atMs: asked, intervalMs: null };
   if (!next.changed && !byAnswer(observation) && row.probe_at !== null) {
     return { atMs: row.probe_at, intervalMs: same };
   }

@@ -2,7 +2,7 @@
  * Probes: who is asked again, and when. One process has a probe of an organization at a time, under a lease in its row; a
  * blocked one is asked later and later. What the answers mean is decided elsewhere.
  */
-import type { DueProbe } from '../../model/organization';
+import type { DueProbe, ProbeAgain } from '../../model/organization';
 import type { StoreRules } from '../store-rules';
 import { askProbe, hintProbes } from './ask-probes';
 import type { Context } from './context';
@@ -48,25 +48,30 @@ export async function takeProbes(context: Context, limit: number, leaseMs: numbe
   }));
 }
 
-/** Its lease ends and its work is let go; the probe comes again, while it is blocked later than the last time. */
+/** Its lease ends and its work is let go; the probe comes again, or not. */
 export async function postponeProbe(
   context: Context,
   organizationId: string,
-  againInMs: number,
+  epoch: number,
+  again: ProbeAgain,
 ): Promise<void> {
   const row = (await lockOrganizations(context, [organizationId])).get(organizationId);
   if (row === undefined) return;
   const active = row.access === 'active';
-  const intervalMs = active ? row.probe_interval_ms : laterMs(context.settings, row.probe_interval_ms);
-  const atMs = context.nowMs() + (active ? againInMs : Math.max(againInMs, intervalMs));
+  const isOver = row.epoch !== epoch || (active && again === 'never');
+  const intervalMs =
+    isOver || typeof again === 'number'
+      ? row.probe_interval_ms
+      : laterMs(context.settings, row.probe_interval_ms);
+  const waitMs = typeof again === 'number' ? again : intervalMs;
   await context.database.run(
     `UPDATE organizations SET probe_lease_until = 0, probe_interval_ms = $2,
-       probe_at = least(coalesce(probe_at, $3), $3) WHERE id = $1`,
+       probe_at = CASE WHEN $3::bigint IS NULL THEN probe_at ELSE least(coalesce(probe_at, $3), $3) END WHERE id = $1`,
     organizationId,
     intervalMs,
-    atMs,
+    isOver ? null : context.nowMs() + waitMs,
   );
-  context.lanes.open(organizationId, active ? 0 : null);
+  if (row.epoch === epoch) context.lanes.open(organizationId, active ? 0 : null);
 }
 
 export async function requestProbe(
@@ -84,10 +89,10 @@ export async function requestProbe(
   return true;
 }
 
-/** The time until the next probe of a blocked organization doubles, up to its bound. */
+/** The time until the next probe doubles, up to its bound, until an answer says that it is active. */
 export function laterMs(
   { probeMs, probeMsMax }: Pick<StoreRules, 'probeMs' | 'probeMsMax'>,
   intervalMs: number | null,
 ): number {
-  return Math.min(probeMsMax, (intervalMs ?? probeMs) * 2);
+  return Math.min(probeMsMax, intervalMs === null ? probeMs : intervalMs * 2);
 }

@@ -2,7 +2,7 @@
  * Probes: who is asked again, and when. They are asked for by hints, by refused requests and on demand, one at a time for
  * each organization; a blocked one is asked later and later. What the answers mean is decided elsewhere.
  */
-import type { DueProbe } from '../../model/organization';
+import type { DueProbe, ProbeAgain } from '../../model/organization';
 import type { RefusedRequest } from '../../model/task';
 import type { Context } from './context';
 import { type CachedOrganization, remember } from './organization-cache';
@@ -147,22 +147,31 @@ export function nextProbeMs(context: Context): number | null {
   return next;
 }
 
-export function postponeProbe(context: Context, organizationId: string, againInMs: number): void {
+export function postponeProbe(
+  context: Context,
+  organizationId: string,
+  epoch: number,
+  again: ProbeAgain,
+): void {
   const organization = context.organizations.get(organizationId);
   if (organization === undefined) return;
   remember(context, organization);
   organization.probeLeaseUntilMs = 0;
+  if (organization.epoch !== epoch) return;
   organization.heldUntilMs = 0;
-  const waitMs =
-    organization.access === 'active' ? againInMs : Math.max(againInMs, later(context, organization));
+  if (again === 'never' && organization.access === 'active') {
+    schedule(context, organization, organization.probeAtMs);
+    return;
+  }
+  const waitMs = typeof again === 'number' ? again : later(context, organization);
   ask(context, organization, context.nowMs() + waitMs);
 }
 
-/** The time until the next probe of a blocked organization doubles, up to its bound. */
+/** The time until the next probe doubles, up to its bound, until an answer says that it is active. */
 export function later(context: Context, { id }: CachedOrganization): number {
   const { probeMs, probeMsMax } = context.settings;
   const row = context.database.get(
-    `UPDATE organizations SET probe_interval_ms = min(?, coalesce(probe_interval_ms, ?) * 2) WHERE id = ?
+    `UPDATE organizations SET probe_interval_ms = min(?, coalesce(probe_interval_ms * 2, ?)) WHERE id = ?
      RETURNING probe_interval_ms`,
     probeMsMax,
     probeMs,

@@ -23,7 +23,7 @@ const terms: Answer = {
 };
 const signal = new AbortController().signal;
 
-function stage(answer: Answer, changed = true) {
+function stage(answer: Answer, changed = true, heldMs = 0) {
   const observed: Observation[] = [];
   const calls: string[] = [];
   const store = {
@@ -31,8 +31,8 @@ function stage(answer: Answer, changed = true) {
       observed.push(observation);
       return { causes: {}, access: 'active', previous: 'terms-required', changed, applied: true };
     },
-    async postponeProbe(id: string, ms: number) {
-      calls.push(`postpone ${id} ${ms}`);
+    async postponeProbe(id: string, epoch: number, again: number | string) {
+      calls.push(`postpone ${id}/${epoch} ${again}`);
     },
     async refuseConnection(id: string) {
       calls.push(`refuse ${id}`);
@@ -54,14 +54,13 @@ function stage(answer: Answer, changed = true) {
   const access = makeOrganizationAccess({
     store,
     ask: async () => answer,
-    clientRefused: (message) => void calls.push(`client refused ${message}`),
-    rateLimited: (ms) => void calls.push(`rate-limited ${ms}`),
+    heldMs: () => heldMs,
+    heard: async (_due, { kind }) => void calls.push(`heard ${kind}`),
     probed: ({ found }) => void calls.push(`probed ${found}`),
     changed: ({ organizationId }) => void calls.push(`changed ${organizationId}`),
     connectionRefused: async () => void calls.push('connection refused'),
     answered: () => void calls.push('answered'),
     clock: makeHandClock(0),
-    retryMs: 15_000,
   });
   return { access, observed, calls };
 }
@@ -77,13 +76,13 @@ test('a blocking answer is observed under the epoch at which the probe began', a
       by: 'probe',
     },
   ]);
-  expect(calls).toEqual(['probed action-required', 'changed 4711', 'answered']);
+  expect(calls).toEqual(['probed action-required', 'heard action-required', 'changed 4711', 'answered']);
 });
 
 test('an observation that changes nothing still lets waiting work go on', async () => {
   const { access, calls } = stage(terms, false);
   await access.probe(due, signal);
-  expect(calls).toEqual(['probed action-required', 'answered']);
+  expect(calls).toEqual(['probed action-required', 'heard action-required', 'answered']);
 });
 
 test('the connections link is named as what said so', async () => {
@@ -92,32 +91,35 @@ test('the connections link is named as what said so', async () => {
   expect(observed[0]).toMatchObject({ by: 'connections-link', found: { cause: 'not-connected' } });
 });
 
-test('an answer that says nothing about access puts the probe off', async () => {
-  const { access, observed, calls } = stage({ kind: 'rate-limited', retryAfterMs: 7000 });
+test.each([
+  [{ kind: 'rate-limited', retryAfterMs: 7000 }],
+  [{ kind: 'client-refused', connectionId: 'c1', message: 'scope' }],
+] as [Answer][])(
+  '%j is heard, says nothing about access, and puts the probe off for longer each time',
+  async (answer) => {
+    const { access, observed, calls } = stage(answer);
+    await access.probe(due, signal);
+    expect(observed).toEqual([]);
+    expect(calls).toEqual([`probed ${answer.kind}`, `heard ${answer.kind}`, 'postpone 4711/3 later']);
+  },
+);
+
+test('who is seen by no connection is not asked again and again', async () => {
+  const { access, calls } = stage({ kind: 'no-connection', detail: 'none' });
   await access.probe(due, signal);
-  expect(observed).toEqual([]);
-  expect(calls).toEqual(['probed rate-limited', 'rate-limited 7000', 'postpone 4711 15000']);
+  expect(calls.at(-1)).toBe('postpone 4711/3 never');
 });
 
-test('a refused client key is told, and says nothing of the organization', async () => {
-  const { access, observed, calls } = stage({ kind: 'client-refused', connectionId: 'c1', message: 'scope' });
+test('while the provider is left alone nothing is asked, and the probe comes when that is over', async () => {
+  const { access, calls } = stage(terms, true, 2000);
   await access.probe(due, signal);
-  expect(observed).toEqual([]);
-  expect(calls).toEqual(['probed client-refused', 'client refused scope', 'postpone 4711 15000']);
+  expect(calls).toEqual(['postpone 4711/3 2000']);
 });
 
 test('a refused token is refused in the store, and what that changed is told', async () => {
-  const { access, observed, calls } = stage({ kind: 'reauthorize', connectionId: 'c1', message: 'expired' });
-  await access.probe(due, signal);
-  expect(observed).toEqual([]);
-  expect(calls).toEqual([
-    'probed reauthorize',
-    'refuse c1',
-    'connection refused',
-    'changed 1',
-    'answered',
-    'postpone 4711 15000',
-  ]);
+  const { access, calls } = stage(terms);
+  await access.refuseGrant('c1', 'expired');
+  expect(calls).toEqual(['refuse c1', 'connection refused', 'changed 1', 'answered']);
 });
 
 test('a listing that shows the connections link is said once, under the epoch before it', async () => {

@@ -188,7 +188,7 @@ function callsOf(subject: Subject, steps: Step[]): Call[] {
       case 'takeProbes':
         return [{ verb: does, args: [1, 5000] }];
       case 'postponeProbe':
-        return [{ verb: does, args: [what.organization, 3000] }];
+        return [{ verb: does, args: [what.organization, epochs.get(what.organization) ?? 1, 3000] }];
       case 'hasten':
         return [{ verb: does, args: [] }];
       case 'release':
