@@ -100,6 +100,7 @@ export async function wireWorker(
     former: (connectionId) => book.former(connectionId),
     renewal: lateRenewal(() => connecting),
     clock,
+    refused: (...told) => hearRefusal(book, pipeline, observer, ...told),
     called: (call) => {
       meter.called();
       providerDateMs = call.serverDateMs ?? providerDateMs;
@@ -141,14 +142,13 @@ export async function wireWorker(
   const connecting = wireConnecting(settings, {
     ...{ store: doors.store, book, clock, holder },
     erase: pipeline.access.revokeGrant,
-    unlearned: () => loops.learn.wake(),
+    learned: () => void meter.look().catch(troubleOf(observer, 'store')),
+    ...{ unlearned: () => loops.learn.wake(), called: () => meter.called() },
   });
   const relay = relayOf(settings, doors, observer, clock, holder);
   const meter = meterOf(settings, doors.store, troubleOf(observer, 'store'), clock);
-  const sync = syncOf(settings, {
-    ...{ store: doors.store, client, pipeline, book, meter, clock, holder },
-    ...{ decided: () => loops.relay.wake(), failed: troubleOf(observer, 'sync') },
-  });
+  const listed = { decided: () => loops.relay.wake(), failed: troubleOf(observer, 'sync') };
+  const sync = syncOf(settings, { ...doors, client, pipeline, book, meter, clock, holder, ...listed });
   const replay = replayOf(settings, { store: doors.store, relay, meter, clock, holder, pipeline, observer });
   const behind = makeBehindWatch(doors.store, sync, mayListAll(book, meter), clock);
   const room = makeStoreRoom(doors.store, settings.storeBytesMax, clock);
@@ -165,9 +165,8 @@ export async function wireWorker(
     ...{ pipeline, relay, alerting, book, data: client.data, meter, conditions, ...operated },
     checkProvider: async () => ({ detail: await checkConnections(client, book), dateMs: providerDateMs }),
     start() {
-      if (doors.target.name === 'kafka') resendLogged(doors.store, loops.relay, observer);
       if (book.known()) startReading(pipeline);
-      heedOthers(doors.store, pipeline, loops.relay);
+      attend(doors, pipeline, loops.relay, observer);
       for (const loop of [...Object.values(loops), sync]) loop.start();
     },
     stop: (graceMs) => stopLoops(parts, loops, graceMs, clock),
@@ -180,8 +179,24 @@ function mayListAll(book: ConnectionBook, meter: SandboxMeter): () => boolean {
   return () => isAny() && book.known() && meter.forbidden() === null;
 }
 
-/** What went to the embedded log before brokers were named. */
-function resendLogged(store: Store, relay: Loop, observer: Observer): void {
+/** Reads tell of refused consents themselves, and many may meet one at once: once is enough. */
+function hearRefusal(
+  book: ConnectionBook,
+  { access }: Pipeline,
+  observer: Observer,
+  refusedId: string,
+  message: string | null,
+): void {
+  const isValid = book.connections().some(({ connectionId, status }) => {
+    return connectionId === refusedId && status === 'valid';
+  });
+  if (isValid) void access.refuseGrant(refusedId, message).catch(troubleOf(observer, 'connections'));
+}
+
+/** What others do is heeded; what went to the embedded log before brokers were named is sent. */
+function attend({ store, target }: OutsideDoors, pipeline: Pipeline, relay: Loop, observer: Observer): void {
+  heedOthers(store, pipeline, relay);
+  if (target.name !== 'kafka') return;
   void store.resendLogged().then(() => relay.wake(), troubleOf(observer, 'store'));
 }
 

@@ -56,6 +56,8 @@ export async function downloadFile(
       throw new Problem('provider.malformed', `expected the SHA-256 ${said}, got ${sha256}`);
     }
     await file.sync();
+    const { size } = await file.stat();
+    if (size !== bytes) throw new Problem('command.refused', `only ${size} of ${bytes} bytes are on disk`);
     await file.close();
     await rename(part, path);
     complete = true;
@@ -99,7 +101,8 @@ async function receive(
         if (received.bytes + chunk.byteLength > received.bytesTotal) {
           throw new Problem('provider.malformed', `expected ${received.bytesTotal} bytes, got more`);
         }
-        await file.write(chunk);
+        // Unlike `write`, it goes on until all of it is written.
+        await file.writeFile(chunk);
         received.hash.update(chunk);
         received.bytes += chunk.byteLength;
         output.progress(progressOf(received));

@@ -109,10 +109,25 @@ export function makeLine({ options, doors, client, signer, isEquipment }: AskPar
         origin: url.origin,
         address: address ?? url.href,
         vendor,
+        auth: connection?.auth ?? options.auth,
         depthMax: options.depthMax,
         nowMs: doors.clock.nowMs(),
       });
       return nameSwitchOver(verdict, connection?.auth);
+    },
+  };
+}
+
+/** Tells of consents that are refused: once nothing more can be tried for them. */
+export function makeHeardLine(line: Line, refused: NonNullable<ProviderDoors['refused']>): Line {
+  return {
+    exchange: line.exchange,
+    verdictOf(received, question) {
+      const verdict = line.verdictOf(received, question);
+      const connectionId = question.connection?.connectionId;
+      if (verdict.kind === 'reauthorize' && connectionId !== undefined)
+        refused(connectionId, verdict.message);
+      return verdict;
     },
   };
 }

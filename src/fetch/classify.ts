@@ -4,6 +4,7 @@
  * looked at. The provider names no status besides 200, so anything else is read leniently.
  */
 import type { Answer } from '../model/answer';
+import type { ConnectionAuth } from '../model/connection';
 import type { Exchange, ReceivedHeaders } from './client';
 import { errorMessageOf, shown } from './error-message';
 import { mediaTypeOf, parseDocument } from './parse-document';
@@ -24,6 +25,8 @@ export interface Classification {
   /** Where the document counts as read. */
   address: string;
   vendor: string;
+  /** How the request was signed. */
+  auth: ConnectionAuth;
   depthMax: number;
   nowMs: number;
 }
@@ -86,15 +89,16 @@ function classifyRefusal(
   };
 }
 
-/** A refused nonce or timestamp says nothing about the token, and a missing licence is not the user's to mend. */
+/** A refused nonce or timestamp of a signature says nothing about the token, and a missing licence is not the user's to mend. */
 function classifyUnauthorized(
   message: string | null,
   headers: ReceivedHeaders,
   about: Classification,
 ): Answer {
-  const { connectionId } = about;
+  const { connectionId, auth } = about;
   const said = `${message ?? ''} ${headers['www-authenticate'] ?? ''}`;
-  if (/nonce|timestamp/i.test(said)) return transient('signature-refused', shown(said) ?? '', about);
+  if (auth === 'oauth1' && /nonce|timestamp/i.test(said))
+    return transient('signature-refused', shown(said) ?? '', about);
   if (/licen[cs]e|consumer[ _-]key|client[ -](?:key )?unknown/i.test(said))
     return { kind: 'client-refused', connectionId, message };
   return { kind: 'reauthorize', connectionId, message };

@@ -37,19 +37,30 @@ export function makeFiles(parts: FileParts) {
   const { doors, gate, callers, timeoutMs } = parts;
   const alone = () => callers.alone(timeoutMs);
 
+  /** Once more by fresh links where the listing is not there any more. */
   async function* listThrough(reach: Reach, caller: Caller): AsyncGenerator<RawListed> {
-    const first = await listingOf(parts.organizations, reach, caller);
-    if ('fault' in first) return yield first;
-    const walk = { first: first.value, operation: 'files', reach, caller, embeds: [] } as const;
-    yield* itemsOf(parts, walk);
+    for (const fresh of [false, true]) {
+      const first = await listingOf(parts.organizations, reach, caller, fresh);
+      if ('fault' in first) return yield first;
+      const walk = { first: first.value, operation: 'files', reach, caller, embeds: [] } as const;
+      let moved = false;
+      let begun = false;
+      for await (const line of itemsOf(parts, walk)) {
+        moved = !fresh && !begun && 'fault' in line && line.fault.answer?.kind === 'gone';
+        begun = true;
+        if (!moved) yield line;
+      }
+      if (!moved) return;
+    }
   }
 
   async function* list(organizationId: string | null): AsyncGenerator<RawListed> {
     const reaches =
       organizationId === null ? connectionReaches(doors, null) : organizationReaches(doors, [organizationId]);
+    const told = new Set<string>();
     for (const reached of reaches) {
       if ('fault' in reached) yield reached;
-      else yield* listThrough(reached.reach, alone());
+      else yield* onlyNew(listThrough(reached.reach, alone()), told);
     }
   }
 
@@ -57,7 +68,10 @@ export function makeFiles(parts: FileParts) {
   async function find(id: string): Promise<RawRead<Found>> {
     const faults: RawFault[] = [];
     for (const reached of connectionReaches(doors, null)) {
-      if ('fault' in reached) return reached;
+      if ('fault' in reached) {
+        faults.push(reached.fault);
+        continue;
+      }
       const found = await findThrough(id, reached.reach, alone());
       if ('value' in found) return found;
       faults.push(found.fault);
@@ -100,18 +114,30 @@ export function makeFiles(parts: FileParts) {
   return { list, find, file };
 }
 
+/** Several users may be shown the same file. */
+async function* onlyNew(lines: AsyncGenerator<RawListed>, told: Set<string>): AsyncGenerator<RawListed> {
+  for await (const line of lines) {
+    const id = 'fault' in line ? null : idOf(line.item.body);
+    if (id !== null && told.has(id)) continue;
+    if (id !== null) told.add(id);
+    yield line;
+  }
+}
+
 /** The organization's own relationship, or the user's from the catalog. */
 async function listingOf(
   organizations: Organizations,
   { connection, organizationId }: Reach,
   caller: Caller,
+  fresh: boolean,
 ): Promise<RawRead<string>> {
   let links: ReadonlyMap<string, string> | undefined;
-  if (organizationId === null) {
-    const catalog = await caller.catalog(connection, false);
+  if (organizationId === null || fresh) {
+    const catalog = await caller.catalog(connection, fresh);
     if ('answer' in catalog) return { fault: faultOf(catalog.answer as never, null, null) };
     links = catalog.catalog.links;
-  } else {
+  }
+  if (organizationId !== null) {
     const found = await organizations.find(organizationId, connection, caller);
     if ('answer' in found) return { fault: faultOf(found.answer as never, null, organizationId) };
     links = found.organization?.links;

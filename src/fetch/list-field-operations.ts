@@ -26,8 +26,9 @@ export async function* listFieldOperations(
   const faults: RawFault[] = [];
   for (const reached of organizationReaches(parts.doors, organizationId === null ? [] : [organizationId])) {
     if ('fault' in reached) {
+      faults.push(reached.fault);
       yield reached;
-      return;
+      continue;
     }
     const { reach } = reached;
     const found = await parts.organizations.find(reach.organizationId as string, reach.connection, caller);

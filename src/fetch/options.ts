@@ -77,4 +77,6 @@ export interface ProviderDoors {
   renewal?: TokenRenewal;
   clock: Clock;
   called(call: Called): void;
+  /** The provider refuses what the user of the connection gave, whatever was asked of it. */
+  refused?(connectionId: string, message: string | null): void;
 }

@@ -8,7 +8,7 @@ import type { DueProbe } from '../model/organization';
 import type { ProviderData } from '../model/provider-data';
 import type { ResourceIdentity } from '../model/resource';
 import type { SubscriptionCalls } from '../model/subscription';
-import { makeAsk, makeLine } from './ask';
+import { makeAsk, makeHeardLine, makeLine } from './ask';
 import { Attempt } from './attempt';
 import { makeCallers } from './caller';
 import { makeCatalogs } from './catalogs';
@@ -190,7 +190,8 @@ function joinParts(options: ProviderOptions, doors: ProviderDoors) {
   const client = makeHttpClient(options);
   const signer = makeSigner({ ...options, clock });
   const plain = makeLine({ options, doors, client, signer, isEquipment: equipment.holds });
-  const line = doors.renewal === undefined ? plain : makeRenewingLine(plain, doors.renewal);
+  const renewed = doors.renewal === undefined ? plain : makeRenewingLine(plain, doors.renewal);
+  const line = doors.refused === undefined ? renewed : makeHeardLine(renewed, doors.refused);
   const ask = makeAsk(line);
   const catalogs = makeCatalogs({
     catalogUrl: catalogAddress,

@@ -23,27 +23,63 @@ export interface Reach {
 
 export type Reached = { reach: Reach } | { fault: RawFault };
 
-/** Each organization with the connection that reads it; all that any valid connection sees when none is named. */
+/**
+ * Each organization with the connection that reads it; all that any connection sees when none is named. Those whose every
+ * consent was refused are told as such.
+ */
 export function organizationReaches(doors: ProviderDoors, organizationIds: string[]): Reached[] {
   const connections = doors.connections();
   const valid = connections.filter(({ status }) => status === 'valid');
   const seen = valid.flatMap(({ connectionId }) => [...doors.sees(connectionId)]);
-  const wanted = new Set(organizationIds.length > 0 ? organizationIds : seen);
-  if (wanted.size === 0) return [{ fault: unreachable(null, 'no valid connection sees an organization') }];
+  const lost = lostOrganizations(doors, new Set(seen));
+  const wanted = new Set(organizationIds.length > 0 ? organizationIds : [...seen, ...lost.keys()]);
+  if (wanted.size === 0) return [{ fault: nobody(doors, 'no valid connection sees an organization') }];
   return [...wanted].map((organizationId): Reached => {
     const claim = { connectionId: null, organizationId, hintedUser: null, hintedOrganizationId: null };
     const connection = chooseConnection(claim, connections, doors.sees);
     if (connection !== null) return { reach: { connection, organizationId } };
+    const refused = lost.get(organizationId);
+    if (refused !== undefined) return { fault: refusedConsent(refused, organizationId) };
     return { fault: unreachable(organizationId, `no valid connection sees organization ${organizationId}`) };
   });
 }
 
-/** Each valid connection, for what is known by its id alone; only the owner's where it is named. */
+/**
+ * Each valid connection, for what is known by its id alone, and after them the consents that were refused and are missed;
+ * only the owner's where it is named.
+ */
 export function connectionReaches(doors: ProviderDoors, organizationId: string | null): Reached[] {
   if (organizationId !== null) return organizationReaches(doors, [organizationId]);
   const valid = doors.connections().filter(({ status }) => status === 'valid');
-  if (valid.length === 0) return [{ fault: unreachable(null, 'there is no valid connection') }];
-  return valid.map((connection) => ({ reach: { connection, organizationId: null } }));
+  if (valid.length === 0) return [{ fault: nobody(doors, 'there is no valid connection') }];
+  const seen = new Set(valid.flatMap(({ connectionId }) => [...doors.sees(connectionId)]));
+  const missed = new Set(lostOrganizations(doors, seen).values());
+  return [
+    ...valid.map((connection) => ({ reach: { connection, organizationId: null } })),
+    ...[...missed].map((connectionId) => ({ fault: refusedConsent(connectionId, null) })),
+  ];
+}
+
+/** Organizations that only a refused consent sees, each with that connection. */
+function lostOrganizations(doors: ProviderDoors, seen: ReadonlySet<string>): Map<string, string> {
+  const lost = new Map<string, string>();
+  for (const { connectionId, status } of doors.connections()) {
+    if (status === 'valid') continue;
+    for (const id of doors.sees(connectionId)) if (!seen.has(id)) lost.set(id, connectionId);
+  }
+  return lost;
+}
+
+/** Nothing can be asked: every consent was refused, or there is none. */
+function nobody(doors: ProviderDoors, detail: string): RawFault {
+  const refused = doors.connections().find(({ status }) => status === 'refused');
+  return refused === undefined ? unreachable(null, detail) : refusedConsent(refused.connectionId, null);
+}
+
+function refusedConsent(connectionId: string, organizationId: string | null): RawFault {
+  const detail = `connection ${connectionId}`;
+  const answer = { kind: 'reauthorize', connectionId, message: null } as const;
+  return { answer, detail, address: null, organizationId };
 }
 
 function unreachable(organizationId: string | null, detail: string): RawFault {

@@ -7,6 +7,7 @@ import type { Condition } from '../model/alert';
 import {
   monthOf,
   monthsBetween,
+  type SandboxLimit,
   type SandboxUse,
   type SandboxView,
   sandboxMost,
@@ -42,6 +43,12 @@ export const blockCalls = 50;
 const bookAt = 20;
 const nearShare = 0.8;
 const limitShare = 0.95;
+/** What a limit that is reached means until the provider moves the application to production. */
+const untilThen: Record<SandboxLimit, string> = {
+  calls: 'a sync waits until then, or for the next month',
+  organizations: 'no further one can be connected until then',
+  months: 'a sync waits until then',
+};
 
 /** Counts nothing. */
 export const productionMeter: SandboxMeter = {
@@ -100,7 +107,8 @@ export function makeSandboxMeter(doors: MeterDoors, sinceMs: number | null): San
     return [calls, organizations, useOf('months', monthsBetween(sinceMs, clock.nowMs()), detail)];
   }
 
-  function conditionOf({ limit, used: count, most, detail }: SandboxUse): Condition[] {
+  function conditionOf(use: SandboxUse): Condition[] {
+    const { limit, used: count, most } = use;
     const share = count / most;
     const name = share >= limitShare ? 'sandbox-limit' : 'sandbox-near';
     if (share < nearShare) {
@@ -109,10 +117,7 @@ export function makeSandboxMeter(doors: MeterDoors, sinceMs: number | null): San
     }
     const fromMs = since.get(limit) ?? clock.nowMs();
     since.set(limit, fromMs);
-    const percent = Math.floor(share * 100);
-    const next = share >= 1 ? ' Request the move to production; a sync waits until then.' : '';
-    const text = `${percent} % of the ${most} ${limit} of the sandbox are used (${detail}).${next}`;
-    return [{ name, sinceMs: fromMs, detail: text, labels: { limit } }];
+    return [{ name, sinceMs: fromMs, detail: sentenceOf(use), labels: { limit } }];
   }
 
   return {
@@ -123,9 +128,8 @@ export function makeSandboxMeter(doors: MeterDoors, sinceMs: number | null): San
     },
     view: () => ({ plan: 'sandbox', limits: limits() }),
     forbidden() {
-      turnMonth();
-      const over = used() >= sandboxMost.calls;
-      return over ? `the ${sandboxMost.calls} calls of the sandbox in ${month} are used` : null;
+      const over = limits().find((use) => use.limit !== 'organizations' && use.left === 0);
+      return over ? `the ${over.most} ${over.limit} of the sandbox are used (${over.detail})` : null;
     },
     conditions: () => limits().flatMap(conditionOf),
     async look() {
@@ -137,4 +141,9 @@ export function makeSandboxMeter(doors: MeterDoors, sinceMs: number | null): San
       if (ahead !== 0) await book(-ahead);
     },
   };
+}
+
+function sentenceOf({ limit, used, most, detail }: SandboxUse): string {
+  const next = used >= most ? ` Request the move to production; ${untilThen[limit]}.` : '';
+  return `${Math.floor((used / most) * 100)} % of the ${most} ${limit} of the sandbox are used (${detail}).${next}`;
 }

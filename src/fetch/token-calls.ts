@@ -20,6 +20,8 @@ const connectionsMax = 4;
 export interface TokenCallsOptions extends Omit<ProviderOptions, 'bodyBytesMax' | 'connectionsMax'> {
   /** OAuth 2 issuer; null when there is none. */
   issuer: string | null;
+  /** One call is made. */
+  called(): void;
 }
 
 /** Throws `settings.invalid` for an address that is neither https nor http on a loopback literal. */
@@ -42,6 +44,7 @@ export function makeTokenCalls(options: TokenCallsOptions, clock: Clock): TokenC
       const value = sign === undefined ? authorization?.open() : signed(call, url);
       return value === undefined ? typed : { ...typed, Authorization: value };
     };
+    options.called();
     const attempt = new Attempt(timeoutMs);
     const exchange = await client.send({ method, url, body }, headersOf, attempt);
     attempt.end();

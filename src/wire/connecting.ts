@@ -25,8 +25,12 @@ export interface ConnectingParts {
   book: Pick<ConnectionBook, 'find' | 'refresh' | 'learnOne' | 'connections'>;
   /** Erases a connection, with all that follows for organizations; false when it is unknown. */
   erase(connectionId: string): Promise<boolean>;
+  /** What a new connection sees was learned. */
+  learned(): void;
   /** What a new connection sees could not be learned at once. */
   unlearned(): void;
+  /** One call for tokens is made. */
+  called(): void;
   clock: Clock;
   /** This process, as the holder of leases. */
   holder: string;
@@ -49,7 +53,7 @@ export function wireConnecting(settings: Settings, parts: ConnectingParts): Conn
   const { store, book, clock, holder } = parts;
   const sealer = makeSealer(settings.encryptionKeys ?? []);
   const calls = makeTokenCalls(
-    { ...options.providerOptions(settings), issuer: settings.providerIssuer },
+    { ...options.providerOptions(settings), issuer: settings.providerIssuer, called: parts.called },
     clock,
   );
   const server = serverOf(settings, calls, clock);
@@ -67,6 +71,7 @@ export function wireConnecting(settings: Settings, parts: ConnectingParts): Conn
     const learning = book.learnOne(connectionId).catch(() => null);
     const seen = (await endsWithin(learning, learnMsMax, clock)) ? await learning : null;
     if (seen === null) parts.unlearned();
+    else parts.learned();
     return seen;
   }
 

@@ -169,7 +169,9 @@ function makeOwnParts(settings: Settings, store: Store) {
       wireConnecting(settings, {
         ...{ store, book: book(), clock, holder: `${hostname()}-${randomUUID()}` },
         erase: async (connectionId) => (await store.revokeConnection(connectionId)) !== null,
+        learned: () => {},
         unlearned: () => {},
+        called: () => meter.called(),
       }),
   );
   const prepared = once(() => readConnections(settings, book()));

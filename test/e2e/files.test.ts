@@ -3,6 +3,7 @@
  * provider's digest, in its place only when it is whole.
  * Method: the simulator and the service as processes, each command as a process of its own; answers are cut on the way.
  */
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -82,4 +83,14 @@ test('a file that is too large, or not yet there, leaves nothing behind', async 
   expect((await run('files', 'get', pending.id, '--output', output)).code).toBe(3);
   expect(existsSync(output)).toBe(false);
   expect(readdirSync(folder).filter((name) => name.endsWith('.part'))).toEqual([]);
+});
+
+test('a disk that takes only a part of a file leaves nothing behind and says so', async () => {
+  const file = await sized(5_000_003);
+  const output = join(folder, 'no-room.zip');
+  const command = `ulimit -f 4600; exec node_modules/.bin/node dist/src/cli.js files get ${file.id} --output ${output}`;
+  const environment = { ...process.env, TRAMLINE_URL: story.service.operationsUrl };
+  const { status, stderr } = spawnSync('bash', ['-c', command], { env: environment, encoding: 'utf8' });
+  expect([status, stderr]).toEqual([1, expect.stringMatching(/EFBIG|are on disk/)]);
+  expect(existsSync(output)).toBe(false);
 });

@@ -4,7 +4,8 @@
  * Method: the simulator and the service as processes, each command as a process of its own.
  */
 import { runCommand } from '../support/command';
-import { beginStory, type Story } from '../support/story';
+import { beginStory, type Story, soon } from '../support/story';
+import { until } from '../support/until';
 
 let story: Story;
 let first: string;
@@ -198,4 +199,18 @@ test('without a service the store’s connections are used, and the answer is th
   const left = /sandbox: (\d+) of 150000 calls left/.exec((await runCommand(['config'], sandbox)).out)?.[1];
   expect(Number(left)).toBeLessThan(150_000);
   await story.serve();
+});
+
+test('a consent that a command finds refused is one alert of the service', async () => {
+  await story.untilLearned();
+  await story.simulator.expireTokens({ refresh: true });
+  for (const words of [
+    ['equipment', 'list'],
+    ['files', 'list'],
+  ])
+    expect((await run(...words)).code).toBe(5);
+  const named = async () => (await story.alerts()).filter(({ name }) => name === 'TramlineReauthorize');
+  await until(async () => (await named()).length > 0, soon);
+  expect(await named()).toMatchObject([{ state: 'firing' }]);
+  expect((await run('connections')).out).toContain('refused');
 });

@@ -7,11 +7,17 @@ const about: Classification = {
   origin: 'https://api.example.test',
   address: 'https://api.example.test/x',
   vendor: 'acme',
+  auth: 'oauth1',
   depthMax: 8,
   nowMs: startMs,
 };
 
-function answered(status: number, body: unknown = '', headers: Record<string, string> = {}) {
+function answered(
+  status: number,
+  body: unknown = '',
+  headers: Record<string, string> = {},
+  auth: Classification['auth'] = 'oauth1',
+) {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   const exchange: Exchange = {
     status,
@@ -19,7 +25,7 @@ function answered(status: number, body: unknown = '', headers: Record<string, st
     body: Buffer.from(text),
     wireBytes: text.length,
   };
-  return classify(exchange, about);
+  return classify(exchange, { ...about, auth });
 }
 
 const said = (message: string) => ({
@@ -248,4 +254,10 @@ test('a place for a person is http or https', () => {
   expect(pageUrl('http://127.0.0.1:9100/terms')).toBe('http://127.0.0.1:9100/terms');
   expect(pageUrl(undefined)).toBeNull();
   expect(pageUrl(['https://x.test/'])).toBeNull();
+});
+
+test('what a bearer token is refused for is never its signature, whatever the words are', () => {
+  const body = said('JWT exp timestamp is in the past');
+  expect(answered(401, body)).toMatchObject({ kind: 'transient', code: 'signature-refused' });
+  expect(answered(401, body, {}, 'oauth2')).toMatchObject({ kind: 'reauthorize', connectionId: 'c1' });
 });

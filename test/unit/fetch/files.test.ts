@@ -1,7 +1,8 @@
 // Files against recorded answers: found by their id, read range by range of one version, and cut where a range is not
 // what was asked for. No other network is there.
 import nock from 'nock';
-import { origin, type Staged, stageClient } from '../../support/provider-client';
+import { Secret } from '../../../src/tools/secret';
+import { connectionOf, origin, type Staged, stageClient } from '../../support/provider-client';
 
 const axiom = { 'content-type': 'application/vnd.Acme.axiom.v3+json' };
 const bytes = { 'content-type': 'application/octet-stream' };
@@ -56,6 +57,15 @@ function range(from: number, to: number, headers: Record<string, string> = {}): 
       'content-range': `bytes ${from}-${to}/2500`,
       ...headers,
     });
+}
+
+async function idsListed(): Promise<unknown[]> {
+  const ids: unknown[] = [];
+  for await (const line of staged.client.data.files(null)) {
+    if ('fault' in line) throw new Error(line.fault.detail);
+    ids.push((line.item.body as { id: unknown }).id);
+  }
+  return ids;
 }
 
 async function lengthsOf(chunks: AsyncIterable<Uint8Array>): Promise<number[]> {
@@ -158,4 +168,24 @@ test('a first range that is refused is a fault, not a cut', async () => {
   expect(await staged.client.data.fileContent('f1', 0, null)).toMatchObject({
     fault: { answer: { kind: 'refused-unattributed', message: 'Access Denied' }, address: `${files}/f1` },
   });
+});
+
+test('a listing that has moved is found by a fresh catalog', async () => {
+  listed({ id: 'f1' });
+  for await (const line of staged.client.data.files(null)) expect(line).toMatchObject({ item: {} });
+  api().get('/platform/files?itemLimit=100').reply(404, '');
+  const links = [{ rel: 'files', uri: `${origin}/platform/moved` }];
+  api().get('/platform/').reply(200, { links }, axiom);
+  const values = [{ id: 'f1' }, { id: 'f2' }];
+  api().get('/platform/moved?itemLimit=100').reply(200, { links: [], total: 2, values }, axiom);
+  expect(await idsListed()).toEqual(['f1', 'f2']);
+});
+
+test('a file that several users are shown is told once', async () => {
+  staged.connections.push(connectionOf({ connectionId: 'c2', user: 'ben', token: new Secret('another') }));
+  const links = [{ rel: 'files', uri: files }];
+  api().get('/platform/').reply(200, { links }, axiom);
+  listed({ id: 'f1' }, { id: 'f2' });
+  listed({ id: 'f2' }, { id: 'f3' });
+  expect(await idsListed()).toEqual(['f1', 'f2', 'f3']);
 });

@@ -164,15 +164,18 @@ describe('equipment', () => {
     expect(fault).toMatchObject({ answer: { kind: 'transient' }, organizationId: '4711' });
   });
 
-  test('without a valid connection nothing is asked', async () => {
+  test.each([
+    ['there is none', [], 'no-connection'],
+    ['consents are refused', [connectionOf({ status: 'refused' })], 'reauthorize'],
+  ])('where %s nothing is asked', async (_what, connections, kind) => {
     nock.cleanAll();
-    staged = stageClient({}, [connectionOf({ status: 'refused' })]);
+    staged = stageClient({}, connections);
     const { data } = staged.client;
     for (const lines of [data.equipment(any), data.equipment({ ...any, ids: ['7'] }), data.files(null)]) {
-      expect(faultsOf(await allOf(lines))).toMatchObject([{ answer: { kind: 'no-connection' } }]);
+      expect(faultsOf(await allOf(lines))).toMatchObject([{ answer: { kind } }]);
     }
     for (const read of [data.reference('makes'), data.file('f'), data.createEquipment('4711', wish)]) {
-      expect(await read).toMatchObject({ fault: { answer: { kind: 'no-connection' } } });
+      expect(await read).toMatchObject({ fault: { answer: { kind } } });
     }
   });
 

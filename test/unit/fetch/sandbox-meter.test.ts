@@ -138,3 +138,18 @@ test('in production nothing is counted', async () => {
   expect(productionMeter.forbidden()).toBeNull();
   expect(productionMeter.conditions()).toEqual([]);
 });
+
+test('the end of the months stops a sync, and as many organizations as are allowed do not', async () => {
+  connected = 5;
+  const meter = meterSince();
+  await meter.look();
+  expect(meter.forbidden()).toBeNull();
+  const [organizations] = meter.conditions();
+  expect(organizations!.detail).toContain('no further one can be connected until then');
+  expect(organizations!.detail).not.toContain('sync');
+  nowMs = Date.parse('2027-06-01T00:00:00Z');
+  expect(meter.forbidden()).toBe('the 18 months of the sandbox are used (until 2027-06-01)');
+  expect(meter.conditions().map(({ detail }) => detail)).toContainEqual(
+    expect.stringContaining('Request the move to production; a sync waits until then.'),
+  );
+});
