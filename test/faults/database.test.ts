@@ -241,7 +241,7 @@ describeWithNeighbour('PostgreSQL', availability, 'processes whose PostgreSQL is
       for (let times = 0; times < 3; times += 1) {
         await expectAlive();
         // A write that needs neither of the tables finds a connection at once.
-        expect(await statusOf(story.service, '/readyz')).toBe(200);
+        await until(async () => (await statusOf(story.service, '/readyz')) === 200, soon);
       }
       await refused;
     });

@@ -4,7 +4,7 @@
  */
 import { soak, soakTable } from '../prove/soak';
 
-const seconds = Number(process.env.SOAK_SECONDS ?? 8);
+const seconds = Number(process.env.SOAK_SECONDS ?? 6);
 
 test(
   'R8: under a steady load memory, timers, handles and files stay flat',
