@@ -18,6 +18,9 @@ export interface StoreRules {
   eventMs: number;
 }
 
+/** Names of `meta` that remember whose access is to be told as soon as it is learned. */
+export const untoldPrefix = 'untold-access:';
+
 /** The counts with which a replay begins. */
 export function nothingReplayed(): ReplayCounts {
   return { selected: 0, keys: 0, replayed: 0 };

@@ -136,6 +136,14 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       expect(await hand.events()).toEqual(['4711 5 unblocked']);
     });
 
+    test('access of an organization that is not known yet is told as soon as it is learned, once', async () => {
+      await find([stranger(4, '9/organization-access/9')]);
+      expect(await hand.events()).toEqual([]);
+      const learned = [{ id: '9', name: 'North', connectionId: 'c1' }];
+      for (let times = 0; times < 2; times += 1) await hand.store.learn(learned);
+      expect(await hand.events()).toEqual(['9 5 unblocked']);
+    });
+
     test('nothing is taken while the topics are still read', async () => {
       await hand.put([hintOf('5')]);
       await find([]);

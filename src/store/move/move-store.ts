@@ -13,6 +13,7 @@ import {
 } from '../postgres/database';
 import { migrate } from '../postgres/migrate';
 import { openDatabase as openSource, type Database as Source } from '../sqlite/database';
+import { untoldPrefix } from '../store-rules';
 import { copyTable, type PageSize, type Place, pageSize, placesTable, readBack } from './copy-table';
 import { type MovedTable, movedNames, tablesToMove } from './tables';
 
@@ -143,7 +144,9 @@ async function complete(statements: Statements, source: Source, token: number): 
     source.all('SELECT name, value FROM meta').map(({ name, value }) => [String(name), Number(value)]),
   );
   await statements.run(`SELECT setval('revision', $1)`, Math.max(1, meta.get('revision') ?? 1));
-  const states = ['behind', 'reading-on'].filter((name) => meta.has(name));
+  const isState = (name: string) =>
+    name === 'behind' || name === 'reading-on' || name.startsWith(untoldPrefix);
+  const states = [...meta.keys()].filter(isState);
   for (const name of ['position', 'floor', 'connections', ...states]) {
     await statements.run(
       `INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,

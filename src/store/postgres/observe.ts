@@ -13,6 +13,7 @@ import {
   transition,
 } from '../../model/organization';
 import { keyOf } from '../../model/resource';
+import { untoldPrefix } from '../store-rules';
 import type { Context } from './context';
 import { ensureOrganizations, lockOrganizations } from './organization-rows';
 import { laterMs } from './probes';
@@ -151,6 +152,30 @@ export async function tellAccess(context: Context, rows: ObservedRow[]): Promise
     const previousAccess = (changed?.previous ?? row.access) as Access;
     await writeAccess(context, row, { causes, access: row.access, previousAccess, by: 'sync' });
   }
+}
+
+/** Of unknown ones it is told as soon as they are learned. */
+export async function tellLater({ database }: Context, ids: string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await database.run(
+    `INSERT INTO meta (name, value) SELECT $1 || id, 1 FROM unnest($2::text[]) AS n (id) ORDER BY id
+     ON CONFLICT (name) DO NOTHING`,
+    untoldPrefix,
+    ids,
+  );
+}
+
+/** Tells of those that were learned, whose rows are locked, what could not be told before. */
+export async function tellUntold(context: Context, rows: ObservedRow[]): Promise<void> {
+  const untold = await context.database.all(
+    'DELETE FROM meta WHERE name = ANY($1::text[]) RETURNING name',
+    rows.map(({ id }) => `${untoldPrefix}${id}`),
+  );
+  const names = new Set(untold.map(({ name }) => name));
+  await tellAccess(
+    context,
+    rows.filter(({ id }) => names.has(`${untoldPrefix}${id}`)),
+  );
 }
 
 interface ToldAccess {

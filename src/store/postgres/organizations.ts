@@ -10,6 +10,7 @@ import {
 } from '../../model/organization';
 import { hintProbes } from './ask-probes';
 import type { Context } from './context';
+import { type ObservedRow, tellUntold } from './observe';
 import { ensureOrganizations, lockOrganizations } from './organization-rows';
 import { storable } from './quarantine-entries';
 
@@ -43,6 +44,7 @@ export async function learn(
     organizations.map(({ id }) => id),
     context.nowMs(),
   );
+  await tellUntold(context, [...rows.values()] as ObservedRow[]);
   // Another connection shows it: that one's grant holds, and who was forgotten is back.
   const forgotten = await context.database.all(
     `SELECT id FROM organizations o WHERE id = ANY($1::text[]) AND ${isForgotten}`,

@@ -5,7 +5,7 @@
  */
 import type { FoundPage, TopicEnd } from '../../model/topic-end';
 import type { Context } from './context';
-import { type ObservedRow, tellAccess } from './observe';
+import { type ObservedRow, tellAccess, tellLater } from './observe';
 import { lockOrganizations } from './organization-rows';
 import { markSent } from './outbox';
 
@@ -60,6 +60,8 @@ export async function noteFound(context: Context, page: FoundPage): Promise<numb
   );
   const told = [...others].flatMap(organizationOf).flatMap((id) => organizations.get(id) ?? []);
   await tellAccess(context, told as ObservedRow[]);
+  const unknown = [...others].flatMap(organizationOf).filter((id) => !organizations.has(id));
+  await tellLater(context, unknown);
   await database.run(
     `INSERT INTO topic_ends (topic, partition, next_offset) VALUES ($1, $2, $3)
      ON CONFLICT (topic, partition) DO UPDATE SET next_offset = excluded.next_offset`,

@@ -5,7 +5,7 @@ import type { SealedConnection, SealedTokens } from '../../model/connection';
 import type { Observation, Transition } from '../../model/organization';
 import type { Context } from './context';
 import type { Row } from './database';
-import { observe } from './observe';
+import { observe, tellUntold } from './observe';
 import { hintProbe, probeUnlessGranted } from './probes';
 
 export function importConnections(
@@ -232,6 +232,10 @@ export function learn(
     // Another connection shows it: that one's grant holds, and who was forgotten is back.
     if (access === 'reauthorize' || isForgotten(context, { id, access, epoch })) hintProbe(context, id, null);
   }
+  tellUntold(
+    context,
+    organizations.map(({ id }) => id),
+  );
 }
 
 /** Was the last word on it an operator's? */

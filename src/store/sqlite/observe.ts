@@ -12,6 +12,7 @@ import {
   transition,
 } from '../../model/organization';
 import { keyOf } from '../../model/resource';
+import { untoldPrefix } from '../store-rules';
 import type { Context } from './context';
 import { type CachedOrganization, remember } from './organization-cache';
 import { later, schedule } from './probes';
@@ -118,10 +119,16 @@ export function writeTransition(
     writeAccess(context, organization, { causes: next.causes, previousAccess, name, by: observation.by });
 }
 
-/** Tells what its access is, above whatever its topic holds; does nothing where it is unknown. */
+/** Tells what its access is, above whatever its topic holds: of an unknown one as soon as it is learned. */
 export function tellAccess(context: Context, organizationId: string): void {
   const organization = context.organizations.get(organizationId);
-  if (organization === undefined) return;
+  if (organization === undefined) {
+    context.database.run(
+      'INSERT INTO meta (name, value) VALUES (?, 1) ON CONFLICT (name) DO NOTHING',
+      `${untoldPrefix}${organizationId}`,
+    );
+    return;
+  }
   const row = context.database.get(
     `SELECT o.causes, o.name, h.previous FROM organizations o
      LEFT JOIN organization_history h ON h.organization_id = o.id AND h.epoch = o.epoch WHERE o.id = ?`,
@@ -133,6 +140,16 @@ export function tellAccess(context: Context, organizationId: string): void {
     name: row.name as string | null,
     by: 'sync',
   });
+}
+
+/** Tells of those that were learned what could not be told before. */
+export function tellUntold(context: Context, ids: string[]): void {
+  const untold = context.database.all(
+    `DELETE FROM meta WHERE name IN (SELECT ? || value FROM json_each(?)) RETURNING name`,
+    untoldPrefix,
+    JSON.stringify(ids),
+  );
+  for (const { name } of untold) tellAccess(context, String(name).slice(untoldPrefix.length));
 }
 
 interface ToldAccess {
