@@ -4,7 +4,6 @@
  * default is). One that lost against another (deadlock, serialization, two tasks that became one resource) is made once
  * more from its beginning.
  */
-import type { Writable } from 'node:stream';
 import { Pool, type PoolClient, type PoolConfig, types } from 'pg';
 import { Problem } from '../../model/problem';
 
@@ -193,15 +192,7 @@ function query(
   config: { name?: string; text: string; values?: unknown[] },
   statementMs: number,
 ): Promise<{ rows: Row[]; rowCount: number | null }> {
-  writeTogether((client as unknown as { connection: { stream: Writable } }).connection.stream);
   return client.query({ ...config, query_timeout: statementMs + silentMs } as typeof config);
-}
-
-/** What is asked within one turn leaves in one write: each wakes the server, and costs more than what is in it. */
-function writeTogether(stream: Writable): void {
-  if (stream.writableCorked > 0) return;
-  stream.cork();
-  process.nextTick(() => stream.uncork());
 }
 
 function codeOf(error: unknown): string | undefined {
