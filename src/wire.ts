@@ -296,6 +296,7 @@ function relayOf(
           });
         }
       },
+      quarantined: (_row, reason) => observer.recordSetAside(reason),
       failed: (topic, code) => observer.sent({ system, topic: topic ?? '', ...nothing, errorType: code }),
     },
   );

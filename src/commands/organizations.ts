@@ -82,20 +82,27 @@ async function get({ output }: CommandContext, api: Api, id: string): Promise<nu
   return exitCodes.done;
 }
 
-const probeWaitMsMax = 5000;
-const probePauseMs = 100;
+/** What says nothing about access: who asked must not take what was known before for an answer. */
+const unanswered = new Set([
+  'rate-limited',
+  'transient',
+  'client-refused',
+  'refused-unattributed',
+  'no-connection',
+]);
 
-/** A running service asks at once; its answer is waited for while the organization is still blocked. */
-async function probe({ output, clock }: CommandContext, api: Api, via: Via, id: string): Promise<number> {
-  let organization = await api.probe(id);
-  const untilMs = clock.nowMs() + (via === 'service' ? probeWaitMsMax : 0);
-  while (organization.access !== 'active' && clock.nowMs() < untilMs) {
-    await clock.wait(probePauseMs);
-    organization = await api.organization(id);
-  }
+/** A running service asks at once, and what it found is told. */
+async function probe({ output }: CommandContext, api: Api, via: Via, id: string): Promise<number> {
+  const { probed = null, ...organization } = await api.probe(id);
   show(output, organization);
+  const blocked = organization.access !== 'active';
   if (via === 'store') output.note('No service runs: the provider is asked when one starts.');
-  return organization.access === 'active' ? exitCodes.done : exitCodes.customerMustAct;
+  else if (probed === null) output.note('The provider has not answered yet: this is what was known before.');
+  else if (unanswered.has(probed)) {
+    output.note(`The provider did not say (${probed}): this is what was known before.`);
+  } else return blocked ? exitCodes.customerMustAct : exitCodes.done;
+  if (blocked) return exitCodes.customerMustAct;
+  return via === 'store' ? exitCodes.done : exitCodes.failed;
 }
 
 /** Nothing is ended that was not asked for twice, or once with `--yes`. */

@@ -98,7 +98,8 @@ export interface RecordParts {
 export function completeRecord(parts: RecordParts, envelope: EventEnvelope): EventRecord {
   const sequence = formatSequence(parts.sequence);
   const content = `${envelope.source}\n${parts.key}\n${sequence}\n${parts.change}\n${parts.contentHash}`;
-  const eventId = hash('sha256', content, 'hex').slice(0, 32);
+  const digest = hash('sha256', content, 'hex');
+  const eventId = digest.slice(0, 32);
   const headers: [string, string][] = [
     ['ce_specversion', '1.0'],
     ['ce_id', eventId],
@@ -111,7 +112,8 @@ export function completeRecord(parts: RecordParts, envelope: EventEnvelope): Eve
   ];
   if (parts.reconciled) headers.push(['ce_reconciled', 'true']);
   headers.push(['content-type', 'application/json']);
-  if (parts.traceparent !== null) headers.push(['traceparent', parts.traceparent]);
+  // What nobody's request led to begins a trace of its own, the same whenever it is decided.
+  headers.push(['traceparent', parts.traceparent ?? `00-${eventId}-${digest.slice(32, 48)}-00`]);
   return {
     eventId,
     topic: topicOf(envelope.topicPrefix, parts.kind),

@@ -118,6 +118,8 @@ export interface OrganizationView {
   /** Tasks that wait for the organization. */
   parked: number;
   connection: string | null;
+  /** Only where a probe was asked for: what it found, as the provider's answer is classified; null when none ended in time. */
+  probed?: string | null;
   /** How its access changed, the latest last and at most `historyMax`; only where one organization is asked for. */
   history?: AccessChange[];
 }

@@ -31,6 +31,7 @@ export interface Metrics {
   providerCall(line: ProviderCall): void;
   sent(line: Sent): void;
   alertPost(line: AlertPost): void;
+  recordSetAside(reason: QuarantineReason): void;
   fault(place: Place): void;
   /** Stops what measures in the background. */
   stop(): void;
@@ -99,6 +100,7 @@ export function makeMetrics(meter: Meter, gauges: Gauges): Metrics {
     providerCall: provider,
     sent,
     alertPost: ({ sink, outcome }) => posts.add(1, { sink, outcome }),
+    recordSetAside: (reason) => quarantined.add(1, reason),
     fault: (place) => faults.add(1, place),
     stop,
   };

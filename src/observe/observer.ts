@@ -2,6 +2,8 @@
  * What the path tells the outside of itself: one method for each fact, which writes its log line, its metrics, or
  * both. The path calls these and knows neither logger nor meter. Nothing here throws, and nothing here decides.
  */
+
+import type { QuarantineReason } from '../model/notification';
 import type {
   AccessChange,
   AlertPost,
@@ -39,6 +41,8 @@ export interface Observer {
   probed(line: ProbeLine): void;
   alertPost(line: AlertPost): void;
   trouble(line: Trouble): void;
+  /** A record that Kafka refused waits for an operator. */
+  recordSetAside(reason: QuarantineReason): void;
   fault(place: Place, error: unknown): void;
 
   /** The process's own lines, and the log as an alert sink. */
@@ -102,6 +106,7 @@ export function makeObserver(options: ObserverOptions): Observer {
       log.alertPost(line);
     },
     trouble: log.trouble,
+    recordSetAside: metrics.recordSetAside,
     fault: (place, error) => {
       metrics.fault(place);
       log.fault(place, error);

@@ -40,8 +40,8 @@ export interface ApiDoors {
   rejudge(raw: string): Element | null;
   /** Something was released: it may be due. */
   released(): void;
-  /** Resolves when the probe was made or asked for; false when the organization is unknown. */
-  probeNow(organizationId: string): Promise<boolean>;
+  /** What the probe found; null when nobody here makes it, or it took too long. False when the organization is unknown. */
+  probeNow(organizationId: string): Promise<string | null | false>;
   /** null when the organization is unknown. */
   forget(organizationId: string): Promise<Forgotten | null>;
   check(): Promise<CheckLine[]>;
@@ -88,7 +88,10 @@ export function makeApi(doors: ApiDoors): Api {
     },
     organization,
     forget: (id) => forget(doors, id),
-    probe: async (id) => ((await probeNow(id)) ? organization(id) : notFound('organization', id)),
+    async probe(id) {
+      const probed = await probeNow(id);
+      return probed === false ? notFound('organization', id) : { ...(await organization(id)), probed };
+    },
     tasks: ({ limit, after, state }) => store.listTasks({ limit, after: after ?? 0, state }),
     quarantine: (page) => store.listQuarantine(page),
     quarantined: async (id) => (await store.showQuarantine(id)) ?? notFound('quarantine entry', id),

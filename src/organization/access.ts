@@ -26,9 +26,13 @@ export interface AccessDoors {
   clock: Clock;
 }
 
+type Found = Answer['kind'] | null;
+
 export interface OrganizationAccess {
   /** One probe, answered and applied. Throws what the store throws. */
   probe(due: DueProbe, signal: AbortSignal): Promise<void>;
+  /** What the next probe of it finds that begins from now on; null when none was answered in time. */
+  nextProbe(organizationId: string, withinMs: number): Promise<Found>;
   /** The token was refused: organizations that no other valid connection sees need a new consent. */
   refuseGrant(connectionId: string, message: string | null): Promise<void>;
   /** A connection is given up: the same for what it alone saw. False when it is unknown. */
@@ -77,23 +81,50 @@ export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
     return forgotten;
   }
 
+  const awaited = new Map<string, Set<(found: Found) => void>>();
+
+  /** What was found, once it is applied; null when the provider is left alone now. */
+  async function probe(due: DueProbe, signal: AbortSignal): Promise<Found> {
+    const { organizationId, epoch } = due;
+    const heldMs = doors.heldMs(due);
+    if (heldMs > 0) {
+      await store.postponeProbe(organizationId, epoch, heldMs);
+      return null;
+    }
+    const startedMs = clock.nowMs();
+    const answer = await doors.ask(due, signal);
+    doors.probed({ organizationId, found: answer.kind, tookMs: clock.nowMs() - startedMs });
+    await doors.heard(due, answer);
+    const said = saidBy(answer);
+    // Whom no connection sees is asked when one does, or when something of it is refused.
+    const again = answer.kind === 'no-connection' ? 'never' : 'later';
+    if (said === null) await store.postponeProbe(organizationId, epoch, again);
+    else await observe({ organizationId, epoch, ...said });
+    return answer.kind;
+  }
+
   return {
     refuseGrant,
     revokeGrant,
     forget,
     async probe(due, signal) {
-      const { organizationId, epoch } = due;
-      const heldMs = doors.heldMs(due);
-      if (heldMs > 0) return store.postponeProbe(organizationId, epoch, heldMs);
-      const startedMs = clock.nowMs();
-      const answer = await doors.ask(due, signal);
-      doors.probed({ organizationId, found: answer.kind, tookMs: clock.nowMs() - startedMs });
-      await doors.heard(due, answer);
-      const said = saidBy(answer);
-      // Whom no connection sees is asked when one does, or when something of it is refused.
-      const again = answer.kind === 'no-connection' ? 'never' : 'later';
-      if (said === null) return store.postponeProbe(organizationId, epoch, again);
-      return observe({ organizationId, epoch, ...said });
+      const told = awaited.get(due.organizationId);
+      awaited.delete(due.organizationId);
+      const found = await probe(due, signal);
+      for (const tell of told ?? []) tell(found);
+    },
+    async nextProbe(organizationId, withinMs) {
+      const waiting = awaited.get(organizationId) ?? new Set();
+      awaited.set(organizationId, waiting);
+      let tell = (_found: Found): void => {};
+      const found = new Promise<Found>((resolve) => {
+        tell = resolve;
+      });
+      waiting.add(tell);
+      const answer = await Promise.race([found, clock.wait(withinMs).then(() => null)]);
+      waiting.delete(tell);
+      if (waiting.size === 0 && awaited.get(organizationId) === waiting) awaited.delete(organizationId);
+      return answer;
     },
     async unconnected(organizationId, actionUrl, epoch) {
       const known = await store.access(organizationId);

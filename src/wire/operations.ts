@@ -22,6 +22,9 @@ import { type OwnProvider, providerApiOf } from './provider';
 import { sinksOf } from './sinks';
 import { meterOf } from './sync';
 
+/** So long a probe on demand is waited for. */
+const probeWaitMs = 5000;
+
 export interface OperationsParts {
   store: Store;
   observer: Observer;
@@ -77,9 +80,10 @@ export function apiOf(
       worker?.pipeline.probes.wake();
     },
     async probeNow(organizationId) {
-      const known = await store.requestProbe(organizationId, true);
-      if (known) worker?.pipeline.probes.wake();
-      return known;
+      const found = worker?.pipeline.access.nextProbe(organizationId, probeWaitMs) ?? null;
+      if (!(await store.requestProbe(organizationId, true))) return false;
+      worker?.pipeline.probes.wake();
+      return found;
     },
     async forget(organizationId) {
       if (worker === null) return store.forgetOrganization(organizationId);

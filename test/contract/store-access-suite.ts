@@ -214,6 +214,10 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         expect(await hand.store.accessHistory('4711', 1)).toHaveLength(1);
         expect(await hand.store.accessHistory('unknown', 10)).toEqual([]);
         const rows = await hand.store.pickUnsent(10, 1e6, []);
+        // Nobody's request led to them: each begins a trace of its own.
+        const traces = rows.map((row) => header(row, 'traceparent'));
+        for (const trace of traces) expect(trace).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/);
+        expect(new Set(traces).size).toBe(rows.length);
         expect(rows.map((row) => header(row, 'ce_type'))).toEqual([
           'io.tramline.organization-access.blocked.v1',
           'io.tramline.organization-access.blocked.v1',

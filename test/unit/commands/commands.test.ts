@@ -55,7 +55,17 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     const blocked = await shell.run('organizations', 'probe', '4712');
     expect(blocked.code).toBe(5);
     expect(blocked.error.includes('asked when one starts')).toBe(via === 'store');
-    expect(shell.clock.waits.length > 0).toBe(via === 'service');
+  });
+
+  test.each([
+    [null, 'has not answered yet'],
+    ['rate-limited', 'did not say (rate-limited)'],
+    ['transient', 'did not say (transient)'],
+  ])('a probe that found %s does not pass off what was known as an answer', async (probed, words) => {
+    shell.probed = probed;
+    const { code, error } = await shell.run('organizations', 'probe', '4711');
+    expect(code).toBe(via === 'service' ? 1 : 0);
+    expect(error).toContain(via === 'service' ? words : 'asked when one starts');
   });
 
   test('an organization is forgotten once that is confirmed by its id, or with --yes', async () => {

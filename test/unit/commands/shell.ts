@@ -31,6 +31,8 @@ export interface Shell {
   asked: string[];
   answers: string[];
   alertTests: AlertTestLine[];
+  /** What probes on demand find. */
+  probed: string | null;
   /** From where to where stores were moved. */
   moves: [string, string][];
   /** How often the store was opened and closed. */
@@ -57,7 +59,7 @@ export function makeShell(): Shell {
       store: sample.store,
       rejudge,
       released: () => {},
-      probeNow: async (id) => organizations.some((organization) => organization.id === id),
+      probeNow: async (id) => organizations.some((organization) => organization.id === id) && shell.probed,
       forget: async (id) => sample.forget(id),
       check: async () => checkLines,
       testAlerts: async () => shell.alertTests,
@@ -73,6 +75,7 @@ export function makeShell(): Shell {
     topics: [],
     asked: [],
     answers: [],
+    probed: 'ok',
     alertTests: [],
     moves: [],
     opened: 0,

@@ -99,6 +99,11 @@ test('a message id that comes with another body is a repeat and a rejection; wha
   expect(await telemetry.metricsText()).toContain(setAside);
 });
 
+test('a record that is set aside is counted by its reason', async () => {
+  metrics.recordSetAside('record-refused');
+  expect(await telemetry.metricsText()).toContain('tramline_quarantined_total{reason="record-refused"} 1\n');
+});
+
 test('gauges show what the store counts', async () => {
   const text = await telemetry.metricsText();
   expect(text).toContain('tramline_inbox_pending 7\n');

@@ -47,7 +47,7 @@ function open(token: Secret | null = null): OperationsServer {
       released: () => {
         released += 1;
       },
-      probeNow: async (id) => organizations.some((organization) => organization.id === id),
+      probeNow: async (id) => organizations.some((organization) => organization.id === id) && 'ok',
       forget: async (id) => sample.forget(id),
       check: async () => lines,
       testAlerts: async () => [{ sink: 'slack', outcome: 'accepted', status: 200, detail: 'fine' }],

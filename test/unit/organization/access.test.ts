@@ -51,7 +51,7 @@ function stage(answer: Answer, changed = true, heldMs = 0) {
       return { access: 'active', causes, epoch: 9 };
     },
   } as unknown as AccessDoors['store'];
-  const access = makeOrganizationAccess({
+  const doors: AccessDoors = {
     store,
     ask: async () => answer,
     heldMs: () => heldMs,
@@ -61,8 +61,8 @@ function stage(answer: Answer, changed = true, heldMs = 0) {
     connectionRefused: async () => void calls.push('connection refused'),
     answered: () => void calls.push('answered'),
     clock: makeHandClock(0),
-  });
-  return { access, observed, calls };
+  };
+  return { access: makeOrganizationAccess(doors), doors, observed, calls };
 }
 
 test('a blocking answer is observed under the epoch at which the probe began', async () => {
@@ -147,4 +147,28 @@ test.each([
   [{ kind: 'client-refused', connectionId: 'c1', message: null }],
 ] as [Answer][])('%j says nothing about the organization', (answer) => {
   expect(saidBy(answer)).toBeNull();
+});
+
+test('who waits for a probe hears what the next one found, when it has been applied; or nothing, in time', async () => {
+  const clock = makeHandClock(0);
+  let answering = (_answer: Answer): void => {};
+  const { doors, observed } = stage(terms);
+  const ask = () =>
+    new Promise<Answer>((resolve) => {
+      answering = resolve;
+    });
+  const access = makeOrganizationAccess({ ...doors, clock, ask });
+  const before = access.probe(due, signal);
+  const found = access.nextProbe('4711', 5000);
+  answering({ kind: 'not-modified', connectionId: 'c1' });
+  await before;
+  const after = access.probe(due, signal);
+  answering(terms);
+  await after;
+  expect(await found).toBe('action-required');
+  expect(observed).toHaveLength(2);
+
+  const late = access.nextProbe('4711', 5000);
+  await clock.advance(5000);
+  expect(await late).toBeNull();
 });

@@ -6,7 +6,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { Ledger } from '../../../src/model/store';
 import type { Database } from '../../../src/store/sqlite/database';
 import { settingsFor } from '../../contract/open-sqlite';
 import { deliveryOf, hintOf } from '../../contract/store-hand';
@@ -25,6 +24,7 @@ jest.mock('../../../src/store/sqlite/database', () => {
 });
 
 import { type Engine, openEngine } from '../../../src/store/sqlite/engine';
+import type { LedgerOfDeliveries } from '../../../src/store/sqlite/ledger';
 
 let folder: string;
 let engine: Engine;
@@ -40,7 +40,7 @@ afterEach(() => {
 const put = (id: string) => ({ verb: 'put' as const, args: [deliveryOf(1000, [hintOf(id)])] });
 const accepted = () => {
   const [result] = engine.execute([{ verb: 'ledgerOfDeliveries', args: [] }]);
-  return (result as { value: Pick<Ledger, 'accepted'> }).value.accepted;
+  return (result as { value: LedgerOfDeliveries }).value.lines.accepted;
 };
 
 test('D3: a file that can only be read fails each call of a group, and takes the next when it can be written', () => {
