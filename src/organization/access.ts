@@ -48,6 +48,7 @@ export interface OrganizationAccess {
 
 export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
   const { store, clock } = doors;
+  const listeners = makeListeners(clock);
 
   async function observe(observation: Observation): Promise<void> {
     const transition = await store.observe(observation);
@@ -81,8 +82,6 @@ export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
     return forgotten;
   }
 
-  const awaited = new Map<string, Set<(found: Found) => void>>();
-
   /** What was found, once it is applied; null when the provider is left alone now. */
   async function probe(due: DueProbe, signal: AbortSignal): Promise<Found> {
     const { organizationId, epoch } = due;
@@ -108,12 +107,30 @@ export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
     revokeGrant,
     forget,
     async probe(due, signal) {
-      const told = awaited.get(due.organizationId);
-      awaited.delete(due.organizationId);
-      const found = await probe(due, signal);
-      for (const tell of told ?? []) tell(found);
+      const tell = listeners.taken(due.organizationId);
+      tell(await probe(due, signal));
     },
-    async nextProbe(organizationId, withinMs) {
+    nextProbe: listeners.next,
+    async unconnected(organizationId, actionUrl, epoch) {
+      const known = await store.access(organizationId);
+      if (known?.causes['not-connected'] !== undefined) return;
+      const found = { cause: 'not-connected', actionUrl, message: null } as const;
+      await observe({ organizationId, epoch, found, by: 'sync' });
+    },
+  };
+}
+
+/** Who waits for the next probe of an organization: one that began before says nothing about now. */
+function makeListeners(clock: Clock) {
+  const awaited = new Map<string, Set<(found: Found) => void>>();
+  return {
+    /** Those who are told what the probe that begins now finds. */
+    taken(organizationId: string): (found: Found) => void {
+      const told = awaited.get(organizationId);
+      awaited.delete(organizationId);
+      return (found) => told?.forEach((tell) => void tell(found));
+    },
+    async next(organizationId: string, withinMs: number): Promise<Found> {
       const waiting = awaited.get(organizationId) ?? new Set();
       awaited.set(organizationId, waiting);
       let tell = (_found: Found): void => {};
@@ -125,12 +142,6 @@ export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
       waiting.delete(tell);
       if (waiting.size === 0 && awaited.get(organizationId) === waiting) awaited.delete(organizationId);
       return answer;
-    },
-    async unconnected(organizationId, actionUrl, epoch) {
-      const known = await store.access(organizationId);
-      if (known?.causes['not-connected'] !== undefined) return;
-      const found = { cause: 'not-connected', actionUrl, message: null } as const;
-      await observe({ organizationId, epoch, found, by: 'sync' });
     },
   };
 }
