@@ -40,11 +40,11 @@ export interface SendSpan {
 export interface Traces {
   /** The span of one POST; `incoming` is the sender's header, ignored when it is not valid. */
   startDelivery(incoming: string | null): DeliverySpan;
-  /** The span of one attempt, linked to the delivery that caused it. Its traceparent goes into the event. */
+  /** The span of one attempt, in the trace of the delivery that caused it. Its traceparent goes into the event. */
   startAttempt(delivery: string | null, kind: string): AttemptSpan;
   /** One request to the provider; `template` is the route in words of ours, never a path. */
   startFetch(attempt: string, request: { method: string; template: string; address: string }): FetchSpan;
-  /** One send of records of one topic, linked to the attempts that decided them. */
+  /** One send of records of one topic, linked to the attempts that decided them; in the trace of one that is alone. */
   startSend(topic: string, system: string, traceparents: (string | null)[]): SendSpan;
 }
 
@@ -90,8 +90,8 @@ export function makeRecordedTraces(tracer: Tracer): Traces {
     startAttempt: (delivery, kind) => {
       const span = tracer.startSpan(
         `attempt ${kind}`,
-        { kind: SpanKind.INTERNAL, links: linksTo([delivery]), root: true },
-        ROOT_CONTEXT,
+        { kind: SpanKind.INTERNAL, links: linksTo([delivery]) },
+        contextOf(delivery),
       );
       return {
         traceparent: formatTraceparent(span.spanContext()),
@@ -109,8 +109,8 @@ export function makeRecordedTraces(tracer: Tracer): Traces {
       };
       const span = tracer.startSpan(
         `send ${topic}`,
-        { kind: SpanKind.CLIENT, attributes, links: linksTo(traceparents), root: true },
-        ROOT_CONTEXT,
+        { kind: SpanKind.CLIENT, attributes, links: linksTo(traceparents) },
+        contextOf(traceparents.length === 1 ? traceparents[0]! : null),
       );
       return { end: ({ errorType }) => finish(span, {}, errorType) };
     },

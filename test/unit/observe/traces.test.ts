@@ -87,7 +87,8 @@ describe('with an exporter', () => {
     const [server, client, work, send] = spans;
     expect(server?.spanContext().traceId).toBe('0af7651916cd43dd8448eb211c80319c');
     expect(work?.links[0]?.context.spanId).toBe(server?.spanContext().spanId);
-    expect(work?.spanContext().traceId).not.toBe(server?.spanContext().traceId);
+    expect(work?.parentSpanContext?.spanId).toBe(server?.spanContext().spanId);
+    expect(work?.spanContext().traceId).toBe(server?.spanContext().traceId);
     expect(client?.parentSpanContext?.spanId).toBe(work?.spanContext().spanId);
     expect(send?.links[0]?.context.spanId).toBe(work?.spanContext().spanId);
     expect(client?.attributes).toMatchObject({
