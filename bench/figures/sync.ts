@@ -16,6 +16,8 @@ const operationsEach = 5000;
 const latencyMs = 5;
 const syncMsMax = 300_000;
 const lookMs = 100;
+/** A few requests beside the pages are for catalogs, and for what organizations each connection sees. */
+const readsMax = 1.001;
 
 interface View {
   state: string;
@@ -28,11 +30,21 @@ interface Turn {
   perSecond: number;
   pages: number;
 }
+
+/** What one sync asked for, of a provider whose every document it needs once. */
+interface Asked {
+  listed: number;
+  /** Requests that were no page of a listing: documents by themselves, catalogs. */
+  besidePages: number;
+}
 interface Round {
   bare: Turn;
   first: Turn;
   second: Turn;
+  asked: Asked[];
+  /** Of both syncs, and of the second alone, from its beginning to its end. */
   megabytes: number[];
+  during: number[];
 }
 
 export const sync: Figure = { name: 'sync', measure };
@@ -53,11 +65,27 @@ async function measureRound(place: Place, simulator: Child): Promise<Round> {
   const serve = await startServe(place, simulator);
   const megabytes: number[] = [];
   const sampling = setInterval(() => megabytes.push(residentMegabytes(serve.pid)), lookMs);
-  const first = turnOf(await syncOnce(serve));
-  const second = turnOf(await syncOnce(serve));
+  const first = await syncCounted(serve, simulator);
+  const before = megabytes.length;
+  const second = await syncCounted(serve, simulator);
   clearInterval(sampling);
   await serve.kill();
-  return { bare, first, second, megabytes };
+  return {
+    ...{ bare, first: turnOf(first.view), second: turnOf(second.view) },
+    ...{ asked: [first.asked, second.asked], megabytes, during: megabytes.slice(before) },
+  };
+}
+
+async function syncCounted(serve: Child, simulator: Child): Promise<{ view: View; asked: Asked }> {
+  const before = await requestsOf(simulator);
+  const view = await syncOnce(serve);
+  const requests = (await requestsOf(simulator)) - before;
+  return { view, asked: { listed: view.listed, besidePages: requests - view.pages } };
+}
+
+async function requestsOf(simulator: Child): Promise<number> {
+  const { requests } = (await (await fetch(`${controlOf(simulator)}/counts`)).json()) as { requests: number };
+  return requests;
 }
 
 async function measureBytes(place: Place, simulator: Child): Promise<{ first: number; second: number }> {
@@ -134,8 +162,12 @@ async function bareTurn({ folder }: Place, simulator: Child): Promise<Turn> {
   return { perSecond: ((items as number) * 1000) / (tookMs as number), pages: pages as number };
 }
 
-async function changeTokens({ ready }: Child, given: boolean): Promise<void> {
-  const answer = await fetch(`${String(ready.control).replace(/\/$/, '')}/settings`, {
+function controlOf({ ready }: Child): string {
+  return String(ready.control).replace(/\/$/, '');
+}
+
+async function changeTokens(simulator: Child, given: boolean): Promise<void> {
+  const answer = await fetch(`${controlOf(simulator)}/settings`, {
     method: 'PATCH',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ changeTokens: given }),
@@ -155,6 +187,13 @@ function linesOf(taken: Round[], bytes: { first: number; second: number }): Line
       turns: { [of]: taken.map((round) => round[of]), bare: taken.map(({ bare }) => bare) },
     });
   const share = bytes.second / bytes.first;
+  const resources = organizations * (equipmentEach + operationsEach);
+  const reads = Math.max(
+    ...taken.flatMap(({ asked }) =>
+      asked.map(({ listed, besidePages }) => (listed + besidePages) / resources),
+    ),
+  );
+  const growth = Math.max(...taken.map(({ during }) => growthOf(during)));
   return [
     ratio('first', 'full sync of 55,000 resources into an empty store', 0.35),
     ratio('second', '… once more, nothing changed', 0.7),
@@ -170,5 +209,23 @@ function linesOf(taken: Round[], bytes: { first: number; second: number }): Line
       bound: { kind: 'at most', value: 220, of: 'MB' },
       turns: { megabytes: taken.map(({ megabytes }) => megabytes) },
     }),
+    line({
+      figure: '… from the first third of the second sync to its last, most',
+      ...{ measured: growth, floor: null, unit: '×', judged: growth },
+      bound: { kind: 'at most', value: 1.1, of: '× (memory is flat)' },
+      turns: { megabytes: taken.map(({ during }) => during) },
+    }),
+    line({
+      figure: '… reads of a document in one sync, catalogs included, most',
+      ...{ measured: reads, floor: null, unit: 'reads', judged: reads },
+      bound: { kind: 'at most', value: readsMax, of: '(none is read twice)' },
+      turns: { asked: taken.map(({ asked }) => asked) },
+    }),
   ];
+}
+
+/** The median of the last third over that of the first. */
+function growthOf(megabytes: number[]): number {
+  const third = Math.max(1, Math.floor(megabytes.length / 3));
+  return median(megabytes.slice(-third)) / median(megabytes.slice(0, third));
 }
