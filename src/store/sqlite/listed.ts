@@ -11,6 +11,7 @@ import type { Row } from './database';
 import { keepAlias, noteReadable, publishedState } from './finish';
 import { closeEntry } from './quarantine';
 import { afterGap } from './return-task';
+import { leaveKey } from './sequences';
 import { writeEvent } from './write-event';
 
 export interface Listed {
@@ -87,12 +88,13 @@ export function finishDraft(
     return 'left';
   }
   const taskId = Number(task.id);
-  if (decision.change !== null) publish(context, listed, draft, decision.change, taskId);
+  leaveKey(context, task, keyOf(draft.organizationId, draft.kind, draft.id));
+  if (decision.change !== null) publish(context, listed, draft, decision.change, { taskId, row: task });
   database.run(
     `UPDATE tasks SET accepted_revision = ?, published = 1, deleted = 0, organization_id = ?, lane = ?,
        connection_id = coalesce(connection_id, ?),
        archived = ?, content_hash = ?, wire_hash = ?, normalizer_version = ?, modified_time = ?, address = ?,
-       absent_since = NULL WHERE id = ?`,
+       sequence = ?, absent_since = NULL WHERE id = ?`,
     context.nextRevision(),
     draft.organizationId,
     draft.organizationId,
@@ -103,6 +105,7 @@ export function finishDraft(
     draft.normalizerVersion,
     draft.modifiedTime,
     draft.address,
+    task.sequence as number | null,
     taskId,
   );
   if (draft.address !== task.address) keepAlias(context, draft.address, taskId);
@@ -150,7 +153,14 @@ function finishNew(context: Context, listed: Listed, draft: EventDraft): 'change
   );
   keepAlias(context, draft.address, taskId);
   noteReadable(context, draft, listed.connectionId);
-  publish(context, listed, draft, 'created', taskId);
+  const row: Row = {
+    organization_id: draft.organizationId,
+    kind: draft.kind,
+    resource_id: draft.id,
+    sequence: null,
+  };
+  publish(context, listed, draft, 'created', { taskId, row });
+  database.run('UPDATE tasks SET sequence = ? WHERE id = ?', row.sequence as number, taskId);
   return 'changed';
 }
 
@@ -184,13 +194,23 @@ function fits(context: Context, draft: EventDraft, change: Change): boolean {
   return recordBytes(record) <= envelope.recordBytesMax;
 }
 
-function publish(context: Context, listed: Listed, draft: EventDraft, change: Change, taskId: number): void {
-  writeEvent(context, {
-    ...recordParts(draft, change),
-    taskId,
-    acceptedAtMs: null,
-    cause: `sync ${listed.run}`,
-  });
+function publish(
+  context: Context,
+  listed: Listed,
+  draft: EventDraft,
+  change: Change,
+  { taskId, row }: { taskId: number; row: Row },
+): void {
+  writeEvent(
+    context,
+    {
+      ...recordParts(draft, change),
+      taskId,
+      acceptedAtMs: null,
+      cause: `sync ${listed.run}`,
+    },
+    row,
+  );
 }
 
 /** A listing names a resource without showing all of it: it is read, unless it is known in this state. */
