@@ -2,6 +2,7 @@
  * News that comes late blocks nobody: a 403 that was on its way while the customer accepted, and a Required Customer
  * Action that is delivered after the fact, only make the provider be asked again; its answer decides.
  */
+import { runCommand } from '../support/command';
 import { expectExitsToAgree } from '../support/five-exits';
 import { beginStory, notificationOf, type Story, soon } from '../support/story';
 import { until } from '../support/until';
@@ -105,4 +106,14 @@ test('a delivery that names another organization lays a refusal on nobody who is
   await story.simulator.setOrganization(guilty!.organizationId, { termsAccepted: true });
   await story.untilEvents(guilty!, 1);
   expect(await story.untilRest()).toMatchObject({ accepted: 3, published: 2, merged: 1, lost: 0 });
+});
+
+test('a probe on demand says what the provider says now, not what was known before', async () => {
+  const [machine] = await story.equipment();
+  const { organizationId } = machine!;
+  await story.simulator.setOrganization(organizationId, { termsAccepted: false });
+  const environment = { TRAMLINE_URL: story.service.operationsUrl };
+  const { code, out } = await runCommand(['organizations', 'probe', organizationId], environment);
+  expect(out).toMatch(/access +terms-required/);
+  expect(code).toBe(5);
 });
