@@ -3,7 +3,7 @@
  */
 import type { Command } from 'commander';
 import { type Api, pageRowsMax } from '../model/api';
-import type { AccessChange, ForgottenView, OrganizationView } from '../model/organization';
+import type { AccessChange, ForgottenView, OrganizationView, ProbeAsker } from '../model/organization';
 import { type Action, allPages, type CommandContext, type Via, withApi } from './context';
 import { exitCodes } from './exit-code';
 import { type Column, shortTime } from './output';
@@ -22,17 +22,28 @@ const historyColumns: Column<AccessChange>[] = [
   { title: 'TO', of: ({ to }) => to },
   {
     title: 'WHO SAID SO',
-    of: ({ by, cause }) => `${speakers[by]}${cause === null ? '' : `: ${cause}`}`,
+    of: ({ by, askedBy, cause }) =>
+      `${speakers[by]}${askers[askedBy ?? 'schedule']}${cause === null ? '' : `: ${cause}`}`,
     gives: true,
   },
 ];
 
 const speakers: Record<AccessChange['by'], string> = {
   probe: 'probe',
-  'connections-link': 'listing',
+  'connections-link': 'link',
   grant: 'token',
   sync: 'sync',
   operator: 'operator',
+};
+
+/** What a probe was made for; of one that came by itself nothing is said. */
+const askers: Record<ProbeAsker, string> = {
+  'refused-request': ' after 403',
+  notification: ' after notification',
+  listing: ' after listing',
+  consent: ' after consent',
+  operator: ' by operator',
+  schedule: '',
 };
 
 export function registerOrganizations(program: Command, action: Action<{ yes?: boolean }>): void {

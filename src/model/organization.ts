@@ -52,11 +52,19 @@ export type Said =
   | { by: 'grant'; found: Blocks<'refused-grant'> & { connectionId: string } }
   | { by: 'operator'; found: Blocks<'not-connected'> };
 
+/**
+ * What asked for a probe: a request that was refused, a notification, a listing, a new consent, an operator; or it was made
+ * again by itself, since the last one found the organization blocked or brought no answer.
+ */
+export type ProbeAsker = 'refused-request' | 'notification' | 'listing' | 'consent' | 'operator' | 'schedule';
+
 /** What was learned about an organization's access, and when the request behind it began. */
 export type Observation = Said & {
   organizationId: string;
   /** The organization's epoch when the request was begun; an answer from an earlier epoch changes nothing. */
   epoch: number;
+  /** What asked for the probe that was answered; left out where none was. */
+  askedBy?: ProbeAsker | null;
 };
 
 export interface Transition {
@@ -132,6 +140,8 @@ export interface AccessChange {
   from: Access;
   to: Access;
   by: Said['by'];
+  /** What asked for the probe that said so; null where none did, or where it is not known any more. */
+  askedBy: ProbeAsker | null;
   /** null where it may be read from then on. */
   cause: Cause | null;
   actionUrl: string | null;
@@ -173,4 +183,6 @@ export interface DueProbe {
   /** A known resource's address; null when none is known. */
   knownAddress: string | null;
   connectionId: string | null;
+  /** What asked for it; null where that is not known any more. */
+  askedBy?: ProbeAsker | null;
 }

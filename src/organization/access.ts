@@ -98,7 +98,7 @@ export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
     // Whom no connection sees is asked when one does, or when something of it is refused.
     const again = answer.kind === 'no-connection' ? 'never' : 'later';
     if (said === null) await store.postponeProbe(organizationId, epoch, again);
-    else await observe({ organizationId, epoch, ...said });
+    else await observe({ organizationId, epoch, askedBy: due.askedBy ?? null, ...said });
     return answer.kind;
   }
 

@@ -127,8 +127,8 @@ export function meterOf(
   if (settings.providerPlan !== 'sandbox') return productionMeter;
   // Only who was seen: a notification may name a stranger.
   const connected = async () => {
-    const seen = new Set((await store.listConnections()).flatMap(({ organizations }) => organizations));
     const all = await store.listOrganizations();
+    const seen = new Set((await store.listConnections()).flatMap(({ organizations }) => organizations));
     return all.filter(({ id, access }) => seen.has(id) && access !== 'not-connected').length;
   };
   const { providerSandboxSince: since } = settings;

@@ -348,6 +348,41 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
       });
     });
 
+    test('a change is on record with what asked for the probe that found it', async () => {
+      await hand.put([hintOf('a')]);
+      const asked = async () =>
+        (await hand.store.accessHistory('4711', 9)).map(({ by, askedBy }) => [by, askedBy]);
+      const answered = async (found: typeof terms | typeof open) => {
+        under.advance((await hand.store.nextDueInMs('probe')) ?? 0);
+        const [{ epoch, askedBy } = { epoch: 0 }] = await hand.store.takeProbes(1, 1000);
+        await hand.store.observe({
+          organizationId: '4711',
+          epoch,
+          askedBy: askedBy ?? null,
+          found,
+          by: 'probe',
+        });
+      };
+      await refused(await hand.take());
+      await answered(terms);
+      await answered(open);
+      await hand.put([
+        { line: 'acted', eventTypeId: 'x', probeOrganizationId: '4711', dueAt: null } as never,
+      ]);
+      await answered(terms);
+      await hand.store.requestProbe('4711', true);
+      await answered(open);
+      const { epoch } = (await hand.store.access('4711'))!;
+      await hand.store.observe({ organizationId: '4711', epoch, found: notConnected, by: 'sync' });
+      expect(await asked()).toEqual([
+        ['probe', 'refused-request'],
+        ['probe', 'schedule'],
+        ['probe', 'notification'],
+        ['probe', 'operator'],
+        ['sync', null],
+      ]);
+    });
+
     describe('a probe that brings no answer', () => {
       const waitsOf = async (rounds: number, again: ProbeAgain) => {
         const waits: (number | null)[] = [];

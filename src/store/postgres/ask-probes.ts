@@ -2,6 +2,8 @@
  * Asking for probes: by notifications that say that the customer must act, and by refused requests. The earliest wins:
  * what is asked for twice is asked once. Who takes probes, and what their answers mean, is decided elsewhere.
  */
+
+import type { ProbeAsker } from '../../model/organization';
 import type { RefusedRequest } from '../../model/task';
 import type { Context } from './context';
 import type { Row } from './database';
@@ -13,11 +15,18 @@ const hintedProbeGapMs = 60_000;
 const heldMsMax = 30_000;
 
 /** Asks for a probe at a time; an earlier one that was asked for stays. */
-export async function askProbe(context: Context, organizationId: string, atMs: number): Promise<void> {
+export async function askProbe(
+  context: Context,
+  organizationId: string,
+  atMs: number,
+  askedBy: ProbeAsker,
+): Promise<void> {
   await context.database.run(
-    'UPDATE organizations SET probe_at = least(coalesce(probe_at, $2), $2) WHERE id = $1',
+    `UPDATE organizations SET probe_at = $2, probe_asked_by = $3
+     WHERE id = $1 AND (probe_at IS NULL OR probe_at > $2)`,
     organizationId,
     atMs,
+    askedBy,
   );
 }
 
@@ -25,6 +34,7 @@ export async function askProbe(context: Context, organizationId: string, atMs: n
 export async function hintProbes(
   context: Context,
   hinted: { organizationId: string; dueAt: string | null }[],
+  askedBy: ProbeAsker,
 ): Promise<void> {
   if (hinted.length === 0) return;
   context.news.add('work');
@@ -38,12 +48,14 @@ export async function hintProbes(
        FROM unnest($1::text[], $2::text[]) AS h (id, due_at) JOIN organizations o ON o.id = h.id
        ORDER BY o.id FOR NO KEY UPDATE OF o)
      UPDATE organizations o SET action_due_at = coalesce(nullif(l.due_at, o.action_met), o.action_due_at),
+       probe_asked_by = CASE WHEN o.probe_at <= l.at THEN o.probe_asked_by ELSE $5 END,
        probe_at = least(coalesce(o.probe_at, l.at), l.at)
      FROM locked l WHERE o.id = l.id`,
     [...dueAt.keys()],
     [...dueAt.values()],
     context.nowMs(),
     hintedProbeGapMs,
+    askedBy,
   );
 }
 
@@ -68,6 +80,7 @@ export async function holdForProbe(context: Context, refused: RefusedRequest): P
   const held = await context.database.get(
     `WITH asked AS (SELECT id, greatest($4, probed_at + $5) AS at FROM organizations WHERE id = $1 FOR NO KEY UPDATE)
      UPDATE organizations o SET refused_address = coalesce($2, o.refused_address), connection_id = $3,
+       probe_asked_by = CASE WHEN o.probe_at <= a.at THEN o.probe_asked_by ELSE 'refused-request' END,
        probe_at = least(coalesce(o.probe_at, a.at), a.at)
      FROM asked a WHERE o.id = a.id RETURNING o.access, a.at`,
     refused.organizationId,

@@ -69,8 +69,8 @@ async function changed(context: Context, connectionId: string): Promise<void> {
   const ids = refused.map(({ id }) => id as string);
   await lockOrganizations(context, ids);
   await context.database.run(
-    `UPDATE organizations SET probe_at = least(coalesce(probe_at, $2), $2)
-     WHERE id = ANY($1::text[]) AND access = 'reauthorize'`,
+    `UPDATE organizations SET probe_at = $2, probe_asked_by = 'consent'
+     WHERE id = ANY($1::text[]) AND access = 'reauthorize' AND (probe_at IS NULL OR probe_at > $2)`,
     ids,
     context.nowMs(),
   );

@@ -9,6 +9,7 @@ import {
   isActionMet,
   leadingCause,
   type Observation,
+  type ProbeAsker,
   type Transition,
   transition,
 } from '../../model/organization';
@@ -70,7 +71,8 @@ export async function observeLocked(
     `UPDATE organizations SET causes = $2, access = $3, epoch = $4, since = CASE WHEN $5 THEN $6 ELSE since END,
        refused_address = CASE WHEN $7 THEN NULL ELSE refused_address END, was_read = was_read OR $8,
        probe_at = $9, probe_interval_ms = $10, probe_lease_until = $11, probed_at = $12,
-       action_met = CASE WHEN $13 THEN action_due_at ELSE action_met END WHERE id = $1`,
+       action_met = CASE WHEN $13 THEN action_due_at ELSE action_met END,
+       probe_asked_by = coalesce($14, probe_asked_by) WHERE id = $1`,
     row.id,
     JSON.stringify(next.causes),
     next.access,
@@ -85,6 +87,7 @@ export async function observeLocked(
     // The first hint after an end is news, and probes at once.
     opened ? 0 : row.probed_at,
     isActionMet(observation, next, row.action_due_at, nowMs),
+    probe.askedBy,
   );
   context.lanes.open(row.id, next.access === 'active' ? 0 : null);
   if (opened) context.lanes.narrow(row.id);
@@ -104,16 +107,18 @@ function probeAfter(
   observation: Observation,
   next: Transition,
   asked: number | null,
-): { atMs: number | null; intervalMs: number | null } {
+): { atMs: number | null; intervalMs: number | null; askedBy: ProbeAsker | null } {
   const { probeMs } = context.settings;
   const same = next.changed ? probeMs : row.probe_interval_ms;
-  if (next.access === 'active') return { atMs: asked, intervalMs: null };
+  if (next.access === 'active') return { atMs: asked, intervalMs: null, askedBy: null };
   if (!next.changed && !byAnswer(observation) && row.probe_at !== null) {
-    return { atMs: row.probe_at, intervalMs: same };
+    return { atMs: row.probe_at, intervalMs: same, askedBy: null };
   }
   const intervalMs = next.changed ? probeMs : laterMs(context.settings, row.probe_interval_ms);
   const regularMs = context.nowMs() + intervalMs;
-  return { atMs: Math.min(asked ?? regularMs, regularMs), intervalMs };
+  return asked !== null && asked <= regularMs
+    ? { atMs: asked, intervalMs, askedBy: null }
+    : { atMs: regularMs, intervalMs, askedBy: 'schedule' };
 }
 
 /** History, and the access event where the access changed: consumers can tell silence from a block. */
@@ -131,10 +136,11 @@ export async function writeTransition(
   const message = detail?.message ?? null;
   await context.database.run(
     `INSERT INTO organization_history (organization_id, epoch, at, access, previous, cause, said_by, action_url,
-       message) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+       message, asked_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
     ...[id, epoch, nowMs, next.access, previousAccess, cause, observation.by],
     storable(actionUrl),
     storable(message),
+    observation.askedBy ?? null,
   );
   const told = { causes: next.causes, access: next.access, previousAccess, by: observation.by };
   if (next.changed) await writeAccess(context, { id, epoch, name }, told);

@@ -55,6 +55,7 @@ export async function learn(
   await hintProbes(
     context,
     refused.map((organizationId) => ({ organizationId, dueAt: null })),
+    'listing',
   );
 }
 
@@ -64,7 +65,7 @@ export async function accessHistory(
   limit: number,
 ): Promise<AccessChange[]> {
   const rows = await database.all(
-    `SELECT at, previous, access, said_by, cause, action_url, message FROM organization_history
+    `SELECT at, previous, access, said_by, asked_by, cause, action_url, message FROM organization_history
      WHERE organization_id = $1 ORDER BY epoch DESC LIMIT $2`,
     storable(organizationId),
     limit,
@@ -74,6 +75,7 @@ export async function accessHistory(
     from: row.previous,
     to: row.access,
     by: row.said_by,
+    askedBy: row.asked_by,
     cause: row.cause,
     actionUrl: row.action_url,
     message: row.message,

@@ -60,7 +60,8 @@ export async function giveBack(slate: Slate, ending: GivenBack): Promise<void> {
     code: ending.code,
   });
   if (probe !== null && !stale) {
-    if (alone) await hintProbes(context, [{ organizationId: probe.organizationId, dueAt: null }]);
+    if (alone)
+      await hintProbes(context, [{ organizationId: probe.organizationId, dueAt: null }], 'refused-request');
     else await holdForProbe(context, probe);
   }
   context.lanes.expect(lane, dueAt);

@@ -26,8 +26,9 @@ export async function takeProbes(context: Context, limit: number, leaseMs: numbe
      taken AS (
        UPDATE organizations o SET probe_at = NULL, probe_lease_until = $1::bigint + $3::bigint, probed_at = $1
        FROM due WHERE o.id = due.id
-       RETURNING o.id, o.epoch, o.refused_address, o.known_address, o.connection_id, due.due_at, due.access)
-     SELECT t.id, t.epoch, t.refused_address, coalesce(t.known_address, w.address) AS known_address,
+       RETURNING o.id, o.epoch, o.refused_address, o.known_address, o.connection_id, o.probe_asked_by, due.due_at,
+         due.access)
+     SELECT t.id, t.epoch, t.refused_address, t.probe_asked_by, coalesce(t.known_address, w.address) AS known_address,
        coalesce(t.connection_id, w.connection_id) AS connection_id
      FROM taken t LEFT JOIN LATERAL (
        SELECT f.address, f.connection_id FROM (
@@ -45,6 +46,7 @@ export async function takeProbes(context: Context, limit: number, leaseMs: numbe
     refusedAddress: row.refused_address,
     knownAddress: row.known_address,
     connectionId: row.connection_id,
+    askedBy: row.probe_asked_by,
   }));
 }
 
@@ -66,6 +68,7 @@ export async function postponeProbe(
   const waitMs = typeof again === 'number' ? again : intervalMs;
   await context.database.run(
     `UPDATE organizations SET probe_lease_until = 0, probe_interval_ms = $2,
+       probe_asked_by = CASE WHEN $3::bigint IS NULL OR probe_at <= $3 THEN probe_asked_by ELSE 'schedule' END,
        probe_at = CASE WHEN $3::bigint IS NULL THEN probe_at ELSE least(coalesce(probe_at, $3), $3) END WHERE id = $1`,
     organizationId,
     intervalMs,
@@ -84,8 +87,8 @@ export async function requestProbe(
     storable(organizationId),
   );
   if (known === undefined) return false;
-  if (onDemand) await askProbe(context, organizationId, context.nowMs());
-  else await hintProbes(context, [{ organizationId, dueAt: null }]);
+  if (onDemand) await askProbe(context, organizationId, context.nowMs(), 'operator');
+  else await hintProbes(context, [{ organizationId, dueAt: null }], 'refused-request');
   return true;
 }
 

@@ -64,7 +64,7 @@ export async function put(context: Context, calls: [Delivery][]): Promise<Accept
       probes: probes.length > before.probes,
     };
   });
-  await hintProbes(context, probes);
+  await hintProbes(context, probes, 'notification');
   await markHints(context, hints, known);
   await insertEntries(context, entries);
   return accepted;

@@ -120,7 +120,11 @@ export async function rejudge(context: Context, id: string, element: Element): P
     JSON.stringify(elements),
   );
   if (element.line === 'acted' && element.probeOrganizationId !== null) {
-    await hintProbes(context, [{ organizationId: element.probeOrganizationId, dueAt: element.dueAt }]);
+    await hintProbes(
+      context,
+      [{ organizationId: element.probeOrganizationId, dueAt: element.dueAt }],
+      'notification',
+    );
   } else if (element.line === 'hint') {
     await ensureOrganizations(context, element.organizationId === null ? [] : [element.organizationId]);
     const { id: deliveryId, received_at: receivedAtMs, traceparent } = delivery;

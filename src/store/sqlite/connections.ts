@@ -230,7 +230,8 @@ export function learn(
       context.nowMs(),
     );
     // Another connection shows it: that one's grant holds, and who was forgotten is back.
-    if (access === 'reauthorize' || isForgotten(context, { id, access, epoch })) hintProbe(context, id, null);
+    if (access === 'reauthorize' || isForgotten(context, { id, access, epoch }))
+      hintProbe(context, id, null, 'listing');
   }
   tellUntold(
     context,

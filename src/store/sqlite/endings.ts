@@ -64,7 +64,7 @@ export function giveBack(context: Context, ending: GivenBack): void {
     ending.taskId,
   );
   if (probe !== null && !stale) {
-    if (alone) hintProbe(context, probe.organizationId, null);
+    if (alone) hintProbe(context, probe.organizationId, null, 'refused-request');
     else holdForProbe(context, probe);
   }
   context.lanes.expect(lane, dueAt);

@@ -47,7 +47,7 @@ export function put(context: Context, delivery: Delivery): Accepted {
     if (element.line === 'hint') hint(context, delivery, id, index, element);
     else if (element.line === 'quarantined') quarantineElement(context, id, index, element);
     else if (element.line === 'acted' && element.probeOrganizationId !== null) {
-      hintProbe(context, element.probeOrganizationId, element.dueAt);
+      hintProbe(context, element.probeOrganizationId, element.dueAt, 'notification');
       probes = true;
     }
   }

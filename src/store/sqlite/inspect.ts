@@ -63,6 +63,7 @@ export function accessHistory(context: Context, organizationId: string, limit: n
       from: row.previous as Access,
       to: row.access as Access,
       by: row.said_by as AccessChange['by'],
+      askedBy: row.asked_by as AccessChange['askedBy'],
       cause: row.cause as AccessChange['cause'],
       actionUrl: row.action_url as string | null,
       message: row.message as string | null,

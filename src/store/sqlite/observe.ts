@@ -80,11 +80,12 @@ function scheduleAfter(
   next: Transition,
   asked: number | null,
 ): void {
-  if (next.access === 'active') schedule(context, organization, asked);
+  if (next.access === 'active') schedule(context, organization, asked, null);
   else if (next.changed || byAnswer(observation) || organization.probeAtMs === null) {
     const intervalMs = next.changed ? context.settings.probeMs : later(context, organization);
     const regular = context.nowMs() + intervalMs;
-    schedule(context, organization, asked === null ? regular : Math.min(asked, regular));
+    const isAsked = asked !== null && asked <= regular;
+    schedule(context, organization, isAsked ? asked : regular, isAsked ? null : 'schedule');
   }
 }
 
@@ -104,7 +105,7 @@ export function writeTransition(
   const message = detail?.message ?? null;
   context.database.run(
     `INSERT INTO organization_history (organization_id, epoch, at, access, previous, cause, said_by, action_url,
-       message) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       message, asked_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     organization.id,
     organization.epoch,
     nowMs,
@@ -114,6 +115,7 @@ export function writeTransition(
     observation.by,
     actionUrl,
     message,
+    observation.askedBy ?? null,
   );
   if (next.changed)
     writeAccess(context, organization, { causes: next.causes, previousAccess, name, by: observation.by });

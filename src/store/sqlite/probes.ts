@@ -2,7 +2,7 @@
  * Probes: who is asked again, and when. They are asked for by hints, by refused requests and on demand, one at a time for
  * each organization; a blocked one is asked later and later. What the answers mean is decided elsewhere.
  */
-import type { DueProbe, ProbeAgain } from '../../model/organization';
+import type { DueProbe, ProbeAgain, ProbeAsker } from '../../model/organization';
 import type { RefusedRequest } from '../../model/task';
 import type { Context } from './context';
 import { type CachedOrganization, remember } from './organization-cache';
@@ -15,15 +15,26 @@ const heldMsMax = 30_000;
 const waitingLookedAt = 100;
 
 /** The earliest wins: what is asked for twice is asked once. */
-function ask(context: Context, organization: CachedOrganization, atMs: number): void {
+function ask(context: Context, organization: CachedOrganization, atMs: number, askedBy: ProbeAsker): void {
   if (organization.probeAtMs !== null && organization.probeAtMs <= atMs) return;
-  schedule(context, organization, atMs);
+  schedule(context, organization, atMs, askedBy);
 }
 
-export function schedule(context: Context, organization: CachedOrganization, atMs: number | null): void {
+/** `askedBy` null: by whom it was asked for before. */
+export function schedule(
+  context: Context,
+  organization: CachedOrganization,
+  atMs: number | null,
+  askedBy: ProbeAsker | null,
+): void {
   remember(context, organization);
   organization.probeAtMs = atMs;
-  context.database.run('UPDATE organizations SET probe_at = ? WHERE id = ?', atMs, organization.id);
+  context.database.run(
+    'UPDATE organizations SET probe_at = ?, probe_asked_by = coalesce(?, probe_asked_by) WHERE id = ?',
+    atMs,
+    askedBy,
+    organization.id,
+  );
 }
 
 /** When it may be probed next: never while a probe of it is under way, unless that one's lease ran out. */
@@ -33,7 +44,12 @@ function probeDueMs({ probeAtMs, probeLeaseUntilMs }: CachedOrganization): numbe
 }
 
 /** A notification says that the customer must act: only the provider's own answer will change the state. */
-export function hintProbe(context: Context, organizationId: string, dueAt: string | null): void {
+export function hintProbe(
+  context: Context,
+  organizationId: string,
+  dueAt: string | null,
+  askedBy: ProbeAsker,
+): void {
   const organization = context.organizations.ensure(organizationId, context.database, context.undo);
   if (dueAt !== null) {
     // What the customer has done is not due again.
@@ -43,7 +59,7 @@ export function hintProbe(context: Context, organizationId: string, dueAt: strin
       organizationId,
     );
   }
-  ask(context, organization, hintedAtMs(context, organization));
+  ask(context, organization, hintedAtMs(context, organization), askedBy);
 }
 
 function hintedAtMs(context: Context, { probedAtMs }: CachedOrganization): number {
@@ -71,7 +87,7 @@ export function holdForProbe(context: Context, refused: RefusedRequest): void {
     organization.id,
   );
   const atMs = hintedAtMs(context, organization);
-  ask(context, organization, atMs);
+  ask(context, organization, atMs, 'refused-request');
   if (organization.access !== 'active') return;
   remember(context, organization);
   organization.heldUntilMs = atMs + heldMsMax;
@@ -80,15 +96,15 @@ export function holdForProbe(context: Context, refused: RefusedRequest): void {
 export function requestProbe(context: Context, organizationId: string, onDemand: boolean): boolean {
   const organization = context.organizations.get(organizationId);
   if (organization === undefined) return false;
-  if (onDemand) ask(context, organization, context.nowMs());
-  else hintProbe(context, organizationId, null);
+  if (onDemand) ask(context, organization, context.nowMs(), 'operator');
+  else hintProbe(context, organizationId, null, 'refused-request');
   return true;
 }
 
 /** A new consent may have ended a refused grant: the provider says so. */
 export function probeUnlessGranted(context: Context, organizationId: string): void {
   const organization = context.organizations.get(organizationId);
-  if (organization?.access === 'reauthorize') ask(context, organization, context.nowMs());
+  if (organization?.access === 'reauthorize') ask(context, organization, context.nowMs(), 'consent');
 }
 
 /** Whoever is not known to be blocked first: its work waits for the answer. Then the longest due. */
@@ -117,7 +133,8 @@ function takeProbe(context: Context, organization: CachedOrganization, leaseUnti
     probedAtMs: context.nowMs(),
   });
   const row = database.get(
-    'UPDATE organizations SET probed_at = ? WHERE id = ? RETURNING refused_address, known_address, connection_id',
+    `UPDATE organizations SET probed_at = ? WHERE id = ?
+     RETURNING refused_address, known_address, connection_id, probe_asked_by`,
     organization.probedAtMs,
     id,
   )!;
@@ -135,6 +152,7 @@ function takeProbe(context: Context, organization: CachedOrganization, leaseUnti
     refusedAddress: row.refused_address as string | null,
     knownAddress: (row.known_address ?? waiting?.address ?? null) as string | null,
     connectionId: (row.connection_id ?? waiting?.connection_id ?? null) as string | null,
+    askedBy: row.probe_asked_by as ProbeAsker | null,
   };
 }
 
@@ -160,11 +178,11 @@ export function postponeProbe(
   if (organization.epoch !== epoch) return;
   organization.heldUntilMs = 0;
   if (again === 'never' && organization.access === 'active') {
-    schedule(context, organization, organization.probeAtMs);
+    schedule(context, organization, organization.probeAtMs, null);
     return;
   }
   const waitMs = typeof again === 'number' ? again : later(context, organization);
-  ask(context, organization, context.nowMs() + waitMs);
+  ask(context, organization, context.nowMs() + waitMs, 'schedule');
 }
 
 /** The time until the next probe doubles, up to its bound, until an answer says that it is active. */

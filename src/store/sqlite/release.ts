@@ -89,7 +89,7 @@ export function rejudge(
   database.run(`UPDATE quarantine SET state = 'released' WHERE id = ?`, row.id as number);
   if (element.line === 'hint') hint(context, deliveryOf(row), deliveryId, index, element);
   if (element.line === 'acted' && element.probeOrganizationId !== null) {
-    hintProbe(context, element.probeOrganizationId, element.dueAt);
+    hintProbe(context, element.probeOrganizationId, element.dueAt, 'notification');
   }
   return 'released';
 }

@@ -44,7 +44,7 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     });
     expect((await shell.run('organizations', 'get', '4712')).out).toContain('access      terms-required');
     expect((await shell.run('organizations', 'get', '4712')).out).toMatch(
-      /WHEN +FROM +TO +WHO SAID SO\n2025-03-01T10:00:00Z +active +terms-required +probe: terms/,
+      /WHEN +FROM +TO +WHO SAID SO\n2025-03-01T10:00:00Z +active +terms-required +probe after 403: terms/,
     );
     expect(await shell.run('organizations', 'get', 'x')).toMatchObject({ code: 3, out: '' });
     expect((await shell.run('organizations', 'probe', 'x')).code).toBe(3);

@@ -42,6 +42,7 @@ export const history: AccessChange[] = [
     from: 'active',
     to: 'terms-required',
     by: 'probe',
+    askedBy: 'refused-request',
     cause: 'terms',
     actionUrl: 'https://provider.example/terms',
     message: 'Please accept the terms.',

@@ -13,6 +13,7 @@ const due: DueProbe = {
   refusedAddress: 'https://provider.example/equipment/1',
   knownAddress: null,
   connectionId: 'c1',
+  askedBy: 'notification',
 };
 const terms: Answer = {
   kind: 'action-required',
@@ -72,6 +73,7 @@ test('a blocking answer is observed under the epoch at which the probe began', a
     {
       organizationId: '4711',
       epoch: 3,
+      askedBy: 'notification',
       found: { cause: 'terms', actionUrl: 'https://provider.example/terms', message: 'restricted' },
       by: 'probe',
     },
