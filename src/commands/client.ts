@@ -6,7 +6,7 @@ import type { Api } from '../model/api';
 import { Problem, type ProblemCode } from '../model/problem';
 import type { Secret } from '../tools/secret';
 import { makeConnectionCalls } from './connection-calls';
-import { makeProviderCalls } from './provider-calls';
+import { makeLineCalls, makeProviderCalls, type Open } from './provider-calls';
 import { makeSubscriptionApiCalls } from './subscription-calls';
 
 export interface ClientOptions {
@@ -54,6 +54,7 @@ export function makeClient(options: ClientOptions): Api {
   const get = <Answer>(path: string, query: Query = {}) => ask<Answer>(options, 'GET', path, query);
   const post = <Answer>(path: string, query: Query = {}) => ask<Answer>(options, 'POST', path, query);
   const at = (id: string) => encodeURIComponent(id);
+  const opened: Open = (...asked) => open(options, ...asked);
   return {
     organizations: (page) => get('/api/organizations', { ...page }),
     organization: (id) => get(`/api/organizations/${at(id)}`),
@@ -75,10 +76,11 @@ export function makeClient(options: ClientOptions): Api {
     connections: makeConnectionCalls((method, path, query, body) =>
       ask({ ...options, timeoutMs: consentMsMax }, method, path, query, body),
     ),
-    subscriptions: makeSubscriptionApiCalls((method, path, body) =>
-      ask({ ...options, timeoutMs: subscriptionMsMax }, method, path, {}, body),
+    subscriptions: makeSubscriptionApiCalls(
+      (method, path, body) => ask({ ...options, timeoutMs: subscriptionMsMax }, method, path, {}, body),
+      makeLineCalls(opened),
     ),
-    provider: makeProviderCalls((method, path, query, idleMs) => open(options, method, path, query, idleMs)),
+    provider: makeProviderCalls(opened),
     startSync: ({ organizationId, full }) =>
       post('/api/sync', { organization: organizationId, full: full ? 'true' : null }),
     sync: () => get('/api/sync'),

@@ -25,8 +25,7 @@ export function makeProviderCalls(open: Open): ProviderApi {
     const { response } = await open(method, path, query, idleMs);
     return (await response.json()) as Value;
   };
-  const list = <Item>(path: string, query: Query) =>
-    lines<Listed<Item>>(() => open('GET', path, query, idleMs));
+  const list = makeLineCalls(open);
   return {
     equipment: ({ organizationIds, ids, serialNumbers, category, archived }) =>
       list('/api/equipment', {
@@ -54,6 +53,12 @@ export function makeProviderCalls(open: Open): ProviderApi {
       return contentOf(opened);
     },
   };
+}
+
+/** Listings line by line as they come; one that breaks off throws. */
+export function makeLineCalls(open: Open) {
+  return <Item>(path: string, query: Query = {}) =>
+    lines<Listed<Item>>(() => open('GET', path, query, idleMs));
 }
 
 function joined(values: string[]): string | null {

@@ -8,6 +8,7 @@ import { Problem } from '../model/problem';
 import type { DeliveryView, DeliveryWanted, SubscriptionView } from '../model/subscription';
 import { type Action, type CommandContext, withApi } from './context';
 import { exitCodes } from './exit-code';
+import { printListing } from './listing';
 import type { Column } from './output';
 
 interface Wishes {
@@ -88,16 +89,20 @@ export function registerDelivery(program: Command, action: Action<Settings>): vo
 function list(context: CommandContext): Promise<number> {
   const { output } = context;
   return withApi(context, async ({ subscriptions }) => {
-    const all = await subscriptions.list();
-    if (output.json) output.value(all);
-    else if (all.length === 0) {
-      output.line('There is no subscription.');
+    let count = 0;
+    let expired: string | null = null;
+    async function* noticed() {
+      for await (const line of subscriptions.list()) {
+        count += 1;
+        if ('item' in line && line.item.status === 'Expired') expired ??= line.item.id;
+        yield line;
+      }
+    }
+    const code = await printListing(output, noticed(), { columns, nothing: 'There is no subscription.' });
+    if (count === 0 && !output.json)
       output.next('tramline subscriptions create --event-type fieldOperation --organization ID');
-    } else output.table(all, columns);
-    const expired = all.find(({ status }) => status === 'Expired');
-    if (expired !== undefined)
-      output.next(`Make it active again: tramline subscriptions renew ${expired.id}`);
-    return exitCodes.done;
+    if (expired !== null) output.next(`Make it active again: tramline subscriptions renew ${expired}`);
+    return code;
   });
 }
 

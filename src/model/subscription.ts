@@ -2,7 +2,7 @@
  * Webhook subscriptions and the client's delivery settings as the provider has them, the secrets that we made for them,
  * and what people can do about both. Shapes only.
  */
-import type { RawItem, RawListed, RawRead } from './provider-data';
+import type { Listed, RawItem, RawListed, RawRead } from './provider-data';
 
 export type WebhookSecretKind = 'token' | 'authorization';
 
@@ -64,7 +64,8 @@ export interface DeliveryWanted {
 
 /** Throws as the provider's data does for people. */
 export interface SubscriptionsApi {
-  list(): Promise<SubscriptionView[]>;
+  /** What one user's refusal hides is a fault; those of the others are listed. */
+  list(): AsyncIterable<Listed<SubscriptionView>>;
   /** null: accepted, and not to be seen yet. */
   create(wanted: SubscriptionWanted): Promise<SubscriptionView | null>;
   /** Ends nothing that is lost: an `Expired` one is `Active` again. */

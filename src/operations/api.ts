@@ -178,8 +178,13 @@ async function refuseSubscriptions(): Promise<never> {
   throw new Problem('command.refused', 'this process knows nothing of subscriptions');
 }
 
+// biome-ignore lint/correctness/useYield: it throws before its first line.
+async function* refuseSubscriptionList(): AsyncGenerator<never> {
+  await refuseSubscriptions();
+}
+
 const noSubscriptions: SubscriptionsApi = {
-  list: refuseSubscriptions,
+  list: refuseSubscriptionList,
   create: refuseSubscriptions,
   renew: refuseSubscriptions,
   end: refuseSubscriptions,

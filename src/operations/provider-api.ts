@@ -118,7 +118,8 @@ function viewed<View>(line: RawListed, judge: (item: RawItem) => Judged<View>): 
   return { fault: { ...fault, address: item.address, organizationId: null, actionUrl: null } };
 }
 
-function listingFaultOf({ answer, detail, address, organizationId }: RawFault): ListingFault {
+/** The same as a line of a listing. */
+export function listingFaultOf({ answer, detail, address, organizationId }: RawFault): ListingFault {
   const actionUrl = answer !== null && 'actionUrl' in answer ? answer.actionUrl : null;
   return { code: codeOf(answer), detail: wordsOf(answer, detail), address, organizationId, actionUrl };
 }

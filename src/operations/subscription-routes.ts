@@ -7,6 +7,7 @@ import { Problem } from '../model/problem';
 import { schemaFaultOf } from '../tools/schema';
 import { readParameters } from './parameters';
 import type { Asked, Route } from './route';
+import { streamedLines } from './streamed';
 
 const idMax = 200;
 const line = (max: number) =>
@@ -44,9 +45,9 @@ export const subscriptionRoutes: Route[] = [
     method: 'get',
     path: '/api/subscriptions',
     summary: 'webhook subscriptions as the provider has them',
-    answer: ({ subscriptions }, asked) => {
+    answer: async ({ subscriptions }, asked) => {
       readParameters(asked.search, {});
-      return subscriptions.list();
+      return streamedLines(subscriptions.list());
     },
   },
   {

@@ -2,7 +2,7 @@
  * What this room needs of others to act on a person's behalf. Types only.
  */
 import type { Connection } from '../model/connection';
-import type { RawFault } from '../model/provider-data';
+import type { ListingFault, RawFault } from '../model/provider-data';
 import type { SubscriptionCalls } from '../model/subscription';
 import type { Clock } from '../tools/clock';
 import type { SecretBook } from './secret-book';
@@ -22,5 +22,6 @@ export interface SubscribeDoors {
   /** Whether a delivery must carry an Authorization value. */
   needsAuthorization: boolean;
   problemOf(fault: RawFault): Error;
+  listingFaultOf(fault: RawFault): ListingFault;
   clock: Clock;
 }

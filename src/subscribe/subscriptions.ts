@@ -5,8 +5,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Connection } from '../model/connection';
 import { Problem } from '../model/problem';
-import type { RawFault } from '../model/provider-data';
-import type { SubscriptionsApi, SubscriptionWanted } from '../model/subscription';
+import type { Listed, RawFault } from '../model/provider-data';
+import type { SubscriptionsApi, SubscriptionView, SubscriptionWanted } from '../model/subscription';
 import { Secret } from '../tools/secret';
 import { makeDelivery } from './delivery';
 import {
@@ -22,7 +22,7 @@ import type { SubscribeDoors } from './doors';
 export function makeSubscriptionsApi(doors: SubscribeDoors): SubscriptionsApi {
   const delivery = makeDelivery(doors);
   return {
-    list: async () => (await listAll(doors)).map(viewOf),
+    list: () => views(doors),
     create: async (wanted) => {
       await doors.ready();
       const connection = connectionFor(doors, wanted);
@@ -36,16 +36,17 @@ export function makeSubscriptionsApi(doors: SubscribeDoors): SubscriptionsApi {
       if (found.status === 'Terminated')
         throw new Problem('command.refused', `${id} has ended for good: create another`);
       await changeStatus(doors, found, 'Active');
-      return viewOf((await find(doors, id)) ?? found);
+      return viewOf((await findAgain(doors, found)) ?? found);
     },
     async end(id) {
-      const found = await find(doors, id);
+      await doors.ready();
       const tokens = doors.book.held('token').filter(({ subscriptionId }) => subscriptionId === id);
+      const found = await find(doors, id, tokens.length > 0);
       if (found === null && tokens.length === 0) throw unknown(id);
       if (found !== null && found.status !== 'Terminated') await changeStatus(doors, found, 'Terminated');
       for (const token of tokens) await doors.book.drop(token.id);
       const body = { status: 'Terminated' };
-      return viewOf((await find(doors, id)) ?? { id, body });
+      return viewOf((found === null ? null : await findAgain(doors, found)) ?? { id, body });
     },
     delivery: () => delivery.view(),
     setDelivery: (wanted) => delivery.set(wanted),
@@ -77,11 +78,17 @@ export async function putStatus(
   return kept === undefined ? changed.fault : withoutSecret(changed.fault, { secret: new Secret(kept) });
 }
 
-/** Those of one connection; the fault when they could not be read to the end. */
+interface Listing {
+  seen: SeenSubscription[];
+  /** When they could not be read to the end. */
+  fault: RawFault | null;
+}
+
+/** Those of one connection. */
 export async function listOne(
   { calls }: Pick<SubscribeDoors, 'calls'>,
   connectionId: string,
-): Promise<{ seen: SeenSubscription[]; fault: RawFault | null }> {
+): Promise<Listing> {
   const seen: SeenSubscription[] = [];
   for await (const line of calls().list(connectionId)) {
     if ('fault' in line) return { seen, fault: line.fault };
@@ -91,20 +98,63 @@ export async function listOne(
   return { seen, fault: null };
 }
 
-async function listAll(doors: SubscribeDoors): Promise<SeenSubscription[]> {
+async function* views(doors: SubscribeDoors): AsyncGenerator<Listed<SubscriptionView>> {
   await doors.ready();
-  const all = new Map<string, SeenSubscription>();
-  for (const { connectionId, status } of doors.connections()) {
-    if (status !== 'valid') continue;
-    const { seen, fault } = await listOne(doors, connectionId);
-    if (fault !== null) throw doors.problemOf(fault);
-    for (const subscription of seen) all.set(subscription.id, subscription);
+  const shown = new Set<string>();
+  for await (const { seen, fault } of listings(doors)) {
+    for (const subscription of seen) {
+      if (shown.has(subscription.id)) continue;
+      shown.add(subscription.id);
+      yield { item: viewOf(subscription) };
+    }
+    if (fault !== null) yield { fault: doors.listingFaultOf(fault) };
   }
-  return [...all.values()];
+  for (const fault of refusedConsents(doors)) yield { fault: doors.listingFaultOf(fault) };
 }
 
-async function find(doors: SubscribeDoors, id: string): Promise<SeenSubscription | null> {
-  return (await listAll(doors)).find((subscription) => subscription.id === id) ?? null;
+/** Of each valid connection, one after the other: what one cannot show hides nothing of another. */
+async function* listings(doors: SubscribeDoors): AsyncGenerator<Listing> {
+  for (const { connectionId, status } of doors.connections()) {
+    if (status === 'valid') yield await listOne(doors, connectionId);
+  }
+}
+
+/** Whose subscriptions nobody can list: a subscription is its user's alone. */
+function refusedConsents({ connections }: SubscribeDoors): RawFault[] {
+  return connections()
+    .filter(({ status }) => status === 'refused')
+    .map(({ connectionId }) => ({
+      answer: { kind: 'reauthorize', connectionId, message: null },
+      ...{ detail: `connection ${connectionId}`, address: null, organizationId: null },
+    }));
+}
+
+/**
+ * null: nobody has it. `known`: its token is held here, so that it may be forgotten with a consent that was refused.
+ * Throws when it is not found and not all could be read.
+ */
+async function find(doors: SubscribeDoors, id: string, known = false): Promise<SeenSubscription | null> {
+  await doors.ready();
+  const faults: RawFault[] = [];
+  for await (const { seen, fault } of listings(doors)) {
+    const found = seen.find((subscription) => subscription.id === id);
+    if (found !== undefined) return found;
+    if (fault !== null) faults.push(fault);
+  }
+  const [fault] = known ? faults : [...faults, ...refusedConsents(doors)];
+  if (fault !== undefined) throw doors.problemOf(fault);
+  return null;
+}
+
+/** After a change, as its own user sees it now. */
+async function findAgain(
+  doors: SubscribeDoors,
+  { id, connectionId }: SeenSubscription,
+): Promise<SeenSubscription | null> {
+  const { seen, fault } = await listOne(doors, connectionId);
+  const found = seen.find((subscription) => subscription.id === id);
+  if (found === undefined && fault !== null) throw doors.problemOf(fault);
+  return found ?? null;
 }
 
 function connectionFor(

@@ -7,7 +7,7 @@ import type { Condition } from '../model/alert';
 import type { Connection } from '../model/connection';
 import type { Store } from '../model/store';
 import type { SubscriptionCalls, SubscriptionsApi } from '../model/subscription';
-import { problemOf } from '../operations/provider-api';
+import { listingFaultOf, problemOf } from '../operations/provider-api';
 import { makeSecretBook, type SecretBook } from '../subscribe/secret-book';
 import { makeSubscriptionsApi } from '../subscribe/subscriptions';
 import { makeSubscriptionWatch } from '../subscribe/watch';
@@ -56,7 +56,8 @@ export function wireSubscribing(settings: Settings, parts: SubscribingParts): Su
     failed,
   });
   const api = makeSubscriptionsApi({
-    ...{ book, clock, problemOf, calls: parts.calls, connections: parts.connections, sees: parts.sees },
+    ...{ book, clock, problemOf, listingFaultOf },
+    ...{ calls: parts.calls, connections: parts.connections, sees: parts.sees },
     async ready() {
       await parts.ready();
       await book.refresh();

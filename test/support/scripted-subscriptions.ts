@@ -1,5 +1,6 @@
 // What operators can ask of subscriptions, answered from memory: one subscription and one object of delivery settings.
 import { Problem } from '../../src/model/problem';
+import type { ListingFault } from '../../src/model/provider-data';
 import type { SubscriptionsApi } from '../../src/model/subscription';
 
 export interface ScriptedSubscriptions {
@@ -10,6 +11,8 @@ export interface ScriptedSubscriptions {
   status: 'Active' | 'Expired' | 'Terminated';
   hides: boolean;
   none: boolean;
+  /** The last line of the list. */
+  fault: ListingFault | null;
 }
 
 export function makeScriptedSubscriptions(): ScriptedSubscriptions {
@@ -31,8 +34,12 @@ export function makeScriptedSubscriptions(): ScriptedSubscriptions {
     status: 'Active',
     hides: false,
     none: false,
+    fault: null,
     api: {
-      list: async () => (scripted.none ? [] : [view()]),
+      async *list() {
+        if (!scripted.none) yield { item: view() };
+        if (scripted.fault !== null) yield { fault: scripted.fault };
+      },
       async create(wanted) {
         scripted.wanted.push(wanted);
         return scripted.hides ? null : view();

@@ -29,6 +29,17 @@ test('the list is a table that fits, names what to do next, and says when there 
   expect((await shell.run('subscriptions', 'list')).out).toContain('There is no subscription.');
 });
 
+test('what one user cannot list is said on standard error and decides the exit code', async () => {
+  const whose = { detail: 'a user must consent again', address: null, organizationId: null, actionUrl: null };
+  shell.subscriptions.fault = { code: 'provider.action-required', ...whose };
+  const listed = await shell.run('subscriptions', 'list');
+  expect(listed).toMatchObject({ code: 5, out: expect.stringContaining(id) });
+  expect(listed.error).toContain('a user must consent again');
+  shell.subscriptions.none = true;
+  const none = await shell.run('subscriptions', 'list');
+  expect([none.code, none.out]).toEqual([5, expect.not.stringContaining('no subscription')]);
+});
+
 test('filters of one key go together, organizations first', async () => {
   const words = [
     '--organization',

@@ -45,6 +45,9 @@ export function stageRoom(more: Partial<SubscribeDoors> = {}): Stage {
     spread: async () => {},
     target: 'https://tramline.example/webhooks',
     needsAuthorization: true,
+    listingFaultOf: ({ detail, address, organizationId }) => ({
+      ...{ code: 'provider.refused', detail, address, organizationId, actionUrl: null },
+    }),
     problemOf: ({ detail, answer }) => new Problem('provider.refused', `${answer?.kind}: ${detail}`),
     clock,
     ...more,

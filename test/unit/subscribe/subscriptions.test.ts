@@ -1,6 +1,7 @@
 // Subscriptions on a person's behalf: whose they are, what is accepted when, what a refusal leaves behind, and that no
 // secret is shown or repeated.
 import type { SubscriptionWanted } from '../../../src/model/subscription';
+import { listingFaultOf, problemOf } from '../../../src/operations/provider-api';
 import { makeSubscriptionsApi } from '../../../src/subscribe/subscriptions';
 import { faultOf } from '../../support/scripted-calls';
 import { type Stage, stageRoom } from './stage';
@@ -19,6 +20,11 @@ const wanted = (more: Partial<SubscriptionWanted> = {}): SubscriptionWanted => (
   ...more,
 });
 const tokens = () => stage.book.held('token');
+async function listed() {
+  const lines = [];
+  for await (const line of api.list()) lines.push(line);
+  return lines;
+}
 const lastToken = () => String(stage.calls.written.at(-1)!.body.token);
 
 describe('create', () => {
@@ -103,14 +109,40 @@ describe('list, renew, end', () => {
   test('those of every valid connection are listed once, without tokens', async () => {
     stage.calls.listed.set('c1', [body('a', 'Active'), { status: 'without an id' }]);
     stage.calls.listed.set('c2', [body('a', 'Active'), { ...body('b', 'Expired'), token: '' }]);
-    expect(await api.list()).toEqual([
-      { id: 'a', status: 'Active', filters: [], token: '[secret]' },
-      { id: 'b', status: 'Expired', filters: [], token: '' },
+    expect(await listed()).toEqual([
+      { item: { id: 'a', status: 'Active', filters: [], token: '[secret]' } },
+      { item: { id: 'b', status: 'Expired', filters: [], token: '' } },
     ]);
-    stage.calls.faults.list = faultOf('client-refused');
-    await expect(api.list()).rejects.toMatchObject({ code: 'provider.refused' });
+  });
+
+  test('one user whose listing is refused is told, and the others’ are listed, renewed and ended', async () => {
+    begin({ listingFaultOf, problemOf });
+    stage.calls.listed.set('c2', [body('b', 'Expired')]);
+    const plain = stage.calls.list;
+    stage.calls.list = async function* (connectionId) {
+      if (connectionId === 'c1') yield { fault: faultOf('reauthorize') };
+      else yield* plain(connectionId);
+    };
+    expect(await listed()).toMatchObject([
+      { fault: { code: 'provider.action-required' } },
+      { item: { id: 'b' } },
+    ]);
+    expect(await api.renew('b')).toMatchObject({ id: 'b', status: 'Active' });
+    expect(await api.end('b')).toMatchObject({ id: 'b', status: 'Terminated' });
+    await expect(api.renew('x')).rejects.toMatchObject({ code: 'provider.action-required' });
+  });
+
+  test('a consent that was refused is told, not taken as no subscription', async () => {
+    begin({ listingFaultOf, problemOf });
+    await api.create(wanted());
     for (const connection of stage.connections) connection.status = 'refused';
-    expect(await api.list()).toEqual([]);
+    const fault = { code: 'provider.action-required', detail: expect.stringContaining('connection c1') };
+    const [first, ...others] = await listed();
+    expect([first, others.length]).toMatchObject([{ fault }, 1]);
+    await expect(api.renew('s1')).rejects.toMatchObject({ code: 'provider.action-required' });
+    // Its token is ours to forget.
+    expect(await api.end('s1')).toEqual({ id: 's1', status: 'Terminated' });
+    expect(tokens()).toEqual([]);
   });
 
   test('renewing sends the whole object back, with a token that the provider does not show', async () => {
