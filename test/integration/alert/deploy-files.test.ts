@@ -4,6 +4,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parse } from 'yaml';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { prometheusToolsAvailable, runTool } from '../../support/prometheus-tools';
 import { repositoryRoot } from '../../support/repository';
@@ -77,5 +78,41 @@ describeWithNeighbour('Prometheus', prometheusToolsAvailable(), 'what deploy/ sh
       ...['service=tramline', `owner=${owner}`, `severity=${severity}`, `alertname=${alertname}`],
     );
     expect(output.trim().split('\n')).toContain(receivers);
+  });
+
+  test('a message of several alerts tells what each of them says', () => {
+    const alertOf = (window: string) => ({
+      status: 'firing',
+      labels: { alertname: 'TramlineIntakeBudgetBurn', window },
+      annotations: { summary: `burning for ${window}`, description: `text of ${window}`, first_step: 'look' },
+      startsAt: '2026-01-01T00:00:00Z',
+      endsAt: '2026-01-01T00:00:00Z',
+    });
+    const data = join(folder, 'data.json');
+    const common = { commonLabels: { severity: 'warning' }, commonAnnotations: { first_step: 'look' } };
+    const group = { receiver: 'on-call', status: 'firing', groupLabels: {}, externalURL: '', ...common };
+    writeFileSync(data, JSON.stringify({ ...group, alerts: [alertOf('1h'), alertOf('6h')] }));
+    writeFileSync(join(folder, 'none.tmpl'), '{{ define "none" }}{{ end }}');
+    const { receivers } = parse(readFileSync(join(deploy, 'alertmanager/alertmanager.yml'), 'utf8'), {
+      merge: true,
+    }) as { receivers: { [configs: string]: Record<string, unknown>[] }[] };
+    const rendered = (text: string) =>
+      runTool(
+        '.',
+        'amtool',
+        ...['template', 'render', `--template.glob=${join(folder, '*.tmpl')}`, `--template.data=${data}`],
+        `--template.text=${text}`,
+      ).output;
+    const pager = receivers[0]!.pagerduty_configs![0]!;
+    expect(rendered(String(pager.description))).toContain('burning for 1h');
+    expect(rendered(String(pager.severity))).toContain('warning');
+    const texts = [
+      String((pager.details as Record<string, unknown>).description),
+      ...receivers.flatMap(({ slack_configs: configs = [] }) => configs.map(({ text }) => String(text))),
+    ];
+    expect(texts).toHaveLength(4);
+    for (const text of texts) {
+      for (const window of ['1h', '6h']) expect(rendered(text)).toContain(`text of ${window}`);
+    }
   });
 });
