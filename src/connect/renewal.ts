@@ -26,6 +26,8 @@ export interface RenewalDoors {
   clock: Clock;
   /** This process, as the holder of leases. */
   holder: string;
+  /** How long one call may take. Nobody else shows the same refresh token while one may be under way. */
+  callMsMax: number;
   random?(): number;
 }
 
@@ -37,8 +39,8 @@ export interface Renewal extends TokenRenewal {
 /** An access token is renewed so long before it ends, and not more often than this. */
 const aheadMs = 300_000;
 const aheadGapMs = 60_000;
-/** Longer than a call may take. */
-const leaseMs = 60_000;
+/** A renewal may read the issuer's metadata twice before its call: so many calls, and one to spare. */
+const callsMax = 4;
 const busyMsMax = 15_000;
 const busyPollMs = 100;
 
@@ -154,7 +156,7 @@ function makeRenewAlone(doors: RenewalDoors): (connectionId: string, stale: stri
   return async (connectionId, stale) => {
     const lease = `renew ${connectionId}`;
     const untilMs = clock.nowMs() + busyMsMax;
-    while (!(await store.holdLease(lease, doors.holder, leaseMs))) {
+    while (!(await store.holdLease(lease, doors.holder, callsMax * doors.callMsMax))) {
       const other = await otherThan(connectionId, stale);
       if (other !== null) return other;
       if (clock.nowMs() >= untilMs) throw new GrantRefusal('unavailable', 'another process is renewing it');

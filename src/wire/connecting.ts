@@ -65,6 +65,7 @@ export function wireConnecting(settings: Settings, parts: ConnectingParts): Conn
     changed: () => book.refresh(),
     clock,
     holder,
+    callMsMax: settings.providerTimeoutMs,
   });
 
   async function connected(connectionId: string) {

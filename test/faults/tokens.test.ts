@@ -76,6 +76,7 @@ class Stage {
       },
       clock: this.clock,
       holder,
+      callMsMax: 20_000,
       random: () => 0.5,
     });
     return { renewal, known: () => known };
@@ -120,6 +121,17 @@ describe('F-8: a token that is refused', () => {
     expect(tokenOf(await renewing)).toBe('access-1');
     await stage.clock.advance(100);
     expect(tokenOf(await waiting)).toBe('access-1');
+    expect(stage.asked).toEqual(['refresh-0']);
+  });
+
+  test('is shown by nobody else while a slow provider may still take it', async () => {
+    const [first, second] = [stage.process('a'), stage.process('b')];
+    stage.answer = () => new Promise(() => {});
+    void first.renewal.renew(first.known());
+    await stage.clock.advance(60_000);
+    const waiting = second.renewal.renew(second.known());
+    await stage.clock.advance(16_000);
+    expect(await waiting).toHaveProperty('waits');
     expect(stage.asked).toEqual(['refresh-0']);
   });
 
