@@ -55,6 +55,15 @@ export function hideCredentials(client: ProviderClient, credentials: Credentials
   };
 }
 
+/** The same for what is told of a refused consent. */
+export function hideInRefusal(
+  refused: (connectionId: string, message: string | null) => void,
+  credentials: Credentials,
+): typeof refused {
+  return (connectionId, message) =>
+    refused(connectionId, message === null ? null : hide(message, secretsOf(connectionId, credentials)));
+}
+
 type Clean = (fault: RawFault) => RawFault;
 
 async function cleanRead<Value>(reading: Promise<RawRead<Value>>, clean: Clean): Promise<RawRead<Value>> {

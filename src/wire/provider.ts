@@ -20,7 +20,7 @@ import { draftEvent } from '../publish/draft-event';
 import { systemClock } from '../tools/clock';
 import { makeSealer } from '../tools/secret';
 import { type Connecting, lateRenewal, readConnections, wireConnecting } from './connecting';
-import { hideCredentials } from './hide-credentials';
+import { hideCredentials, hideInRefusal } from './hide-credentials';
 import * as options from './options';
 import { type Subscribing, wireSubscribing } from './subscribing';
 import { meterOf } from './sync';
@@ -32,9 +32,11 @@ export function clientOf(
 ): ProviderClient {
   const providerOptions = options.providerOptions(settings);
   const { clientSecret } = providerOptions;
-  const { connections, former } = doors;
-  const client = makeProviderClient(providerOptions, doors);
-  return hideCredentials(client, { clientSecret, connections, former });
+  const { connections, former, refused } = doors;
+  const credentials = { clientSecret, connections, former };
+  const heard = refused && { refused: hideInRefusal(refused, credentials) };
+  const client = makeProviderClient(providerOptions, { ...doors, ...heard });
+  return hideCredentials(client, credentials);
 }
 
 /** The provider's data as operators see it; `ready` is awaited before each call. */

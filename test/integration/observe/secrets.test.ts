@@ -220,7 +220,7 @@ async function refuseInEveryWay(machines: Resource[], foreign: Resource): Promis
   const said = quote(tokens[0]!);
   const wordsOf = (text: string) => ({ errors: [{ message: text }] });
   const words = wordsOf(said);
-  const [bare, limited, down, page, wrong, terms] = machines;
+  const [bare, limited, down, page, wrong] = machines;
   const at = ({ id }: Resource) => ({ match: { path: `/equipment/${id}` } });
   await simulator.setFaults([
     { ...at(bare!), times: 1, status: 403, body: words },
@@ -243,8 +243,9 @@ async function refuseInEveryWay(machines: Resource[], foreign: Resource): Promis
     'x-harrow-warning': `299 harrow "${said}"`,
     'x-harrow-terms-location': 'http://127.0.0.1:1/terms',
   };
-  await simulator.setFaults([{ ...at(terms!), status: 403, body: words, headers: warning }]);
-  await post([announcement(terms!)]);
+  // Of one that was read before: whose it is is proven.
+  await simulator.setFaults([{ ...at(down!), status: 403, body: words, headers: warning }]);
+  await post([announcement(down!)]);
   await until(async () => {
     const organizations = await askJson<{ access: string }[]>('/api/organizations');
     const blocked = organizations.map(({ access }) => access).sort();
