@@ -82,20 +82,9 @@ function markSource(source: Source, moved: number | null): number {
   const token = randomInt(1, 2 ** 47);
   source.begin();
   source.run(`UPDATE tasks SET state = 'due', due_at = ? WHERE state = 'taken'`, Date.now());
-  collectSequences(source);
   source.run(`INSERT INTO meta (name, value) VALUES ('moving', ?)`, token);
   source.commit();
   return token;
-}
-
-/** The target has one place for the sequences of all keys. */
-function collectSequences(source: Source): void {
-  source.run(
-    `INSERT INTO sequences (key, sequence)
-     SELECT organization_id || '/' || kind || '/' || resource_id, sequence FROM tasks WHERE sequence IS NOT NULL
-     ON CONFLICT (key) DO UPDATE SET sequence = excluded.sequence`,
-  );
-  source.run('UPDATE tasks SET sequence = NULL WHERE sequence IS NOT NULL');
 }
 
 async function beginMove(

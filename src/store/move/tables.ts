@@ -45,8 +45,6 @@ export const movedNames = Object.keys(keys);
 
 const leftBehind = new Set(['meta', 'migrations', 'leases', 'conditions']);
 
-/** Columns of the source that are empty when it is moved: what they held is in another table then. */
-const emptied: Record<string, string[]> = { tasks: ['sequence'] };
 /** Names of the source that are others in the target. */
 const renamed: Record<string, Record<string, string>> = { connections: { user_name: 'user' } };
 /** What the target wants where the source has nothing. */
@@ -82,7 +80,6 @@ async function tableToMove(source: Database, target: Statements, name: string): 
     if (!has.delete(from)) return [];
     return [{ name: column.name, type: column.type, from: expressions[name]?.[from] ?? `"${from}"` }];
   });
-  for (const column of emptied[name] ?? []) has.delete(column);
   const [left] = has;
   if (left !== undefined) throw leaves(`the column ${left} of ${name}`);
   return { name, key: keys[name]!, columns };

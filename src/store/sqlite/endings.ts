@@ -103,10 +103,9 @@ export function finishGone(context: Context, ending: FinishedGone): FinishResult
   }
   const eventIds = present ? [writeDeleted(context, task, ending)] : [];
   context.database.run(
-    'UPDATE tasks SET accepted_revision = ?, deleted = ?, sequence = ?, absent_since = NULL WHERE id = ?',
+    'UPDATE tasks SET accepted_revision = ?, deleted = ?, absent_since = NULL WHERE id = ?',
     context.nextRevision(),
     present ? 1 : Number(task.deleted),
-    task.sequence as number | null,
     ending.taskId,
   );
   const eventId = eventIds[0] ?? null;
@@ -120,30 +119,26 @@ function writeDeleted(context: Context, task: Row, ending: FinishedGone): string
   const organizationId = String(task.organization_id);
   const id = String(task.resource_id);
   const kind = task.kind as ResourceKind;
-  return writeEvent(
-    context,
-    {
-      kind,
-      key: keyOf(organizationId, kind, id),
-      change: 'deleted',
-      contentHash: 'deleted',
-      value: deletedValue({
-        id,
-        organizationId,
-        observedAt: ending.observedAt,
-        address: String(task.address),
-        mediaType: 'application/json',
-        movedTo: null,
-      }),
+  return writeEvent(context, {
+    kind,
+    key: keyOf(organizationId, kind, id),
+    change: 'deleted',
+    contentHash: 'deleted',
+    value: deletedValue({
+      id,
+      organizationId,
       observedAt: ending.observedAt,
-      traceparent: ending.traceparent,
-      reconciled: task.reconciled === 1,
-      taskId: ending.taskId,
-      acceptedAtMs: task.covered_hint_at as number | null,
-      cause: `read ${ending.taskId}/${ending.fence}`,
-    },
-    task,
-  ).eventId;
+      address: String(task.address),
+      mediaType: 'application/json',
+      movedTo: null,
+    }),
+    observedAt: ending.observedAt,
+    traceparent: ending.traceparent,
+    reconciled: task.reconciled === 1,
+    taskId: ending.taskId,
+    acceptedAtMs: task.covered_hint_at as number | null,
+    cause: `read ${ending.taskId}/${ending.fence}`,
+  }).eventId;
 }
 
 /**

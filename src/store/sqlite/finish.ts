@@ -5,7 +5,6 @@
  */
 import type { Change, EventDraft, EventRecord } from '../../model/event';
 import { changeOf } from '../../model/event';
-import { keyOf } from '../../model/resource';
 import type { FinishedRead, FinishResult } from '../../model/task';
 import { eventsOf } from '../decided-events';
 import { mayLag } from '../may-lag';
@@ -14,7 +13,6 @@ import type { Row } from './database';
 import { joinTask } from './join';
 import { remember } from './organization-cache';
 import { endTake, noteRead, type Rest, refuse, rest, restColumns, restOf, stayDue } from './return-task';
-import { leaveKey } from './sequences';
 import { writeEvent } from './write-event';
 
 /** A store that a newer version has written to: this one's reads cannot count until it is replaced. */
@@ -45,7 +43,7 @@ export function finish(context: Context, read: FinishedRead): FinishResult {
     stayDue(context, task, 'older-normalizer', olderNormalizerWaitMs);
     return { outcome: 'refused', reason: 'older-normalizer' };
   }
-  const records = decideRecords(context, read, decision.change, moved, { task, resource });
+  const records = decideRecords(context, read, decision.change, moved, task);
   if (records === 'too-large') {
     const refused = refuse(context, task, read, 'record-too-large');
     return { outcome: 'refused', reason: refused ? 'record-too-large' : 'hinted-since' };
@@ -96,18 +94,14 @@ function decideRecords(
   read: FinishedRead,
   change: Change | null,
   movedFrom: string | null,
-  { task, resource }: { task: Row; resource: Row },
+  task: Row,
 ): EventRecord[] | 'too-large' {
   const events = eventsOf(read, change, movedFrom, context.settings.envelope);
   if (events === 'too-large') return events;
   const taskId = Number(task.id);
   const acceptedAtMs = task.covered_hint_at as number | null;
   const cause = `read ${task.id}/${read.fence}`;
-  const key = keyOf(read.draft.organizationId, read.draft.kind, read.draft.id);
-  leaveKey(context, resource, key);
-  return events.map((event) =>
-    writeEvent(context, { ...event, taskId, acceptedAtMs, cause }, event.key === key ? resource : null),
-  );
+  return events.map((event) => writeEvent(context, { ...event, taskId, acceptedAtMs, cause }));
 }
 
 interface Accepting {
@@ -139,7 +133,7 @@ function acceptAndRest(context: Context, read: FinishedRead, accepting: Acceptin
   else {
     database.run(
       `UPDATE tasks SET ${acceptedColumns}, lane = ? WHERE id = ?`,
-      ...acceptedValues(read, revision, resource),
+      ...acceptedValues(read, revision),
       draft.organizationId,
       resource.id as number,
     );
@@ -162,7 +156,7 @@ function writeBoth(
   const lane = read.draft.organizationId;
   context.database.run(
     `UPDATE tasks SET ${acceptedColumns}, ${restColumns} WHERE id = ?`,
-    ...acceptedValues(read, revision, task),
+    ...acceptedValues(read, revision),
     state,
     dueAt,
     lane,
@@ -176,9 +170,9 @@ function writeBoth(
 
 const acceptedColumns = `accepted_revision = ?, published = 1, deleted = 0, kind = ?, resource_id = ?,
   organization_id = ?, connection_id = ?, archived = ?, content_hash = ?, wire_hash = ?, normalizer_version = ?,
-  modified_time = ?, address = ?, sequence = ?, absent_since = NULL`;
+  modified_time = ?, address = ?, absent_since = NULL`;
 
-function acceptedValues({ draft, connectionId }: FinishedRead, revision: number, resource: Row) {
+function acceptedValues({ draft, connectionId }: FinishedRead, revision: number) {
   return [
     revision,
     draft.kind,
@@ -191,7 +185,6 @@ function acceptedValues({ draft, connectionId }: FinishedRead, revision: number,
     draft.normalizerVersion,
     draft.modifiedTime,
     draft.address,
-    resource.sequence as number | null,
   ];
 }
 

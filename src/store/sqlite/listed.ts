@@ -11,7 +11,6 @@ import type { Row } from './database';
 import { keepAlias, noteReadable, publishedState } from './finish';
 import { closeEntry } from './quarantine';
 import { afterGap } from './return-task';
-import { leaveKey } from './sequences';
 import { writeEvent } from './write-event';
 
 export interface Listed {
@@ -88,13 +87,12 @@ export function finishDraft(
     return 'left';
   }
   const taskId = Number(task.id);
-  leaveKey(context, task, keyOf(draft.organizationId, draft.kind, draft.id));
-  if (decision.change !== null) publish(context, listed, draft, decision.change, { taskId, row: task });
+  if (decision.change !== null) publish(context, listed, draft, decision.change, taskId);
   database.run(
     `UPDATE tasks SET accepted_revision = ?, published = 1, deleted = 0, organization_id = ?, lane = ?,
        connection_id = coalesce(connection_id, ?),
        archived = ?, content_hash = ?, wire_hash = ?, normalizer_version = ?, modified_time = ?, address = ?,
-       sequence = ?, absent_since = NULL WHERE id = ?`,
+       absent_since = NULL WHERE id = ?`,
     context.nextRevision(),
     draft.organizationId,
     draft.organizationId,
@@ -105,7 +103,6 @@ export function finishDraft(
     draft.normalizerVersion,
     draft.modifiedTime,
     draft.address,
-    task.sequence as number | null,
     taskId,
   );
   if (draft.address !== task.address) keepAlias(context, draft.address, taskId);
@@ -153,14 +150,7 @@ function finishNew(context: Context, listed: Listed, draft: EventDraft): 'change
   );
   keepAlias(context, draft.address, taskId);
   noteReadable(context, draft, listed.connectionId);
-  const row: Row = {
-    organization_id: draft.organizationId,
-    kind: draft.kind,
-    resource_id: draft.id,
-    sequence: null,
-  };
-  publish(context, listed, draft, 'created', { taskId, row });
-  database.run('UPDATE tasks SET sequence = ? WHERE id = ?', row.sequence as number, taskId);
+  publish(context, listed, draft, 'created', taskId);
   return 'changed';
 }
 
@@ -194,23 +184,13 @@ function fits(context: Context, draft: EventDraft, change: Change): boolean {
   return recordBytes(record) <= envelope.recordBytesMax;
 }
 
-function publish(
-  context: Context,
-  listed: Listed,
-  draft: EventDraft,
-  change: Change,
-  { taskId, row }: { taskId: number; row: Row },
-): void {
-  writeEvent(
-    context,
-    {
-      ...recordParts(draft, change),
-      taskId,
-      acceptedAtMs: null,
-      cause: `sync ${listed.run}`,
-    },
-    row,
-  );
+function publish(context: Context, listed: Listed, draft: EventDraft, change: Change, taskId: number): void {
+  writeEvent(context, {
+    ...recordParts(draft, change),
+    taskId,
+    acceptedAtMs: null,
+    cause: `sync ${listed.run}`,
+  });
 }
 
 /** A listing names a resource without showing all of it: it is read, unless it is known in this state. */

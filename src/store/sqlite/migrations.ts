@@ -304,11 +304,4 @@ ALTER TABLE organizations ADD COLUMN probe_asked_by TEXT;
 ALTER TABLE organization_history ADD COLUMN asked_by TEXT;
 `,
   },
-  {
-    name: '0009-own-sequence',
-    sql: `
--- The last sequence of this row's own key; null where that stands in 'sequences', as it does until its next event.
-ALTER TABLE tasks ADD COLUMN sequence INTEGER;
-`,
-  },
 ];

@@ -184,21 +184,17 @@ function writeAccess(
     actionUrl: detail?.actionUrl ?? null,
     message: detail?.message ?? null,
   });
-  writeEvent(
-    context,
-    {
-      kind: 'organization-access',
-      key: keyOf(organization.id, 'organization-access', organization.id),
-      change: access === 'active' ? 'unblocked' : 'blocked',
-      contentHash: createHash('sha256').update(`${access} ${epoch}`).digest('hex'),
-      value,
-      observedAt,
-      traceparent: null,
-      reconciled: by === 'sync',
-      taskId: null,
-      acceptedAtMs: null,
-      cause: `access ${organization.id}/${epoch}`,
-    },
-    null,
-  );
+  writeEvent(context, {
+    kind: 'organization-access',
+    key: keyOf(organization.id, 'organization-access', organization.id),
+    change: access === 'active' ? 'unblocked' : 'blocked',
+    contentHash: createHash('sha256').update(`${access} ${epoch}`).digest('hex'),
+    value,
+    observedAt,
+    traceparent: null,
+    reconciled: by === 'sync',
+    taskId: null,
+    acceptedAtMs: null,
+    cause: `access ${organization.id}/${epoch}`,
+  });
 }

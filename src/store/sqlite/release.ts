@@ -9,7 +9,6 @@ import { hint } from './inbox';
 import { hintProbe } from './probes';
 import { idOf } from './quarantine';
 import { afterGap } from './return-task';
-import { lastOf } from './sequences';
 
 /**
  * A released task is read afresh, and so is the resource of a released record, which itself is sent only while it is the
@@ -42,7 +41,7 @@ function releaseTask(context: Context, taskId: number, reason: string): void {
 function releaseRecord(context: Context, outboxId: number): void {
   const { database } = context;
   const record = database.get(
-    `UPDATE outbox SET state = iif(outbox.sequence = ${lastOf('outbox.key')}, 0, state)
+    `UPDATE outbox SET state = iif(sequence = (SELECT s.sequence FROM sequences s WHERE s.key = outbox.key), 0, state)
      WHERE id = ? AND state = 3 RETURNING task_id`,
     outboxId,
   );

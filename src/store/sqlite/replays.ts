@@ -10,10 +10,9 @@ import type { Context } from './context';
 import type { Row } from './database';
 import { escapeLike, outboxRowOf, rowColumns } from './outbox';
 import { afterGap } from './return-task';
-import { lastOf } from './sequences';
 
-/** Of rows `o`. */
-const isNewest = `o.state IN (1, 2) AND o.sequence = ${lastOf('o.key')}`;
+/** Of rows `o` with the sequences `s` of their keys. */
+const isNewest = 'o.state IN (1, 2) AND o.sequence = s.sequence';
 const runsKept = 100;
 
 export function beginReplay(context: Context, asked: string): ReplayRun {
@@ -58,7 +57,7 @@ export function selectReplay(
   )!;
   const rows = database.all(
     `SELECT o.id, o.event_id, o.key, o.bytes, ${isNewest} AS newest
-     FROM outbox o
+     FROM outbox o CROSS JOIN sequences s ON s.key = o.key
      WHERE o.id > ? AND o.id <= ? AND o.position IS NOT NULL AND o.state < 3
        AND (? IS NULL OR o.event_id IN (SELECT value FROM json_each(?)))
        AND (? IS NULL OR o.key IN (SELECT value FROM json_each(?)))
@@ -164,7 +163,7 @@ export function endReplay({ database, nowMs }: Context, replay: number): void {
 function newestOf({ database }: Context, rows: number[]): Row[] {
   return database.all(
     `SELECT o.id, o.topic, o.task_id, o.log_offset FROM json_each(?) j CROSS JOIN outbox o ON o.id = j.value
-     WHERE ${isNewest} ORDER BY o.id`,
+     JOIN sequences s ON s.key = o.key WHERE ${isNewest} ORDER BY o.id`,
     JSON.stringify(rows),
   );
 }

@@ -5,7 +5,6 @@
  */
 import type { Context } from './context';
 import type { Row } from './database';
-import { lastOf } from './sequences';
 
 const rowsMax = 1000;
 /** A resolved alert stays for a day, to be looked at. */
@@ -37,8 +36,8 @@ export function sweep(context: Context): number {
 function sweepEvents(context: Context, nowMs: number): number {
   const { database, swept } = context;
   const rows = database.all(
-    `SELECT o.id, o.position, o.state, o.sent_at, o.sequence < ${lastOf('o.key')} AS superseded
-     FROM outbox o WHERE o.position > ? ORDER BY o.position LIMIT ?`,
+    `SELECT o.id, o.position, o.state, o.sent_at, o.sequence < s.sequence AS superseded
+     FROM outbox o CROSS JOIN sequences s ON s.key = o.key WHERE o.position > ? ORDER BY o.position LIMIT ?`,
     swept.position,
     rowsMax,
   );

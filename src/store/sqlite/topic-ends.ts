@@ -7,7 +7,6 @@ import type { FoundPage, FoundRecord, TopicEnd } from '../../model/topic-end';
 import type { Context } from './context';
 import { tellAccess } from './observe';
 import { markSent } from './outbox';
-import { raiseSequence } from './sequences';
 
 export function topicEnds({ database }: Context): TopicEnd[] {
   return database.all('SELECT topic, partition, next_offset FROM topic_ends').map((row) => ({
@@ -20,9 +19,7 @@ export function topicEnds({ database }: Context): TopicEnd[] {
 export function noteFound(context: Context, { topic, partition, nextOffset, records }: FoundPage): number {
   const { database } = context;
   const strangers = records.filter((record) => !isOurs(context, record, partition));
-  const raised = new Set(
-    strangers.filter(({ key, sequence }) => raiseSequence(context, key, sequence)).map(({ key }) => key),
-  );
+  const raised = new Set(strangers.filter((record) => raise(context, record)).map(({ key }) => key));
   for (const key of overtake(context, records)) raised.add(key);
   for (const key of raised) publishAnew(context, key);
   listWhole(context, raised);
@@ -59,6 +56,18 @@ function isOurs(context: Context, { eventId, offset }: FoundRecord, partition: n
   const row = context.database.get('SELECT id, state FROM outbox WHERE event_id = ?', eventId);
   if (row?.state === 0) markSent(context, [{ row: Number(row.id), partition, offset }]);
   return row !== undefined;
+}
+
+/** True when the store did not know of it. */
+function raise({ database }: Context, { key, sequence }: FoundRecord): boolean {
+  return (
+    database.run(
+      `INSERT INTO sequences (key, sequence) VALUES (?, ?)
+       ON CONFLICT (key) DO UPDATE SET sequence = excluded.sequence WHERE excluded.sequence > sequences.sequence`,
+      key,
+      sequence,
+    ) === 1
+  );
 }
 
 /** Unsent rows that would come after a higher sequence of their key: they never go out, or not again. Their keys. */

@@ -5,8 +5,6 @@
 import { type Change, completeRecord, type EventRecord, recordBytes, slotOf } from '../../model/event';
 import type { EventKind } from '../../model/resource';
 import type { Context } from './context';
-import type { Row } from './database';
-import { nextSequence } from './sequences';
 
 export interface EventToWrite {
   kind: EventKind;
@@ -24,13 +22,16 @@ export interface EventToWrite {
   cause: string;
 }
 
-/**
- * Gives the key its next sequence and puts the event's bytes into the outbox. With `row`, whose key it is from now on, the
- * sequence is put into that, to be written by the caller.
- */
-export function writeEvent(context: Context, event: EventToWrite, row: Row | null): EventRecord {
+/** Gives the key its next sequence and puts the event's bytes into the outbox. */
+export function writeEvent(context: Context, event: EventToWrite): EventRecord {
   const { database } = context;
-  const sequence = nextSequence(context, event.key, row);
+  const sequence = Number(
+    database.get(
+      `INSERT INTO sequences (key, sequence) VALUES (?, 1)
+       ON CONFLICT (key) DO UPDATE SET sequence = sequence + 1 RETURNING sequence`,
+      event.key,
+    )!.sequence,
+  );
   const record = completeRecord({ ...event, sequence }, context.settings.envelope);
   database.run(
     `INSERT INTO outbox (event_id, topic, key, slot, sequence, headers, value, bytes, task_id, cause, accepted_at,
