@@ -17,7 +17,7 @@ export type Gather = (signals: Signal[], alerts: Alert[], nowMs: number) => Gath
 /** More than this many at once may be the beginning of very many. */
 const severalAbove = 5;
 /** So many moments, at most, while their number grows. */
-const momentsMax = 10;
+const momentsMax = 3;
 
 interface Gathering {
   /** When the moment began. */

