@@ -47,16 +47,3 @@ test('what does not pass is held, and what is held is known', () => {
   expect(gather([signal('1'), signal('2')], [alert('1')], noonMs + 1000).held).toEqual([]);
   expect(gather([signal('1')], [alert('1')], noonMs + 1001)).toEqual({ passed: [signal('1')], held: [] });
 });
-
-test('while several come and more follow, the gathering goes on; then all go together, after three moments at the latest', () => {
-  const many = (count: number) => Array.from({ length: count }, (_, index) => signal(String(index)));
-  const gather = makePassing(1000);
-  const at = (second: number, count: number) => gather(many(count), [], noonMs + second * 1000).length;
-  expect([at(0, 3), at(1, 20), at(2, 40), at(3, 40)]).toEqual([0, 0, 0, 40]);
-  const flood = makePassing(1000);
-  const seconds = Array.from({ length: 12 }, (_, second) => second);
-  const passed = seconds.map((second) => flood(many(6 + second), [], noonMs + second * 1000).length);
-  expect(passed).toEqual([0, 0, 0, 9, 0, 0, 0, 13, 0, 0, 0, 17]);
-  const few = makePassing(1000);
-  expect([0, 1].map((second) => few(many(4 + second), [], noonMs + second * 1000).length)).toEqual([0, 5]);
-});
