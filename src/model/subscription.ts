@@ -24,7 +24,7 @@ export interface StoredWebhookSecret {
   madeAtMs: number;
   /** When its subscription's last heartbeat arrived. */
   heardAtMs: number | null;
-  /** The time between heartbeats, as learned; null before the second one. */
+  /** The time between heartbeats, as learned; null until several gaps agree. */
   beatMs: number | null;
 }
 

@@ -239,15 +239,18 @@ export function storeConnectionsSuite(name: string, openStore: () => Promise<Sto
         expect(await listed()).toEqual([{ ...active, madeAtMs, heardAtMs: madeAtMs + 1000, beatMs: null }]);
       });
 
-      test('the time between heartbeats is learned, one of nobody is nothing', async () => {
+      test('the time between heartbeats is learned once several gaps agree, one of nobody is nothing', async () => {
         await hand.store.saveWebhookSecret(token('a'));
-        for (const ms of [1000, 1000, 3000]) {
-          await hand.store.noteHeartbeat('a');
-          under.advance(ms);
-        }
         await hand.store.noteHeartbeat('a');
+        const beats: (number | null | undefined)[] = [];
+        for (const ms of [2, 60_000, 61_000, 60_000, 101_000]) {
+          under.advance(ms);
+          await hand.store.noteHeartbeat('a');
+          beats.push((await listed())[0]?.beatMs);
+        }
         await hand.store.noteHeartbeat('nobody');
-        expect(await listed()).toMatchObject([{ id: 'a', heardAtMs: under.nowMs(), beatMs: 1500 }]);
+        expect(beats).toEqual([null, null, null, 61_000, 71_000]);
+        expect(await listed()).toMatchObject([{ id: 'a', heardAtMs: under.nowMs(), beatMs: 71_000 }]);
       });
 
       test('one that is dropped is gone, and dropping it again changes nothing', async () => {

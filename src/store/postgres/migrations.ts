@@ -322,6 +322,14 @@ ALTER TABLE organizations ADD COLUMN action_met TEXT, ADD COLUMN probe_asked_by 
 ALTER TABLE organization_history ADD COLUMN asked_by TEXT;
 `;
 
+/**
+ * 'beat_agreed' is how many gaps between heartbeats in a row spoke for 'beat'; what was learned before this was counted is
+ * learned anew.
+ */
+const beats = `
+ALTER TABLE webhook_secrets ADD COLUMN beat_agreed INTEGER NOT NULL DEFAULT 0;
+`;
+
 export const migrations: Migration[] = [
   { name: '0001-path', kind: 'expand', sql: journal + lanes + outbox + organizations + operators },
   { name: '0002-sync', kind: 'expand', sql: syncs },
@@ -330,4 +338,5 @@ export const migrations: Migration[] = [
   { name: '0005-subscriptions', kind: 'expand', sql: subscriptions },
   { name: '0006-replay', kind: 'expand', sql: replays },
   { name: '0007-asked', kind: 'expand', sql: asked },
+  { name: '0008-beats', kind: 'expand', sql: beats },
 ];

@@ -3,12 +3,13 @@
  * when each subscription was heard of last. Nothing is opened here.
  */
 import type { SavedWebhookSecret, StoredWebhookSecret } from '../../model/subscription';
-import { learnBeat } from '../learn-beat';
+import { type Beat, believedBeat, learnBeat } from '../learn-beat';
 import type { Context } from './context';
 import type { Row } from './database';
 import { storable } from './quarantine-entries';
 
-const columns = 'id, kind, state, sealed, user_name, connection_id, subscription_id, made_at, heard_at, beat';
+const columns = `id, kind, state, sealed, user_name, connection_id, subscription_id, made_at, heard_at, beat,
+  beat_agreed`;
 
 export async function listWebhookSecrets({ database }: Context): Promise<StoredWebhookSecret[]> {
   const rows = await database.all(`SELECT ${columns} FROM webhook_secrets ORDER BY made_at, id`);
@@ -39,13 +40,24 @@ export async function dropWebhookSecret({ database }: Context, id: string): Prom
 
 export async function noteHeartbeat({ database, nowMs }: Context, id: string): Promise<void> {
   const row = await database.get(
-    'SELECT heard_at, beat FROM webhook_secrets WHERE id = $1 FOR UPDATE',
+    'SELECT heard_at, beat, beat_agreed FROM webhook_secrets WHERE id = $1 FOR UPDATE',
     storable(id),
   );
   if (row === undefined) return;
   const now = nowMs();
-  const beat = row.heard_at === null ? row.beat : learnBeat(row.beat, now - row.heard_at);
-  await database.run('UPDATE webhook_secrets SET heard_at = $1, beat = $2 WHERE id = $3', now, beat, id);
+  const before = beatOf(row);
+  const { beatMs, agreed } = row.heard_at === null ? before : learnBeat(before, now - row.heard_at);
+  await database.run(
+    'UPDATE webhook_secrets SET heard_at = $1, beat = $2, beat_agreed = $3 WHERE id = $4',
+    now,
+    beatMs,
+    agreed,
+    id,
+  );
+}
+
+function beatOf(row: Row): Beat {
+  return { beatMs: row.beat, agreed: row.beat_agreed };
 }
 
 function storedSecret(row: Row): StoredWebhookSecret {
@@ -59,6 +71,6 @@ function storedSecret(row: Row): StoredWebhookSecret {
     subscriptionId: row.subscription_id,
     madeAtMs: row.made_at,
     heardAtMs: row.heard_at,
-    beatMs: row.beat,
+    beatMs: believedBeat(beatOf(row)),
   };
 }

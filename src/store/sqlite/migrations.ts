@@ -304,4 +304,11 @@ ALTER TABLE organizations ADD COLUMN probe_asked_by TEXT;
 ALTER TABLE organization_history ADD COLUMN asked_by TEXT;
 `,
   },
+  {
+    name: '0009-beats',
+    sql: `
+-- How many gaps between heartbeats in a row spoke for 'beat'; what was learned before this was counted is learned anew.
+ALTER TABLE webhook_secrets ADD COLUMN beat_agreed INTEGER NOT NULL DEFAULT 0;
+`,
+  },
 ];

@@ -3,7 +3,7 @@
  * when each subscription was heard of last. Nothing is opened here.
  */
 import type { SavedWebhookSecret, StoredWebhookSecret } from '../../model/subscription';
-import { learnBeat } from '../learn-beat';
+import { type Beat, believedBeat, learnBeat } from '../learn-beat';
 import type { Context } from './context';
 import type { Row } from './database';
 
@@ -34,12 +34,25 @@ export function dropWebhookSecret(context: Context, id: string): void {
 }
 
 export function noteHeartbeat(context: Context, id: string): void {
-  const row = context.database.get('SELECT heard_at, beat FROM webhook_secrets WHERE id = ?', id);
+  const row = context.database.get(
+    'SELECT heard_at, beat, beat_agreed FROM webhook_secrets WHERE id = ?',
+    id,
+  );
   if (row === undefined) return;
   const nowMs = context.nowMs();
-  const beatMs = row.beat as number | null;
-  const beat = row.heard_at === null ? beatMs : learnBeat(beatMs, nowMs - Number(row.heard_at));
-  context.database.run('UPDATE webhook_secrets SET heard_at = ?, beat = ? WHERE id = ?', nowMs, beat, id);
+  const before = beatOf(row);
+  const { beatMs, agreed } = row.heard_at === null ? before : learnBeat(before, nowMs - Number(row.heard_at));
+  context.database.run(
+    'UPDATE webhook_secrets SET heard_at = ?, beat = ?, beat_agreed = ? WHERE id = ?',
+    nowMs,
+    beatMs,
+    agreed,
+    id,
+  );
+}
+
+function beatOf(row: Row): Beat {
+  return { beatMs: row.beat as number | null, agreed: Number(row.beat_agreed) };
 }
 
 function storedSecret(row: Row): StoredWebhookSecret {
@@ -53,6 +66,6 @@ function storedSecret(row: Row): StoredWebhookSecret {
     subscriptionId: row.subscription_id as string | null,
     madeAtMs: Number(row.made_at),
     heardAtMs: row.heard_at as number | null,
-    beatMs: row.beat as number | null,
+    beatMs: believedBeat(beatOf(row)),
   };
 }
