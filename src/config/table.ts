@@ -93,6 +93,20 @@ export const table = {
     '33554432',
     'Largest answer, decompressed.',
   ),
+  PROVIDER_PAGES_MAX: withDefault(
+    wholeNumber(1, 1_000_000),
+    '10000',
+    'Most pages of one listing; a longer one is told as not read to its end.',
+  ),
+  PROVIDER_UNIT_SYSTEM: withDefault(
+    choice(['metric', 'english', 'mixed', 'none']),
+    'metric',
+    'Units asked for (`Accept-UOM-System`); `none` leaves them to the provider. What comes is normalized either way.',
+  ),
+  PROVIDER_YIELD_PREFERENCE: optional(
+    choice(['mass', 'volume']),
+    'Yields asked for (`Accept-Yield-Preference`); unset: as the provider has them.',
+  ),
 
   REQUIRED_ACTION_EVENT_TYPES: withDefault(
     listOf(text),

@@ -61,7 +61,10 @@ export function makeLine({ options, doors, client, signer, isEquipment }: AskPar
   const platformHeaders: AcceptingHeaders = {
     Accept: platformType,
     'Accept-Encoding': 'gzip',
-    ...(options.unitSystem !== null && { 'Accept-UOM-System': options.unitSystem }),
+    ...(options.unitSystem !== null && { 'Accept-UOM-System': options.unitSystem.toUpperCase() }),
+    ...(options.yieldPreference !== null && {
+      'Accept-Yield-Preference': options.yieldPreference.toUpperCase(),
+    }),
   };
   const equipmentHeaders: AcceptingHeaders = { ...platformHeaders, Accept: 'application/json' };
   const elapsedHeader = `x-${vendor}-elapsed-ms`;

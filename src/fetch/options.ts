@@ -32,7 +32,9 @@ export interface ProviderOptions {
   /** Sockets per origin. */
   connectionsMax: number;
   /** Sent as the preferred unit system; null = the provider's own choice. */
-  unitSystem: 'METRIC' | 'ENGLISH' | null;
+  unitSystem: 'metric' | 'english' | 'mixed' | null;
+  /** Sent as the preferred kind of yields; null = the provider's own choice. */
+  yieldPreference: 'mass' | 'volume' | null;
 }
 
 /** What a call was for: a closed list, used as a metric label. */

@@ -83,9 +83,10 @@ export function providerOptions(settings: Settings): ProviderOptions {
     timeoutMs: settings.providerTimeoutMs,
     bodyBytesMax: settings.providerBodyBytesMax,
     depthMax: 64,
-    pagesMax: 10_000,
+    pagesMax: settings.providerPagesMax,
     connectionsMax: settings.providerConcurrency,
-    unitSystem: 'METRIC',
+    unitSystem: settings.providerUnitSystem === 'none' ? null : settings.providerUnitSystem,
+    yieldPreference: settings.providerYieldPreference,
   };
 }
 

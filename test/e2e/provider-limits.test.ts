@@ -1,7 +1,7 @@
 /**
  * Goal: what the provider itself limits or ends is seen as such: the sandbox's connections, calls and time, the life of a
  * token, a connection that the application ended; and the other system of units is normalized to the same quantities.
- * Method: one provider in the sandbox and one service; what the client never sends is sent by hand.
+ * Method: one provider in the sandbox and one service; what only the application may ask is asked by hand.
  */
 import { runCommand } from '../support/command';
 import { beginStory, notificationOf, type Story, soon } from '../support/story';
@@ -18,16 +18,12 @@ afterAll(() => story.end());
 
 const run = (...words: string[]) => runCommand(words, { TRAMLINE_URL: story.service.operationsUrl });
 
-/** A call by hand with the application's own token, or the user's. */
-async function byHand(path: string, token: string, method = 'GET', headers: Record<string, string> = {}) {
+/** A call by hand with the application's own token. */
+async function byHand(path: string, token: string, method: string): Promise<number> {
   const accept = `application/vnd.${story.simulator.vendor}.axiom.v3+json`;
   const address = `${story.simulator.catalog.replace(/\/$/, '')}${path}`;
-  const response = await fetch(address, {
-    method,
-    headers: { accept, authorization: `Bearer ${token}`, ...headers },
-  });
-  const text = await response.text();
-  return { status: response.status, body: text === '' ? null : (JSON.parse(text) as unknown) };
+  const response = await fetch(address, { method, headers: { accept, authorization: `Bearer ${token}` } });
+  return response.status;
 }
 
 async function applicationToken(): Promise<string> {
@@ -45,16 +41,45 @@ async function applicationToken(): Promise<string> {
   return ((await answered.json()) as { access_token: string }).access_token;
 }
 
-const userToken = () =>
-  (JSON.parse(story.simulator.environment.PROVIDER_TOKENS!) as { token: string }[])[0]!.token;
+/** Every quantity of a document by its place: value and unit as published, and the unit as it came. */
+function quantitiesOf(
+  value: unknown,
+  place = '',
+): Map<string, { value: number; unit: string; from: string }> {
+  const found = new Map<string, { value: number; unit: string; from: string }>();
+  if (typeof value !== 'object' || value === null) return found;
+  const { unit, source } = value as { unit?: string; source?: { unit: string } };
+  if (unit !== undefined && source !== undefined)
+    return found.set(place, { value: (value as { value: number }).value, unit, from: source.unit });
+  for (const [key, inner] of Object.entries(value))
+    for (const [at, quantity] of quantitiesOf(inner, `${place}.${key}`)) found.set(at, quantity);
+  return found;
+}
 
-test('quantities come in the other system of units where it is asked for', async () => {
-  const [operation] = (await story.simulator.state()).fieldOperations;
-  const path = `/fieldOperations/${operation!.id}?embed=measurementTypes`;
-  const english = await byHand(path, userToken(), 'GET', { 'accept-uom-system': 'ENGLISH' });
-  const metric = await byHand(path, userToken(), 'GET', { 'accept-uom-system': 'METRIC' });
-  expect([english.status, metric.status]).toEqual([200, 200]);
-  expect(english.body).not.toEqual(metric.body);
+test('whichever system of units is asked for, the same quantities are published', async () => {
+  const { fieldOperations, organizations } = await story.simulator.state();
+  const open = new Set(organizations.filter(({ connected }) => connected).map(({ id }) => id));
+  const operations = fieldOperations.filter(({ organizationId }) => open.has(organizationId));
+  const read = async () => {
+    const documents = operations.map(({ id }) => story.ask(`/api/field-operations/${id}`));
+    return quantitiesOf(await Promise.all(documents));
+  };
+  const metric = await read();
+  await story.service.stop();
+  await story.serve({ settings: { PROVIDER_UNIT_SYSTEM: 'english' } });
+  const english = await read();
+  await story.service.stop();
+  await story.serve();
+  expect(english.size).toBeGreaterThan(20);
+  expect([...english.keys()]).toEqual([...metric.keys()]);
+  for (const [place, { value, unit }] of english) {
+    expect({ place, unit }).toEqual({ place, unit: metric.get(place)!.unit });
+    expect(Math.abs(value / metric.get(place)!.value - 1)).toBeLessThan(1e-4);
+  }
+  const units = (all: typeof metric) => new Set([...all.values()].map(({ from }) => from));
+  expect(units(metric)).toContain('ha');
+  expect(units(english)).toContain('ac');
+  expect(units(english)).not.toContain('ha');
 });
 
 test('a token whose time has run out is renewed, and nobody is told', async () => {
@@ -75,7 +100,7 @@ test('a sixth organization is not connected, and a connection that the applicati
   );
   const [, second] = organizations;
   const ended = await byHand(`/organizations/${second!.id}/connections`, await applicationToken(), 'DELETE');
-  expect(ended.status).toBe(204);
+  expect(ended).toBe(204);
   const { code, error } = await run('equipment', 'list', '--organization', second!.id);
   expect([code, error]).toEqual([5, expect.stringContaining('/connections/')]);
 });

@@ -58,6 +58,7 @@ export function optionsOf(more: Partial<ProviderOptions> = {}): ProviderOptions 
     pagesMax: 20,
     connectionsMax: 4,
     unitSystem: null,
+    yieldPreference: null,
     ...more,
   };
 }

@@ -60,7 +60,8 @@ async function begin(auth: 'oauth1' | 'oauth2'): Promise<Stage> {
       depthMax: 64,
       pagesMax: 100,
       connectionsMax: 8,
-      unitSystem: 'METRIC',
+      unitSystem: 'metric',
+      yieldPreference: null,
     },
     {
       connections: () => [connection],

@@ -1,5 +1,6 @@
 // Recorded answers of the provider, played back by nock; no other network is there.
 import nock from 'nock';
+import type { ProviderOptions } from '../../../src/fetch/options';
 import type { DueProbe } from '../../../src/model/organization';
 import { Secret } from '../../../src/tools/secret';
 import {
@@ -133,11 +134,18 @@ describe('one call', () => {
     });
   });
 
-  test('the preferred unit system is asked for', async () => {
-    staged = stageClient({ unitSystem: 'METRIC' });
+  test.each<[Partial<ProviderOptions>, Record<string, string>]>([
+    [
+      { unitSystem: 'metric', yieldPreference: 'volume' },
+      { 'accept-uom-system': 'METRIC', 'accept-yield-preference': 'VOLUME' },
+    ],
+    [{ unitSystem: 'english', yieldPreference: null }, { 'accept-uom-system': 'ENGLISH' }],
+    [{ unitSystem: null, yieldPreference: 'mass' }, { 'accept-yield-preference': 'MASS' }],
+  ])('units and yields are asked for as set: %j', async (wish, reqheaders) => {
+    staged = stageClient(wish);
     catalog();
-    api()
-      .matchHeader('accept-uom-system', 'METRIC')
+    const badheaders = ['accept-uom-system', 'accept-yield-preference'].filter((name) => !reqheaders[name]);
+    nock(origin, { reqheaders, badheaders })
       .get('/platform/fieldOperations/op-1')
       .query(true)
       .reply(200, operation, axiom);

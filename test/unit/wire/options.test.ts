@@ -1,6 +1,6 @@
 // Goal: whatever pace of repetition is set, Alertmanager ends nothing between two of them, and is told of each end.
 import { loadSettings } from '../../../src/config';
-import { alertingOptions, alertmanagerOptions } from '../../../src/wire/options';
+import { alertingOptions, alertmanagerOptions, providerOptions } from '../../../src/wire/options';
 
 /** Of the shipped configuration. */
 const groupWaitMs = 15_000;
@@ -20,4 +20,28 @@ test.each([4, 10, 60, 600, 3600])(
 
 test('a pace that leaves an alert gone between two repetitions is refused', () => {
   expect(() => loadSettings('command', { ALERT_RESEND_SECONDS: '3601' })).toThrow('ALERT_RESEND_SECONDS');
+});
+
+test('what the provider is asked for in units and yields, and how long a list may be, is set', () => {
+  const provider = {
+    PROVIDER_VENDOR: 'acme',
+    PROVIDER_URL: 'https://api.example.org/platform/',
+    PROVIDER_EQUIPMENT_URL: 'https://equipment.example.org/isg',
+    PROVIDER_CLIENT_KEY: 'key',
+    PROVIDER_CLIENT_SECRET: 'secret',
+  };
+  const asked = (more: Record<string, string>) => {
+    const { settings } = loadSettings('command', { ...provider, ...more });
+    const { unitSystem, yieldPreference, pagesMax } = providerOptions(settings);
+    return [unitSystem, yieldPreference, pagesMax];
+  };
+  expect(asked({})).toEqual(['metric', null, 10_000]);
+  expect(
+    asked({
+      PROVIDER_UNIT_SYSTEM: 'none',
+      PROVIDER_YIELD_PREFERENCE: 'volume',
+      PROVIDER_PAGES_MAX: '12',
+    }),
+  ).toEqual([null, 'volume', 12]);
+  expect(() => loadSettings('command', { PROVIDER_UNIT_SYSTEM: 'imperial' })).toThrow('PROVIDER_UNIT_SYSTEM');
 });
