@@ -30,7 +30,7 @@ export interface EvaluateInputs extends AlertInputs {
 export interface EvaluateOptions {
   /** More organizations of one cause than this, within five minutes, are one incident. */
   groupAbove: number;
-  /** Where the runbooks are published; their file name follows it. */
+  /** Where the runbooks are published, without a slash at the end; their file name follows it. */
   runbookBase: string;
   /** How long waiting notifications are kept one by one. */
   journalMs: number;
@@ -56,14 +56,16 @@ export function evaluate(inputs: EvaluateInputs, options: EvaluateOptions): Sign
     ...quarantineSignals(inputs.quarantined),
     ...inputs.conditions.map((condition) => conditionSignal(condition, options, inputs.nowMs)),
   ];
-  const base = options.runbookBase.replace(/\/+$/, '');
   const unique = new Map<string, Signal>();
   for (const signal of signals) {
     const fingerprint = fingerprintOf(signal.name, signal.labels);
     const twin = unique.get(fingerprint);
     unique.set(fingerprint, {
       ...(twin ?? signal),
-      annotations: { ...(twin ?? signal).annotations, runbook_url: `${base}/${runbooks.get(signal.name)}` },
+      annotations: {
+        ...(twin ?? signal).annotations,
+        runbook_url: `${options.runbookBase}/${runbooks.get(signal.name)}`,
+      },
       // A state cannot have begun later than now: clocks of the store and the process may differ.
       sinceMs: Math.min(signal.sinceMs, twin?.sinceMs ?? inputs.nowMs),
     });

@@ -37,6 +37,12 @@ export const webAddress: Kind<string> = {
   accepts: 'an http or https address without credentials and fragment',
 };
 
+/** An address that more is put behind: a query would take it. */
+export const webFolder: Kind<string> = {
+  schema: address((url) => isWeb(url) && url.search === ''),
+  accepts: 'an http or https address without credentials, query and fragment',
+};
+
 /** An address that is itself a secret, such as an incoming webhook. */
 export const secretAddress: Kind<Secret> = {
   schema: webAddress.schema.transform((value) => new Secret(value)),

@@ -19,7 +19,14 @@ import {
   text,
   wholeNumber,
 } from './accept';
-import { providerAddress, providerOrigin, secretAddress, storeAddress, webAddress } from './addresses';
+import {
+  providerAddress,
+  providerOrigin,
+  secretAddress,
+  storeAddress,
+  webAddress,
+  webFolder,
+} from './addresses';
 import {
   authorizationValue,
   providerTokens,
@@ -182,6 +189,11 @@ export const table = {
     wholeNumber(1, 100_000),
     '50',
     'More organizations of one cause than this become one incident.',
+  ),
+  ALERT_RUNBOOK_URL: withDefault(
+    webFolder,
+    'https://github.com/tramline/tramline/blob/main/deploy/runbooks',
+    'Where the pages of deploy/runbooks are published; each alert names its own there.',
   ),
 
   SYNC_INTERVAL_SECONDS: withDefault(secondsOrZero, '3600', 'How often listings are read; 0: on demand.'),

@@ -17,7 +17,7 @@ import { describeTopics } from '../publish/topics';
 import { systemClock } from '../tools/clock';
 import { makeRejudge } from '../webhook/rejudge';
 import type { Worker } from '../wire';
-import { kafkaOptions, runbookBase, topicsOf, webhookOptions } from './options';
+import { alertingOptions, kafkaOptions, topicsOf, webhookOptions } from './options';
 import { type OwnProvider, providerApiOf } from './provider';
 import { sinksOf } from './sinks';
 import { meterOf } from './sync';
@@ -91,7 +91,10 @@ export function apiOf(
     },
     check: () => runCheck(checkDoors(loaded, store, providerCheck)),
     // Sinks of their own: what they remember of real alerts is not touched.
-    testAlerts: () => testSinks(sinksOf(loaded.settings, writeAlert), runbookBase, systemClock.nowMs()),
+    testAlerts() {
+      const { runbookBase } = alertingOptions(loaded.settings);
+      return testSinks(sinksOf(loaded.settings, writeAlert), runbookBase, systemClock.nowMs());
+    },
     config: () => configView(loaded),
     connections: (worker === null ? alone?.own.connections : worker.connecting.api) ?? null,
     subscriptions: subscribing?.api ?? null,

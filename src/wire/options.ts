@@ -18,7 +18,6 @@ import type { ScheduleOptions } from '../sync/sync';
 import type { WebhookSettings } from '../webhook/settings';
 
 const dayMs = 86_400_000;
-export const runbookBase = 'https://github.com/tramline/tramline/blob/main/deploy/runbooks';
 
 /** Of one process: acceptance, claims, endings, the relay and the console share them. */
 const postgresConnections = 10;
@@ -163,7 +162,7 @@ export function alertingOptions(settings: Settings): AlertingOptions {
     gatherMs: 1000,
     resolveRepeatMs: 600_000,
     journalMs: settings.journalDays * dayMs,
-    runbookBase,
+    runbookBase: settings.alertRunbookUrl.replace(/\/+$/, ''),
     ownNames: settings.kafkaBrokers ?? [],
   };
 }

@@ -14,7 +14,7 @@ import { aBlocked, anAlert, minuteMs, noonMs } from './samples';
 const dayMs = 86_400_000;
 const options = {
   groupAbove: 50,
-  runbookBase: 'https://runbooks.example/tramline/',
+  runbookBase: 'https://runbooks.example/tramline',
   ownNames: ['kafka-bootstrap-production-1:9092'],
   ...openOf([]),
   journalMs: 30 * 86_400_000,

@@ -18,6 +18,14 @@ test.each([4, 10, 60, 600, 3600])(
   },
 );
 
+test('runbooks are where they are said to be published, with or without a slash at the end', () => {
+  const baseOf = (environment: Record<string, string>) =>
+    alertingOptions(loadSettings('command', environment).settings).runbookBase;
+  expect(baseOf({})).toMatch(/^https:\/\/.+\/deploy\/runbooks$/);
+  expect(baseOf({ ALERT_RUNBOOK_URL: 'https://wiki.example/on-call/' })).toBe('https://wiki.example/on-call');
+  expect(() => baseOf({ ALERT_RUNBOOK_URL: 'https://wiki.example/?page=' })).toThrow('ALERT_RUNBOOK_URL');
+});
+
 test('a pace that leaves an alert gone between two repetitions is refused', () => {
   expect(() => loadSettings('command', { ALERT_RESEND_SECONDS: '3601' })).toThrow('ALERT_RESEND_SECONDS');
 });
