@@ -266,7 +266,11 @@ function alertingOf(
     clock,
     conditions,
     options: options.alertingOptions(settings),
-    hooks: { posted: (line) => observer.alertPost(line) },
+    hooks: {
+      posted: (line) => observer.alertPost(line),
+      // Where pages go elsewhere, the log still says when each began and ended; as a sink it says so itself.
+      ...(sinks.some(({ name }) => name === 'log') ? {} : { changed: observer.log.alert }),
+    },
   });
 }
 

@@ -3,7 +3,7 @@
  * been told, save its answers. All state that matters is in the store before the first post, so that a restarted
  * process goes on; while the store is away, paging goes on from memory. It decides by the pure parts beside it.
  */
-import type { Alert, Condition, Severity } from '../model/alert';
+import type { Alert, Condition } from '../model/alert';
 import type { Alerts } from '../model/store';
 import type { Clock } from '../tools/clock';
 import { makeAlertBook } from './alert-book';
@@ -29,7 +29,7 @@ export interface AlertingOptions {
   resolveRepeatMs: number;
   /** How long waiting notifications are kept one by one. */
   journalMs: number;
-  /** Where the runbooks are published. */
+  /** Where the runbooks are published, without a slash at the end. */
   runbookBase: string;
   /** Hosts of the settings, which texts may name. */
   ownNames: readonly string[];
@@ -41,8 +41,6 @@ export interface AlertingHooks {
   posted?(line: PostLine): void;
   /** An alert began, ended or changed its severity. */
   changed?(alert: Alert): void;
-  /** How many alerts are firing after a step. */
-  active?(counts: Record<Severity, number>): void;
 }
 
 export interface AlertingParts {
@@ -125,7 +123,6 @@ export function makeAlerting(parts: AlertingParts): Alerting {
         recorded.filter((alert, index) => alert !== alerts[index]),
       );
     }
-    hooks.active?.(countFiring(alerts));
     return moved + posts.length > 0 ? 'worked' : 'empty';
   }
 
@@ -180,10 +177,4 @@ function hasMoved(before: Alert | undefined, alert: Alert): boolean {
 
 function isTransition(before: Alert | undefined, alert: Alert): boolean {
   return before?.state !== alert.state || before.severity !== alert.severity;
-}
-
-function countFiring(alerts: Alert[]): Record<Severity, number> {
-  const counts = { critical: 0, warning: 0, info: 0 };
-  for (const alert of alerts) if (alert.state === 'firing') counts[alert.severity] += 1;
-  return counts;
 }

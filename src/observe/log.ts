@@ -35,7 +35,7 @@ export interface Log {
   sent(line: Sent): void;
   accessChanged(line: AccessChange): void;
   probed(line: ProbeLine): void;
-  /** The log as an alert sink: one line for each alert and state. */
+  /** An alert that began, ended or changed its severity, whatever sinks there are. */
   alert(alert: Alert): void;
   alertPost(line: AlertPost): void;
   trouble(line: Trouble): void;

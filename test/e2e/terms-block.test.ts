@@ -154,6 +154,11 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'terms block an o
     expect(pages('resolved')[0]!.labels).toEqual(page!.labels);
     expect(pages('firing')).toHaveLength(1);
     expect(await story.alerts()).toMatchObject([{ name: 'TramlineTermsRequired', state: 'resolved' }]);
+    // The log says so too, though the page went elsewhere: once when it began, once when it ended.
+    expect(story.log('alert')).toMatchObject([
+      { name: 'TramlineTermsRequired', state: 'firing', labels: { organization_id: farm!.id } },
+      { name: 'TramlineTermsRequired', state: 'resolved', labels: { organization_id: farm!.id } },
+    ]);
     expect(story.log('organization-access')).toMatchObject([
       { from: 'active', to: 'terms-required', cause: 'terms', by: 'probe' },
       { from: 'terms-required', to: 'active', by: 'probe' },
