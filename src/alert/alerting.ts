@@ -9,7 +9,7 @@ import type { Clock } from '../tools/clock';
 import { makeAlertBook } from './alert-book';
 import { conditionRows } from './catalogue';
 import { converge } from './converge';
-import { pickDue, sentAfter } from './due';
+import { offeredTo, pickDue, sentAfter } from './due';
 import { evaluate, openOf } from './evaluate';
 import { makeGather } from './gather';
 import { type Lane, makeLane, type PostedAlert, type PostLine } from './lane';
@@ -68,6 +68,17 @@ export interface Alerting {
   close(): Promise<void>;
 }
 
+interface Offer {
+  lane: Lane;
+  due: Alert[];
+}
+
+interface Decided {
+  alerts: Alert[];
+  offers: Offer[];
+  moved: number;
+}
+
 /** What a process knows without the store. */
 const platformNames = new Set(Object.values(conditionRows).map(({ name }) => name));
 
@@ -83,14 +94,17 @@ export function makeAlerting(parts: AlertingParts): Alerting {
   const leader = makeLeader(parts.store, clock, parts.holder);
   let refreshedAtMs = Number.NEGATIVE_INFINITY;
 
-  /** The alerts as they are now, saved; with how many of them moved. */
-  async function decide(conditions: Condition[]): Promise<{ alerts: Alert[]; moved: number }> {
+  /** The alerts as they are now, and what of them is told to whom, saved; with how many of them moved. */
+  async function decide(conditions: Condition[], alone: boolean): Promise<Decided> {
     const { inputs, alerts: known } = await book.read();
     const before = new Map(known.map((alert) => [alert.fingerprint, alert]));
     const nowMs = clock.nowMs();
     const answered = record(known, collectFrom(lanes));
     const signals = evaluate({ ...inputs, conditions, nowMs }, { ...options, ...openOf(answered) });
-    const alerts = converge(gather(signals, answered, nowMs), answered, nowMs, options);
+    const converged = converge(gather(signals, answered, nowMs), answered, nowMs, options);
+    const told = alone ? converged.filter(({ name }) => platformNames.has(name)) : converged;
+    const offers = offersOf(lanes, told, nowMs, options);
+    const alerts = offered(converged, offers, nowMs);
     // Texts change with every task that comes to wait: they are saved no more often than they are sent.
     const isRefresh = nowMs - refreshedAtMs >= options.resendMs;
     if (isRefresh) refreshedAtMs = nowMs;
@@ -102,7 +116,7 @@ export function makeAlerting(parts: AlertingParts): Alerting {
     });
     await book.save(alerts, changed);
     for (const alert of moved) if (isTransition(before.get(alert.fingerprint), alert)) hooks.changed?.(alert);
-    return { alerts, moved: moved.length };
+    return { alerts, offers, moved: moved.length };
   }
 
   async function step(): Promise<'worked' | 'empty'> {
@@ -112,9 +126,8 @@ export function makeAlerting(parts: AlertingParts): Alerting {
       await book.settle();
       return 'empty';
     }
-    const { alerts, moved } = await decide([...own, ...others]);
-    const told = alone ? alerts.filter(({ name }) => platformNames.has(name)) : alerts;
-    const posts = startPosts(lanes, told, clock.nowMs(), options);
+    const { alerts, offers, moved } = await decide([...own, ...others], alone);
+    const posts = offers.map(({ lane, due }) => lane.post(due));
     if (posts.length > 0) {
       await someOf(posts, clock);
       const recorded = record(alerts, collectFrom(lanes));
@@ -146,17 +159,23 @@ function record(alerts: Alert[], answers: PostedAlert[]): Alert[] {
   });
 }
 
-function startPosts(
-  lanes: Lane[],
-  alerts: Alert[],
-  nowMs: number,
-  options: AlertingOptions,
-): Promise<void>[] {
-  const ready = lanes.filter((lane) => lane.isReady());
-  return ready.flatMap((lane) => {
-    const due = pickDue(lane.sink, alerts, nowMs, options);
-    return due.length > 0 ? [lane.post(due)] : [];
-  });
+/** What has to be told now, to each sink that is ready. */
+function offersOf(lanes: Lane[], alerts: Alert[], nowMs: number, options: AlertingOptions): Offer[] {
+  return lanes
+    .filter((lane) => lane.isReady())
+    .map((lane) => ({ lane, due: pickDue(lane.sink, alerts, nowMs, options) }))
+    .filter(({ due }) => due.length > 0);
+}
+
+/** The alerts with whom they are about to be told to. */
+function offered(alerts: Alert[], offers: Offer[], nowMs: number): Alert[] {
+  const sinksOf = new Map<Alert, Lane[]>();
+  for (const { lane, due } of offers) {
+    for (const alert of due) sinksOf.set(alert, [...(sinksOf.get(alert) ?? []), lane]);
+  }
+  return alerts.map((alert) =>
+    (sinksOf.get(alert) ?? []).reduce((told, { sink }) => offeredTo(sink.name, told, nowMs), alert),
+  );
 }
 
 /** Waits until all posts are answered, or for as long as a round may wait. */

@@ -2,7 +2,7 @@
  * Which alerts a sink has to be told of, and how its answer is recorded. Only the latest state counts: what came and
  * went while a sink was away is told as it is now. Pure.
  */
-import type { Alert, SentState } from '../model/alert';
+import type { Alert, SentState, Severity } from '../model/alert';
 import type { AlertSink } from './sink';
 
 export interface DueTimes {
@@ -43,6 +43,15 @@ function isRepeated(alert: Alert, sent: SentState | undefined, nowMs: number, ti
   return alert.state === 'firing' || nowMs - sent.sinceMs < times.resolveRepeatMs;
 }
 
+/**
+ * To be saved before the post: whoever ends before the answer is recorded must not forget that the sink may know of the
+ * alert, or its end would be told to nobody. The same object when the sink was offered it before.
+ */
+export function offeredTo(sink: AlertSink['name'], alert: Alert, nowMs: number): Alert {
+  if (alert.sent[sink] !== undefined) return alert;
+  return { ...alert, sent: { ...alert.sent, [sink]: untold(alert.severity, nowMs) } };
+}
+
 /** What the sink has of an alert after it was offered `posted`. A refused state is not offered again as news. */
 export function sentAfter(
   before: SentState | undefined,
@@ -51,8 +60,7 @@ export function sentAfter(
   nowMs: number,
 ): SentState {
   if (outcome === 'failed') {
-    const untold = { state: null, severity: posted.severity, sinceMs: nowMs, atMs: nowMs, failures: 0 };
-    return { ...(before ?? untold), failures: (before?.failures ?? 0) + 1 };
+    return { ...(before ?? untold(posted.severity, nowMs)), failures: (before?.failures ?? 0) + 1 };
   }
   // An end is told under the severity that the sink knows the alert by.
   const severity = posted.state === 'resolved' ? (before?.severity ?? posted.severity) : posted.severity;
@@ -64,4 +72,9 @@ export function sentAfter(
     atMs: nowMs,
     failures: outcome === 'taken' ? 0 : (before?.failures ?? 0) + 1,
   };
+}
+
+/** It was offered the alert, and is not known to have taken it. */
+function untold(severity: Severity, nowMs: number): SentState {
+  return { state: null, severity, sinceMs: nowMs, atMs: nowMs, failures: 0 };
 }

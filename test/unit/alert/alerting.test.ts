@@ -311,6 +311,28 @@ test('A-3: a new process goes on where the last one stopped', async () => {
   expect(world.store.rows()).toMatchObject([{ startsAtMs: noonMs, resolvedAtMs: noonMs + 37_000 }]);
 });
 
+test('the end is told of an alert that a sink took without the process living to see it', async () => {
+  const world = setUp();
+  world.manager.answer = () => new Promise(() => {});
+  world.store.inputs.blocked = [aBlocked()];
+  await world.step();
+  await world.clock.advance(1000);
+  const stepping = world.step();
+  await new Promise(setImmediate);
+  await world.clock.advance(250);
+  await stepping;
+  world.store.inputs.blocked = [];
+  await world.pass(40);
+  expect(world.store.rows()).toMatchObject([{ state: 'resolved' }]);
+  world.manager.answer = async (alerts) => ({
+    taken: alerts.map(({ fingerprint }) => fingerprint),
+    failed: [],
+  });
+  world.restart();
+  await world.pass(1);
+  expect(world.manager.news()).toEqual([[`${terms} firing`], [`${terms} resolved`]]);
+});
+
 test('while the store is away paging goes on from memory, and is saved when it is back', async () => {
   const world = setUp();
   world.store.inputs.blocked = [aBlocked()];
