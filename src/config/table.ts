@@ -146,7 +146,11 @@ export const table = {
     '0.05',
     'When more of an organization than this goes at once, nothing is published and an operator is told.',
   ),
-  PROBE_SECONDS: withDefault(seconds, '15', 'First pause between probes of a blocked organization.'),
+  PROBE_SECONDS: withDefault(
+    seconds,
+    '15',
+    'First pause between probes of a blocked organization; hints cause one in four of it at most.',
+  ),
   PROBE_SECONDS_MAX: withDefault(seconds, '900', 'Longest pause between them.'),
   INCLUDE_OPERATOR_NAMES: withDefault(flag, 'false', 'Whether events name the persons who worked.'),
 

@@ -18,6 +18,14 @@ export interface StoreRules {
   eventMs: number;
 }
 
+/** The longest time in which hints of one organization cause no more than one probe. */
+const hintedGapMsMax = 60_000;
+
+/** Hints cause at most one probe of an organization in this time: a minute, or four of the first pauses where they are shorter. */
+export function hintedGapMs({ probeMs }: Pick<StoreRules, 'probeMs'>): number {
+  return Math.min(hintedGapMsMax, 4 * probeMs);
+}
+
 /** Names of `meta` that remember whose access is to be told as soon as it is learned. */
 export const untoldPrefix = 'untold-access:';
 

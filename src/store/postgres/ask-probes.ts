@@ -5,12 +5,11 @@
 
 import type { ProbeAsker } from '../../model/organization';
 import type { RefusedRequest } from '../../model/task';
+import { hintedGapMs } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import { ensureOrganizations } from './organization-rows';
 
-/** Hints cause at most one probe in this time. */
-const hintedProbeGapMs = 60_000;
 /** Claims of an organization wait at most so long for the answer of a probe that a refusal asked for. */
 const heldMsMax = 30_000;
 
@@ -54,7 +53,7 @@ export async function hintProbes(
     [...dueAt.keys()],
     [...dueAt.values()],
     context.nowMs(),
-    hintedProbeGapMs,
+    hintedGapMs(context.settings),
     askedBy,
   );
 }
@@ -72,7 +71,7 @@ export function mayBeBlocked(
   if (organization !== undefined && organization.access !== 'active') return true;
   if (refusedBefore) return false;
   const askedAtMs = Number(organization?.probed_at ?? 0);
-  return refused.refusedAddress !== null || askedAtMs + hintedProbeGapMs <= context.nowMs();
+  return refused.refusedAddress !== null || askedAtMs + hintedGapMs(context.settings) <= context.nowMs();
 }
 
 /** A request was refused: the organization's work waits until the same request, asked again, says why. */
@@ -87,7 +86,7 @@ export async function holdForProbe(context: Context, refused: RefusedRequest): P
     refused.refusedAddress,
     refused.connectionId,
     context.nowMs(),
-    hintedProbeGapMs,
+    hintedGapMs(context.settings),
   );
   if (held?.access === 'active') context.lanes.open(refused.organizationId, Number(held.at) + heldMsMax);
 }

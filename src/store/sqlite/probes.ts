@@ -4,11 +4,10 @@
  */
 import type { DueProbe, ProbeAgain, ProbeAsker } from '../../model/organization';
 import type { RefusedRequest } from '../../model/task';
+import { hintedGapMs } from '../store-rules';
 import type { Context } from './context';
 import { type CachedOrganization, remember } from './organization-cache';
 
-/** Hints cause at most one probe in this time. */
-const hintedProbeGapMs = 60_000;
 /** Claims of an organization wait at most so long for the answer of a probe that a refusal asked for. */
 const heldMsMax = 30_000;
 /** So many of its waiting tasks are looked at to find an address of its own. */
@@ -63,7 +62,7 @@ export function hintProbe(
 }
 
 function hintedAtMs(context: Context, { probedAtMs }: CachedOrganization): number {
-  return Math.max(context.nowMs(), probedAtMs + hintedProbeGapMs);
+  return Math.max(context.nowMs(), probedAtMs + hintedGapMs(context.settings));
 }
 
 /**
