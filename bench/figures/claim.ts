@@ -65,7 +65,7 @@ async function fill(server: PostgresServer, tasks: number): Promise<Opened> {
     envelope: { source: 'bench', topicPrefix: 'bench', recordBytesMax: 1_000_000 },
     catalogAddress: '',
     catalogMediaType: '',
-    ...{ leaseMs: 60_000, readGapMs: 1000, probeMs: 15_000, probeMsMax: 900_000 },
+    ...{ leaseMs: 60_000, readGapMs: 1000, probeMs: 15_000, probeMsMax: 900_000, probesPerMinute: 3000 },
     ...{ journalMs: 86_400_000, eventMs: 86_400_000 },
   });
   await server.query(

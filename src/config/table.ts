@@ -152,6 +152,11 @@ export const table = {
     'First pause between probes of a blocked organization; hints cause one in four of it at most.',
   ),
   PROBE_SECONDS_MAX: withDefault(seconds, '900', 'Longest pause between them.'),
+  PROBES_PER_MINUTE: withDefault(
+    wholeNumber(1, 600_000),
+    '3000',
+    'How many organizations are asked again in any minute, by all processes together.',
+  ),
   INCLUDE_OPERATOR_NAMES: withDefault(flag, 'false', 'Whether events name the persons who worked.'),
 
   LEASE_SECONDS: withDefault(seconds, '60', 'How long a task stays with a process that has gone silent.'),

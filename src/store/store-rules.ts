@@ -14,6 +14,8 @@ export interface StoreRules {
   readGapMs: number;
   probeMs: number;
   probeMsMax: number;
+  /** Of all organizations and all processes together, in any minute. */
+  probesPerMinute: number;
   journalMs: number;
   eventMs: number;
 }

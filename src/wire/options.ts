@@ -44,6 +44,7 @@ function storeRules(settings: Settings): StoreRules {
     readGapMs: settings.readGapMs,
     probeMs: settings.probeSeconds * 1000,
     probeMsMax: settings.probeSecondsMax * 1000,
+    probesPerMinute: settings.probesPerMinute,
     journalMs: settings.journalDays * dayMs,
     eventMs: settings.eventDays * dayMs,
   };

@@ -20,6 +20,7 @@ export function settingsFor(file: string): StoreSettings {
     readGapMs: 1000,
     probeMs: 15_000,
     probeMsMax: 900_000,
+    probesPerMinute: 3000,
     journalMs: 30 * 86_400_000,
     eventMs: 30 * 86_400_000,
   };

@@ -318,6 +318,47 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         expect(await probesNow()).toEqual(['4712', '4711']);
       });
 
+      test('that an operator waits for goes before all others, also where it was asked for before', async () => {
+        await hand.put([hintOf('a', '1'), hintOf('b', '2'), hintOf('c', '3')]);
+        await hand.store.requestProbe('1', false);
+        await hand.store.requestProbe('2', false);
+        await hand.store.requestProbe('3', false);
+        under.advance(1);
+        await hand.store.requestProbe('3', true);
+        await hand.store.requestProbe('3', false);
+        expect(await hand.store.takeProbes(2, 1000)).toMatchObject([
+          { organizationId: '3', askedBy: 'operator' },
+          { organizationId: '1', askedBy: 'refused-request' },
+        ]);
+      });
+
+      test('begins within the budget of the minute, however many are due, also after a restart', async () => {
+        const asked = Array.from({ length: 4000 }, (_, index) => ({
+          ...({ line: 'acted', eventTypeId: 'requiredCustomerAction', dueAt: null } as const),
+          probeOrganizationId: String(index),
+        }));
+        await hand.put(asked);
+        let begun = (await hand.store.takeProbes(4000, 3_600_000)).length;
+        expect(begun).toBe(500);
+        await hand.reopen();
+        expect(await hand.store.nextDueInMs('probe')).toBeLessThanOrEqual(24);
+        const beganMs = under.nowMs();
+        begun = (await hand.store.takeProbes(4000, 3_600_000)).length;
+        for (let round = 0; round < 10; round += 1) {
+          const inMs = await hand.store.nextDueInMs('probe');
+          expect(inMs).toBeGreaterThan(0);
+          expect(inMs).toBeLessThanOrEqual(24);
+          under.advance(5999);
+          begun += (await hand.store.takeProbes(4000, 3_600_000)).length;
+        }
+        expect(under.nowMs() - beganMs).toBeLessThan(minuteMs);
+        expect(begun).toBeLessThanOrEqual(3000);
+        expect(begun).toBeGreaterThan(2480);
+        under.advance(24);
+        await hand.store.requestProbe('3999', true);
+        expect(await hand.store.takeProbes(1, 1000)).toMatchObject([{ organizationId: '3999' }]);
+      });
+
       test('that has waited longest goes first', async () => {
         await hand.put([hintOf('a', '1'), hintOf('b', '2'), hintOf('c', '3')]);
         await hand.store.requestProbe('3', true);

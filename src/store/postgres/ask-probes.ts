@@ -13,7 +13,7 @@ import { ensureOrganizations } from './organization-rows';
 /** Claims of an organization wait at most so long for the answer of a probe that a refusal asked for. */
 const heldMsMax = 30_000;
 
-/** Asks for a probe at a time; an earlier one that was asked for stays. */
+/** Asks for a probe at a time; an earlier one that was asked for stays, and is an operator's once one asks too. */
 export async function askProbe(
   context: Context,
   organizationId: string,
@@ -21,8 +21,8 @@ export async function askProbe(
   askedBy: ProbeAsker,
 ): Promise<void> {
   await context.database.run(
-    `UPDATE organizations SET probe_at = $2, probe_asked_by = $3
-     WHERE id = $1 AND (probe_at IS NULL OR probe_at > $2)`,
+    `UPDATE organizations SET probe_at = least(coalesce(probe_at, $2), $2), probe_asked_by = $3
+     WHERE id = $1 AND (probe_at IS NULL OR probe_at > $2 OR $3 = 'operator')`,
     organizationId,
     atMs,
     askedBy,

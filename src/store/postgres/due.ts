@@ -1,15 +1,27 @@
 /**
  * When something is due next, and making due at once what waits for reasons that are not its own.
  */
+import { probeBudgetName, probeBudgetOf } from '../probe-budget';
 import type { Context } from './context';
 
 /** Milliseconds until a task, or a probe, may be taken; null when nothing waits for time. */
 export async function nextDueInMs(context: Context, what: 'task' | 'probe'): Promise<number | null> {
   const { database } = context;
-  const row = what === 'task' ? await database.get(nextTask) : await database.get(nextProbe);
+  if (what === 'probe') return nextProbeInMs(context);
+  const row = await database.get(nextTask);
   const at = row!.at as number | null;
   if (row!.held) return heldLookMs;
   return at === null ? null : Math.max(0, at - context.nowMs());
+}
+
+/** Not before the budget that all processes share lets one begin. */
+async function nextProbeInMs({ database, settings, nowMs }: Context): Promise<number | null> {
+  const row = await database.get(nextProbe, probeBudgetName);
+  const at = row!.at as number | null;
+  if (at === null) return null;
+  const now = nowMs();
+  const freeAtMs = probeBudgetOf(settings.probesPerMinute).freeAtMs(Number(row!.paid_until), now);
+  return Math.max(0, at - now, freeAtMs - now);
 }
 
 /** While no task may be taken, whatever is due. */
@@ -30,7 +42,8 @@ const nextTask = `
 /** Never while a probe is under way, unless that one's lease ran out. */
 const nextProbe = `
   SELECT min(CASE WHEN probe_lease_until = 0 THEN probe_at
-    ELSE greatest(coalesce(probe_at, probe_lease_until), probe_lease_until) END) AS at
+    ELSE greatest(coalesce(probe_at, probe_lease_until), probe_lease_until) END) AS at,
+    coalesce((SELECT value FROM meta WHERE name = $1), 0) AS paid_until
   FROM organizations WHERE probe_at IS NOT NULL OR probe_lease_until > 0`;
 
 /** The number of tasks that are due now. */

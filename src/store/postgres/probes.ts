@@ -3,6 +3,7 @@
  * blocked one is asked later and later. What the answers mean is decided elsewhere.
  */
 import type { DueProbe, ProbeAgain } from '../../model/organization';
+import { probeBudgetName, probeBudgetOf } from '../probe-budget';
 import type { StoreRules } from '../store-rules';
 import { askProbe, hintProbes } from './ask-probes';
 import type { Context } from './context';
@@ -13,21 +14,52 @@ import { storable } from './quarantine-entries';
 const probeDueAt = `CASE WHEN probe_lease_until = 0 THEN probe_at
   ELSE greatest(coalesce(probe_at, probe_lease_until), probe_lease_until) END`;
 
+const probeRank = `CASE WHEN probe_asked_by = 'operator' THEN 0 WHEN access = 'active' THEN 1 ELSE 2 END`;
+
 /** So many of its waiting tasks are looked at to find an address of its own: one that a delivery names proves nothing. */
 const waitingLookedAt = 100;
 
-/** Whoever is not known to be blocked first, then the longest due. Those that another process takes at this moment are passed over. */
+/** Those that an operator waits for first, then whoever is not known to be blocked, then the longest due. */
 export async function takeProbes(context: Context, limit: number, leaseMs: number): Promise<DueProbe[]> {
+  const { database } = context;
+  const nowMs = context.nowMs();
+  const budget = probeBudgetOf(context.settings.probesPerMinute);
+  const paidUntil = await holdBudget(database);
+  const free = Math.min(limit, budget.free(paidUntil, nowMs));
+  const taken = free > 0 ? await takeFirst(context, free, leaseMs) : [];
+  if (taken.length > 0) {
+    const spent = budget.spend(paidUntil, nowMs, taken.length);
+    await database.run('UPDATE meta SET value = $2 WHERE name = $1', probeBudgetName, spent);
+  }
+  return taken;
+}
+
+/** Until when it is spent, read under its lock: until the transaction ends no other process takes probes. */
+async function holdBudget(database: Context['database']): Promise<number> {
+  const held = () => database.get('SELECT value FROM meta WHERE name = $1 FOR UPDATE', probeBudgetName);
+  let row = await held();
+  if (row === undefined) {
+    await database.run(
+      'INSERT INTO meta (name, value) VALUES ($1, 0) ON CONFLICT (name) DO NOTHING',
+      probeBudgetName,
+    );
+    row = await held();
+  }
+  return Number(row!.value);
+}
+
+/** Those that are locked at this moment are passed over. */
+async function takeFirst(context: Context, limit: number, leaseMs: number): Promise<DueProbe[]> {
   const rows = await context.database.all(
     `WITH due AS (
-       SELECT id, ${probeDueAt} AS due_at, access FROM organizations
+       SELECT id, ${probeDueAt} AS due_at, ${probeRank} AS rank FROM organizations
        WHERE (probe_at IS NOT NULL OR probe_lease_until > 0) AND ${probeDueAt} <= $1
-       ORDER BY access <> 'active', 2, id LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED),
+       ORDER BY 3, 2, id LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED),
      taken AS (
        UPDATE organizations o SET probe_at = NULL, probe_lease_until = $1::bigint + $3::bigint, probed_at = $1
        FROM due WHERE o.id = due.id
        RETURNING o.id, o.epoch, o.refused_address, o.known_address, o.connection_id, o.probe_asked_by, due.due_at,
-         due.access)
+         due.rank)
      SELECT t.id, t.epoch, t.refused_address, t.probe_asked_by, coalesce(t.known_address, w.address) AS known_address,
        coalesce(t.connection_id, w.connection_id) AS connection_id
      FROM taken t LEFT JOIN LATERAL (
@@ -35,7 +67,7 @@ export async function takeProbes(context: Context, limit: number, leaseMs: numbe
          SELECT address, connection_id, organization_id FROM tasks WHERE lane = t.id AND due_at IS NOT NULL
          ORDER BY due_at LIMIT ${waitingLookedAt}) f
        WHERE f.organization_id = t.id LIMIT 1
-     ) w ON true ORDER BY t.access <> 'active', t.due_at, t.id`,
+     ) w ON true ORDER BY t.rank, t.due_at, t.id`,
     context.nowMs(),
     limit,
     leaseMs,

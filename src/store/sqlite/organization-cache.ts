@@ -2,7 +2,7 @@
  * What claiming and probing need to know of each organization, in memory beside its row: whether it may be read, its
  * epoch, when its next probe is due. Built when the store opens; every change goes to the row in the same call.
  */
-import type { Access } from '../../model/organization';
+import type { Access, ProbeAsker } from '../../model/organization';
 import type { Database } from './database';
 
 export interface CachedOrganization {
@@ -13,6 +13,8 @@ export interface CachedOrganization {
   heldUntilMs: number;
   /** When the next probe is to begin; while one is under way, what was asked for since. */
   probeAtMs: number | null;
+  /** What asked for it; null where that is not known any more. */
+  probeAskedBy: ProbeAsker | null;
   /** Until when a probe is under way; 0 when none is. */
   probeLeaseUntilMs: number;
   /** When the last probe began; 0 when none did, or when one ended a block since. */
@@ -39,12 +41,13 @@ export class OrganizationCache {
 
   load(database: Database): void {
     for (const row of database.all(
-      'SELECT id, access, epoch, probe_at, probed_at, known_address FROM organizations',
+      'SELECT id, access, epoch, probe_at, probe_asked_by, probed_at, known_address FROM organizations',
     )) {
       const organization = this.#add(String(row.id));
       organization.access = row.access as Access;
       organization.epoch = Number(row.epoch);
       organization.probeAtMs = row.probe_at === null ? null : Number(row.probe_at);
+      organization.probeAskedBy = row.probe_asked_by as ProbeAsker | null;
       organization.probedAtMs = Number(row.probed_at ?? 0);
       organization.wasRead = row.known_address !== null;
     }
@@ -81,6 +84,7 @@ export class OrganizationCache {
       epoch: 1,
       heldUntilMs: 0,
       probeAtMs: null,
+      probeAskedBy: null,
       probeLeaseUntilMs: 0,
       probedAtMs: 0,
       wasRead: false,

@@ -4,6 +4,7 @@
  */
 import type { DueProbe, ProbeAgain, ProbeAsker } from '../../model/organization';
 import type { RefusedRequest } from '../../model/task';
+import { probeBudgetName, probeBudgetOf } from '../probe-budget';
 import { hintedGapMs } from '../store-rules';
 import type { Context } from './context';
 import { type CachedOrganization, remember } from './organization-cache';
@@ -13,10 +14,11 @@ const heldMsMax = 30_000;
 /** So many of its waiting tasks are looked at to find an address of its own. */
 const waitingLookedAt = 100;
 
-/** The earliest wins: what is asked for twice is asked once. */
+/** The earliest wins: what is asked for twice is asked once, for an operator if one did. */
 function ask(context: Context, organization: CachedOrganization, atMs: number, askedBy: ProbeAsker): void {
-  if (organization.probeAtMs !== null && organization.probeAtMs <= atMs) return;
-  schedule(context, organization, atMs, askedBy);
+  const isAsked = organization.probeAtMs !== null && organization.probeAtMs <= atMs;
+  if (!isAsked) schedule(context, organization, atMs, askedBy);
+  else if (askedBy === 'operator') schedule(context, organization, organization.probeAtMs, askedBy);
 }
 
 /** `askedBy` null: by whom it was asked for before. */
@@ -28,10 +30,11 @@ export function schedule(
 ): void {
   remember(context, organization);
   organization.probeAtMs = atMs;
+  organization.probeAskedBy = askedBy ?? organization.probeAskedBy;
   context.database.run(
-    'UPDATE organizations SET probe_at = ?, probe_asked_by = coalesce(?, probe_asked_by) WHERE id = ?',
+    'UPDATE organizations SET probe_at = ?, probe_asked_by = ? WHERE id = ?',
     atMs,
-    askedBy,
+    organization.probeAskedBy,
     organization.id,
   );
 }
@@ -106,20 +109,48 @@ export function probeUnlessGranted(context: Context, organizationId: string): vo
   if (organization?.access === 'reauthorize') ask(context, organization, context.nowMs(), 'consent');
 }
 
-/** Whoever is not known to be blocked first: its work waits for the answer. Then the longest due. */
+/** Those that an operator waits for first, then whoever is not known to be blocked: its work waits. Then the longest due. */
 export function takeProbes(context: Context, limit: number, leaseMs: number): DueProbe[] {
   const nowMs = context.nowMs();
-  const due: { organization: CachedOrganization; dueMs: number }[] = [];
-  for (const organization of context.organizations.all()) {
-    const dueMs = probeDueMs(organization);
-    if (dueMs !== null && dueMs <= nowMs) due.push({ organization, dueMs });
-  }
-  due.sort((left, right) => rankOf(left) - rankOf(right) || left.dueMs - right.dueMs);
-  return due.slice(0, limit).map(({ organization }) => takeProbe(context, organization, nowMs + leaseMs));
+  const budget = probeBudgetOf(context.settings.probesPerMinute);
+  const paidUntil = paidUntilMicros(context);
+  const first = firstDue(context, Math.min(limit, budget.free(paidUntil, nowMs)));
+  if (first.length === 0) return [];
+  context.database.run(
+    'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+    probeBudgetName,
+    budget.spend(paidUntil, nowMs, first.length),
+  );
+  return first.map((organization) => takeProbe(context, organization, nowMs + leaseMs));
 }
 
-const rankOf = ({ organization }: { organization: CachedOrganization }) =>
-  organization.access === 'active' ? 0 : 1;
+function paidUntilMicros({ database }: Context): number {
+  return Number(database.get('SELECT value FROM meta WHERE name = ?', probeBudgetName)?.value ?? 0);
+}
+
+/** The few that come first of what may be very many: never all of them in order. */
+function firstDue(context: Context, limit: number): CachedOrganization[] {
+  const nowMs = context.nowMs();
+  const first: { organization: CachedOrganization; rank: number; dueMs: number }[] = [];
+  if (limit <= 0) return [];
+  for (const organization of context.organizations.all()) {
+    const dueMs = probeDueMs(organization);
+    if (dueMs === null || dueMs > nowMs) continue;
+    const due = { organization, rank: rankOf(organization), dueMs };
+    const place = first.findIndex(
+      (other) => due.rank < other.rank || (due.rank === other.rank && dueMs < other.dueMs),
+    );
+    if (place === -1) first.push(due);
+    else first.splice(place, 0, due);
+    if (first.length > limit) first.pop();
+  }
+  return first.map(({ organization }) => organization);
+}
+
+function rankOf({ access, probeAskedBy }: CachedOrganization): number {
+  if (probeAskedBy === 'operator') return 0;
+  return access === 'active' ? 1 : 2;
+}
 
 /** Its time stays in its row until it is answered: a process that starts probes again. */
 function takeProbe(context: Context, organization: CachedOrganization, leaseUntilMs: number): DueProbe {
@@ -133,7 +164,7 @@ function takeProbe(context: Context, organization: CachedOrganization, leaseUnti
   });
   const row = database.get(
     `UPDATE organizations SET probed_at = ? WHERE id = ?
-     RETURNING refused_address, known_address, connection_id, probe_asked_by`,
+     RETURNING refused_address, known_address, connection_id`,
     organization.probedAtMs,
     id,
   )!;
@@ -151,17 +182,19 @@ function takeProbe(context: Context, organization: CachedOrganization, leaseUnti
     refusedAddress: row.refused_address as string | null,
     knownAddress: (row.known_address ?? waiting?.address ?? null) as string | null,
     connectionId: (row.connection_id ?? waiting?.connection_id ?? null) as string | null,
-    askedBy: row.probe_asked_by as ProbeAsker | null,
+    askedBy: organization.probeAskedBy,
   };
 }
 
 export function nextProbeMs(context: Context): number | null {
+  const nowMs = context.nowMs();
+  const { freeAtMs } = probeBudgetOf(context.settings.probesPerMinute);
   let next: number | null = null;
   for (const organization of context.organizations.all()) {
     const dueMs = probeDueMs(organization);
     if (dueMs !== null && (next === null || dueMs < next)) next = dueMs;
   }
-  return next;
+  return next === null ? null : Math.max(next, freeAtMs(paidUntilMicros(context), nowMs));
 }
 
 export function postponeProbe(

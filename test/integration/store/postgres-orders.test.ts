@@ -77,6 +77,23 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'orders from several pr
     );
   });
 
+  test('all processes share one budget of probes', async () => {
+    await hands[0]!.put(
+      range(700).map((id) => ({
+        ...({ line: 'acted', eventTypeId: 'x', dueAt: null } as const),
+        probeOrganizationId: String(id),
+      })),
+    );
+    const taken = (await everywhere((store) => store.takeProbes(300, 30_000))).flat();
+    expect(new Set(taken.map(({ organizationId }) => organizationId)).size).toBe(500);
+    expect(taken).toHaveLength(500);
+    expect(await stores[1]!.takeProbes(1, 30_000)).toEqual([]);
+    expect(await stores[2]!.nextDueInMs('probe')).toBe(24);
+    nowMs += 24;
+    const next = (await everywhere((store) => store.takeProbes(1, 30_000))).flat();
+    expect(next).toHaveLength(1);
+  });
+
   test('what several processes observe at the same moment changes the access once', async () => {
     await hands[0]!.put([hintOf('1')]);
     const observation = { organizationId: '4711', epoch: 1, found: terms, by: 'probe' } as const;

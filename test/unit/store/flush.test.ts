@@ -37,6 +37,7 @@ const settings = {
   readGapMs: 1000,
   probeMs: 15_000,
   probeMsMax: 900_000,
+  probesPerMinute: 3000,
   journalMs: 86_400_000,
   eventMs: 86_400_000,
 };

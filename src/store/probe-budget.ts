@@ -1,0 +1,41 @@
+/**
+ * The budget of probes that all processes of a store share: how many may begin now, and what is left after some began.
+ * Pure: each store keeps one number, until when the budget is spent, and reads and writes it with the probes it gives out.
+ */
+
+/** Where a store keeps that number among its others. */
+export const probeBudgetName = 'probes-paid-until';
+
+export interface ProbeBudget {
+  /** Probes that may begin now. */
+  free(paidUntilMicros: number, nowMs: number): number;
+  /** When the next one may, in milliseconds; not before `nowMs`. */
+  freeAtMs(paidUntilMicros: number, nowMs: number): number;
+  /** Until when it is spent once `count` begin now, in whole microseconds. */
+  spend(paidUntilMicros: number, nowMs: number, count: number): number;
+}
+
+/** What a budget that was not used for a while gives at once: this part of a minute's. */
+const atOncePart = 6;
+const minuteMicros = 60_000_000;
+
+/** Any 60 seconds see at most `perMinute`: some at once where none began for a while, the others evenly. */
+export function probeBudgetOf(perMinute: number): ProbeBudget {
+  const atOnce = Math.max(1, Math.floor(perMinute / atOncePart));
+  const eachMicros = Math.ceil(minuteMicros / (perMinute - atOnce + 1));
+  // A clock that was set back must not close the budget for as long.
+  const paid = (paidUntilMicros: number, nowMicros: number) =>
+    Math.min(Math.max(paidUntilMicros, nowMicros), nowMicros + atOnce * eachMicros);
+  return {
+    free(paidUntilMicros, nowMs) {
+      const nowMicros = nowMs * 1000;
+      return Math.floor((nowMicros + atOnce * eachMicros - paid(paidUntilMicros, nowMicros)) / eachMicros);
+    },
+    freeAtMs(paidUntilMicros, nowMs) {
+      const nowMicros = nowMs * 1000;
+      const waitMicros = paid(paidUntilMicros, nowMicros) - (atOnce - 1) * eachMicros - nowMicros;
+      return nowMs + Math.ceil(Math.max(0, waitMicros) / 1000);
+    },
+    spend: (paidUntilMicros, nowMs, count) => paid(paidUntilMicros, nowMs * 1000) + count * eachMicros,
+  };
+}

@@ -1,0 +1,58 @@
+// The shared budget of probes: what any minute sees at most, and what it gives to who waits.
+import { probeBudgetOf } from '../../../src/store/probe-budget';
+
+const beganMs = Date.parse('2026-01-01T00:00:00Z');
+const minuteMs = 60_000;
+
+/** When each probe began for who takes what is free, as soon as it is, until `forMs` have passed. */
+function takeGreedily(perMinute: number, forMs: number, restMs: (round: number) => number): number[] {
+  const budget = probeBudgetOf(perMinute);
+  const begun: number[] = [];
+  let paidUntil = 0;
+  let nowMs = beganMs;
+  for (let round = 0; nowMs < beganMs + forMs; round += 1) {
+    const free = budget.free(paidUntil, nowMs);
+    paidUntil = budget.spend(paidUntil, nowMs, free);
+    for (let index = 0; index < free; index += 1) begun.push(nowMs);
+    const freeAtMs = budget.freeAtMs(paidUntil, nowMs);
+    expect(freeAtMs).toBeGreaterThan(nowMs);
+    nowMs = freeAtMs + restMs(round);
+  }
+  return begun;
+}
+
+test.each([
+  [1, 1, 0],
+  [7, 7, 0],
+  [600, 600, 0],
+  [3000, 3000, 0],
+  [600, 600, 35],
+  [3000, 3000, 7001],
+])('%i a minute: no minute sees more', (perMinute, most, restsMs) => {
+  const begun = takeGreedily(perMinute, 4 * minuteMs, (round) => (round % 5 === 0 ? restsMs : 0));
+  const inMinute = begun.map((at, index) => {
+    const end = begun.findIndex((other) => other >= at + minuteMs);
+    return (end === -1 ? begun.length : end) - index;
+  });
+  expect(Math.max(...inMinute)).toBeLessThanOrEqual(most);
+  // It gives nearly all of it to who takes what there is.
+  if (restsMs === 0) expect(Math.max(...inMinute)).toBeGreaterThan(most * 0.95);
+});
+
+test('one that was not used for a while gives a sixth of a minute at once, and then one after the other', () => {
+  const budget = probeBudgetOf(600);
+  expect(budget.free(0, beganMs)).toBe(100);
+  const paidUntil = budget.spend(0, beganMs, 100);
+  expect(budget.free(paidUntil, beganMs)).toBe(0);
+  expect(budget.freeAtMs(paidUntil, beganMs)).toBe(beganMs + 120);
+  expect(budget.free(paidUntil, beganMs + 119)).toBe(0);
+  expect(budget.free(paidUntil, beganMs + 120)).toBe(1);
+  expect(budget.free(paidUntil, beganMs + 3_600_000)).toBe(100);
+});
+
+test('a clock that is set back does not close it for as long', () => {
+  const budget = probeBudgetOf(60);
+  const paidUntil = budget.spend(0, beganMs + 3_600_000, 10);
+  expect(budget.free(paidUntil, beganMs)).toBe(0);
+  expect(budget.freeAtMs(paidUntil, beganMs)).toBeLessThanOrEqual(beganMs + 2000);
+});
