@@ -212,9 +212,9 @@ export const table = {
     'How often webhook subscriptions are looked at: what has expired is renewed.',
   ),
   HEARTBEAT_SILENCE_SECONDS: withDefault(
-    seconds,
+    secondsOrZero,
     '300',
-    'A subscription may be silent for so long, and for three of its usual heartbeats, before that is an alert.',
+    'A subscription may be silent for so long, and for three of its usual heartbeats, before that is an alert; 0: always.',
   ),
   TRAMLINE_URL: withDefault(webAddress, 'http://127.0.0.1:9464', 'Where commands find the service.'),
   LOG_LEVEL: withDefault(

@@ -12,9 +12,10 @@ export interface StoredWebhookSecret {
   kind: WebhookSecretKind;
   /**
    * `offered`: accepted, and not confirmed by the provider yet. `active`: confirmed. `retired`: a value of the settings
-   * that a later one has replaced; not accepted any more.
+   * that a later one has replaced; not accepted any more. `given`: a token of the settings, kept so that its subscription
+   * can be watched; accepted only while the settings name it.
    */
-  state: 'offered' | 'active' | 'retired';
+  state: 'offered' | 'active' | 'retired' | 'given';
   sealed: string;
   /** Of a token: whose subscription it is. */
   user: string | null;

@@ -40,6 +40,13 @@ export function viewOf({ id, body }: Pick<SeenSubscription, 'id' | 'body'>): Sub
   return { ...body, ...(hasSecret(body.token) && { token: hidden }), id };
 }
 
+/** Whether it delivers to `target`; also true when either is not known. */
+export function deliversTo({ body }: Pick<SeenSubscription, 'body'>, target: string | null): boolean {
+  const uri = textOf(objectOf(body.targetEndpoint).uri);
+  if (target === null || uri === null) return true;
+  return URL.canParse(uri) && URL.canParse(target) && new URL(uri).href === new URL(target).href;
+}
+
 export function deliveryViewOf(body: Record<string, unknown>): DeliveryView {
   return hasSecret(body.authorizationHeaderValue) ? { ...body, authorizationHeaderValue: hidden } : body;
 }

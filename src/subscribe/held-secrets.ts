@@ -9,7 +9,7 @@ import type { Sealer, Secret } from '../tools/secret';
 export interface HeldToken {
   token: Secret;
   user: string | null;
-  /** Of the stored one; null for one of the settings. */
+  /** Of the stored one; null for one of the settings that is not kept. */
   id: string | null;
 }
 
@@ -30,6 +30,8 @@ export interface HeldSecrets {
   /** Accepted now. */
   authorizationValues(): readonly Secret[];
   tokens(): readonly HeldToken[];
+  /** Those of them that the settings name, in their order. */
+  givenTokens(): readonly HeldToken[];
   /** What is stored of a kind and not retired, the oldest first. */
   held(kind: WebhookSecretKind): HeldSecret[];
   /** In any of these states, also what is only not dropped yet. */
@@ -42,8 +44,8 @@ export interface HeldSecrets {
 export function makeHeldSecrets({ store, sealer, configured, failed }: SecretBookDoors): HeldSecrets {
   let opened = new Map<string, HeldSecret>();
   let values: readonly Secret[] = configured.authorizationValues;
-  const givenTokens = configured.tokens.map((token) => ({ ...token, id: null }));
-  let tokens: readonly HeldToken[] = givenTokens;
+  let given: readonly HeldToken[] = configured.tokens.map((token) => ({ ...token, id: null }));
+  let tokens: readonly HeldToken[] = given;
 
   function open(row: StoredWebhookSecret): HeldSecret | null {
     const known = opened.get(row.id);
@@ -76,17 +78,21 @@ export function makeHeldSecrets({ store, sealer, configured, failed }: SecretBoo
   return {
     authorizationValues: () => values,
     tokens: () => tokens,
+    givenTokens: () => given,
     held,
     inState,
     find: (id) => opened.get(id) ?? null,
     async refresh() {
-      const rows = (await store.listWebhookSecrets()).flatMap((row) => open(row) ?? []);
-      opened = new Map(rows.map((row) => [row.id, row]));
+      const read = (await store.listWebhookSecrets()).flatMap((row) => open(row) ?? []);
+      opened = new Map(read.map((row) => [row.id, row]));
       const retired = new Set(inState('authorization', 'retired').map(({ secret }) => secret.open()));
-      const given = configured.authorizationValues.filter((value) => !retired.has(value.open()));
-      values = [...given, ...held('authorization').map(({ secret }) => secret)];
+      const kept = configured.authorizationValues.filter((value) => !retired.has(value.open()));
+      values = [...kept, ...held('authorization').map(({ secret }) => secret)];
       const made = held('token').map(({ id, user, secret }) => ({ id, user, token: secret }));
-      tokens = [...givenTokens, ...made];
+      const rows = [...inState('token', 'given'), ...held('token')];
+      const rowOf = new Map(rows.map(({ id, secret }) => [secret.open(), id]));
+      given = given.map((one) => ({ ...one, id: rowOf.get(one.token.open()) ?? null }));
+      tokens = [...given, ...made];
     },
   };
 }

@@ -1,19 +1,19 @@
 /**
- * One look at the subscriptions that were made here: what has expired is renewed; what somebody ended, or what cannot be
- * renewed, is found; a creation that got no answer is known by its token. What cannot be looked at stays as it was found.
+ * One look at the subscriptions that were made here, and at those whose tokens the settings name: what has expired is
+ * renewed; what somebody ended, or what cannot be renewed, is found; a creation that got no answer is known by its token.
+ * What cannot be looked at stays as it was found.
  */
 import type { Condition } from '../model/alert';
-import type { Connection } from '../model/connection';
 import type { RawFault } from '../model/provider-data';
 import type { Clock } from '../tools/clock';
 import type { SeenSubscription } from './documents';
 import type { SubscribeDoors } from './doors';
+import { adoptGiven, givenOf, keepGiven } from './given-tokens';
 import type { HeldSecret } from './held-secrets';
 import type { SecretBook } from './secret-book';
 import { listOne, putStatus } from './subscriptions';
 
-export interface LookDoors extends Pick<SubscribeDoors, 'book' | 'calls'> {
-  connections(): readonly Connection[];
+export interface LookDoors extends Pick<SubscribeDoors, 'book' | 'calls' | 'connections' | 'target'> {
   clock: Clock;
 }
 
@@ -28,13 +28,19 @@ const forgottenMs = 86_400_000;
 export async function lookAtSubscriptions(doors: LookDoors, before: Findings): Promise<Findings> {
   const { book, clock } = doors;
   const found = new Map<string, Finding>();
+  await keepGiven(book);
   for (const { connectionId, status } of doors.connections()) {
     const own = book.held('token').filter((row) => row.connectionId === connectionId);
-    if (own.length === 0 || status !== 'valid') continue;
+    if (status !== 'valid' || (own.length === 0 && book.givenTokens().length === 0)) continue;
     const { seen, fault } = await listOne(doors, connectionId);
     await adopt(doors, own, seen, fault === null);
-    for (const { connectionId: of, subscriptionId: id } of boundTokens(book)) {
-      if (of !== connectionId) continue;
+    await adoptGiven(doors, connectionId, seen);
+    const bound = boundTokens(book).filter((row) => row.connectionId === connectionId);
+    const ids = [
+      ...bound.map(({ subscriptionId }) => subscriptionId),
+      ...givenOf(doors, seen).map(({ id }) => id),
+    ];
+    for (const id of new Set(ids)) {
       const subscription = seen.find((one) => one.id === id);
       const earlier = before.get(id);
       if (subscription === undefined && fault !== null) {
@@ -50,10 +56,11 @@ export async function lookAtSubscriptions(doors: LookDoors, before: Findings): P
   return found;
 }
 
+/** Those whose subscription is known, of the settings too. */
 export function boundTokens(book: SecretBook): (HeldSecret & { subscriptionId: string })[] {
-  return book
-    .held('token')
-    .flatMap((row) => (row.subscriptionId === null ? [] : [{ ...row, subscriptionId: row.subscriptionId }]));
+  return [...book.held('token'), ...book.inState('token', 'given')].flatMap((row) =>
+    row.subscriptionId === null ? [] : [{ ...row, subscriptionId: row.subscriptionId }],
+  );
 }
 
 type Trouble = Pick<Finding, 'name' | 'detail'>;

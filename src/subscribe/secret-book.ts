@@ -11,6 +11,7 @@ import {
   contextOf,
   type HeldSecret,
   type HeldSecrets,
+  type HeldToken,
   makeHeldSecrets,
   type SecretBookDoors,
 } from './held-secrets';
@@ -20,8 +21,10 @@ export type NewSecret = Pick<SavedWebhookSecret, 'kind' | 'user' | 'connectionId
 export interface SecretBook extends HeldSecrets {
   /** Keeps a new one, accepted from now on. Throws `settings.invalid` without keys. */
   offer(secret: Secret, made: NewSecret): Promise<HeldSecret>;
-  /** A token's subscription is known. */
-  bind(id: string, subscriptionId: string): Promise<void>;
+  /** A token's subscription is known; null: that of a token of the settings has ended. */
+  bind(id: string, subscriptionId: string | null, connectionId?: string | null): Promise<void>;
+  /** A token of the settings is kept, so that its heartbeats are noted. Nothing without keys. */
+  keep(token: Pick<HeldToken, 'token' | 'user'>): Promise<void>;
   /** The provider uses this Authorization value: what was before it is not accepted any more. */
   confirm(id: string): Promise<void>;
   drop(id: string): Promise<void>;
@@ -84,9 +87,16 @@ export function makeSecretBook(doors: SecretBookDoors): SecretBook {
       await refresh();
       return memory.find(saved.id) as HeldSecret;
     },
-    async bind(id, subscriptionId) {
+    async bind(id, subscriptionId, connectionId) {
       const row = memory.find(id);
-      if (row !== null) await save({ ...row, state: 'active', subscriptionId });
+      const state = row?.state === 'given' ? 'given' : 'active';
+      const of = connectionId === undefined ? (row?.connectionId ?? null) : connectionId;
+      if (row !== null) await save({ ...row, state, subscriptionId, connectionId: of });
+      await refresh();
+    },
+    async keep({ token, user }) {
+      if (sealer === null) return;
+      await store.saveWebhookSecret(seal(token, { kind: 'token', user, connectionId: null }, 'given'));
       await refresh();
     },
     confirm,

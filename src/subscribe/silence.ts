@@ -1,5 +1,5 @@
 /**
- * Whether a subscription has been silent for longer than its heartbeats were apart. Pure.
+ * Whether a subscription has been silent for longer than its heartbeats are apart. Pure.
  */
 import type { StoredWebhookSecret } from '../model/subscription';
 
@@ -11,21 +11,28 @@ const beats = 3;
 export interface Silence {
   /** Since when it is silent for too long. */
   sinceMs: number;
-  heardAtMs: number;
+  /** null: it was never heard. */
+  heardAtMs: number | null;
   beatMs: number | null;
 }
 
-/**
- * null while it is not. One that never sent a heartbeat is not expected to. `listeningSinceMs`: what came before could
- * not be heard.
- */
+export interface SilenceBounds {
+  silenceMsMin: number;
+  /** What came before could not be heard. */
+  listeningSinceMs: number;
+  /** Of the other subscriptions, which one whose own distance is not known yet is expected to keep; null: not known. */
+  othersBeatMs: number | null;
+  nowMs: number;
+}
+
+/** null while it is not. One that was never heard is expected from the moment it was made. */
 export function silenceOf(
-  { heardAtMs, beatMs }: Pick<StoredWebhookSecret, 'heardAtMs' | 'beatMs'>,
-  bounds: { silenceMsMin: number; listeningSinceMs: number; nowMs: number },
+  { heardAtMs, beatMs: own, madeAtMs }: Pick<StoredWebhookSecret, 'heardAtMs' | 'beatMs' | 'madeAtMs'>,
+  { silenceMsMin, listeningSinceMs, othersBeatMs, nowMs }: SilenceBounds,
 ): Silence | null {
-  if (heardAtMs === null) return null;
+  const beatMs = own ?? othersBeatMs;
   const usualMs = beatMs === null ? silenceMsMax : beatMs * beats;
-  const allowedMs = Math.min(Math.max(usualMs, bounds.silenceMsMin), silenceMsMax);
-  const sinceMs = Math.max(heardAtMs, bounds.listeningSinceMs) + allowedMs;
-  return bounds.nowMs < sinceMs ? null : { sinceMs, heardAtMs, beatMs };
+  const allowedMs = Math.min(Math.max(usualMs, silenceMsMin), silenceMsMax);
+  const sinceMs = Math.max(heardAtMs ?? madeAtMs, listeningSinceMs) + allowedMs;
+  return nowMs < sinceMs ? null : { sinceMs, heardAtMs, beatMs };
 }

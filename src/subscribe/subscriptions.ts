@@ -45,6 +45,9 @@ export function makeSubscriptionsApi(doors: SubscribeDoors): SubscriptionsApi {
       if (found === null && tokens.length === 0) throw unknown(id);
       if (found !== null && found.status !== 'Terminated') await changeStatus(doors, found, 'Terminated');
       for (const token of tokens) await doors.book.drop(token.id);
+      for (const token of doors.book.inState('token', 'given')) {
+        if (token.subscriptionId === id) await doors.book.bind(token.id, null, null);
+      }
       const body = { status: 'Terminated' };
       return viewOf((found === null ? null : await findAgain(doors, found)) ?? { id, body });
     },

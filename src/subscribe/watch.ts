@@ -1,11 +1,14 @@
 /**
- * Looks after the subscriptions that were made here, one process at a time: what has expired is renewed, what somebody
- * ended, or what cannot be renewed, is told, and so is one whose heartbeats stay away. What is told ends by itself.
+ * Looks after the subscriptions that were made here or whose tokens the settings name, one process at a time: what has
+ * expired is renewed, what somebody ended, or what cannot be renewed, is told, and so is one whose heartbeats stay away.
+ * What is told ends by itself.
  */
 import type { Condition } from '../model/alert';
 import type { Outbox } from '../model/store';
+import { nameOfGiven } from './given-tokens';
+import type { HeldSecret } from './held-secrets';
 import { boundTokens, type Findings, type LookDoors, lookAtSubscriptions } from './look';
-import { silenceOf } from './silence';
+import { type Silence, silenceOf } from './silence';
 
 export interface WatchDoors extends LookDoors {
   store: Pick<Outbox, 'holdLease'>;
@@ -15,6 +18,7 @@ export interface WatchDoors extends LookDoors {
   leaseMs: number;
   /** Between two looks. */
   checkMs: number;
+  /** 0: heartbeats are not expected. */
   silenceMsMin: number;
 }
 
@@ -29,27 +33,39 @@ const tickMsMax = 5000;
 const retryMsMax = 60_000;
 export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
   const { book, clock } = doors;
-  const startedMs = clock.nowMs();
+  let listeningSinceMs = clock.nowMs();
+  let steppedMs = listeningSinceMs;
   const tickMs = Math.min(doors.leaseMs / 3, doors.checkMs, tickMsMax);
+  // While the store cannot be reached, or the process stands still, heartbeats are refused or not noted.
+  const lapseMs = Math.max(tickMs * 2, Math.min(doors.leaseMs, doors.silenceMsMin / 2));
   let holds = false;
   let nextLookMs = 0;
   let findings: Findings = new Map();
   let silent = new Set<string>();
 
   function silences(): Condition[] {
+    if (doors.silenceMsMin === 0) return [];
+    const bound = boundTokens(book);
+    const known = bound.map(({ subscriptionId, ...row }) => ({ id: subscriptionId, row }));
+    const unseen = book.inState('token', 'given').flatMap((row) => {
+      const id = nameOfGiven(book, row);
+      return id === null || row.subscriptionId !== null || row.heardAtMs === null ? [] : [{ id, row }];
+    });
+    const learned = bound.flatMap(({ beatMs }) => beatMs ?? []);
     const bounds = {
-      silenceMsMin: doors.silenceMsMin,
-      listeningSinceMs: startedMs,
-      nowMs: clock.nowMs(),
+      ...{ silenceMsMin: doors.silenceMsMin, listeningSinceMs, nowMs: clock.nowMs() },
+      othersBeatMs: learned.length === 0 ? null : Math.max(...learned),
     };
-    return boundTokens(book).flatMap((row) => {
-      const id = row.subscriptionId as string;
+    return [...known, ...unseen].flatMap(({ id, row }) => {
       const silence = findings.has(id) ? null : silenceOf(row, bounds);
       if (silence === null) return [];
-      const { sinceMs, heardAtMs, beatMs } = silence;
-      const usual = beatMs === null ? '' : `; they came every ${secondsOf(beatMs)}`;
-      const detail = `Subscription ${id} has sent no heartbeat since ${new Date(heardAtMs).toISOString()}${usual}.`;
-      return [{ name: 'subscription-silent' as const, sinceMs, detail, labels: { subscription_id: id } }];
+      const detail = wordsOf(id, silence, row);
+      return [
+        {
+          ...{ name: 'subscription-silent' as const, sinceMs: silence.sinceMs, detail },
+          labels: { subscription_id: id },
+        },
+      ];
     });
   }
 
@@ -67,16 +83,31 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
   return {
     async step() {
       holds = await doors.store.holdLease(lease, doors.holder, doors.leaseMs);
+      if (clock.nowMs() - steppedMs > lapseMs) listeningSinceMs = clock.nowMs();
+      steppedMs = clock.nowMs();
       if (!holds) return tickMs;
       // One that has just become silent may have expired.
       const quiet = new Set(silences().map(({ labels }) => labels?.subscription_id ?? ''));
       const news = [...quiet].some((id) => !silent.has(id));
       silent = quiet;
       if (news || clock.nowMs() >= nextLookMs) await lookAndPlan();
+      steppedMs = clock.nowMs();
       return tickMs;
     },
     conditions: () => (holds ? [...findings.values(), ...silences()] : []),
   };
+}
+
+function wordsOf(
+  id: string,
+  { heardAtMs, beatMs }: Silence,
+  { madeAtMs }: Pick<HeldSecret, 'madeAtMs'>,
+): string {
+  const usual = beatMs === null ? '' : `; they come every ${secondsOf(beatMs)}`;
+  const at = (ms: number) => new Date(ms).toISOString();
+  return heardAtMs === null
+    ? `Subscription ${id} has never sent a heartbeat, and is known since ${at(madeAtMs)}${usual}.`
+    : `Subscription ${id} has sent no heartbeat since ${at(heardAtMs)}${usual}.`;
 }
 
 function secondsOf(ms: number): string {

@@ -55,6 +55,7 @@ export function wireSubscribing(settings: Settings, parts: SubscribingParts): Su
     },
     failed,
   });
+  const target = publicUrl === null ? null : `${publicUrl.replace(/\/+$/, '')}${deliveryPath}`;
   const api = makeSubscriptionsApi({
     ...{ book, clock, problemOf, listingFaultOf },
     ...{ calls: parts.calls, connections: parts.connections, sees: parts.sees },
@@ -64,12 +65,12 @@ export function wireSubscribing(settings: Settings, parts: SubscribingParts): Su
     },
     // An embedded store has one process, and that is this one.
     spread: async () => (databaseUrl.kind === 'sqlite' ? undefined : clock.wait(spreadMs)),
-    target: publicUrl === null ? null : `${publicUrl.replace(/\/+$/, '')}${deliveryPath}`,
+    target,
     needsAuthorization: webhookAuth.includes('authorization'),
   });
   const watch = (holder: string) =>
     makeSubscriptionWatch({
-      ...{ store, book, clock, holder, calls: parts.calls, connections: parts.connections },
+      ...{ store, book, clock, holder, target, calls: parts.calls, connections: parts.connections },
       confirm: async () => void (await api.delivery()),
       leaseMs: settings.leaseSeconds * 1000,
       checkMs: settings.subscriptionCheckSeconds * 1000,

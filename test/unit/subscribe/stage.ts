@@ -18,15 +18,21 @@ export interface Stage {
   doors: SubscribeDoors;
 }
 
-export function stageRoom(more: Partial<SubscribeDoors> = {}): Stage {
+export function stageRoom(
+  more: Partial<SubscribeDoors> = {},
+  tokens: string[] = [],
+  store = makeMemorySecrets(),
+): Stage {
   const calls = makeScriptedCalls();
-  const store = makeMemorySecrets();
   const clock = makeHandClock(Date.UTC(2026, 2, 1));
   store.nowMs = clock.nowMs();
   const book = makeSecretBook({
     store,
     sealer: makeSealer([{ id: 'k1', key: Buffer.alloc(32, 1) }]),
-    configured: { authorizationValues: [new Secret('Bearer set')], tokens: [] },
+    configured: {
+      authorizationValues: [new Secret('Bearer set')],
+      tokens: tokens.map((text) => ({ token: new Secret(text), user: null })),
+    },
     failed: (error) => {
       throw error;
     },

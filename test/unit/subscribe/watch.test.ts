@@ -10,12 +10,11 @@ let watch: SubscriptionWatch;
 let holds: boolean;
 let confirmations: number;
 
-beforeEach(async () => {
-  stage = stageRoom();
+function watchOf({ doors }: Stage, silenceMsMin = 10_000): SubscriptionWatch {
   holds = true;
   confirmations = 0;
-  watch = makeSubscriptionWatch({
-    ...stage.doors,
+  return makeSubscriptionWatch({
+    ...doors,
     store: { holdLease: async () => holds },
     confirm: async () => {
       confirmations += 1;
@@ -23,8 +22,13 @@ beforeEach(async () => {
     holder: 'h',
     leaseMs: 60_000,
     checkMs: 900_000,
-    silenceMsMin: 10_000,
+    silenceMsMin,
   });
+}
+
+beforeEach(async () => {
+  stage = stageRoom();
+  watch = watchOf(stage);
   const filters = [{ key: 'orgId', values: ['4712'] }];
   const wanted = { eventTypeId: 'equipment', filters, displayName: null, user: null };
   await makeSubscriptionsApi(stage.doors).create(wanted);
@@ -38,10 +42,16 @@ async function look(): Promise<void> {
   await stage.clock.advance(900_000);
   await watch.step();
 }
-async function heard(): Promise<void> {
-  const [row] = stage.store.rows;
-  Object.assign(row!, { heardAtMs: stage.clock.nowMs(), beatMs: 60_000 });
+async function heard(at = 0): Promise<void> {
+  Object.assign(stage.store.rows[at]!, { heardAtMs: stage.clock.nowMs(), beatMs: 60_000 });
   await stage.book.refresh();
+}
+/** As it runs: a step every five seconds. */
+async function run(ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 5000) {
+    await stage.clock.advance(5000);
+    await watch.step();
+  }
 }
 
 test('what has expired is renewed at the next look, and nothing is told', async () => {
@@ -98,16 +108,129 @@ test('a listing that breaks off changes nothing that was found, and proves no ab
 
 test('silence is told, looked into at once, and over with the next heartbeat', async () => {
   await heard();
-  await stage.clock.advance(179_000);
-  await watch.step();
+  await run(175_000);
   expect(told()).toEqual([]);
   become('Expired');
-  await stage.clock.advance(1000);
-  await watch.step();
+  await run(5000);
   expect([own().status, told()]).toEqual(['Active', ['subscription-silent']]);
   expect(watch.conditions()[0]).toMatchObject({ detail: expect.stringContaining('every 60 s') });
   await heard();
   expect(told()).toEqual([]);
+});
+
+test('nothing is silent for what could not be heard while the store or the process stood still', async () => {
+  await heard();
+  await stage.clock.advance(600_000);
+  await watch.step();
+  await run(175_000);
+  expect(told()).toEqual([]);
+  await run(5000);
+  expect(told()).toEqual(['subscription-silent']);
+});
+
+test('one that never sends a heartbeat is told once the others would be, or after a day', async () => {
+  await run(86_395_000);
+  expect(told()).toEqual([]);
+  await run(5000);
+  expect(watch.conditions()).toMatchObject([
+    { name: 'subscription-silent', detail: expect.stringContaining('s1 has never sent a heartbeat') },
+  ]);
+  const wanted = { eventTypeId: 'field', filters: [{ key: 'orgId', values: ['4711'] }], displayName: null };
+  await heard();
+  stage.store.nowMs = stage.clock.nowMs();
+  await makeSubscriptionsApi(stage.doors).create({ ...wanted, user: null });
+  await run(175_000);
+  await heard();
+  expect(told()).toEqual([]);
+  await run(10_000);
+  expect(watch.conditions()).toMatchObject([
+    { labels: { subscription_id: 's2' }, detail: expect.stringContaining('they come every 60 s') },
+  ]);
+});
+
+test('where heartbeats are not expected nobody is silent', async () => {
+  watch = watchOf(stage, 0);
+  await heard();
+  await run(86_400_000);
+  expect(told()).toEqual([]);
+});
+
+describe('a subscription whose token the settings name', () => {
+  const target = 'https://tramline.example/webhooks';
+  const other = (more: object = {}) => ({
+    ...{
+      id: 'x1',
+      status: 'Active',
+      token: 'set-token',
+      targetEndpoint: { targetType: 'https', uri: target },
+    },
+    ...more,
+  });
+  const statusOf = (id: string) => stage.calls.listed.get('c2')!.find((one) => one.id === id)!.status;
+  beforeEach(() => {
+    stage = stageRoom({}, ['set-token', 'unlisted-token']);
+    watch = watchOf(stage);
+  });
+
+  test('is renewed when it has expired, told when it cannot be, and when it was ended', async () => {
+    stage.calls.listed.set('c2', [other({ status: 'Expired' })]);
+    await watch.step();
+    expect([statusOf('x1'), told()]).toEqual(['Active', []]);
+    stage.calls.faults.change = faultOf('refused');
+    stage.calls.listed.set('c2', [other({ status: 'Expired' })]);
+    await look();
+    expect(told()).toEqual(['subscription-expired']);
+    stage.calls.listed.set('c2', [other({ status: 'Terminated' })]);
+    await look();
+    expect(watch.conditions()).toMatchObject([
+      { name: 'subscription-ended', labels: { subscription_id: 'x1' } },
+    ]);
+  });
+
+  test('is let go of when it is ended here, and when another one has taken its place', async () => {
+    stage.calls.listed.set('c2', [other()]);
+    await watch.step();
+    stage.calls.listed.set('c2', [other({ status: 'Terminated' }), other({ id: 'x2' })]);
+    await look();
+    expect(told()).toEqual([]);
+    await makeSubscriptionsApi(stage.doors).end('x2');
+    await look();
+    expect([statusOf('x2'), told()]).toEqual(['Terminated', []]);
+  });
+
+  test('is left alone when it delivers elsewhere, or ended before it was seen', async () => {
+    const elsewhere = { targetType: 'https', uri: 'https://elsewhere.example/webhooks' };
+    const left = [
+      other({ status: 'Expired', targetEndpoint: elsewhere }),
+      other({ id: 'x2', status: 'Terminated' }),
+      other({ id: 'x3', status: 'Expired', token: 'of-somebody-else' }),
+    ];
+    stage.calls.listed.set('c2', left);
+    await watch.step();
+    expect([stage.calls.written, told()]).toEqual([[], []]);
+  });
+
+  test('is silent when its heartbeats stay away, also one that no connection sees', async () => {
+    stage.calls.listed.set('c2', [other()]);
+    await watch.step();
+    const [seen, unseen] = stage.book.givenTokens().map(({ id }) => id);
+    expect(stage.book.tokens().map(({ id }) => id)).toEqual([seen, unseen]);
+    await heard(0);
+    await heard(1);
+    await run(180_000);
+    expect(watch.conditions().map(({ labels }) => labels!.subscription_id)).toEqual(['x1', 'token-2']);
+  });
+
+  test('is forgotten when the settings name its token no more, which is refused from then on', async () => {
+    await watch.step();
+    expect(stage.store.rows.map(({ state }) => state)).toEqual(['given', 'given']);
+    const { store } = stage;
+    stage = stageRoom({}, ['unlisted-token'], store);
+    expect(await stage.book.refresh().then(() => stage.book.tokens().length)).toBe(1);
+    watch = watchOf(stage);
+    await watch.step();
+    expect(store.rows).toHaveLength(1);
+  });
 });
 
 test('only who holds the lease looks and tells', async () => {
