@@ -37,6 +37,7 @@ module.exports = {
   transformIgnorePatterns: [`/node_modules/(?!(${esModules.join('|')})/)`],
   cacheDirectory: '<rootDir>/.cache/jest',
   maxWorkers: 2,
+  testSequencer: '<rootDir>/.ci/sequencer.cjs',
   reporters: ['default', '<rootDir>/.ci/reporter.cjs'],
   collectCoverageFrom: ['src/**/*.ts'],
   coverageDirectory: 'coverage',
