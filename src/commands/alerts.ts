@@ -1,5 +1,5 @@
 /**
- * `tramline alerts`: what on-call is told, firing and lately resolved. `tramline alerts test`: pages each sink once.
+ * `tramline alerts`: what on-call is told, worst first, and lately resolved. `tramline alerts test`: pages each sink once.
  */
 import type { Command } from 'commander';
 import type { AlertView, Api } from '../model/api';
@@ -19,23 +19,50 @@ export function registerAlerts(program: Command, action: Action): void {
 }
 
 async function run({ output }: CommandContext, api: Api): Promise<number> {
-  const alerts = await api.alerts();
+  const alerts = (await api.alerts()).toSorted(compareAlerts);
   if (output.json) output.value(alerts);
   else if (alerts.length === 0) output.line('No alert fires.');
   else {
+    const [worst] = alerts as [AlertView];
+    const isFiring = worst.state === 'firing';
+    if (!isFiring) output.line('No alert fires. Lately resolved:');
     output.table<AlertView>(alerts, [
       { title: 'STATE', of: ({ state, severity }) => (state === 'firing' ? severity : state) },
       { title: 'NAME', of: ({ name }) => name },
       { title: 'SINCE', of: ({ since }) => shortTime(since) },
-      { title: 'OF', of: ({ labels }) => subjectOf(labels), gives: true },
+      { title: 'OF', of: ({ labels }) => subjectOf(labels), gives: 'below' },
     ]);
-    const firing = alerts.find(({ state }) => state === 'firing');
-    if (firing !== undefined) tell(output, firing);
+    if (isFiring) tell(output, worst);
   }
   return exitCodes.done;
 }
 
-/** What the first that fires is about, and what to do about it. */
+const urgency = { critical: 0, warning: 1, info: 2 };
+
+/** Worst first: what fires, by severity, then by what is lost soonest, then the oldest; the last ended of those that ended. */
+function compareAlerts(left: AlertView, right: AlertView): number {
+  if (left.state !== right.state) return left.state === 'firing' ? -1 : 1;
+  if (left.state === 'resolved') return compareTimes(right.resolvedAt, left.resolvedAt);
+  return (
+    urgency[left.severity] - urgency[right.severity] ||
+    compareTimes(lossOf(left), lossOf(right)) ||
+    compareTimes(left.since, right.since)
+  );
+}
+
+/** Until when nothing is lost; null where that is not known. */
+function lossOf({ annotations: { kept_until: kept, consent_ends: ends } }: AlertView): string | null {
+  return [kept, ends].filter((time) => time !== undefined).sort()[0] ?? null;
+}
+
+/** ISO times in UTC; what has none comes last. */
+function compareTimes(left: string | null, right: string | null): number {
+  if (left === right) return 0;
+  if (left === null || right === null) return left === null ? 1 : -1;
+  return left < right ? -1 : 1;
+}
+
+/** What the worst is about, and what to do about it. */
 function tell(output: CommandContext['output'], { annotations }: AlertView): void {
   const { description, summary, first_step: firstStep, action_url: address } = annotations;
   const about = description ?? summary;
@@ -43,22 +70,24 @@ function tell(output: CommandContext['output'], { annotations }: AlertView): voi
     output.line('');
     output.prose('', about);
   }
-  if (address !== undefined) output.line(`Where a person acts: ${address}`);
+  if (address !== undefined) output.prose('', `Where a person acts: ${address}`);
   if (firstStep !== undefined) output.next(firstStep);
 }
 
 async function test({ output }: CommandContext, api: Api): Promise<number> {
   const tests = await api.testAlerts();
   if (output.json) output.value(tests);
-  else if (tests.length === 0) output.line('No sink is named: alerts are log lines of the running service.');
-  else {
+  else if (tests.length === 0) {
+    output.line('No sink is named: alerts are log lines of the running service.');
+    output.next('To page somebody, set ALERTMANAGER_URLS, PAGERDUTY_ROUTING_KEY or SLACK_WEBHOOK_URL.');
+  } else {
     for (const { sink, outcome, status, detail } of tests) {
       output.line(`${sink.padEnd(13)} ${outcome}${status === null ? '' : ` (${status})`}`);
-      output.line(`  ${detail}`);
+      output.prose('  ', detail);
     }
     const failed = tests.find(({ outcome }) => outcome !== 'accepted');
     output.next(
-      failed === undefined ? 'See whether each page arrived.' : 'tramline config shows the sinks’ settings.',
+      failed === undefined ? 'See whether each page arrived.' : 'The sinks’ settings: tramline config',
     );
   }
   return tests.every(({ outcome }) => outcome === 'accepted') ? exitCodes.done : exitCodes.failed;

@@ -20,7 +20,9 @@ async function run({ output }: CommandContext, api: Api): Promise<number> {
     for (const { name, state, detail } of lines) {
       output.prose(`${name.padEnd(9)} ${state.padEnd(8)} `, detail);
     }
-    for (const { name, next } of lines) if (next !== null) output.next(`${name}: ${next}`);
+    const unwell = lines.filter(({ next }) => next !== null);
+    for (const { name, next } of unwell) output.next(`${name}: ${next}`);
+    if (unwell.length === 0) output.next('What needs a person: tramline alerts');
   }
   return lines.some(({ state }) => state === 'failed') ? exitCodes.failed : exitCodes.done;
 }

@@ -16,18 +16,6 @@ const columns: Column<OrganizationView>[] = [
   { title: 'PARKED', of: ({ parked }) => parked },
 ];
 
-const historyColumns: Column<AccessChange>[] = [
-  { title: 'WHEN', of: ({ at }) => shortTime(at) },
-  { title: 'FROM', of: ({ from }) => from },
-  { title: 'TO', of: ({ to }) => to },
-  {
-    title: 'WHO SAID SO',
-    of: ({ by, askedBy, cause }) =>
-      `${speakers[by]}${askers[askedBy ?? 'schedule']}${cause === null ? '' : `: ${cause}`}`,
-    gives: true,
-  },
-];
-
 const speakers: Record<AccessChange['by'], string> = {
   probe: 'probe',
   'connections-link': 'link',
@@ -35,6 +23,11 @@ const speakers: Record<AccessChange['by'], string> = {
   sync: 'sync',
   operator: 'operator',
 };
+
+/** Who said so, and what: `probe after 403: terms`. */
+function wordOf({ by, askedBy, cause }: AccessChange): string {
+  return `${speakers[by]}${askers[askedBy ?? 'schedule']}${cause === null ? '' : `: ${cause}`}`;
+}
 
 /** What a probe was made for; of one that came by itself nothing is said. */
 const askers: Record<ProbeAsker, string> = {
@@ -83,8 +76,10 @@ async function list({ output }: CommandContext, api: Api): Promise<number> {
   if (output.json) output.value(all);
   else if (all.length === 0) output.line('No organization was met yet.');
   else output.table(all, columns);
-  const blocked = all.find(({ access }) => access !== 'active');
-  if (blocked !== undefined) output.next(whatToDo(blocked));
+  const [longest] = all
+    .filter(({ access }) => access !== 'active')
+    .toSorted((left, right) => Date.parse(left.since ?? '') - Date.parse(right.since ?? ''));
+  if (longest !== undefined) output.next(whatToDo(longest));
   return exitCodes.done;
 }
 
@@ -154,11 +149,11 @@ function show(output: CommandContext['output'], organization: OrganizationView):
   }
   const { history = [], ...shown } = organization;
   for (const [name, value] of Object.entries(shown)) {
-    output.line(`${name.padEnd(11)} ${value ?? '–'}`);
+    output.prose(`${name.padEnd(11)} `, String(value ?? '–'));
   }
-  if (history.length > 0) {
-    output.line('');
-    output.table(history, historyColumns);
+  if (history.length > 0) output.line('');
+  for (const change of history) {
+    output.prose(`${shortTime(change.at)}  `, `${change.from} → ${change.to}, said by ${wordOf(change)}`);
   }
   if (organization.access !== 'active') output.next(whatToDo(organization));
 }
@@ -166,13 +161,14 @@ function show(output: CommandContext['output'], organization: OrganizationView):
 /** One sentence: who must do what, and how to go on. */
 export function whatToDo({ id, name, access, actionUrl, message }: OrganizationView): string {
   const who = name === null ? `Organization ${id}` : `${name} (${id})`;
-  const where = actionUrl === null ? '' : ` at ${actionUrl}`;
   const said = message === null ? '' : ` (“${message}”)`;
+  // Nothing may stand against the address: it is copied.
+  const where = actionUrl === null ? ';' : ` at ${actionUrl} –`;
   const needs = {
-    active: 'need do nothing',
-    'terms-required': `must do what the provider requires${where}${said}`,
+    active: 'need do nothing;',
+    'terms-required': `must do what the provider requires${said}${where}`,
     'not-connected': `must connect${where}`,
-    reauthorize: `must give consent anew${where}${said}`,
+    reauthorize: `must give consent anew${said}${where}`,
   }[access];
-  return `${who} ${needs}; then: tramline organizations probe ${id}`;
+  return `${who} ${needs} then: tramline organizations probe ${id}`;
 }

@@ -30,8 +30,11 @@ export interface Output {
 export interface Column<Row> {
   title: string;
   of(row: Row): string | number | null;
-  /** The column that gives way when the line would be too long. At most one. */
-  gives?: boolean;
+  /**
+   * The column that gives way when the line would be too long, at most one: cut, or, where it says what to act on, the
+   * last column and written in full below its line.
+   */
+  gives?: true | 'below';
 }
 
 export interface Streams {
@@ -62,7 +65,13 @@ export function makeOutput(streams: Streams, json: boolean): Output {
     },
     item: (value) => print(JSON.stringify(value)),
     line: (text) => print(visible(text)),
-    prose: (head, text) => print(visible(head) + besides(visible(text), head.length)),
+    prose: (head, text) => {
+      const [first = ''] = visible(text).split(' ', 1);
+      const beside = besides(visible(text), head.length);
+      // An address that does not fit beside its head stands alone, so that it can be copied.
+      if (head === '' || head.length + first.length <= widthMax) print(visible(head) + beside);
+      else print(`${visible(head).trimEnd()}\n${' '.repeat(head.length)}${beside}`);
+    },
     note: (text) => {
       if (!json) streams.error(`${colors.dim(visible(text))}\n`);
     },
@@ -91,15 +100,20 @@ export function layOut<Row>(rows: Row[], columns: Column<Row>[]): string[] {
   const widths = columns.map((_column, place) =>
     cells.reduce((width, line) => Math.max(width, (line[place] ?? '').length), 0),
   );
-  const place = columns.findIndex(({ gives }) => gives === true);
+  const place = columns.findIndex(({ gives }) => gives !== undefined);
   const excess = widths.reduce((sum, width) => sum + width + gap, -gap) - widthMax;
   if (place >= 0 && excess > 0) widths[place] = Math.max(8, (widths[place] ?? 0) - excess);
-  return cells.map((line) =>
-    line
+  const isBelow = columns[place]?.gives === 'below';
+  return cells.flatMap((line) => {
+    const told = line[place];
+    const goesBelow = isBelow && told !== undefined && told.length > (widths[place] ?? 0);
+    const shown = goesBelow ? line.with(place, '') : line;
+    const laid = shown
       .map((cell, column) => fill(cell, widths[column] ?? 0))
       .join(' '.repeat(gap))
-      .trimEnd(),
-  );
+      .trimEnd();
+    return goesBelow ? [laid, ...`${' '.repeat(gap)}${besides(told, gap)}`.split('\n')] : [laid];
+  });
 }
 
 function fill(text: string, width: number): string {

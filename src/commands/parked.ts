@@ -8,6 +8,9 @@ import { type Action, allPages, type CommandContext, withApi } from './context';
 import { exitCodes } from './exit-code';
 import { whatToDo } from './organizations';
 
+/** Of so many organizations it is said what they must do: each is asked for. */
+const toldMax = 3;
+
 export function registerParked(program: Command, action: Action): void {
   program
     .command('parked')
@@ -35,8 +38,9 @@ async function run({ output }: CommandContext, api: Api): Promise<number> {
     { title: 'ID', of: ({ resourceId }) => resourceId },
     { title: 'ADDRESS', of: ({ address }) => address, gives: true },
   ]);
-  for (const id of new Set(tasks.map(({ organizationId }) => organizationId))) {
-    if (id !== null) output.next(whatToDo(await api.organization(id)));
-  }
+  const owners = [...new Set(tasks.map(({ organizationId }) => organizationId))].filter((id) => id !== null);
+  for (const id of owners.slice(0, toldMax)) output.next(whatToDo(await api.organization(id)));
+  const more = owners.length - toldMax;
+  if (more > 0) output.next(`${more} more organizations must act: tramline organizations list`);
   return exitCodes.done;
 }

@@ -7,6 +7,9 @@ import type { QuarantineView } from '../model/store';
 import { type Action, allPages, type CommandContext, withApi } from './context';
 import { exitCodes } from './exit-code';
 
+/** In characters: ten lines. */
+const rawShown = 800;
+
 export function registerQuarantine(program: Command, action: Action): void {
   const quarantine = program.command('quarantine').description('what waits for an operator');
   quarantine
@@ -53,12 +56,24 @@ async function show({ output }: CommandContext, api: Api, id: string): Promise<n
   const entry = await api.quarantined(id);
   if (output.json) output.value(entry);
   else {
-    for (const [name, value] of Object.entries(entry)) output.line(`${name.padEnd(14)} ${value ?? '–'}`);
+    const { raw, ...facts } = entry;
+    for (const [name, value] of Object.entries(facts)) {
+      output.prose(`${name.padEnd(14)} `, String(value ?? '–'));
+    }
+    if (raw !== null) showRaw(output, raw, `tramline quarantine show ${entry.id} --json`);
     if (entry.state === 'waiting') {
       output.next(`tramline quarantine release ${entry.id}, or: tramline quarantine discard ${entry.id}`);
     }
   }
   return exitCodes.done;
+}
+
+/** What arrived, as far as a screen takes it. */
+function showRaw(output: CommandContext['output'], raw: string, command: string): void {
+  output.line('');
+  for (const line of raw.slice(0, rawShown).match(/.{1,80}/gsu) ?? []) output.line(line);
+  const left = raw.length - rawShown;
+  if (left > 0) output.line(`… and ${left} characters more: ${command}`);
 }
 
 async function release({ output }: CommandContext, api: Api, id: string): Promise<number> {
@@ -74,6 +89,9 @@ async function release({ output }: CommandContext, api: Api, id: string): Promis
 async function discard({ output }: CommandContext, api: Api, id: string): Promise<number> {
   const discarded = await api.discard(id);
   if (output.json) output.value(discarded);
-  else output.line(`${discarded.id} is given up; the ledger counts it as discarded.`);
+  else {
+    output.line(`${discarded.id} is given up; the ledger counts it as discarded.`);
+    output.next('What else waits: tramline quarantine list');
+  }
   return exitCodes.done;
 }

@@ -21,7 +21,8 @@ export interface CheckDoors {
 const timeoutMsDefault = 5000;
 /** The provider refuses signatures five minutes off; a host that keeps time is off by much less than this. */
 const offsetWarnMs = 10_000;
-const offsetFailMs = 120_000;
+/** From here on somebody is paged. */
+const offsetFailMs = 60_000;
 
 /** Never rejects; takes as long as its slowest part, at most `timeoutMs`. */
 export async function runCheck(doors: CheckDoors): Promise<CheckLine[]> {

@@ -73,7 +73,7 @@ export async function checkConnections(client: ProviderClient, book: ConnectionB
       break;
     }
   }
-  return `answers for ${connections.length} connections`;
+  return `answers for ${connections.length === 1 ? '1 connection' : `${connections.length} connections`}`;
 }
 
 export interface OwnProvider {

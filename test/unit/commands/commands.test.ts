@@ -33,7 +33,7 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect(out.split('\n')[0]).toMatch(/^ID +NAME +ACCESS +SINCE +PARKED$/);
     expect(out).toContain('5000  –');
     expect(out).toContain(
-      'https://provider.example/terms (“Please accept the terms.”); then:\n  tramline organizations probe 4712\n',
+      '(“Please accept the\n  terms.”) at https://provider.example/terms – then:\n  tramline organizations probe 4712\n',
     );
   });
 
@@ -44,7 +44,7 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     });
     expect((await shell.run('organizations', 'get', '4712')).out).toContain('access      terms-required');
     expect((await shell.run('organizations', 'get', '4712')).out).toMatch(
-      /WHEN +FROM +TO +WHO SAID SO\n2025-03-01T10:00:00Z +active +terms-required +probe after 403: terms/,
+      /\n\n2025-03-01T10:00:00Z {2}active → terms-required, said by probe after 403: terms\n/,
     );
     expect(await shell.run('organizations', 'get', 'x')).toMatchObject({ code: 3, out: '' });
     expect((await shell.run('organizations', 'probe', 'x')).code).toBe(3);
@@ -208,7 +208,8 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
 
   test('a test of the sinks says what each made of it, within 80 columns, and ends with 1 when one failed', async () => {
     expect((await shell.run('alerts', 'test')).out).toBe(
-      'No sink is named: alerts are log lines of the running service.\n',
+      'No sink is named: alerts are log lines of the running service.\n\n' +
+        '→ To page somebody, set ALERTMANAGER_URLS, PAGERDUTY_ROUTING_KEY or\n  SLACK_WEBHOOK_URL.\n',
     );
     const took = { sink: 'slack', outcome: 'accepted', status: 200, detail: 'took both messages' } as const;
     shell.alertTests = [took];

@@ -57,7 +57,8 @@ test('settings that miss something fail, and doubtful ones warn', async () => {
 
 test.each([
   [9_000, 'ok', 'ahead of'],
-  [-60_000, 'warning', 'behind'],
+  [-59_000, 'warning', 'behind'],
+  [-60_000, 'failed', 'behind'],
   [600_000, 'failed', '600 s ahead of'],
 ])('a provider’s clock that is %d ms off is %s', async (dateMs, state, words) => {
   const lines = await runCheck({ ...healthy, provider: async () => ({ detail: '', dateMs }) });

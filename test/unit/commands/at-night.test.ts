@@ -1,0 +1,150 @@
+// Whoever is woken reads 80 columns: the worst comes first, what must be acted on is whole, and the next step is named.
+// The store says the longest things that are kept of strangers; an address or a command stays whole on a line of its own.
+import type { AlertView } from '../../../src/model/api';
+import { alert, entry, history, organizations, task } from '../operations/sample-store';
+import { makeShell, type Shell, serveFor } from './shell';
+
+const longName = `Estate of ${'Very Long Name '.repeat(30)}`.trim();
+const message = `The organization must do ${'this and that '.repeat(40)}`.trim();
+const actionUrl = `https://provider.example/portal/${'connections/'.repeat(9)}select`;
+const subscription = '3f2504e0-4f89-41d3-9a0c-0305e82c3301';
+const address = `https://provider.example/isg/equipment/${'1'.repeat(90)}`;
+
+let shell: Shell;
+let server: Awaited<ReturnType<typeof serveFor>>;
+
+beforeEach(async () => {
+  shell = makeShell();
+  server = await serveFor(shell);
+});
+afterEach(() => server.close(10));
+
+/** Lines that a terminal of 80 columns would break, but those that are one word: an address, and nothing beside it. */
+const wide = (out: string) => out.split('\n').filter((line) => line.length > 80 && /\S\s+\S/.test(line));
+
+const anAlert = (name: string, more: Partial<typeof alert>) => ({
+  ...alert,
+  fingerprint: name,
+  name,
+  ...more,
+});
+
+test('every command for the one on call fits 80 columns, cuts no address and names the next step', async () => {
+  const blocked = { ...organizations[1]!, name: longName, message, actionUrl };
+  Object.assign(shell.sample.store, {
+    listOrganizations: async () => [blocked],
+    accessHistory: async () => [
+      ...history,
+      {
+        ...history[0]!,
+        from: 'terms-required',
+        to: 'not-connected',
+        askedBy: 'notification',
+        cause: 'required-action',
+      },
+    ],
+    listTasks: async () => [{ ...task, address }],
+    listAlerts: async () => [
+      anAlert('TramlineSubscriptionExpired', {
+        labels: { subscription_id: subscription },
+        annotations: { ...alert.annotations, description: message, action_url: actionUrl },
+      }),
+    ],
+    explain: async (of: string) => ({
+      of,
+      what: 'delivery',
+      steps: [{ at: '2025-03-01T10:00:00.000Z', step: 'quarantined', text: message, address }],
+    }),
+  });
+  shell.sample.entries = [{ ...entry, detail: message, address, raw: `{"a":"${'x'.repeat(5000)}"}` }];
+  shell.alertTests = [{ sink: 'slack', outcome: 'unreachable', status: null, detail: message }];
+
+  const commands: [words: string, whole: string][] = [
+    ['check', 'Look at KAFKA_BROKERS.'],
+    ['alerts', subscription],
+    ['alerts', actionUrl],
+    ['alerts test', 'tramline config'],
+    ['organizations list', actionUrl],
+    ['organizations get 4712', actionUrl],
+    ['organizations get 4712', 'required-action'],
+    ['organizations probe 4712', actionUrl],
+    ['parked', actionUrl],
+    ['quarantine list', 'tramline quarantine show q1'],
+    ['quarantine show q1', address],
+    ['explain d1', 'tramline quarantine list'],
+  ];
+  for (const [words, whole] of commands) {
+    const { out } = await shell.run(...words.split(' '));
+    const shown = out.split('\n').filter((line) => line.includes(whole));
+    expect([words, wide(out), shown.length > 0, out.includes('\n→ ')]).toEqual([words, [], true, true]);
+  }
+});
+
+test('what arrived is shown as far as a screen takes it, with where the rest is', async () => {
+  shell.sample.entries = [{ ...entry, raw: 'x'.repeat(5000) }];
+  const { out } = await shell.run('quarantine', 'show', 'q1');
+  expect(out.match(/^x{80}$/gm)).toHaveLength(10);
+  expect(out).toContain('… and 4200 characters more: tramline quarantine show q1 --json\n');
+  expect((await shell.json<{ raw: string }>('quarantine', 'show', 'q1')).value.raw).toHaveLength(5000);
+});
+
+test('alerts come worst first, and the next step is that of the worst', async () => {
+  const at = (hour: number) => ({ startsAtMs: Date.parse('2025-03-01T00:00:00Z') + hour * 3_600_000 });
+  const kept = (until: string, firstStep = 'Another.') => ({
+    annotations: { kept_until: until, first_step: firstStep },
+  });
+  const ended = { state: 'resolved' as const };
+  const resolvedAtMs = Date.parse('2025-03-02T00:00:00Z');
+  const listed = [
+    anAlert('EndedFirst', { ...ended, severity: 'critical', resolvedAtMs }),
+    anAlert('EndedLast', { ...ended, resolvedAtMs: resolvedAtMs + 1000 }),
+    anAlert('Information', { severity: 'info', ...at(1) }),
+    anAlert('WarningUnbounded', { ...at(0) }),
+    anAlert('WarningOlder', { ...at(1), ...kept('2025-03-31T00:00:00Z') }),
+    anAlert('WarningNewer', { ...at(2), ...kept('2025-03-31T00:00:00Z') }),
+    anAlert('WarningSooner', {
+      ...at(3),
+      annotations: { kept_until: '2025-03-31T00:00:00Z', consent_ends: '2025-03-04T00:00:00Z' },
+    }),
+    anAlert('CriticalLater', { severity: 'critical', ...at(0), ...kept('2025-03-09T00:00:00Z') }),
+    anAlert('CriticalSoonest', {
+      severity: 'critical',
+      ...at(5),
+      ...kept('2025-03-05T00:00:00Z', 'Run now.'),
+    }),
+  ];
+  const sorted = [...listed.slice(7).reverse(), ...[6, 4, 5, 3, 2, 1, 0].map((place) => listed[place]!)];
+  shell.sample.store.listAlerts = async () => listed;
+  const { value } = await shell.json<AlertView[]>('alerts');
+  expect(value.map(({ name }) => name)).toEqual(sorted.map(({ name }) => name));
+  const { out } = await shell.run('alerts');
+  expect(
+    out
+      .split('\n')
+      .slice(1, 10)
+      .map((line) => line.split(/ +/)[1]),
+  ).toEqual(sorted.map(({ name }) => name));
+  expect(out).toMatch(/\n→ Run now\.\n$/);
+
+  shell.sample.store.listAlerts = async () => listed.slice(0, 2);
+  expect((await shell.run('alerts')).out).toMatch(
+    /^No alert fires\. Lately resolved:\n[^→]*EndedLast[^→]*EndedFirst[^→]*$/,
+  );
+});
+
+test('where many organizations must act, some are named and the rest is counted', async () => {
+  const many = Array.from({ length: 40 }, (_none, index) => ({ ...organizations[1]!, id: `${100 + index}` }));
+  shell.sample.store.listOrganizations = async () => many;
+  shell.sample.store.listTasks = async () =>
+    many.map(({ id }, index) => ({ ...task, id: index, organizationId: id }));
+  const { out } = await shell.run('parked');
+  expect(out.match(/tramline organizations probe \d+/g)).toHaveLength(3);
+  expect(out).toContain('→ 37 more organizations must act: tramline organizations list\n');
+});
+
+test('of those that are blocked, the one that waits longest says what to do', async () => {
+  const [, one] = organizations;
+  const later = { ...one!, id: '1', since: '2025-03-02T10:00:00.000Z' };
+  shell.sample.store.listOrganizations = async () => [later, one!];
+  expect((await shell.run('organizations')).out).toMatch(/→ [\s\S]*tramline organizations probe 4712\n$/);
+});
