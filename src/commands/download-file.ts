@@ -47,13 +47,13 @@ export async function downloadFile(
   try {
     const received = await receive(wanted, provider, file, output, clock);
     if (signal.aborted) return null;
-    const { bytes, bytesTotal, hash, sha256: said } = received;
+    const { address, bytes, bytesTotal, hash, sha256: said } = received;
     const sha256 = hash.digest('hex');
     if (bytes !== bytesTotal) {
-      throw new Problem('provider.malformed', `expected ${bytesTotal} bytes, got ${bytes}`);
+      throw new Problem('provider.malformed', `expected ${bytesTotal} bytes, got ${bytes} (${address})`);
     }
     if (said !== null && said !== sha256) {
-      throw new Problem('provider.malformed', `expected the SHA-256 ${said}, got ${sha256}`);
+      throw new Problem('provider.malformed', `expected the SHA-256 ${said}, got ${sha256} (${address})`);
     }
     await file.sync();
     const { size } = await file.stat();
@@ -72,6 +72,8 @@ export async function downloadFile(
 }
 
 interface Received {
+  /** Where the bytes come from. */
+  address: string;
   bytes: number;
   bytesTotal: number;
   version: string | null;
@@ -87,7 +89,7 @@ async function receive(
   clock: Clock,
 ): Promise<Received> {
   const received: Received = {
-    ...{ bytes: 0, bytesTotal: -1, version: null, sha256: null },
+    ...{ address: '', bytes: 0, bytesTotal: -1, version: null, sha256: null },
     hash: createHash('sha256'),
   };
   let failures = 0;
@@ -99,7 +101,10 @@ async function receive(
       for await (const chunk of content.chunks) {
         if (signal.aborted) break;
         if (received.bytes + chunk.byteLength > received.bytesTotal) {
-          throw new Problem('provider.malformed', `expected ${received.bytesTotal} bytes, got more`);
+          throw new Problem(
+            'provider.malformed',
+            `expected ${received.bytesTotal} bytes, got more (${content.address})`,
+          );
         }
         // Unlike `write`, it goes on until all of it is written.
         await file.writeFile(chunk);
@@ -109,7 +114,8 @@ async function receive(
       }
       // A body that ends before its length was cut, however clean its end looks.
       if (received.bytes === before && received.bytes !== received.bytesTotal && !signal.aborted) {
-        throw new Problem('provider.unavailable', 'nothing came of the file');
+        const { address } = content;
+        throw new Problem('provider.unavailable', `expected bytes of the file, got none (${address})`);
       }
     } catch (error) {
       if (!isProblem(error, 'provider.unavailable')) throw error;
@@ -123,17 +129,19 @@ async function receive(
 
 /** Takes over what the first answer says, and holds later ones against it. */
 function begin(received: Received, content: FileContent, bytesMax: number): void {
-  const { from, bytesTotal, version, sha256 } = content;
+  const { address, from, bytesTotal, version, sha256 } = content;
   if (bytesTotal > bytesMax) {
-    throw new Problem('command.refused', `the file has ${bytesTotal} bytes: see --bytes-max`);
+    throw new Problem('command.refused', `the file has ${bytesTotal} bytes: see --bytes-max (${address})`);
   }
   if (from !== received.bytes) {
-    throw new Problem('provider.malformed', `expected bytes from ${received.bytes}, got them from ${from}`);
+    const expected = `expected bytes from ${received.bytes}`;
+    throw new Problem('provider.malformed', `${expected}, got them from ${from} (${address})`);
   }
   if (received.bytesTotal >= 0 && bytesTotal !== received.bytesTotal) {
-    throw new Problem('provider.malformed', 'the file has changed while it was read');
+    const expected = `expected a file of ${received.bytesTotal} bytes as before`;
+    throw new Problem('provider.malformed', `${expected}, got one of ${bytesTotal} (${address})`);
   }
-  Object.assign(received, { bytesTotal, version, sha256: sha256 ?? received.sha256 });
+  Object.assign(received, { address, bytesTotal, version, sha256: sha256 ?? received.sha256 });
 }
 
 function progressOf({ bytes, bytesTotal }: Received): string {

@@ -3,9 +3,9 @@
  */
 import type { Command } from 'commander';
 import type { Api } from '../model/api';
-import type { ReferenceKind, ReferenceView } from '../model/provider-data';
+import type { Listed, ReferenceKind, ReferenceView } from '../model/provider-data';
 import { type Action, type CommandContext, withApi } from './context';
-import { exitCodes } from './exit-code';
+import { printListing } from './listing';
 import type { Column } from './output';
 
 interface Options {
@@ -43,14 +43,18 @@ async function list(
   kind: ReferenceKind,
   { name }: Options,
 ): Promise<number> {
-  const wanted = name?.toLowerCase() ?? '';
-  const entries = (await provider.reference(kind)).filter((entry) =>
-    (entry.name ?? '').toLowerCase().includes(wanted),
-  );
-  if (output.json) output.value(entries);
-  else if (entries.length === 0) output.line(`There are no such ${kind}.`);
-  else output.table(entries, columns);
-  return exitCodes.done;
+  const entries = named(provider.reference(kind), name?.toLowerCase() ?? '');
+  return printListing(output, entries, { columns, nothing: `There are no such ${kind}.` });
+}
+
+/** What could not be read is told whatever its name may be. */
+async function* named(
+  lines: AsyncIterable<Listed<ReferenceView>>,
+  wanted: string,
+): AsyncGenerator<Listed<ReferenceView>> {
+  for await (const line of lines) {
+    if ('fault' in line || (line.item.name ?? '').toLowerCase().includes(wanted)) yield line;
+  }
 }
 
 function yesOrNo(value: boolean): string {

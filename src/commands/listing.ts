@@ -4,6 +4,7 @@
  */
 import { Problem } from '../model/problem';
 import type { Listed, ListingFault } from '../model/provider-data';
+import { withAddress } from '../model/shown-address';
 import { exitCodeOf, exitCodes } from './exit-code';
 import type { Column, Output } from './output';
 
@@ -55,5 +56,5 @@ export async function printListing<Item>(
 function sentenceOf({ detail, address, organizationId, actionUrl }: ListingFault): string {
   const whose = organizationId === null ? '' : `organization ${organizationId}: `;
   const todo = actionUrl === null ? '' : `; a customer acts at ${actionUrl}`;
-  return `tramline: ${whose}${detail}${address === null ? '' : ` (${address})`}${todo}`;
+  return `tramline: ${whose}${withAddress(detail, address)}${todo}`;
 }

@@ -40,7 +40,7 @@ export function makeProviderCalls(open: Open): ProviderApi {
       value('POST', `/api/organizations/${at(organizationId)}/equipment`, queryOf(wish)),
     updateEquipment: (id, organization, wish) =>
       value('POST', `/api/equipment/${at(id)}`, { ...queryOf(wish), organization }),
-    reference: (kind) => value('GET', `/api/equipment-${kind}`),
+    reference: (kind) => list(`/api/equipment-${kind}`),
     fieldOperations: ({ organizationId, fieldId }) =>
       list('/api/field-operations', { organization: organizationId, field: fieldId }),
     fieldOperation: (id, organization) => value('GET', `/api/field-operations/${at(id)}`, { organization }),
@@ -86,6 +86,7 @@ function contentOf({ response, heard }: Awaited<ReturnType<Open>>): FileContent 
   const { headers } = response;
   const version = headers.get('tramline-file-version');
   return {
+    address: headers.get('tramline-file-address') ?? 'the file',
     from: Number(headers.get('tramline-file-from')),
     bytesTotal: Number(headers.get('tramline-file-bytes')),
     version: version === null ? null : decodeURIComponent(version),

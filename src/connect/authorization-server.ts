@@ -4,10 +4,11 @@
  * configured issuer and endpoints of pinned origins. Throws `GrantRefusal` and nothing else.
  */
 import type { Grant, TokenCalls, TokenReply } from '../model/consent';
+import { shownAddress } from '../model/shown-address';
 import type { Clock } from '../tools/clock';
 import { Secret } from '../tools/secret';
 import { browserAddress } from './browser-address';
-import { GrantRefusal, refusalOf } from './grant-refusal';
+import { callAt, GrantRefusal, refusalOf } from './grant-refusal';
 import { objectOf, tokenAnswerOf } from './token-answer';
 
 export interface AuthorizationServerOptions {
@@ -74,7 +75,7 @@ export function makeAuthorizationServer(
 
   async function grant(form: [string, string][]): Promise<Grant> {
     const { token, basic } = await metadata();
-    return tokenAnswerOf(await post(token, basic, form), clock.nowMs());
+    return tokenAnswerOf(await post(token, basic, form), clock.nowMs(), token);
   }
 
   return {
@@ -111,7 +112,7 @@ export function makeAuthorizationServer(
         ['token', token.open()],
         ['token_type_hint', hint],
       ]);
-      if (reply.status !== 200) throw refusalOf(reply, 'the revocation call');
+      if (reply.status !== 200) throw refusalOf(reply, callAt('the revocation call', revocation));
       return true;
     },
   };
@@ -121,21 +122,33 @@ async function readMetadata(options: AuthorizationServerOptions, calls: TokenCal
   const issuer = options.issuer.replace(/\/$/, '');
   const { origin, pathname } = new URL(issuer);
   const wellKnown = '/.well-known/oauth-authorization-server';
-  let reply = await calls.call({ method: 'GET', url: `${issuer}${wellKnown}` });
+  let url = `${issuer}${wellKnown}`;
+  let reply = await calls.call({ method: 'GET', url });
   // Where RFC 8414 section 3.1 has it, for an issuer with a path.
-  if (reply.status === 404 && pathname !== '/')
-    reply = await calls.call({ method: 'GET', url: `${origin}${wellKnown}${pathname}` });
-  if (reply.status !== 200) throw refusalOf(reply, 'the issuer’s metadata');
+  if (reply.status === 404 && pathname !== '/') {
+    url = `${origin}${wellKnown}${pathname}`;
+    reply = await calls.call({ method: 'GET', url });
+  }
+  const call = callAt('the issuer’s metadata', url);
+  if (reply.status !== 200) throw refusalOf(reply, call);
   const document = objectOf(reply);
-  if (document === null) throw new GrantRefusal('unavailable', 'the issuer’s metadata are no JSON object');
+  if (document === null) {
+    const got = `${reply.mediaType || 'no media type'}, ${reply.body.length} characters`;
+    throw new GrantRefusal('unavailable', `${call}: expected a JSON object, got ${got}`);
+  }
   if (typeof document.issuer !== 'string' || document.issuer.replace(/\/$/, '') !== issuer)
-    throw new GrantRefusal('unusable', 'the metadata name another issuer than PROVIDER_ISSUER');
+    throw new GrantRefusal('unusable', `${call}: expected PROVIDER_ISSUER as issuer, got another`);
   const pinned = new Set([origin, ...options.origins]);
   const endpoint = (name: string): string => {
     const address = typeof document[name] === 'string' ? browserAddress(document[name]) : null;
-    if (address === null) throw new GrantRefusal('unusable', `the metadata name no usable ${name}`);
+    if (address === null)
+      throw new GrantRefusal('unusable', `${call}: expected an address as ${name}, got none`);
     if (!pinned.has(new URL(address).origin)) {
-      throw new GrantRefusal('unusable', `${name} is at an origin that PROVIDER_ORIGINS does not name`);
+      const got = shownAddress(address) ?? 'another';
+      throw new GrantRefusal(
+        'unusable',
+        `${call}: expected ${name} at an origin that PROVIDER_ORIGINS names, got ${got}`,
+      );
     }
     return address;
   };

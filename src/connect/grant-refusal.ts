@@ -3,6 +3,7 @@
  * the verifier or the token that they refuse.
  */
 import type { TokenReply } from '../model/consent';
+import { shownAddress } from '../model/shown-address';
 
 export type GrantFault =
   /** The code, verifier, request token or refresh token is refused. */
@@ -29,14 +30,19 @@ export class GrantRefusal extends Error {
   }
 }
 
-/** What an answer without what was asked for says; `what` names the call. */
-export function refusalOf(reply: TokenReply, what: string): GrantRefusal {
+/** A call by its name and its address, without what may be secret in it. */
+export function callAt(what: string, address: string): string {
+  return `${what} at ${shownAddress(address) ?? 'no readable address'}`;
+}
+
+/** What an answer without what was asked for says; `call` names the call and its address. */
+export function refusalOf(reply: TokenReply, call: string): GrantRefusal {
   if (reply.status === null) {
     const fault = reply.code.startsWith('address-') ? 'unusable' : 'unavailable';
-    return new GrantRefusal(fault, `${what}: ${reply.code}`);
+    return new GrantRefusal(fault, `${call}: expected an answer, got none (${reply.code})`);
   }
   const { status, retryAfterMs } = reply;
-  const said = `${what} was answered ${status}`;
+  const said = `${call}: expected 200, got ${status}`;
   if (status === 429 || status === 408 || status >= 500)
     return new GrantRefusal('unavailable', said, retryAfterMs);
   if (status === 400 || status === 401 || status === 403) return new GrantRefusal('refused', said);

@@ -7,7 +7,7 @@ import type { Grant, TokenCalls, UserToken } from '../model/consent';
 import type { Clock } from '../tools/clock';
 import { Secret } from '../tools/secret';
 import { browserAddress } from './browser-address';
-import { GrantRefusal, refusalOf } from './grant-refusal';
+import { callAt, GrantRefusal, refusalOf } from './grant-refusal';
 
 export interface RequestToken {
   token: string;
@@ -23,14 +23,19 @@ const charsMax = 4096;
 /** `callback` is an address, an application's own scheme, or `oob`. */
 export async function requestToken(calls: TokenCalls, callback: string): Promise<RequestToken> {
   const links = await applicationLinks(calls);
-  const page = linkOf(links, 'oauthAuthorizeRequestToken');
-  const { token, secret } = await signedCall(calls, linkOf(links, 'oauthRequestToken'), {
+  const { catalogAddress } = calls;
+  const page = linkOf(calls, links, 'oauthAuthorizeRequestToken');
+  const { token, secret } = await signedCall(calls, linkOf(calls, links, 'oauthRequestToken'), {
     what: 'the request token call',
     sign: { token: null, callback },
   });
   const address = browserAddress(page.replaceAll('{token}', encodeURIComponent(token)));
   if (address === null)
-    throw new GrantRefusal('unusable', 'the consent address of the catalog cannot be opened');
+    throw new GrantRefusal(
+      'unusable',
+      `${callAt('the catalog', catalogAddress)}: expected an address that a browser opens as ` +
+        'oauthAuthorizeRequestToken, got another',
+    );
   return { token, secret, address };
 }
 
@@ -43,7 +48,7 @@ export async function accessToken(
 ): Promise<Grant> {
   const links = await applicationLinks(calls);
   const signing: UserToken = { auth: 'oauth1', token: new Secret(token), tokenSecret: secret };
-  const given = await signedCall(calls, linkOf(links, 'oauthAccessToken'), {
+  const given = await signedCall(calls, linkOf(calls, links, 'oauthAccessToken'), {
     what: 'the access token call',
     sign: { token: signing, verifier },
   });
@@ -59,17 +64,20 @@ export async function accessToken(
 async function applicationLinks(calls: TokenCalls): Promise<ReadonlyMap<string, string>> {
   const result = await calls.links(null);
   if ('links' in result) return result.links;
-  const refusal = refusalOf(result, 'the catalog');
+  const refusal = refusalOf(result, callAt('the catalog', calls.catalogAddress));
   // Nobody's token is in it: what is refused is the client.
   if (refusal.fault !== 'refused') throw refusal;
   const ending = result.status === 401 ? `. ${oauth1Ending}` : '';
   throw new GrantRefusal('client-refused', `${refusal.message}${ending}`);
 }
 
-function linkOf(links: ReadonlyMap<string, string>, rel: string): string {
+function linkOf({ catalogAddress }: TokenCalls, links: ReadonlyMap<string, string>, rel: string): string {
   const address = links.get(rel);
-  if (address === undefined) throw new GrantRefusal('unusable', `the catalog names no ${rel}`);
-  return address;
+  if (address !== undefined) return address;
+  throw new GrantRefusal(
+    'unusable',
+    `${callAt('the catalog', catalogAddress)}: expected a link ${rel}, got none`,
+  );
 }
 
 async function signedCall(
@@ -78,11 +86,16 @@ async function signedCall(
   { what, sign }: { what: string; sign: NonNullable<Parameters<TokenCalls['call']>[0]['sign']> },
 ): Promise<{ token: string; secret: Secret }> {
   const reply = await calls.call({ method: 'GET', url, sign });
-  if (reply.status !== 200) throw refusalOf(reply, what);
+  const call = callAt(what, url);
+  if (reply.status !== 200) throw refusalOf(reply, call);
   const pairs = pairsOf(reply.body);
   const [token, secret] = [pairs?.get('oauth_token'), pairs?.get('oauth_token_secret')];
   if (!token || !secret || token.length > charsMax || secret.length > charsMax)
-    throw new GrantRefusal('unusable', `${what} brought no token`);
+    throw new GrantRefusal(
+      'unusable',
+      `${call}: expected oauth_token and oauth_token_secret, got ${reply.mediaType || 'no media type'} ` +
+        `of ${reply.body.length} characters without them`,
+    );
   return { token, secret: new Secret(secret) };
 }
 

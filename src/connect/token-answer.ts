@@ -4,23 +4,27 @@
  */
 import type { Grant, TokenReply } from '../model/consent';
 import { Secret } from '../tools/secret';
-import { GrantRefusal, refusalOf } from './grant-refusal';
+import { callAt, GrantRefusal, refusalOf } from './grant-refusal';
 
-const what = 'the token call';
 /** Visible characters only: it goes into a header. */
 const tokenText = /^[\x21-\x7e]{1,16384}$/;
 const secondsMax = 10 * 365 * 86_400;
 
-/** Throws `GrantRefusal`. */
-export function tokenAnswerOf(reply: TokenReply, nowMs: number): Grant {
-  if (reply.status !== 200) throw refused(reply);
+/** `address` is where it came from. Throws `GrantRefusal`. */
+export function tokenAnswerOf(reply: TokenReply, nowMs: number, address: string): Grant {
+  const call = callAt('the token call', address);
+  if (reply.status !== 200) throw refused(reply, call);
   const answer = objectOf(reply);
-  if (answer === null) throw new GrantRefusal('unavailable', `${what} was answered with no JSON object`);
+  if (answer === null) {
+    const got = `${reply.mediaType || 'no media type'}, ${reply.body.length} characters`;
+    throw new GrantRefusal('unavailable', `${call}: expected a JSON object, got ${got}`);
+  }
   const { token_type: type, access_token: token, refresh_token: refresh, expires_in: seconds } = answer;
   if (typeof type !== 'string' || type.toLowerCase() !== 'bearer')
-    throw new GrantRefusal('unusable', `${what} brought no bearer token`);
+    throw new GrantRefusal('unusable', `${call}: expected token_type Bearer, got ${kindOf(type)}`);
+  const unsendable = isToken(token) ? 'another refresh_token' : `${kindOf(token)} as access_token`;
   if (!isToken(token) || (refresh !== undefined && refresh !== null && !isToken(refresh)))
-    throw new GrantRefusal('unusable', `${what} brought no token that can be sent`);
+    throw new GrantRefusal('unusable', `${call}: expected tokens of visible characters, got ${unsendable}`);
   return {
     auth: 'oauth2',
     token: new Secret(token),
@@ -45,19 +49,30 @@ export function objectOf(reply: TokenReply): Record<string, unknown> | null {
 }
 
 /** The error's code says whose fault it is; some servers say `invalid_client` with 400. */
-function refused(reply: TokenReply): GrantRefusal {
+function refused(reply: TokenReply, call: string): GrantRefusal {
   const error = reply.status === 400 || reply.status === 401 ? objectOf(reply)?.error : undefined;
-  if (error === 'invalid_grant') return new GrantRefusal('refused', `${what} was answered invalid_grant`);
+  if (error === 'invalid_grant')
+    return new GrantRefusal('refused', `${call}: expected a token, got invalid_grant`);
   if (error === 'invalid_client' || error === 'unauthorized_client')
-    return new GrantRefusal('client-refused', `${what} was answered ${error}`);
-  if (error === 'temporarily_unavailable') return new GrantRefusal('unavailable', `${what}: not now`);
-  if (reply.status === 401) return new GrantRefusal('client-refused', `${what} was answered 401`);
+    return new GrantRefusal('client-refused', `${call}: expected a token, got ${error}`);
+  if (error === 'temporarily_unavailable')
+    return new GrantRefusal('unavailable', `${call}: expected a token, got ${error}`);
+  if (reply.status === 401) return new GrantRefusal('client-refused', `${call}: expected a token, got 401`);
   // A bare 400 in JSON is how the provider refuses a refresh token; one of a proxy must not end a consent.
   if (reply.status === 400 && error === undefined && objectOf(reply) !== null)
-    return new GrantRefusal('refused', `${what} was answered 400`);
+    return new GrantRefusal('refused', `${call}: expected a token, got 400`);
   if (reply.status === 400 || reply.status === 403)
-    return new GrantRefusal('unusable', `${what} was answered ${reply.status} without invalid_grant`);
-  return refusalOf(reply, what);
+    return new GrantRefusal(
+      'unusable',
+      `${call}: expected a token, got ${reply.status} without invalid_grant`,
+    );
+  return refusalOf(reply, call);
+}
+
+/** Without its text: it may be what nobody should read. */
+function kindOf(value: unknown): string {
+  if (value === undefined || value === null) return 'none';
+  return typeof value === 'string' ? 'another text' : `a value of type ${typeof value}`;
 }
 
 function isToken(value: unknown): value is string {

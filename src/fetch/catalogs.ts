@@ -14,6 +14,8 @@ import { makeSharedRead, type SharedRead } from './shared-read';
 import { answerOnTheWay, cutOnTheWay, type Way } from './waiting-answer';
 
 export interface Catalog {
+  /** Where it was read. */
+  address: string;
   /** Rises whenever an address in any context's catalog is another than before. */
   version: number;
   /** Relationship → address, not yet admitted by the gate. */
@@ -130,7 +132,7 @@ function makeContexts(parts: CatalogsParts): (connection: Connection | null) => 
     const links = linksOf(verdict.document.body);
     if (context.catalog === null || !equalLinks(context.catalog.links, links)) {
       version += 1;
-      context.catalog = { version, links };
+      context.catalog = { address: catalogUrl.href, version, links };
       const named = [...links].filter(([rel]) => authorizationRel.test(rel)).map(([, uri]) => uri);
       gate.refuseAuthorization(connectionId, named);
     }

@@ -5,6 +5,7 @@
  */
 import type { Answer } from '../model/answer';
 import type { ConnectionAuth } from '../model/connection';
+import { shownAddress } from '../model/shown-address';
 import type { Exchange, ReceivedHeaders } from './client';
 import { errorMessageOf, shown } from './error-message';
 import { mediaTypeOf, parseDocument } from './parse-document';
@@ -57,7 +58,9 @@ function classifyDocument(headers: ReceivedHeaders, body: Buffer, about: Classif
   const mediaType = mediaTypeOf(headers['content-type']);
   const parsed = parseDocument(body, mediaType, depthMax);
   if ('code' in parsed) {
-    return transient(parsed.code, `200 with ${mediaType || 'no media type'}, ${body.length} bytes`, about);
+    const got = `${mediaType || 'no media type'}, ${body.length} bytes`;
+    const where = shownAddress(address) ?? about.origin;
+    return transient(parsed.code, `expected a JSON document, got ${got} at ${where}`, about);
   }
   return { kind: 'ok', document: { body: parsed.document, address, mediaType, connectionId } };
 }

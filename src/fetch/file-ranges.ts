@@ -5,6 +5,7 @@
 import type { Answer } from '../model/answer';
 import { Problem } from '../model/problem';
 import type { FileContent, RawFault, RawRead } from '../model/provider-data';
+import { shownAddress } from '../model/shown-address';
 import type { Line } from './ask';
 import { Attempt } from './attempt';
 import type { Callers } from './caller';
@@ -66,14 +67,14 @@ export function makeFileContent(parts: RangeParts) {
     const first = await range(found.value, from, version);
     if ('fault' in first) return first;
     const { bytesTotal, version: read, sha256 } = first.value;
+    const address = shownAddress(found.value.item.address) ?? '';
     const next = async (at: number) => {
       const more = await range(found.value, at, read);
-      if ('fault' in more) throw cut(more.fault);
+      if ('fault' in more) throw cut(more.fault, address);
       return more.value;
     };
-    return {
-      value: { from, bytesTotal, version: read, sha256, chunks: chunksFrom(from, first.value, next) },
-    };
+    const chunks = chunksFrom(from, first.value, next);
+    return { value: { address, from, bytesTotal, version: read, sha256, chunks } };
   }
 
   return content;
@@ -140,10 +141,10 @@ function sha256Of(headers: ReceivedHeaders): string | null {
 }
 
 /** Without the provider's words: they are for faults, whose words are looked through. */
-function cut({ answer, detail }: RawFault): Problem {
-  if (answer === null) return new Problem('provider.malformed', detail);
+function cut({ answer, detail }: RawFault, address: string): Problem {
+  if (answer === null) return new Problem('provider.malformed', `${detail} (${address})`);
   const code = passes(answer) ? 'provider.unavailable' : 'provider.refused';
-  return new Problem(code, `the file was cut: ${'code' in answer ? answer.code : answer.kind}`);
+  return new Problem(code, `the file was cut: ${'code' in answer ? answer.code : answer.kind} (${address})`);
 }
 
 function passes({ kind }: Answer): boolean {

@@ -9,6 +9,7 @@ import type { Gate } from './gate';
 import { linksOf } from './links';
 import type { ProviderDoors } from './options';
 import type { Organizations } from './organizations';
+import { idOf } from './pages';
 import {
   answerOf,
   connectionReaches,
@@ -98,7 +99,7 @@ export function makeFiles(parts: FileParts) {
     const admission = gate.admit(address);
     if (!admission.admitted) {
       const { code, detail } = admission;
-      return { fault: faultOf({ kind: 'address-refused', code, detail }, null, null) };
+      return { fault: faultOf({ kind: 'address-refused', code, detail }, address, null) };
     }
     const { connection } = reach;
     const verdict = await caller.call({ url: admission.url, operation: 'file', connection });
@@ -132,24 +133,22 @@ async function listingOf(
   fresh: boolean,
 ): Promise<RawRead<string>> {
   let links: ReadonlyMap<string, string> | undefined;
+  let at: string | null = null;
   if (organizationId === null || fresh) {
     const catalog = await caller.catalog(connection, fresh);
     if ('answer' in catalog) return { fault: faultOf(catalog.answer as never, null, null) };
     links = catalog.catalog.links;
+    at = catalog.catalog.address;
   }
   if (organizationId !== null) {
     const found = await organizations.find(organizationId, connection, caller);
     if ('answer' in found) return { fault: faultOf(found.answer as never, null, organizationId) };
     links = found.organization?.links;
+    at = links?.get('self') ?? null;
   }
   const address = links?.get('files');
   if (address !== undefined) return { value: address };
   const message = 'there is no relationship `files`: none are shared';
   const answer = { kind: 'no-access', connectionId: connection.connectionId, message } as const;
-  return { fault: faultOf(answer, null, organizationId) };
-}
-
-function idOf(body: unknown): string | null {
-  const { id } = (body ?? {}) as { id?: unknown };
-  return typeof id === 'string' || typeof id === 'number' ? String(id) : null;
+  return { fault: faultOf(answer, at, organizationId) };
 }

@@ -14,11 +14,15 @@ import { linksOf } from './links';
 import type { OldEquipment } from './old-equipment';
 import {
   equipmentLimits,
+  idOf,
   type Listing,
+  noteUnreadable,
   type Pages,
   type PartialEnd,
   type PartialReason,
   partialSentence,
+  type Unreadable,
+  unreadableSentence,
 } from './pages';
 
 export interface ListingRequest {
@@ -126,14 +130,15 @@ export function makeListItems(parts: ListingParts): ListItems {
           },
         }),
     };
+    let unreadable: Unreadable | null = null;
     for await (const page of pages(listing)) {
-      if (page.partial) yield partialOf(page);
-      else {
-        const { values, address, mediaType, next } = page;
-        const items = values.map((value) => itemOf(value, of.what === 'equipment' ? equipment : null));
-        yield { partial: false, items, address, mediaType, next, changeToken: received };
-      }
+      if (page.partial) return yield partialOf(page);
+      unreadable = noteUnreadable(unreadable, page, of.what === 'fields' ? hasId : saysWhere);
+      const { values, address, mediaType, next } = page;
+      const items = values.map((value) => itemOf(value, of.what === 'equipment' ? equipment : null));
+      yield { partial: false, items, address, mediaType, next, changeToken: received };
     }
+    if (unreadable !== null) yield malformedEntry(unreadable);
   };
 }
 
@@ -157,12 +162,14 @@ async function* listOld(
     };
   }
   const { addresses, unshared } = listed;
+  let unreadable: Unreadable | null = null;
   const begun = addresses.findIndex((address) => pathOf(address) === pathOf(from));
   for (const [place, address] of addresses.entries()) {
     if (place < begun) continue;
     const first = place === begun && from !== null ? from : address;
     for await (const page of pages({ first, operation: 'equipment-list', connection, call: caller.call })) {
       if (page.partial) return yield partialOf(page);
+      unreadable = noteUnreadable(unreadable, page, saysWhere);
       const items = page.values.map((value) => itemOf(value, equipment));
       const next = page.next ?? addresses[place + 1] ?? null;
       yield {
@@ -175,6 +182,7 @@ async function* listOld(
       };
     }
   }
+  if (unreadable !== null) return yield malformedEntry(unreadable);
   if (unshared.length === 0) return;
   const detail = `its ${unshared.join(' and ')} are not shared with this user`;
   yield { partial: true, reason: 'no-listing', detail, answer: null };
@@ -183,6 +191,21 @@ async function* listOld(
 function partialOf(page: PartialEnd): ListingPage {
   const { reason, verdict } = page;
   return { partial: true, reason, detail: partialSentence(page), answer: answerOf(verdict) };
+}
+
+function malformedEntry(unreadable: Unreadable): ListingPage {
+  const detail = unreadableSentence(unreadable);
+  return { partial: true, reason: 'malformed-entry', detail, answer: null };
+}
+
+/** A read can tell more of what says where it stands. */
+function saysWhere(value: unknown): boolean {
+  const links = linksOf(value);
+  return hasId(value) || links.has('self') || links.has('delete');
+}
+
+function hasId(value: unknown): boolean {
+  return idOf(value) !== null;
 }
 
 /** Below which list a page stands; '' for none. */
@@ -210,10 +233,4 @@ function itemOf(body: unknown, equipment: EquipmentAddresses | null): ListedItem
     deleted: links.has('delete') && !links.has('self'),
     body,
   };
-}
-
-function idOf(body: unknown): string | null {
-  if (typeof body !== 'object' || body === null) return null;
-  const { id } = body as { id?: unknown };
-  return (typeof id === 'string' && id !== '') || typeof id === 'number' ? String(id) : null;
 }

@@ -9,7 +9,7 @@ import type { Caller } from './caller';
 import { pageUrl } from './classify';
 import type { Gate } from './gate';
 import { linksOf } from './links';
-import { type Page, type Pages, partialDetail } from './pages';
+import { type Page, type Pages, partialSentence } from './pages';
 import { answerOnTheWay, type Way, waitingAnswer } from './waiting-answer';
 
 export interface OrganizationSeen {
@@ -72,7 +72,7 @@ export function makeOrganizations(gate: Gate, pages: Pages, catalogOrigin: strin
       if (page.partial) {
         const { verdict } = page;
         return {
-          answer: verdict === null ? waitingAnswer(way, partialDetail(page)) : answerOnTheWay(verdict, way),
+          answer: verdict === null ? waitingAnswer(way, partialSentence(page)) : answerOnTheWay(verdict, way),
         };
       }
       for (const organization of organizationsOf(page.values)) {
@@ -90,7 +90,7 @@ export function makeOrganizations(gate: Gate, pages: Pages, catalogOrigin: strin
       if ('answer' in result) return yield unlisted('call-failed', 'catalog', result.answer);
       const first = result.catalog.links.get('organizations');
       if (first === undefined)
-        return yield unlisted('no-listing', 'the catalog names no organizations', null);
+        return yield { ...unlisted('no-listing', noListing, null), address: result.catalog.address };
       let moved = false;
       const listing = { first, operation: 'organizations', connection, call: caller.call } as const;
       for await (const page of pages(listing)) {
@@ -107,6 +107,8 @@ export function makeOrganizations(gate: Gate, pages: Pages, catalogOrigin: strin
       (await findDirectly(id, connection, caller)) ?? (await findListed(id, connection, caller)),
   };
 }
+
+const noListing = 'the catalog: expected a link `organizations`, got none';
 
 /** The organizations of a page; what has no id is left out. */
 export function organizationsOf(values: unknown[]): OrganizationSeen[] {

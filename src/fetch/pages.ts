@@ -4,6 +4,7 @@
  * never taken as all there is.
  */
 import type { Connection } from '../model/connection';
+import { shownAddress } from '../model/shown-address';
 import type { Question } from './ask';
 import type { Verdict } from './classify';
 import type { Gate } from './gate';
@@ -17,6 +18,7 @@ export type PartialReason =
   | 'address-refused'
   | 'address-template'
   | 'malformed-page'
+  | 'malformed-entry'
   | 'changed-meanwhile'
   | 'call-failed';
 
@@ -131,12 +133,45 @@ export function makePages(gate: Gate, pagesMax: number): Pages {
   };
 }
 
+/** The id of an entry, as text; null when it has none. */
+export function idOf(body: unknown): string | null {
+  if (typeof body !== 'object' || body === null) return null;
+  const { id } = body as { id?: unknown };
+  return (typeof id === 'string' && id !== '') || typeof id === 'number' ? String(id) : null;
+}
+
+/** Entries of a listing that say nothing that they could be read by: how many, and of the first where and what came. */
+export interface Unreadable {
+  count: number;
+  first: string;
+  address: string;
+}
+
+/** Counts the entries of a page that are not readable; what is known of earlier ones stays. */
+export function noteUnreadable(
+  known: Unreadable | null,
+  { values, address }: WholePage,
+  isReadable: (value: unknown) => boolean,
+): Unreadable | null {
+  let unreadable = known;
+  for (const [place, value] of values.entries()) {
+    if (isReadable(value)) continue;
+    const first = `entry ${place + 1} of a page: expected an object with an id, got ${typeNameOf(value)}`;
+    unreadable =
+      unreadable === null ? { count: 1, first, address } : { ...unreadable, count: unreadable.count + 1 };
+  }
+  return unreadable;
+}
+
+/** The rest of the listing was read; what these were is not known. */
+export function unreadableSentence({ count, first, address }: Unreadable): string {
+  const more = count === 1 ? '' : `, and ${count - 1} more`;
+  return `${first}${more} (malformed-entry) at ${shownAddress(address) ?? 'no readable address'}`;
+}
+
 /** Adds the ids of a page; true when one of them was on an earlier page. */
 function noteIds(values: unknown[], ids: Set<string>): boolean {
-  const own = values.flatMap((value) => {
-    const { id } = (value ?? {}) as { id?: unknown };
-    return typeof id === 'string' || typeof id === 'number' ? [String(id)] : [];
-  });
+  const own = values.flatMap((value) => idOf(value) ?? []);
   const again = own.some((id) => ids.has(id));
   if (ids.size + own.length > idsMax) ids.clear();
   for (const id of own) ids.add(id);
@@ -158,18 +193,11 @@ export function partialDetail({ reason, detail, page, verdict }: PartialEnd): st
   return `page ${page}: ${detail} (${code})`;
 }
 
-const shownParameters = ['organizationIds', 'pageOffset', 'itemLimit'];
-
-/** As `partialDetail`, with the address: of its query only what says which page it was, since links may carry secrets. */
+/** As `partialDetail`, with the address, without what may be secret in it. */
 export function partialSentence(page: PartialEnd): string {
   const detail = partialDetail(page);
-  const url = page.address === null ? null : URL.parse(page.address);
-  if (url === null) return detail;
-  const query = shownParameters.flatMap((name) => {
-    const value = url.searchParams.get(name);
-    return value === null ? [] : [`${name}=${value}`];
-  });
-  return `${detail} at ${url.origin}${url.pathname}${query.length === 0 ? '' : `?${query.join('&')}`}`;
+  const shown = page.address === null ? null : shownAddress(page.address);
+  return shown === null ? detail : `${detail} at ${shown}`;
 }
 
 const oldForm = /(?:;|%3b)(start|count)=([^;/%]*)/gi;

@@ -20,7 +20,15 @@ import { type ListingPage, type ListingRequest, makeListItems } from './listing'
 import { makeOldEquipment } from './old-equipment';
 import type { ProviderDoors, ProviderOptions } from './options';
 import { makeOrganizations, type OrganizationSeen, organizationsOf } from './organizations';
-import { makePages, type PartialReason, partialSentence } from './pages';
+import {
+  makePages,
+  noteUnreadable,
+  type Page,
+  type PartialReason,
+  partialSentence,
+  type Unreadable,
+  unreadableSentence,
+} from './pages';
 import { makeProbeOrganization } from './probe-organization';
 import { makeProviderData } from './provider-data';
 import { makeReadResource } from './read-resource';
@@ -143,14 +151,7 @@ export function makeProviderClient(options: ProviderOptions, doors: ProviderDoor
       const answer = unknownConnection(connectionId);
       return yield { partial: true, reason: 'call-failed', detail: answer.detail, answer };
     }
-    for await (const page of organizations.list(connection, callers.alone(timeoutMs, signal))) {
-      if (!page.partial) yield { partial: false, organizations: organizationsOf(page.values) };
-      else {
-        const { reason, verdict } = page;
-        const answer = verdict === null || verdict.kind === 'forbidden' ? null : verdict;
-        yield { partial: true, reason, detail: partialSentence(page), answer };
-      }
-    }
+    yield* shownPages(organizations.list(connection, callers.alone(timeoutMs, signal)));
   }
 
   const listing = (request: ListingRequest, signal?: AbortSignal) =>
@@ -159,6 +160,22 @@ export function makeProviderClient(options: ProviderOptions, doors: ProviderDoor
   const data = makeProviderData({ options, doors, ...parts });
   const subscriptions = makeSubscriptionCalls({ ...parts, connectionOf, timeoutMs });
   return { read, probe, readOrganization, organizations: list, listing, data, subscriptions, close };
+}
+
+/** Without what is no organization: that there was something says the last page. */
+async function* shownPages(pages: AsyncIterable<Page>): AsyncGenerator<OrganizationsPage, void> {
+  let unreadable: Unreadable | null = null;
+  for await (const page of pages) {
+    if (page.partial) {
+      const { reason, verdict } = page;
+      const answer = verdict === null || verdict.kind === 'forbidden' ? null : verdict;
+      return yield { partial: true, reason, detail: partialSentence(page), answer };
+    }
+    unreadable = noteUnreadable(unreadable, page, (value) => organizationsOf([value]).length > 0);
+    yield { partial: false, organizations: organizationsOf(page.values) };
+  }
+  if (unreadable === null) return;
+  yield { partial: true, reason: 'malformed-entry', detail: unreadableSentence(unreadable), answer: null };
 }
 
 function validConnection({ connections }: ProviderDoors, connectionId: string): Connection | null {

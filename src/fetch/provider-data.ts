@@ -109,7 +109,7 @@ async function readOne(
   const admission = gate.admit(address);
   if (!admission.admitted) {
     const { code, detail } = admission;
-    return { fault: faultOf({ kind: 'address-refused', code, detail }, null, null) };
+    return { fault: faultOf({ kind: 'address-refused', code, detail }, address, null) };
   }
   const verdict = await caller.call({ url: admission.url, operation: 'field-operation', connection });
   if (verdict.kind === 'ok') return { value: { operation, values: [verdict.document.body] } };

@@ -1,15 +1,15 @@
 /**
  * Makes, types and models of equipment: the same for every user, read page by page, and remembered. A list that could
- * not be read to its end is not remembered.
+ * not be read to its end, or holds an entry without an id, is not remembered.
  */
-import type { RawRead, ReferenceKind } from '../model/provider-data';
+import type { RawItem, RawRead, ReferenceKind } from '../model/provider-data';
 import type { Caller } from './caller';
 import type { EquipmentAddresses } from './equipment-addresses';
 import type { ProviderDoors } from './options';
-import { equipmentLimits } from './pages';
+import { equipmentLimits, idOf } from './pages';
 import { connectionReaches, faultOf, itemsOf, type ListParts } from './reach';
 
-export type Reference = (kind: ReferenceKind) => Promise<RawRead<unknown[]>>;
+export type Reference = (kind: ReferenceKind) => Promise<RawRead<RawItem[]>>;
 
 export interface ReferenceParts extends ListParts {
   doors: ProviderDoors;
@@ -29,29 +29,30 @@ const entriesMax = 100_000;
 
 /** Callers that come together share one read. Never rejects. */
 export function makeReference(parts: ReferenceParts): Reference {
-  const remembered = new Map<ReferenceKind, { values: unknown[]; untilMs: number }>();
-  const reading = new Map<ReferenceKind, Promise<RawRead<unknown[]>>>();
+  const remembered = new Map<ReferenceKind, { values: RawItem[]; untilMs: number }>();
+  const reading = new Map<ReferenceKind, Promise<RawRead<RawItem[]>>>();
 
-  async function read(kind: ReferenceKind): Promise<RawRead<unknown[]>> {
+  async function read(kind: ReferenceKind): Promise<RawRead<RawItem[]>> {
     const { doors, equipment } = parts;
     const [reached] = connectionReaches(doors, null);
-    if (reached === undefined || 'fault' in reached) return reached as RawRead<unknown[]>;
+    if (reached === undefined || 'fault' in reached) return reached as RawRead<RawItem[]>;
     const { reach } = reached;
     const caller = parts.caller();
     const catalog = await caller.catalog(reach.connection, false);
     if ('answer' in catalog) return { fault: faultOf(catalog.answer as never, null, null) };
     const first = equipment.collection(names[kind]);
     const walk = { first, operation: 'equipment-reference', reach, caller, embeds: [] } as const;
-    const values: unknown[] = [];
+    const values: RawItem[] = [];
     for await (const line of itemsOf(parts, { ...walk, limits: equipmentLimits })) {
       if ('fault' in line) return line;
-      values.push(line.item.body);
+      values.push(line.item);
       if (values.length > entriesMax) {
         const detail = `expected at most ${entriesMax} entries, got more`;
         return { fault: { answer: null, detail, address: first, organizationId: null } };
       }
     }
-    remembered.set(kind, { values, untilMs: doors.clock.nowMs() + rememberedMs });
+    if (values.every(({ body }) => idOf(body) !== null))
+      remembered.set(kind, { values, untilMs: doors.clock.nowMs() + rememberedMs });
     return { value: values };
   }
 

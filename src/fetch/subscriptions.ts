@@ -41,8 +41,8 @@ function makePlaces({ callers, timeoutMs, connectionOf }: SubscriptionParts) {
     if ('answer' in result) return { fault: faultOf(result.answer as never, null, null) };
     const address = result.catalog.links.get(relation);
     if (address !== undefined) return { value: address };
-    const detail = `the catalog has no relationship \`${relation}\``;
-    return { fault: { answer: null, detail, address: null, organizationId: null } };
+    const detail = `the catalog: expected a link \`${relation}\`, got none`;
+    return { fault: { answer: null, detail, address: result.catalog.address, organizationId: null } };
   }
 
   /** Once more with a fresh catalog where the address is not there any more. */
@@ -124,7 +124,7 @@ async function readOne(
   const admission = gate.admit(address);
   if (!admission.admitted) {
     const { code, detail } = admission;
-    return { fault: faultOf({ kind: 'address-refused', code, detail }, null, null) };
+    return { fault: faultOf({ kind: 'address-refused', code, detail }, address, null) };
   }
   const { connection } = reach;
   const caller: Caller = callers.alone(timeoutMs);

@@ -69,6 +69,7 @@ export function makeTokenCalls(options: TokenCallsOptions, clock: Clock): TokenC
   }
 
   return {
+    catalogAddress: catalogUrl,
     call: async (call) => replyOf(await send(call, { Accept: '*/*' }), clock.nowMs()),
     async links(token) {
       const result = await read(catalogUrl, token);

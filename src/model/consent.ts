@@ -96,6 +96,7 @@ export type TokenReply =
 
 /** The provider, where tokens are given. Never rejects. */
 export interface TokenCalls {
+  readonly catalogAddress: string;
   call(call: TokenCall): Promise<TokenReply>;
   /** The catalog in the context of this token, null: of the application alone. Relationship → address. */
   links(token: UserToken | null): Promise<{ links: ReadonlyMap<string, string> } | TokenReply>;

@@ -56,6 +56,8 @@ export type RawRead<Value> = { value: Value } | { fault: RawFault };
 
 /** The bytes of a file from one place on. */
 export interface FileContent {
+  /** Where it is read; without what may be secret in it. */
+  address: string;
   from: number;
   bytesTotal: number;
   /** Changes with the file (RFC 9110 section 8.8.3); null when the provider names none. */
@@ -74,7 +76,7 @@ export interface ProviderData {
   createEquipment(organizationId: string, wish: EquipmentWish): Promise<RawRead<RawItem | null>>;
   updateEquipment(id: string, organizationId: string | null, wish: EquipmentWish): Promise<RawRead<RawItem>>;
   /** Remembered for a day. */
-  reference(kind: ReferenceKind): Promise<RawRead<unknown[]>>;
+  reference(kind: ReferenceKind): Promise<RawRead<RawItem[]>>;
   fieldOperations(filter: FieldOperationFilter): AsyncIterable<RawListed>;
   fieldOperation(id: string, organizationId: string | null): Promise<RawRead<RawItem>>;
   /** The operation with what its measurement types' own addresses say; only the named one when `name` is given. */
@@ -129,7 +131,7 @@ export interface ProviderApi {
   /** null: accepted, and not to be seen yet. */
   createEquipment(organizationId: string, wish: EquipmentWish): Promise<DocumentView | null>;
   updateEquipment(id: string, organizationId: string | null, wish: EquipmentWish): Promise<DocumentView>;
-  reference(kind: ReferenceKind): Promise<ReferenceView[]>;
+  reference(kind: ReferenceKind): AsyncIterable<Listed<ReferenceView>>;
   fieldOperations(filter: FieldOperationFilter): AsyncIterable<Listed<DocumentView>>;
   fieldOperation(id: string, organizationId: string | null): Promise<DocumentView>;
   measurements(id: string, organizationId: string | null, name: string | null): Promise<unknown[]>;

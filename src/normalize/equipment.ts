@@ -187,7 +187,7 @@ function readOrganization(record: Facts): string {
   if (list.length > 1) throw new Fault(`/${name}`, 'wrong-type', 'expected one entry, got several');
   const [organization] = list;
   if (organization === undefined || organization === null) {
-    throw new Fault('/organization', 'required', 'an organization is required');
+    throw new Fault('/organization', 'required', 'expected an organization, got none');
   }
   return readId(ownValue(asRecord(organization, path), 'id'), `${path}/id`);
 }

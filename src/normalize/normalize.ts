@@ -79,7 +79,7 @@ export function normalizeDocument(body: unknown, options: { includeOperatorNames
 
 function kindOf(body: unknown): ResourceKind {
   const type = ownValue(asRecord(body, ''), '@type');
-  if (type === undefined || type === null) throw new Fault('/@type', 'required', 'a type is required');
+  if (type === undefined || type === null) throw new Fault('/@type', 'required', 'expected a type, got none');
   if (typeof type !== 'string') throw wrongType(type, '/@type', 'text');
   const kind = kindByType.get(type);
   if (kind === undefined) throw new Fault('/@type', 'unknown-type', 'the type is not one that is published');

@@ -31,7 +31,7 @@ export const quantity: Part = {
   read(wire, path, reading) {
     const record = asRecord(wire, path);
     const value = ownValue(record, 'value');
-    if (value === undefined) throw new Fault(`${path}/value`, 'required', 'a value is required');
+    if (value === undefined) throw new Fault(`${path}/value`, 'required', 'expected a value, got none');
     countUnknown(record, path, reading);
     return value === null ? null : readQuantity(record, value, path, reading);
   },
@@ -41,7 +41,7 @@ function readQuantity(record: Facts, wireValue: unknown, path: string, reading: 
   const value = plainNumber.read(wireValue, `${path}/value`, reading) as number;
   const unitId = ownValue(record, 'unitId');
   if (unitId === undefined || unitId === null) {
-    throw new Fault(`${path}/unitId`, 'required', 'a unit is required');
+    throw new Fault(`${path}/unitId`, 'required', 'expected a unit, got none');
   }
   const unit = text.read(unitId, `${path}/unitId`, reading) as string;
   const converted = convertUnit(value, unit);

@@ -125,7 +125,8 @@ function readField(
   if (field.when !== null && !field.when(reading)) return;
   const value = ownValue(record, field.wireName);
   if (value === undefined || value === null) {
-    if (field.required) throw new Fault(`${path}/${field.wireName}`, 'required', 'a value is required');
+    if (field.required)
+      throw new Fault(`${path}/${field.wireName}`, 'required', 'expected a value, got none');
     if (value === null) facts[name] = null;
     return;
   }

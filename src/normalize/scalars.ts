@@ -56,7 +56,7 @@ export const plainNumber: Part = {
  * surrogates, which UTF-8 would make equal to others. Throws `unsafe-integer` where a number has lost digits.
  */
 export function readId(value: unknown, path: string): string {
-  if (value === undefined || value === null) throw new Fault(path, 'required', 'an id is required');
+  if (value === undefined || value === null) throw new Fault(path, 'required', 'expected an id, got none');
   if (typeof value === 'number') return integerText(value, path);
   if (typeof value !== 'string') throw wrongType(value, path, 'an id');
   const isId = value.length > 0 && value.length <= idCharactersMax && value.isWellFormed();

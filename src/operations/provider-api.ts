@@ -16,6 +16,7 @@ import type {
   RawRead,
   ReferenceView,
 } from '../model/provider-data';
+import { shownAddress, withAddress } from '../model/shown-address';
 
 type Judged<View> = { ok: true; view: View } | { ok: false; path: string; detail: string };
 
@@ -62,12 +63,9 @@ export function makeProviderApi(doors: ProviderApiDoors): ProviderApi {
     },
     updateEquipment: async (...asked) =>
       viewOf(await ask(() => doors.data().updateEquipment(...asked)), equipmentView),
-    async reference(kind) {
-      const values = await ask(() => doors.data().reference(kind));
-      return values.flatMap((body) => {
-        const judged = doors.reference(body);
-        return judged.ok ? [judged.view] : [];
-      });
+    async *reference(kind) {
+      const items = await ask(() => doors.data().reference(kind));
+      for (const item of items) yield viewed({ item }, ({ body }) => doors.reference(body));
     },
     fieldOperations: (filter) => views(() => doors.data().fieldOperations(filter), operationView),
     fieldOperation: async (...asked) =>
@@ -99,7 +97,7 @@ export function noProvider(detail: string): ProviderApi {
     equipmentRecord: refuse,
     createEquipment: refuse,
     updateEquipment: refuse,
-    reference: refuse,
+    reference: refuseList,
     fieldOperations: refuseList,
     fieldOperation: refuse,
     measurements: refuse,
@@ -115,21 +113,21 @@ function viewed<View>(line: RawListed, judge: (item: RawItem) => Judged<View>): 
   const judged = judge(item);
   if (judged.ok) return { item: judged.view };
   const fault = { code: 'provider.malformed' as const, detail: sentenceOf(null, judged) };
-  return { fault: { ...fault, address: item.address, organizationId: null, actionUrl: null } };
+  return { fault: { ...fault, address: shownAddress(item.address), organizationId: null, actionUrl: null } };
 }
 
 /** The same as a line of a listing. */
 export function listingFaultOf({ answer, detail, address, organizationId }: RawFault): ListingFault {
   const actionUrl = answer !== null && 'actionUrl' in answer ? answer.actionUrl : null;
-  return { code: codeOf(answer), detail: wordsOf(answer, detail), address, organizationId, actionUrl };
+  const shown = address === null ? null : shownAddress(address);
+  return { code: codeOf(answer), detail: wordsOf(answer, detail), address: shown, organizationId, actionUrl };
 }
 
 /** What a person is told of it. */
 export function problemOf(fault: RawFault): Problem {
   const { code, detail, address, actionUrl } = listingFaultOf(fault);
-  const where = address === null ? '' : ` (${address})`;
   const todo = actionUrl === null ? '' : `; a customer acts at ${actionUrl}`;
-  return new Problem(code, `${detail}${where}${todo}`);
+  return new Problem(code, `${withAddress(detail, address)}${todo}`);
 }
 
 function codeOf(answer: RawFault['answer']): ProblemCode {
@@ -171,5 +169,5 @@ function wordsOf(answer: RawFault['answer'], detail: string): string {
 }
 
 function sentenceOf(address: string | null, { path, detail }: { path: string; detail: string }): string {
-  return `${path || 'the document'}: ${detail}${address === null ? '' : ` (${address})`}`;
+  return withAddress(`${path || 'the document'}: ${detail}`, address);
 }

@@ -76,9 +76,9 @@ function referenceRoute(kind: ReferenceKind): Route {
     method: 'get',
     path: `/api/equipment-${kind}`,
     summary: `${kind} of equipment`,
-    answer: ({ provider }, { search }) => {
+    answer: async ({ provider }, { search }) => {
       readParameters(search, {});
-      return provider.reference(kind);
+      return streamedLines(provider.reference(kind));
     },
   };
 }
@@ -142,6 +142,7 @@ const fileRoutes: Route[] = [
       const headers: Record<string, string> = {
         'Tramline-File-From': String(content.from),
         'Tramline-File-Bytes': String(content.bytesTotal),
+        'Tramline-File-Address': content.address,
       };
       if (content.version !== null) headers['Tramline-File-Version'] = encodeURIComponent(content.version);
       if (content.sha256 !== null) headers['Tramline-File-Sha256'] = content.sha256;

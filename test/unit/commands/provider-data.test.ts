@@ -25,6 +25,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+const secretAddress = 'https://api.provider.test/isg/makes?key=canary';
 const machine = { id: '7', category: 'machine', name: 'Combine', serialNumber: 'S1', archived: true };
 const anything = { organizationIds: [], ids: [], serialNumbers: [], category: null, archived: null };
 const nothing = { category: null, name: null, serialNumber: null, makeId: null, typeId: null, modelId: null };
@@ -163,15 +164,22 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect(provider.asked).toHaveLength(sent);
   });
 
-  test('reference data is chosen by a part of its name; entries without an id are left out', async () => {
+  test('reference data is chosen by a part of its name; what has no id is told, and the rest is printed', async () => {
+    const [harrow, veldkamp] = [itemOf({ id: '1', name: 'Harrow' }), itemOf({ id: '2', name: 'Veldkamp' })];
     provider.read = {
-      value: [{ id: '1', name: 'Harrow' }, { id: '2', name: 'Veldkamp' }, { name: 'x' }] as never,
+      value: [harrow, { ...itemOf({ name: 'x' }), address: secretAddress }, veldkamp] as never,
     };
-    expect((await shell.json('makes')).value).toHaveLength(2);
+    const makes = await shell.json('makes');
+    expect(makes.value).toHaveLength(2);
+    expect(makes.code).toBe(1);
+    expect(makes.error).toContain('/id: ');
+    expect(makes.error).toContain('(https://api.provider.test/isg/makes)\n');
+    provider.read = { value: [harrow, veldkamp] as never };
     expect((await shell.json('equipment', 'types', '--name', 'HARR')).value).toEqual([
       { id: '1', name: 'Harrow' },
     ]);
-    expect((await shell.run('models', '--name', 'none')).out).toBe('There are no such models.\n');
+    const none = await shell.run('models', '--name', 'none');
+    expect([none.code, none.out]).toEqual([0, 'There are no such models.\n']);
     expect(provider.asked).toEqual([
       ['reference', 'makes'],
       ['reference', 'types'],
@@ -204,11 +212,12 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     const sha256 = createHash('sha256').update(whole).digest('hex');
     const place = () => join(folder, 'out.bin');
 
+    const fileAddress = 'https://api.provider.test/files/f1';
     /** Bytes from a place on, ending early where `to` says so. */
     function content(from: number, to = whole.length, more: object = {}): void {
       provider.contents.push(() => ({
         value: {
-          ...{ from, bytesTotal: whole.length, version: '"v1"', sha256: null, ...more },
+          ...{ address: fileAddress, from, bytesTotal: whole.length, version: '"v1"', sha256: null, ...more },
           chunks: (async function* () {
             yield whole.subarray(from, to);
             if (to < whole.length) throw new Problem('provider.unavailable', 'the file was cut: body-cut');
@@ -266,7 +275,10 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     test('that has changed between two parts is refused', async () => {
       content(0, 5);
       content(5, whole.length, { bytesTotal: whole.length + 1 });
-      expect(await get()).toMatchObject({ code: 1, error: expect.stringContaining('has changed') });
+      expect(await get()).toMatchObject({
+        code: 1,
+        error: expect.stringContaining(`got one of ${whole.length + 1} (${fileAddress})`),
+      });
       expect(left()).toEqual([]);
     });
 

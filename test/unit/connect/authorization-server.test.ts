@@ -34,6 +34,7 @@ const json = (body: unknown, status = 200, more: Partial<TokenReply> = {}): Toke
 function stage(answers: Record<string, TokenReply>, origins: string[] = []) {
   const called: TokenCall[] = [];
   const calls: TokenCalls = {
+    catalogAddress: 'https://api.provider.test/platform/',
     async call(call) {
       called.push(call);
       return answers[call.url] ?? json({}, 404);
@@ -107,7 +108,10 @@ describe('S15: metadata', () => {
     ['a page instead', { ...json(''), body: '<html>' } as TokenReply, 'unavailable'],
     ['an outage', json({}, 503), 'unavailable'],
   ])('with %s are not used', async (_what, reply, fault) => {
-    expect(await faultOf(refresh(stage({ [wellKnown]: reply }).server))).toBe(fault);
+    const error = await refresh(stage({ [wellKnown]: reply }).server).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ fault });
+    expect((error as GrantRefusal).message).toMatch(/^the issuer’s metadata at (\S+): expected .+, got \S/);
+    expect((error as GrantRefusal).message).toContain(wellKnown);
   });
 
   test('are looked for at the place of RFC 8414 too, and read once', async () => {
@@ -187,7 +191,10 @@ describe('an answer of the token endpoint', () => {
   ])('that is %s is told apart, and nothing of it is repeated', async (_what, reply, fault) => {
     const error = await answered(reply).catch((thrown: unknown) => thrown as GrantRefusal);
     expect(error).toMatchObject({ fault, retryAfterMs: reply.status === 429 ? 7000 : null });
-    expect((error as GrantRefusal).message).not.toMatch(/former|html|a\r/);
+    const { message } = error as GrantRefusal;
+    expect(message).not.toMatch(/former|<html|a\r/);
+    expect(message).toContain(`the token call at ${metadata.token_endpoint}: expected `);
+    expect(message).toMatch(/, got \S/);
   });
 });
 

@@ -44,6 +44,7 @@ afterEach(() => under.close());
 
 function consentsWith(more: Partial<ConsentDoors> = {}) {
   const calls: TokenCalls = {
+    catalogAddress: 'https://api.provider.test/platform/',
     async call(call) {
       called.push(call);
       return reply(call);
@@ -118,12 +119,12 @@ test('a provider that does not answer leaves the link as it was; one that refuse
 
   const second = await consents.ask(byLink);
   reply = () => ({ status: 401, mediaType: '', body: 'the secret s+/=', retryAfterMs: null });
-  await expect(consents.open(linkOf(second.address), 'b')).rejects.toThrow('answered 401');
+  await expect(consents.open(linkOf(second.address), 'b')).rejects.toThrow('got 401');
   const view = await consents.view(second.id);
   expect(view).toMatchObject({
     step: 'failed',
     code: 'consent-refused',
-    detail: 'the request token call was answered 401',
+    detail: 'the request token call at https://provider.test/oauth/request_token: expected 200, got 401',
   });
 });
 

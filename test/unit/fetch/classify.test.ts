@@ -59,6 +59,7 @@ test.each([
     origin: about.origin,
     connectionId: 'c1',
     retryAfterMs: null,
+    detail: expect.stringMatching(/^expected a JSON document, got .+, \d+ bytes at https:\/\//),
   });
 });
 

@@ -156,7 +156,10 @@ test.each([
     api().get('/platform/files/f1').matchHeader('range', 'bytes=1000-1999').reply(status, body, bytes);
     const read = await staged.client.data.fileContent('f1', 0, null);
     if ('fault' in read) throw new Error(read.fault.detail);
-    await expect(lengthsOf(read.value.chunks)).rejects.toMatchObject({ code, message });
+    await expect(lengthsOf(read.value.chunks)).rejects.toMatchObject({
+      code,
+      message: `${message} (${origin}/platform/files/f1)`,
+    });
   },
 );
 

@@ -35,13 +35,13 @@ async function list(
   const pages: ListingPage[] = [];
   const whole = { connectionId: 'c1', from: null, changeToken: null, unpaged: false, ...request };
   for await (const page of listItems(whole, connectionOf(), caller)) pages.push(page);
-  return { asked, page: pages.at(-1) as ListingPage };
+  return { asked, pages, page: pages.at(-1) as ListingPage };
 }
 
 const operations = { what: 'field-operations', address: 'https://a.test/fields/1/fieldOperations' } as const;
 
 test('equipment is listed by its organization, with what belongs to it, and each record has its address', async () => {
-  const { asked, page } = await list(
+  const { asked, pages, page } = await list(
     { of: { what: 'equipment', organizationId: '4711' } },
     { body: { values: [{ '@type': 'Machine', id: 7 }, 'text', null, { id: '' }] } },
   );
@@ -49,7 +49,7 @@ test('equipment is listed by its organization, with what belongs to it, and each
     'https://eq.test/isg/equipment?organizationIds=4711&embed=devices%2Cequipment&itemLimit=1000',
   );
   expect(asked[0]!.headers).toEqual({});
-  expect(page).toMatchObject({
+  expect(pages[0]).toMatchObject({
     items: [
       { id: '7', address: 'https://eq.test/isg/equipment/7' },
       { id: null, address: null },
@@ -57,6 +57,26 @@ test('equipment is listed by its organization, with what belongs to it, and each
       { id: null },
     ],
   });
+  expect(page).toEqual({
+    partial: true,
+    reason: 'malformed-entry',
+    detail:
+      'entry 2 of a page: expected an object with an id, got string, and 2 more (malformed-entry) at ' +
+      'https://eq.test/isg/equipment?organizationIds=4711&embed=devices,equipment&itemLimit=1000',
+    answer: null,
+  });
+});
+
+test('an operation without an id is told nowhere while its link says where it stands, a field is', async () => {
+  const body = { values: [{ name: 'x', links: [{ rel: 'self', uri: 'https://a.test/x?token=canary' }] }] };
+  const { page } = await list({ of: operations }, { body });
+  expect(page).toMatchObject({ partial: false, items: [{ id: null }] });
+  const fields = await list(
+    { of: { what: 'fields', address: 'https://a.test/fields?token=canary' } },
+    { body },
+  );
+  expect(fields.page).toMatchObject({ partial: true, reason: 'malformed-entry', answer: null });
+  expect(JSON.stringify(fields.page)).not.toContain('canary');
 });
 
 test('F-14: a change token is sent where it is wanted, and the new one handed on', async () => {

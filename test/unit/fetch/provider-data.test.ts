@@ -325,12 +325,24 @@ describe('reference data', () => {
       .reply(200, { links: [], values: [{ id: 2 }] }, json);
     const { data } = staged.client;
     const both = await Promise.all([data.reference('makes'), data.reference('makes')]);
-    expect(both).toEqual(Array(2).fill({ value: [{ id: 1 }, { id: 2 }] }));
+    const item = (id: number) => expect.objectContaining({ body: { id } });
+    expect(both).toEqual(Array(2).fill({ value: [item(1), item(2)] }));
     staged.clock.set(startMs + 86_399_000);
     expect(await data.reference('makes')).toEqual(both[0]);
     staged.clock.set(startMs + 86_400_000);
     equipmentApi().get('/isg/equipmentMakes?itemLimit=1000').reply(200, { links: [], values: [] }, json);
     expect(await data.reference('makes')).toEqual({ value: [] });
+  });
+
+  test('with an entry that has no id is not remembered', async () => {
+    const models = () => equipmentApi().get('/isg/equipmentModels').query(true);
+    for (const values of [[{ id: 1 }, { name: 'no id' }], [{ id: 1 }]]) {
+      models().reply(200, { links: [], values }, json);
+      expect(await staged.client.data.reference('models')).toEqual({
+        value: values.map((body) => expect.objectContaining({ body })),
+      });
+    }
+    expect(await staged.client.data.reference('models')).toMatchObject({ value: [{ body: { id: 1 } }] });
   });
 
   test('that breaks off is an error, and not remembered', async () => {

@@ -83,7 +83,7 @@ describe('the list', () => {
     expect(await all('c9')).toMatchObject([{ fault: { answer: { kind: 'no-connection' } } }]);
     catalog({});
     expect(await all()).toMatchObject([
-      { fault: { answer: null, detail: 'the catalog has no relationship `eventSubscriptions`' } },
+      { fault: { answer: null, detail: 'the catalog: expected a link `eventSubscriptions`, got none' } },
     ]);
   });
 

@@ -49,7 +49,11 @@ test('an entry of the reference data keeps what tells it from others', () => {
 });
 
 test('without an id there is no entry', () => {
-  expect(readReferenceEntry({ name: 'n' })).toEqual({ ok: false, path: '/id', detail: 'an id is required' });
+  expect(readReferenceEntry({ name: 'n' })).toEqual({
+    ok: false,
+    path: '/id',
+    detail: 'expected an id, got none',
+  });
   expect(readFileEntry([], source)).toMatchObject({ ok: false, path: '' });
 });
 

@@ -111,14 +111,24 @@ test('documents, reference data, measurements and files are answered as describe
     provider.read = { value: itemOf({ ...document, nativeSize: 5 }) as never };
     expect(await ask(method, address)).toMatchObject({ status: 200, body: { id: '7' } });
   }
-  provider.read = { value: [{ id: '1', name: 'Harrow' }] as never };
-  expect((await ask('get', '/api/equipment-models')).body).toEqual([{ id: '1', name: 'Harrow' }]);
+  provider.read = { value: [itemOf({ id: '1', name: 'Harrow' }), itemOf({ name: 'x' })] as never };
+  const lines = (await ask('get', '/api/equipment-models')).text.trim().split('\n');
+  expect(lines.map((line) => JSON.parse(line))).toEqual([
+    { item: { id: '1', name: 'Harrow' } },
+    { fault: expect.objectContaining({ code: 'provider.malformed' }) },
+  ]);
   provider.read = { value: { operation: itemOf({ id: '7' }), values: [] } as never };
   expect((await ask('get', '/api/field-operations/7/measurements?name=A')).body).toEqual([]);
 });
 
 test('the bytes of a file come with their place, their length, their version and the digest', async () => {
-  const value = { from: 2, bytesTotal: 5, version: '"v 1"', sha256: 'ab' };
+  const value = {
+    address: 'https://api.provider.test/files/f1',
+    from: 2,
+    bytesTotal: 5,
+    version: '"v 1"',
+    sha256: 'ab',
+  };
   const chunks = async function* () {
     yield Buffer.from('cde');
   };
@@ -127,6 +137,7 @@ test('the bytes of a file come with their place, their length, their version and
   expect(status).toBe(200);
   expect(headers).toMatchObject({
     'content-type': 'application/octet-stream',
+    'tramline-file-address': value.address,
     'tramline-file-from': '2',
     'tramline-file-bytes': '5',
     'tramline-file-version': '%22v%201%22',
@@ -134,7 +145,7 @@ test('the bytes of a file come with their place, their length, their version and
   });
   provider.contents.push(() => ({ value: { ...value, version: null, sha256: null, chunks: chunks() } }));
   const bare = await ask('get', '/api/files/f1/content');
-  expect(Object.keys(bare.headers).filter((name) => name.startsWith('tramline-'))).toHaveLength(2);
+  expect(Object.keys(bare.headers).filter((name) => name.startsWith('tramline-'))).toHaveLength(3);
 });
 
 test.each<[RawFault['answer'], number, string]>([
