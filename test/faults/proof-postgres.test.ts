@@ -1,6 +1,6 @@
 /**
- * K10 with several processes: a receiver, a worker and one that is both share one PostgreSQL. Sixty interventions, each
- * named step among them, while a seeded load goes in and brokers and the database fail.
+ * K10 with several processes: a receiver, a worker and one that is both share one PostgreSQL. Sixty of them are
+ * killed, at each named step among others, while a seeded load goes in and brokers and the database fall.
  */
 import { expectProof } from '../prove/expect-proof';
 import { postgresUnderProof } from '../prove/store';

@@ -1,6 +1,6 @@
 /**
- * K10 on the embedded store: sixty interventions on the process, each named step among them, while a seeded load goes in
- * and brokers fail. `npm run prove` runs longer ones. Nothing is lost, nothing invented, nothing out of order, and what is
+ * K10 on the embedded store: the process is killed sixty times, at each named step among others, while a seeded load
+ * goes in and brokers fall. `npm run prove` runs longer ones. Nothing is lost, nothing invented, nothing out of order, and what is
  * on a topic twice is the same bytes.
  */
 import { expectProof } from '../prove/expect-proof';

@@ -1,12 +1,16 @@
 // What is broken, when, and how it is healed: processes by SIGKILL at a random moment or by themselves at a named step,
-// by SIGSTOP beyond their lease, by SIGTERM; brokers paused and killed; the store's own process; the pager refusing. One
-// thing at a time, healed before the next but for what a process does by itself.
+// by SIGSTOP beyond their lease, by SIGTERM; brokers paused and killed, one or all; the store's own process; the pager
+// refusing. One thing at a time, healed before the next but for what a process does by itself. Before each, `near` is
+// told, so that something is on its way through that very moment.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Failpoint } from '../support/serve-with-failpoints';
 import type { Random } from './random';
-import type { Actor, Stage } from './stage';
+import { type Actor, addressOf, type Stage } from './stage';
 
-/** Each named step is reached at least once before chance chooses. */
+/**
+ * Each is reached at least once before chance chooses. Not the one between a renewed token and its storing: that
+ * connection needs a person afterwards.
+ */
 export const failpoints: Failpoint[] = [
   'S2 verified',
   'S3 stored',
@@ -21,11 +25,11 @@ export const failpoints: Failpoint[] = [
 ];
 
 export type Chaos = {
-  /** Waits a moment, breaks one thing and heals it. */
+  /** Breaks one thing, a moment after `near` was told, and heals it. */
   strike(): Promise<void>;
-  /** Interventions on processes so far. */
+  /** Processes of the service that SIGKILL ended so far. */
   kills(): number;
-  /** How many named steps are still to be reached. */
+  /** How much of what must happen at least once has not: named steps, and neighbours that fall. */
   missing(): number;
   /** By what was done. */
   counts: Record<string, number>;
@@ -33,24 +37,58 @@ export type Chaos = {
   reached: Set<Failpoint>;
 };
 
-const stepWaitMs = 9000;
-const answeredMs = 700;
+export type ChaosOptions = {
+  stage: Stage;
+  random: Random;
+  /** Told what is about to be broken. */
+  near: (what: string) => Promise<void>;
+  /** Deliveries that this receiver answered 204, as the sender saw it. */
+  acceptedBy: (address: string) => number;
+};
 
-export function makeChaos(stage: Stage, random: Random): Chaos {
+const stepWaitMs = 9000;
+/** Longer than a lease, which is 5 s here. */
+const beyondLeaseMs = 6000;
+
+/** What must have fallen, each once, whatever chance says. */
+const musts = ['SIGSTOP beyond the lease', 'broker paused', 'broker killed', 'all brokers killed', 'SIGTERM'];
+
+/** What a run of this store must have seen at least once, beside the named steps. */
+export const mustsOf = ({ store }: Pick<Stage, 'store'>): string[] =>
+  store.crash === null ? musts : [...musts, 'store killed'];
+
+export function makeChaos({ stage, random, near, acceptedBy }: ChaosOptions): Chaos {
   const counts: Record<string, number> = {};
   const reached = new Set<Failpoint>();
   const queue = [...failpoints];
+  const falls = mustsOf(stage);
   let kills = 0;
 
   const note = (what: string) => {
     counts[what] = (counts[what] ?? 0) + 1;
   };
 
+  const moment = () => delay(random.between(100, 1000));
+
   /** Ends a process at once, whatever it does. */
-  async function kill(actor: Actor): Promise<void> {
+  async function end(actor: Actor): Promise<void> {
+    const ended = await actor.service!.kill();
+    if (ended.signal !== 'SIGKILL') return complain(actor, 'ended before it was killed');
     note('SIGKILL');
     kills += 1;
-    await actor.service?.kill();
+  }
+
+  /** Nobody may end by itself: what it said last is part of the complaint. */
+  async function complain(actor: Actor, what: string): Promise<void> {
+    const { code, signal } = await actor.service!.exited;
+    const last = actor.service!.lines().slice(-3).join(' | ').slice(0, 2000);
+    actor.complaints.push(`${actor.role} ${what}, with ${code ?? signal}: ${last}`);
+  }
+
+  async function kill(actor: Actor): Promise<void> {
+    await near('SIGKILL');
+    await moment();
+    await end(actor);
     await stage.start(actor);
   }
 
@@ -60,115 +98,124 @@ export function makeChaos(stage: Stage, random: Random): Chaos {
    */
   async function killAt(actor: Actor, failpoint: Failpoint): Promise<void> {
     const rivals = leads(failpoint) ? stage.actors.filter((other) => other !== actor && works(other)) : [];
-    for (const rival of rivals) await end(rival);
+    for (const rival of rivals) await stop(rival);
     await reach(actor, failpoint);
     for (const rival of rivals) await stage.start(rival);
   }
 
   async function reach(actor: Actor, failpoint: Failpoint): Promise<void> {
-    kills += 2;
-    note('SIGKILL');
-    await actor.service?.kill();
+    await end(actor);
     await stage.start(actor, failpoint);
-    const waitMs = failpoint === 'S4 answered' ? answeredMs : stepWaitMs;
-    const ended = await Promise.race([actor.service!.exited, delay(waitMs, null, { ref: false })]);
-    if (ended === null) {
-      await actor.service!.kill();
-      note('SIGKILL');
-      // It accepts and takes nothing: its end comes from outside.
-      if (failpoint === 'S4 answered') reached.add(failpoint);
-    } else {
-      reached.add(failpoint);
-      note(`at ${failpoint}`);
-      if (ended.signal !== 'SIGKILL') {
-        actor.complaints.push(
-          `${actor.role} ended with ${ended.code ?? ended.signal} on its way to ${failpoint}`,
-        );
-      }
+    await near(`at ${failpoint}`);
+    if (failpoint === 'S4 answered') await untilAnswered(actor);
+    else {
+      const ended = await Promise.race([actor.service!.exited, delay(stepWaitMs, null, { ref: false })]);
+      if (ended !== null && ended.signal !== 'SIGKILL')
+        await complain(actor, `ended on its way to ${failpoint}`);
+      else if (ended !== null) arrive(failpoint);
     }
+    await end(actor);
     await stage.start(actor);
   }
 
-  /** Stops it beyond its lease: its work is taken over, and it wakes up believing that it still holds it. */
-  async function freeze(actor: Actor): Promise<void> {
-    note('SIGSTOP, SIGCONT');
-    kills += 1;
+  function arrive(failpoint: Failpoint): void {
+    reached.add(failpoint);
+    note(`at ${failpoint}`);
+  }
+
+  /** It accepts and takes nothing: its end comes from outside, after a 204 of its own was seen. */
+  async function untilAnswered(actor: Actor): Promise<void> {
+    const before = acceptedBy(addressOf(actor));
+    for (let waited = 0; waited < stepWaitMs; waited += 20) {
+      if (acceptedBy(addressOf(actor)) > before) return arrive('S4 answered');
+      await delay(20);
+    }
+  }
+
+  /** Stops it for a while; beyond its lease its work is taken over, and it wakes up believing that it still holds it. */
+  async function freeze(actor: Actor, isLong: boolean): Promise<void> {
+    const what = isLong ? 'SIGSTOP beyond the lease' : 'SIGSTOP';
+    await near(what);
+    await moment();
+    note(what);
     const { pid } = actor.service!;
     process.kill(pid, 'SIGSTOP');
-    await delay(random.chance(0.3) ? 6000 : random.between(100, 1500));
+    await delay(isLong ? beyondLeaseMs : random.between(100, 1500));
     process.kill(pid, 'SIGCONT');
   }
 
-  /** Nobody may end by itself: what it said last is part of the complaint. */
   async function reviveDead(actor: Actor): Promise<void> {
-    const ended = await Promise.race([actor.service!.exited, null]);
-    if (ended === null) return;
-    const last = actor.service!.lines().slice(-3).join(' | ').slice(0, 2000);
-    actor.complaints.push(`${actor.role} ended by itself with ${ended.code ?? ended.signal}: ${last}`);
+    if ((await Promise.race([actor.service!.exited, null])) === null) return;
+    await complain(actor, 'ended by itself');
     await stage.start(actor);
   }
 
-  async function end(actor: Actor): Promise<void> {
+  async function stop(actor: Actor): Promise<void> {
     note('SIGTERM');
-    kills += 1;
     const { code, signal } = await actor.service!.stop();
     if (code !== 0) actor.complaints.push(`${actor.role} ended with ${code ?? signal} on SIGTERM`);
   }
 
   async function terminate(actor: Actor): Promise<void> {
-    await end(actor);
+    await near('SIGTERM');
+    await moment();
+    await stop(actor);
     await stage.start(actor);
   }
 
-  async function breakKafka(): Promise<void> {
+  async function breakNeighbour(what: string): Promise<void> {
+    await near(what);
+    await moment();
+    note(what);
     const broker = random.between(0, 1);
-    if (random.chance(0.6)) {
-      note('broker paused');
+    if (what === 'store killed') await stage.store.crash!();
+    else if (what === 'pager refused') {
+      stage.onCall.refuse(true);
+      await delay(random.between(500, 3000));
+      stage.onCall.refuse(false);
+    } else if (what === 'broker paused') {
       stage.kafka.pause(broker);
       await delay(random.between(500, 4000));
       stage.kafka.resume(broker);
     } else {
-      note('broker killed');
-      await stage.kafka.kill(broker);
+      const fallen = what === 'broker killed' ? [broker] : [0, 1];
+      await Promise.all(fallen.map((one) => stage.kafka.kill(one)));
       await delay(random.between(200, 2000));
-      await stage.kafka.restart(broker);
+      await Promise.all(fallen.map((one) => stage.kafka.restart(one)));
     }
   }
 
-  async function breakNeighbour(): Promise<void> {
-    if (stage.store.crash !== null && random.chance(0.5)) {
-      note('store killed');
-      await stage.store.crash();
-    } else if (random.chance(0.25)) {
-      note('pager refused');
-      stage.onCall.refuse(true);
-      await delay(random.between(500, 3000));
-      stage.onCall.refuse(false);
-    } else await breakKafka();
+  function breakByName(what: string, actor: Actor): Promise<void> {
+    if (what === 'SIGSTOP beyond the lease') return freeze(actor, true);
+    return what === 'SIGTERM' ? terminate(actor) : breakNeighbour(what);
+  }
+
+  function someNeighbour(): string {
+    if (stage.store.crash !== null && random.chance(0.5)) return 'store killed';
+    if (random.chance(0.25)) return 'pager refused';
+    return random.chance(0.6) ? 'broker paused' : 'broker killed';
   }
 
   return {
     kills: () => kills,
-    missing: () => queue.length,
+    missing: () => queue.length + falls.length,
     counts,
     reached,
     async strike() {
-      await delay(random.between(200, 1200));
       for (const actor of stage.actors) await reviveDead(actor);
       const actor = random.pick(stage.actors);
       const what = random.next();
       const step = queue[0];
-      if (step !== undefined && canReach(actor, step)) {
+      if (falls.length > 0 && what > 0.75) return breakByName(falls.shift()!, actor);
+      if (step !== undefined && what < 0.45 && canReach(actor, step)) {
         await killAt(actor, queue.shift()!);
         // Nothing came by in time that would have led there: it is tried again later.
         if (!reached.has(step)) queue.push(step);
-        return;
-      }
-      if (what < 0.5) await kill(actor);
-      else if (what < 0.62) await killAt(actor, random.pick(failpoints.filter((at) => canReach(actor, at))));
-      else if (what < 0.74) await freeze(actor);
+      } else if (what < 0.75) await kill(actor);
+      else if (what < 0.8) await freeze(actor, random.chance(0.3));
       else if (what < 0.88) await terminate(actor);
-      else await breakNeighbour();
+      else if (what < 0.94) await breakNeighbour(someNeighbour());
+      else await killAt(actor, random.pick(failpoints.filter((at) => canReach(actor, at))));
     },
   };
 }
@@ -180,7 +227,7 @@ const leads = (failpoint: Failpoint): boolean => /^(S9|S10|A1|A2) /.test(failpoi
 
 /** Only whoever receives comes to the steps of acceptance, and only whoever works to the others. */
 function canReach({ role }: Actor, failpoint: Failpoint): boolean {
-  const receives = failpoint === 'S2 verified' || failpoint === 'S3 stored';
+  const receives = /^(S2|S3|S4) /.test(failpoint);
   if (role === 'all') return true;
   return receives === (role === 'receiver');
 }

@@ -1,4 +1,5 @@
-// The proof, small enough for every run of the tests: sixty interventions on processes, each named step among them.
+// The proof, small enough for every run of the tests: sixty processes killed by SIGKILL, each named step among them, and
+// beside them every other way of breaking, each with something on its way that was announced once only.
 import { failpoints } from './chaos';
 import { prove } from './prove';
 import { tableOf } from './run';
@@ -13,5 +14,11 @@ export async function expectProof(store: StoreUnderProof, processes: number): Pr
   expect(report.kills).toBeGreaterThanOrEqual(kills);
   expect(report.sent.accepted).toBeGreaterThan(500);
   expect(new Set(report.steps)).toEqual(new Set(failpoints));
-  expect(report.announcedOnce * 5).toBeGreaterThanOrEqual(report.resources);
+  expect(Object.keys(report.broken)).toEqual(expect.arrayContaining(report.musts));
+  const near = Object.values(report.onceNear).reduce((sum, count) => sum + count, 0);
+  expect(near * 5).toBeGreaterThanOrEqual(report.resources);
+  const kinds = ['SIGKILL', ...report.musts, ...failpoints.map((at) => `at ${at}`)];
+  expect(Object.keys(report.onceNear)).toEqual(expect.arrayContaining(kinds));
+  expect(Math.min(...report.onceByQuarter)).toBeGreaterThan(0);
+  process.stdout.write(`${tableOf(report)}\n`);
 }

@@ -1,6 +1,7 @@
 // What happens at the provider while things break: changes, notified once, several times or in storms, in deliveries of
-// any size, among elements that make no sense; organizations that must accept terms, and do. At least a fifth of the
-// resources change and are announced exactly once, so that nothing later can hide the loss of that one notification.
+// any size, among elements that make no sense; organizations that must accept terms, and do. Half of the resources change
+// and are announced exactly once, beside what is broken from its beginning to its end, so that nothing later can hide
+// the loss of that one notification.
 import type { Simulator } from '../support/simulator';
 import type { Random } from './random';
 import type { Notification, Sender } from './sender';
@@ -10,18 +11,28 @@ type Resource = { id: string; organizationId: string; uri: string; kind: 'equipm
 export type Load = {
   /** One small thing happens. */
   step(): Promise<void>;
+  /**
+   * Something is about to be broken. What has never been announced is announced now: one for each new way of breaking,
+   * and as many as keep up with the run, of which `share` in [0, 1] is over.
+   */
+  tellOnceNear(what: string, share: number): Promise<void>;
   /** What must still happen exactly once happens now; then every organization accepts its terms. */
   finish(): Promise<void>;
   /** The resources that were announced, by address. */
   announced(): Set<string>;
   /** Those that were changed and announced exactly once. */
   onceOnly: ReadonlySet<string>;
+  /** How many of them were announced while things broke: by what was broken, and by quarter of the run. */
+  onceNear: Record<string, number>;
+  onceByQuarter: number[];
   resources: number;
   changes: number;
 };
 
 /** The provider goes on showing the old content for so long after it has said that something changed. */
 const lagMs = 300;
+/** So many are kept for ways of breaking that come late. */
+const keptBack = 25;
 
 export async function makeLoad(simulator: Simulator, sender: Sender, random: Random): Promise<Load> {
   const state = await simulator.state();
@@ -38,9 +49,11 @@ export async function makeLoad(simulator: Simulator, sender: Sender, random: Ran
     })),
   ];
   await simulator.setFaults([{ match: {}, lagMs }]);
-  const quiet = resources.filter((_, index) => index % 3 === 0);
-  const busy = resources.filter((_, index) => index % 3 !== 0);
+  const quiet = resources.filter((_, index) => index % 2 === 0);
+  const busy = resources.filter((_, index) => index % 2 !== 0);
   const untold = [...quiet];
+  const onceNear: Record<string, number> = {};
+  const onceByQuarter = [0, 0, 0, 0];
   const announced = new Set<string>();
   const blocked = new Set<string>();
   let changes = 0;
@@ -67,6 +80,15 @@ export async function makeLoad(simulator: Simulator, sender: Sender, random: Ran
       await change(resource);
       sender.send([notificationOf(resource)]);
     }
+  }
+
+  async function tellOnceNear(what: string, share: number): Promise<void> {
+    const due = Math.floor(share * (quiet.length - keptBack)) - (quiet.length - untold.length);
+    const count = Math.min(untold.length, Math.max(due, onceNear[what] === undefined ? 1 : 0));
+    if (count === 0) return;
+    onceNear[what] = (onceNear[what] ?? 0) + count;
+    onceByQuarter[Math.min(3, Math.floor(share * 4))]! += count;
+    await tellOnce(count);
   }
 
   async function tellMany(): Promise<void> {
@@ -99,18 +121,20 @@ export async function makeLoad(simulator: Simulator, sender: Sender, random: Ran
 
   return {
     async step() {
-      await tellOnce(1);
       const what = random.next();
       if (what < 0.8) await tellMany();
       else if (what < 0.88) await storm();
       else await turnTerms();
     },
+    tellOnceNear,
     async finish() {
       await tellOnce(untold.length);
       for (const id of blocked) await simulator.setOrganization(id, { termsAccepted: true });
     },
     announced: () => announced,
     onceOnly: new Set(quiet.map(({ uri }) => uri)),
+    onceNear,
+    onceByQuarter,
     resources: resources.length,
     get changes() {
       return changes;

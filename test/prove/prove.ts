@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { evidenceFrom, readTopics } from '../support/evidence';
 import { until } from '../support/until';
-import { makeChaos } from './chaos';
+import { makeChaos, mustsOf } from './chaos';
 import { checkProof, type Finding, restMsMax } from './check';
 import { makeLoad } from './load';
 import { makeRandom } from './random';
@@ -15,7 +15,7 @@ import type { StoreUnderProof } from './store';
 
 export type ProofOptions = {
   seed: number;
-  /** Interventions on processes. */
+  /** Processes of the service that SIGKILL ends, at least; everything else that is broken comes beside it. */
   kills: number;
   /** Goes on at least so long. */
   minutes: number;
@@ -37,6 +37,11 @@ export type ProofReport = {
   changes: number;
   resources: number;
   announcedOnce: number;
+  /** How many of them while things broke: by what was broken, and by quarter of the run. */
+  onceNear: Record<string, number>;
+  onceByQuarter: number[];
+  /** What had to be broken at least once. */
+  musts: string[];
   lines: Record<string, number>;
   records: number;
   repeats: number;
@@ -47,7 +52,11 @@ export type ProofReport = {
 export async function prove(options: ProofOptions): Promise<ProofReport> {
   const { seed, store } = options;
   const tell = options.tell ?? (() => {});
-  const stage = await makeStage({ store, processes: options.processes, seed });
+  const stage = await makeStage({
+    ...{ store, processes: options.processes, seed },
+    // Half of everything is announced once only: three for every two kills.
+    equipment: Math.max(20, Math.ceil(options.kills / 2) - 10),
+  });
   try {
     const sender = startSender(
       () => stage.receivers(),
@@ -55,8 +64,15 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
       makeRandom(seed + 1),
     );
     const load = await makeLoad(stage.simulator, sender, makeRandom(seed + 2));
-    const chaos = makeChaos(stage, makeRandom(seed + 3));
-    const endAtMs = Date.now() + options.minutes * 60_000;
+    const beganAtMs = Date.now();
+    const lastsMs = options.minutes * 60_000;
+    const shareOver = () =>
+      Math.min(1, shareOf(chaos.kills(), options.kills), shareOf(Date.now() - beganAtMs, lastsMs));
+    const chaos = makeChaos({
+      ...{ stage, random: makeRandom(seed + 3) },
+      near: (what) => load.tellOnceNear(what, shareOver()),
+      acceptedBy: (address) => sender.log.byReceiver.get(address) ?? 0,
+    });
     let goesOn = true;
     const loading = goOn(() => goesOn, load.step, sender).catch((error: Error) => {
       const last = stage.simulator.lines().slice(-20).join('\n');
@@ -68,7 +84,7 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
     });
     // Named steps that were not come by are tried again, for as long again.
     const goOnFor = () => chaos.kills() < (chaos.missing() > 0 ? 2 : 1) * options.kills;
-    while (goesOn && (goOnFor() || Date.now() < endAtMs)) {
+    while (goesOn && (goOnFor() || shareOver() < 1)) {
       await chaos.strike();
       tell(`${chaos.kills()} kills, ${sender.log.accepted} notifications accepted, ${sender.waiting()} wait`);
     }
@@ -101,7 +117,8 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
       announced: load.announced(),
       complaints: stage.actors.flatMap(({ complaints }) => complaints),
     });
-    if (load.onceOnly.size * 5 < load.resources) throw new Error('too few resources are announced once');
+    const untold = [...load.onceOnly].filter((address) => sender.log.byAddress.get(address) !== 1);
+    if (untold.length > 0) throw new Error(`not accepted exactly once: ${untold.join(', ')}`);
     const ids = records.map(({ headers }) => headers.find(([name]) => name === 'ce_id')?.[1]);
     return {
       ...{ seed, findings, restAfterMs },
@@ -114,6 +131,7 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
       changes: load.changes,
       resources: load.resources,
       announcedOnce: load.onceOnly.size,
+      ...{ onceNear: load.onceNear, onceByQuarter: load.onceByQuarter, musts: mustsOf(stage) },
       lines: ledger.lines,
       records: records.length,
       repeats: records.length - new Set(ids).size,
@@ -122,6 +140,8 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
     await stage.stop();
   }
 }
+
+const shareOf = (done: number, all: number): number => (all === 0 ? 1 : done / all);
 
 /** The provider goes on living, but not faster than its deliveries get rid of. */
 async function goOn(mayGoOn: () => boolean, step: () => Promise<void>, sender: Sender): Promise<void> {

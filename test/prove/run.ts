@@ -49,11 +49,15 @@ export function tableOf(report: ProofReport): string {
   const rows: [string, string | number][] = [
     ['seed', report.seed],
     ['store, processes', `${report.store}, ${report.processes}`],
-    ['interventions on processes', report.kills],
+    ['processes killed by SIGKILL', report.kills],
     ...Object.entries(report.broken)
       .sort()
       .map(([what, count]): [string, number] => [`  ${what}`, count]),
     ['resources; announced exactly once', `${report.resources}; ${report.announcedOnce}`],
+    ...Object.entries(report.onceNear)
+      .sort()
+      .map(([what, count]): [string, number] => [`  near ${what}`, count]),
+    ['  by quarter of the run', report.onceByQuarter.join(', ')],
     ['changes at the provider', report.changes],
     ['deliveries answered 204', sent.deliveries],
     ['notifications accepted', sent.accepted],

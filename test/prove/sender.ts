@@ -11,6 +11,8 @@ export type SenderLog = {
   deliveries: number;
   /** How often each address was accepted. */
   byAddress: Map<string, number>;
+  /** Deliveries by the receiver that accepted them. */
+  byReceiver: Map<string, number>;
   /** Elements that no service can make sense of. */
   bad: number;
   /** Deliveries with a wrong Authorization, and how many of them were not answered 401. */
@@ -46,6 +48,7 @@ export function startSender(targets: () => string[], authorization: string, rand
     accepted: 0,
     deliveries: 0,
     byAddress: new Map(),
+    byReceiver: new Map(),
     bad: 0,
     strangers: { sent: 0, let: 0 },
     others: {},
@@ -56,9 +59,9 @@ export function startSender(targets: () => string[], authorization: string, rand
   const queue: { notifications: Notification[]; stranger: boolean }[] = [];
   let busy = 0;
 
-  async function post(notifications: Notification[], value: string): Promise<number> {
+  async function post(target: string, notifications: Notification[], value: string): Promise<number> {
     try {
-      const response = await fetch(random.pick(targets()), {
+      const response = await fetch(target, {
         method: 'POST',
         headers: { 'content-type': 'application/json', authorization: value },
         body: JSON.stringify(notifications),
@@ -72,7 +75,8 @@ export function startSender(targets: () => string[], authorization: string, rand
     }
   }
 
-  function noteAccepted(notifications: Notification[]): void {
+  function noteAccepted(target: string, notifications: Notification[]): void {
+    log.byReceiver.set(target, (log.byReceiver.get(target) ?? 0) + 1);
     log.accepted += notifications.length;
     log.deliveries += 1;
     log.lastAcceptedAtMs = Date.now();
@@ -84,10 +88,11 @@ export function startSender(targets: () => string[], authorization: string, rand
 
   async function deliver(notifications: Notification[]): Promise<void> {
     for (;;) {
-      const status = await post(notifications, authorization);
+      const target = random.pick(targets());
+      const status = await post(target, notifications, authorization);
       const silenceMs = Date.now() - log.lastAcceptedAtMs;
       log.longestSilenceMs = Math.max(log.longestSilenceMs, silenceMs);
-      if (status === 204) return noteAccepted(notifications);
+      if (status === 204) return noteAccepted(target, notifications);
       log.others[status] = (log.others[status] ?? 0) + 1;
       await delay(repeatMs);
     }
@@ -95,7 +100,7 @@ export function startSender(targets: () => string[], authorization: string, rand
 
   async function intrude(notifications: Notification[]): Promise<void> {
     log.strangers.sent += 1;
-    const status = await post(notifications, 'Bearer of-a-stranger');
+    const status = await post(random.pick(targets()), notifications, 'Bearer of-a-stranger');
     if (status >= 200 && status < 300) log.strangers.let += 1;
   }
 

@@ -15,6 +15,8 @@ export type StageOptions = {
   store: StoreUnderProof;
   processes: number;
   seed: number;
+  /** Machines of each organization. */
+  equipment: number;
 };
 
 type Role = 'all' | 'receiver' | 'worker';
@@ -37,6 +39,7 @@ export type Stage = {
   topics: string[];
   /** Where deliveries are posted. */
   receivers(): string[];
+  /** As `serve` does, or, given a named step, so that it ends there by itself. */
   start(actor: Actor, failpoint?: Failpoint): Promise<void>;
   stop(): Promise<void>;
 };
@@ -66,7 +69,7 @@ export async function makeStage(options: StageOptions): Promise<Stage> {
   const [simulator, kafka, onCall] = await Promise.all([
     startSimulator({
       organizations: 6,
-      equipment: 20,
+      equipment: options.equipment,
       'field-operations': 10,
       'heartbeat-ms': 0,
       seed: options.seed,
@@ -87,15 +90,12 @@ export async function makeStage(options: StageOptions): Promise<Stage> {
   const stage: Stage = {
     ...{ simulator, kafka, onCall, store, actors },
     topics: kinds.map((kind) => `${settings.KAFKA_TOPIC_PREFIX}.${kind}.v1`),
-    receivers: () =>
-      actors
-        .filter(({ role }) => role !== 'worker')
-        .map(({ environment: own }) => `http://127.0.0.1:${own.PORT}/webhooks`),
+    receivers: () => actors.filter(({ role }) => role !== 'worker').map(addressOf),
     async start(actor, failpoint) {
       const service = await startService({
         dataFolder: folder,
-        entry: 'dist/test/support/serve-with-failpoints.js',
         environment: { ...actor.environment, ...(failpoint === undefined ? {} : { FAILPOINT: failpoint }) },
+        ...(failpoint === undefined ? {} : { entry: 'dist/test/support/serve-with-failpoints.js' }),
       });
       actor.service = service;
     },
@@ -107,6 +107,9 @@ export async function makeStage(options: StageOptions): Promise<Stage> {
   for (const actor of actors) await stage.start(actor);
   return stage;
 }
+
+/** Where it takes deliveries. */
+export const addressOf = ({ environment }: Actor): string => `http://127.0.0.1:${environment.PORT}/webhooks`;
 
 function rolesOf(processes: number): Role[] {
   if (processes <= 2) return Array.from({ length: processes }, () => 'all');
