@@ -65,6 +65,7 @@ function honest(): ProofEvidence {
   }));
   return {
     ...{ tables, ledger: evidenceFrom(tables, 2, records), acceptedByAddress: new Map([[uri, 2]]) },
+    ...{ others: { 0: 3, 503: 2 }, lateAnswers: 0, toldLedger: { accepted: 2, published: 2, waiting: 0 } },
     ...{ strangersLet: 0, unexplained503: 0, announced: new Set([uri]), complaints: [], restAfterMs: 10 },
     truth: { equipment: [{ id: '1', organizationId: '4711', uri, content }], fieldOperations: [] },
     ...{ openPages: ['A'], expectedPages: ['A'], residentBytes: [1] },
@@ -125,8 +126,9 @@ const doctored: [string, string[], (evidence: ProofEvidence) => void][] = [
   [
     'a notification that waits for ever',
     ['lost'],
-    ({ ledger }) => {
-      ledger.lines = { published: 1, waiting: 1 };
+    (evidence) => {
+      evidence.ledger.lines = { published: 1, waiting: 1 };
+      evidence.toldLedger = { accepted: 2, published: 1, waiting: 1 };
     },
   ],
   [
@@ -155,6 +157,34 @@ const doctored: [string, string[], (evidence: ProofEvidence) => void][] = [
     ['dishonest'],
     (evidence) => {
       evidence.unexplained503 = 1;
+    },
+  ],
+  [
+    'a true delivery that was answered 401',
+    ['answer'],
+    (evidence) => {
+      evidence.others = { 401: 1 };
+    },
+  ],
+  [
+    'a true delivery that was answered 500',
+    ['answer'],
+    (evidence) => {
+      evidence.others = { 503: 1, 500: 1 };
+    },
+  ],
+  [
+    'an answer that came too late',
+    ['answer'],
+    (evidence) => {
+      evidence.lateAnswers = 1;
+    },
+  ],
+  [
+    'a ledger that tells more than there is',
+    ['told'],
+    (evidence) => {
+      evidence.toldLedger = { accepted: 2, published: 2, merged: 1 };
     },
   ],
   [

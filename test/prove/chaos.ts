@@ -33,6 +33,8 @@ export type Chaos = {
   missing(): number;
   /** By what was done. */
   counts: Record<string, number>;
+  /** Whether that receiver has been stopped by SIGSTOP at any time since then, in milliseconds since the epoch. */
+  stoppedSince(address: string, sinceMs: number): boolean;
   /** Named steps at which a process ended by itself. */
   reached: Set<Failpoint>;
 };
@@ -62,6 +64,7 @@ export function makeChaos({ stage, random, near, acceptedBy }: ChaosOptions): Ch
   const reached = new Set<Failpoint>();
   const queue = [...failpoints];
   const falls = mustsOf(stage);
+  const stoppedUntilMs = new Map<string, number>();
   let kills = 0;
 
   const note = (what: string) => {
@@ -139,9 +142,11 @@ export function makeChaos({ stage, random, near, acceptedBy }: ChaosOptions): Ch
     await moment();
     note(what);
     const { pid } = actor.service!;
+    stoppedUntilMs.set(addressOf(actor), Number.POSITIVE_INFINITY);
     process.kill(pid, 'SIGSTOP');
     await delay(isLong ? beyondLeaseMs : random.between(100, 1500));
     process.kill(pid, 'SIGCONT');
+    stoppedUntilMs.set(addressOf(actor), Date.now());
   }
 
   async function reviveDead(actor: Actor): Promise<void> {
@@ -200,6 +205,7 @@ export function makeChaos({ stage, random, near, acceptedBy }: ChaosOptions): Ch
     kills: () => kills,
     missing: () => queue.length + falls.length,
     counts,
+    stoppedSince: (address, sinceMs) => (stoppedUntilMs.get(address) ?? 0) >= sinceMs,
     reached,
     async strike() {
       for (const actor of stage.actors) await reviveDead(actor);

@@ -26,6 +26,8 @@ export type Finding =
         | 'unjournalled'
         | 'stranger'
         | 'dishonest'
+        | 'answer'
+        | 'told'
         | 'page'
         | 'end'
         | 'slow'
@@ -42,6 +44,12 @@ export type ProofEvidence = {
   acceptedByAddress: ReadonlyMap<string, number>;
   strangersLet: number;
   unexplained503: number;
+  /** Answers to the true sender by status, but for 204; 0 where a connection broke. */
+  others: Record<string, number>;
+  /** Answers to it that came later than four seconds. */
+  lateAnswers: number;
+  /** The ledger as the service tells it at rest, before it is stopped. */
+  toldLedger: Record<string, number>;
   truth: { equipment: Truth[]; fieldOperations: Truth[] };
   /** Addresses of which at least one notification was accepted. */
   announced: ReadonlySet<string>;
@@ -63,6 +71,8 @@ export function checkProof(evidence: ProofEvidence): Finding[] {
     ...checkCauses(evidence),
     ...checkJournal(evidence),
     ...checkTruth(evidence),
+    ...checkAnswers(evidence),
+    ...checkToldLedger(evidence),
     ...checkRest(evidence),
   ];
 }
@@ -127,6 +137,28 @@ function newestByKey(records: readonly TopicRecord[]): Map<string, TopicRecord> 
     if (known === undefined || BigInt(known.offset) < BigInt(record.offset)) newest.set(record.key, record);
   }
   return newest;
+}
+
+/** The true sender is answered 204, or 503 for a while, and in time. */
+function checkAnswers({ others, lateAnswers }: ProofEvidence): Finding[] {
+  const found: Finding[] = Object.entries(others)
+    .filter(([status, count]) => count > 0 && status !== '0' && status !== '503')
+    .map(([status, count]) => ({ kind: 'answer', text: `${count} true deliveries were answered ${status}` }));
+  if (lateAnswers > 0)
+    found.push({ kind: 'answer', text: `${lateAnswers} answers took more than four seconds` });
+  return found;
+}
+
+/** What the service says of its ledger is what its tables say when they are counted by other code. */
+function checkToldLedger({ ledger, toldLedger }: ProofEvidence): Finding[] {
+  const told: Record<string, number> = { ...toldLedger, accepted: toldLedger.accepted ?? 0 };
+  const counted: Record<string, number> = { lost: 0, ...ledger.lines, accepted: ledger.journalled };
+  return [...new Set([...Object.keys(told), ...Object.keys(counted)])]
+    .filter((line) => (told[line] ?? 0) !== (counted[line] ?? 0))
+    .map((line) => ({
+      kind: 'told',
+      text: `${line} is told as ${told[line] ?? 0}, the tables say ${counted[line] ?? 0}`,
+    }));
 }
 
 function checkRest(evidence: ProofEvidence): Finding[] {

@@ -62,6 +62,7 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
       () => stage.receivers(),
       stage.simulator.environment.WEBHOOK_AUTHORIZATION!,
       makeRandom(seed + 1),
+      (target, sinceMs) => chaos.stoppedSince(target, sinceMs),
     );
     const load = await makeLoad(stage.simulator, sender, makeRandom(seed + 2));
     const beganAtMs = Date.now();
@@ -103,6 +104,7 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
     }).catch(() => {});
     const openPages = stage.onCall.open();
     const residentBytes = stage.actors.map(({ service }) => residentBytesOf(service!.pid));
+    const toldLedger = await toldBy(stage);
     await stopAll(stage);
     const records = await readTopics(stage.kafka.brokers, stage.topics);
     const tables = await store.tables();
@@ -114,6 +116,7 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
       acceptedByAddress: sender.log.byAddress,
       strangersLet: sender.log.strangers.let,
       unexplained503: sender.log.unexplained,
+      ...{ others: sender.log.others, lateAnswers: sender.log.late, toldLedger },
       announced: load.announced(),
       complaints: stage.actors.flatMap(({ complaints }) => complaints),
     });
@@ -151,14 +154,19 @@ async function goOn(mayGoOn: () => boolean, step: () => Promise<void>, sender: S
   }
 }
 
+const workerOf = (stage: Stage) => stage.actors.find(({ role }) => role !== 'receiver')!.service!;
+
+/** The ledger as the service tells it. */
+async function toldBy(stage: Stage): Promise<Record<string, number>> {
+  const answer = await fetch(`${workerOf(stage).operationsUrl}/api/ledger`);
+  return (await answer.json()) as Record<string, number>;
+}
+
 /** True when nothing waits, nothing is unsent and nobody is blocked, within a bound a little wider than is allowed. */
 async function rest(stage: Stage, tell: (line: string) => void): Promise<boolean> {
-  const working = stage.actors.find(({ role }) => role !== 'receiver')!.service!;
   const isQuiet = async () => {
-    const ledger = (await (await fetch(`${working.operationsUrl}/api/ledger`)).json()) as Record<
-      string,
-      number
-    >;
+    const working = workerOf(stage);
+    const ledger = await toldBy(stage);
     const metrics = await (await fetch(`${working.operationsUrl}/metrics`)).text();
     const unsent = /^tramline_outbox_pending(?:\{[^}]*\})? (\d+)/m.exec(metrics)?.[1];
     tell(`to rest: ${ledger.waiting} wait, ${ledger.parked} parked, ${unsent} unsent`);

@@ -59,6 +59,7 @@ export function tableOf(report: ProofReport): string {
       .map(([what, count]): [string, number] => [`  near ${what}`, count]),
     ['  by quarter of the run', report.onceByQuarter.join(', ')],
     ['changes at the provider', report.changes],
+    ['tries of a delivery; deliveries sent', `${sent.tries}; ${sent.deliveries}`],
     ['deliveries answered 204', sent.deliveries],
     ['notifications accepted', sent.accepted],
     ...Object.entries(sent.others).map(([status, count]): [string, number] => [
@@ -71,7 +72,7 @@ export function tableOf(report: ProofReport): string {
     ['records; repeats of the same bytes', `${report.records}; ${report.repeats}`],
     ['differing duplicates', kindOf('differs')],
     ['order violations', kindOf('order', 'newest')],
-    ['other violations', kindOf('stranger', 'dishonest', 'page', 'end', 'slow', 'large')],
+    ['other violations', kindOf('stranger', 'dishonest', 'answer', 'told', 'page', 'end', 'slow', 'large')],
     ['longest time without a 204', `${sent.longestSilenceMs} ms`],
     ['rest after the last heal', `${report.restAfterMs} ms`],
   ];

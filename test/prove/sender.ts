@@ -9,6 +9,10 @@ export type SenderLog = {
   /** Notifications in deliveries that were answered 204. */
   accepted: number;
   deliveries: number;
+  /** Tries of a delivery, answered or not. */
+  tries: number;
+  /** Answers to the true sender, of those that were not stopped meanwhile, that came later than it may wait for. */
+  late: number;
   /** How often each address was accepted. */
   byAddress: Map<string, number>;
   /** Deliveries by the receiver that accepted them. */
@@ -40,13 +44,24 @@ export type Sender = {
 
 const connections = 8;
 const patienceMs = 6000;
+const answerMsMax = 4000;
 const repeatMs = 60;
 
-/** `targets` are the addresses of the receivers, each tried in turn at random. */
-export function startSender(targets: () => string[], authorization: string, random: Random): Sender {
+/**
+ * `targets` are the addresses of the receivers, each tried in turn at random; `stoppedSince` knows which of them the driver
+ * has stopped since then (milliseconds since the epoch), or has not continued: such a one owes no answer in time.
+ */
+export function startSender(
+  targets: () => string[],
+  authorization: string,
+  random: Random,
+  stoppedSince: (target: string, sinceMs: number) => boolean,
+): Sender {
   const log: SenderLog = {
     accepted: 0,
     deliveries: 0,
+    tries: 0,
+    late: 0,
     byAddress: new Map(),
     byReceiver: new Map(),
     bad: 0,
@@ -89,7 +104,10 @@ export function startSender(targets: () => string[], authorization: string, rand
   async function deliver(notifications: Notification[]): Promise<void> {
     for (;;) {
       const target = random.pick(targets());
+      const sinceMs = Date.now();
       const status = await post(target, notifications, authorization);
+      log.tries += 1;
+      if (status !== 0 && Date.now() - sinceMs > answerMsMax && !stoppedSince(target, sinceMs)) log.late += 1;
       const silenceMs = Date.now() - log.lastAcceptedAtMs;
       log.longestSilenceMs = Math.max(log.longestSilenceMs, silenceMs);
       if (status === 204) return noteAccepted(target, notifications);
