@@ -107,9 +107,9 @@ export function makeChaos({ stage, random, near, acceptedBy }: ChaosOptions): Ch
   }
 
   async function reach(actor: Actor, failpoint: Failpoint): Promise<void> {
+    await near(`at ${failpoint}`);
     await end(actor);
     await stage.start(actor, failpoint);
-    await near(`at ${failpoint}`);
     if (failpoint === 'S4 answered') await untilAnswered(actor);
     else {
       const ended = await Promise.race([actor.service!.exited, delay(stepWaitMs, null, { ref: false })]);

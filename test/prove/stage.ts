@@ -6,7 +6,7 @@ import { freePort } from '../support/free-port';
 import { type KafkaCluster, startKafka } from '../support/kafka';
 import { repositoryRoot } from '../support/repository';
 import type { Failpoint } from '../support/serve-with-failpoints';
-import { type Service, startService, temporaryFolder } from '../support/service';
+import { EndedBeforeReady, type Service, startService, temporaryFolder } from '../support/service';
 import { type Simulator, startSimulator } from '../support/simulator';
 import { type OnCall, startOnCall } from './on-call';
 import type { StoreUnderProof } from './store';
@@ -39,7 +39,7 @@ export type Stage = {
   topics: string[];
   /** Where deliveries are posted. */
   receivers(): string[];
-  /** As `serve` does, or, given a named step, so that it ends there by itself. */
+  /** As `serve` does, or, given a named step, so that it ends there by itself: also before it is ready. */
   start(actor: Actor, failpoint?: Failpoint): Promise<void>;
   stop(): Promise<void>;
 };
@@ -92,12 +92,9 @@ export async function makeStage(options: StageOptions): Promise<Stage> {
     topics: kinds.map((kind) => `${settings.KAFKA_TOPIC_PREFIX}.${kind}.v1`),
     receivers: () => actors.filter(({ role }) => role !== 'worker').map(addressOf),
     async start(actor, failpoint) {
-      const service = await startService({
-        dataFolder: folder,
-        environment: { ...actor.environment, ...(failpoint === undefined ? {} : { FAILPOINT: failpoint }) },
-        ...(failpoint === undefined ? {} : { entry: 'dist/test/support/serve-with-failpoints.js' }),
-      });
-      actor.service = service;
+      const { environment } = actor;
+      if (failpoint === undefined) actor.service = await startService({ dataFolder: folder, environment });
+      else actor.service = await startWithFailpoint(folder, { ...environment, FAILPOINT: failpoint });
     },
     async stop() {
       await Promise.all(actors.map(({ service }) => service?.kill()));
@@ -106,6 +103,17 @@ export async function makeStage(options: StageOptions): Promise<Stage> {
   };
   for (const actor of actors) await stage.start(actor);
   return stage;
+}
+
+/** Work that waits may take it to its named step before it is ready: then it has ended when this answers. */
+async function startWithFailpoint(dataFolder: string, environment: Record<string, string>): Promise<Service> {
+  const entry = 'dist/test/support/serve-with-failpoints.js';
+  try {
+    return await startService({ dataFolder, environment, entry });
+  } catch (error) {
+    if (!(error instanceof EndedBeforeReady) || error.exit.signal !== 'SIGKILL') throw error;
+    return Object.assign(error.started, { publicUrl: '', operationsUrl: '', dataFolder });
+  }
 }
 
 /** Where it takes deliveries. */

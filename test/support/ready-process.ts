@@ -44,6 +44,17 @@ export type ProcessOptions = {
   readyWithinMs?: number;
 };
 
+/** It ended, by itself or by a signal, before it was ready: `started` tells how, and what it printed. */
+export class EndedBeforeReady extends Error {
+  constructor(
+    message: string,
+    readonly started: ReadyProcess,
+    readonly exit: Exit,
+  ) {
+    super(message);
+  }
+}
+
 const living = new Set<ReadyProcess>();
 const folders = new Set<string>();
 
@@ -64,8 +75,8 @@ export async function cleanUp(): Promise<void> {
 if (typeof afterAll === 'function') afterAll(cleanUp);
 
 /**
- * Starts the program and answers when it is ready. Throws, with the last lines it printed, when it ends before or is
- * not ready in time (20 s when left out); it is killed then.
+ * Starts the program and answers when it is ready. Throws, with the last lines it printed, `EndedBeforeReady` when it ends
+ * before, and an error when it is not ready in time (20 s when left out); it is killed then.
  */
 export async function startProcess(options: ProcessOptions): Promise<ReadyProcess> {
   const { PATH, HOME } = process.env;
@@ -110,18 +121,19 @@ async function waitUntilReady(
     await until(() => findReady() || hasEnded(child), { withinMs, what: `${options.entry} to be ready` });
   } catch (error) {
     await started.kill();
-    throw withLastLines(error as Error, started);
+    const { message } = error as Error;
+    throw new Error(withLastLines(message, started), { cause: error });
   }
   if (hasEnded(child)) {
     // What was printed last arrives after the news of the end.
-    const { code, signal } = await started.exited;
-    throw withLastLines(new Error(`${options.entry} ended before it was ready: ${code ?? signal}`), started);
+    const exit = await started.exited;
+    const what = `${options.entry} ended before it was ready: ${exit.code ?? exit.signal}`;
+    throw new EndedBeforeReady(withLastLines(what, started), started, exit);
   }
 }
 
-function withLastLines(error: Error, started: ReadyProcess): Error {
-  return new Error(`${error.message}\n${started.lines().slice(-20).join('\n')}`, { cause: error });
-}
+const withLastLines = (message: string, started: ReadyProcess): string =>
+  `${message}\n${started.lines().slice(-20).join('\n')}`;
 
 function describeProcess(child: ChildProcess, lines: string[]): ReadyProcess {
   const exited = new Promise<Exit>((settle) => {

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { type ReadyProcess, startProcess, temporaryFolder } from './ready-process';
 
-export { cleanUp, type Exit, temporaryFolder } from './ready-process';
+export { cleanUp, EndedBeforeReady, type Exit, temporaryFolder } from './ready-process';
 export { until } from './until';
 
 export type ServiceOptions = {
