@@ -86,8 +86,11 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
     // Named steps that were not come by are tried again, for as long again.
     const goOnFor = () => chaos.kills() < (chaos.missing() > 0 ? 2 : 1) * options.kills;
     while (goesOn && (goOnFor() || shareOver() < 1)) {
+      const strikeAtMs = Date.now();
       await chaos.strike();
-      tell(`${chaos.kills()} kills, ${sender.log.accepted} notifications accepted, ${sender.waiting()} wait`);
+      tell(
+        `${Date.now() - strikeAtMs} ms; ${chaos.kills()} kills, ${sender.log.accepted} notifications accepted, ${sender.waiting()} wait`,
+      );
     }
     goesOn = false;
     await loading;
