@@ -94,13 +94,14 @@ interface Path extends PathDoors {
 
 export function makePipeline(doors: PathDoors, settings: PathSettings): Pipeline {
   const { store, clock } = doors;
-  const health = makeProviderHealth(settings.ending.random);
+  const failed = (error: unknown) => tell(doors, error);
+  const pause = (forMs: number) => void store.pauseReading(forMs).catch(failed);
+  const health = makeProviderHealth(settings.ending.random, pause);
   const wakeWork = () => work.wake();
   const wakeProbes = () => probes.wake();
   const access = accessOf(doors, health, wakeWork);
   const path: Path = { ...doors, settings, health, access, wakeWork, wakeProbes };
   const limit = (wanted: number) => (health.coolDownMs(clock.nowMs()) > 0 ? 0 : wanted);
-  const failed = (error: unknown) => tell(doors, error);
   const work: Run = makeRun<TakenTask>(
     {
       take: (wanted) => store.take(wanted),

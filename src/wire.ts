@@ -35,6 +35,7 @@ import { makeBehindWatch } from './wire/behind';
 import { conditionsOf } from './wire/conditions';
 import { type Connecting, lateRenewal, readConnections, wireConnecting } from './wire/connecting';
 import { heedOthers } from './wire/heed-others';
+import { heedPause } from './wire/heed-pause';
 import { loopsOf, startReading, stopLoops } from './wire/loops';
 import * as options from './wire/options';
 import { checkConnections, clientOf } from './wire/provider';
@@ -160,7 +161,7 @@ export async function wireWorker(
   const parts = { pipeline, relay, alerting, book, meter, watch, client, behind, room, ...operated };
   const loops = loopsOf({ ...parts, store: doors.store }, observer, clock);
   await readConnections(settings, book);
-  await Promise.all([meter.look(), subscribing.start(holder)]);
+  await Promise.all([meter.look(), subscribing.start(holder), heedPause(doors, pipeline, clock)]);
   return {
     ...{ pipeline, relay, alerting, book, data: client.data, meter, conditions, ...operated },
     checkProvider: async () => ({ detail: await checkConnections(client, book), dateMs: providerDateMs }),

@@ -1,9 +1,10 @@
 /**
  * What is known of the provider's trouble, so that an item is aged by its own failures only. A failure is the item's own
  * once another read through the same origin and connection succeeded since the item's last attempt. An origin that
- * only fails is left alone but for a trial now and then; a 429 holds the whole client key. Pure memory, bounded by the
- * number of origins and connections.
+ * only fails is left alone but for a trial now and then; a 429 holds the whole client key. Memory, bounded by the number of
+ * origins and connections; only the pause of a 429 is told to whoever keeps it for other processes and later lives.
  */
+import type { ReadingPause } from '../model/store';
 import { type BackoffBounds, backoffMs } from '../tools/backoff';
 
 interface OriginState {
@@ -34,6 +35,8 @@ export interface ProviderHealth {
   succeeded(origin: string, connectionId: string, nowMs: number): boolean;
   failed(origin: string, detail: string, nowMs: number): void;
   rateLimited(retryAfterMs: number, nowMs: number): void;
+  /** The pause that any process was asked for, as it is kept. */
+  pauseHeard(pause: ReadingPause, nowMs: number): void;
   /** The client key lacks a scope or licence for something, whatever else succeeds. */
   clientRefused(detail: string, nowMs: number): void;
   /** Is a failure now the item's own, when its last attempt was at `lastAttemptMs`? */
@@ -48,14 +51,21 @@ export const unnamedRefusal = 'the provider refuses the client key without sayin
 const outageFailures = 5;
 const trialBounds: BackoffBounds = { baseMs: 1000, maxMs: 30_000 };
 const coolDownMsMax = 3_600_000;
+/** Of many answers that ask for the same pause one is told on: what it may grow by until it is told again. */
+const tellStepMs = 1000;
 /** Longer than the longest back-off: a refusal that goes on is seen again before that. */
 const clientRefusedMs = 900_000;
 
-export function makeProviderHealth(random: () => number = Math.random): ProviderHealth {
+/** `tellPause` is told for how long the provider wants nothing to be asked. */
+export function makeProviderHealth(
+  random: () => number = Math.random,
+  tellPause: (forMs: number) => void = () => {},
+): ProviderHealth {
   const origins = new Map<string, OriginState>();
   const lastSuccess = new Map<string, number>();
   let coolUntilMs = 0;
   let coolSinceMs = 0;
+  let toldUntilMs = 0;
   let refusal: { sinceMs: number; lastMs: number; detail: string } | null = null;
 
   const stateOf = (origin: string): OriginState => {
@@ -97,8 +107,16 @@ export function makeProviderHealth(random: () => number = Math.random): Provider
       if (state.failures === outageFailures) state.heldUntilMs = nowMs + trialMs(state.failures, random);
     },
     rateLimited(retryAfterMs, nowMs) {
+      const forMs = Math.min(retryAfterMs, coolDownMsMax);
       if (coolUntilMs <= nowMs) coolSinceMs = nowMs;
-      coolUntilMs = Math.max(coolUntilMs, nowMs + Math.min(retryAfterMs, coolDownMsMax));
+      coolUntilMs = Math.max(coolUntilMs, nowMs + forMs);
+      if (toldUntilMs > nowMs && nowMs + forMs < toldUntilMs + tellStepMs) return;
+      toldUntilMs = nowMs + forMs;
+      tellPause(forMs);
+    },
+    pauseHeard({ sinceMs, leftMs }, nowMs) {
+      coolSinceMs = coolUntilMs <= nowMs ? sinceMs : Math.min(coolSinceMs, sinceMs);
+      coolUntilMs = Math.max(coolUntilMs, nowMs + Math.min(leftMs, coolDownMsMax));
     },
     clientRefused(detail, nowMs) {
       const goesOn = refusal !== null && nowMs - refusal.lastMs < clientRefusedMs;

@@ -72,8 +72,17 @@ export interface Inbox {
    * due (`work`) or decided events (`events`). A store of one process tells nothing: who acts there knows.
    */
   heed(listener: (news: News) => void): Promise<void>;
+  /** The provider wants a pause of the client key: no process takes a task or a probe before it is over. The longest holds. */
+  pauseReading(forMs: number): Promise<void>;
+  readingPause(): Promise<ReadingPause | null>;
   /** Milliseconds until the next task, or probe, may be taken; null when nothing waits for time. */
   nextDueInMs(what: 'task' | 'probe'): Promise<number | null>;
+}
+
+/** Nothing is asked of the provider for `leftMs`, as it wished at `sinceMs`. */
+export interface ReadingPause {
+  sinceMs: number;
+  leftMs: number;
 }
 
 export type News = 'work' | 'events';

@@ -18,11 +18,12 @@ import type { Sync } from '../sync/sync';
 import { type Clock, endsWithin, type Loop, makeLoop } from '../tools/clock';
 import type { BehindWatch } from './behind';
 import type { Connecting } from './connecting';
+import { heedPause } from './heed-pause';
 import type { Subscribing } from './subscribing';
 import { troubleOf } from './trouble-of';
 
 export interface LoopParts {
-  pipeline: Pick<Pipeline, 'work' | 'probes'>;
+  pipeline: Pick<Pipeline, 'work' | 'probes' | 'health'>;
   relay: Relay;
   alerting: Alerting;
   book: ConnectionBook;
@@ -59,6 +60,8 @@ export function loopsOf(parts: LoopParts, observer: Observer, clock: Clock): Loo
   const { pipeline, relay, alerting, book, meter, store, watch, behind, room } = parts;
   const learn = makeLoop(
     async () => {
+      const pauseMs = pipeline.health.coolDownMs(clock.nowMs());
+      if (pauseMs > 0) return pauseMs;
       const whole = await book.learn();
       if (book.known()) startReading(pipeline);
       await meter.look();
@@ -70,8 +73,9 @@ export function loopsOf(parts: LoopParts, observer: Observer, clock: Clock): Loo
       troubleOf(observer, 'provider')(error);
     },
   );
-  // Others may connect, renew or revoke in other processes.
+  // Others may connect, renew or revoke, or be asked for a pause, in other processes.
   const follow = async () => {
+    await heedPause(parts, pipeline, clock);
     if (await book.follow()) learn.wake();
     await behind.look();
     await room.look();

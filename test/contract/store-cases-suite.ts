@@ -538,5 +538,50 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
         expect(page.floor).toBe(2);
       });
     });
+
+    describe('a pause that the provider asked for', () => {
+      const taken = async () => [await hand.store.take(10), await hand.store.takeProbes(10, 30_000)];
+
+      test('holds tasks and probes until it is over, and says how long it still lasts', async () => {
+        expect(await hand.store.readingPause()).toBeNull();
+        await hand.put([hintOf('1')]);
+        await hand.store.requestProbe('4711', true);
+        const sinceMs = under.nowMs();
+        await hand.store.pauseReading(30_000.5);
+        expect(await hand.store.readingPause()).toEqual({ sinceMs, leftMs: 30_001 });
+        expect(await taken()).toEqual([[], []]);
+        for (const what of ['task', 'probe'] as const)
+          expect(await hand.store.nextDueInMs(what)).toBe(30_001);
+        under.advance(30_000);
+        expect(await taken()).toEqual([[], []]);
+        under.advance(1);
+        expect(await hand.store.readingPause()).toBeNull();
+        expect(await taken()).toMatchObject([[{ address: address('1') }], [{ organizationId: '4711' }]]);
+      });
+
+      test('outlives the process, and a task keeps its place', async () => {
+        await hand.put([hintOf('1')]);
+        const untilMs = under.nowMs() + 600_000;
+        await hand.store.pauseReading(600_000);
+        await hand.reopen();
+        expect(await hand.store.take(10)).toEqual([]);
+        expect(await hand.store.readingPause()).toMatchObject({ leftMs: untilMs - under.nowMs() });
+        under.advance(600_000);
+        expect(await hand.store.take(10)).toHaveLength(1);
+      });
+
+      test('is not ended by a shorter one, goes on with a longer one, and begins anew after its end', async () => {
+        const sinceMs = under.nowMs();
+        await hand.store.pauseReading(30_000);
+        under.advance(1000);
+        await hand.store.pauseReading(1000);
+        expect(await hand.store.readingPause()).toEqual({ sinceMs, leftMs: 29_000 });
+        await hand.store.pauseReading(60_000);
+        expect(await hand.store.readingPause()).toEqual({ sinceMs, leftMs: 60_000 });
+        under.advance(60_000);
+        await hand.store.pauseReading(5000);
+        expect(await hand.store.readingPause()).toEqual({ sinceMs: under.nowMs(), leftMs: 5000 });
+      });
+    });
   });
 }

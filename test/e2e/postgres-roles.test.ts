@@ -99,6 +99,27 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several processes on P
     }
   });
 
+  test('a pause that one worker was asked for is kept by all', async () => {
+    const spare = await startService({ environment: story.settings({ ROLE: 'worker' }) });
+    workers.push(spare);
+    const [limited, ...others] = await story.equipment();
+    const match = { path: `/equipment/${limited!.id}` };
+    await story.simulator.setFaults([{ match, times: 1, status: 429, headers: { 'retry-after': '2' } }]);
+    const from = (await story.requests()).length;
+    const since = async () =>
+      (await story.requests()).slice(from).filter(({ path }) => path.includes('/equipment/'));
+    await story.post([notificationOf(limited!)]);
+    const refused = await until(async () => (await since()).find(({ status }) => status === 429), soon);
+    await story.post(others.map((machine) => notificationOf(machine)));
+    const asked = await until(async () => {
+      const later = (await since()).filter(({ number }) => number > refused.number);
+      return later.length > others.length ? later : undefined;
+    }, soon);
+    for (const { at } of asked) expect(Date.parse(at) - Date.parse(refused.at)).toBeGreaterThanOrEqual(1950);
+    await spare.stop();
+    workers.pop();
+  });
+
   test('a token and an Authorization value that a worker makes are accepted by the receiver at once', async () => {
     const environment = story.settings({ TRAMLINE_URL: workers[0]!.operationsUrl });
     const [organization] = (await story.simulator.state()).organizations;

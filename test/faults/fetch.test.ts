@@ -250,6 +250,7 @@ describe('F-1, F-2: a provider that is down or asks to wait', () => {
     ['seconds', '120', 120_000],
     ['a date', new Date(startMs + 45_000).toUTCString(), 45_000],
     ['a year', '31536000', 3_600_000],
+    ['a date in a year', new Date(startMs + 31_536_000_000).toUTCString(), 3_600_000],
     ['nothing', undefined, 30_000],
   ])('429 with %s is obeyed, an hour at most', async (_what, value, retryAfterMs) => {
     script = (_request, response) => {

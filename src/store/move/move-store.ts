@@ -145,7 +145,7 @@ async function complete(statements: Statements, source: Source, token: number): 
   );
   await statements.run(`SELECT setval('revision', $1)`, Math.max(1, meta.get('revision') ?? 1));
   const isState = (name: string) =>
-    name === 'behind' || name === 'reading-on' || name.startsWith(untoldPrefix);
+    ['behind', 'reading-on', 'pause-since', 'pause-until'].includes(name) || name.startsWith(untoldPrefix);
   const states = [...meta.keys()].filter(isState);
   for (const name of ['position', 'floor', 'connections', ...states]) {
     await statements.run(

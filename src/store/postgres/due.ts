@@ -11,7 +11,7 @@ export async function nextDueInMs(context: Context, what: 'task' | 'probe'): Pro
   const row = await database.get(nextTask);
   const at = row!.at as number | null;
   if (row!.held) return heldLookMs;
-  return at === null ? null : Math.max(0, at - context.nowMs());
+  return at === null ? null : Math.max(0, Math.max(at, Number(row!.paused_until ?? 0)) - context.nowMs());
 }
 
 /** Not before the budget that all processes share lets one begin. */
@@ -21,7 +21,7 @@ async function nextProbeInMs({ database, settings, nowMs }: Context): Promise<nu
   if (at === null) return null;
   const now = nowMs();
   const freeAtMs = probeBudgetOf(settings.probesPerMinute).freeAtMs(Number(row!.paid_until), now);
-  return Math.max(0, at - now, freeAtMs - now);
+  return Math.max(0, Math.max(at, freeAtMs, Number(row!.paused_until ?? 0)) - now);
 }
 
 /** While no task may be taken, whatever is due. */
@@ -37,13 +37,15 @@ const nextTask = `
     (SELECT min(greatest(l.next_due_at, l.open_at)) FROM lanes l LEFT JOIN taken t ON t.taken_lane = l.id
      WHERE l.open_at IS NOT NULL AND l.next_due_at IS NOT NULL
        AND (l.width IS NULL OR coalesce(t.in_flight, 0) < l.width))) AS at,
-    EXISTS (SELECT 1 FROM meta WHERE name = 'reading-on') AS held`;
+    EXISTS (SELECT 1 FROM meta WHERE name = 'reading-on') AS held,
+    (SELECT value FROM meta WHERE name = 'pause-until') AS paused_until`;
 
 /** Never while a probe is under way, unless that one's lease ran out. */
 const nextProbe = `
   SELECT min(CASE WHEN probe_lease_until = 0 THEN probe_at
     ELSE greatest(coalesce(probe_at, probe_lease_until), probe_lease_until) END) AS at,
-    coalesce((SELECT value FROM meta WHERE name = $1), 0) AS paid_until
+    coalesce((SELECT value FROM meta WHERE name = $1), 0) AS paid_until,
+    (SELECT value FROM meta WHERE name = 'pause-until') AS paused_until
   FROM organizations WHERE probe_at IS NOT NULL OR probe_lease_until > 0`;
 
 /** The number of tasks that are due now. */

@@ -8,6 +8,7 @@ import type { StoreRules } from '../store-rules';
 import { askProbe, hintProbes } from './ask-probes';
 import type { Context } from './context';
 import { lockOrganizations } from './organization-rows';
+import { isPaused } from './pauses';
 import { storable } from './quarantine-entries';
 
 /** Never while a probe of it is under way, unless that one's lease ran out. */
@@ -53,7 +54,7 @@ async function takeFirst(context: Context, limit: number, leaseMs: number): Prom
   const rows = await context.database.all(
     `WITH due AS (
        SELECT id, ${probeDueAt} AS due_at, ${probeRank} AS rank FROM organizations
-       WHERE (probe_at IS NOT NULL OR probe_lease_until > 0) AND ${probeDueAt} <= $1
+       WHERE (probe_at IS NOT NULL OR probe_lease_until > 0) AND ${probeDueAt} <= $1 AND NOT ${isPaused('$1')}
        ORDER BY 3, 2, id LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED),
      taken AS (
        UPDATE organizations o SET probe_at = NULL, probe_lease_until = $1::bigint + $3::bigint, probed_at = $1

@@ -59,7 +59,8 @@ async function readyLanes(
      FROM freed f LEFT JOIN LATERAL (
        SELECT l.id, l.turn, l.width, l.next_due_at, coalesce(t.in_flight, 0) AS in_flight
        FROM lanes l LEFT JOIN taken t ON t.taken_lane = l.id
-       WHERE l.open_at <= $1 AND l.open_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM meta WHERE name = 'reading-on')
+       WHERE l.open_at <= $1 AND l.open_at IS NOT NULL
+         AND NOT EXISTS (SELECT 1 FROM meta WHERE name = 'reading-on' OR (name = 'pause-until' AND value > $1))
          AND ((l.next_due_at <= $1 AND l.next_due_at IS NOT NULL) OR l.id = ANY(f.lanes))
          AND (l.width IS NULL OR coalesce(t.in_flight, 0) < l.width)
        ORDER BY l.turn, l.next_due_at, l.id LIMIT $2) r ON true

@@ -22,6 +22,7 @@ import { ledger } from './ledger';
 import { observe } from './observe';
 import { access, accessHistory, epochs, learn, listOrganizations } from './organizations';
 import { markSent, pickUnsent, quarantineRecord, resendLogged, unsentCount } from './outbox';
+import { pauseReading, readingPause } from './pauses';
 import { postponeProbe, requestProbe, takeProbes } from './probes';
 import { put } from './put';
 import { listQuarantine, showQuarantine } from './quarantine';
@@ -58,6 +59,8 @@ export const verbs = {
   takeProbes,
   postponeProbe,
   requestProbe,
+  pauseReading,
+  readingPause,
   listOrganizations,
   accessHistory,
   forgetOrganization,

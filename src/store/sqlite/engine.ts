@@ -51,6 +51,7 @@ import {
   resendLogged,
   unsentCount,
 } from './outbox';
+import { heldForMs, pauseReading, readingPause } from './pauses';
 import { nextProbeMs, postponeProbe, requestProbe, takeProbes } from './probes';
 import { keepSample, listQuarantine, showQuarantine } from './quarantine';
 import { discardQuarantine, rejudge, releaseQuarantine } from './release';
@@ -101,6 +102,8 @@ export const verbs = {
   takeProbes,
   postponeProbe,
   requestProbe,
+  pauseReading,
+  readingPause,
   listOrganizations,
   accessHistory,
   forgetOrganization,
@@ -304,14 +307,9 @@ function releaseLeases(context: Context, taken: { taskId: number; fence: number 
   }
 }
 
-/** While no task may be taken, whatever is due. */
-const heldLookMs = 1000;
-
 function nextDueInMs(context: Context, what: 'task' | 'probe'): number | null {
-  const nowMs = context.nowMs();
-  if (what === 'task' && readingOn(context)) return heldLookMs;
   const dueMs = what === 'probe' ? nextProbeMs(context) : nextTaskMs(context);
-  return dueMs === null ? null : Math.max(0, dueMs - nowMs);
+  return dueMs === null ? null : Math.max(heldForMs(context, what), dueMs - context.nowMs());
 }
 
 /** A lease that runs out makes its task due. */

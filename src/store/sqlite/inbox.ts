@@ -9,10 +9,10 @@ import type { Context } from './context';
 import type { Row } from './database';
 import type { Grant } from './lanes';
 import { freeExpired } from './leases';
+import { mayTake } from './pauses';
 import { hintProbe } from './probes';
 import { closeEntry, quarantineElement } from './quarantine';
 import { afterGap } from './return-task';
-import { readingOn } from './topic-ends';
 
 export function put(context: Context, delivery: Delivery): Accepted {
   const { database } = context;
@@ -145,8 +145,8 @@ export function take(context: Context, limit: number): TakenTask[] {
   const nowMs = context.nowMs();
   freeExpired(context, nowMs);
   const taken: TakenTask[] = [];
-  // What is decided now could come under a number that is still to be found taken.
-  if (readingOn(context)) return taken;
+  // While the topics are read, what is decided could come under a number that is still to be found taken.
+  if (!mayTake(context)) return taken;
   // A lane may hold less than it was granted: what is then left is granted again.
   while (taken.length < limit) {
     const grants = context.lanes.grants(limit - taken.length, nowMs, (id) =>

@@ -8,6 +8,7 @@ import { probeBudgetName, probeBudgetOf } from '../probe-budget';
 import { hintedGapMs } from '../store-rules';
 import type { Context } from './context';
 import { type CachedOrganization, remember } from './organization-cache';
+import { readingPause } from './pauses';
 
 /** Claims of an organization wait at most so long for the answer of a probe that a refusal asked for. */
 const heldMsMax = 30_000;
@@ -112,6 +113,7 @@ export function probeUnlessGranted(context: Context, organizationId: string): vo
 /** Those that an operator waits for first, then whoever is not known to be blocked: its work waits. Then the longest due. */
 export function takeProbes(context: Context, limit: number, leaseMs: number): DueProbe[] {
   const nowMs = context.nowMs();
+  if (readingPause(context) !== null) return [];
   const budget = probeBudgetOf(context.settings.probesPerMinute);
   const paidUntil = paidUntilMicros(context);
   const first = firstDue(context, Math.min(limit, budget.free(paidUntil, nowMs)));

@@ -35,6 +35,7 @@ async function seenOf(store: Store) {
     tasks,
     unsent: await store.pickUnsent(1000, 1e9, []),
     behind: [await store.behindSince(), await store.readingOn(), await store.topicEnds()],
+    pause: await store.readingPause(),
     journeys: await Promise.all([
       ...['d1', 'd2', 'd3', events.events[0]!.record.eventId].map((of) => store.explain(of)),
       ...tasks.map(({ address }) => store.explain(address)),
@@ -73,6 +74,7 @@ async function fill(hand: Hand): Promise<void> {
   const { replay } = await store.beginReplay('kind');
   await store.resendNewest({ replay, after: 1, counts: { selected: 1, keys: 1, replayed: 0 } }, [sent!.row]);
   await store.endReplay(replay);
+  await store.pauseReading(60_000);
   const stranger = { key: '4711/equipment/80', sequence: 5, offset: '7', eventId: 'another' };
   await store.noteFound({
     topic: 'tramline.equipment.v1',

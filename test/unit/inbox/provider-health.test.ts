@@ -101,6 +101,41 @@ describe('a 429', () => {
     expect(subject.coolDownMs(10)).toBe(29_990);
   });
 
+  test('is told on once for many answers, and again when it grows or begins anew', () => {
+    const told: number[] = [];
+    const subject = makeProviderHealth(
+      () => 0.5,
+      (forMs) => told.push(forMs),
+    );
+    for (let nowMs = 1000; nowMs < 1050; nowMs += 1) subject.rateLimited(30_000, nowMs);
+    expect(told).toEqual([30_000]);
+    subject.rateLimited(32_000, 1050);
+    subject.rateLimited(1000, 1060);
+    expect(told).toEqual([30_000, 32_000]);
+    subject.rateLimited(500, 33_050);
+    expect(told).toEqual([30_000, 32_000, 500]);
+    subject.rateLimited(365 * 86_400_000, 33_060);
+    expect(told.at(-1)).toBe(3_600_000);
+  });
+
+  test('that another process was asked for holds this one as well, from its beginning', () => {
+    const told: number[] = [];
+    const subject = makeProviderHealth(
+      () => 0.5,
+      (forMs) => told.push(forMs),
+    );
+    subject.pauseHeard({ sinceMs: 400, leftMs: 20_000 }, 1000);
+    expect(subject.coolDownMs(1000)).toBe(20_000);
+    expect(subject.troubles(1000)).toMatchObject([{ name: 'rate-limited', sinceMs: 400 }]);
+    subject.rateLimited(30_000, 2000);
+    subject.pauseHeard({ sinceMs: 300, leftMs: 5000 }, 2000);
+    expect(subject.coolDownMs(2000)).toBe(30_000);
+    expect(subject.troubles(2000)).toMatchObject([{ sinceMs: 300 }]);
+    expect(told).toEqual([30_000]);
+    subject.pauseHeard({ sinceMs: 300, leftMs: 365 * 86_400_000 }, 3000);
+    expect(subject.coolDownMs(3000)).toBe(3_600_000);
+  });
+
   test('without a given randomness the trial times are random but bounded', () => {
     const subject = makeProviderHealth();
     failTimes(subject, 60);
