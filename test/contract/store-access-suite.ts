@@ -335,7 +335,7 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
       test('begins within the budget of the minute, however many are due, also after a restart', async () => {
         const asked = Array.from({ length: 4000 }, (_, index) => ({
           ...({ line: 'acted', eventTypeId: 'requiredCustomerAction', dueAt: null } as const),
-          probeOrganizationId: String(index),
+          probeOrganizationId: String(1000 + index),
         }));
         await hand.put(asked);
         let begun = (await hand.store.takeProbes(4000, 3_600_000)).length;
@@ -355,8 +355,8 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         expect(begun).toBeLessThanOrEqual(3000);
         expect(begun).toBeGreaterThan(2480);
         under.advance(24);
-        await hand.store.requestProbe('3999', true);
-        expect(await hand.store.takeProbes(1, 1000)).toMatchObject([{ organizationId: '3999' }]);
+        await hand.store.requestProbe('4999', true);
+        expect(await hand.store.takeProbes(1, 1000)).toMatchObject([{ organizationId: '4999' }]);
       });
 
       test('that has waited longest goes first', async () => {
