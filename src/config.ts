@@ -12,7 +12,7 @@ import { Problem } from './model/problem';
 import { systemClock } from './tools/clock';
 
 export type { StoreAddress } from './config/addresses';
-export type { ProviderToken, WebhookToken } from './config/credentials';
+export type { WebhookToken } from './config/credentials';
 export { settingsSchema, settingsTable } from './config/describe';
 export type { Fault, Purpose } from './config/relations';
 export type { SettingName, Settings } from './config/table';

@@ -3,7 +3,7 @@
  * its content.
  */
 import { z } from 'zod';
-import type { ConnectionAuth } from '../model/connection';
+import type { NamedToken } from '../model/connection';
 import { type SealingKey, Secret } from '../tools/secret';
 import type { Kind } from './accept';
 
@@ -69,17 +69,6 @@ export const authorizationValue: Kind<Secret> = {
   accepts: 'the whole header value of at most 4096 printable characters',
 };
 
-export interface ProviderToken {
-  connection: string;
-  user: string;
-  auth: ConnectionAuth;
-  token: Secret;
-  /** OAuth 1 token secret. */
-  secret: Secret | null;
-  refresh: Secret | null;
-  expiresAt: string | null;
-}
-
 const secretText = z
   .string()
   .min(1)
@@ -99,8 +88,8 @@ const providerToken = z
   .refine((entry) => entry.auth !== 'oauth1' || entry.secret != null, { path: ['secret'] });
 
 /** JSON; each connection once. A fault names its place in the array. */
-export const providerTokens: Kind<ProviderToken[]> = {
-  schema: z.string().transform((value, context): ProviderToken[] => {
+export const providerTokens: Kind<NamedToken[]> = {
+  schema: z.string().transform((value, context): NamedToken[] => {
     const parsed = z.array(providerToken).min(1).max(10000).safeParse(jsonOf(value));
     if (!parsed.success) {
       const place = parsed.error.issues[0]?.path ?? [];

@@ -6,24 +6,13 @@
 import { createHash } from 'node:crypto';
 import type { Condition } from '../model/alert';
 import type { Answer } from '../model/answer';
-import type { Connection, ConnectionAuth, SealedConnection } from '../model/connection';
+import type { Connection, NamedToken, SealedConnection } from '../model/connection';
 import type { Connections, Organizations } from '../model/store';
 import type { Clock } from '../tools/clock';
 import type { Sealer, Secret } from '../tools/secret';
 import { makeFormerTokens } from './former-tokens';
 import { sealTokens, unsealConnection } from './token-vault';
 import { makeUnlisted } from './unlisted';
-
-/** A token as the settings name it. */
-export interface NamedToken {
-  connection: string;
-  user: string;
-  auth: ConnectionAuth;
-  token: Secret;
-  secret: Secret | null;
-  refresh: Secret | null;
-  expiresAt: string | null;
-}
 
 export interface SeenOrganization {
   id: string;

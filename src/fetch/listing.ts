@@ -5,6 +5,7 @@
  */
 import type { Answer } from '../model/answer';
 import type { Connection } from '../model/connection';
+import type { ListingRequest } from '../model/sync';
 import type { Caller } from './caller';
 import type { Verdict } from './classify';
 import { equipmentEmbeds, fieldOperationEmbeds, withEmbeds } from './embed';
@@ -24,19 +25,6 @@ import {
   type Unreadable,
   unreadableSentence,
 } from './pages';
-
-export interface ListingRequest {
-  connectionId: string;
-  of:
-    | { what: 'equipment'; organizationId: string }
-    | { what: 'fields' | 'field-operations'; address: string };
-  /** The page to go on from; null: from the beginning. */
-  from: string | null;
-  /** What the provider gave for changes only; '' asks for one; null says nothing of it. Not for equipment. */
-  changeToken: string | null;
-  /** The whole list at once, as far as an answer may be large. */
-  unpaged: boolean;
-}
 
 export interface ListedItem {
   /** The provider's id; null when it has none. */

@@ -10,6 +10,18 @@ export const oauth1Ending =
   'The provider ends OAuth 1 (tokens after 2021-07-01; OAuth 2 is required from 2022-05-01): ' +
   'switch over with `tramline connect --auth oauth2`.';
 
+/** A token as the settings name it. */
+export interface NamedToken {
+  connection: string;
+  user: string;
+  auth: ConnectionAuth;
+  token: Secret;
+  /** OAuth 1 token secret. */
+  secret: Secret | null;
+  refresh: Secret | null;
+  expiresAt: string | null;
+}
+
 export interface Connection {
   connectionId: string;
   user: string;

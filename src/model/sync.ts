@@ -135,3 +135,17 @@ export interface ListedResult {
   /** The store's revision now: before whatever is asked for next. */
   revision: number;
 }
+
+/** What is asked of the provider for one listing of a connection. */
+export interface ListingRequest {
+  connectionId: string;
+  of:
+    | { what: 'equipment'; organizationId: string }
+    | { what: 'fields' | 'field-operations'; address: string };
+  /** The page to go on from; null: from the beginning. */
+  from: string | null;
+  /** What the provider gave for changes only; '' asks for one; null says nothing of it. Not for equipment. */
+  changeToken: string | null;
+  /** The whole list at once, as far as an answer may be large. */
+  unpaged: boolean;
+}

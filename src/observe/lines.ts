@@ -4,6 +4,7 @@
  */
 import type { QuarantineReason } from '../model/notification';
 import type { Access, Cause } from '../model/organization';
+import type { Inspection } from '../model/store';
 
 /** Why a delivery was refused to keep strangers out. */
 export type SecurityReason =
@@ -190,15 +191,7 @@ export interface Trouble {
 
 /** What the store says of itself, as the gauges show it. */
 export interface Gauges {
-  counts(): Promise<{
-    due: number;
-    waiting: number;
-    parked: number;
-    quarantined: number;
-    unsent: number;
-    oldestDueAgeMs: number | null;
-    organizations: Record<Access, number>;
-  }>;
+  counts: Inspection['counts'];
   /** What the provider's sandbox leaves, by limit; none in production. */
   sandboxLeft?(): { limit: 'calls' | 'organizations' | 'months'; left: number }[];
   /** Firing alerts by severity. */

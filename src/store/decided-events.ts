@@ -9,11 +9,11 @@ import {
   type EventEnvelope,
   recordBytes,
 } from '../model/event';
-import { keyOf, type ResourceKind } from '../model/resource';
+import { type EventKind, keyOf, type ResourceKind } from '../model/resource';
 
 /** An event without its sequence. */
-export interface DecidedEvent {
-  kind: ResourceKind;
+export interface DecidedEvent<Kind extends EventKind = ResourceKind> {
+  kind: Kind;
   key: string;
   change: Change;
   contentHash: string;
@@ -21,6 +21,15 @@ export interface DecidedEvent {
   observedAt: string;
   traceparent: string | null;
   reconciled: boolean;
+}
+
+/** One that is to be kept, with what is on record beside it. */
+export interface EventToWrite extends DecidedEvent<EventKind> {
+  taskId: number | null;
+  /** Forgotten where the organization's access changed since: the time that passed was its customer's, not ours. */
+  acceptedAtMs: number | null;
+  /** What the event traces to, for `explain`. */
+  cause: string;
 }
 
 /**

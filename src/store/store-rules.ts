@@ -28,6 +28,13 @@ export function hintedGapMs({ probeMs }: Pick<StoreRules, 'probeMs'>): number {
   return Math.min(hintedGapMsMax, 4 * probeMs);
 }
 
+/** A sync that was left so long ago says too little of today: another one begins. */
+export const resumableMs = 86_400_000;
+/** So many runs of a sync, and so many replays, stay on record. */
+export const runsKept = 100;
+/** So many resources of an organization may be missed at once, whatever their share is. */
+export const absentMin = 20;
+
 /** Names of `meta` that remember whose access is to be told as soon as it is learned. */
 export const untoldPrefix = 'untold-access:';
 

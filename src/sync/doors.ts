@@ -6,7 +6,7 @@ import type { Answer } from '../model/answer';
 import type { EventDraft } from '../model/event';
 import type { ResourceKind } from '../model/resource';
 import type { Organizations, Outbox, Syncs } from '../model/store';
-import type { ListedResource } from '../model/sync';
+import type { ListedResource, ListingRequest } from '../model/sync';
 import type { Clock } from '../tools/clock';
 
 export interface SeenOrganization {
@@ -46,22 +46,12 @@ export type ItemsPage =
     }
   | PartialEnd;
 
-export interface Ask {
-  connectionId: string;
-  of:
-    | { what: 'equipment'; organizationId: string }
-    | { what: 'fields' | 'field-operations'; address: string };
-  from: string | null;
-  changeToken: string | null;
-  unpaged: boolean;
-}
-
 export interface SyncProvider {
   organizations(
     connectionId: string,
     signal: AbortSignal,
   ): AsyncIterable<{ partial: false; organizations: SeenOrganization[] } | PartialEnd>;
-  listing(ask: Ask, signal: AbortSignal): AsyncIterable<ItemsPage>;
+  listing(request: ListingRequest, signal: AbortSignal): AsyncIterable<ItemsPage>;
   /** Its links of today; null when it is not listed to the connection's user. */
   organization(
     organizationId: string,

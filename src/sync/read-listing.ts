@@ -5,8 +5,8 @@
  */
 import type { Answer } from '../model/answer';
 import type { ResourceKind } from '../model/resource';
-import type { ListedPage, OpenedListing } from '../model/sync';
-import type { Ask, ItemsPage, PartialEnd } from './doors';
+import type { ListedPage, ListingRequest, OpenedListing } from '../model/sync';
+import type { ItemsPage, PartialEnd } from './doors';
 import { judgePage, summariesOf } from './judge-page';
 import { type Reading, type Tries, waitOut } from './walk';
 
@@ -17,7 +17,7 @@ export interface DocumentListing {
   /** The store's revision before anything of it was asked for. */
   revision: number;
   connectionId: string;
-  of: Ask['of'];
+  of: ListingRequest['of'];
 }
 
 export type ReadEnd =

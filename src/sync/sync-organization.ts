@@ -3,8 +3,8 @@
  * that was read to its end something may be missing from it; what is missing is read, and only that read decides.
  */
 import type { ResourceKind } from '../model/resource';
-import type { ListingName } from '../model/sync';
-import type { Ask, Item, ItemsPage } from './doors';
+import type { ListingName, ListingRequest } from '../model/sync';
+import type { Item, ItemsPage } from './doors';
 import { readListing } from './read-listing';
 import {
   count,
@@ -118,7 +118,7 @@ async function walkFields(
   const { connectionId } = place;
   const { id } = place.organization;
   mustGoOn(walk);
-  const ask: Ask = {
+  const ask: ListingRequest = {
     connectionId,
     of: { what: 'fields', address },
     from,
@@ -198,7 +198,7 @@ async function readOne(
 }
 
 /** The pages of a listing of fields; where one fails for the moment it is asked for again. */
-async function* repeated(walk: Walk, ask: Ask): AsyncGenerator<ItemsPage, void> {
+async function* repeated(walk: Walk, ask: ListingRequest): AsyncGenerator<ItemsPage, void> {
   const { doors, progress, signal } = walk;
   const tries: Tries = { failures: 0, waits: 0 };
   let from = ask.from;

@@ -3,11 +3,12 @@
  * few round trips. A message id is one delivery, whichever receiver was asked first.
  */
 import type { Accepted, Delivery } from '../../model/notification';
+import type { QuarantineEntry } from '../quarantine-entry';
 import { hintProbes } from './ask-probes';
 import type { Context } from './context';
 import { type Hint, lockKnown, markHints } from './mark-hints';
 import { ensureOrganizations } from './organization-rows';
-import { insertEntries, type QuarantineEntry } from './quarantine-entries';
+import { insertEntries } from './quarantine-entries';
 
 interface Journalled {
   id: number;

@@ -2,24 +2,8 @@
  * Entries of what waits for an operator, made and closed in sets. Showing them, and what an operator orders, is done
  * elsewhere.
  */
-import type { QuarantineReason } from '../../model/notification';
-import type { QuarantineView } from '../../model/store';
+import type { QuarantineEntry } from '../quarantine-entry';
 import type { Context } from './context';
-
-export interface QuarantineEntry {
-  what: QuarantineView['what'];
-  reason: QuarantineReason;
-  path: string;
-  detail?: string | null;
-  organizationId?: string | null;
-  address?: string | null;
-  deliveryId?: number | null;
-  element?: number | null;
-  taskId?: number | null;
-  outboxId?: number | null;
-  sampleHash?: string | null;
-  raw?: string | null;
-}
 
 /** A sample that is kept already is not entered twice. */
 export async function insertEntries(context: Context, entries: QuarantineEntry[]): Promise<void> {

@@ -3,13 +3,15 @@
  * written in sets; the decisions between are made in memory, in the order of the calls.
  */
 
+import type { EventToWrite } from '../decided-events';
+import type { QuarantineEntry } from '../quarantine-entry';
 import type { Context } from './context';
 import type { Row } from './database';
 import type { ReadOutcome } from './note-read';
 import { insertReads } from './note-read';
-import { closeEntries, insertEntries, type QuarantineEntry } from './quarantine-entries';
+import { closeEntries, insertEntries } from './quarantine-entries';
 import { insertTasks, saveTasks, type TaskRow } from './task-rows';
-import { type EventToWrite, writeEvents } from './write-events';
+import { writeEvents } from './write-events';
 
 export class Slate {
   readonly #dirty = new Set<TaskRow>();

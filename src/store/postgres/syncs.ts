@@ -11,15 +11,10 @@ import type {
   SyncCounts,
   SyncRun,
 } from '../../model/sync';
+import { absentMin, resumableMs, runsKept } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import { currentRevision } from './revision';
-
-/** A run that was left so long ago says too little of today: another one begins. */
-const resumableMs = 86_400_000;
-const runsKept = 100;
-/** So many of an organization may be missed at once, whatever their share is. */
-const absentMin = 20;
 
 export async function beginRun(
   context: Context,

@@ -3,25 +3,9 @@
  * transaction of whoever calls. A key's sequence stays locked until the commit, and its rows get their numbers after
  * that lock: within a key, the order of rows is the order of sequences.
  */
-import { type Change, completeRecord, type EventRecord, recordBytes, slotOf } from '../../model/event';
-import type { EventKind } from '../../model/resource';
+import { completeRecord, type EventRecord, recordBytes, slotOf } from '../../model/event';
+import type { EventToWrite } from '../decided-events';
 import type { Context } from './context';
-
-export interface EventToWrite {
-  kind: EventKind;
-  key: string;
-  change: Change;
-  contentHash: string;
-  value: string;
-  observedAt: string;
-  traceparent: string | null;
-  reconciled: boolean;
-  taskId: number | null;
-  /** Forgotten where the organization's access changed since: the time that passed was its customer's, not ours. */
-  acceptedAtMs: number | null;
-  /** What the event traces to, for `explain`. */
-  cause: string;
-}
 
 /** The records in the order of the events. */
 export async function writeEvents(context: Context, events: EventToWrite[]): Promise<EventRecord[]> {

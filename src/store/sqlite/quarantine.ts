@@ -4,23 +4,9 @@
  */
 import type { QuarantineReason, RefusedElement } from '../../model/notification';
 import type { QuarantineView } from '../../model/store';
+import type { QuarantineEntry } from '../quarantine-entry';
 import type { Context } from './context';
 import type { Row } from './database';
-
-export interface QuarantineEntry {
-  what: QuarantineView['what'];
-  reason: QuarantineReason;
-  path: string;
-  detail?: string | null;
-  organizationId?: string | null;
-  address?: string | null;
-  deliveryId?: number | null;
-  element?: number | null;
-  taskId?: number | null;
-  outboxId?: number | null;
-  sampleHash?: string | null;
-  raw?: string | null;
-}
 
 /** Where nobody is authenticated anybody can send bodies that cannot be read. */
 const samplesMax = 1000;

@@ -13,15 +13,10 @@ import type {
   SyncCounts,
   SyncRun,
 } from '../../model/sync';
+import { absentMin, resumableMs, runsKept } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import { finishDraft, followHint, type Listed, makeDue, markListed } from './listed';
-
-/** A run that was left so long ago says too little of today: another one begins. */
-const resumableMs = 86_400_000;
-const runsKept = 100;
-/** So many of an organization may be missed at once, whatever their share is. */
-const absentMin = 20;
 
 export function beginRun(
   context: Context,

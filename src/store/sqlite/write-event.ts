@@ -2,25 +2,9 @@
  * The one place where an event is decided: its key gets the next sequence, and its exact bytes go into the outbox, in the
  * transaction of whoever calls.
  */
-import { type Change, completeRecord, type EventRecord, recordBytes, slotOf } from '../../model/event';
-import type { EventKind } from '../../model/resource';
+import { completeRecord, type EventRecord, recordBytes, slotOf } from '../../model/event';
+import type { EventToWrite } from '../decided-events';
 import type { Context } from './context';
-
-export interface EventToWrite {
-  kind: EventKind;
-  key: string;
-  change: Change;
-  contentHash: string;
-  value: string;
-  observedAt: string;
-  traceparent: string | null;
-  reconciled: boolean;
-  taskId: number | null;
-  /** Forgotten where the organization's access changed since: the time that passed was its customer's, not ours. */
-  acceptedAtMs: number | null;
-  /** What the event traces to, for `explain`. */
-  cause: string;
-}
 
 /** Gives the key its next sequence and puts the event's bytes into the outbox. */
 export function writeEvent(context: Context, event: EventToWrite): EventRecord {

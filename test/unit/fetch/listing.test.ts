@@ -4,8 +4,9 @@ import type { Request } from '../../../src/fetch/ask';
 import type { Verdict } from '../../../src/fetch/classify';
 import { makeEquipmentAddresses } from '../../../src/fetch/equipment-addresses';
 import { makeGate } from '../../../src/fetch/gate';
-import { type ListingPage, type ListingRequest, makeListItems } from '../../../src/fetch/listing';
+import { type ListingPage, makeListItems } from '../../../src/fetch/listing';
 import { makePages } from '../../../src/fetch/pages';
+import type { ListingRequest } from '../../../src/model/sync';
 import { connectionOf } from '../../support/provider-client';
 
 const gate = makeGate(['https://a.test/', 'https://eq.test/isg']);

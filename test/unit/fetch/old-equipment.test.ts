@@ -1,8 +1,9 @@
 // The machine and implement endpoints, where they are chosen: found through relationships, listed the one after the
 // other, and the equipment API asked for what they have not got. Recorded answers; no other network is there.
 import nock from 'nock';
-import type { ListingPage, ListingRequest } from '../../../src/fetch/listing';
+import type { ListingPage } from '../../../src/fetch/listing';
 import type { EquipmentFilter, RawListed } from '../../../src/model/provider-data';
+import type { ListingRequest } from '../../../src/model/sync';
 import {
   equipmentOrigin,
   origin,
