@@ -2,7 +2,7 @@
 // to end. Only words from the shell to options and back; the simulator itself lives in its own folder.
 import { type Command, InvalidArgumentError } from 'commander';
 import { Problem } from '../model/problem';
-import type { SimulatorOptions } from '../simulator/options';
+import type { OldEquipmentIds, SimulatorOptions } from '../simulator/options';
 import { isDay } from '../simulator/rules';
 import { startSimulator } from '../simulator/simulator';
 
@@ -23,6 +23,11 @@ export function registerSimulate(program: Command): void {
       '--old-equipment-ends <date>',
       'from this day machines and implements are gone (default: never)',
       day,
+    )
+    .option(
+      '--old-equipment-ids <kind>',
+      'what machines and implements are called by: equipment (as in the new API) or principal',
+      ids,
     )
     .option('--seed <number>', 'the same seed, the same world', whole)
     .option('--organizations <number>', 'how many organizations', whole)
@@ -69,6 +74,11 @@ function address(text: string): string {
 function kind(text: string): 'oauth1' | 'oauth2' {
   if (text === 'oauth1' || text === 'oauth2') return text;
   throw new InvalidArgumentError('oauth1 or oauth2 is needed.');
+}
+
+function ids(text: string): OldEquipmentIds {
+  if (text === 'equipment' || text === 'principal') return text;
+  throw new InvalidArgumentError('equipment or principal is needed.');
 }
 
 function plan(text: string): 'production' | 'sandbox' {

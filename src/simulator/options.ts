@@ -2,6 +2,8 @@
 // Promises that a checked record can be started without further questions. Reads no environment, opens nothing.
 import { isDay, OAUTH2_REQUIRED } from './rules';
 
+export type OldEquipmentIds = 'equipment' | 'principal';
+
 export interface SimulatorOptions {
   /** 0 = a free one. */
   port?: number;
@@ -23,6 +25,8 @@ export interface SimulatorOptions {
   coverageFile?: string;
   /** From this day the machine and implement endpoints are gone; default never. */
   oldEquipmentEnds?: string;
+  /** What the machine and implement endpoints call a record by: the id that `/equipment` knows, or its `principalId`. */
+  oldEquipmentIds?: OldEquipmentIds;
   seed?: number;
   organizations?: number;
   /** Per organization. */
@@ -50,6 +54,7 @@ export interface CheckedOptions {
   plan: 'production' | 'sandbox';
   sandboxSince: string | undefined;
   oldEquipmentEnds: string | undefined;
+  oldEquipmentIds: OldEquipmentIds;
   seed: number;
   organizations: number;
   equipment: number;
@@ -75,6 +80,7 @@ export function checkOptions(given: SimulatorOptions): CheckedOptions {
     plan: given.plan ?? 'production',
     sandboxSince: day('sandboxSince', given.sandboxSince),
     oldEquipmentEnds: day('oldEquipmentEnds', given.oldEquipmentEnds),
+    oldEquipmentIds: given.oldEquipmentIds ?? 'equipment',
     seed: whole('seed', given.seed ?? 1, 0, 0xffff_ffff),
     organizations: whole('organizations', given.organizations ?? 3, 0, 10_000),
     equipment: whole('equipment', given.equipment ?? 6, 0, 1_000_000),

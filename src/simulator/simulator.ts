@@ -136,6 +136,7 @@ function makeProvider(options: CheckedOptions, addresses: Addresses): Provider {
     addresses,
     coverage,
     changeTokens: new ChangeTokens(),
+    oldEquipmentIds: options.oldEquipmentIds,
     nowMs,
     announce: () => undefined,
   };

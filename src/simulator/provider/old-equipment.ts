@@ -2,6 +2,7 @@
 // platform, with its media type and paging. From January 2025 every answer says that they are deprecated.
 import type { RequestHandler, Router } from 'express';
 import { isObject, type Json, type JsonObject } from '../json';
+import { PRINCIPAL_DISTANCE } from '../world/equipment';
 import type { Seen } from '../world/world';
 import { route } from './entry';
 import { trim } from './equipment';
@@ -71,7 +72,8 @@ function oldRecord(provider: Provider, kind: OldKind): RequestHandler {
   return route((exchange, { id }) => {
     inService(provider);
     userWith(provider, exchange, 'eq1');
-    const seen = present(provider, exchange, world.shown('equipment', id!, nowMs()));
+    const sought = provider.oldEquipmentIds === 'principal' ? idOfPrincipal(id!) : id!;
+    const seen = present(provider, exchange, world.shown('equipment', sought, nowMs()));
     const content = seen.content();
     if (!isOfKind(content, kind)) throw new Refusal(404, 'The requested resource was not found');
     coverage.count(kind === 'machines' ? 'machine-get' : 'implement-get');
@@ -82,6 +84,11 @@ function oldRecord(provider: Provider, kind: OldKind): RequestHandler {
 
 function isOfKind(content: JsonObject, kind: OldKind): boolean {
   return content['@type'] === (kind === 'machines' ? 'Machine' : 'Implement');
+}
+
+/** '' for what is none. */
+function idOfPrincipal(id: string): string {
+  return /^\d{1,15}$/.test(id) ? String(Number(id) + PRINCIPAL_DISTANCE) : '';
 }
 
 function inService({ rules }: Provider): void {
@@ -107,7 +114,10 @@ function embedsOf(query: URLSearchParams): ReadonlySet<string> {
   return embeds;
 }
 
-/** The record as the old endpoints wrote it: `GUID` is the ERID, `vin` the serial number, the id is the same. */
+/**
+ * The record as the old endpoints wrote it: `GUID` is the ERID, `vin` the serial number. The id is the same, or else the
+ * `principalId`, and then nothing in the record names the other one.
+ */
 function oldShape(
   provider: Provider,
   content: JsonObject,
@@ -115,13 +125,15 @@ function oldShape(
   embeds: ReadonlySet<string>,
 ): JsonObject {
   const { addresses } = provider;
-  const { id, ERID, serialNumber, make, type, isgType, model, organization } = content;
+  const byPrincipal = provider.oldEquipmentIds === 'principal';
+  const { ERID, serialNumber, make, type, isgType, model, organization } = content;
   const organizationId = isObject(organization) ? String(organization.id) : '';
   const record: JsonObject = {};
   const add = (name: string, value: Json | undefined): void => {
     if (value !== undefined) record[name] = value;
   };
-  for (const name of SHARED) add(name, content[name]);
+  const id = byPrincipal ? content.principalId : content.id;
+  for (const name of SHARED) if (!byPrincipal || name !== 'principalId') add(name, content[name]);
   add('id', String(id));
   add('GUID', ERID);
   add('vin', serialNumber);
@@ -142,7 +154,7 @@ function oldShape(
   record.links = [
     link('self', addresses.platform(`/${kind}/${String(id)}`)),
     link('owningOrganization', addresses.platform(`/organizations/${organizationId}`)),
-    link('equipment', addresses.equipment(`/equipment/${String(id)}`)),
+    ...(byPrincipal ? [] : [link('equipment', addresses.equipment(`/equipment/${String(id)}`))]),
   ];
   return record;
 }

@@ -3,6 +3,7 @@
 import type { Accounts, User } from '../auth/accounts';
 import type { Tokens } from '../auth/tokens';
 import type { Coverage } from '../controls/coverage';
+import type { OldEquipmentIds } from '../options';
 import type { Rules } from '../rules';
 import type { Settings } from '../settings';
 import type { Organization } from '../world/organizations';
@@ -24,6 +25,7 @@ export interface Provider {
   addresses: Addresses;
   coverage: Coverage;
   changeTokens: ChangeTokens;
+  oldEquipmentIds: OldEquipmentIds;
   nowMs: () => number;
   /** Tells the subscribers that a resource has changed. */
   announce: (seen: Seen) => void;

@@ -65,6 +65,18 @@ test('a machine is no implement', async () => {
   ).toBe(404);
 });
 
+test('where machines are called by their principalId, that is their id everywhere, and the other one is not named', async () => {
+  await simulator.close();
+  simulator = await startSimulator({ organizations: 1, equipment: 3, oldEquipmentIds: 'principal' });
+  const [listed] = (await list('machines')).body.values;
+  const [now] = (await get(simulator, `${simulator.equipment}/equipment?ids=217001`)).body.values;
+  expect(listed).toMatchObject({ id: String(now.principalId), GUID: now.ERID, vin: now.serialNumber });
+  expect(JSON.stringify(listed)).not.toContain('217001');
+  expect(listed).not.toHaveProperty('principalId');
+  expect((await get(simulator, rel(listed.links, 'self'))).body).toEqual(listed);
+  expect((await get(simulator, `${simulator.catalog}machines/217001`)).status).toBe(404);
+});
+
 test('deprecation is said from January 1, 2025, and the end only where one was set', async () => {
   const on = async (today: string): Promise<unknown[]> => {
     await control(simulator, 'PUT', 'today', { today });
