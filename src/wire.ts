@@ -286,7 +286,7 @@ function relayOf(
   const nothing = { count: 0, bytes: 0, tookMs: 0, freshnessMs: [] };
   return makeRelay(
     doors.store,
-    traceSends(doors.target, observer),
+    traceSends(doors.target, observer, system === 'kafka' ? settings.kafkaClientId : null),
     { ...relayDefaults, ends: doors.store, leaseMs: settings.leaseSeconds * 1000, clock, holder },
     {
       sent: (rows, tookMs) => {

@@ -65,6 +65,7 @@ export function makeMetrics(meter: Meter, gauges: Gauges): Metrics {
     'outcome',
     ['published', 'unchanged', 'postponed', 'quarantined'],
   );
+  const processed = processInstrument(meter);
   const posts = meter.createCounter('tramline.alert_posts', {
     description: 'Posts to alert sinks, by how they were taken.',
   });
@@ -92,6 +93,7 @@ export function makeMetrics(meter: Meter, gauges: Gauges): Metrics {
     requestEnded: () => deliveries.changeActive(-1),
     attempt: (line) => {
       attempts.add(1, line.outcome);
+      processed(line);
       if (line.providerLagMs !== null) lag.record(line.providerLagMs / 1000);
       if (line.quarantine === null) return;
       quarantined.add(1, line.quarantine);
@@ -103,6 +105,28 @@ export function makeMetrics(meter: Meter, gauges: Gauges): Metrics {
     recordSetAside: (reason) => quarantined.add(1, reason),
     fault: (place) => faults.add(1, place),
     stop,
+  };
+}
+
+/** Attempts that ended with less than an answer that could be used. */
+const unprocessed = new Set<AttemptOutcome>(['postponed', 'given-back', 'quarantined', 'aborted', 'failed']);
+
+function processInstrument(meter: Meter): Metrics['attempt'] {
+  const duration = histogram(
+    meter,
+    'messaging.process.duration',
+    'Duration of attempts: what was notified is read, judged and decided.',
+  );
+  const known = new Map<AttemptOutcome | null, Attributes>();
+  return ({ outcome, tookMs }) => {
+    const error = unprocessed.has(outcome) ? outcome : null;
+    const attributes = known.get(error) ?? {
+      'messaging.operation.name': 'process',
+      'messaging.system': 'tramline_inbox',
+      ...(error === null ? {} : { 'error.type': error }),
+    };
+    known.set(error, attributes);
+    duration.record(tookMs / 1000, attributes);
   };
 }
 

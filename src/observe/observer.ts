@@ -20,7 +20,7 @@ import type {
 import { type Log, type LogOptions, makeLog } from './log';
 import { makeMetrics } from './metrics';
 import { startTelemetry, type TelemetryOptions } from './telemetry';
-import type { AttemptSpan, DeliverySpan, FetchSpan, SendSpan } from './traces';
+import type { AttemptSpan, DeliverySpan, FetchSpan, Traces } from './traces';
 
 export interface Observer {
   /** Counts the request as active until the span ends. */
@@ -30,7 +30,7 @@ export interface Observer {
     attemptTraceparent: string,
     request: { method: string; template: string; address: string },
   ): FetchSpan;
-  startSend(topic: string, system: 'kafka' | 'event-log', traceparents: (string | null)[]): SendSpan;
+  startSend: Traces['startSend'];
 
   deliveryAccepted(line: DeliveryAccepted): void;
   deliveryRefused(line: DeliveryRefused): void;

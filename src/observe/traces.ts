@@ -33,8 +33,22 @@ export interface FetchSpan {
   end(result: { status: number | null; errorType: string | null; resendCount: number }): void;
 }
 
+/** What is sent to one partition of a topic, in its order. */
+export interface SpanBatch {
+  partition: number;
+  rows: { key: string; headers: [name: string, value: string][] }[];
+}
+
 export interface SendSpan {
-  end(result: { errorType: string | null }): void;
+  /** `places`: of each batch, in their order; asked only where it is recorded. */
+  end(result: { errorType: string | null; places(): SentPlace[] }): void;
+}
+
+/** Where a batch went: the place of its first record, and the broker. */
+export interface SentPlace {
+  /** null where it has none, or none is known. */
+  firstOffset: string | null;
+  server: { host: string; port: number } | null;
 }
 
 export interface Traces {
@@ -45,7 +59,7 @@ export interface Traces {
   /** One request to the provider; `template` is the route in words of ours, never a path. */
   startFetch(attempt: string, request: { method: string; template: string; address: string }): FetchSpan;
   /** One send of records of one topic, linked to the attempts that decided them; in the trace of one that is alone. */
-  startSend(topic: string, system: string, traceparents: (string | null)[]): SendSpan;
+  startSend(to: { topic: string; system: string; clientId: string | null }, batches: SpanBatch[]): SendSpan;
 }
 
 const pattern = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/;
@@ -90,7 +104,7 @@ export function makeRecordedTraces(tracer: Tracer): Traces {
     startAttempt: (delivery, kind) => {
       const span = tracer.startSpan(
         `attempt ${kind}`,
-        { kind: SpanKind.INTERNAL, links: linksTo([delivery]) },
+        { kind: SpanKind.INTERNAL, links: linkTo(delivery) },
         contextOf(delivery),
       );
       return {
@@ -99,22 +113,82 @@ export function makeRecordedTraces(tracer: Tracer): Traces {
       };
     },
     startFetch: (attempt, request) => startFetch(tracer, attempt, request),
-    startSend: (topic, system, traceparents) => {
-      const attributes = {
-        'messaging.system': system,
-        'messaging.operation.name': 'send',
-        'messaging.operation.type': 'send',
-        'messaging.destination.name': topic,
-        'messaging.batch.message_count': traceparents.length,
-      };
-      const span = tracer.startSpan(
-        `send ${topic}`,
-        { kind: SpanKind.CLIENT, attributes, links: linksTo(traceparents) },
-        contextOf(traceparents.length === 1 ? traceparents[0]! : null),
-      );
-      return { end: ({ errorType }) => finish(span, {}, errorType) };
+    startSend: (to, batches) => startSend(tracer, to, batches),
+  };
+}
+
+type SpanRow = SpanBatch['rows'][number];
+
+/**
+ * What is the same for all records stands on the span; what differs, on the link to the attempt that decided the record,
+ * which is therefore added when it is known.
+ */
+function startSend(
+  tracer: Tracer,
+  { topic, system, clientId }: { topic: string; system: string; clientId: string | null },
+  batches: SpanBatch[],
+): SendSpan {
+  const count = batches.reduce((sum, { rows }) => sum + rows.length, 0);
+  const attributes: Attributes = {
+    'messaging.system': system,
+    'messaging.operation.name': 'send',
+    'messaging.operation.type': 'send',
+    'messaging.destination.name': topic,
+    'messaging.batch.message_count': count,
+    ...(clientId === null ? {} : { 'messaging.client.id': clientId }),
+  };
+  const alone = count === 1 ? batches.flatMap(({ rows }) => rows)[0] : undefined;
+  const parent = contextOf(alone === undefined ? null : traceparentOf(alone));
+  const span = tracer.startSpan(`send ${topic}`, { kind: SpanKind.CLIENT, attributes }, parent);
+  return {
+    end({ errorType, places }) {
+      if (span.isRecording()) {
+        const told = system === 'kafka' ? places() : null;
+        span.addLinks(recordLinks(batches, told));
+        if (told !== null) span.setAttributes(sharedPlace(batches, told, alone));
+      }
+      finish(span, {}, errorType);
     },
   };
+}
+
+function sharedPlace(batches: SpanBatch[], places: SentPlace[], alone: SpanRow | undefined): Attributes {
+  const attributes: Attributes = {};
+  if (batches.length === 1) attributes['messaging.destination.partition.id'] = String(batches[0]!.partition);
+  if (alone !== undefined) Object.assign(attributes, recordPlace(alone, places[0]?.firstOffset ?? null, 0));
+  const [first, ...others] = places.map(({ server }) => server);
+  const isOne = others.every((other) => other?.host === first?.host && other?.port === first?.port);
+  if (first == null || !isOne) return attributes;
+  return { ...attributes, 'server.address': first.host, 'server.port': first.port };
+}
+
+/** Its key and its offset, which is that of the first in its batch and so many further. */
+function recordPlace({ key }: SpanRow, firstOffset: string | null, further: number): Attributes {
+  const place: Attributes = { 'messaging.kafka.message.key': key };
+  // Beyond what a number holds exactly, no offset is said.
+  const offset = firstOffset === null ? Number.NaN : Number(firstOffset) + further;
+  if (Number.isSafeInteger(offset)) place['messaging.kafka.offset'] = offset;
+  return place;
+}
+
+/** `places`: null where records have no place of Kafka's. */
+function recordLinks(batches: SpanBatch[], places: SentPlace[] | null): Link[] {
+  const links: Link[] = [];
+  for (const [at, { partition, rows }] of batches.entries()) {
+    for (const [further, row] of rows.entries()) {
+      if (links.length >= linksMax) return links;
+      const context = parseTraceparent(traceparentOf(row));
+      if (context === null) continue;
+      const place = places && recordPlace(row, places[at]?.firstOffset ?? null, further);
+      const attributes = place && { 'messaging.destination.partition.id': String(partition), ...place };
+      links.push(attributes === null ? { context } : { context, attributes });
+    }
+  }
+  return links;
+}
+
+function traceparentOf({ headers }: SpanRow): string | null {
+  return headers.find(([name]) => name === 'traceparent')?.[1] ?? null;
 }
 
 function startDelivery(tracer: Tracer, incoming: string | null): DeliverySpan {
@@ -172,13 +246,9 @@ function contextOf(traceparent: string | null): Context {
   return parent === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent);
 }
 
-function linksTo(traceparents: (string | null)[]): Link[] {
-  const links: Link[] = [];
-  for (const traceparent of traceparents.slice(0, linksMax)) {
-    const context = parseTraceparent(traceparent);
-    if (context !== null) links.push({ context });
-  }
-  return links;
+function linkTo(traceparent: string | null): Link[] {
+  const context = parseTraceparent(traceparent);
+  return context === null ? [] : [{ context }];
 }
 
 /** Hexadecimal ids of `bytes` random bytes, never all zero. */

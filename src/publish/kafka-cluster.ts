@@ -18,6 +18,7 @@ import {
 import type { WireBatch } from './produce-body';
 import type { TopicReader } from './read-topics';
 import { makeSockets, type SocketRequest } from './sockets';
+import type { BrokerAddress } from './target';
 
 export type { ClusterTimes, KafkaSettings };
 
@@ -53,6 +54,8 @@ export interface KafkaCluster extends TopicReader {
   /** As last learned; null before that. */
   topicState(topic: string): TopicState | null;
   brokerCount(): number;
+  /** Where a node is reached, as last learned. */
+  addressOf(node: number): BrokerAddress | null;
   /** One request to one broker, waiting for all in-sync replicas. Throws what kafkajs throws when no answer came. */
   produce(node: number, epoch: ProducerEpoch, batches: WireBatch[]): Promise<PartitionAnswer[]>;
   /** Ends politely; waits as long as brokers do. */
@@ -103,6 +106,10 @@ export function makeCluster(settings: KafkaSettings, times: ClusterTimes): Kafka
       return { code: errorName(found.topicErrorCode), partitions };
     },
     brokerCount: () => brokerPool.metadata?.brokers.length ?? 0,
+    addressOf(node) {
+      const found = brokerPool.metadata?.brokers.find(({ nodeId }) => nodeId === node);
+      return found === undefined ? null : { host: found.host, port: found.port };
+    },
     async produce(node, { producerId, producerEpoch }, batches) {
       const broker = await cluster.findBroker({ nodeId: node });
       const { topics } = await broker.produce({

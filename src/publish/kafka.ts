@@ -11,7 +11,7 @@ import type { KafkaSettings } from './client-config';
 import { type KafkaCluster, makeCluster, type ProducerEpoch } from './kafka-cluster';
 import { makeProducer, type Producer } from './producer';
 import { readOn } from './read-topics';
-import type { Batch, LeftUnread, PublishTarget, SendResult } from './target';
+import type { Batch, BrokerAddress, LeftUnread, PublishTarget, SendResult } from './target';
 
 export interface KafkaTargetOptions {
   clock: Clock;
@@ -99,6 +99,11 @@ class KafkaTarget implements PublishTarget {
     // Where this fails or hangs, what was known before holds, and `send` says what is wrong.
     await this.within(this.options.connectTimeoutMs, learned).catch(() => late);
     return Math.max(1, cluster.topicState(topic)?.partitions.length ?? 0);
+  }
+
+  leaderOf({ topic, partition }: Pick<Batch, 'topic' | 'partition'>): BrokerAddress | null {
+    const leader = this.cluster?.topicState(topic)?.partitions[partition]?.leader ?? -1;
+    return leader < 0 ? null : (this.cluster?.addressOf(leader) ?? null);
   }
 
   async send(batches: Batch[]): Promise<SendResult> {

@@ -12,7 +12,7 @@ import { encodeProduceBody, type ProduceBody } from './produce-body';
 export type { KafkaConfig, SASLOptions };
 
 export interface Metadata {
-  brokers: unknown[];
+  brokers: { nodeId: number; host: string; port: number }[];
   topicMetadata: {
     topicErrorCode: number;
     topic: string;

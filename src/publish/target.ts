@@ -48,6 +48,11 @@ export interface SendResult {
   spent: boolean;
 }
 
+export interface BrokerAddress {
+  host: string;
+  port: number;
+}
+
 export interface PublishTarget {
   name: 'kafka' | 'event-log';
   /**
@@ -57,6 +62,8 @@ export interface PublishTarget {
   open(): Promise<void>;
   /** Partitions of the topic as last known, at least 1; 1 also for a topic that is not there: `send` says why. */
   partitionsOf(topic: string): Promise<number>;
+  /** The broker that leads the partition, as last known; null while none does. Absent where there are no brokers. */
+  leaderOf?(place: Pick<HeldPartition, 'topic' | 'partition'>): BrokerAddress | null;
   /** One call at a time, between `open` and `discard`. Bounded in time. Does not throw for what brokers do. */
   send(batches: Batch[]): Promise<SendResult>;
   /**

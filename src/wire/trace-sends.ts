@@ -2,11 +2,16 @@
  * A publish target whose sends are seen as spans: one for each topic of a send, linked to the attempts that decided its
  * records. It looks at records and changes none: the `traceparent` of a record was decided with it.
  */
-import type { OutboxRow } from '../model/event';
 import type { Observer } from '../observe/observer';
+import type { SentPlace } from '../observe/traces';
 import type { Batch, Outcome, PublishTarget } from '../publish/target';
 
-export function traceSends(target: PublishTarget, observer: Pick<Observer, 'startSend'>): PublishTarget {
+/** `clientId`: as which brokers know us; null where there are none. */
+export function traceSends(
+  target: PublishTarget,
+  observer: Pick<Observer, 'startSend'>,
+  clientId: string | null,
+): PublishTarget {
   return {
     name: target.name,
     open: () => target.open(),
@@ -14,7 +19,7 @@ export function traceSends(target: PublishTarget, observer: Pick<Observer, 'star
     async send(batches) {
       const spans = [...Map.groupBy(batches, ({ topic }) => topic)].map(([topic, ofTopic]) => ({
         topic,
-        span: observer.startSend(topic, target.name, traceparentsOf(ofTopic)),
+        span: observer.startSend({ topic, system: target.name, clientId }, ofTopic),
       }));
       let outcomes: Outcome[] | null = null;
       try {
@@ -22,7 +27,12 @@ export function traceSends(target: PublishTarget, observer: Pick<Observer, 'star
         outcomes = result.outcomes;
         return result;
       } finally {
-        for (const { topic, span } of spans) span.end({ errorType: errorOf(topic, batches, outcomes) });
+        for (const { topic, span } of spans) {
+          span.end({
+            errorType: errorOf(topic, batches, outcomes),
+            places: () => placesOf(topic, target, batches, outcomes),
+          });
+        }
       }
     },
     readOn: (...given) => target.readOn(...given),
@@ -31,12 +41,17 @@ export function traceSends(target: PublishTarget, observer: Pick<Observer, 'star
   };
 }
 
-function traceparentsOf(batches: Batch[]): (string | null)[] {
-  return batches.flatMap(({ rows }) => rows.map(traceparentOf));
-}
-
-function traceparentOf({ headers }: OutboxRow): string | null {
-  return headers.find(([name]) => name === 'traceparent')?.[1] ?? null;
+function placesOf(
+  topic: string,
+  target: PublishTarget,
+  batches: Batch[],
+  outcomes: Outcome[] | null,
+): SentPlace[] {
+  return batches.flatMap((batch, index) => {
+    const outcome = outcomes?.[index];
+    const firstOffset = outcome?.sent === true ? outcome.firstOffset : null;
+    return batch.topic === topic ? [{ firstOffset, server: target.leaderOf?.(batch) ?? null }] : [];
+  });
 }
 
 /** The first failure among the topic's batches; `unnamed` where the far side did not say what became of one. */

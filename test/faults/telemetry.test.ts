@@ -283,9 +283,19 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a record that is sent with tra
       .filter(({ name }) => name === `send ${topic}`)
       .slice(-1);
     expect(send!.links.map(({ traceId, spanId }) => `00-${traceId}-${spanId}-01`)).toEqual([decided]);
-    expect(send!.attributes).toMatchObject({
+    const [host = '', port = ''] = kafka.brokers[0]!.split(':');
+    expect(send!.attributes).toEqual({
       'messaging.system': 'kafka',
+      'messaging.operation.name': 'send',
+      'messaging.operation.type': 'send',
+      'messaging.client.id': 'tramline',
+      'messaging.destination.name': topic,
+      'messaging.destination.partition.id': '0',
+      'messaging.kafka.message.key': event!.subject,
+      'messaging.kafka.offset': records[0]!.offset,
       'messaging.batch.message_count': 1,
+      'server.address': host,
+      'server.port': Number(port),
     });
   });
 });

@@ -125,6 +125,19 @@ test('a store that does not answer leaves the other metrics readable', async () 
   await other.shutdown();
 });
 
+test('how long attempts take is told apart by whether they came to an end', async () => {
+  for (const outcome of ['published', 'unchanged', 'gone', 'postponed', 'failed'] as const) {
+    metrics.attempt({ ...attempt, outcome, tookMs: 40 });
+  }
+  const text = await telemetry.metricsText();
+  const about = 'messaging_operation_name="process",messaging_system="tramline_inbox"';
+  const bucket = (labels: string) => `messaging_process_duration_seconds_bucket{${labels},le="0.05"}`;
+  expect(text).toContain(`${bucket(about)} 3\n`);
+  for (const error of ['postponed', 'failed']) {
+    expect(text).toContain(`${bucket(`${about},error_type="${error}"`)} 1\n`);
+  }
+});
+
 test('freshness has the promised minute as a boundary', async () => {
   metrics.sent(sent);
   expect(await telemetry.metricsText()).toMatch(/tramline_freshness_seconds_bucket\{le="60"\} 1\n/);

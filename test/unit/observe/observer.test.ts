@@ -75,7 +75,13 @@ test('with an exporter, the spans of one delivery have left when the observer is
   const request = { method: 'GET', template: 'equipment', address: 'https://api.example/equipment/1' };
   observer.startFetch(work.traceparent, request).end({ status: 200, errorType: null, resendCount: 0 });
   work.end({ outcome: 'published', errorType: null });
-  observer.startSend('t', 'kafka', [work.traceparent]).end({ errorType: null });
+  const batch = {
+    partition: 0,
+    rows: [{ key: 'k', headers: [['traceparent', work.traceparent] as [string, string]] }],
+  };
+  observer
+    .startSend({ topic: 't', system: 'kafka', clientId: null }, [batch])
+    .end({ errorType: null, places: () => [] });
   await observer.close();
   const names = written.mock.calls.map(([span]) => (span as { name: string }).name);
   expect(names.sort()).toEqual(['GET equipment', 'POST /webhooks', 'attempt equipment', 'send t']);

@@ -11,10 +11,22 @@ import {
   makeQuietTraces,
   makeRecordedTraces,
   parseTraceparent,
+  type SentPlace,
+  type SpanBatch,
 } from '../../../src/observe/traces';
 
 const incoming = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 const quiet = makeQuietTraces();
+
+const rowOf = (key: string, traceparent: string | null): SpanBatch['rows'][number] => ({
+  key,
+  headers: traceparent === null ? [] : [['traceparent', traceparent]],
+});
+const placed = (partition: string, key: string, offset?: number) => ({
+  'messaging.destination.partition.id': partition,
+  'messaging.kafka.message.key': key,
+  ...(offset === undefined ? {} : { 'messaging.kafka.offset': offset }),
+});
 
 test('without an exporter the sender’s trace is carried on under a new span', () => {
   const delivery = quiet.startDelivery(incoming);
@@ -75,7 +87,12 @@ describe('with an exporter', () => {
       })
       .end({ status: 503, errorType: '503', resendCount: 1 });
     attempt.end({ outcome: 'postponed', errorType: 'provider.unavailable' });
-    traces.startSend('t.equipment.v1', 'kafka', [attempt.traceparent, null]).end({ errorType: null });
+    const to = { topic: 't.equipment.v1', system: 'kafka', clientId: 'tramline' };
+    const server = { host: 'broker.example', port: 9092 };
+    const record = rowOf('4711/equipment/1', attempt.traceparent);
+    traces
+      .startSend(to, [{ partition: 3, rows: [record] }])
+      .end({ errorType: null, places: () => [{ firstOffset: '17', server }] });
 
     const spans = exporter.getFinishedSpans();
     expect(spans.map((span) => span.name)).toEqual([
@@ -84,11 +101,11 @@ describe('with an exporter', () => {
       'attempt equipment',
       'send t.equipment.v1',
     ]);
-    const [server, client, work, send] = spans;
-    expect(server?.spanContext().traceId).toBe('0af7651916cd43dd8448eb211c80319c');
-    expect(work?.links[0]?.context.spanId).toBe(server?.spanContext().spanId);
-    expect(work?.parentSpanContext?.spanId).toBe(server?.spanContext().spanId);
-    expect(work?.spanContext().traceId).toBe(server?.spanContext().traceId);
+    const [request, client, work, send] = spans;
+    expect(request?.spanContext().traceId).toBe('0af7651916cd43dd8448eb211c80319c');
+    expect(work?.links[0]?.context.spanId).toBe(request?.spanContext().spanId);
+    expect(work?.parentSpanContext?.spanId).toBe(request?.spanContext().spanId);
+    expect(work?.spanContext().traceId).toBe(request?.spanContext().traceId);
     expect(client?.parentSpanContext?.spanId).toBe(work?.spanContext().spanId);
     expect(send?.links[0]?.context.spanId).toBe(work?.spanContext().spanId);
     expect(client?.attributes).toMatchObject({
@@ -99,6 +116,66 @@ describe('with an exporter', () => {
       'http.request.resend_count': 1,
       'error.type': '503',
     });
+    expect(send?.parentSpanContext?.spanId).toBe(work?.spanContext().spanId);
+    expect(send?.attributes).toEqual({
+      'messaging.system': 'kafka',
+      'messaging.operation.name': 'send',
+      'messaging.operation.type': 'send',
+      'messaging.destination.name': 't.equipment.v1',
+      'messaging.destination.partition.id': '3',
+      'messaging.kafka.message.key': '4711/equipment/1',
+      'messaging.kafka.offset': 17,
+      'messaging.client.id': 'tramline',
+      'messaging.batch.message_count': 1,
+      'server.address': 'broker.example',
+      'server.port': 9092,
+    });
     expect(JSON.stringify(spans.map((span) => [span.name, span.attributes]))).not.toContain('canary');
+  });
+
+  test('of a send of several records, what differs stands on the link of each', () => {
+    const one = traces.startAttempt(null, 'equipment').traceparent;
+    const two = traces.startAttempt(null, 'equipment').traceparent;
+    const batches = [
+      { partition: 0, rows: [rowOf('a', one), rowOf('b', null), rowOf('c', two)] },
+      { partition: 5, rows: [rowOf('d', one)] },
+    ];
+    const at = (port: number) => ({ host: 'broker.example', port });
+    const send = (places: SentPlace[], errorType: string | null = null) => {
+      traces
+        .startSend({ topic: 't', system: 'kafka', clientId: null }, batches)
+        .end({ errorType, places: () => places });
+      return exporter.getFinishedSpans().at(-1)!;
+    };
+    const span = send([
+      { firstOffset: '7', server: at(1) },
+      { firstOffset: '9007199254740993', server: at(1) },
+    ]);
+    expect(span.parentSpanContext).toBeUndefined();
+    expect(span.attributes).toMatchObject({ 'messaging.batch.message_count': 4, 'server.port': 1 });
+    expect(Object.keys(span.attributes).join()).not.toMatch(/partition|offset|key|client/);
+    expect(span.links.map(({ context, attributes }) => [context.spanId, attributes])).toEqual([
+      [one.split('-')[2], placed('0', 'a', 7)],
+      [two.split('-')[2], placed('0', 'c', 9)],
+      [one.split('-')[2], placed('5', 'd')],
+    ]);
+    // Two brokers, or none that is known: none is named. What failed has no offset.
+    const failed = send(
+      [
+        { firstOffset: null, server: at(1) },
+        { firstOffset: null, server: at(2) },
+      ],
+      'TIMED_OUT',
+    );
+    expect(failed.attributes).not.toHaveProperty('server.address');
+    expect(failed.attributes['error.type']).toBe('TIMED_OUT');
+    expect(failed.links[0]?.attributes).toEqual(placed('0', 'a'));
+    expect(send([]).attributes).not.toHaveProperty('server.address');
+    // The embedded log has no places of Kafka's.
+    const log = { topic: 't', system: 'event-log', clientId: null };
+    traces.startSend(log, batches.slice(1)).end({ errorType: null, places: () => [] });
+    const logged = exporter.getFinishedSpans().at(-1)!;
+    expect(JSON.stringify([logged.attributes, logged.links])).not.toMatch(/kafka|partition/);
+    expect(logged.links).toHaveLength(1);
   });
 });

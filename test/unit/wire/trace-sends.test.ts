@@ -12,6 +12,8 @@ const batchOf = (topic: string, ...traceparents: (string | null)[]): Batch => ({
   rows: traceparents.map((traceparent) => rowOf(topic, traceparent)),
 });
 
+const broker = { host: 'broker.example', port: 9092 };
+
 function stage(send: () => Promise<SendResult>) {
   const calls: string[] = [];
   const plain: PublishTarget = {
@@ -26,29 +28,45 @@ function stage(send: () => Promise<SendResult>) {
       calls.push('readOn');
       return null;
     },
+    leaderOf: ({ partition }) => (partition === 0 ? broker : null),
     discard: async () => void calls.push('discard'),
     close: async () => void calls.push('close'),
   };
   const spans: unknown[] = [];
-  const target = traceSends(plain, {
-    startSend: (topic, system, traceparents) => ({
-      end: ({ errorType }) => void spans.push({ topic, system, traceparents, errorType }),
-    }),
-  });
+  const target = traceSends(
+    plain,
+    {
+      startSend: (to, sent) => ({
+        end: ({ errorType, places }) =>
+          void spans.push({ ...to, batches: sent, errorType, places: places() }),
+      }),
+    },
+    'us',
+  );
   return { target, calls, spans };
 }
 
 const failure = { sent: false, kind: 'retry', code: 'NOT_LEADER', detail: '' } as const;
 const success = { sent: true, firstOffset: '7' } as const;
 
-test('each topic of a send is one span, with the traceparents of its records and its first failure', async () => {
+test('each topic of a send is one span, with its batches, where they went and its first failure', async () => {
   const result: SendResult = { outcomes: [success, success, failure], spent: false };
   const { target, spans } = stage(async () => result);
-  const batches = [batchOf('a', 't1', null), batchOf('b', 't2'), batchOf('a', 't3')];
+  const batches = [batchOf('a', 't1', null), batchOf('b', 't2'), { ...batchOf('a', 't3'), partition: 1 }];
   expect(await target.send(batches)).toBe(result);
+  const to = { system: 'kafka', clientId: 'us' };
   expect(spans).toEqual([
-    { topic: 'a', system: 'kafka', traceparents: ['t1', null, 't3'], errorType: 'NOT_LEADER' },
-    { topic: 'b', system: 'kafka', traceparents: ['t2'], errorType: null },
+    {
+      ...{ ...to, topic: 'a', batches: [batches[0], batches[2]], errorType: 'NOT_LEADER' },
+      places: [
+        { firstOffset: '7', server: broker },
+        { firstOffset: null, server: null },
+      ],
+    },
+    {
+      ...{ ...to, topic: 'b', batches: [batches[1]], errorType: null },
+      places: [{ firstOffset: '7', server: broker }],
+    },
   ]);
 });
 
