@@ -42,7 +42,8 @@ async function run(context: CommandContext, api: Api, options: Options): Promise
     for (const event of page) print(output, event);
     filter.after = page.at(-1)?.position ?? filter.after;
     if (signal?.aborted) return exitCodes.interrupted;
-    if (page.length === pageRows) continue;
+    // A page of large events is shorter than asked for: only one of none is the end.
+    if (page.length > 0) continue;
     if (signal === null) return exitCodes.done;
     await clock.wait(followPauseMs, signal);
     if (signal.aborted) return exitCodes.interrupted;
@@ -52,6 +53,10 @@ async function run(context: CommandContext, api: Api, options: Options): Promise
 function print(output: CommandContext['output'], event: StructuredEvent): void {
   if (output.json) {
     output.item(event);
+    return;
+  }
+  if (event.damaged !== undefined) {
+    output.line(`${String(event.position).padStart(8)}  ${event.subject}: ${event.damaged}`);
     return;
   }
   const change = event.type.replace(/^io\.tramline\.|\.v1$/g, '');

@@ -217,6 +217,8 @@ export interface PublishedEvent {
   topic: string;
   partition: number | null;
   offset: string | null;
+  /** Why headers and value cannot be read back: then they are empty. null when they can. */
+  damaged: string | null;
 }
 
 /**

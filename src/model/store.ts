@@ -290,7 +290,10 @@ export interface Inspection {
    */
   rejudge(id: string, element: Element): Promise<'released' | 'not-found' | 'refused'>;
   discardQuarantine(id: string): Promise<'discarded' | 'not-found'>;
-  /** Published events above a position, in order. Up to `floor` only the newest event of each key is still kept. */
+  /**
+   * Published events above a position, in order: as many as asked for, or fewer when they are large; none when there are
+   * no more. One that is damaged is among them and says so. Up to `floor` only the newest event of each key is still kept.
+   */
   listEvents(filter: {
     after: number;
     limit: number;

@@ -2,7 +2,7 @@
  * Rows of the outbox as they are read back, one by one: what stands in one of them may be damaged, by a disk or by a hand,
  * and must cost the others nothing. Says which cannot be read; what becomes of those is the store's.
  */
-import type { OutboxRow } from '../model/event';
+import type { OutboxRow, PublishedEvent } from '../model/event';
 
 export interface ReadableRows {
   rows: OutboxRow[];
@@ -30,6 +30,33 @@ export function readableRows<Row>(
     }
   }
   return { rows, damaged };
+}
+
+/** A published row as it stands; `headers` and `value` null where they cannot be read at all. */
+export interface StoredEvent {
+  position: number;
+  eventId: string;
+  topic: string;
+  key: string;
+  headers: string | null;
+  value: string | null;
+  partition: number | null;
+  offset: string | null;
+}
+
+/** What can be told of it; one that is damaged says so, and keeps its place. */
+export function publishedEvent(stored: StoredEvent, detail = 'its value is gone'): PublishedEvent {
+  const { position, eventId, topic, key, partition, offset } = stored;
+  const place = { position, topic, partition, offset };
+  try {
+    if (stored.headers === null || stored.value === null) throw new Error(detail);
+    JSON.parse(stored.value);
+    const record = { eventId, topic, key, headers: headersOf(stored.headers), value: stored.value };
+    return { ...place, record, damaged: null };
+  } catch (error) {
+    const record = { eventId, topic, key, headers: [], value: 'null' };
+    return { ...place, record, damaged: damagedDetail((error as Error).message) };
+  }
 }
 
 export function damagedDetail(message: string): string {

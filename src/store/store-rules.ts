@@ -35,6 +35,9 @@ export const runsKept = 100;
 /** So many resources of an organization may be missed at once, whatever their share is. */
 export const absentMin = 20;
 
+/** A page of the log of events holds no more bytes, unless its first event alone does. */
+export const eventsBytesMax = 8_000_000;
+
 /** Names of `meta` that remember whose access is to be told as soon as it is learned. */
 export const untoldPrefix = 'untold-access:';
 

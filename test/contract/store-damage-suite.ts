@@ -30,5 +30,31 @@ export function storeDamageSuite(name: string, open: () => Promise<DamageableSto
       expect(await hand.publish('2', 'a')).toMatchObject({ outcome: 'published' });
       expect(await keys()).toEqual(['4711/equipment/2 2']);
     });
+
+    test.each([
+      ['headers', '[["ce_'],
+      ['headers', '{}'],
+      ['value', '{"id":"2'],
+    ])(
+      'D10: the log tells a published event whose %s are damaged in its place, and the others whole',
+      async (part, text) => {
+        for (const id of ['1', '2', '3']) await hand.publish(id, 'a');
+        await hand.sendAll();
+        hand.store = await under.damage(
+          `UPDATE outbox SET ${part} = '${text}' WHERE key = '4711/equipment/2'`,
+        );
+        const { events } = await hand.store.listEvents({
+          ...{ after: 0, limit: 10, type: null, organizationId: null },
+        });
+        expect(
+          events.map(({ position, record, damaged }) => [position, record.key, damaged !== null]),
+        ).toEqual([
+          [1, '4711/equipment/1', false],
+          [2, '4711/equipment/2', true],
+          [3, '4711/equipment/3', false],
+        ]);
+        expect(events[1]!.damaged).toContain('cannot be read back');
+      },
+    );
   });
 }

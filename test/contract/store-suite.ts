@@ -593,6 +593,20 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         expect(events.map((event) => event.position)).toEqual([1, 2]);
       });
 
+      test('a page of the log is bounded in bytes: one of large events is shorter, and one of none is the end', async () => {
+        const value = JSON.stringify({ id: '1', organizationId: '4711', filling: 'x'.repeat(890_000) });
+        for (let id = 0; id < 10; id += 1) await publish(String(id), `c${id}`, { value });
+        await publish('10', 'a');
+        await sendAll();
+        const pages: number[] = [];
+        for (let after = 0; pages.at(-1) !== 0; ) {
+          const page = await store.listEvents({ after, limit: 100, type: null, organizationId: null });
+          pages.push(page.events.length);
+          after = page.events.at(-1)?.position ?? after;
+        }
+        expect(pages).toEqual([8, 3, 0]);
+      });
+
       test('a lease has one holder until it runs out', async () => {
         expect(await store.holdLease('relay', 'a', 1000)).toBe(true);
         expect(await store.holdLease('relay', 'b', 1000)).toBe(false);

@@ -3,38 +3,85 @@
  */
 import type { PublishedEvent } from '../../model/event';
 import type { Inspection } from '../../model/store';
-import type { Context } from './context';
-import type { Row } from './database';
+import { publishedEvent } from '../readable-rows';
+import { eventsBytesMax } from '../store-rules';
+import type { Context, InTransaction } from './context';
+import { type Row, saysDamaged } from './database';
 import { storable } from './quarantine-entries';
 
+type Filter = Parameters<Inspection['listEvents']>[0];
+
+/** A row that cannot be read back keeps its place, and costs the others nothing. */
 export async function listEvents(
-  { database }: Context,
-  filter: Parameters<Inspection['listEvents']>[0],
+  inTransaction: InTransaction,
+  filter: Filter,
 ): ReturnType<Inspection['listEvents']> {
-  const floor = await database.get(`SELECT value FROM meta WHERE name = 'floor'`);
+  const page = (readRows: ReadRows) =>
+    inTransaction(async (context) => {
+      const floor = await context.database.get(`SELECT value FROM meta WHERE name = 'floor'`);
+      return { events: await readRows(context, await idsOf(context, filter)), floor: Number(floor!.value) };
+    });
+  try {
+    return await page(readTogether);
+  } catch (error) {
+    if (!saysDamaged(error)) throw error;
+    return page(readEach);
+  }
+}
+
+/** As many as the page may hold, at least one; values are not looked at. */
+async function idsOf({ database }: Context, filter: Filter): Promise<number[]> {
   const rows = await database.all(
-    `SELECT position, event_id, topic, key, headers, value, partition, log_offset FROM outbox
-     WHERE position > $1 AND starts_with(key, $2) AND ($3 = '' OR strpos(headers, $3) > 0) ORDER BY position LIMIT $4`,
+    `WITH page AS (
+       SELECT id, position, bytes FROM outbox
+       WHERE position > $1 AND starts_with(key, $2) AND ($3 = '' OR strpos(headers, $3) > 0)
+       ORDER BY position LIMIT $4),
+     summed AS (SELECT id, position, bytes, sum(bytes) OVER (ORDER BY position) AS until FROM page)
+     SELECT id FROM summed WHERE until <= $5 OR until = bytes ORDER BY position`,
     filter.after,
     filter.organizationId === null ? '' : storable(`${filter.organizationId}/`),
     filter.type === null ? '' : JSON.stringify(['ce_type', filter.type]),
     filter.limit,
+    eventsBytesMax,
   );
-  return { events: rows.map(publishedOf), floor: floor!.value };
+  return rows.map(({ id }) => id);
 }
 
-function publishedOf(row: Row): PublishedEvent {
-  return {
-    position: row.position,
-    record: {
-      eventId: row.event_id,
-      topic: row.topic,
-      key: row.key,
-      headers: JSON.parse(row.headers) as [string, string][],
-      value: row.value,
-    },
-    topic: row.topic,
-    partition: row.partition,
-    offset: row.log_offset,
-  };
+type ReadRows = (context: Context, ids: number[]) => Promise<PublishedEvent[]>;
+
+const places = 'position, event_id, topic, key, partition, log_offset';
+
+const readTogether: ReadRows = async ({ database }, ids) => {
+  const rows = await database.all(
+    `SELECT ${places}, headers, value FROM outbox WHERE id = ANY($1::bigint[]) ORDER BY position`,
+    ids,
+  );
+  return rows.map((row) => publishedOf(row));
+};
+
+/** One by one, so that the server can say which row it cannot put together. */
+const readEach: ReadRows = async ({ database }, ids) => {
+  const events: PublishedEvent[] = [];
+  for (const id of ids) {
+    await database.run('SAVEPOINT look');
+    try {
+      const row = await database.get(`SELECT ${places}, headers, value FROM outbox WHERE id = $1`, id);
+      if (row !== undefined) events.push(publishedOf(row));
+    } catch (error) {
+      if (!saysDamaged(error)) throw error;
+      await database.run('ROLLBACK TO SAVEPOINT look');
+      const row = await database.get(
+        `SELECT ${places}, NULL AS headers, NULL AS value FROM outbox WHERE id = $1`,
+        id,
+      );
+      if (row !== undefined) events.push(publishedOf(row, (error as Error).message));
+    }
+    await database.run('RELEASE SAVEPOINT look');
+  }
+  return events;
+};
+
+function publishedOf(row: Row, detail?: string): PublishedEvent {
+  const { position, event_id: eventId, topic, key, headers, value, partition, log_offset: offset } = row;
+  return publishedEvent({ position, eventId, topic, key, headers, value, partition, offset }, detail);
 }

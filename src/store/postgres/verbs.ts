@@ -89,7 +89,6 @@ export const verbs = {
   releaseQuarantine,
   rejudge,
   discardQuarantine,
-  listEvents,
   explain,
   ledger,
   counts,
@@ -143,7 +142,7 @@ export const transactionOptions: { [Verb in Name]?: TransactionOptions } = {
 };
 
 /** One call, several transactions. */
-export const longVerbs = { sweep, pickUnsent } satisfies {
+export const longVerbs = { sweep, pickUnsent, listEvents } satisfies {
   [Verb in Name]?: (inTransaction: InTransaction, ...args: Parameters<Store[Verb]>) => Answer<Verb>;
 };
 

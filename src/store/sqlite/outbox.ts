@@ -6,7 +6,8 @@
 import type { Acknowledgement, OutboxRow, PublishedEvent } from '../../model/event';
 import type { QuarantineReason } from '../../model/notification';
 import type { HeldPartition, LeaseHeld } from '../../model/store';
-import { type DamagedRow, headersOf, readableRows } from '../readable-rows';
+import { type DamagedRow, headersOf, publishedEvent, readableRows } from '../readable-rows';
+import { eventsBytesMax } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import { insertQuarantine } from './quarantine';
@@ -35,22 +36,28 @@ export function pickUnsent(
 ): OutboxRow[] {
   if (!isHeld(context, lease)) return [];
   const held = except.map(() => 'NOT (topic = ? AND slot % ? = ?)').join(' AND ');
-  const rows = context.database.all(
+  const rows = context.database.each(
     `SELECT ${rowColumns}, bytes FROM outbox
      WHERE state = 0 ${held === '' ? '' : `AND ${held}`} ORDER BY id LIMIT ? + 0`,
     ...except.flatMap(({ topic, partition, partitions }) => [topic, partitions, partition]),
     limit,
   );
-  const picked: Row[] = [];
-  let bytes = 0;
-  for (const row of rows) {
-    bytes += Number(row.bytes);
-    if (bytes > bytesMax && picked.length > 0) break;
-    picked.push(row);
-  }
+  const picked = upTo(bytesMax, rows);
   const { rows: readable, damaged } = readableRows(picked, outboxRowOf, ({ id }) => Number(id));
   for (const one of damaged) setDamagedAside(context, one);
   return readable;
+}
+
+/** The first rows whose sizes come to no more, at least one; what follows is not read, but for one. */
+function upTo(bytesMax: number, rows: Iterable<Row>): Row[] {
+  const read: Row[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    bytes += Number(row.bytes);
+    if (bytes > bytesMax && read.length > 0) break;
+    read.push(row);
+  }
+  return read;
 }
 
 /** Its resource is as if it had not been published: once it is read again, it is published anew. */
@@ -183,36 +190,29 @@ export function listEvents(
 ): { events: PublishedEvent[]; floor: number } {
   const floor = Number(context.database.get(`SELECT value FROM meta WHERE name = 'floor'`)!.value);
   const like = filter.organizationId === null ? '%' : `${escapeLike(filter.organizationId)}/%`;
-  const events = context.database
-    .all(
-      `SELECT * FROM outbox WHERE position > ? AND key LIKE ? ESCAPE '\\' AND (? = '' OR instr(headers, ?) > 0)
-       ORDER BY position LIMIT ?`,
-      filter.after,
-      like,
-      filter.type ?? '',
-      `["ce_type","${filter.type ?? ''}"]`,
-      filter.limit,
-    )
-    .map(publishedOf);
-  return { events, floor };
+  const rows = context.database.each(
+    `SELECT * FROM outbox WHERE position > ? AND key LIKE ? ESCAPE '\\' AND (? = '' OR instr(headers, ?) > 0)
+     ORDER BY position LIMIT ?`,
+    filter.after,
+    like,
+    filter.type ?? '',
+    `["ce_type","${filter.type ?? ''}"]`,
+    filter.limit,
+  );
+  return { events: upTo(eventsBytesMax, rows).map(publishedOf), floor };
 }
 
 export function escapeLike(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&');
 }
 
-export function publishedOf(row: Row): PublishedEvent {
-  return {
+function publishedOf(row: Row): PublishedEvent {
+  const topic = String(row.topic);
+  return publishedEvent({
     position: Number(row.position),
-    record: {
-      eventId: String(row.event_id),
-      topic: String(row.topic),
-      key: String(row.key),
-      headers: JSON.parse(String(row.headers)) as [string, string][],
-      value: String(row.value),
-    },
-    topic: String(row.topic),
+    ...{ eventId: String(row.event_id), topic, key: String(row.key) },
+    ...{ headers: String(row.headers), value: String(row.value) },
     partition: row.partition as number | null,
     offset: row.log_offset as string | null,
-  };
+  });
 }

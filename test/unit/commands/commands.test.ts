@@ -128,6 +128,20 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect(out.trim().split('\n')).toHaveLength(450);
   });
 
+  test('a page that large events made shorter than asked for is not the end', async () => {
+    shell.sample.events = Array.from({ length: 20 }, (_none, index) => publishedEvent(index + 1));
+    shell.sample.eventsMax = 8;
+    const { out } = await shell.run('events', '--json');
+    expect(out.trim().split('\n')).toHaveLength(20);
+  });
+
+  test('an event that cannot be read back stands in its place and says so', async () => {
+    Object.assign(shell.sample.events[1]!, { damaged: 'The record cannot be read back: it is cut.' });
+    const { out } = await shell.run('events');
+    expect(out.trim().split('\n')).toHaveLength(3);
+    expect(out).toContain('       2  4711/equipment/2: The record cannot be read back: it is cut.\n');
+  });
+
   test('a position that is no longer kept is an error that names the oldest', async () => {
     shell.sample.floor = 2;
     const { code, error } = await shell.run('events', '--after', '0');

@@ -113,7 +113,7 @@ export function publishedEvent(position: number, organizationId = '4711'): Publi
     },
     { source: 'https://api.example/vendor', topicPrefix: 'tramline', recordBytesMax: 1e6 },
   );
-  return { position, record, topic: record.topic, partition: 3, offset: '17' };
+  return { position, record, topic: record.topic, partition: 3, offset: '17', damaged: null };
 }
 
 /** Judges kept bytes: only a heartbeat can be used. */
@@ -157,6 +157,8 @@ export interface SampleStore {
   /** What every verb throws; null while the store answers. */
   failure: Error | null;
   events: PublishedEvent[];
+  /** How many of them a page holds at most. */
+  eventsMax: number;
   entries: QuarantineView[];
   forget(id: string): Forgotten;
   forgotten: string[];
@@ -194,6 +196,7 @@ export function makeSampleStore(): SampleStore {
     floor: 0,
     failure: null,
     events: [1, 2, 3].map((position) => publishedEvent(position, position === 3 ? '4712' : '4711')),
+    eventsMax: 1000,
     entries: [entry, { ...entry, id: 'q2', what: 'delivery', reason: 'unauthenticated' }],
     forget(id) {
       sample.forgotten.push(id);
@@ -230,7 +233,7 @@ export function makeSampleStore(): SampleStore {
             .filter(({ position }) => position > Math.max(after, sample.floor))
             .filter(({ record }) => organizationId === null || record.key.startsWith(`${organizationId}/`))
             .filter(({ record }) => type === null || record.headers.some(([, value]) => value === type))
-            .slice(0, limit),
+            .slice(0, Math.min(limit, sample.eventsMax)),
         }),
       listAlerts: async () => answer([alert]),
       explain: async (of) =>

@@ -227,6 +227,17 @@ describe('on this machine, without a token', () => {
     expect((await ask('get', '/api/events?after=2&limit=1')).body).toHaveLength(1);
   });
 
+  test('an event that cannot be read back is told with its place and why, among the others', async () => {
+    Object.assign(sample.events[1]!, { damaged: 'The record cannot be read back: it is cut.' });
+    const [first, second, third] = (await ask('get', '/api/events')).body as never as unknown[];
+    expect(second).toEqual({
+      ...{ specversion: '1.0', id: sample.events[1]!.record.eventId, type: 'io.tramline.damaged' },
+      ...{ subject: '4711/equipment/2', position: 2, topic: 'tramline.equipment.v1', partition: 3 },
+      ...{ offset: '17', data: null, damaged: 'The record cannot be read back: it is cut.' },
+    });
+    expect([first, third]).toMatchObject([{ position: 1 }, { position: 3 }]);
+  });
+
   test('a position below the oldest event that is kept is an error that names it', async () => {
     sample.floor = 2;
     const expired = await ask('get', '/api/events?after=1');
