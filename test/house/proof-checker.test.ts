@@ -11,6 +11,7 @@ import type { TopicRecord } from '../support/ledger-checker';
 
 const uri = 'http://provider.test/equipment/1';
 const key = '4711/equipment/1';
+const accessKey = '4711/organization-access/4711';
 const topic = 'proof.equipment.v1';
 
 const content = {
@@ -45,9 +46,32 @@ function rowOf(sequence: number, name: string): Row {
   };
 }
 
+function accessRowOf(sequence: number, access: string): Row {
+  const headers = [
+    ['ce_id', `a${sequence}`],
+    ['ce_sequence', String(sequence).padStart(20, '0')],
+  ];
+  return {
+    ...{
+      event_id: `a${sequence}`,
+      topic: 'proof.organization-access.v1',
+      key: accessKey,
+      sequence,
+      state: 2,
+    },
+    ...{ cause: `access 4711/${sequence + 1}`, headers: JSON.stringify(headers) },
+    value: JSON.stringify({ access }),
+  };
+}
+
 /** Two notifications of one machine, each published; a stranger was refused; one page is open and ought to be. */
 function honest(): ProofEvidence {
-  const outbox = [rowOf(1, 'Older'), rowOf(2, 'Newest')];
+  const outbox = [
+    rowOf(1, 'Older'),
+    rowOf(2, 'Newest'),
+    accessRowOf(1, 'terms-required'),
+    accessRowOf(2, 'active'),
+  ];
   const deliveries = [1, 2].map((id) => ({
     ...{ id, notifications: 1, acted: 0, ignored: 0, quarantined: 0 },
     elements: JSON.stringify([{ line: 'hint', address: uri }]),
@@ -60,15 +84,26 @@ function honest(): ProofEvidence {
     reads: [1, 2].map((fence) => ({ task_id: 1, fence, generation: fence, outcome: 'published' })),
   };
   const records: TopicRecord[] = outbox.map((row, offset) => ({
-    ...{ topic, partition: 0, offset: String(offset), key, value: String(row.value) },
+    ...{ topic: String(row.topic), partition: 0, offset: String(offset), key: String(row.key) },
+    value: String(row.value),
     headers: JSON.parse(String(row.headers)) as [string, string][],
   }));
   return {
     ...{ tables, ledger: evidenceFrom(tables, 2, records), acceptedByAddress: new Map([[uri, 2]]) },
     ...{ others: { 0: 3, 503: 2 }, lateAnswers: 0, toldLedger: { accepted: 2, published: 2, waiting: 0 } },
     ...{ strangersLet: 0, unexplained503: 0, announced: new Set([uri]), complaints: [], restAfterMs: 10 },
-    truth: { equipment: [{ id: '1', organizationId: '4711', uri, content }], fieldOperations: [] },
-    ...{ openPages: ['A'], expectedPages: ['A'], residentBytes: [1] },
+    truth: {
+      equipment: [{ id: '1', organizationId: '4711', uri, content }],
+      fieldOperations: [],
+      organizations: [{ id: '4711', termsAccepted: true }],
+    },
+    states: {
+      organizations: [{ id: '4711', access: 'active' }],
+      history: [2, 3].map((epoch) => ({ organization_id: '4711', epoch })),
+      alerts: [{ alert: '{"name":"B"}' }],
+    },
+    explained: [{ address: uri, sent: ['0', '1'].map((offset) => ({ topic, partition: 0, offset })) }],
+    ...{ openPages: ['A'], expectedPages: ['A'], residentBytes: [1], postsOf: (page) => [`of ${page}`] },
   };
 }
 
@@ -91,7 +126,7 @@ const doctored: [string, string[], (evidence: ProofEvidence) => void][] = [
   [
     'an older record behind the newest',
     ['newest', 'untrue'],
-    ({ ledger }) => void ledger.records.push({ ...ledger.records[0]!, offset: '2' }),
+    ({ ledger }) => void ledger.records.push({ ...ledger.records[0]!, offset: '9' }),
   ],
   [
     'two records whose places are changed',
@@ -106,6 +141,36 @@ const doctored: [string, string[], (evidence: ProofEvidence) => void][] = [
     ['untraced'],
     ({ ledger }) => {
       ledger.events[0]!.cause = 'read 9/9';
+    },
+  ],
+  ['a change of an access that is not on record', ['untraced'], ({ states }) => void states.history.shift()],
+  [
+    'an organization that the store believes to be blocked',
+    ['untrue'],
+    ({ states }) => {
+      states.organizations[0]!.access = 'terms-required';
+    },
+  ],
+  [
+    'an organization that accepts its terms, whose last record says that it is blocked',
+    ['untrue'],
+    ({ truth }) => {
+      truth.organizations[0]!.termsAccepted = false;
+    },
+  ],
+  [
+    'an organization that was blocked and is on no topic',
+    ['unpublished'],
+    ({ truth, states }) => {
+      truth.organizations.push({ id: '4712', termsAccepted: true });
+      states.history.push({ organization_id: '4712', epoch: 2 });
+    },
+  ],
+  [
+    'a record that nobody is told of who asks',
+    ['unexplained'],
+    ({ explained }) => {
+      explained[0]!.sent = [{ topic, partition: 0, offset: '0' }];
     },
   ],
   [

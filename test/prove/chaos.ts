@@ -25,8 +25,8 @@ export const failpoints: Failpoint[] = [
 ];
 
 export type Chaos = {
-  /** Breaks one thing, a moment after `near` was told, and heals it. */
-  strike(): Promise<void>;
+  /** Breaks one thing, a moment after `near` was told, and heals it. Says what. */
+  strike(): Promise<string>;
   /** Processes of the service that SIGKILL ended so far. */
   kills(): number;
   /** How much of what must happen at least once has not: named steps, and neighbours that fall. */
@@ -71,7 +71,7 @@ export function makeChaos({ stage, random, near, acceptedBy }: ChaosOptions): Ch
     counts[what] = (counts[what] ?? 0) + 1;
   };
 
-  const moment = () => delay(random.between(100, 1000));
+  const moment = () => delay(random.between(50, 600));
 
   /** Ends a process at once, whatever it does. */
   async function end(actor: Actor): Promise<void> {
@@ -88,37 +88,41 @@ export function makeChaos({ stage, random, near, acceptedBy }: ChaosOptions): Ch
     actor.complaints.push(`${actor.role} ${what}, with ${code ?? signal}: ${last}`);
   }
 
-  async function kill(actor: Actor): Promise<void> {
+  /** One process, or now and then several at once. */
+  async function kill(actor: Actor): Promise<string> {
+    const others = stage.actors.filter((other) => other !== actor && random.chance(0.4));
     await near('SIGKILL');
     await moment();
-    await end(actor);
-    await stage.start(actor);
+    const fallen = [actor, ...others];
+    await Promise.all(fallen.map(end));
+    await startAll(fallen);
+    return `SIGKILL of ${fallen.length}`;
   }
+
+  const startAll = (actors: Actor[]) => Promise.all(actors.map((one) => stage.start(one)));
 
   /**
    * Starts it so that it ends by itself at a named step; killed when it does not get there in time. One process at a time
-   * publishes and pages: the others give that up first, and come back afterwards.
+   * publishes and pages: all give that up first, and the others come back afterwards.
    */
-  async function killAt(actor: Actor, failpoint: Failpoint): Promise<void> {
+  async function killAt(actor: Actor, failpoint: Failpoint): Promise<string> {
+    await near(`at ${failpoint}`);
     const rivals = leads(failpoint) ? stage.actors.filter((other) => other !== actor && works(other)) : [];
-    for (const rival of rivals) await stop(rival);
+    if (rivals.length === 0) await end(actor);
+    else await Promise.all([actor, ...rivals].map(stop));
     await reach(actor, failpoint);
-    for (const rival of rivals) await stage.start(rival);
+    await end(actor);
+    await startAll([actor, ...rivals]);
+    return `at ${failpoint}`;
   }
 
   async function reach(actor: Actor, failpoint: Failpoint): Promise<void> {
-    await near(`at ${failpoint}`);
-    await end(actor);
     await stage.start(actor, failpoint);
-    if (failpoint === 'S4 answered') await untilAnswered(actor);
-    else {
-      const ended = await Promise.race([actor.service!.exited, delay(stepWaitMs, null, { ref: false })]);
-      if (ended !== null && ended.signal !== 'SIGKILL')
-        await complain(actor, `ended on its way to ${failpoint}`);
-      else if (ended !== null) arrive(failpoint);
-    }
-    await end(actor);
-    await stage.start(actor);
+    if (failpoint === 'S4 answered') return untilAnswered(actor);
+    const ended = await Promise.race([actor.service!.exited, delay(stepWaitMs, null, { ref: false })]);
+    if (ended === null) return;
+    if (ended.signal === 'SIGKILL') arrive(failpoint);
+    else await complain(actor, `ended on its way to ${failpoint}`);
   }
 
   function arrive(failpoint: Failpoint): void {
@@ -136,7 +140,7 @@ export function makeChaos({ stage, random, near, acceptedBy }: ChaosOptions): Ch
   }
 
   /** Stops it for a while; beyond its lease its work is taken over, and it wakes up believing that it still holds it. */
-  async function freeze(actor: Actor, isLong: boolean): Promise<void> {
+  async function freeze(actor: Actor, isLong: boolean): Promise<string> {
     const what = isLong ? 'SIGSTOP beyond the lease' : 'SIGSTOP';
     await near(what);
     await moment();
@@ -147,6 +151,7 @@ export function makeChaos({ stage, random, near, acceptedBy }: ChaosOptions): Ch
     await delay(isLong ? beyondLeaseMs : random.between(100, 1500));
     process.kill(pid, 'SIGCONT');
     stoppedUntilMs.set(addressOf(actor), Date.now());
+    return what;
   }
 
   async function reviveDead(actor: Actor): Promise<void> {
@@ -161,14 +166,15 @@ export function makeChaos({ stage, random, near, acceptedBy }: ChaosOptions): Ch
     if (code !== 0) actor.complaints.push(`${actor.role} ended with ${code ?? signal} on SIGTERM`);
   }
 
-  async function terminate(actor: Actor): Promise<void> {
+  async function terminate(actor: Actor): Promise<string> {
     await near('SIGTERM');
     await moment();
     await stop(actor);
     await stage.start(actor);
+    return 'SIGTERM';
   }
 
-  async function breakNeighbour(what: string): Promise<void> {
+  async function breakNeighbour(what: string): Promise<string> {
     await near(what);
     await moment();
     note(what);
@@ -188,9 +194,10 @@ export function makeChaos({ stage, random, near, acceptedBy }: ChaosOptions): Ch
       await delay(random.between(200, 2000));
       await Promise.all(fallen.map((one) => stage.kafka.restart(one)));
     }
+    return what;
   }
 
-  function breakByName(what: string, actor: Actor): Promise<void> {
+  function breakByName(what: string, actor: Actor): Promise<string> {
     if (what === 'SIGSTOP beyond the lease') return freeze(actor, true);
     return what === 'SIGTERM' ? terminate(actor) : breakNeighbour(what);
   }
@@ -198,7 +205,7 @@ export function makeChaos({ stage, random, near, acceptedBy }: ChaosOptions): Ch
   function someNeighbour(): string {
     if (stage.store.crash !== null && random.chance(0.5)) return 'store killed';
     if (random.chance(0.25)) return 'pager refused';
-    return random.chance(0.6) ? 'broker paused' : 'broker killed';
+    return random.chance(0.7) ? 'broker paused' : 'broker killed';
   }
 
   return {
@@ -214,14 +221,17 @@ export function makeChaos({ stage, random, near, acceptedBy }: ChaosOptions): Ch
       const step = queue[0];
       if (falls.length > 0 && what > 0.75) return breakByName(falls.shift()!, actor);
       if (step !== undefined && what < 0.45 && canReach(actor, step)) {
-        await killAt(actor, queue.shift()!);
+        const told = await killAt(actor, queue.shift()!);
+        if (reached.has(step)) return told;
         // Nothing came by in time that would have led there: it is tried again later.
-        if (!reached.has(step)) queue.push(step);
-      } else if (what < 0.75) await kill(actor);
-      else if (what < 0.8) await freeze(actor, random.chance(0.3));
-      else if (what < 0.88) await terminate(actor);
-      else if (what < 0.94) await breakNeighbour(someNeighbour());
-      else await killAt(actor, random.pick(failpoints.filter((at) => canReach(actor, at))));
+        queue.push(step);
+        return `not ${told}`;
+      }
+      if (what < 0.75) return kill(actor);
+      if (what < 0.8) return freeze(actor, random.chance(0.3));
+      if (what < 0.84) return terminate(actor);
+      if (what < 0.9) return breakNeighbour(someNeighbour());
+      return killAt(actor, random.pick(failpoints.filter((at) => canReach(actor, at))));
     },
   };
 }

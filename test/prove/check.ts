@@ -1,12 +1,13 @@
 // Holds everything against everything: what the sender saw accepted, what the journal holds, what stands on the topics,
 // what the provider has, whom on-call still sees open. Pure; reads nothing.
-import type { Tables } from '../support/evidence';
+import type { Row, Tables } from '../support/evidence';
 import {
   checkLedger,
   type LedgerEvidence,
   type TopicRecord,
   type Violation,
 } from '../support/ledger-checker';
+import type { States } from './store';
 import {
   equipmentFacts,
   equipmentTruth,
@@ -23,6 +24,7 @@ export type Finding =
         | 'untrue'
         | 'unpublished'
         | 'untraced'
+        | 'unexplained'
         | 'unjournalled'
         | 'stranger'
         | 'dishonest'
@@ -37,9 +39,14 @@ export type Finding =
 
 export type Truth = { id: string; organizationId: string; uri: string; content: Record<string, unknown> };
 
+/** Where the service says that it has sent events of this address, as it tells everyone who asks. */
+export type Explained = { address: string; sent: { topic: string; partition: number; offset: string }[] };
+
 export type ProofEvidence = {
   ledger: LedgerEvidence;
   tables: Tables;
+  states: States;
+  explained: Explained[];
   /** How often the sender saw each address accepted. */
   acceptedByAddress: ReadonlyMap<string, number>;
   strangersLet: number;
@@ -50,12 +57,18 @@ export type ProofEvidence = {
   lateAnswers: number;
   /** The ledger as the service tells it at rest, before it is stopped. */
   toldLedger: Record<string, number>;
-  truth: { equipment: Truth[]; fieldOperations: Truth[] };
+  truth: {
+    equipment: Truth[];
+    fieldOperations: Truth[];
+    organizations: { id: string; termsAccepted: boolean }[];
+  };
   /** Addresses of which at least one notification was accepted. */
   announced: ReadonlySet<string>;
   /** What on-call still sees open at rest, and what it ought to see. */
   openPages: string[];
   expectedPages: string[];
+  /** What on-call was told last of each. */
+  postsOf(page: string): string[];
   complaints: string[];
   /** From the last heal to rest. */
   restAfterMs: number;
@@ -71,17 +84,22 @@ export function checkProof(evidence: ProofEvidence): Finding[] {
     ...checkCauses(evidence),
     ...checkJournal(evidence),
     ...checkTruth(evidence),
+    ...checkAccess(evidence),
+    ...checkExplained(evidence),
     ...checkAnswers(evidence),
     ...checkToldLedger(evidence),
     ...checkRest(evidence),
   ];
 }
 
-/** A record of a resource names the read that decided it, and that read is on record. */
-function checkCauses({ ledger, tables }: ProofEvidence): Finding[] {
-  const reads = new Set(tables.reads.map(({ task_id, fence }) => `read ${task_id}/${fence}`));
+/** A record names the read, or the change of an access, that decided it, and that is on record. */
+function checkCauses({ ledger, tables, states }: ProofEvidence): Finding[] {
+  const causes = new Set([
+    ...tables.reads.map(({ task_id, fence }) => `read ${task_id}/${fence}`),
+    ...states.history.map(({ organization_id, epoch }) => `access ${organization_id}/${epoch}`),
+  ]);
   return ledger.events
-    .filter(({ cause }) => !reads.has(cause) && !/^access \S+\/\d+$/.test(cause))
+    .filter(({ cause }) => !causes.has(cause))
     .map(({ key, sequence, cause }) => ({
       kind: 'untraced' as const,
       text: `${key} ${sequence} traces to ${cause || 'nothing'}, which is not on record`,
@@ -130,6 +148,50 @@ function checkTruth({ ledger, truth, announced }: ProofEvidence): Finding[] {
   ];
 }
 
+/** Whoever was blocked once is told of on the topic, and the last record says what the provider says, as the store does. */
+function checkAccess({ ledger, truth, states }: ProofEvidence): Finding[] {
+  const newest = newestByKey(ledger.records);
+  const changed = new Set(states.history.map(({ organization_id }) => String(organization_id)));
+  const kept = new Map(states.organizations.map(({ id, access }) => [String(id), String(access)]));
+  return truth.organizations.flatMap(({ id, termsAccepted }): Finding[] => {
+    const expected = termsAccepted ? 'active' : 'terms-required';
+    const found: Finding[] = [];
+    if (kept.has(id) && kept.get(id) !== expected)
+      found.push({ kind: 'untrue', text: `the store has ${id} as ${kept.get(id)}, it is ${expected}` });
+    if (!changed.has(id)) return found;
+    const record = newest.get(`${id}/organization-access/${id}`);
+    if (record === undefined)
+      return [...found, { kind: 'unpublished', text: `${id} was blocked and is on no topic` }];
+    const { access } = JSON.parse(record.value) as { access: string };
+    if (access !== expected)
+      found.push({ kind: 'untrue', text: `the topic has ${id} as ${access}, it is ${expected}` });
+    return found;
+  });
+}
+
+/** Whoever asks what became of a resource is told where its newest record stands. */
+function checkExplained({ ledger, truth, explained }: ProofEvidence): Finding[] {
+  const kinds = { equipment: truth.equipment, 'field-operation': truth.fieldOperations };
+  const keys = new Map(
+    Object.entries(kinds).flatMap(([kind, all]) =>
+      all.map(({ uri, organizationId, id }): [string, string] => [uri, `${organizationId}/${kind}/${id}`]),
+    ),
+  );
+  const newest = newestByKey(ledger.records);
+  const places = Map.groupBy(ledger.records, idOf);
+  return explained.flatMap(({ address, sent }): Finding[] => {
+    const record = newest.get(keys.get(address) ?? '');
+    if (record === undefined) return [];
+    const told = new Set(sent.map(({ topic, partition, offset }) => `${topic}/${partition}@${offset}`));
+    const stands = places.get(idOf(record)) ?? [];
+    if (stands.some(({ topic, partition, offset }) => told.has(`${topic}/${partition}@${offset}`))) return [];
+    const text = `${address}: its newest record is at ${record.partition}@${record.offset}, told are ${[...told]}`;
+    return [{ kind: 'unexplained', text }];
+  });
+}
+
+const idOf = ({ headers }: TopicRecord): string => headers.find(([name]) => name === 'ce_id')?.[1] ?? '';
+
 function newestByKey(records: readonly TopicRecord[]): Map<string, TopicRecord> {
   const newest = new Map<string, TopicRecord>();
   for (const record of records) {
@@ -161,6 +223,25 @@ function checkToldLedger({ ledger, toldLedger }: ProofEvidence): Finding[] {
     }));
 }
 
+/** For whoever looks for the reason: what on-call was told, and what the store has of the alert and its organization. */
+function evidenceOfPages({ openPages, expectedPages, postsOf, states }: ProofEvidence): string[] {
+  const wrong = [
+    ...openPages.filter((page) => !expectedPages.includes(page)),
+    ...expectedPages.filter((page) => !openPages.includes(page)),
+  ];
+  const about = (rows: Row[], id: string) =>
+    rows.map((row) => JSON.stringify(row)).filter((row) => row.includes(id));
+  return wrong.flatMap((page) => {
+    const [name = '', id = ''] = page.split(' ');
+    return [
+      `told of ${page}: ${postsOf(page).join('; ') || 'nothing'}`,
+      ...about(states.alerts, name).filter((row) => row.includes(id)),
+      ...about(states.organizations, `"id":"${id}"`),
+      ...about(states.history, `"organization_id":"${id}"`).slice(-6),
+    ];
+  });
+}
+
 function checkRest(evidence: ProofEvidence): Finding[] {
   const found: Finding[] = evidence.complaints.map((text) => ({ kind: 'end', text }));
   if (evidence.strangersLet > 0) {
@@ -171,7 +252,8 @@ function checkRest(evidence: ProofEvidence): Finding[] {
   }
   const [open, expected] = [evidence.openPages.join(', '), evidence.expectedPages.join(', ')];
   if (open !== expected) {
-    found.push({ kind: 'page', text: `on-call sees [${open}] open, the true state is [${expected}]` });
+    const text = `on-call sees [${open}] open, the true state is [${expected}]`;
+    found.push({ kind: 'page', text: [text, ...evidenceOfPages(evidence)].join('\n  ') });
   }
   if (evidence.restAfterMs > restMsMax) {
     found.push({ kind: 'slow', text: `rest came ${evidence.restAfterMs} ms after the last heal` });

@@ -107,8 +107,8 @@ export async function makeLoad(simulator: Simulator, sender: Sender, random: Ran
   async function storm(): Promise<void> {
     const resource = random.pick(busy);
     await change(resource);
-    for (let sent = 0; sent < 5; sent += 1)
-      sender.send(Array.from({ length: 40 }, () => notificationOf(resource)));
+    for (let sent = 0; sent < 3; sent += 1)
+      sender.send(Array.from({ length: 30 }, () => notificationOf(resource)));
   }
 
   async function turnTerms(): Promise<void> {

@@ -7,6 +7,8 @@ export type OnCall = {
   url: string;
   /** The alerts that fire by now, as `alertname organization`. */
   open(): string[];
+  /** What it was told last of an open one, or of one that ended: at most the last ten posts, as text. */
+  toldOf(open: string): string[];
   /** Answers 503 until told otherwise. */
   refuse(refuses: boolean): void;
   stop(): Promise<void>;
@@ -16,6 +18,7 @@ type Told = { labels: Record<string, string>; endsAt?: string };
 
 export async function startOnCall(): Promise<OnCall> {
   const told = new Map<string, Told>();
+  const posts = new Map<string, string[]>();
   const startedAt = new Date().toISOString();
   let refuses = false;
   const server = createServer((request, response) => {
@@ -24,7 +27,11 @@ export async function startOnCall(): Promise<OnCall> {
       if (body === null) return;
       if (refuses) return response.writeHead(503).end();
       if (request.method === 'GET') return response.end(JSON.stringify({ uptime: startedAt }));
-      for (const alert of JSON.parse(body) as Told[]) told.set(JSON.stringify(alert.labels), alert);
+      for (const alert of JSON.parse(body) as Told[]) {
+        told.set(JSON.stringify(alert.labels), alert);
+        const post = `${new Date().toISOString()} until ${alert.endsAt} as ${alert.labels.severity}`;
+        posts.set(nameOf(alert), [...(posts.get(nameOf(alert)) ?? []).slice(-9), post]);
+      }
       response.writeHead(200).end();
     });
   });
@@ -35,10 +42,9 @@ export async function startOnCall(): Promise<OnCall> {
     open: () =>
       [...told.values()]
         .filter(({ endsAt }) => endsAt === undefined || Date.parse(endsAt) > Date.now())
-        .map(({ labels }) =>
-          [labels.alertname, labels.organization_id, labels.group].filter(Boolean).join(' '),
-        )
+        .map(nameOf)
         .sort(),
+    toldOf: (name) => posts.get(name) ?? [],
     refuse: (to) => {
       refuses = to;
     },
@@ -49,6 +55,9 @@ export async function startOnCall(): Promise<OnCall> {
       }),
   };
 }
+
+const nameOf = ({ labels }: Told): string =>
+  [labels.alertname, labels.organization_id, labels.group].filter(Boolean).join(' ');
 
 async function bodyOf(request: IncomingMessage): Promise<string | null> {
   let body = '';

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { evidenceFrom, readTopics } from '../support/evidence';
 import { until } from '../support/until';
 import { makeChaos, mustsOf } from './chaos';
-import { checkProof, type Finding, restMsMax } from './check';
+import { checkProof, type Explained, type Finding, restMsMax } from './check';
 import { makeLoad } from './load';
 import { makeRandom } from './random';
 import { type Sender, type SenderLog, startSender } from './sender';
@@ -45,6 +45,8 @@ export type ProofReport = {
   lines: Record<string, number>;
   records: number;
   repeats: number;
+  /** The longest time from a heal to the next 204, and after what. */
+  slowest: { what: string; recoveredAfterMs: number };
   restAfterMs: number;
   findings: Finding[];
 };
@@ -85,12 +87,17 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
     });
     // Named steps that were not come by are tried again, for as long again.
     const goOnFor = () => chaos.kills() < (chaos.missing() > 0 ? 2 : 1) * options.kills;
+    const slowest = { what: 'nothing', recoveredAfterMs: 0 };
+    const noteRecovery = async (what: string, sinceMs: number) => {
+      await sender.nextAccepted();
+      const recoveredAfterMs = Date.now() - sinceMs;
+      if (recoveredAfterMs > slowest.recoveredAfterMs) Object.assign(slowest, { what, recoveredAfterMs });
+    };
     while (goesOn && (goOnFor() || shareOver() < 1)) {
-      const strikeAtMs = Date.now();
-      await chaos.strike();
-      tell(
-        `${Date.now() - strikeAtMs} ms; ${chaos.kills()} kills, ${sender.log.accepted} notifications accepted, ${sender.waiting()} wait`,
-      );
+      const sinceMs = Date.now();
+      const what = await chaos.strike();
+      void noteRecovery(what, Date.now());
+      tell(`${what}, ${Date.now() - sinceMs} ms: ${chaos.kills()} kills, ${sender.log.accepted} accepted`);
     }
     goesOn = false;
     await loading;
@@ -108,13 +115,16 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
     const openPages = stage.onCall.open();
     const residentBytes = stage.actors.map(({ service }) => residentBytesOf(service!.pid));
     const toldLedger = await toldBy(stage);
+    const explained = await explainedBy(stage, [...load.onceOnly]);
     await stopAll(stage);
     const records = await readTopics(stage.kafka.brokers, stage.topics);
     const tables = await store.tables();
     const truth = await stage.simulator.state();
     const ledger = evidenceFrom(tables, sender.log.accepted, records);
     const findings = checkProof({
-      ...{ ledger, tables, truth, openPages, expectedPages, residentBytes },
+      ...{ ledger, tables, truth, openPages, expectedPages, residentBytes, explained },
+      states: await store.states(),
+      postsOf: stage.onCall.toldOf,
       restAfterMs: rested ? restAfterMs : Number.POSITIVE_INFINITY,
       acceptedByAddress: sender.log.byAddress,
       strangersLet: sender.log.strangers.let,
@@ -127,7 +137,7 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
     if (untold.length > 0) throw new Error(`not accepted exactly once: ${untold.join(', ')}`);
     const ids = records.map(({ headers }) => headers.find(([name]) => name === 'ce_id')?.[1]);
     return {
-      ...{ seed, findings, restAfterMs },
+      ...{ seed, findings, restAfterMs, slowest },
       store: store.name,
       processes: options.processes,
       kills: chaos.kills(),
@@ -152,8 +162,8 @@ const shareOf = (done: number, all: number): number => (all === 0 ? 1 : done / a
 /** The provider goes on living, but not faster than its deliveries get rid of. */
 async function goOn(mayGoOn: () => boolean, step: () => Promise<void>, sender: Sender): Promise<void> {
   while (mayGoOn()) {
-    if (sender.waiting() < 40) await step();
-    await delay(40);
+    if (sender.waiting() < 16) await step();
+    await delay(100);
   }
 }
 
@@ -163,6 +173,19 @@ const workerOf = (stage: Stage) => stage.actors.find(({ role }) => role !== 'rec
 async function toldBy(stage: Stage): Promise<Record<string, number>> {
   const answer = await fetch(`${workerOf(stage).operationsUrl}/api/ledger`);
   return (await answer.json()) as Record<string, number>;
+}
+
+/** Where it says that it has sent what was decided of these addresses. */
+async function explainedBy(stage: Stage, addresses: string[]): Promise<Explained[]> {
+  const explained: Explained[] = [];
+  for (const address of addresses) {
+    const of = encodeURIComponent(address);
+    const answer = await fetch(`${workerOf(stage).operationsUrl}/api/explain?of=${of}`);
+    const { steps = [] } = (await answer.json()) as { steps?: Record<string, unknown>[] };
+    const sent = steps.filter(({ step }) => step === 'sent') as Explained['sent'];
+    explained.push({ address, sent });
+  }
+  return explained;
 }
 
 /** True when nothing waits, nothing is unsent and nobody is blocked, within a bound a little wider than is allowed. */

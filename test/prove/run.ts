@@ -68,12 +68,13 @@ export function tableOf(report: ProofReport): string {
     ]),
     ...Object.entries(lines).map(([line, count]): [string, number] => [`  ${line}`, count]),
     ['lost', kindOf('lost', 'missing', 'unjournalled', 'unpublished', 'untrue')],
-    ['invented', kindOf('invented', 'untraced')],
+    ['invented', kindOf('invented', 'untraced', 'unexplained')],
     ['records; repeats of the same bytes', `${report.records}; ${report.repeats}`],
     ['differing duplicates', kindOf('differs')],
     ['order violations', kindOf('order', 'newest')],
     ['other violations', kindOf('stranger', 'dishonest', 'answer', 'told', 'page', 'end', 'slow', 'large')],
     ['longest time without a 204', `${sent.longestSilenceMs} ms`],
+    ['slowest recovery to a 204', `${report.slowest.recoveredAfterMs} ms after ${report.slowest.what}`],
     ['rest after the last heal', `${report.restAfterMs} ms`],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));

@@ -38,6 +38,8 @@ export type Sender = {
   /** Queues one delivery that nobody should take. */
   sendAsStranger(notifications: Notification[]): void;
   waiting(): number;
+  /** Resolves at the next 204. */
+  nextAccepted(): Promise<void>;
   /** Resolves when everything queued was accepted. */
   settled(): Promise<void>;
 };
@@ -45,7 +47,7 @@ export type Sender = {
 const connections = 8;
 const patienceMs = 6000;
 const answerMsMax = 4000;
-const repeatMs = 60;
+const repeatMs = 100;
 
 /**
  * `targets` are the addresses of the receivers, each tried in turn at random; `stoppedSince` knows which of them the driver
@@ -73,6 +75,7 @@ export function startSender(
   };
   const queue: { notifications: Notification[]; stranger: boolean }[] = [];
   let busy = 0;
+  let tellAccepted: (() => void)[] = [];
 
   async function post(target: string, notifications: Notification[], value: string): Promise<number> {
     try {
@@ -95,6 +98,8 @@ export function startSender(
     log.accepted += notifications.length;
     log.deliveries += 1;
     log.lastAcceptedAtMs = Date.now();
+    for (const tell of tellAccepted) tell();
+    tellAccepted = [];
     for (const { targetResource } of notifications) {
       if (typeof targetResource !== 'string') log.bad += 1;
       else log.byAddress.set(targetResource, (log.byAddress.get(targetResource) ?? 0) + 1);
@@ -143,6 +148,7 @@ export function startSender(
     send: enqueue(false),
     sendAsStranger: enqueue(true),
     waiting: () => queue.length + busy,
+    nextAccepted: () => new Promise((resolve) => tellAccepted.push(resolve)),
     async settled() {
       while (queue.length + busy > 0) await delay(20);
     },

@@ -101,7 +101,7 @@ export async function makeStage(options: StageOptions): Promise<Stage> {
       await Promise.all([simulator.kill(), kafka.stop(), onCall.stop(), store.stop()]);
     },
   };
-  for (const actor of actors) await stage.start(actor);
+  await Promise.all(actors.map((actor) => stage.start(actor)));
   return stage;
 }
 

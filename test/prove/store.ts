@@ -5,11 +5,24 @@ import { type Row, type Tables, tablesBy } from '../support/evidence';
 import { startPostgres } from '../support/postgres';
 import { temporaryFolder } from '../support/service';
 
+/** What is known of organizations and alerts, as rows; the same in every store. */
+export type States = Record<'organizations' | 'history' | 'alerts', Row[]>;
+
+async function statesBy(ask: (sql: string) => Promise<Row[]>): Promise<States> {
+  return {
+    organizations: await ask('SELECT * FROM organizations ORDER BY id'),
+    history: await ask('SELECT * FROM organization_history ORDER BY organization_id, epoch'),
+    alerts: await ask('SELECT alert FROM alerts ORDER BY fingerprint'),
+  };
+}
+
 export type StoreUnderProof = {
   name: 'sqlite' | 'postgres';
   environment: Record<string, string>;
   /** All tables that the checker reads. The service has stopped. */
   tables(): Promise<Tables>;
+  /** The service has stopped. */
+  states(): Promise<States>;
   /** Kills the store's own process and starts it again; null where it has none. */
   crash: (() => Promise<void>) | null;
   stop(): Promise<void>;
@@ -17,17 +30,19 @@ export type StoreUnderProof = {
 
 export function sqliteUnderProof(): StoreUnderProof {
   const file = join(temporaryFolder(), 'tramline.db');
+  async function read<Found>(by: (ask: (sql: string) => Promise<Row[]>) => Promise<Found>): Promise<Found> {
+    const database = new DatabaseSync(file);
+    try {
+      return await by(async (sql) => database.prepare(sql).all() as Row[]);
+    } finally {
+      database.close();
+    }
+  }
   return {
     name: 'sqlite',
     environment: { DATABASE_URL: `sqlite:${file}` },
-    async tables() {
-      const database = new DatabaseSync(file);
-      try {
-        return await tablesBy(async (sql) => database.prepare(sql).all() as never);
-      } finally {
-        database.close();
-      }
-    },
+    tables: () => read(tablesBy),
+    states: () => read(statesBy),
     crash: null,
     stop: async () => {},
   };
@@ -37,10 +52,12 @@ export async function postgresUnderProof(): Promise<StoreUnderProof> {
   // Settings of its own: a server that somebody else owns must not be killed.
   const server = await startPostgres({ settings: { synchronous_commit: 'on' } });
   const database = await server.createDatabase();
+  const ask = async (sql: string) => (await server.query(sql, database)) as Row[];
   return {
     name: 'postgres',
     environment: { DATABASE_URL: server.url(database) },
-    tables: () => tablesBy(async (sql) => (await server.query(sql, database)) as Row[]),
+    tables: () => tablesBy(ask),
+    states: () => statesBy(ask),
     async crash() {
       await server.kill();
       await server.restart();
