@@ -153,7 +153,7 @@ export async function wireWorker(
   const replay = replayOf(settings, { store: doors.store, relay, meter, clock, holder, pipeline, observer });
   const behind = makeBehindWatch(doors.store, sync, mayListAll(book, meter), clock);
   const room = makeStoreRoom(doors.store, settings.storeBytesMax, clock);
-  const subscribing = subscribingOf(settings, doors.store, { client, book, observer, clock });
+  const subscribing = subscribingOf(settings, doors.store, { client, book, pipeline, observer, clock });
   const others = [relay, behind, book, room, meter, watch, connecting, subscribing];
   const conditions = conditionsOf({ store: watched, health: pipeline.health, others }, clock);
   const alerting = alertingOf(settings, doors, { observer, clock, holder, conditions });
@@ -161,7 +161,7 @@ export async function wireWorker(
   const parts = { pipeline, relay, alerting, book, meter, watch, client, behind, room, ...operated };
   const loops = loopsOf({ ...parts, store: doors.store }, observer, clock);
   await readConnections(settings, book);
-  await Promise.all([meter.look(), subscribing.start(holder), heedPause(doors, pipeline, clock)]);
+  await Promise.all([meter.look(), heedPause(doors, pipeline, clock).then(() => subscribing.start(holder))]);
   return {
     ...{ pipeline, relay, alerting, book, data: client.data, meter, conditions, ...operated },
     checkProvider: async () => ({ detail: await checkConnections(client, book), dateMs: providerDateMs }),
@@ -204,13 +204,19 @@ function attend({ store, target }: OutsideDoors, pipeline: Pipeline, relay: Loop
 function subscribingOf(
   settings: Settings,
   store: Store,
-  parts: { client: ProviderClient; book: ConnectionBook; observer: Observer; clock: Clock },
+  parts: {
+    client: ProviderClient;
+    book: ConnectionBook;
+    pipeline: Pipeline;
+    observer: Observer;
+    clock: Clock;
+  },
 ): Subscribing {
-  const { client, book, observer, clock } = parts;
+  const { client, book, pipeline, observer, clock } = parts;
   return wireSubscribing(settings, {
     ...{ store, clock, failed: troubleOf(observer, 'webhook') },
     ...{ calls: () => client.subscriptions, connections: book.connections, sees: book.sees },
-    ready: async () => {},
+    ...{ ready: async () => {}, pausedMs: () => pipeline.health.coolDownMs(clock.nowMs()) },
   });
 }
 

@@ -14,6 +14,8 @@ export interface WatchDoors extends LookDoors {
   store: Pick<Outbox, 'holdLease'>;
   /** Looks whether the provider uses an Authorization value that was offered. */
   confirm(): Promise<void>;
+  /** For how long the provider asked to be left alone; 0: it may be asked. */
+  pausedMs(): number;
   holder: string;
   leaseMs: number;
   /** Between two looks. */
@@ -88,9 +90,9 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
       if (!holds) return tickMs;
       // One that has just become silent may have expired.
       const quiet = new Set(silences().map(({ labels }) => labels?.subscription_id ?? ''));
-      const news = [...quiet].some((id) => !silent.has(id));
+      if ([...quiet].some((id) => !silent.has(id))) nextLookMs = clock.nowMs();
       silent = quiet;
-      if (news || clock.nowMs() >= nextLookMs) await lookAndPlan();
+      if (clock.nowMs() >= nextLookMs && doors.pausedMs() === 0) await lookAndPlan();
       steppedMs = clock.nowMs();
       return tickMs;
     },

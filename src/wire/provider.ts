@@ -112,6 +112,8 @@ export function makeOwnProvider(
     calls: () => own.client().subscriptions,
     connections: () => own.book().connections(),
     sees: (connectionId) => own.book().sees(connectionId),
+    // Only what people ask for is asked here.
+    pausedMs: () => 0,
   });
   const connections = async () => {
     await own.prepared();

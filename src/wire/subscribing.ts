@@ -23,6 +23,8 @@ export interface SubscribingParts {
   sees(connectionId: string): ReadonlySet<string>;
   /** What each connection sees is known. */
   ready(): Promise<void>;
+  /** For how long the provider asked to be left alone; 0: it may be asked. */
+  pausedMs(): number;
   clock: Clock;
   failed(error: unknown): void;
 }
@@ -72,6 +74,7 @@ export function wireSubscribing(settings: Settings, parts: SubscribingParts): Su
     makeSubscriptionWatch({
       ...{ store, book, clock, holder, target, calls: parts.calls, connections: parts.connections },
       confirm: async () => void (await api.delivery()),
+      pausedMs: parts.pausedMs,
       leaseMs: settings.leaseSeconds * 1000,
       checkMs: settings.subscriptionCheckSeconds * 1000,
       silenceMsMin: settings.heartbeatSilenceSeconds * 1000,

@@ -9,16 +9,19 @@ let stage: Stage;
 let watch: SubscriptionWatch;
 let holds: boolean;
 let confirmations: number;
+let pausedMs: number;
 
 function watchOf({ doors }: Stage, silenceMsMin = 10_000): SubscriptionWatch {
   holds = true;
   confirmations = 0;
+  pausedMs = 0;
   return makeSubscriptionWatch({
     ...doors,
     store: { holdLease: async () => holds },
     confirm: async () => {
       confirmations += 1;
     },
+    pausedMs: () => pausedMs,
     holder: 'h',
     leaseMs: 60_000,
     checkMs: 900_000,
@@ -61,6 +64,16 @@ test('what has expired is renewed at the next look, and nothing is told', async 
   expect(own().status).toBe('Expired');
   await look();
   expect([own().status, told()]).toEqual(['Active', []]);
+});
+
+test('while the provider asked for a pause it is not asked; the look comes at its end', async () => {
+  become('Expired');
+  pausedMs = 30_000;
+  await look();
+  expect(own().status).toBe('Expired');
+  pausedMs = 0;
+  await watch.step();
+  expect(own().status).toBe('Active');
 });
 
 test('a refused renewal is told with the provider’s words, tried every minute, and over when it succeeds', async () => {
