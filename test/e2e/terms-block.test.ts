@@ -155,6 +155,7 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'terms block an o
     expect(pages('firing')).toHaveLength(1);
     expect(await story.alerts()).toMatchObject([{ name: 'TramlineTermsRequired', state: 'resolved' }]);
     // The log says so too, though the page went elsewhere: once when it began, once when it ended.
+    await until(() => story.log('alert').length === 2, soon);
     expect(story.log('alert')).toMatchObject([
       { name: 'TramlineTermsRequired', state: 'firing', labels: { organization_id: farm!.id } },
       { name: 'TramlineTermsRequired', state: 'resolved', labels: { organization_id: farm!.id } },

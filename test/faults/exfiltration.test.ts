@@ -64,7 +64,7 @@ async function expectNoTouch(port: number): Promise<void> {
 
 /** Paths that the provider was asked, but for those that the service reads for itself. */
 async function askedOfProvider(): Promise<string[]> {
-  const own = /^\/platform\/?$|^\/platform\/organizations(\?|$)/;
+  const own = /^\/platform\/?$|^\/platform\/(organizations|eventSubscriptions)(\?|$)/;
   return (await story.requests()).map(({ url }) => url).filter((url) => !own.test(url));
 }
 
