@@ -102,8 +102,8 @@ class KafkaTarget implements PublishTarget {
   }
 
   leaderOf({ topic, partition }: Pick<Batch, 'topic' | 'partition'>): BrokerAddress | null {
-    const leader = this.cluster?.topicState(topic)?.partitions[partition]?.leader ?? -1;
-    return leader < 0 ? null : (this.cluster?.addressOf(leader) ?? null);
+    const leader = this.cluster?.topicState(topic)?.partitions[partition]?.leader;
+    return leader === undefined ? null : this.cluster!.addressOf(leader);
   }
 
   async send(batches: Batch[]): Promise<SendResult> {

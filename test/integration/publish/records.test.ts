@@ -105,6 +105,16 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'publishing to two brokers', ()
     ]);
   });
 
+  test('the broker that leads a partition is known by its address, and of what is not there none is', async () => {
+    await create(declaration('led', 1));
+    const target = makeTarget('led', { topics: ['tramline.led'] });
+    await target.open();
+    const { host, port } = target.leaderOf!({ topic: 'tramline.led', partition: 0 })!;
+    expect(cluster.brokers).toContain(`${host}:${port}`);
+    expect(target.leaderOf!({ topic: 'tramline.led', partition: 9 })).toBeNull();
+    expect(target.leaderOf!({ topic: 'tramline.none', partition: 0 })).toBeNull();
+  });
+
   test('a topic that Kafka refuses to make is said', async () => {
     const impossible = declaration('impossible', 1, { 'cleanup.policy': 'sometimes' });
     await expect(create(impossible)).rejects.toMatchObject({

@@ -72,6 +72,7 @@ test('before it is open, and after it was given up, a target sends nothing', asy
   const notOpen = { code: 'publish.unavailable', message: 'the Kafka client is not open' };
   await expect(target.send([])).rejects.toMatchObject(notOpen);
   await expect(target.partitionsOf('t')).rejects.toMatchObject(notOpen);
+  expect(target.leaderOf!({ topic: 't', partition: 0 })).toBeNull();
   await target.discard();
   await target.close();
 });

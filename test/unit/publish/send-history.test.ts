@@ -1,8 +1,12 @@
 /**
- * How a long history is cut into pieces for Kafka: in order, whole, each within the bounds of one send.
+ * How a long history is cut into pieces for Kafka: in order, whole, each within the bounds of one send; and how a piece
+ * is sent to a topic of its own, through a target that answers from a script.
  */
+import type { OutboxRow } from '../../../src/model/event';
 import type { SelectedEvent } from '../../../src/model/replay';
-import { chunksOf } from '../../../src/publish/send-history';
+import { chunksOf, makeHistorySender } from '../../../src/publish/send-history';
+import type { Outcome, PublishTarget, SendResult } from '../../../src/publish/target';
+import { makeHandClock } from '../../support/hand-clock';
 
 const eventsOf = (count: number, bytes: number) =>
   Array.from({ length: count }, (_, row) => ({ row, bytes }) as SelectedEvent);
@@ -25,4 +29,90 @@ test('nothing is left out and nothing changes its place', () => {
 
 test('of nothing there is one empty piece', () => {
   expect(sizes(0, 0)).toEqual([0]);
+});
+
+describe('a piece that is sent', () => {
+  const rowsOf = (count: number) =>
+    Array.from(
+      { length: count },
+      (_, row) => ({ row, key: 'k', headers: [], value: '{}' }) as unknown as OutboxRow,
+    );
+  const took = (firstOffset: string | null): SendResult => ({
+    outcomes: [{ sent: true, firstOffset }],
+    spent: false,
+  });
+  const failed = (kind: 'retry' | 'denied', spent = false): SendResult => ({
+    outcomes: [{ sent: false, kind, code: 'X', detail: `it is ${kind}` } satisfies Outcome],
+    spent,
+  });
+
+  /** A sender whose target gives these answers, one after the other, and the last one from then on. */
+  function senderOf(answers: SendResult[], clock = makeHandClock(0)) {
+    const life: string[] = [];
+    const target = (topic: string) =>
+      ({
+        open: async () => void life.push(`open ${topic}`),
+        close: async () => void life.push(`close ${topic}`),
+        partitionsOf: async () => 1,
+        send: async () => (answers.length > 1 ? answers.shift()! : answers[0]!),
+      }) as unknown as PublishTarget;
+    const exists = async (topic: string) => topic === 'history';
+    return { sender: makeHistorySender({ liveTopics: ['live'], exists, target, clock }), life, clock };
+  }
+
+  /** Lets the waits between attempts pass. */
+  async function passing<T>(sending: Promise<T>, clock: ReturnType<typeof makeHandClock>): Promise<T> {
+    let over = false;
+    const ended = sending.finally(() => {
+      over = true;
+    });
+    ended.catch(() => {});
+    for (let round = 0; round < 100 && !over; round += 1) await clock.advance(5000);
+    return ended;
+  }
+
+  test('is acknowledged record by record; one producer serves one topic after the other', async () => {
+    const { sender, life } = senderOf([took('7')]);
+    expect(await sender.send('history', rowsOf(2))).toEqual([
+      { row: 0, partition: 0, offset: '7' },
+      { row: 1, partition: 0, offset: '8' },
+    ]);
+    await sender.send('history', rowsOf(1));
+    await sender.send('other', rowsOf(1));
+    await sender.close();
+    await sender.close();
+    expect(life).toEqual(['open history', 'close history', 'open other', 'close other']);
+  });
+
+  test('counts from nothing where there are no offsets', async () => {
+    const { sender } = senderOf([took(null)]);
+    expect(await sender.send('history', rowsOf(1))).toEqual([{ row: 0, partition: 0, offset: '0' }]);
+  });
+
+  test('is sent again through a new producer when it was not acknowledged', async () => {
+    const { sender, life, clock } = senderOf([failed('retry'), took('3')]);
+    expect(await passing(sender.send('history', rowsOf(1)), clock)).toHaveLength(1);
+    expect(life).toEqual(['open history', 'close history', 'open history']);
+  });
+
+  test('is given up at once where Kafka forbids it, and after six attempts where it does not answer', async () => {
+    const denied = senderOf([failed('denied')]);
+    await expect(denied.sender.send('history', rowsOf(1))).rejects.toMatchObject({
+      code: 'publish.refused',
+      message: expect.stringContaining('it is denied'),
+    });
+    const mute = senderOf([{ outcomes: [], spent: true }]);
+    await expect(passing(mute.sender.send('history', rowsOf(1)), mute.clock)).rejects.toMatchObject({
+      code: 'publish.unavailable',
+      message: expect.stringContaining('no answer'),
+    });
+    expect(mute.life.filter((step) => step.startsWith('open'))).toHaveLength(6);
+  });
+
+  test('goes neither to a live topic nor to one that is not there', async () => {
+    const { sender } = senderOf([took('0')]);
+    await expect(sender.refuseUnfit('live')).rejects.toMatchObject({ code: 'command.usage' });
+    await expect(sender.refuseUnfit('none')).rejects.toMatchObject({ code: 'command.usage' });
+    await expect(sender.refuseUnfit('history')).resolves.toBeUndefined();
+  });
 });
