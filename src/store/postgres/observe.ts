@@ -2,7 +2,6 @@
  * Organization access in the tables: an observation becomes a transition under the organization's epoch, which is compared
  * under the lock of its row. A change writes history and the access event in the same transaction.
  */
-import { createHash } from 'node:crypto';
 import {
   type Access,
   type CauseSet,
@@ -13,7 +12,7 @@ import {
   type Transition,
   transition,
 } from '../../model/organization';
-import { keyOf } from '../../model/resource';
+import { accessEvent } from '../access-event';
 import { untoldPrefix } from '../store-rules';
 import type { Context } from './context';
 import { ensureOrganizations, lockOrganizations } from './organization-rows';
@@ -143,7 +142,8 @@ export async function writeTransition(
     observation.askedBy ?? null,
   );
   const told = { causes: next.causes, access: next.access, previousAccess, by: observation.by };
-  if (next.changed) await writeAccess(context, { id, epoch, name }, told);
+  if (next.changed)
+    await writeEvents(context, [accessEvent({ id, epoch, name, ...told }, nowMs, context.settings)]);
 }
 
 /** Tells what their access is, above whatever its topic holds. The rows are locked; it is no news where one is unknown. */
@@ -156,7 +156,9 @@ export async function tellAccess(context: Context, rows: ObservedRow[]): Promise
     );
     const causes = JSON.parse(row.causes) as CauseSet;
     const previousAccess = (changed?.previous ?? row.access) as Access;
-    await writeAccess(context, row, { causes, access: row.access, previousAccess, by: 'sync' });
+    const { id, epoch, name, access } = row;
+    const told = { id, epoch, name, causes, access, previousAccess, by: 'sync' } as const;
+    await writeEvents(context, [accessEvent(told, context.nowMs(), context.settings)]);
   }
 }
 
@@ -182,51 +184,4 @@ export async function tellUntold(context: Context, rows: ObservedRow[]): Promise
     context,
     rows.filter(({ id }) => names.has(`${untoldPrefix}${id}`)),
   );
-}
-
-interface ToldAccess {
-  causes: CauseSet;
-  access: Access;
-  previousAccess: Access;
-  by: Observation['by'];
-}
-
-async function writeAccess(
-  context: Context,
-  { id, epoch, name }: Pick<ObservedRow, 'id' | 'epoch' | 'name'>,
-  { causes, access, previousAccess, by }: ToldAccess,
-): Promise<void> {
-  const nowMs = context.nowMs();
-  const cause = leadingCause(causes);
-  const detail = cause === null ? null : causes[cause]!;
-  const observedAt = new Date(nowMs).toISOString();
-  const { catalogAddress, catalogMediaType } = context.settings;
-  const value = JSON.stringify({
-    id,
-    organizationId: id,
-    observedAt,
-    source: { address: catalogAddress, mediaType: catalogMediaType },
-    ...(name === null ? {} : { name }),
-    access,
-    previousAccess,
-    cause,
-    since: new Date(detail?.sinceMs ?? nowMs).toISOString(),
-    actionUrl: detail?.actionUrl ?? null,
-    message: detail?.message ?? null,
-  });
-  await writeEvents(context, [
-    {
-      kind: 'organization-access',
-      key: keyOf(id, 'organization-access', id),
-      change: access === 'active' ? 'unblocked' : 'blocked',
-      contentHash: createHash('sha256').update(`${access} ${epoch}`).digest('hex'),
-      value,
-      observedAt,
-      traceparent: null,
-      reconciled: by === 'sync',
-      taskId: null,
-      acceptedAtMs: null,
-      cause: `access ${id}/${epoch}`,
-    },
-  ]);
 }

@@ -2,8 +2,8 @@
  * Organization access in the tables: an observation becomes a transition under the organization's epoch, and a change
  * writes history and the access event in the same transaction.
  */
-import { createHash } from 'node:crypto';
 import {
+  type Access,
   type CauseSet,
   isActionMet,
   leadingCause,
@@ -11,7 +11,7 @@ import {
   type Transition,
   transition,
 } from '../../model/organization';
-import { keyOf } from '../../model/resource';
+import { accessEvent, type ToldAccess } from '../access-event';
 import { untoldPrefix } from '../store-rules';
 import type { Context } from './context';
 import { type CachedOrganization, remember } from './organization-cache';
@@ -95,7 +95,7 @@ export function writeTransition(
   organization: CachedOrganization,
   observation: Observation,
   next: Transition,
-  previousAccess: string,
+  previousAccess: Access,
   name: string | null,
 ): void {
   const nowMs = context.nowMs();
@@ -138,7 +138,7 @@ export function tellAccess(context: Context, organizationId: string): void {
   )!;
   writeAccess(context, organization, {
     causes: JSON.parse(String(row.causes)) as CauseSet,
-    previousAccess: String(row.previous ?? organization.access),
+    previousAccess: (row.previous ?? organization.access) as Access,
     name: row.name as string | null,
     by: 'sync',
   });
@@ -154,47 +154,10 @@ export function tellUntold(context: Context, ids: string[]): void {
   for (const { name } of untold) tellAccess(context, String(name).slice(untoldPrefix.length));
 }
 
-interface ToldAccess {
-  causes: CauseSet;
-  previousAccess: string;
-  name: string | null;
-  by: Observation['by'];
-}
-
 function writeAccess(
   context: Context,
-  organization: CachedOrganization,
-  { causes, previousAccess, name, by }: ToldAccess,
+  { id, epoch, access }: CachedOrganization,
+  told: Omit<ToldAccess, 'id' | 'epoch' | 'access'>,
 ): void {
-  const nowMs = context.nowMs();
-  const cause = leadingCause(causes);
-  const detail = cause === null ? null : causes[cause]!;
-  const { access, epoch } = organization;
-  const observedAt = new Date(nowMs).toISOString();
-  const value = JSON.stringify({
-    id: organization.id,
-    organizationId: organization.id,
-    observedAt,
-    source: { address: context.settings.catalogAddress, mediaType: context.settings.catalogMediaType },
-    ...(name === null ? {} : { name }),
-    access,
-    previousAccess,
-    cause,
-    since: new Date(detail?.sinceMs ?? nowMs).toISOString(),
-    actionUrl: detail?.actionUrl ?? null,
-    message: detail?.message ?? null,
-  });
-  writeEvent(context, {
-    kind: 'organization-access',
-    key: keyOf(organization.id, 'organization-access', organization.id),
-    change: access === 'active' ? 'unblocked' : 'blocked',
-    contentHash: createHash('sha256').update(`${access} ${epoch}`).digest('hex'),
-    value,
-    observedAt,
-    traceparent: null,
-    reconciled: by === 'sync',
-    taskId: null,
-    acceptedAtMs: null,
-    cause: `access ${organization.id}/${epoch}`,
-  });
+  writeEvent(context, accessEvent({ id, epoch, access, ...told }, context.nowMs(), context.settings));
 }
