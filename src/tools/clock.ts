@@ -5,12 +5,15 @@
 export interface Clock {
   /** Milliseconds since the epoch. */
   nowMs(): number;
-  /** Resolves after `ms`, or at once when `signal` aborts. Never rejects. */
+  /** Resolves after `ms`, 24 days at most, or at once when `signal` aborts or the time is past. Never rejects. */
   wait(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
 /** Why a wait is over; a reason of its own, since the default one is an error with its stack. */
 const over = 'over';
+
+/** Of a longer timer Node warns, and ends it at once. */
+const timerMsMax = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
@@ -22,7 +25,7 @@ export const systemClock: Clock = {
         signal?.removeEventListener('abort', done);
         resolve();
       };
-      const timer = setTimeout(done, ms);
+      const timer = setTimeout(done, Math.min(Math.max(ms, 0), timerMsMax));
       signal?.addEventListener('abort', done, { once: true });
     }),
 };

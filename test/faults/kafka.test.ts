@@ -5,9 +5,9 @@
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { type Admin, ConfigResourceTypes, Kafka, logLevel } from 'kafkajs';
 import { evidenceOf, readTopics } from '../support/evidence';
 import { type KafkaCluster, kafkaAvailable, startKafka } from '../support/kafka';
+import { type Admin, ConfigResourceTypes, Kafka, logLevel } from '../support/kafka-client';
 import { checkLedger, type TopicRecord } from '../support/ledger-checker';
 import { describeWithNeighbour } from '../support/neighbour';
 import { repositoryRoot } from '../support/repository';

@@ -6,11 +6,11 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Kafka, logLevel } from 'kafkajs';
 import { type Collector, type CollectorSpan, startCollector } from '../support/collector';
 import { evidenceOf } from '../support/evidence';
 import { freePort } from '../support/free-port';
 import { type KafkaCluster, kafkaAvailable, startKafka } from '../support/kafka';
+import { Kafka, logLevel } from '../support/kafka-client';
 import { describeWithNeighbour } from '../support/neighbour';
 import { parseMetricsList } from '../support/promql';
 import { readTopic } from '../support/read-topic';

@@ -7,8 +7,8 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writ
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Kafka, logLevel } from 'kafkajs';
 import { freePort } from './free-port';
+import { Kafka, logLevel } from './kafka-client';
 import { bringKafkaJars, kafkaJarsCached, mavenFound } from './kafka-jars';
 import type { Availability } from './neighbour';
 import { endWithRunner } from './reaper';

@@ -1,7 +1,7 @@
 // What really stands on a topic, read back by a consumer of its own: every record of every partition, in the order of
 // its offsets, as raw bytes. Uses kafkajs's consumer and nothing of the product.
 import { randomUUID } from 'node:crypto';
-import { Kafka, logLevel } from 'kafkajs';
+import { Kafka, logLevel } from './kafka-client';
 import { until } from './until';
 
 export type TopicRecord = {

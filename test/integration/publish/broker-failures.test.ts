@@ -1,12 +1,13 @@
 // Goal: brokers may stop, continue, die and come back at any moment: what was called sent is on the topic, and the last
 // record of a key is its newest. Trouble is waited out, told, and ends by itself.
 // Method: two real brokers, the relay stepped by hand with the outbox in memory, topics read back when all is well again.
-import { Kafka, logLevel } from 'kafkajs';
+
 import { type KafkaTargetOptions, kafkaTargetDefaults, makeKafkaTarget } from '../../../src/publish/kafka';
 import { makeRelay, type Relay, relayDefaults } from '../../../src/publish/relay';
 import { createTopics } from '../../../src/publish/topics';
 import { systemClock } from '../../../src/tools/clock';
 import { type KafkaCluster, kafkaAvailable, startKafka } from '../../support/kafka';
+import { Kafka, logLevel } from '../../support/kafka-client';
 import { type MemoryOutbox, makeMemoryOutbox } from '../../support/memory-outbox';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { readTopic, type TopicRecord } from '../../support/read-topic';

@@ -3,7 +3,6 @@
 // Method: two brokers, topics made as declared, the relay stepped by hand with the outbox in memory, topics read back by
 // an ordinary consumer.
 import { CloudEvent, Kafka as KafkaBinding } from 'cloudevents';
-import { Kafka, logLevel } from 'kafkajs';
 import { type Change, slotOf } from '../../../src/model/event';
 import type { EventKind } from '../../../src/model/resource';
 import { type KafkaTargetOptions, kafkaTargetDefaults, makeKafkaTarget } from '../../../src/publish/kafka';
@@ -13,6 +12,7 @@ import { createTopics, describeTopics } from '../../../src/publish/topics';
 import { systemClock } from '../../../src/tools/clock';
 import { Secret } from '../../../src/tools/secret';
 import { type KafkaCluster, kafkaAvailable, startKafka } from '../../support/kafka';
+import { Kafka, logLevel } from '../../support/kafka-client';
 import { type MemoryOutbox, makeMemoryOutbox } from '../../support/memory-outbox';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { readTopic, type TopicRecord } from '../../support/read-topic';

@@ -93,3 +93,14 @@ test('the system clock ends a wait at once when its signal has come', async () =
   await systemClock.wait(1);
   expect(Math.abs(systemClock.nowMs() - Date.now())).toBeLessThan(1000);
 });
+
+test('the system clock asks for no timer that Node would warn of and end at once', async () => {
+  const timers = jest.spyOn(globalThis, 'setTimeout');
+  const ended = new AbortController();
+  await systemClock.wait(-Date.now());
+  const years = systemClock.wait(100 * 365 * 86_400_000, ended.signal);
+  expect(timers.mock.calls.map(([, ms]) => ms)).toEqual([0, 2 ** 31 - 1]);
+  ended.abort();
+  await years;
+  timers.mockRestore();
+});
