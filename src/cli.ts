@@ -1,9 +1,17 @@
 #!/usr/bin/env -S node --max-semi-space-size=16 --initial-old-space-size=24 --heap-growing-percent=60
 /**
- * The command line as a process: its words, its streams, its exit code. What the words mean is in commands/.
+ * The command line as a process: its words, its streams, its exit code. What the words mean is in commands/, which is
+ * loaded once this is known to be a Node that can.
  */
-import { runCommandLine } from './commands/command-line';
-import { processDoors } from './commands/doors';
+import type * as CommandLine from './commands/command-line';
+import type * as Doors from './commands/doors';
+import { complaintOfNode } from './commands/node-version';
+
+const complaint = complaintOfNode(process.versions.node);
+if (complaint !== null) {
+  process.stderr.write(complaint);
+  process.exit(2);
+}
 
 // Whoever reads our output may stop reading, as `head` does: that is no fault.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -15,6 +23,9 @@ const streams = {
   error: (text: string) => void process.stderr.write(text),
   colors: process.stdout.isTTY === true,
 };
+
+const { runCommandLine } = require('./commands/command-line') as typeof CommandLine;
+const { processDoors } = require('./commands/doors') as typeof Doors;
 
 void runCommandLine(process.argv.slice(2), streams, processDoors).then((exitCode) => {
   // Commands that run for long may have set their own.

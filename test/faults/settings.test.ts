@@ -125,6 +125,15 @@ describe('R1: a wrong or missing setting ends the process with 2 and a line that
   });
 });
 
+test('R1: an older Node ends every command with 2 and one line, before anything is loaded that it does not have', () => {
+  const older = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })`;
+  const { status, lines, stdout } = serveWith({
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(older)}`,
+  });
+  expect([status, stdout, lines.length]).toEqual([2, '', 1]);
+  expect(lines[0]).toMatch(/^tramline needs Node 24 or later and this is Node 20\.20\.2: /);
+});
+
 test('R2: it starts and works without root, in a folder that it cannot write, and writes into its data only', async () => {
   const isRoot = process.getuid?.() === 0;
   const nobody = { uid: 65_534, gid: 65_534 };
