@@ -2,7 +2,7 @@
  * What stands in a row may be damaged: that row is set aside for an operator, and the others go on as if it were not
  * there. Every store must pass.
  */
-import { type DamageableStore, Hand } from './store-hand';
+import { type DamageableStore, draftOf, Hand, hintOf, sumOf } from './store-hand';
 
 export function storeDamageSuite(name: string, open: () => Promise<DamageableStore>): void {
   describe(`a store that was damaged: ${name}`, () => {
@@ -56,5 +56,30 @@ export function storeDamageSuite(name: string, open: () => Promise<DamageableSto
         expect(events[1]!.damaged).toContain('cannot be read back');
       },
     );
+
+    test('an event that vanished is in no line of the ledger, and one that retention took is a published one', async () => {
+      const dayMs = 86_400_000;
+      // What waits for an operator keeps its delivery, and with it the read whose event retention takes.
+      await hand.put([
+        hintOf('1'),
+        { line: 'quarantined', reason: 'malformed-notification', path: '', raw: '{}' },
+      ]);
+      await hand.finish(await hand.take(), draftOf('1', 'a'));
+      await hand.sendAll();
+      for (const content of ['b', 'c']) {
+        under.advance(16 * dayMs);
+        await hand.publish('1', content);
+        await hand.sendAll();
+      }
+      expect(await hand.store.sweep()).toBeGreaterThan(0);
+      const kept = await hand.store.listEvents({ after: 0, limit: 10, type: null, organizationId: null });
+      expect([kept.floor, kept.events.map(({ position }) => position)]).toEqual([1, [2, 3]]);
+      const whole = await hand.store.ledger();
+      expect(whole).toMatchObject({ accepted: 4, published: 3, quarantined: 1 });
+      hand.store = await under.damage('DELETE FROM outbox WHERE position = 3');
+      const { accepted, published } = await hand.store.ledger();
+      expect([accepted, published]).toEqual([whole.accepted, whole.published - 1]);
+      expect(sumOf(await hand.store.ledger())).toBe(accepted - 1);
+    });
   });
 }

@@ -35,6 +35,7 @@ function sound(): LedgerEvidence {
     acceptedBySender: 4,
     journalled: 4,
     lines: { published: 3, merged: 1, waiting: 0 },
+    journalledEvents: events.map(({ eventId }) => eventId),
     events,
     records,
   };
@@ -83,7 +84,15 @@ test('an old record that comes last is found, even as a repeat', () => {
 test('a record that nobody decided is found', () => {
   const evidence = sound();
   evidence.events.pop();
+  evidence.journalledEvents.pop();
   expect(kindsOf(evidence)).toEqual(['invented']);
+});
+
+test('an event that a read became and that is neither decided nor on a topic any more is found', () => {
+  const evidence = sound();
+  evidence.events.pop();
+  evidence.records.pop();
+  expect(kindsOf(evidence)).toEqual(['vanished']);
 });
 
 test('an event that traces to nothing is found', () => {

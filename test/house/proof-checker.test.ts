@@ -81,7 +81,13 @@ function honest(): ProofEvidence {
     deliveries,
     tasks: [{ id: 1, state: 'done' }],
     hints: [1, 2].map((generation) => ({ task_id: 1, generation })),
-    reads: [1, 2].map((fence) => ({ task_id: 1, fence, generation: fence, outcome: 'published' })),
+    reads: [1, 2].map((fence) => ({
+      task_id: 1,
+      fence,
+      generation: fence,
+      outcome: 'published',
+      event_id: `e${fence}`,
+    })),
   };
   const records: TopicRecord[] = outbox.map((row, offset) => ({
     ...{ topic: String(row.topic), partition: 0, offset: String(offset), key: String(row.key) },
@@ -115,7 +121,8 @@ test('an honest run has no finding', () => {
 
 const doctored: [string, string[], (evidence: ProofEvidence) => void][] = [
   ['a record that is missing', ['missing'], ({ ledger }) => void ledger.records.shift()],
-  ['a record that nobody decided', ['invented'], ({ ledger }) => void ledger.events.shift()],
+  ['an event that vanished', ['vanished', 'invented'], ({ ledger }) => void ledger.events.shift()],
+  ['a record that nobody decided', ['invented'], ({ ledger }) => void ledger.events.splice(2, 1)],
   [
     'a record with other bytes',
     ['differs'],

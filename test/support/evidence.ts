@@ -1,7 +1,7 @@
 // Reads the evidence for the ledger checker: the store's tables as they are after the process has ended, the embedded
 // log from the same tables or the topics through a consumer of its own. No code of the product.
 import { DatabaseSync } from 'node:sqlite';
-import { Kafka, logLevel } from 'kafkajs';
+import { Kafka, logLevel } from './kafka-client';
 import type { DecidedEvent, LedgerEvidence, TopicRecord } from './ledger-checker';
 
 export type Row = Record<string, string | number | null>;
@@ -15,7 +15,7 @@ export async function tablesBy(ask: (sql: string) => Promise<Row[]>): Promise<Ta
     outbox: await ask('SELECT * FROM outbox ORDER BY id'),
     deliveries: await ask('SELECT id, notifications, acted, ignored, quarantined, elements FROM deliveries'),
     tasks: await ask('SELECT id, state FROM tasks'),
-    reads: await ask('SELECT task_id, fence, generation, outcome FROM reads ORDER BY fence'),
+    reads: await ask('SELECT task_id, fence, generation, outcome, event_id FROM reads ORDER BY fence'),
     hints: await ask('SELECT task_id, generation FROM hints'),
   };
 }
@@ -45,6 +45,7 @@ export function evidenceFrom(
     acceptedBySender,
     journalled: tables.deliveries.reduce((sum, { notifications }) => sum + Number(notifications), 0),
     lines: linesOf(tables),
+    journalledEvents: tables.reads.flatMap(({ event_id }) => (event_id === null ? [] : [String(event_id)])),
     events: tables.outbox.map(eventOf),
     records: records === 'embedded' ? embedded() : records,
   };

@@ -32,18 +32,25 @@ export type LedgerEvidence = {
   journalled: number;
   /** Each line of the ledger with its count. */
   lines: Record<string, number>;
+  /** The events that the journal says its reads became; nothing is old enough to have been swept. */
+  journalledEvents: string[];
   events: DecidedEvent[];
   records: TopicRecord[];
 };
 
 export type Violation = {
-  kind: 'lost' | 'missing' | 'invented' | 'differs' | 'order' | 'newest' | 'untraced';
+  kind: 'lost' | 'missing' | 'vanished' | 'invented' | 'differs' | 'order' | 'newest' | 'untraced';
   text: string;
 };
 
 /** Every way in which the evidence breaks a promise; empty when it holds. At rest nothing may wait. */
 export function checkLedger(evidence: LedgerEvidence): Violation[] {
-  return [...checkLines(evidence), ...checkTopic(evidence), ...checkOrder(evidence)];
+  return [
+    ...checkLines(evidence),
+    ...checkDecided(evidence),
+    ...checkTopic(evidence),
+    ...checkOrder(evidence),
+  ];
 }
 
 function checkLines({ acceptedBySender, journalled, lines }: LedgerEvidence): Violation[] {
@@ -59,6 +66,14 @@ function checkLines({ acceptedBySender, journalled, lines }: LedgerEvidence): Vi
     found.push({ kind: 'lost', text: `${journalled} are journalled, the lines add up to ${sum}` });
   if ((lines.waiting ?? 0) > 0) found.push({ kind: 'lost', text: `${lines.waiting} still wait at rest` });
   return found;
+}
+
+/** What a read became is still there; the embedded log is made of the same rows and would miss it as well. */
+function checkDecided({ journalledEvents, events }: LedgerEvidence): Violation[] {
+  const decided = new Set(events.map(({ eventId }) => eventId));
+  return journalledEvents
+    .filter((id) => !decided.has(id))
+    .map((id) => ({ kind: 'vanished', text: `${id} was published by a read and is in no outbox` }));
 }
 
 function checkTopic({ events, records }: LedgerEvidence): Violation[] {

@@ -11,8 +11,17 @@ const pageTasks = 2000;
 const pageDeliveries = 20_000;
 
 /**
+ * When the last event went that retention may have taken: positions rise with the time of sending, so it was sent before
+ * the first above the floor. Below 0 as long as nothing was swept.
+ */
+const sweptUntil = `(SELECT CASE WHEN m.value = 0 THEN -1 ELSE coalesce(
+    (SELECT f.sent_at FROM outbox f WHERE f.position > m.value ORDER BY f.position LIMIT 1), 9007199254740991) END
+  FROM meta m WHERE m.name = 'floor')`;
+
+/**
  * What an event has become so far: it is published when it is sent, and with an operator when Kafka refused it. One that
- * was set aside waits until its resource is published anew.
+ * was set aside waits until its resource is published anew. One that is not there and that retention cannot have taken
+ * has become nothing: no line holds it, and the ledger does not add up.
  */
 const publishedLine = `CASE e.state WHEN 0 THEN 'waiting' WHEN 3 THEN
     CASE (SELECT q.state FROM quarantine q WHERE q.outbox_id = e.id ORDER BY q.id DESC LIMIT 1)
@@ -20,7 +29,7 @@ const publishedLine = `CASE e.state WHEN 0 THEN 'waiting' WHEN 3 THEN
   WHEN 4 THEN CASE WHEN EXISTS (
       SELECT 1 FROM tasks r WHERE r.id = coalesce(t.joined_to, t.id) AND r.content_hash = '' AND NOT r.deleted)
     THEN 'waiting' ELSE 'merged' END
-  ELSE 'published' END`;
+  ELSE CASE WHEN e.id IS NOT NULL OR d.at <= ${sweptUntil} THEN 'published' END END`;
 
 const waitingLine = `CASE WHEN t.state = 'quarantined' THEN 'quarantined'
   WHEN t.due_at IS NOT NULL AND o.access IS NOT NULL AND o.access <> 'active' THEN 'parked' ELSE 'waiting' END`;
@@ -70,7 +79,7 @@ async function addTasks({ database }: Context, total: Ledger, after: number): Pr
   if (last === null) return null;
   const rows = await database.all(
     `WITH decided AS MATERIALIZED (
-       SELECT DISTINCT ON (task_id, generation) task_id, generation, outcome, event_id FROM reads
+       SELECT DISTINCT ON (task_id, generation) task_id, generation, outcome, event_id, at FROM reads
        WHERE task_id > $1 AND task_id <= $2
        ORDER BY task_id, generation, outcome = 'published' DESC, fence DESC),
      marked AS (
@@ -96,7 +105,7 @@ async function addTasks({ database }: Context, total: Ledger, after: number): Pr
     last,
   );
   for (const { line, count, folded } of rows) {
-    total[line as LedgerLine] += count;
+    if (line !== null) total[line as LedgerLine] += count;
     if (folded) total.accepted += count;
   }
   return last;
