@@ -132,7 +132,10 @@ function webhookOf(
       observer.deliveryRefused({ status, reason, tookMs });
       if (reason === 'fault') observer.fault('webhook', cause);
     },
-    keepSample: (bodyHash, detail, raw) => store.keepSample({ bodyHash, detail, raw: raw.toString('utf8') }),
+    keepSample: async (bodyHash, detail, raw) => {
+      const kept = await store.keepSample({ bodyHash, detail, raw: raw.toString('utf8') });
+      if (kept) observer.setAside('malformed-body');
+    },
   });
 }
 

@@ -307,7 +307,7 @@ function relayOf(
           });
         }
       },
-      quarantined: (_row, reason) => observer.recordSetAside(reason),
+      quarantined: (_row, reason) => observer.setAside(reason),
       failed: (topic, code) => observer.sent({ system, topic: topic ?? '', ...nothing, errorType: code }),
     },
   );

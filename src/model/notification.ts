@@ -4,23 +4,26 @@
  */
 
 /** Why a thing waits for an operator. Stable codes: they are shown, counted and used as metric labels. */
-export type QuarantineReason =
-  | 'unauthenticated'
-  | 'malformed-notification'
-  | 'malformed-body'
-  | 'store-refused'
-  | 'message-id-reused'
-  | 'address-refused'
-  | 'address-template'
-  | 'no-connection'
-  | 'organization-mismatch'
-  | 'no-access'
-  | 'request-refused'
-  | 'never-readable'
-  | 'malformed-document'
-  | 'mass-disappearance'
-  | 'record-too-large'
-  | 'record-refused';
+export const quarantineReasons = [
+  'unauthenticated',
+  'malformed-notification',
+  'malformed-body',
+  'store-refused',
+  'message-id-reused',
+  'address-refused',
+  'address-template',
+  'no-connection',
+  'organization-mismatch',
+  'no-access',
+  'request-refused',
+  'never-readable',
+  'malformed-document',
+  'mass-disappearance',
+  'record-too-large',
+  'record-refused',
+] as const;
+
+export type QuarantineReason = (typeof quarantineReasons)[number];
 
 /** A notification that says which resource changed. */
 export interface HintElement {

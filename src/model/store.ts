@@ -49,8 +49,11 @@ import type { FoundPage, TopicEnd } from './topic-end';
 export interface Inbox {
   /** Journals the delivery and marks its tasks due, in one transaction that is on disk when this resolves. */
   put(delivery: Delivery): Promise<Accepted>;
-  /** Keeps a sample of a body that cannot be read, once per body, a bounded number in all. `raw` is cut by the caller. */
-  keepSample(sample: { bodyHash: string; detail: string; raw: string }): Promise<void>;
+  /**
+   * Keeps a sample of a body that cannot be read, once per body, a bounded number in all: true when it is kept from now
+   * on. `raw` is cut by the caller.
+   */
+  keepSample(sample: { bodyHash: string; detail: string; raw: string }): Promise<boolean>;
   /**
    * Takes up to `limit` tasks of active organizations, fairly between organizations: no organization gets more than
    * its share while others wait. Each gets a lease and a fence.

@@ -4,7 +4,7 @@
  * Names of HTTP and messaging are those of OpenTelemetry's semantic conventions; our own begin with `tramline`.
  */
 import type { Attributes, Histogram, Meter } from '@opentelemetry/api';
-import type { QuarantineReason } from '../model/notification';
+import { type QuarantineReason, quarantineReasons } from '../model/notification';
 import { observeGauges } from './gauges';
 import type {
   AlertPost,
@@ -31,7 +31,7 @@ export interface Metrics {
   providerCall(line: ProviderCall): void;
   sent(line: Sent): void;
   alertPost(line: AlertPost): void;
-  recordSetAside(reason: QuarantineReason): void;
+  setAside(reason: QuarantineReason): void;
   fault(place: Place): void;
   /** Stops what measures in the background. */
   stop(): void;
@@ -57,6 +57,7 @@ export function makeMetrics(meter: Meter, gauges: Gauges): Metrics {
     'tramline.quarantined',
     'What was put into quarantine, by reason.',
     'reason',
+    quarantineReasons,
   );
   const attempts = makeTally<AttemptOutcome>(
     meter,
@@ -102,7 +103,7 @@ export function makeMetrics(meter: Meter, gauges: Gauges): Metrics {
     providerCall: provider,
     sent,
     alertPost: ({ sink, outcome }) => posts.add(1, { sink, outcome }),
-    recordSetAside: (reason) => quarantined.add(1, reason),
+    setAside: (reason) => quarantined.add(1, reason),
     fault: (place) => faults.add(1, place),
     stop,
   };

@@ -41,8 +41,8 @@ export interface Observer {
   probed(line: ProbeLine): void;
   alertPost(line: AlertPost): void;
   trouble(line: Trouble): void;
-  /** A record that Kafka refused waits for an operator. */
-  recordSetAside(reason: QuarantineReason): void;
+  /** What no delivery and no attempt tells of waits for an operator: a body that cannot be read, a refused record. */
+  setAside(reason: QuarantineReason): void;
   fault(place: Place, error: unknown): void;
 
   /** The process's own lines, and the log as an alert sink. */
@@ -106,7 +106,7 @@ export function makeObserver(options: ObserverOptions): Observer {
       log.alertPost(line);
     },
     trouble: log.trouble,
-    recordSetAside: metrics.recordSetAside,
+    setAside: metrics.setAside,
     fault: (place, error) => {
       metrics.fault(place);
       log.fault(place, error);

@@ -470,6 +470,14 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
       else expect(after).toBeGreaterThan(Math.max(1_000_000, before - 1));
     });
 
+    test('a sample of a body that cannot be read is kept once, and the store says when it is', async () => {
+      const sample = { bodyHash: 'h1', detail: 'not-json', raw: '{' };
+      expect(await hand.store.keepSample(sample)).toBe(true);
+      expect(await hand.store.keepSample(sample)).toBe(false);
+      expect(await hand.store.keepSample({ ...sample, bodyHash: 'h2' })).toBe(true);
+      expect(await hand.quarantined()).toEqual(['malformed-body', 'malformed-body']);
+    });
+
     describe('retention', () => {
       const sweepAll = async () => {
         while ((await hand.store.sweep()) > 0);

@@ -45,4 +45,9 @@ test('255 elements of a delivery go on and the bad one is quarantined with its r
     return found.length > 0 ? found : null;
   }, soon);
   expect(alerts).toMatchObject([{ name: 'TramlineQuarantineNotEmpty', state: 'firing' }]);
+
+  // A body that is no array at all is counted with the sample that is kept of it, however often it comes.
+  expect(await story.metric('tramline_quarantined_total', { reason: 'malformed-body' })).toBe(0);
+  for (let times = 0; times < 2; times += 1) expect(await story.post('{')).toMatchObject({ status: 400 });
+  expect(await story.metric('tramline_quarantined_total', { reason: 'malformed-body' })).toBe(1);
 });

@@ -10,13 +10,14 @@ const samplesMax = 1000;
 export async function keepSample(
   context: Context,
   sample: { bodyHash: string; detail: string; raw: string },
-): Promise<void> {
+): Promise<boolean> {
   const reason = 'malformed-body';
   const row = await context.database.get(
     `SELECT count(*) AS kept FROM quarantine WHERE state = 'waiting' AND reason = $1`,
     reason,
   );
-  if (row!.kept >= samplesMax) return;
+  if (row!.kept >= samplesMax) return false;
   const { bodyHash, detail, raw } = sample;
-  await insertEntries(context, [{ what: 'delivery', reason, path: '', detail, sampleHash: bodyHash, raw }]);
+  const entry = { what: 'delivery', reason, path: '', detail, sampleHash: bodyHash, raw } as const;
+  return (await insertEntries(context, [entry])) > 0;
 }

@@ -5,12 +5,12 @@
 import type { QuarantineEntry } from '../quarantine-entry';
 import type { Context } from './context';
 
-/** A sample that is kept already is not entered twice. */
-export async function insertEntries(context: Context, entries: QuarantineEntry[]): Promise<void> {
-  if (entries.length === 0) return;
+/** How many were entered: a sample that is kept already is not entered twice. */
+export async function insertEntries(context: Context, entries: QuarantineEntry[]): Promise<number> {
+  if (entries.length === 0) return 0;
   const column = <Name extends keyof QuarantineEntry>(name: Name) =>
     entries.map((entry) => entry[name] ?? null);
-  await context.database.run(
+  return context.database.run(
     `INSERT INTO quarantine (what, reason, path, detail, organization_id, address, delivery_id, element, task_id,
        outbox_id, sample_hash, raw, at)
      SELECT what, reason, path, detail, organization_id, address, delivery_id, element, task_id, outbox_id, sample_hash,

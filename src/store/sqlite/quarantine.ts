@@ -11,9 +11,9 @@ import type { Row } from './database';
 /** Where nobody is authenticated anybody can send bodies that cannot be read. */
 const samplesMax = 1000;
 
-/** A sample that is kept already is not entered twice. */
-export function insertQuarantine(context: Context, entry: QuarantineEntry): void {
-  context.database.run(
+/** False for a sample that is kept already: it is not entered twice. */
+export function insertQuarantine(context: Context, entry: QuarantineEntry): boolean {
+  const entered = context.database.run(
     `INSERT INTO quarantine (what, reason, path, detail, organization_id, address, delivery_id, element, task_id,
        outbox_id, sample_hash, raw, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (sample_hash) WHERE sample_hash IS NOT NULL DO NOTHING`,
@@ -31,6 +31,7 @@ export function insertQuarantine(context: Context, entry: QuarantineEntry): void
     entry.raw ?? null,
     context.nowMs(),
   );
+  return entered > 0;
 }
 
 export function quarantineElement(
@@ -46,15 +47,15 @@ export function quarantineElement(
 export function keepSample(
   context: Context,
   sample: { bodyHash: string; detail: string; raw: string },
-): void {
+): boolean {
   const { bodyHash, detail, raw } = sample;
   const reason = 'malformed-body';
   const { kept } = context.database.get(
     `SELECT count(*) AS kept FROM quarantine WHERE state = 'waiting' AND reason = ?`,
     reason,
   )!;
-  if (Number(kept) >= samplesMax) return;
-  insertQuarantine(context, { what: 'delivery', reason, path: '', detail, sampleHash: bodyHash, raw });
+  if (Number(kept) >= samplesMax) return false;
+  return insertQuarantine(context, { what: 'delivery', reason, path: '', detail, sampleHash: bodyHash, raw });
 }
 
 export function listQuarantine(
