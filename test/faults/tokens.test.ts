@@ -300,7 +300,7 @@ describe('K5: the process dies between the provider’s answer and the store', (
       'lost before it could be stored',
     );
     const rows = (await story.simulator.coverage()) as { row: string; count: number }[];
-    expect(rows.find(({ row }) => row === 'oauth2.refresh-refused')!.count).toBe(1);
+    expect(rows.find(({ row }) => row === 'oauth2.refresh-reused')!.count).toBe(1);
     expect(await story.untilRest()).toMatchObject({ parked: 2, lost: 0 });
   });
 });

@@ -8,9 +8,9 @@ import { startSimulatorHere } from '../support/simulator';
 
 const ci = join(repositoryRoot(), '.ci');
 const { addUp, isWhole, judge } = require(join(ci, 'contract-rows.cjs')) as {
-  addUp(folder: string): Map<string, number>;
+  addUp(folder: string): Map<string, Record<string, number>>;
   isWhole(globalConfig: object): boolean;
-  judge(sums: Map<string, number>, whole: boolean): { lines: string[]; short: boolean };
+  judge(sums: Map<string, Record<string, number>>, whole: boolean): { lines: string[]; short: boolean };
 };
 const Reporter = require(join(ci, 'reporter.cjs')) as new (
   globalConfig: object,
@@ -33,17 +33,33 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-const leave = (name: string, ...lines: Record<string, number>[]) =>
+const leave = (name: string, ...lines: Record<string, Record<string, number>>[]) =>
   writeFileSync(join(folder, name), lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
 
+const offset = (count: number) => ({ 'paging.offset': { 'paging-offset': count } });
+const files = (count: number) => ({ 'endpoint.files': { 'files-list': count } });
+const reference = (makes: number, models: number) => ({
+  'equipment.reference-data': { 'equipment-makes': makes, 'equipment-models': models },
+});
+
 test('counts of all stand-ins are added up, and a row at zero in all of them is named', () => {
-  leave('1.jsonl', { 'paging.offset': 2, 'endpoint.files': 0 }, { 'paging.offset': 1, 'endpoint.files': 0 });
-  leave('2.jsonl', { 'paging.offset': 0, 'endpoint.files': 0 });
+  leave('1.jsonl', { ...offset(2), ...files(0) }, { ...offset(1), ...files(0) });
+  leave('2.jsonl', { ...offset(0), ...files(0) });
   expect(judge(addUp(folder), true)).toEqual({
-    lines: ['', 'Rows of the contract: 1 of 2 exercised', '  never: endpoint.files'],
+    lines: ['', 'Rows of the contract: 1 of 2 exercised', '  never: endpoint.files (files-list)'],
     short: true,
   });
-  leave('3.jsonl', { 'endpoint.files': 1 });
+  leave('3.jsonl', files(1));
+  expect(judge(addUp(folder), true).short).toBe(false);
+});
+
+test('a row of several parts is exercised when every part was, in whichever stand-in', () => {
+  leave('1.jsonl', reference(7, 0));
+  expect(judge(addUp(folder), true)).toMatchObject({
+    lines: expect.arrayContaining(['  never: equipment.reference-data (equipment-models)']),
+    short: true,
+  });
+  leave('2.jsonl', reference(0, 1));
   expect(judge(addUp(folder), true).short).toBe(false);
 });
 
@@ -59,7 +75,7 @@ test.each<[string, object]>([
   ['a share', { ...whole, shard: { shardIndex: 1, shardCount: 2 } }],
 ])('a run of some tests, chosen by %s, is not judged', (_what, config) => {
   expect(isWhole(config)).toBe(false);
-  expect(judge(new Map([['paging.offset', 0]]), false)).toEqual({ lines: [], short: false });
+  expect(judge(new Map(Object.entries(offset(0))), false)).toEqual({ lines: [], short: false });
 });
 
 /** The reporter at the end of a run, and what it printed; its last line is left out. */
@@ -72,13 +88,13 @@ function endRun(config: object): { failed: boolean; printed: string } {
 }
 
 test('with CI=true a whole run with a doctored count of zero fails; elsewhere it only says so', () => {
-  leave('1.jsonl', { 'paging.offset': 2, 'endpoint.files': 0 });
+  leave('1.jsonl', { ...offset(2), ...files(0) });
   process.env.CI = 'true';
   expect(endRun(whole)).toEqual({ failed: true, printed: expect.stringContaining('never: endpoint.files') });
   expect(endRun({ ...whole, testNamePattern: 'a name' }).failed).toBe(false);
   process.env.CI = '';
   expect(endRun(whole)).toEqual({ failed: false, printed: expect.stringContaining('never: endpoint.files') });
-  leave('2.jsonl', { 'endpoint.files': 1 });
+  leave('2.jsonl', files(1));
   process.env.CI = 'true';
   expect(endRun(whole).failed).toBe(false);
 });

@@ -161,8 +161,8 @@ function countRowsOnce(controls: SimulatorControls): () => Promise<void> {
     if (counted || folder === undefined) return;
     counted = true;
     try {
-      const rows = (await controls.coverage()) as { row: string; count: number }[];
-      const line = JSON.stringify(Object.fromEntries(rows.map(({ row, count }) => [row, count])));
+      const rows = (await controls.coverage()) as { row: string; events: Record<string, number> }[];
+      const line = JSON.stringify(Object.fromEntries(rows.map(({ row, events }) => [row, events])));
       appendFileSync(join(folder, `${process.pid}.jsonl`), `${line}\n`);
     } catch {
       counted = false;

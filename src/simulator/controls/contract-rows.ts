@@ -1,5 +1,5 @@
 // The rows of the provider's contract, section by section, then what is known beyond it: each table row and each rule
-// with a stable id, and the events that exercise it. Only a table; counting is done elsewhere.
+// with a stable id, and the events that all belong to exercising it. Only a table; counting is done elsewhere.
 import type { CoverageEvent } from './events';
 
 export interface ContractRow {
@@ -86,17 +86,31 @@ const SECTIONS: Readonly<Record<string, readonly Line[]>> = {
   ],
   '2 Field operation and measurements': [
     ['field-operation.products', 'products replaces the single product', 'fields-both', 'fields-new'],
-    ['field-operation.product', 'product is removed on July 10, 2024', 'fields-old', 'fields-both'],
+    [
+      'field-operation.product',
+      'product is removed on July 10, 2024',
+      'fields-old',
+      'fields-both',
+      'fields-new',
+    ],
     [
       'measurement.application-product-totals',
       'applicationProductTotals replaces productTotals',
       'fields-both',
       'fields-new',
     ],
-    ['measurement.product-totals', 'productTotals is removed on July 10, 2024', 'fields-old', 'fields-both'],
+    [
+      'measurement.product-totals',
+      'productTotals is removed on July 10, 2024',
+      'fields-old',
+      'fields-both',
+      'fields-new',
+    ],
     [
       'measurement.removed-fields',
       'area, averageSpeed, totalMaterial and averageMaterial are removed on July 10, 2024',
+      'fields-old',
+      'fields-both',
       'fields-new',
     ],
   ],
@@ -145,7 +159,6 @@ const SECTIONS: Readonly<Record<string, readonly Line[]>> = {
       'endpoint.field-operations',
       'Field operation endpoints',
       'field-operations-list',
-      'field-operations-of-organization',
       'field-operation-get',
     ],
     [
@@ -276,10 +289,10 @@ const SECTIONS: Readonly<Record<string, readonly Line[]>> = {
     ['oauth2.declined', 'The user declines', 'oauth2-declined'],
     ['oauth2.code', 'Code and PKCE verifier become tokens', 'oauth2-code'],
     ['oauth2.refresh', 'A refresh token becomes an access token', 'oauth2-refresh'],
+    ['oauth2.refresh-refused', 'A bad refresh token is invalid_grant', 'oauth2-refresh-refused'],
     [
-      'oauth2.refresh-refused',
-      'A bad refresh token is invalid_grant',
-      'oauth2-refresh-refused',
+      'oauth2.refresh-reused',
+      'A refresh token that was replaced, shown again, is invalid_grant',
       'oauth2-refresh-reused',
     ],
     ['oauth2.client-basic', 'Client authentication by Basic', 'oauth2-client-basic'],
