@@ -13,6 +13,14 @@ export interface Page {
 /** How many organizations a page names. */
 const namedMax = 100;
 
+/** Behind the one-time link. The form goes to the address of the page itself, so that the link is not on it. */
+export function beginPage(): Page {
+  return page(200, 'Give consent', [
+    text('The next page is the provider’s own: you sign in there, and say yes or no. This works once.'),
+    '<form method="post"><button>Go on to the provider</button></form>',
+  ]);
+}
+
 export function donePage(seen: SeenOrganization[] | null): Page {
   if (seen === null) {
     return page(200, 'Connected', [

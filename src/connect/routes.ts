@@ -1,13 +1,13 @@
 /**
- * The two public routes of a consent: the one-time link, which sends the browser to the provider, and the callback, which
- * brings it back. They take nothing but what they were given before, keep the browser that began apart from others, and
- * are neither cached, framed nor named to the next page.
+ * The two public routes of a consent: the one-time link, whose page has a button that sends the browser to the provider,
+ * and the callback, which brings it back. They take nothing but what they were given before, keep the browser that began
+ * apart from others, and are neither cached, framed nor named to the next page.
  */
 import { randomBytes } from 'node:crypto';
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express';
 import type { BrowserAnswer, Consents } from './consents';
 import { GrantRefusal } from './grant-refusal';
-import { donePage, failedPage, faultPage, type Page, unknownPage } from './pages';
+import { beginPage, donePage, failedPage, faultPage, type Page, unknownPage } from './pages';
 
 export interface ConnectRoutesDoors {
   consents: Pick<Consents, 'open' | 'returned'>;
@@ -23,6 +23,11 @@ export type ConnectRoutes = Router;
 const cookieSeconds = 900;
 /** Longer than any link, state, token, verifier or code. */
 const valueCharsMax = 4096;
+/**
+ * Browsers hold the redirect that answers a form against the same list as the form. Where it leads is known only once
+ * the provider was asked; it is https, or a provider on this machine.
+ */
+const whereConsentIs = "'self' https: http://127.0.0.1:* http://localhost:*";
 
 export function makeConnectRoutes({ consents, secure, failed }: ConnectRoutesDoors): ConnectRoutes {
   const cookieName = secure ? '__Host-tramline-connect' : 'tramline-connect';
@@ -31,15 +36,20 @@ export function makeConnectRoutes({ consents, secure, failed }: ConnectRoutesDoo
     response.set({
       'Cache-Control': 'no-store',
       'Referrer-Policy': 'no-referrer',
-      'Content-Security-Policy':
-        "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+      'Content-Security-Policy': policy("'none'"),
       'X-Robots-Tag': 'noindex',
     });
-    // A look ahead must not use the link up.
-    if (request.method === 'GET' && request.headers['sec-purpose'] === undefined) return next();
-    response.status(405).set('Allow', 'GET').end();
+    const allowed = request.path === '/' ? ['GET', 'POST'] : ['GET'];
+    if (allowed.includes(request.method)) return next();
+    response.status(405).set('Allow', allowed.join(', ')).end();
   });
-  router.get('/', async (request, response) => {
+  // Whoever looks at a link for a person, a preview or a scanner of mail, gets no further than this page.
+  router.get('/', (request, response) => {
+    if (parameterOf(request, 'link') === null) return show(response, unknownPage());
+    response.set('Content-Security-Policy', policy(whereConsentIs));
+    show(response, beginPage());
+  });
+  router.post('/', async (request, response) => {
     const link = parameterOf(request, 'link');
     const browser = randomBytes(32).toString('base64url');
     const address = link === null ? null : await consents.open(link, browser);
@@ -72,6 +82,10 @@ export function makeConnectRoutes({ consents, secure, failed }: ConnectRoutesDoo
   };
   router.use(answerError);
   return router;
+}
+
+function policy(formAction: string): string {
+  return `default-src 'none'; base-uri 'none'; form-action ${formAction}; frame-ancestors 'none'`;
 }
 
 function show(response: Response, { status, html }: Page): void {

@@ -240,7 +240,7 @@ describe.each([
     await story.simulator.changeEquipment(other!.id, { name: 'After the end' });
     await until(async () => (await story.ledger()).parked === 2, soon);
     const again = stage.connect('--auth', 'oauth1', '--user', user);
-    await new Browser().open(await again.untilPrinted(/(http:\S+link=[\w-]+)/));
+    await new Browser().press(await again.untilPrinted(/(http:\S+link=[\w-]+)/));
     expect(await again.ended).toMatchObject({ code: 4, error: expect.stringContaining(switchOver) });
 
     const next = stage.connect('--auth', 'oauth2', '--user', user);

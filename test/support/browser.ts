@@ -37,6 +37,13 @@ export class Browser {
     throw new Error('it is led around in a circle');
   }
 
+  /** Opens a one-time link, and presses the one button that is on its page. */
+  async press(link: string): Promise<Page> {
+    const page = await this.open(link);
+    if (!/<form method="post"><button>/.test(page.text)) return page;
+    return this.open(page.address, new URLSearchParams());
+  }
+
   /** On the provider's consent page: allows as this user, or declines. */
   answer(page: Page, user: string | null): Promise<Page> {
     const action = /<form method="post" action="([^"]*)"/.exec(page.text)?.[1];

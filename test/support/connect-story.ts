@@ -14,7 +14,7 @@ export type ConnectStory = {
   /** Settings of commands: they find the service. */
   environment: Record<string, string>;
   connect(...words: string[]): Command;
-  /** By a link: the user opens it and answers on the provider's page; null declines. */
+  /** By a link: the user opens it, presses its button and answers on the provider's page; null declines. */
   consent(command: Command, user: string | null, browser?: Browser): Promise<Page>;
   connections(): Promise<ConnectionView[]>;
 };
@@ -46,7 +46,7 @@ export async function beginConnectStory({
     connect: (...words) => startCommand(['connect', ...words], told()),
     async consent(command, user, browser = new Browser()) {
       const link = await command.untilPrinted(/(http:\/\/127\.0\.0\.1:\d+\/connect\?link=[\w-]+)/);
-      return browser.answer(await browser.open(link), user);
+      return browser.answer(await browser.press(link), user);
     },
     connections: () => story.ask<ConnectionView[]>('/api/connections'),
   };

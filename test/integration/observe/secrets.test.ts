@@ -308,7 +308,7 @@ async function consent(secrets: Map<string, string>): Promise<void> {
   });
   const { id, address } = (await made.json()) as { id: string; address: string };
   const browser = new Browser();
-  const page = await browser.answer(await browser.open(address), tokens[0]!.user);
+  const page = await browser.answer(await browser.press(address), tokens[0]!.user);
   expect(page.status).toBe(200);
   await until(
     async () => (await askJson<{ step: string }>(`/api/connections/links/${id}`)).step === 'done',

@@ -42,9 +42,25 @@ function stage(more: Partial<Pick<Consents, 'open' | 'returned'>> = {}, secure =
   return { app, heard };
 }
 
-test('a link that is good leads to the provider and leaves a cookie that no script reads', async () => {
+test('who only looks at a link gets a page with a button, which does not hold it and uses nothing up', async () => {
+  const { app, heard } = stage();
+  for (const headers of [{}, { 'Sec-Purpose': 'prefetch' }]) {
+    const answer = await request(app).get('/connect?link=good').set(headers);
+    expect([answer.status, answer.headers['set-cookie']]).toEqual([200, undefined]);
+    expect(answer.text).toContain('<form method="post"><button>');
+    expect(answer.text).not.toContain('good');
+    // Browsers hold the redirect after a form against this too.
+    expect(answer.headers['content-security-policy']).toBe(
+      "default-src 'none'; base-uri 'none'; form-action 'self' https: http://127.0.0.1:* http://localhost:*; " +
+        "frame-ancestors 'none'",
+    );
+  }
+  expect(heard.opened).toEqual([]);
+});
+
+test('the button leads to the provider and leaves a cookie that no script reads', async () => {
   const { app } = stage();
-  const answer = await request(app).get('/connect?link=good');
+  const answer = await request(app).post('/connect?link=good');
   expect([answer.status, answer.headers.location]).toEqual([303, consentPage]);
   expect(String(answer.headers['set-cookie'])).toMatch(
     /^tramline-connect=[\w-]{43}; Max-Age=900; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Lax$/,
@@ -59,7 +75,7 @@ test('a link that is good leads to the provider and leaves a cookie that no scri
 
 test('through https the cookie is bound to this host and to https', async () => {
   const { app } = stage({}, true);
-  const answer = await request(app).get('/connect?link=good');
+  const answer = await request(app).post('/connect?link=good');
   expect(String(answer.headers['set-cookie'])).toMatch(/^__Host-tramline-connect=.*; Secure; /);
 });
 
@@ -87,30 +103,31 @@ test.each([
 });
 
 test.each([
-  '/connect',
-  '/connect?link=',
-  '/connect?link=good&link=good',
-  `/connect?link=${'x'.repeat(5000)}`,
-  '/connect?link=spent',
-  '/connect/callback',
-  '/connect/callback?code=c',
-  '/connect/callback?state=unknown&code=c',
-])('%s opens nothing and says no more than that', async (address) => {
+  ['get', '/connect'],
+  ['get', '/connect?link='],
+  ['post', '/connect'],
+  ['post', '/connect?link=good&link=good'],
+  ['post', `/connect?link=${'x'.repeat(5000)}`],
+  ['post', '/connect?link=spent'],
+  ['get', '/connect/callback'],
+  ['get', '/connect/callback?code=c'],
+  ['get', '/connect/callback?state=unknown&code=c'],
+] as const)('%s %s opens nothing and says no more than that', async (method, address) => {
   const { app } = stage();
-  const answer = await request(app).get(address);
+  const answer = await request(app)[method](address);
   expect([answer.status, answer.text]).toEqual([404, expect.stringContaining('This link is not valid')]);
   expect(answer.text).not.toContain('script');
 });
 
 test.each([
-  ['HEAD', {}],
-  ['POST', {}],
-  ['GET', { 'Sec-Purpose': 'prefetch' }],
-])('%s with %p does not use a link up', async (method, headers) => {
+  ['head', '/connect?link=good', 'GET, POST'],
+  ['put', '/connect?link=good', 'GET, POST'],
+  ['post', '/connect/callback?state=known&code=c', 'GET'],
+] as const)('%s %s is no way in', async (method, address, allowed) => {
   const { app, heard } = stage();
-  const asked = request(app)[method.toLowerCase() as 'get']('/connect?link=good').set(headers);
-  expect((await asked).status).toBe(405);
-  expect(heard.opened).toEqual([]);
+  const answer = await request(app)[method](address);
+  expect([answer.status, answer.headers.allow]).toEqual([405, allowed]);
+  expect([heard.opened, heard.returned]).toEqual([[], []]);
 });
 
 test('what the provider does wrong is a page and a line for the operator; what we do wrong is told to nobody', async () => {
@@ -120,7 +137,7 @@ test('what the provider does wrong is a page and a line for the operator; what w
     [new Error('a fault of ours'), 500],
   ] as const) {
     const { app, heard } = stage({ open: () => Promise.reject(error) });
-    const answer = await request(app).get('/connect?link=good');
+    const answer = await request(app).post('/connect?link=good');
     expect(answer.status).toBe(status);
     expect(answer.text).not.toContain(error.message);
     expect(heard.failed).toEqual([error]);
