@@ -19,10 +19,3 @@ export function linksOf(document: unknown): Map<string, string> {
   }
   return links;
 }
-
-/** Puts values, percent-encoded, in the place of `{name}`; a name without a value stays, for the gate to refuse. */
-export function expandTemplate(address: string, values: Readonly<Record<string, string>>): string {
-  return address.replace(/\{(\w+)\}/g, (template, name: string) =>
-    Object.hasOwn(values, name) ? encodeURIComponent(values[name] as string) : template,
-  );
-}

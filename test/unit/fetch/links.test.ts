@@ -1,4 +1,4 @@
-import { expandTemplate, linksOf } from '../../../src/fetch/links';
+import { linksOf } from '../../../src/fetch/links';
 
 test.each(['links', 'link'])('links are found under %s', (key) => {
   const document = {
@@ -42,11 +42,4 @@ test.each([null, undefined, 3, 'links', [], {}, { links: 'x' }, { links: null }]
 test('no more than a thousand links are read', () => {
   const links = Array.from({ length: 5000 }, (_, at) => ({ rel: `r${at}`, uri: 'u' }));
   expect(linksOf({ links }).size).toBe(1000);
-});
-
-test('a template is filled with percent-encoded values, and what has none stays', () => {
-  expect(expandTemplate('https://a.test/x?oauth_token={token}&s={state}', { token: 'a+/=&b' })).toBe(
-    'https://a.test/x?oauth_token=a%2B%2F%3D%26b&s={state}',
-  );
-  expect(expandTemplate('{constructor}', {})).toBe('{constructor}');
 });
