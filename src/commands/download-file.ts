@@ -1,13 +1,14 @@
 /**
- * A file from the provider to this machine: written beside its place as it comes, resumed where it was cut, checked, and
- * only then moved to its place. What was there before stays until that moment; a failure leaves nothing behind.
+ * A file from the provider to this machine: written beside its place as it comes, resumed where it was cut, by this run
+ * or by a later one, checked, and only then moved to its place. What was there before stays until that moment. A cut
+ * leaves what has come, for the next run; any other failure leaves nothing behind.
  */
-import { createHash, type Hash, randomBytes } from 'node:crypto';
-import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { rename } from 'node:fs/promises';
 import { isProblem, Problem } from '../model/problem';
 import type { FileContent, ProviderApi } from '../model/provider-data';
 import type { Clock } from '../tools/clock';
 import type { Output } from './output';
+import { drop, findLeft, markOf, newPart, type PartFile, takeLeft } from './part-file';
 
 export interface Wanted {
   id: string;
@@ -41,100 +42,130 @@ export async function downloadFile(
   clock: Clock,
 ): Promise<Downloaded | null> {
   const { id, path, signal } = wanted;
-  const part = `${path}.${randomBytes(4).toString('hex')}.part`;
-  const file = await open(part, 'wx');
-  let complete = false;
+  const received: Received = { address: '', part: null, bytesTotal: -1, version: null, sha256: null };
+  let cut = false;
   try {
-    const received = await receive(wanted, provider, file, output, clock);
-    if (signal.aborted) return null;
-    const { address, bytes, bytesTotal, hash, sha256: said } = received;
-    const sha256 = hash.digest('hex');
-    if (bytes !== bytesTotal) {
-      throw new Problem('provider.malformed', `expected ${bytesTotal} bytes, got ${bytes} (${address})`);
+    await receive(wanted, received, provider, output, clock);
+    const { part } = received;
+    if (signal.aborted || part === null) {
+      cut = true;
+      return null;
     }
-    if (said !== null && said !== sha256) {
-      throw new Problem('provider.malformed', `expected the SHA-256 ${said}, got ${sha256} (${address})`);
-    }
-    await file.sync();
-    const { size } = await file.stat();
-    if (size !== bytes) throw new Problem('command.refused', `only ${size} of ${bytes} bytes are on disk`);
-    await file.close();
-    await rename(part, path);
-    complete = true;
-    return { id, output: path, bytes, sha256, checkedBy: said === null ? 'length' : 'digest' };
+    const sha256 = await check(received, part);
+    await part.file.close();
+    await rename(part.path, path);
+    const checkedBy = received.sha256 === null ? 'length' : 'digest';
+    return { id, output: path, bytes: part.bytes, sha256, checkedBy };
+  } catch (error) {
+    cut = isProblem(error, 'provider.unavailable');
+    throw error;
   } finally {
     output.progress(null);
-    if (!complete) {
-      await file.close().catch(() => {});
-      await rm(part, { force: true });
-    }
+    await end(received.part, cut, output);
   }
 }
 
 interface Received {
   /** Where the bytes come from. */
   address: string;
-  bytes: number;
+  /** Where they go to; null before the first answer. */
+  part: PartFile | null;
   bytesTotal: number;
   version: string | null;
   sha256: string | null;
-  hash: Hash;
+}
+
+/** What was moved to its place is no longer there to be removed. */
+async function end(part: PartFile | null, cut: boolean, output: Output): Promise<void> {
+  if (part === null) return;
+  await part.file.close().catch(() => {});
+  if (!cut || !part.lasts || part.bytes === 0) return drop(part.path);
+  output.note(`${part.bytes} bytes are kept beside it: the same command goes on from there.`);
+}
+
+/** Resolves to the SHA-256 of a file that is whole, also on disk. */
+async function check({ address, bytesTotal, sha256: said }: Received, part: PartFile): Promise<string> {
+  const { bytes, file, hash } = part;
+  const sha256 = hash.digest('hex');
+  if (bytes !== bytesTotal) {
+    throw new Problem('provider.malformed', `expected ${bytesTotal} bytes, got ${bytes} (${address})`);
+  }
+  if (said !== null && said !== sha256) {
+    throw new Problem('provider.malformed', `expected the SHA-256 ${said}, got ${sha256} (${address})`);
+  }
+  await file.sync();
+  const { size } = await file.stat();
+  if (size !== bytes) throw new Problem('command.refused', `only ${size} of ${bytes} bytes are on disk`);
+  return sha256;
 }
 
 async function receive(
-  { id, bytesMax, signal }: Wanted,
+  wanted: Wanted,
+  received: Received,
   provider: Pick<ProviderApi, 'fileContent'>,
-  file: FileHandle,
   output: Output,
   clock: Clock,
-): Promise<Received> {
-  const received: Received = {
-    ...{ address: '', bytes: 0, bytesTotal: -1, version: null, sha256: null },
-    hash: createHash('sha256'),
-  };
+): Promise<void> {
+  const { id, bytesMax, signal } = wanted;
+  const bytesOf = () => received.part?.bytes ?? 0;
   let failures = 0;
-  while (received.bytes !== received.bytesTotal && !signal.aborted) {
-    const before = received.bytes;
+  while ((received.part === null || bytesOf() !== received.bytesTotal) && !signal.aborted) {
+    const before = bytesOf();
     try {
-      const content = await provider.fileContent(id, before, received.version);
-      begin(received, content, bytesMax);
-      for await (const chunk of content.chunks) {
-        if (signal.aborted) break;
-        if (received.bytes + chunk.byteLength > received.bytesTotal) {
-          throw new Problem(
-            'provider.malformed',
-            `expected ${received.bytesTotal} bytes, got more (${content.address})`,
-          );
-        }
-        // Unlike `write`, it goes on until all of it is written.
-        await file.writeFile(chunk);
-        received.hash.update(chunk);
-        received.bytes += chunk.byteLength;
-        output.progress(progressOf(received));
-      }
+      const content =
+        received.part === null
+          ? await begin(wanted, received, provider)
+          : await provider.fileContent(id, before, received.version);
+      hold(received, content, bytesMax);
+      await write(received, content, signal, output);
       // A body that ends before its length was cut, however clean its end looks.
-      if (received.bytes === before && received.bytes !== received.bytesTotal && !signal.aborted) {
+      if (bytesOf() === before && before !== received.bytesTotal && !signal.aborted) {
         const { address } = content;
         throw new Problem('provider.unavailable', `expected bytes of the file, got none (${address})`);
       }
     } catch (error) {
       if (!isProblem(error, 'provider.unavailable')) throw error;
-      failures = received.bytes > before ? 1 : failures + 1;
+      failures = bytesOf() > before ? 1 : failures + 1;
       if (failures >= failuresMax) throw error;
       await clock.wait(pauseMs * 2 ** failures, signal);
     }
   }
-  return received;
+}
+
+/** The first answer, and the place for its bytes: on from what a run before left, where that is of the same bytes. */
+async function begin(
+  { id, path, bytesMax }: Wanted,
+  received: Received,
+  provider: Pick<ProviderApi, 'fileContent'>,
+): Promise<FileContent> {
+  const left = await findLeft(path);
+  if (left !== null && left.bytes > 0) {
+    const content = await provider.fileContent(id, left.bytes, null).catch(unlessUnavailable);
+    const same = content !== null && content.from === left.bytes && markOf(id, content) === left.mark;
+    received.part = same ? await takeLeft(left, path) : null;
+    if (content !== null && received.part !== null) return content;
+  }
+  // Of another version, or of another file that was to go there.
+  if (left !== null) await drop(left.path);
+  const content = await provider.fileContent(id, 0, null);
+  tooLarge(content, bytesMax);
+  received.part = await newPart(path, markOf(id, content));
+  return content;
+}
+
+/** What is left may be longer than the file is now: whatever is said of it, the file is asked for from its start. */
+function unlessUnavailable(error: unknown): null {
+  if (isProblem(error, 'provider.unavailable')) throw error;
+  return null;
 }
 
 /** Takes over what the first answer says, and holds later ones against it. */
-function begin(received: Received, content: FileContent, bytesMax: number): void {
+function hold(received: Received, content: FileContent, bytesMax: number): void {
   const { address, from, bytesTotal, version, sha256 } = content;
-  if (bytesTotal > bytesMax) {
-    throw new Problem('command.refused', `the file has ${bytesTotal} bytes: see --bytes-max (${address})`);
-  }
-  if (from !== received.bytes) {
-    const expected = `expected bytes from ${received.bytes}`;
+  tooLarge(content, bytesMax);
+  const bytes = received.part?.bytes ?? 0;
+  if (from !== bytes) {
+    const expected = `expected bytes from ${bytes}`;
     throw new Problem('provider.malformed', `${expected}, got them from ${from} (${address})`);
   }
   if (received.bytesTotal >= 0 && bytesTotal !== received.bytesTotal) {
@@ -144,7 +175,32 @@ function begin(received: Received, content: FileContent, bytesMax: number): void
   Object.assign(received, { address, bytesTotal, version, sha256: sha256 ?? received.sha256 });
 }
 
-function progressOf({ bytes, bytesTotal }: Received): string {
+function tooLarge({ address, bytesTotal }: FileContent, bytesMax: number): void {
+  if (bytesTotal <= bytesMax) return;
+  throw new Problem('command.refused', `the file has ${bytesTotal} bytes: see --bytes-max (${address})`);
+}
+
+async function write(
+  { part, bytesTotal }: Received,
+  { address, chunks }: FileContent,
+  signal: AbortSignal,
+  output: Output,
+): Promise<void> {
+  if (part === null) return;
+  for await (const chunk of chunks) {
+    if (signal.aborted) return;
+    if (part.bytes + chunk.byteLength > bytesTotal) {
+      throw new Problem('provider.malformed', `expected ${bytesTotal} bytes, got more (${address})`);
+    }
+    // Unlike `write`, it goes on until all of it is written.
+    await part.file.writeFile(chunk);
+    part.hash.update(chunk);
+    part.bytes += chunk.byteLength;
+    output.progress(progressOf(part.bytes, bytesTotal));
+  }
+}
+
+function progressOf(bytes: number, bytesTotal: number): string {
   const share = bytesTotal === 0 ? 100 : Math.floor((bytes / bytesTotal) * 100);
   return `${String(share).padStart(3)} %  ${bytes} of ${bytesTotal} bytes`;
 }

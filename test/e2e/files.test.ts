@@ -8,8 +8,10 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { runCommand } from '../support/command';
+import { startCommand } from '../support/live-command';
 import { temporaryFolder } from '../support/service';
 import { beginStory, type Story } from '../support/story';
+import { until } from '../support/until';
 
 let story: Story;
 let folder: string;
@@ -72,6 +74,34 @@ test('a file whose bytes are cut is read on, and is the same file', async () => 
   const { code } = await run('files', 'get', file.id, '--output', output);
   await story.simulator.setFaults([]);
   expect([code, statSync(output).size]).toEqual([0, 1_048_576]);
+});
+
+test('a download that was killed goes on in the next run, from what is already here', async () => {
+  const file = await sized(60_000_000);
+  const output = join(folder, 'boundaries.zip');
+  const download = () =>
+    startCommand(['files', 'get', file.id, '--output', output], {
+      TRAMLINE_URL: story.service.operationsUrl,
+    });
+  const left = () => readdirSync(folder).filter((name) => name.endsWith('.part'));
+  const killed = download();
+  const enough = 24 * 1024 * 1024;
+  await until(() => left().some((name) => statSync(join(folder, name)).size > enough), {
+    withinMs: 20_000,
+    what: 'much of the file',
+  });
+  killed.kill();
+  await killed.ended;
+  expect(left()).toHaveLength(1);
+
+  const { code, out } = await download().ended;
+  expect([code, out]).toEqual([0, expect.stringContaining('agrees with the provider’s digest')]);
+  expect([statSync(output).size, left()]).toEqual([60_000_000, []]);
+  const ranges = (await story.requests()).filter(
+    ({ path, status }) => path.endsWith(file.id) && status === 206,
+  );
+  // 15 hold the file; from its start again would be six more at least.
+  expect(ranges.length).toBeLessThan(20);
 });
 
 test('a file that is too large, or not yet there, leaves nothing behind', async () => {

@@ -15,6 +15,7 @@ export type Command = {
   untilPrinted(pattern: RegExp): Promise<string>;
   write(line: string): void;
   interrupt(): void;
+  kill(): void;
   ended: Promise<Ended>;
 };
 
@@ -47,6 +48,7 @@ export function startCommand(words: string[], environment: Record<string, string
     },
     write: (line) => void child.stdin.write(`${line}\n`),
     interrupt: () => void child.kill('SIGINT'),
+    kill: () => void child.kill('SIGKILL'),
     ended: new Promise((resolve) => child.once('close', (code) => resolve({ code, out, error }))),
   };
 }

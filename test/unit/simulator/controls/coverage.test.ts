@@ -72,7 +72,7 @@ test('the counts of a simulator are appended to a file when it closes', async ()
   }
   const lines = readFileSync(coverageFile, 'utf8').trim().split('\n');
   expect(lines.map((line) => JSON.parse(line)['endpoint.catalog'])).toEqual(
-    Array(2).fill({ 'catalog-application': 1, 'catalog-user': 0 }),
+    Array(2).fill({ 'catalog-application': 0, 'catalog-user': 1 }),
   );
   rmSync(folder, { recursive: true });
 });
