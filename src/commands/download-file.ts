@@ -42,15 +42,18 @@ export async function downloadFile(
   clock: Clock,
 ): Promise<Downloaded | null> {
   const { id, path, signal } = wanted;
-  const received: Received = { address: '', part: null, bytesTotal: -1, version: null, sha256: null };
+  const none = { address: '', mark: null, part: null, version: null, sha256: null };
+  const received: Received = { ...none, bytesTotal: -1 };
   let cut = false;
   try {
     await receive(wanted, received, provider, output, clock);
-    const { part } = received;
-    if (signal.aborted || part === null) {
+    if (signal.aborted) {
       cut = true;
       return null;
     }
+    // A file of no bytes is a file too.
+    received.part ??= await newPart(path, null);
+    const { part } = received;
     const sha256 = await check(received, part);
     await part.file.close();
     await rename(part.path, path);
@@ -68,8 +71,11 @@ export async function downloadFile(
 interface Received {
   /** Where the bytes come from. */
   address: string;
-  /** Where they go to; null before the first answer. */
+  /** What they are known by in a later run; null where they are not. */
+  mark: string | null;
+  /** Where they go to; null before the first of them. */
   part: PartFile | null;
+  /** Negative before the first answer. */
   bytesTotal: number;
   version: string | null;
   sha256: string | null;
@@ -109,15 +115,15 @@ async function receive(
   const { id, bytesMax, signal } = wanted;
   const bytesOf = () => received.part?.bytes ?? 0;
   let failures = 0;
-  while ((received.part === null || bytesOf() !== received.bytesTotal) && !signal.aborted) {
+  while (bytesOf() !== received.bytesTotal && !signal.aborted) {
     const before = bytesOf();
     try {
       const content =
-        received.part === null
+        received.bytesTotal < 0
           ? await begin(wanted, received, provider)
           : await provider.fileContent(id, before, received.version);
       hold(received, content, bytesMax);
-      await write(received, content, signal, output);
+      await write(wanted, received, content, output);
       // A body that ends before its length was cut, however clean its end looks.
       if (bytesOf() === before && before !== received.bytesTotal && !signal.aborted) {
         const { address } = content;
@@ -134,22 +140,21 @@ async function receive(
 
 /** The first answer, and the place for its bytes: on from what a run before left, where that is of the same bytes. */
 async function begin(
-  { id, path, bytesMax }: Wanted,
+  { id, path }: Wanted,
   received: Received,
   provider: Pick<ProviderApi, 'fileContent'>,
 ): Promise<FileContent> {
   const left = await findLeft(path);
   if (left !== null && left.bytes > 0) {
     const content = await provider.fileContent(id, left.bytes, null).catch(unlessUnavailable);
-    const same = content !== null && content.from === left.bytes && markOf(id, content) === left.mark;
+    const same = content?.from === left.bytes && markOf(id, content) === left.mark;
     received.part = same ? await takeLeft(left, path) : null;
     if (content !== null && received.part !== null) return content;
   }
   // Of another version, or of another file that was to go there.
   if (left !== null) await drop(left.path);
   const content = await provider.fileContent(id, 0, null);
-  tooLarge(content, bytesMax);
-  received.part = await newPart(path, markOf(id, content));
+  received.mark = markOf(id, content);
   return content;
 }
 
@@ -162,7 +167,9 @@ function unlessUnavailable(error: unknown): null {
 /** Takes over what the first answer says, and holds later ones against it. */
 function hold(received: Received, content: FileContent, bytesMax: number): void {
   const { address, from, bytesTotal, version, sha256 } = content;
-  tooLarge(content, bytesMax);
+  if (bytesTotal > bytesMax) {
+    throw new Problem('command.refused', `the file has ${bytesTotal} bytes: see --bytes-max (${address})`);
+  }
   const bytes = received.part?.bytes ?? 0;
   if (from !== bytes) {
     const expected = `expected bytes from ${bytes}`;
@@ -175,20 +182,18 @@ function hold(received: Received, content: FileContent, bytesMax: number): void 
   Object.assign(received, { address, bytesTotal, version, sha256: sha256 ?? received.sha256 });
 }
 
-function tooLarge({ address, bytesTotal }: FileContent, bytesMax: number): void {
-  if (bytesTotal <= bytesMax) return;
-  throw new Problem('command.refused', `the file has ${bytesTotal} bytes: see --bytes-max (${address})`);
-}
-
 async function write(
-  { part, bytesTotal }: Received,
+  { path, signal }: Wanted,
+  received: Received,
   { address, chunks }: FileContent,
-  signal: AbortSignal,
   output: Output,
 ): Promise<void> {
-  if (part === null) return;
+  const { bytesTotal } = received;
   for await (const chunk of chunks) {
     if (signal.aborted) return;
+    // Not before: what has come is lost when its connection ends while nobody reads it.
+    received.part ??= await newPart(path, received.mark);
+    const { part } = received;
     if (part.bytes + chunk.byteLength > bytesTotal) {
       throw new Problem('provider.malformed', `expected ${bytesTotal} bytes, got more (${address})`);
     }

@@ -4,7 +4,7 @@
 import { type Command, Option } from 'commander';
 import type { Api } from '../model/api';
 import { Problem } from '../model/problem';
-import type { DocumentView, EquipmentWish } from '../model/provider-data';
+import type { AcceptedView, DocumentView, EquipmentWish } from '../model/provider-data';
 import { type Action, type CommandContext, withApi } from './context';
 import { referenceCommands } from './equipment-reference';
 import { exitCodes } from './exit-code';
@@ -109,10 +109,10 @@ async function createOne(context: CommandContext, { provider }: Api, options: Wi
     throw new Problem('command.usage', '--category and --name are needed');
   }
   const created = await provider.createEquipment(options.organization ?? '', wish);
-  if (created !== null) return show(context, created);
   const { output } = context;
-  if (output.json) output.value(null);
-  else output.line('The provider has accepted it, and does not show it yet.');
+  if (created.visible !== false || output.json) return show(context, created);
+  const { id } = created;
+  output.line(`The provider has accepted it${id === null ? '' : ` as ${id}`}, and does not show it yet.`);
   return exitCodes.done;
 }
 
@@ -140,9 +140,9 @@ function wishOf({ category, name, serialNumber, make, type, model }: Wishes): Eq
   };
 }
 
-function show({ output }: CommandContext, equipment: DocumentView): number {
+function show({ output }: CommandContext, equipment: DocumentView | AcceptedView): number {
   if (output.json) output.value(equipment);
-  else for (const line of documentLines(equipment)) output.line(line);
+  else for (const line of documentLines({ ...equipment })) output.line(line);
   return exitCodes.done;
 }
 

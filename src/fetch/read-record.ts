@@ -1,15 +1,17 @@
 /**
  * One record by its id, through the connections that may see it: equipment at its fixed address, a field operation where
- * its relationships say that it stands today.
+ * its relationships say that it stands today. What is refused without a reason is laid on a customer who has not
+ * connected, where there is one.
  */
 import type { Answer } from '../model/answer';
 import type { RawFault, RawItem, RawRead } from '../model/provider-data';
 import type { ResourceKind } from '../model/resource';
 import { Attempt } from './attempt';
-import type { Callers } from './caller';
+import type { Caller, Callers } from './caller';
 import type { EquipmentAddresses } from './equipment-addresses';
 import type { Gate } from './gate';
 import type { ProviderDoors } from './options';
+import { type Organizations, organizationsOf } from './organizations';
 import { connectionReaches, faultOf, gravest, type Reach } from './reach';
 import type { ReadResource } from './read-resource';
 import type { Relocate } from './relocate';
@@ -18,6 +20,7 @@ export interface RecordParts {
   doors: ProviderDoors;
   gate: Gate;
   callers: Callers;
+  organizations: Organizations;
   equipment: EquipmentAddresses;
   catalogUrl: URL;
   relocate: Relocate;
@@ -31,20 +34,21 @@ export type ReadRecord = (
   organizationId: string | null,
 ) => Promise<RawRead<RawItem>>;
 
+interface Read {
+  answer: Answer;
+  /** Where the record would stand; null where that was not learned. */
+  address: string | null;
+}
+
 /** Never rejects; each connection that is tried has an attempt of its own. */
 export function makeReadRecord(parts: RecordParts): ReadRecord {
-  async function readThrough(
-    kind: ResourceKind,
-    id: string,
-    reach: Reach,
-    attempt: Attempt,
-  ): Promise<Answer> {
+  async function readThrough(kind: ResourceKind, id: string, reach: Reach, attempt: Attempt): Promise<Read> {
     const { gate, callers, equipment, catalogUrl, relocate, readResource } = parts;
     const { connection, organizationId } = reach;
     const caller = callers.within(attempt);
     // Only the catalog says which addresses are for authorization.
     const catalog = await caller.catalog(connection, false);
-    if ('answer' in catalog) return catalog.answer;
+    if ('answer' in catalog) return { answer: catalog.answer, address: null };
     const identity = { kind, id };
     const owner = { organizationId, certain: false };
     const gone: Answer = {
@@ -55,13 +59,32 @@ export function makeReadRecord(parts: RecordParts): ReadRecord {
     };
     if (kind === 'field-operation') {
       const located = await relocate({ identity, organizationId, tried: catalogUrl }, connection, caller);
-      if ('answer' in located) return located.answer;
-      if ('absent' in located) return gone;
-      return readResource({ url: located.url, identity, owner, connection }, attempt);
+      if ('answer' in located) return { answer: located.answer, address: null };
+      if ('absent' in located) return { answer: gone, address: null };
+      return readAt(located.url);
     }
-    const admission = gate.admit(equipment.record(id));
-    if (!admission.admitted) return gone;
-    return readResource({ url: admission.url, identity, owner, connection }, attempt);
+    const address = equipment.record(id);
+    const admission = gate.admit(address);
+    return admission.admitted ? readAt(admission.url) : { answer: gone, address };
+
+    async function readAt(url: URL): Promise<Read> {
+      const answer = await readResource({ url: new URL(url), identity, owner, connection }, attempt);
+      if (answer.kind !== 'refused-unattributed') return { answer, address: url.href };
+      return { answer: await whoMustConnect(answer, reach, caller), address: url.href };
+    }
+  }
+
+  /** A refusal names nobody; whose record it is, nobody knows here. */
+  async function whoMustConnect(refused: Answer, reach: Reach, caller: Caller): Promise<Answer> {
+    if (reach.organizationId !== null) return refused;
+    const { connection } = reach;
+    for await (const page of parts.organizations.list(connection, caller)) {
+      if (page.partial) return refused;
+      const open = organizationsOf(page.values).find(({ unconnected }) => unconnected);
+      if (open === undefined) continue;
+      return { kind: 'not-connected', actionUrl: open.connectUrl, connectionId: connection.connectionId };
+    }
+    return refused;
   }
 
   return async (kind, id, organizationId) => {
@@ -72,10 +95,10 @@ export function makeReadRecord(parts: RecordParts): ReadRecord {
         continue;
       }
       const attempt = new Attempt(parts.timeoutMs);
-      const answer = await readThrough(kind, id, reached.reach, attempt);
+      const { answer, address } = await readThrough(kind, id, reached.reach, attempt);
       attempt.end();
       if (answer.kind === 'ok') return { value: answer.document };
-      faults.push(faultOf(answer, null, organizationId));
+      faults.push(faultOf(answer, address, organizationId));
     }
     return { fault: gravest(faults) };
   };

@@ -3,7 +3,7 @@
  * provider takes the whole of what a client may write. A success is read back, so that what is shown is the provider's.
  */
 import type { Connection } from '../model/connection';
-import type { EquipmentWish, RawItem, RawRead } from '../model/provider-data';
+import type { AcceptedView, EquipmentWish, RawItem, RawRead } from '../model/provider-data';
 import type { EquipmentAddresses } from './equipment-addresses';
 import type { ProviderDoors } from './options';
 import { organizationReaches } from './reach';
@@ -21,7 +21,10 @@ export function makeWriteEquipment(parts: WriteEquipmentParts) {
   const write = makeWriteDocument(parts);
   const operation = 'equipment-write';
 
-  async function create(organizationId: string, wish: EquipmentWish): Promise<RawRead<RawItem | null>> {
+  async function create(
+    organizationId: string,
+    wish: EquipmentWish,
+  ): Promise<RawRead<RawItem | AcceptedView>> {
     const { doors, equipment, readRecord } = parts;
     const [reached] = organizationReaches(doors, [organizationId]);
     if (reached === undefined || 'fault' in reached) return reached as RawRead<never>;
@@ -32,10 +35,11 @@ export function makeWriteEquipment(parts: WriteEquipmentParts) {
     );
     if ('fault' in written) return written;
     const id = idOf(written.value);
+    const accepted: AcceptedView = { id, organizationId, visible: false };
     // 202, or a 201 that does not say where: accepted, and not to be seen yet.
-    if (id === null) return { value: null };
+    if (id === null) return { value: accepted };
     const read = await readRecord('equipment', id, organizationId);
-    return 'fault' in read && read.fault.answer?.kind === 'gone' ? { value: null } : read;
+    return 'fault' in read && read.fault.answer?.kind === 'gone' ? { value: accepted } : read;
   }
 
   async function update(

@@ -33,6 +33,14 @@ export interface EquipmentWish {
 
 export type ReferenceKind = 'makes' | 'types' | 'models';
 
+/** What the provider has accepted, and does not show yet. */
+export interface AcceptedView {
+  /** null where it does not say which it will be. */
+  id: string | null;
+  organizationId: string;
+  visible: false;
+}
+
 /** A document as the provider sent it, and where it stands. */
 export interface RawItem {
   body: unknown;
@@ -72,8 +80,7 @@ export interface FileContent {
 export interface ProviderData {
   equipment(filter: EquipmentFilter): AsyncIterable<RawListed>;
   equipmentRecord(id: string, organizationId: string | null): Promise<RawRead<RawItem>>;
-  /** `item` is null where the provider only says that it has accepted the wish. */
-  createEquipment(organizationId: string, wish: EquipmentWish): Promise<RawRead<RawItem | null>>;
+  createEquipment(organizationId: string, wish: EquipmentWish): Promise<RawRead<RawItem | AcceptedView>>;
   updateEquipment(id: string, organizationId: string | null, wish: EquipmentWish): Promise<RawRead<RawItem>>;
   /** Remembered for a day. */
   reference(kind: ReferenceKind): Promise<RawRead<RawItem[]>>;
@@ -128,8 +135,7 @@ export interface FileView {
 export interface ProviderApi {
   equipment(filter: EquipmentFilter): AsyncIterable<Listed<DocumentView>>;
   equipmentRecord(id: string, organizationId: string | null): Promise<DocumentView>;
-  /** null: accepted, and not to be seen yet. */
-  createEquipment(organizationId: string, wish: EquipmentWish): Promise<DocumentView | null>;
+  createEquipment(organizationId: string, wish: EquipmentWish): Promise<DocumentView | AcceptedView>;
   updateEquipment(id: string, organizationId: string | null, wish: EquipmentWish): Promise<DocumentView>;
   reference(kind: ReferenceKind): AsyncIterable<Listed<ReferenceView>>;
   fieldOperations(filter: FieldOperationFilter): AsyncIterable<Listed<DocumentView>>;

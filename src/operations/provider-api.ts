@@ -59,7 +59,7 @@ export function makeProviderApi(doors: ProviderApiDoors): ProviderApi {
       viewOf(await ask(() => doors.data().equipmentRecord(...asked)), equipmentView),
     async createEquipment(...asked) {
       const item = await ask(() => doors.data().createEquipment(...asked));
-      return item === null ? null : viewOf(item, equipmentView);
+      return 'visible' in item ? item : viewOf(item, equipmentView);
     },
     updateEquipment: async (...asked) =>
       viewOf(await ask(() => doors.data().updateEquipment(...asked)), equipmentView),

@@ -148,10 +148,11 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     const create = ['equipment', 'create', '--organization', '4711', '--category', 'machine'];
     expect((await shell.json('equipment', 'update', '7', '--name', 'N', '--make', '1')).code).toBe(0);
     expect((await shell.run(...create, '--name', 'N', '--type', '2', '--model', '3')).code).toBe(0);
-    provider.read = { value: null as never };
-    expect((await shell.json(...create, '--name', 'N')).value).toBeNull();
+    const accepted = { id: '7', organizationId: '4711', visible: false };
+    provider.read = { value: accepted as never };
+    expect((await shell.json(...create, '--name', 'N')).value).toEqual(accepted);
     expect((await shell.run(...create, '--name', 'N')).out).toBe(
-      'The provider has accepted it, and does not show it yet.\n',
+      'The provider has accepted it as 7, and does not show it yet.\n',
     );
     expect(provider.asked.slice(0, 2)).toEqual([
       ['updateEquipment', '7', null, { ...nothing, name: 'N', makeId: '1' }],

@@ -216,8 +216,36 @@ describe('equipment', () => {
   });
 });
 
+describe('a record that is refused without a reason', () => {
+  const refuse = (id = '7') =>
+    equipmentApi()
+      .get(`/isg/equipment/${id}`)
+      .query(true)
+      .reply(403, { errors: [{ message: 'Access Denied' }] }, json);
+
+  test('is laid on a customer who has not connected, where there is one', async () => {
+    refuse();
+    organization([link('connections', 'https://connections.provider.test/select')]);
+    expect(await staged.client.data.equipmentRecord('7', null)).toMatchObject({
+      fault: {
+        answer: { kind: 'not-connected', actionUrl: 'https://connections.provider.test/select' },
+        address: `${equipmentOrigin}/isg/equipment/7`,
+      },
+    });
+  });
+
+  test('stays refused where every customer has connected', async () => {
+    refuse();
+    organization([]);
+    expect(await staged.client.data.equipmentRecord('7', null)).toMatchObject({
+      fault: { answer: { kind: 'refused-unattributed' } },
+    });
+  });
+});
+
 describe('writing equipment', () => {
   const record = { ...machine(7, { name: 'New' }), links: [] };
+  const accepted = (id: string | null) => ({ id, organizationId: '4711', visible: false });
 
   test('a wish is posted to its organization, without what is not wished, and read back', async () => {
     const body = { '@type': 'Machine', name: 'New', model: { '@type': 'EquipmentModel', id: 66280 } };
@@ -241,7 +269,7 @@ describe('writing equipment', () => {
     'a %i that does not say which record is accepted, and nothing is read',
     async (status, body, headers) => {
       equipmentApi().post('/isg/organizations/4711/equipment').reply(status, body, headers);
-      expect(await staged.client.data.createEquipment('4711', wish)).toEqual({ value: null });
+      expect(await staged.client.data.createEquipment('4711', wish)).toEqual({ value: accepted(null) });
     },
   );
 
@@ -249,7 +277,7 @@ describe('writing equipment', () => {
     equipmentApi().post('/isg/organizations/4711/equipment').reply(201, { id: 7 }, json);
     equipmentApi().get('/isg/equipment/7').query(true).reply(404);
     catalog();
-    expect(await staged.client.data.createEquipment('4711', wish)).toEqual({ value: null });
+    expect(await staged.client.data.createEquipment('4711', wish)).toEqual({ value: accepted('7') });
   });
 
   test('a refusal is told in the provider’s words', async () => {
