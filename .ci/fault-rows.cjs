@@ -8,9 +8,15 @@ const folder = 'test/faults';
 const one = '(?:[KTBDWSR]\\d+|[FA]-\\d+)';
 const title = new RegExp(`['"\`](${one}(?:(?:, | and |–)${one})*):`, 'g');
 
+// What stands before a title: the name of the call, a table of cases, or a neighbour and whether it is there. Any other
+// text that begins with an id is data of a test, and shows nothing.
+const call =
+  /(?:^|[\s;])(?:(?:test|it|describe)\(|(?:test|it|describe)\.each[^;]*[)`]\(|describeWithNeighbour\([^;]*,)\s*$/;
+
 /** The ids at the beginning of titles in a suite's text; `S1–S3` names three. */
 function idsIn(text) {
-  return [...text.matchAll(title)].flatMap(([, ids]) => ids.split(/, | and /).flatMap(expand));
+  const titles = [...text.matchAll(title)].filter(({ index }) => call.test(text.slice(0, index)));
+  return titles.flatMap(([, ids]) => ids.split(/, | and /).flatMap(expand));
 }
 
 function expand(part) {

@@ -1,6 +1,7 @@
 /**
- * F-19, S13 and S14: what one organization's reads do to others, what an environment meant for other programs does to
- * ours, and where the provider's own words go. One service lives through all of it.
+ * F-19, S13, S14 and R9: what one organization's reads do to others, what an environment meant for other programs does
+ * to ours, where the provider's own words go, and what strangers' words do to the metrics. One service lives through all
+ * of it.
  */
 import { createServer, type Server } from 'node:http';
 import {
@@ -9,6 +10,7 @@ import {
   type Socket,
   type Server as TcpServer,
 } from 'node:net';
+import fastCheck from 'fast-check';
 import { beginStory, notificationOf, type Story, soon } from '../support/story';
 import { until } from '../support/until';
 
@@ -84,6 +86,58 @@ test('S14: the provider’s own words are answered to nobody, and stand cut and 
   expect(story.log('alert').every(({ name }) => String(name).startsWith('Tramline'))).toBe(true);
   expect(pages).not.toMatch(/script>|\\u001b/);
 });
+
+/** Every series of the service, without its value. */
+async function series(): Promise<string[]> {
+  const text = await (await fetch(`${story.service.operationsUrl}/metrics`)).text();
+  return text.split('\n').flatMap((line) => (/^[a-z]/.test(line) ? [line.replace(/ \S+$/, '')] : []));
+}
+
+const elementsMax = 256;
+
+/**
+ * Deliveries of so many elements, each of an organization, an address and a type of its own: some are read at the
+ * provider, the others lead elsewhere, are of no type that is known, or of none; and requests to so many paths.
+ */
+async function beStrange(count: number, requests: number, seed: number): Promise<void> {
+  const [known] = await story.equipment();
+  const word = fastCheck.string({ minLength: 1, maxLength: 20, unit: 'grapheme' });
+  const words = fastCheck.sample(word, { seed, numRuns: count });
+  const readsEnd = Math.max(32, count / 25);
+  const elements = words.map((strange, index) => {
+    const place = `${seed}-${index}-${encodeURIComponent(strange)}`;
+    const isHint = index % 4 === 0;
+    const isRead = isHint && index < readsEnd;
+    return {
+      ...notificationOf({
+        uri: isRead ? `${known!.uri}-${place}` : `https://x${index}.example/${place}`,
+        organizationId: `${place}${strange}`,
+      }),
+      ...(isHint ? {} : { eventTypeId: index % 4 === 1 ? index : `${strange}${place}` }),
+    };
+  });
+  for (let from = 0; from < count; from += elementsMax) {
+    expect((await story.post(elements.slice(from, from + elementsMax))).status).toBe(204);
+  }
+  const paths = words.slice(0, requests).map((strange, index) => `/${encodeURIComponent(strange)}/${index}`);
+  await Promise.all(
+    paths.map(async (path, index) => {
+      const method = ['GET', 'PUT', 'PATCH', 'DELETE', 'POST'][index % 5]!;
+      await (await fetch(`${story.service.publicUrl}${path}`, { method })).arrayBuffer();
+      await (await fetch(`${story.service.operationsUrl}/api${path}`, { method })).arrayBuffer();
+    }),
+  );
+  await until(async () => (await story.ledger()).waiting === 0, soon);
+}
+
+test('R9: ten thousand random organizations, addresses, types and paths that arrive by HTTP add no series', async () => {
+  await beStrange(64, 10, 1);
+  await until(async () => (await story.metric('tramline_alert_posts_total')) > 0, soon);
+  const before = await series();
+  await beStrange(10_000, 200, 2);
+  expect((await story.ledger()).accepted).toBeGreaterThan(10_000);
+  expect((await series()).filter((one) => !before.includes(one))).toEqual([]);
+}, 60_000);
 
 test('F-19: an organization whose reads all hang takes no more than its share of the places that others wait for', async () => {
   const hanging = await story.equipment(0);

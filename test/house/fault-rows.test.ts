@@ -20,7 +20,6 @@ const { documentOf, faultsOf, idsIn, readRows, shownBy, suitesOf } = require(
   suitesOf(root: string): Suite[];
 };
 
-// The quotes are put around here, so that this file names no row itself.
 const titled = (title: string): string => `test(${JSON.stringify(title)}, () => {});`;
 const row = (id: string, more: Partial<Row> = {}): Row => ({ id, priority: 0, what: 'x', ...more });
 
@@ -33,6 +32,26 @@ test.each([
   ['SHA256: a digest', []],
 ])('a title of %j names %j', (title, ids) => {
   expect(idsIn(titled(title))).toEqual(ids);
+});
+
+// Where the title belongs stands a sign, so that this file names no row itself.
+const placed = (text: string): string => text.replace('@', "'K1: killed'");
+
+test.each([
+  ['of a table of cases', 'test.each([[1], [2]])(@, () => {});'],
+  ['of a table below', 'test.each`\n  one\n  1\n`(\n  @, () => {});'],
+  ['of a suite', '\n  describe(@, () => {});'],
+  ['of a suite beside a neighbour', "describeWithNeighbour('Kafka', kafkaAvailable(), @, () => {});"],
+])('a title %s names its row', (_what, text) => {
+  expect(idsIn(placed(text))).toEqual(['K1']);
+});
+
+test.each([
+  ['in a table of cases', "test.each([\n  [@, ['K1']],\n])('%s names it', () => {});"],
+  ['told to another function', "test('it is killed', () => kill(@));"],
+  ['in a list', 'const rows = [\n  @,\n];'],
+])('a text %s that begins as a title does names no row', (_what, text) => {
+  expect(idsIn(placed(text))).toEqual([]);
 });
 
 test('a row without a test is caught, unless it says why', () => {
