@@ -3,9 +3,9 @@
  */
 import type { Command } from 'commander';
 import type { AlertView, Api } from '../model/api';
+import { agedTime } from './age';
 import { type Action, type CommandContext, withApi } from './context';
 import { exitCodes } from './exit-code';
-import { shortTime } from './output';
 
 export function registerAlerts(program: Command, action: Action): void {
   const alerts = program
@@ -18,24 +18,29 @@ export function registerAlerts(program: Command, action: Action): void {
     .action(action((context) => withApi(context, (api) => test(context, api))));
 }
 
-async function run({ output }: CommandContext, api: Api): Promise<number> {
+async function run({ output, clock }: CommandContext, api: Api): Promise<number> {
   const alerts = (await api.alerts()).toSorted(compareAlerts);
   if (output.json) output.value(alerts);
-  else if (alerts.length === 0) output.line('No alert fires.');
-  else {
+  else if (alerts.length === 0) {
+    output.line('No alert fires.');
+    output.next(whereElse);
+  } else {
     const [worst] = alerts as [AlertView];
     const isFiring = worst.state === 'firing';
     if (!isFiring) output.line('No alert fires. Lately resolved:');
     output.table<AlertView>(alerts, [
       { title: 'STATE', of: ({ state, severity }) => (state === 'firing' ? severity : state) },
       { title: 'NAME', of: ({ name }) => name },
-      { title: 'SINCE', of: ({ since }) => shortTime(since) },
+      { title: 'SINCE', of: ({ since }) => agedTime(since, clock.nowMs()) },
       { title: 'OF', of: ({ labels }) => subjectOf(labels), gives: 'below' },
     ]);
     if (isFiring) tell(output, worst);
+    else output.next(whereElse);
   }
   return exitCodes.done;
 }
+
+const whereElse = 'What the service stands on: tramline check';
 
 const urgency = { critical: 0, warning: 1, info: 2 };
 

@@ -25,14 +25,15 @@ function foldRepeats(steps: Journey['steps']): (Journey['steps'][number] & { tim
   return folded;
 }
 
-/** What the last steps leave to do; null when nothing is left. */
-function nextOf(steps: Journey['steps']): string | null {
+/** What the last steps leave to do, or where to look on. */
+function nextOf({ what, steps }: Journey): string {
   const last = steps.at(-1);
-  if (last === undefined) return null;
-  if (/parked/.test(`${last.step} ${last.text}`)) return 'See who must act: tramline parked';
-  if (/quarantined/.test(`${last.step} ${last.text}`)) return 'Look at it: tramline quarantine list';
+  const said = `${last?.step} ${last?.text}`;
+  if (/parked/.test(said)) return 'See who must act: tramline parked';
+  if (/quarantined/.test(said)) return 'Look at it: tramline quarantine list';
   const address = steps.map(({ address }) => address).find((one) => typeof one === 'string');
-  return address === undefined ? null : `Its whole journey: tramline explain ${address}`;
+  if (what === 'resource' || address === undefined) return 'What needs a person: tramline alerts';
+  return `Its whole journey: tramline explain ${address}`;
 }
 
 async function run({ output }: CommandContext, api: Api, of: string): Promise<number> {
@@ -46,7 +47,6 @@ async function run({ output }: CommandContext, api: Api, of: string): Promise<nu
   for (const { at, step, text, times } of foldRepeats(journey.steps)) {
     output.prose(`${at}  ${step.padEnd(width)}  `, times === 1 ? text : `${text}, ${times} times`);
   }
-  const next = nextOf(journey.steps);
-  if (next !== null) output.next(next);
+  output.next(nextOf(journey));
   return exitCodes.done;
 }

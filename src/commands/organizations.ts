@@ -4,17 +4,21 @@
 import type { Command } from 'commander';
 import { type Api, pageRowsMax } from '../model/api';
 import type { AccessChange, ForgottenView, OrganizationView, ProbeAsker } from '../model/organization';
+import { agedTime } from './age';
 import { type Action, allPages, type CommandContext, type Via, withApi } from './context';
 import { exitCodes } from './exit-code';
 import { type Column, shortTime } from './output';
 
-const columns: Column<OrganizationView>[] = [
+const columnsAt = (nowMs: number): Column<OrganizationView>[] => [
   { title: 'ID', of: ({ id }) => id },
   { title: 'NAME', of: ({ name }) => name, gives: true },
   { title: 'ACCESS', of: ({ access }) => access },
-  { title: 'SINCE', of: ({ since }) => since && shortTime(since) },
+  { title: 'SINCE', of: ({ since }) => since && agedTime(since, nowMs) },
   { title: 'PARKED', of: ({ parked }) => parked },
 ];
+
+/** Beyond these, rows would scroll away what must be read. */
+const rowsShown = 50;
 
 const speakers: Record<AccessChange['by'], string> = {
   probe: 'probe',
@@ -67,24 +71,48 @@ export function registerOrganizations(program: Command, action: Action<{ yes?: b
     );
 }
 
-async function list({ output }: CommandContext, api: Api): Promise<number> {
+async function list({ output, clock }: CommandContext, api: Api): Promise<number> {
   const all = await allPages(
     pageRowsMax,
     (after: string | null) => api.organizations({ limit: pageRowsMax, after }),
     ({ id }) => id,
   );
-  if (output.json) output.value(all);
-  else if (all.length === 0) output.line('No organization was met yet.');
-  else output.table(all, columns);
-  const [longest] = all
+  if (output.json) {
+    output.value(all);
+    return exitCodes.done;
+  }
+  if (all.length === 0) {
+    output.line('No organization was met yet.');
+    output.next('Let a customer connect: tramline connect');
+    return exitCodes.done;
+  }
+  const blocked = all
     .filter(({ access }) => access !== 'active')
     .toSorted((left, right) => Date.parse(left.since ?? '') - Date.parse(right.since ?? ''));
-  if (longest !== undefined) output.next(whatToDo(longest));
+  const rows = [...blocked, ...all.filter(({ access }) => access === 'active')];
+  output.table(rows.slice(0, rowsShown), columnsAt(clock.nowMs()));
+  if (rows.length > rowsShown)
+    output.line(`… and ${rows.length - rowsShown} more: tramline organizations --json`);
+  output.line('');
+  output.prose('', countsOf(rows));
+  const [longest] = blocked;
+  output.next(
+    longest === undefined ? 'What needs a person: tramline alerts' : whatToDo(longest, clock.nowMs()),
+  );
   return exitCodes.done;
 }
 
-async function get({ output }: CommandContext, api: Api, id: string): Promise<number> {
-  show(output, await api.organization(id));
+/** `12 organizations: 2 terms-required, 10 active`. */
+function countsOf(organizations: OrganizationView[]): string {
+  const counted = [...Map.groupBy(organizations, ({ access }) => access)].map(
+    ([access, { length }]) => `${length} ${access}`,
+  );
+  const { length } = organizations;
+  return `${length} organization${length === 1 ? '' : 's'}: ${counted.join(', ')}`;
+}
+
+async function get({ output, clock }: CommandContext, api: Api, id: string): Promise<number> {
+  show(output, clock.nowMs(), await api.organization(id));
   return exitCodes.done;
 }
 
@@ -98,9 +126,9 @@ const unanswered = new Set([
 ]);
 
 /** A running service asks at once, and what it found is told. */
-async function probe({ output }: CommandContext, api: Api, via: Via, id: string): Promise<number> {
+async function probe({ output, clock }: CommandContext, api: Api, via: Via, id: string): Promise<number> {
   const { probed = null, ...organization } = await api.probe(id);
-  show(output, organization);
+  show(output, clock.nowMs(), organization);
   const blocked = organization.access !== 'active';
   if (via === 'store') output.note('No service runs: the provider is asked when one starts.');
   else if (probed === null) output.note('The provider has not answered yet: this is what was known before.');
@@ -142,7 +170,7 @@ function showForgotten(output: CommandContext['output'], forgotten: ForgottenVie
   output.next('Its customer ends the connection at the provider, or it comes back with the next listing.');
 }
 
-function show(output: CommandContext['output'], organization: OrganizationView): void {
+function show(output: CommandContext['output'], nowMs: number, organization: OrganizationView): void {
   if (output.json) {
     output.value(organization);
     return;
@@ -155,11 +183,14 @@ function show(output: CommandContext['output'], organization: OrganizationView):
   for (const change of history) {
     output.prose(`${shortTime(change.at)}  `, `${change.from} → ${change.to}, said by ${wordOf(change)}`);
   }
-  if (organization.access !== 'active') output.next(whatToDo(organization));
+  output.next(
+    organization.access === 'active' ? 'What needs a person: tramline alerts' : whatToDo(organization, nowMs),
+  );
 }
 
-/** One sentence: who must do what, and how to go on. */
-export function whatToDo({ id, name, access, actionUrl, message }: OrganizationView): string {
+/** One sentence: who must do what since when, and how to go on. */
+export function whatToDo(organization: OrganizationView, nowMs: number): string {
+  const { id, name, access, actionUrl, message, since } = organization;
   const who = name === null ? `Organization ${id}` : `${name} (${id})`;
   const said = message === null ? '' : ` (“${message}”)`;
   // Nothing may stand against the address: it is copied.
@@ -170,5 +201,6 @@ export function whatToDo({ id, name, access, actionUrl, message }: OrganizationV
     'not-connected': `must connect${where}`,
     reauthorize: `must give consent anew${said}${where}`,
   }[access];
-  return `${who} ${needs} then: tramline organizations probe ${id}`;
+  const blocked = since === null ? '' : `, blocked since ${agedTime(since, nowMs)},`;
+  return `${who}${blocked} ${needs} then: tramline organizations probe ${id}`;
 }

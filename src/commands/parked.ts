@@ -8,6 +8,8 @@ import { type Action, allPages, type CommandContext, withApi } from './context';
 import { exitCodes } from './exit-code';
 import { whatToDo } from './organizations';
 
+/** Beyond these, rows would scroll away what must be read. */
+const rowsShown = 50;
 /** Of so many organizations it is said what they must do: each is asked for. */
 const toldMax = 3;
 
@@ -18,7 +20,7 @@ export function registerParked(program: Command, action: Action): void {
     .action(action((context) => withApi(context, (api) => run(context, api))));
 }
 
-async function run({ output }: CommandContext, api: Api): Promise<number> {
+async function run({ output, clock }: CommandContext, api: Api): Promise<number> {
   const tasks = await allPages(
     pageRowsMax,
     (after: number | null) => api.tasks({ state: 'parked', limit: pageRowsMax, after }),
@@ -30,17 +32,25 @@ async function run({ output }: CommandContext, api: Api): Promise<number> {
   }
   if (tasks.length === 0) {
     output.line('Nothing waits for a customer.');
+    output.next('What needs a person: tramline alerts');
     return exitCodes.done;
   }
-  output.table<TaskView>(tasks, [
+  output.table<TaskView>(tasks.slice(0, rowsShown), [
     { title: 'ORGANIZATION', of: ({ organizationId }) => organizationId },
     { title: 'KIND', of: ({ kind }) => kind },
     { title: 'ID', of: ({ resourceId }) => resourceId },
     { title: 'ADDRESS', of: ({ address }) => address, gives: true },
   ]);
+  if (tasks.length > rowsShown) output.line(`… and ${tasks.length - rowsShown} more: tramline parked --json`);
   const owners = [...new Set(tasks.map(({ organizationId }) => organizationId))].filter((id) => id !== null);
-  for (const id of owners.slice(0, toldMax)) output.next(whatToDo(await api.organization(id)));
+  output.line('');
+  output.line(`${counted(tasks.length, 'resource')} of ${counted(owners.length, 'organization')}`);
+  for (const id of owners.slice(0, toldMax)) {
+    output.next(whatToDo(await api.organization(id), clock.nowMs()));
+  }
   const more = owners.length - toldMax;
   if (more > 0) output.next(`${more} more organizations must act: tramline organizations list`);
   return exitCodes.done;
 }
+
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;

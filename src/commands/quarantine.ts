@@ -4,9 +4,12 @@
 import type { Command } from 'commander';
 import { type Api, pageRowsMax } from '../model/api';
 import type { QuarantineView } from '../model/store';
+import { agedTime } from './age';
 import { type Action, allPages, type CommandContext, withApi } from './context';
 import { exitCodes } from './exit-code';
 
+/** Beyond these, rows would scroll away what must be read. */
+const rowsShown = 50;
 /** In characters: ten lines. */
 const rawShown = 800;
 
@@ -30,26 +33,54 @@ export function registerQuarantine(program: Command, action: Action): void {
   }
 }
 
-async function list({ output }: CommandContext, api: Api): Promise<number> {
+async function list({ output, clock }: CommandContext, api: Api): Promise<number> {
   const entries = await allPages(
     pageRowsMax,
     (after: string | null) => api.quarantine({ limit: pageRowsMax, after }),
     ({ id }) => id,
   );
   if (output.json) output.value(entries);
-  else if (entries.length === 0) output.line('Nothing waits for an operator.');
-  else {
-    output.table<QuarantineView>(entries, [
+  else if (entries.length === 0) {
+    output.line('Nothing waits for an operator.');
+    output.next('What needs a person: tramline alerts');
+  } else {
+    const waits = entries.filter(({ state }) => state === 'waiting').toSorted(compareTimes);
+    const rows = [...waits, ...entries.filter(({ state }) => state !== 'waiting')];
+    output.table<QuarantineView>(rows.slice(0, rowsShown), [
       { title: 'ID', of: ({ id }) => id },
-      { title: 'WHAT', of: ({ what }) => what },
       { title: 'REASON', of: ({ reason }) => reason },
       { title: 'STATE', of: ({ state }) => state },
-      { title: 'WHERE', of: ({ address, path, deliveryId }) => address ?? (path || deliveryId), gives: true },
+      { title: 'SINCE', of: ({ at }) => agedTime(at, clock.nowMs()) },
+      {
+        title: 'WHERE',
+        of: ({ address, path, deliveryId }) => address ?? (path || deliveryId),
+        gives: 'below',
+      },
     ]);
-    const waiting = entries.find(({ state }) => state === 'waiting');
-    if (waiting !== undefined) output.next(`Look at one: tramline quarantine show ${waiting.id}`);
+    if (rows.length > rowsShown)
+      output.line(`… and ${rows.length - rowsShown} more: tramline quarantine --json`);
+    output.line('');
+    output.prose('', countsOf(waits));
+    const [first] = waits;
+    output.next(
+      first === undefined
+        ? 'What needs a person: tramline alerts'
+        : `Look at one: tramline quarantine show ${first.id}`,
+    );
   }
   return exitCodes.done;
+}
+
+const compareTimes = (left: QuarantineView, right: QuarantineView) =>
+  Date.parse(left.at) - Date.parse(right.at);
+
+/** `12 wait: 10 address-refused, 2 malformed-notification`. */
+function countsOf(waits: QuarantineView[]): string {
+  if (waits.length === 0) return 'None waits any more.';
+  const counted = [...Map.groupBy(waits, ({ reason }) => reason)].map(
+    ([reason, { length }]) => `${length} ${reason}`,
+  );
+  return `${waits.length} wait${waits.length === 1 ? 's' : ''}: ${counted.join(', ')}`;
 }
 
 async function show({ output }: CommandContext, api: Api, id: string): Promise<number> {

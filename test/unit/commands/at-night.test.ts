@@ -1,5 +1,6 @@
 // Whoever is woken reads 80 columns: the worst comes first, what must be acted on is whole, and the next step is named.
 // The store says the longest things that are kept of strangers; an address or a command stays whole on a line of its own.
+import { agedTime } from '../../../src/commands/age';
 import type { AlertView } from '../../../src/model/api';
 import { alert, entry, history, organizations, task } from '../operations/sample-store';
 import { makeShell, type Shell, serveFor } from './shell';
@@ -128,7 +129,7 @@ test('alerts come worst first, and the next step is that of the worst', async ()
 
   shell.sample.store.listAlerts = async () => listed.slice(0, 2);
   expect((await shell.run('alerts')).out).toMatch(
-    /^No alert fires\. Lately resolved:\n[^→]*EndedLast[^→]*EndedFirst[^→]*$/,
+    /^No alert fires\. Lately resolved:\n[^→]*EndedLast[^→]*EndedFirst[^→]*→ [^→]*tramline check\n$/,
   );
 });
 
@@ -140,6 +141,77 @@ test('where many organizations must act, some are named and the rest is counted'
   const { out } = await shell.run('parked');
   expect(out.match(/tramline organizations probe \d+/g)).toHaveLength(3);
   expect(out).toContain('→ 37 more organizations must act: tramline organizations list\n');
+});
+
+test('a time tells how long ago it was, in a unit that says something', () => {
+  const nowMs = Date.parse('2025-03-03T10:00:30.500Z');
+  const told = [
+    ['2025-03-03T10:00:30.500Z', '2025-03-03T10:00Z, 0 s'],
+    ['2025-03-03T09:58:31.000Z', '2025-03-03T09:58Z, 119 s'],
+    ['2025-03-03T09:58:30.500Z', '2025-03-03T09:58Z, 2 min'],
+    ['2025-03-03T07:02:11Z', '2025-03-03T07:02Z, 2 h'],
+    ['2025-03-01T10:00:31.000Z', '2025-03-01T10:00Z, 47 h'],
+    ['2025-02-01T00:00:00.000Z', '2025-02-01T00:00Z, 30 d'],
+    ['2025-03-03T13:30:00.000Z', '2025-03-03T13:30Z, in 3 h'],
+  ] as const;
+  for (const [time, words] of told) expect(agedTime(time, nowMs)).toBe(words);
+});
+
+test('alerts, organizations, what is parked and what is quarantined say since when, and how long that is', async () => {
+  await shell.clock.wait(alert.startsAtMs + 3 * 3_600_000);
+  shell.sample.store.listTasks = async () => [{ ...task, organizationId: '4712' }];
+  const since = '2025-03-01T10:00Z, 3 h';
+  for (const words of ['alerts', 'organizations', 'organizations get 4712', 'parked', 'quarantine']) {
+    const { out } = await shell.run(...words.split(' '));
+    expect([words, out.includes(since)]).toEqual([words, true]);
+  }
+});
+
+test('of ten thousand, those that wait for a person come first, the rest is counted, and machines get all', async () => {
+  const many = Array.from({ length: 10_000 }, (_none, index) => ({
+    ...organizations[0]!,
+    id: `${10_000 + index}`,
+  }));
+  const blocked = { ...organizations[1]!, id: '99999' };
+  const parkedTasks = many.map(({ id }, index) => ({ ...task, id: index + 1, organizationId: id }));
+  Object.assign(shell.sample.store, {
+    listOrganizations: async () => [...many, blocked],
+    listTasks: async ({ after, limit }: { after: number; limit: number }) =>
+      parkedTasks.filter(({ id }) => id > after).slice(0, limit),
+  });
+  const { out } = await shell.run('organizations');
+  expect(out.split('\n')[1]).toMatch(/^99999 /);
+  expect(out).toContain('\n… and 9951 more: tramline organizations --json\n');
+  expect(out).toContain('\n10001 organizations: 1 terms-required, 10000 active\n');
+  expect(out).toMatch(/→ [\s\S]*tramline organizations probe 99999\n$/);
+  expect((await shell.json<unknown[]>('organizations')).value).toHaveLength(10_001);
+
+  const parked = await shell.run('parked');
+  expect(parked.out.split('\n').length).toBeLessThan(70);
+  expect(parked.out).toContain('\n10000 resources of 10000 organizations\n');
+  expect(parked.out).toContain('\n… and 9950 more: tramline parked --json\n');
+
+  const old = { ...entry, id: 'q1', state: 'discarded' as const };
+  const waits = Array.from({ length: 60 }, (_none, index) => ({ ...entry, id: `q${100 + index}` }));
+  shell.sample.entries = [old, ...waits.slice(1), { ...waits[0]!, at: '2025-02-01T00:00:00.000Z' }];
+  const quarantine = await shell.run('quarantine');
+  expect(quarantine.out).toContain('\n60 wait: 60 malformed-notification\n');
+  expect(quarantine.out).toContain('… and 11 more: tramline quarantine --json');
+  expect(quarantine.out).toMatch(/→ Look at one: tramline quarantine show q100\n$/);
+});
+
+test('where nothing is wrong, the next step leads on all the same', async () => {
+  shell.sample.entries = [];
+  Object.assign(shell.sample.store, {
+    listOrganizations: async () => [],
+    listTasks: async () => [],
+    listAlerts: async () => [],
+  });
+  const steps = { alerts: 'check', organizations: 'connect', parked: 'alerts', quarantine: 'alerts' };
+  for (const [words, next] of Object.entries(steps)) {
+    const { out } = await shell.run(words);
+    expect([words, out]).toEqual([words, expect.stringMatching(new RegExp(`\n→ .*tramline ${next}\n$`))]);
+  }
 });
 
 test('of those that are blocked, the one that waits longest says what to do', async () => {

@@ -33,7 +33,7 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect(out.split('\n')[0]).toMatch(/^ID +NAME +ACCESS +SINCE +PARKED$/);
     expect(out).toContain('5000  –');
     expect(out).toContain(
-      '(“Please accept the\n  terms.”) at https://provider.example/terms – then:\n  tramline organizations probe 4712\n',
+      '(“Please accept the terms.”) at\n  https://provider.example/terms – then: tramline organizations probe 4712\n',
     );
   });
 
@@ -170,7 +170,7 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect((await shell.json('parked')).value).toEqual([task]);
     const { out } = await shell.run('parked');
     expect(out).toContain('4712          equipment  1   https://api.example/equipment/1');
-    expect(out).toContain('then:\n  tramline organizations probe 4712\n');
+    expect(out).toContain('– then: tramline organizations probe 4712\n');
   });
 
   test('quarantine is listed, shown, released and discarded', async () => {
@@ -192,7 +192,7 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
       steps: [{ elements: 1 }],
     });
     expect((await shell.run('explain', 'd1')).out).toBe(
-      'The delivery d1\n2025-03-01T10:00:00.000Z  accepted  Stored.\n',
+      'The delivery d1\n2025-03-01T10:00:00.000Z  accepted  Stored.\n\n→ What needs a person: tramline alerts\n',
     );
     expect((await shell.run('explain', 'd7')).out.split('\n').slice(1)).toEqual([
       '2025-03-01T10:00:00.000Z  hinted  delivery d7 said that it changed, 2 times',
@@ -215,7 +215,7 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
       },
     ]);
     const { out } = await shell.run('alerts');
-    expect(out).toMatch(/^warning +TramlineTermsRequired +2025-03-01T10:00:00Z +4712$/m);
+    expect(out).toMatch(/^warning +TramlineTermsRequired +2025-03-01T10:00Z, .+ d +4712$/m);
     expect(out).toContain('\nTerms must be accepted.\nWhere a person acts: https://provider.example/terms\n');
     expect(out).toMatch(/\n→ Send the organization the address where terms are accepted\.\n$/);
   });
@@ -273,7 +273,7 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
       listAlerts: async () => [],
     });
     for (const word of ['organizations', 'parked', 'quarantine', 'alerts']) {
-      expect((await shell.run(word)).out).toMatch(/^(No|Nothing) [a-z ]+\.\n$/);
+      expect((await shell.run(word)).out).toMatch(/^(No|Nothing) [a-z ]+\.\n\n→ .+: tramline \w+\n$/);
       expect((await shell.json(word)).value).toEqual([]);
     }
   });
