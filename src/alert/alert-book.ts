@@ -6,6 +6,8 @@
 import type { Alert, AlertInputs } from '../model/alert';
 import { isProblem } from '../model/problem';
 import type { Alerts } from '../model/store';
+import type { Clock } from '../tools/clock';
+import { makeReadInputs } from './read-inputs';
 
 export interface AlertBook {
   /** What is known now. While the store is unavailable: what was known last. */
@@ -17,7 +19,8 @@ export interface AlertBook {
 }
 
 /** All verbs throw what the store throws, but not `store.unavailable`. */
-export function makeAlertBook(store: Alerts): AlertBook {
+export function makeAlertBook(store: Alerts, clock: Clock): AlertBook {
+  const readInputs = makeReadInputs(store, clock);
   let inputs: AlertInputs = { blocked: [], announced: [], quarantined: [] };
   let known: Alert[] = [];
   /** What was decided and is not written, each with the row that it was decided on. */
@@ -54,7 +57,7 @@ export function makeAlertBook(store: Alerts): AlertBook {
   return {
     async read() {
       await unlessAway(async () => {
-        const [freshInputs, alerts] = await Promise.all([store.alertInputs(), readAlerts()]);
+        const [freshInputs, alerts] = await Promise.all([readInputs(), readAlerts()]);
         inputs = freshInputs;
         known = alerts;
       });

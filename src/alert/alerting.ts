@@ -89,7 +89,7 @@ export function makeAlerting(parts: AlertingParts): Alerting {
   const { clock, options, hooks = {} } = parts;
   const onPost = (line: PostLine) => hooks.posted?.(line);
   const lanes = parts.sinks.map((sink) => makeLane(sink, clock, onPost, parts.random ?? Math.random));
-  const book = makeAlertBook(parts.store);
+  const book = makeAlertBook(parts.store, clock);
   const gather = makeGather(options.gatherMs);
   const leader = makeLeader(parts.store, clock, parts.holder);
   let refreshedAtMs = Number.NEGATIVE_INFINITY;

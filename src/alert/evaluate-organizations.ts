@@ -110,11 +110,12 @@ function signalOf(row: OrganizationRow, incident: Incident, options: Organizatio
 }
 
 function coversOf(incidents: Incident[], untilMs: number | null): Covers {
-  const labels = incidents.flatMap((incident) => [
-    incident.labels,
-    ...incident.organizations.map(({ organizationId }) => ({ organization_id: organizationId })),
-  ]);
-  return { names: coveredNames, subjects: labels.map(subjectOf), untilMs };
+  const subjects = incidents.flatMap(({ labels, organizations }) =>
+    labels.organization_id === undefined
+      ? [labels, ...organizations.map(({ organizationId }) => ({ organization_id: organizationId }))]
+      : [labels],
+  );
+  return { names: coveredNames, subjects: subjects.map(subjectOf), untilMs };
 }
 
 function stormSignal(

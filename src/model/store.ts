@@ -146,7 +146,10 @@ export interface Organizations {
   postponeProbe(organizationId: string, epoch: number, again: ProbeAgain): Promise<void>;
   /** Asks for a probe now (`onDemand`), or as a hint, at most one a minute. False when the organization is unknown. */
   requestProbe(organizationId: string, onDemand: boolean): Promise<boolean>;
-  listOrganizations(): Promise<OrganizationView[]>;
+  /** At most `limit` of them in the order of their ids, those after the id `after`; null: from the first. */
+  listOrganizations(page: { limit: number; after: string | null }): Promise<OrganizationView[]>;
+  /** null when it is unknown. */
+  findOrganization(organizationId: string): Promise<OrganizationView | null>;
   /** The last changes of its access, at most `limit`, the latest last; empty when it is unknown. */
   accessHistory(organizationId: string, limit: number): Promise<AccessChange[]>;
   /**
@@ -217,7 +220,13 @@ export interface WebhookSecrets {
 }
 
 export interface Alerts {
+  /** All organizations that cannot be read: where they are many, dear. */
   alertInputs(): Promise<AlertInputs>;
+  /**
+   * Another text whenever the access of an organization changed or something was set aside, by whichever process; cheap.
+   * What else `alertInputs` tells (how much waits, names, announced times, when consents end) may change without it.
+   */
+  alertMark(): Promise<string>;
   listAlerts(): Promise<Alert[]>;
   saveAlerts(alerts: Alert[]): Promise<void>;
   /**

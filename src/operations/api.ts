@@ -23,6 +23,7 @@ export interface ApiDoors {
   store: Pick<
     Store,
     | 'listOrganizations'
+    | 'findOrganization'
     | 'listConnections'
     | 'accessHistory'
     | 'listTasks'
@@ -70,8 +71,8 @@ export function makeApi(doors: ApiDoors): Api {
   const { store, rejudge, released, probeNow, check, config, testAlerts } = doors;
   const { provider, connections, sync, replay, sandbox } = doors;
   const organization = async (id: string): Promise<OrganizationView> => {
-    const found = (await store.listOrganizations()).find((candidate) => candidate.id === id);
-    if (found === undefined) return notFound('organization', id);
+    const found = await store.findOrganization(id);
+    if (found === null) return notFound('organization', id);
     return { ...found, history: await store.accessHistory(id, historyMax) };
   };
   const release = async (id: string): Promise<'released' | 'refused' | 'not-found'> => {
@@ -82,10 +83,7 @@ export function makeApi(doors: ApiDoors): Api {
     return element === null ? 'refused' : store.rejudge(id, element);
   };
   return {
-    organizations: async ({ limit, after }) => {
-      const all = (await store.listOrganizations()).sort((left, right) => compareText(left.id, right.id));
-      return all.filter(({ id }) => after === null || compareText(id, after) > 0).slice(0, limit);
-    },
+    organizations: (page) => store.listOrganizations(page),
     organization,
     forget: (id) => forget(doors, id),
     async probe(id) {
@@ -143,8 +141,7 @@ export function makeApi(doors: ApiDoors): Api {
 
 /** Connections that saw nobody else end first: when it is broken off between, it is done again. */
 async function forget({ store, connections, forget }: ApiDoors, id: string): Promise<ForgottenView> {
-  if (!(await store.listOrganizations()).some((known) => known.id === id))
-    return notFound('organization', id);
+  if ((await store.findOrganization(id)) === null) return notFound('organization', id);
   const seeing = (await store.listConnections()).filter(({ organizations }) => organizations.includes(id));
   const alone = seeing.filter(({ organizations }) => organizations.length === 1);
   const revoked: ForgottenView['revoked'] = [];
@@ -210,10 +207,6 @@ export function ledgerView(ledger: Ledger): LedgerView {
   const { accepted, ...lines } = ledger;
   const accounted = Object.values(lines).reduce((sum, count) => sum + count, 0);
   return { ...ledger, lost: accepted - accounted };
-}
-
-function compareText(left: string, right: string): number {
-  return left < right ? -1 : left > right ? 1 : 0;
 }
 
 function notFound(what: string, id: string): never {

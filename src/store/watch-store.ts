@@ -89,6 +89,7 @@ export function answersInTime(store: AlertStore, clock: Clock): AlertStore {
   }
   return {
     alertInputs: () => inTime(store.alertInputs()),
+    alertMark: () => inTime(store.alertMark()),
     listAlerts: () => inTime(store.listAlerts()),
     saveAlerts: (alerts) => inTime(store.saveAlerts(alerts)),
     shareConditions: (...told) => inTime(store.shareConditions(...told)),

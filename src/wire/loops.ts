@@ -40,6 +40,8 @@ export interface LoopParts {
 }
 
 const alertStepMs = 250;
+/** After a step that took so long, this many times as long passes before the next, and no longer than is usual. */
+const alertRest = 3;
 const sweepMs = 60_000;
 const sweepOnMs = 50;
 const learnMs = 600_000;
@@ -83,7 +85,7 @@ export function loopsOf(parts: LoopParts, observer: Observer, clock: Clock): Loo
   };
   return {
     relay: makeLoop(() => stepRelay(relay, clock), clock, troubleOf(observer, 'kafka')),
-    alert: makeLoop(() => alerting.step().then(() => alertStepMs), clock, troubleOf(observer, 'alert')),
+    alert: makeLoop(stepAlerts(alerting, clock), clock, troubleOf(observer, 'alert')),
     sweep: makeLoop(
       () => store.sweep().then((swept) => (swept > 0 ? sweepOnMs : sweepMs)),
       clock,
@@ -91,6 +93,19 @@ export function loopsOf(parts: LoopParts, observer: Observer, clock: Clock): Loo
     ),
     learn,
     follow: makeLoop(follow, clock, troubleOf(observer, 'connections')),
+  };
+}
+
+/** Thousands that change their access at once wake it again and again: it leaves the process most of its time. */
+function stepAlerts(alerting: Alerting, clock: Clock): () => Promise<number> {
+  let restUntilMs = 0;
+  return async () => {
+    const restMs = Math.min(restUntilMs - clock.nowMs(), alertStepMs);
+    if (restMs > 0) await clock.wait(restMs);
+    const beganMs = clock.nowMs();
+    await alerting.step();
+    restUntilMs = clock.nowMs() + alertRest * (clock.nowMs() - beganMs);
+    return alertStepMs;
   };
 }
 

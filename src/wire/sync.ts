@@ -8,6 +8,8 @@ import { chooseConnection } from '../fetch/choose-connection';
 import type { ProviderClient } from '../fetch/provider-client';
 import { makeSandboxMeter, productionMeter, type SandboxMeter } from '../fetch/sandbox-meter';
 import { hearListing } from '../inbox/hear-listing';
+import { pageRowsMax } from '../model/api';
+import type { OrganizationView } from '../model/organization';
 import type { Store } from '../model/store';
 import type { Pipeline } from '../pipeline';
 import type { SyncProvider } from '../sync/doors';
@@ -127,9 +129,15 @@ export function meterOf(
   if (settings.providerPlan !== 'sandbox') return productionMeter;
   // Only who was seen: a notification may name a stranger.
   const connected = async () => {
-    const all = await store.listOrganizations();
     const seen = new Set((await store.listConnections()).flatMap(({ organizations }) => organizations));
-    return all.filter(({ id, access }) => seen.has(id) && access !== 'not-connected').length;
+    let count = 0;
+    let after: string | null = null;
+    do {
+      const page: OrganizationView[] = await store.listOrganizations({ limit: pageRowsMax, after });
+      count += page.filter(({ id, access }) => seen.has(id) && access !== 'not-connected').length;
+      after = page.length < pageRowsMax ? null : page.at(-1)!.id;
+    } while (after !== null);
+    return count;
   };
   const { providerSandboxSince: since } = settings;
   return makeSandboxMeter({ store, connected, failed, clock }, since === null ? null : Date.parse(since));

@@ -171,7 +171,7 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
           discarded: 2,
           transition: { changed: true, previous: 'active', access: 'not-connected' },
         });
-        const [row] = await hand.store.listOrganizations();
+        const [row] = await hand.store.listOrganizations({ limit: 1000, after: null });
         expect(row).toMatchObject({ id: '4711', name: null, access: 'not-connected', parked: 0 });
         expect(await hand.store.listConnections()).toMatchObject([{ organizations: [] }]);
         expect(await hand.store.ledger()).toMatchObject({ accepted: 5, discarded: 3, parked: 0 });

@@ -1,9 +1,9 @@
 /**
- * What every store promises about what alerts are made of: announced actions, since when work waits, whose consent was
- * refused.
+ * What every store promises about what alerts are made of and how organizations are shown: announced actions, since when
+ * work waits, whose consent was refused, what is told by a mark, pages.
  */
 import type { HintElement } from '../../src/model/notification';
-import { draftOf, Hand, hintOf, type StoreUnderTest, terms } from './store-hand';
+import { address, draftOf, Hand, hintOf, type StoreUnderTest, terms } from './store-hand';
 
 const open: { cause: null } = { cause: null };
 const dayMs = 86_400_000;
@@ -73,6 +73,56 @@ export function storeAlertsSuite(name: string, openStore: () => Promise<StoreUnd
       await hand.observe(open);
       await hand.store.refuseConnection('c2', null);
       expect(await told()).toEqual(['c2']);
+    });
+
+    test('its mark is another once an access changed or something was set aside, and the same while work comes and goes', async () => {
+      const marks = [await hand.store.alertMark()];
+      const marked = async (work: () => Promise<unknown>) => {
+        await work();
+        marks.push(await hand.store.alertMark());
+      };
+      await hand.put([hintOf('a'), hintOf('x', '4712')]);
+      await marked(() => hand.observe(terms));
+      await marked(() => hand.observe(terms, '4712'));
+      const blocked = marks.at(-1);
+      await hand.put([hintOf('a'), hintOf('b')]);
+      await hand.observe(terms);
+      expect(await hand.store.alertMark()).toBe(blocked);
+      await marked(() => hand.observe({ cause: 'required-action', actionUrl: null, message: null }));
+      await marked(() => hand.observe(open));
+      await marked(async () => hand.quarantine(await hand.takeAt(address('a'))));
+      await marked(() => hand.store.forgetOrganization('4712'));
+      expect(new Set(marks).size).toBe(7);
+      const last = await hand.store.alertMark();
+      await hand.reopen();
+      expect(await hand.store.alertMark()).toBe(last);
+    });
+
+    test('organizations come in pages in the order of their ids, and one by its id', async () => {
+      await hand.put([
+        hintOf('a', '9'),
+        hintOf('b', '10'),
+        hintOf('c', '2'),
+        hintOf('d', '10'),
+        hintOf('e', '30'),
+      ]);
+      await hand.observe(terms, '10');
+      const ids = async (limit: number, after: string | null) =>
+        (await hand.store.listOrganizations({ limit, after })).map(({ id }) => id);
+      expect(await ids(2, null)).toEqual(['10', '2']);
+      expect(await ids(2, '2')).toEqual(['30', '9']);
+      expect(await ids(2, '25')).toEqual(['30', '9']);
+      expect(await ids(2, '9')).toEqual([]);
+      const one = await hand.store.findOrganization('10');
+      expect(one).toMatchObject({ id: '10', access: 'terms-required', reason: 'terms', parked: 2 });
+      expect(await hand.store.listOrganizations({ limit: 1, after: null })).toEqual([one]);
+      expect(await hand.store.findOrganization('9')).toMatchObject({
+        access: 'active',
+        parked: 0,
+        since: null,
+      });
+      expect(await hand.store.findOrganization('1')).toBeNull();
+      expect(await hand.store.findOrganization('\u0000')).toBeNull();
     });
 
     describe('an announced action', () => {

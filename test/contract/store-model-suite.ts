@@ -140,12 +140,18 @@ class World {
     const dueInMs = await store.nextDueInMs('task');
     if (dueInMs !== 0) expect(await store.take(100)).toEqual([]);
     const open = new Set(
-      (await store.listOrganizations()).filter(({ access }) => access === 'active').map(({ id }) => id),
+      (await store.listOrganizations({ limit: 1000, after: null }))
+        .filter(({ access }) => access === 'active')
+        .map(({ id }) => id),
     );
     const now = new Date(this.under.nowMs()).toISOString();
     for (const task of await store.listTasks({ state: null, limit: 100, after: 0 })) {
       if (task.dueAt === null || task.dueAt > now || task.state === 'parked') continue;
-      if (this.restrained.size > 0 || open.size < (await store.listOrganizations()).length) continue;
+      if (
+        this.restrained.size > 0 ||
+        open.size < (await store.listOrganizations({ limit: 1000, after: null })).length
+      )
+        continue;
       expect(dueInMs).toBe(0);
     }
   }
@@ -153,7 +159,8 @@ class World {
   /** Opens every organization, ends what is held, and goes on until nothing is due any more. */
   async comeToRest(): Promise<void> {
     const { store } = this.hand;
-    for (const { id } of await store.listOrganizations()) await this.hand.observe({ cause: null }, id);
+    for (const { id } of await store.listOrganizations({ limit: 1000, after: null }))
+      await this.hand.observe({ cause: null }, id);
     for (const held of this.held.splice(0)) await this.end(held);
     for (const { id, what } of await store.listQuarantine({ limit: 1000, after: null })) {
       if (what === 'task' || what === 'record') await store.releaseQuarantine(id);

@@ -463,7 +463,7 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         expect(await block()).toMatchObject({ changed: false });
         expect(await store.take(32)).toEqual([]);
         expect(await store.ledger()).toMatchObject({ parked: 20, waiting: 0 });
-        expect(await store.listOrganizations()).toMatchObject([
+        expect(await store.listOrganizations({ limit: 1000, after: null })).toMatchObject([
           { id: '4711', access: 'terms-required', parked: 20, actionUrl: terms.actionUrl, reason: 'terms' },
         ]);
         const epoch = (await store.access('4711'))!.epoch;

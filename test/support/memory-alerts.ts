@@ -27,6 +27,10 @@ export function makeMemoryAlerts(): MemoryAlerts {
       if (store.away) throw new Problem('store.unavailable', 'away');
       return structuredClone(store.inputs);
     },
+    async alertMark() {
+      if (store.away) throw new Problem('store.unavailable', 'away');
+      return JSON.stringify(store.inputs);
+    },
     async listAlerts() {
       if (store.away) throw new Problem('store.unavailable', 'away');
       return store.rows();

@@ -52,6 +52,14 @@ export async function alertInputs({ database }: Context): Promise<AlertInputs> {
   return { blocked, announced: await announcedActions(database), quarantined };
 }
 
+/** Epochs only rise, and so do the numbers of what is set aside. */
+export async function alertMark({ database }: Context): Promise<string> {
+  const row = await database.get(
+    `SELECT (SELECT sum(epoch)::text FROM organizations) AS epochs, (SELECT max(id)::text FROM quarantine) AS last`,
+  );
+  return `${row!.epochs} ${row!.last}`;
+}
+
 async function announcedActions(database: Context['database']): Promise<AlertInputs['announced']> {
   const rows = await database.all(
     `SELECT id, name, action_due_at FROM organizations

@@ -10,6 +10,7 @@ import {
 } from '../../model/organization';
 import { hintProbes } from './ask-probes';
 import type { Context } from './context';
+import type { Row } from './database';
 import { type ObservedRow, tellUntold } from './observe';
 import { ensureOrganizations, lockOrganizations } from './organization-rows';
 import { storable } from './quarantine-entries';
@@ -101,32 +102,51 @@ export async function epochs(context: Context): Promise<Map<string, number>> {
   return new Map(rows.map(({ id, epoch }) => [id, epoch]));
 }
 
-export async function listOrganizations(context: Context): Promise<OrganizationView[]> {
-  const rows = await context.database.all(
-    `SELECT id, name, access, causes, connection_id, ${parkedCount} FROM organizations o ORDER BY id`,
+export async function listOrganizations(
+  { database }: Context,
+  { limit, after }: { limit: number; after: string | null },
+): Promise<OrganizationView[]> {
+  const rows = await database.all(
+    `SELECT ${organizationColumns} FROM organizations o WHERE $1::text IS NULL OR o.id > $1 ORDER BY o.id LIMIT $2`,
+    storable(after),
+    limit,
   );
-  return rows.map((row) => {
-    const causes = JSON.parse(row.causes) as CauseSet;
-    const cause = leadingCause(causes);
-    const detail = cause === null ? null : causes[cause]!;
-    return {
-      id: row.id,
-      name: row.name,
-      access: row.access,
-      since: detail === null ? null : new Date(detail.sinceMs).toISOString(),
-      reason: cause,
-      message: detail?.message ?? null,
-      actionUrl: detail?.actionUrl ?? null,
-      parked: row.parked,
-      connection: row.connection_id,
-    };
-  });
+  return rows.map(organizationView);
+}
+
+export async function findOrganization(
+  { database }: Context,
+  organizationId: string,
+): Promise<OrganizationView | null> {
+  const row = await database.get(
+    `SELECT ${organizationColumns} FROM organizations o WHERE o.id = $1`,
+    storable(organizationId),
+  );
+  return row === undefined ? null : organizationView(row);
+}
+
+function organizationView(row: Row): OrganizationView {
+  const causes = JSON.parse(row.causes) as CauseSet;
+  const cause = leadingCause(causes);
+  const detail = cause === null ? null : causes[cause]!;
+  return {
+    id: row.id,
+    name: row.name,
+    access: row.access,
+    since: detail === null ? null : new Date(detail.sinceMs).toISOString(),
+    reason: cause,
+    message: detail?.message ?? null,
+    actionUrl: detail?.actionUrl ?? null,
+    parked: row.parked,
+    connection: row.connection_id,
+  };
 }
 
 /** Was the last word on `o` an operator's? */
 export const isForgotten = `o.access = 'not-connected' AND EXISTS (SELECT 1 FROM organization_history h
   WHERE h.organization_id = o.id AND h.epoch = o.epoch AND h.said_by = 'operator')`;
 
-/** How many tasks wait for an organization `o` that is not active. */
-export const parkedCount = `CASE WHEN o.access = 'active' THEN 0::bigint ELSE (
-  SELECT count(*) FROM tasks t WHERE t.lane = o.id AND t.due_at IS NOT NULL) END AS parked`;
+/** With how many tasks wait for an organization `o` that is not active. */
+const organizationColumns = `o.id, o.name, o.access, o.causes, o.connection_id,
+  CASE WHEN o.access = 'active' THEN 0::bigint ELSE (
+    SELECT count(*) FROM tasks t WHERE t.lane = o.id AND t.due_at IS NOT NULL) END AS parked`;

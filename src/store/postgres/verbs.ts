@@ -4,7 +4,7 @@
  */
 import type { Delivery } from '../../model/notification';
 import type { Store } from '../../model/store';
-import { alertInputs, listAlerts, saveAlerts } from './alerts';
+import { alertInputs, alertMark, listAlerts, saveAlerts } from './alerts';
 import { shareConditions } from './conditions';
 import * as connections from './connections';
 import { findConsent, saveConsent, takeConsent } from './consents';
@@ -20,7 +20,7 @@ import { keepSample } from './keep-sample';
 import { holdLease } from './leases';
 import { ledger } from './ledger';
 import { observe } from './observe';
-import { access, accessHistory, epochs, learn, listOrganizations } from './organizations';
+import { access, accessHistory, epochs, findOrganization, learn, listOrganizations } from './organizations';
 import { markSent, pickUnsent, quarantineRecord, resendLogged, unsentCount } from './outbox';
 import { pauseReading, readingPause } from './pauses';
 import { postponeProbe, requestProbe, takeProbes } from './probes';
@@ -62,6 +62,7 @@ export const verbs = {
   pauseReading,
   readingPause,
   listOrganizations,
+  findOrganization,
   accessHistory,
   forgetOrganization,
   importConnections: connections.importConnections,
@@ -81,6 +82,7 @@ export const verbs = {
   dropWebhookSecret,
   noteHeartbeat,
   alertInputs,
+  alertMark,
   listAlerts,
   saveAlerts,
   listTasks,

@@ -11,6 +11,7 @@ import {
 } from '../../model/organization';
 import type { TaskView } from '../../model/store';
 import type { Context } from './context';
+import type { Row } from './database';
 
 /**
  * How many tasks wait in each lane whose organization is not active; a lane where none does is left out. Organizations
@@ -30,24 +31,45 @@ function parkedByLane({ database }: Context): Map<string, { parked: number; sinc
   );
 }
 
-export function listOrganizations(context: Context): OrganizationView[] {
-  const parked = parkedByLane(context);
-  return context.database.all('SELECT * FROM organizations ORDER BY id').map((row) => {
-    const causes = JSON.parse(String(row.causes)) as CauseSet;
-    const cause = leadingCause(causes);
-    const detail = cause === null ? null : causes[cause]!;
-    return {
-      id: String(row.id),
-      name: row.name as string | null,
-      access: row.access as Access,
-      since: detail === null ? null : new Date(detail.sinceMs).toISOString(),
-      reason: cause,
-      message: detail?.message ?? null,
-      actionUrl: detail?.actionUrl ?? null,
-      parked: parked.get(String(row.id))?.parked ?? 0,
-      connection: row.connection_id as string | null,
-    };
-  });
+/** Counted for who is not active only. */
+const organizationColumns = `o.id, o.name, o.access, o.causes, o.connection_id,
+  iif(o.access = 'active', 0, (SELECT count(*) FROM tasks t WHERE t.lane = o.id AND t.due_at IS NOT NULL)) AS parked`;
+
+export function listOrganizations(
+  { database }: Context,
+  { limit, after }: { limit: number; after: string | null },
+): OrganizationView[] {
+  const all = `SELECT ${organizationColumns} FROM organizations o`;
+  const rows =
+    after === null
+      ? database.all(`${all} ORDER BY o.id LIMIT ?`, limit)
+      : database.all(`${all} WHERE o.id > ? ORDER BY o.id LIMIT ?`, after, limit);
+  return rows.map(organizationView);
+}
+
+export function findOrganization({ database }: Context, organizationId: string): OrganizationView | null {
+  const row = database.get(
+    `SELECT ${organizationColumns} FROM organizations o WHERE o.id = ?`,
+    organizationId,
+  );
+  return row === undefined ? null : organizationView(row);
+}
+
+function organizationView(row: Row): OrganizationView {
+  const causes = JSON.parse(String(row.causes)) as CauseSet;
+  const cause = leadingCause(causes);
+  const detail = cause === null ? null : causes[cause]!;
+  return {
+    id: String(row.id),
+    name: row.name as string | null,
+    access: row.access as Access,
+    since: detail === null ? null : new Date(detail.sinceMs).toISOString(),
+    reason: cause,
+    message: detail?.message ?? null,
+    actionUrl: detail?.actionUrl ?? null,
+    parked: Number(row.parked),
+    connection: row.connection_id as string | null,
+  };
 }
 
 export function accessHistory(context: Context, organizationId: string, limit: number): AccessChange[] {
@@ -165,14 +187,30 @@ function consentEnds({ database }: Context): Map<string, number> {
   return new Map(rows.map((row) => [String(row.id), Date.parse(String(row.ends))]));
 }
 
+/** Those on whom an operator had the last word. */
+function forgottenIds({ database }: Context): Set<string> {
+  const rows = database.all(
+    `SELECT o.id FROM organizations o JOIN organization_history h ON h.organization_id = o.id AND h.epoch = o.epoch
+     WHERE o.access = 'not-connected' AND h.said_by = 'operator'`,
+  );
+  return new Set(rows.map(({ id }) => String(id)));
+}
+
+/** Epochs only rise, and so do the numbers of what is set aside. */
+export function alertMark({ database, organizations }: Context): string {
+  let epochs = 0;
+  for (const { epoch } of organizations.all()) epochs += epoch;
+  const last = database.get('SELECT max(id) AS id FROM quarantine')!;
+  return `${epochs} ${last.id ?? 0}`;
+}
+
 export function alertInputs(context: Context): AlertInputs {
   const parked = parkedByLane(context);
   const ends = consentEnds(context);
+  const forgotten = forgottenIds(context);
   const blocked = context.database
     .all(
-      `SELECT o.*, o.access = 'not-connected' AND EXISTS (SELECT 1 FROM organization_history h
-         WHERE h.organization_id = o.id AND h.epoch = o.epoch AND h.said_by = 'operator') AS forgotten
-       FROM organizations o WHERE access <> 'active' ORDER BY id`,
+      `SELECT id, name, causes, was_read, connection_id FROM organizations WHERE access <> 'active' ORDER BY id`,
     )
     .map((row) => {
       const causes = JSON.parse(String(row.causes)) as CauseSet;
@@ -188,7 +226,8 @@ export function alertInputs(context: Context): AlertInputs {
         message: detail.message,
         parked: waiting,
         waitsSinceMs: parked.get(String(row.id))?.sinceMs ?? null,
-        concerns: row.forgotten !== 1 && (waiting > 0 || row.was_read === 1 || cause !== 'not-connected'),
+        concerns:
+          !forgotten.has(String(row.id)) && (waiting > 0 || row.was_read === 1 || cause !== 'not-connected'),
         connectionId: detail.connectionId ?? (row.connection_id as string | null),
         consentEndsAtMs: ends.get(String(row.id)) ?? null,
       };

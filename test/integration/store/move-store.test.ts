@@ -24,7 +24,7 @@ async function seenOf(store: Store) {
   return {
     ledger: await store.ledger(),
     counts: await store.counts(),
-    organizations: await store.listOrganizations(),
+    organizations: await store.listOrganizations({ limit: 1000, after: null }),
     access: await store.access('99'),
     epochs: [...(await store.epochs())].sort(),
     connections: await store.listConnections(),

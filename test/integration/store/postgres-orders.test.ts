@@ -61,7 +61,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'orders from several pr
     await everywhere((store) => store.learn(seen));
     const refused = await everywhere((store, index) => store.refuseConnection(ids[index]!, 'expired'));
     expect(refused.map(({ observed }) => observed.length).sort((a, b) => a - b)).toEqual([0, 0, 20]);
-    const views = await stores[0]!.listOrganizations();
+    const views = await stores[0]!.listOrganizations({ limit: 1000, after: null });
     expect(new Set(views.map(({ access }) => access))).toEqual(new Set(['reauthorize']));
     expect(await hands[0]!.events()).toHaveLength(20);
   });

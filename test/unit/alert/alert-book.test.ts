@@ -1,12 +1,13 @@
 // Goal: while the store is away, what is known goes on from memory and nothing decided meanwhile is lost.
 import { makeAlertBook } from '../../../src/alert/alert-book';
 import { Problem } from '../../../src/model/problem';
+import { makeHandClock } from '../../support/hand-clock';
 import { makeMemoryAlerts } from '../../support/memory-alerts';
 import { aBlocked, anAlert, noonMs } from './samples';
 
 test('each read is fresh, since another process may have written', async () => {
   const store = makeMemoryAlerts();
-  const book = makeAlertBook(store);
+  const book = makeAlertBook(store, makeHandClock(noonMs));
   expect(await book.read()).toEqual({ inputs: { blocked: [], announced: [], quarantined: [] }, alerts: [] });
   await store.saveAlerts([anAlert()]);
   store.inputs.blocked.push(aBlocked());
@@ -16,14 +17,14 @@ test('each read is fresh, since another process may have written', async () => {
 test('before the store was ever read, nothing is known', async () => {
   const store = makeMemoryAlerts();
   store.away = true;
-  const { inputs, alerts } = await makeAlertBook(store).read();
+  const { inputs, alerts } = await makeAlertBook(store, makeHandClock(noonMs)).read();
   expect([inputs.blocked, inputs.quarantined, alerts]).toEqual([[], [], []]);
 });
 
 test('what was decided while the store was away is written when it is back, over what it had', async () => {
   const store = makeMemoryAlerts();
   await store.saveAlerts([anAlert()]);
-  const book = makeAlertBook(store);
+  const book = makeAlertBook(store, makeHandClock(noonMs));
   const { inputs } = await book.read();
   store.away = true;
   const ended = anAlert({ state: 'resolved', resolvedAtMs: noonMs });
@@ -43,7 +44,7 @@ test('what is not a matter of waiting is thrown', async () => {
   const closed = new Problem('store.closed', 'stopping');
   store.alertInputs = () => Promise.reject(closed);
   store.saveAlerts = () => Promise.reject(closed);
-  const book = makeAlertBook(store);
+  const book = makeAlertBook(store, makeHandClock(noonMs));
   await expect(book.read()).rejects.toBe(closed);
   await expect(book.save([], [anAlert()])).rejects.toBe(closed);
 });
@@ -52,7 +53,7 @@ test('what another process wrote meanwhile is not written over, and the rest is 
   const store = makeMemoryAlerts();
   const block = anAlert();
   await store.saveAlerts([block]);
-  const book = makeAlertBook(store);
+  const book = makeAlertBook(store, makeHandClock(noonMs));
   await book.read();
   store.away = true;
   const own = anAlert({ name: 'TramlineStoreUnavailable', labels: {} });

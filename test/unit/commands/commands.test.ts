@@ -173,6 +173,26 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect(out).toContain('– then: tramline organizations probe 4712\n');
   });
 
+  test('of many customers that must act three are told of, without asking for each', async () => {
+    const tasks = Array.from({ length: 300 }, (_, id) => ({
+      ...task,
+      id,
+      organizationId: String(4711 + (id % 5)),
+    }));
+    const asked: string[] = [];
+    const { findOrganization } = shell.sample.store;
+    Object.assign(shell.sample.store, {
+      listTasks: async () => tasks,
+      findOrganization: (id: string) => {
+        asked.push(id);
+        return findOrganization('4712');
+      },
+    });
+    const { out } = await shell.run('parked');
+    expect(asked).toEqual(['4711', '4712', '4713']);
+    expect(out).toContain('→ 2 more organizations must act: tramline organizations list\n');
+  });
+
   test('quarantine is listed, shown, released and discarded', async () => {
     expect((await shell.json<unknown[]>('quarantine')).value).toHaveLength(2);
     expect((await shell.run('quarantine', 'list')).out).toContain('tramline quarantine show q1');

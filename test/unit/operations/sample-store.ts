@@ -212,7 +212,9 @@ export function makeSampleStore(): SampleStore {
     store: {
       listConnections: async () => answer(sample.seeing as SealedConnection[]),
       accessHistory: async (id) => answer(id === '4712' ? history : []),
-      listOrganizations: async () => answer([...organizations].reverse()),
+      listOrganizations: async ({ limit, after }) =>
+        answer(organizations.filter(({ id }) => after === null || id > after).slice(0, limit)),
+      findOrganization: async (id) => answer(organizations.find((known) => known.id === id) ?? null),
       listTasks: async ({ state, after, limit }) =>
         answer(
           [task]

@@ -69,7 +69,7 @@ class Subject {
   seen(): unknown {
     const shown = [
       this.ask('listTasks', { state: null, limit: 1000, after: 0 }),
-      this.ask('listOrganizations'),
+      this.ask('listOrganizations', { limit: 1000, after: null }),
       this.ask('listConnections'),
       this.ask('listQuarantine', { limit: 1000, after: null }),
       this.ask('pickUnsent', 1000, 1e9, []),

@@ -83,6 +83,7 @@ test('alerts go on without a store that is silent', async () => {
   const alerts = answersInTime(
     {
       alertInputs: silent,
+      alertMark: silent,
       listAlerts: async () => [],
       saveAlerts: () => Promise.reject(new Error('no')),
       shareConditions: silent,
