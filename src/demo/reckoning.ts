@@ -3,7 +3,7 @@
  * it from the journal, and every published event is held against what the provider holds now. Nothing is counted from
  * what was meant to happen, so this can fail, and the demonstration with it.
  */
-import type { Ledger } from '../model/store';
+import type { Ledger } from '../model/ledger';
 import type { StructuredEvent } from '../operations/structured-event';
 import type { Pager } from './pager';
 import type { Stage } from './stage';

@@ -3,8 +3,9 @@
  * organization, on-call is paged once and its work waits; the customer accepts, the work drains, the alert resolves. It
  * only moves the provider and tells what the service then shows.
  */
+
+import type { Ledger } from '../model/ledger';
 import type { OrganizationView } from '../model/organization';
-import type { Ledger } from '../model/store';
 import type { StructuredEvent } from '../operations/structured-event';
 import type { Pager } from './pager';
 import type { Stage } from './stage';

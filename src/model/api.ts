@@ -4,11 +4,12 @@
  */
 import type { Severity } from './alert';
 import type { ConnectionsApi } from './consent';
+import type { Ledger } from './ledger';
 import type { ForgottenView, OrganizationView } from './organization';
 import type { ProviderApi } from './provider-data';
 import type { ReplayView, ReplayWanted } from './replay';
 import type { SandboxView } from './sandbox';
-import type { Ledger, QuarantineView, TaskView } from './store';
+import type { QuarantineView, TaskView } from './store';
 import type { SubscriptionsApi } from './subscription';
 import type { SyncView } from './sync';
 

@@ -7,6 +7,7 @@ import type { Alert, AlertInputs, Condition } from './alert';
 import type { SealedConnection, SealedTokens } from './connection';
 import type { StoredConsent } from './consent';
 import type { Acknowledgement, OutboxRow, PublishedEvent } from './event';
+import type { Ledger } from './ledger';
 import type { Accepted, Delivery, Element, QuarantineReason } from './notification';
 import type {
   Access,
@@ -263,21 +264,6 @@ export interface QuarantineView {
   state: 'waiting' | 'released' | 'discarded';
   raw: string | null;
 }
-
-/** One line per notification: what became of it. */
-export type LedgerLine =
-  | 'published'
-  | 'merged'
-  | 'unchanged'
-  | 'gone'
-  | 'acted'
-  | 'ignored'
-  | 'parked'
-  | 'quarantined'
-  | 'discarded'
-  | 'waiting';
-
-export type Ledger = Record<LedgerLine, number> & { accepted: number };
 
 export interface ExplainStep {
   at: string;

@@ -5,13 +5,14 @@
 import type { Alert } from '../model/alert';
 import type { AlertTestLine, AlertView, Api, CheckLine, ConfigView, LedgerView } from '../model/api';
 import type { ConnectionsApi } from '../model/consent';
+import type { Ledger } from '../model/ledger';
 import type { Element } from '../model/notification';
 import { type Forgotten, type ForgottenView, historyMax, type OrganizationView } from '../model/organization';
 import { Problem } from '../model/problem';
 import type { ProviderApi } from '../model/provider-data';
 import type { ReplayView, ReplayWanted } from '../model/replay';
 import type { SandboxView } from '../model/sandbox';
-import type { Ledger, Store } from '../model/store';
+import type { Store } from '../model/store';
 import type { SubscriptionsApi } from '../model/subscription';
 import type { SyncView } from '../model/sync';
 import { noProvider } from './provider-api';

@@ -1,7 +1,7 @@
 /**
  * A ledger in which nothing was accepted yet, for every store to add to.
  */
-import type { Ledger } from '../model/store';
+import type { Ledger } from '../model/ledger';
 
 export function emptyLedger(): Ledger {
   return {

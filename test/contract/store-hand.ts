@@ -1,8 +1,9 @@
 // A hand on a store under test: what nearly every case needs to put, take, finish and send.
 import type { EventDraft } from '../../src/model/event';
+import type { Ledger } from '../../src/model/ledger';
 import type { Delivery, HintElement } from '../../src/model/notification';
 import type { CauseDetail, Observation, ProbeAgain } from '../../src/model/organization';
-import type { Ledger, Store } from '../../src/model/store';
+import type { Store } from '../../src/model/store';
 import type { TakenTask } from '../../src/model/task';
 
 export interface StoreUnderTest {

@@ -2,8 +2,9 @@
  * What every store promises, as one suite that each implementation must pass. The clock is moved by hand.
  */
 import type { EventDraft } from '../../src/model/event';
+import type { Ledger } from '../../src/model/ledger';
 import type { Delivery } from '../../src/model/notification';
-import type { Ledger, Store } from '../../src/model/store';
+import type { Store } from '../../src/model/store';
 import type { FinishResult, TakenTask } from '../../src/model/task';
 import {
   address,

@@ -3,7 +3,7 @@
  * generation; of several hints that one read covers the last is told by it and the others are merged into it. What was
  * decided is published only when it is sent.
  */
-import type { Ledger, LedgerLine } from '../../model/store';
+import type { Ledger, LedgerLine } from '../../model/ledger';
 import type { Context } from './context';
 
 export interface LedgerPage {
