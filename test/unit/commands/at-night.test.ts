@@ -34,6 +34,7 @@ test('every command for the one on call fits 80 columns, cuts no address and nam
   const blocked = { ...organizations[1]!, name: longName, message, actionUrl };
   Object.assign(shell.sample.store, {
     listOrganizations: async () => [blocked],
+    findOrganization: async () => blocked,
     accessHistory: async () => [
       ...history,
       {
@@ -136,6 +137,7 @@ test('alerts come worst first, and the next step is that of the worst', async ()
 test('where many organizations must act, some are named and the rest is counted', async () => {
   const many = Array.from({ length: 40 }, (_none, index) => ({ ...organizations[1]!, id: `${100 + index}` }));
   shell.sample.store.listOrganizations = async () => many;
+  shell.sample.store.findOrganization = async (wanted) => many.find(({ id }) => id === wanted) ?? null;
   shell.sample.store.listTasks = async () =>
     many.map(({ id }, index) => ({ ...task, id: index, organizationId: id }));
   const { out } = await shell.run('parked');
