@@ -1,6 +1,6 @@
 /**
- * Gauges: what the store counts, and the delay of the event loop, asked for when metrics are collected. A store that
- * does not answer is itself a metric and hides no other.
+ * Gauges: what the store counts, the delay of the event loop, and when the process began, by which restarts are seen;
+ * asked for when metrics are collected. A store that does not answer is itself a metric and hides no other.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Meter } from '@opentelemetry/api';
@@ -27,10 +27,12 @@ export function observeGauges(meter: Meter, gauges: Gauges): () => void {
   const reachable = gauge('tramline.store_reachable', 'Whether the store answered this collection.');
   const sandbox = gauge('tramline.sandbox_left', 'What the provider’s sandbox leaves, by limit.');
   const lag = gauge('nodejs.eventloop.delay.p99', 'Delay of the event loop since the last collection.', 's');
+  const started = gauge('process.start_time', 'When the process began, since the epoch.', 's');
   meter.addBatchObservableCallback(
     async (result) => {
       result.observe(lag, Math.max(0, delay.percentile(99) / 1e9 - delayResolutionMs / 1000));
       delay.reset();
+      result.observe(started, performance.timeOrigin / 1000);
       for (const { limit, left } of gauges.sandboxLeft?.() ?? []) result.observe(sandbox, left, { limit });
       try {
         const [counts, firing] = await Promise.all([gauges.counts(), gauges.alertsFiring()]);
@@ -50,7 +52,7 @@ export function observeGauges(meter: Meter, gauges: Gauges): () => void {
         result.observe(reachable, 0);
       }
     },
-    [pending, oldest, tasks, unsent, organizations, alerts, reachable, sandbox, lag],
+    [pending, oldest, tasks, unsent, organizations, alerts, reachable, sandbox, lag, started],
   );
   return () => void delay.disable();
 }
