@@ -90,7 +90,7 @@ export function makeAlerting(parts: AlertingParts): Alerting {
   const onPost = (line: PostLine) => hooks.posted?.(line);
   const lanes = parts.sinks.map((sink) => makeLane(sink, clock, onPost, parts.random ?? Math.random));
   const book = makeAlertBook(parts.store, clock);
-  const gather = makeGather(options.gatherMs);
+  const gather = makeGather(options);
   const leader = makeLeader(parts.store, clock, parts.holder);
   let refreshedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -101,7 +101,8 @@ export function makeAlerting(parts: AlertingParts): Alerting {
     const nowMs = clock.nowMs();
     const answered = record(known, collectFrom(lanes));
     const signals = evaluate({ ...inputs, conditions, nowMs }, { ...options, ...openOf(answered) });
-    const converged = converge(gather(signals, answered, nowMs), answered, nowMs, options);
+    const gathered = gather(signals, inputs.suspected, answered, nowMs);
+    const converged = converge(gathered, answered, nowMs, options);
     const told = alone ? converged.filter(({ name }) => platformNames.has(name)) : converged;
     const offers = offersOf(lanes, told, nowMs, options);
     const alerts = offered(converged, offers, nowMs);

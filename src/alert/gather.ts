@@ -1,6 +1,7 @@
 /**
  * Holds new signals back for a moment, so that many of one kind are recognised as one incident before the first of
- * them pages. Keeps only since when; a restart gathers anew.
+ * them pages. Where many organizations are still to be asked whether they are blocked, those that are known to be wait for
+ * them: probes have a budget, and the first second may not see enough. Keeps only since when; a restart gathers anew.
  */
 import type { Alert, Signal } from '../model/alert';
 import { fingerprintOf } from './fingerprint';
@@ -11,12 +12,26 @@ export interface Gathered {
   held: Signal[];
 }
 
-export type Gather = (signals: Signal[], alerts: Alert[], nowMs: number) => Gathered;
+export interface GatherOptions {
+  /** What is new waits so long for more of its kind. */
+  gatherMs: number;
+  /** More organizations than this may be one incident: nobody is told of one of them before that is known. */
+  groupAbove: number;
+}
 
-/** Signals of firing alerts pass; new ones pass together, `gatherMs` after the first of them was seen. */
-export function makeGather(gatherMs: number): Gather {
+/** `suspected`: how many organizations are still to be asked whether they are blocked. */
+export type Gather = (signals: Signal[], suspected: number, alerts: Alert[], nowMs: number) => Gathered;
+
+/** Nobody waits longer for what is suspected, however small the budget of probes. */
+const suspectMsMax = 30_000;
+
+/**
+ * Signals of firing alerts pass; new ones pass together, `gatherMs` after the first of them was seen. One of a single
+ * organization is held for longer while it could, with those that are suspected, be one of many.
+ */
+export function makeGather({ gatherMs, groupAbove }: GatherOptions): Gather {
   let sinceMs: number | null = null;
-  return (signals, alerts, nowMs) => {
+  return (signals, suspected, alerts, nowMs) => {
     const open = new Set(alerts.filter(({ state }) => state === 'firing').map((alert) => alert.fingerprint));
     const isOpen = (signal: Signal) => open.has(fingerprintOf(signal.name, signal.labels));
     const passed = signals.filter(isOpen);
@@ -25,10 +40,19 @@ export function makeGather(gatherMs: number): Gather {
       return { passed, held: [] };
     }
     sinceMs ??= nowMs;
-    if (nowMs - sinceMs >= gatherMs) {
-      sinceMs = null;
-      return { passed: signals, held: [] };
+    const heldMs = nowMs - sinceMs;
+    const fresh = signals.filter((signal) => !isOpen(signal));
+    if (heldMs < gatherMs) return { passed, held: fresh };
+    const lone = fresh.filter(isOfOne);
+    if (lone.length > 0 && lone.length + suspected > groupAbove && heldMs < suspectMsMax) {
+      return { passed: signals.filter((signal) => isOpen(signal) || !isOfOne(signal)), held: lone };
     }
-    return { passed, held: signals.filter((signal) => !isOpen(signal)) };
+    sinceMs = null;
+    return { passed: signals, held: [] };
   };
+}
+
+/** Does it tell of one organization or connection, of which many would be one incident? */
+function isOfOne({ covers }: Signal): boolean {
+  return covers?.untilMs === null;
 }

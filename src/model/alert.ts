@@ -116,4 +116,6 @@ export interface AlertInputs {
   /** Required Customer Actions that were announced for a time, of organizations that are not blocked. */
   announced: { organizationId: string; name: string | null; dueAtMs: number }[];
   quarantined: { reason: string; count: number; oldestMs: number }[];
+  /** How many that may be read now are being asked whether they are blocked, or wait to be asked. */
+  suspected: number;
 }

@@ -75,6 +75,22 @@ export function storeAlertsSuite(name: string, openStore: () => Promise<StoreUnd
       expect(await told()).toEqual(['c2']);
     });
 
+    test('it is told how many are to be asked, or are being asked, whether they are blocked', async () => {
+      const suspected = async () => (await hand.store.alertInputs()).suspected;
+      await hand.put([hintOf('a'), hintOf('x', '4712'), hintOf('y', '4713')]);
+      expect(await suspected()).toBe(0);
+      for (const id of ['4711', '4712', '4713']) await hand.store.requestProbe(id, true);
+      expect(await suspected()).toBe(3);
+      expect(await hand.store.takeProbes(2, 60_000)).toHaveLength(2);
+      expect(await suspected()).toBe(3);
+      await hand.observe(terms, '4711');
+      await hand.observe(open, '4712');
+      expect(await suspected()).toBe(1);
+      await hand.store.takeProbes(2, 60_000);
+      await hand.observe(open, '4713');
+      expect(await suspected()).toBe(0);
+    });
+
     test('its mark is another once an access changed or something was set aside, and the same while work comes and goes', async () => {
       const marks = [await hand.store.alertMark()];
       const marked = async (work: () => Promise<unknown>) => {

@@ -17,7 +17,8 @@ async function consentEnds(database: Context['database']): Promise<Map<string, n
   return new Map(rows.map(({ id, ends }) => [id, Date.parse(ends)]));
 }
 
-export async function alertInputs({ database }: Context): Promise<AlertInputs> {
+export async function alertInputs(context: Context): Promise<AlertInputs> {
+  const { database } = context;
   const ends = await consentEnds(database);
   const rows = await database.all(
     `SELECT o.id, o.name, o.causes, o.was_read, o.connection_id, ${isForgotten} AS forgotten, w.parked, w.since
@@ -49,7 +50,17 @@ export async function alertInputs({ database }: Context): Promise<AlertInputs> {
      ORDER BY reason`,
   );
   const quarantined = entries.map(({ reason, count, oldest }) => ({ reason, count, oldestMs: oldest }));
-  return { blocked, announced: await announcedActions(database), quarantined };
+  const announced = await announcedActions(database);
+  return { blocked, announced, quarantined, suspected: await suspectedCount(context) };
+}
+
+async function suspectedCount(context: Context): Promise<number> {
+  const row = await context.database.get(
+    `SELECT count(*)::integer AS count FROM organizations WHERE (probe_at IS NOT NULL OR probe_lease_until > 0)
+       AND access = 'active' AND (probe_lease_until > $1 OR probe_at <= $1)`,
+    context.nowMs(),
+  );
+  return row!.count;
 }
 
 /** Epochs only rise, and so do the numbers of what is set aside. */

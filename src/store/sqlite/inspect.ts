@@ -196,6 +196,16 @@ function forgottenIds({ database }: Context): Set<string> {
   return new Set(rows.map(({ id }) => String(id)));
 }
 
+function suspectedCount(context: Context): number {
+  const nowMs = context.nowMs();
+  let count = 0;
+  for (const { access, probeAtMs, probeLeaseUntilMs } of context.organizations.all()) {
+    const isAsked = probeLeaseUntilMs > nowMs || (probeAtMs !== null && probeAtMs <= nowMs);
+    if (access === 'active' && isAsked) count += 1;
+  }
+  return count;
+}
+
 /** Epochs only rise, and so do the numbers of what is set aside. */
 export function alertMark({ database, organizations }: Context): string {
   let epochs = 0;
@@ -248,7 +258,7 @@ export function alertInputs(context: Context): AlertInputs {
       dueAtMs: Date.parse(String(row.action_due_at)),
     }))
     .filter(({ dueAtMs }) => !Number.isNaN(dueAtMs));
-  return { blocked, announced, quarantined };
+  return { blocked, announced, quarantined, suspected: suspectedCount(context) };
 }
 
 export function listAlerts(context: Context): Alert[] {

@@ -8,7 +8,10 @@ import { aBlocked, anAlert, noonMs } from './samples';
 test('each read is fresh, since another process may have written', async () => {
   const store = makeMemoryAlerts();
   const book = makeAlertBook(store, makeHandClock(noonMs));
-  expect(await book.read()).toEqual({ inputs: { blocked: [], announced: [], quarantined: [] }, alerts: [] });
+  expect(await book.read()).toEqual({
+    inputs: { blocked: [], announced: [], quarantined: [], suspected: 0 },
+    alerts: [],
+  });
   await store.saveAlerts([anAlert()]);
   store.inputs.blocked.push(aBlocked());
   expect(await book.read()).toEqual({ inputs: store.inputs, alerts: [anAlert()] });

@@ -21,7 +21,14 @@ const options = {
 };
 
 function evaluated(inputs: Partial<EvaluateInputs>): Signal[] {
-  const nothing = { blocked: [], announced: [], quarantined: [], conditions: [], nowMs: noonMs + minuteMs };
+  const nothing = {
+    blocked: [],
+    announced: [],
+    quarantined: [],
+    suspected: 0,
+    conditions: [],
+    nowMs: noonMs + minuteMs,
+  };
   return evaluate({ ...nothing, ...inputs }, options);
 }
 
@@ -163,7 +170,7 @@ test('a process that was started anew goes on counting the time of the alert tha
     ...{ name: 'provider-unavailable', sinceMs: noonMs + 29 * dayMs, detail: 'status-503' },
     labels: { origin: 'https://p.example' },
   };
-  const inputs = { blocked: [], announced: [], quarantined: [], nowMs: noonMs + 29 * dayMs };
+  const inputs = { blocked: [], announced: [], quarantined: [], suspected: 0, nowMs: noonMs + 29 * dayMs };
   const open = anAlert({ name: 'TramlineProviderUnavailable', labels: condition.labels as never });
   const [signal] = evaluate({ ...inputs, conditions: [condition] }, { ...options, ...openOf([open]) });
   expect(signal).toMatchObject({ sinceMs: noonMs, annotations: { kept_until: '2026-03-31T12:00:00Z' } });
@@ -223,7 +230,14 @@ test('whatever is blocked, no fingerprint comes twice and no name of an organiza
   );
   fc.assert(
     fc.property(blocked, fc.nat(3), (list, groupAbove) => {
-      const inputs = { blocked: list, announced: [], quarantined: [], conditions: [], nowMs: noonMs };
+      const inputs = {
+        blocked: list,
+        announced: [],
+        quarantined: [],
+        suspected: 0,
+        conditions: [],
+        nowMs: noonMs,
+      };
       const signals = evaluate(inputs, { ...options, groupAbove });
       const fingerprints = signals.map((signal) => fingerprintOf(signal.name, signal.labels));
       expect(new Set(fingerprints).size).toBe(fingerprints.length);

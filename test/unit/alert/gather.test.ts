@@ -1,11 +1,13 @@
-// Goal: new signals wait a moment for their like, and then go together; what fires already never waits.
+// Goal: new signals wait a moment for their like, and then go together; what fires already never waits. One organization's
+// waits until it is known whether it is one of many.
 import { makeGather } from '../../../src/alert/gather';
+import type { Alert, Signal } from '../../../src/model/alert';
 import { anAlert, aSignal, noonMs } from './samples';
 
 /** Which pass. */
 function makePassing(gatherMs: number) {
-  const gather = makeGather(gatherMs);
-  return (...words: Parameters<typeof gather>) => gather(...words).passed;
+  const gather = makeGather({ gatherMs, groupAbove: 3 });
+  return (signals: Signal[], alerts: Alert[], nowMs: number) => gather(signals, 0, alerts, nowMs).passed;
 }
 
 const signal = (id: string) => aSignal({ labels: { organization_id: id } });
@@ -39,11 +41,46 @@ test('after a moment without new ones the gathering begins anew', () => {
 });
 
 test('what does not pass is held, and what is held is known', () => {
-  const gather = makeGather(1000);
-  expect(gather([signal('1'), signal('2')], [alert('1')], noonMs)).toEqual({
+  const gather = makeGather({ gatherMs: 1000, groupAbove: 3 });
+  expect(gather([signal('1'), signal('2')], 0, [alert('1')], noonMs)).toEqual({
     passed: [signal('1')],
     held: [signal('2')],
   });
-  expect(gather([signal('1'), signal('2')], [alert('1')], noonMs + 1000).held).toEqual([]);
-  expect(gather([signal('1')], [alert('1')], noonMs + 1001)).toEqual({ passed: [signal('1')], held: [] });
+  expect(gather([signal('1'), signal('2')], 0, [alert('1')], noonMs + 1000).held).toEqual([]);
+  expect(gather([signal('1')], 0, [alert('1')], noonMs + 1001)).toEqual({ passed: [signal('1')], held: [] });
+});
+
+describe('while many are still to be asked whether they are blocked', () => {
+  const covering = (id: string, untilMs: number | null) => ({
+    ...signal(id),
+    covers: { names: ['TramlineTermsRequired'], subjects: [id], untilMs },
+  });
+  const lone = (...ids: string[]) => ids.map((id) => covering(id, null));
+  const gathering = () => makeGather({ gatherMs: 1000, groupAbove: 3 });
+
+  test('nobody is told of the few that are known, for half a minute at most', () => {
+    const gather = gathering();
+    expect(gather(lone('1', '2'), 2, [], noonMs).passed).toEqual([]);
+    expect(gather(lone('1', '2'), 2, [], noonMs + 1000)).toEqual({ passed: [], held: lone('1', '2') });
+    expect(gather(lone('1', '2'), 2, [], noonMs + 29_999).passed).toEqual([]);
+    expect(gather(lone('1', '2'), 2, [], noonMs + 30_000).passed).toEqual(lone('1', '2'));
+  });
+
+  test('they are told of as soon as the others are found open, or as one', () => {
+    const open = gathering();
+    open(lone('1', '2'), 9, [], noonMs);
+    expect(open(lone('1', '2'), 9, [], noonMs + 1500).passed).toEqual([]);
+    expect(open(lone('1', '2'), 1, [], noonMs + 1501).passed).toEqual(lone('1', '2'));
+    const many = gathering();
+    many(lone('1', '2'), 9, [], noonMs);
+    expect(many([covering('all', noonMs)], 5, [], noonMs + 1500).passed).toEqual([covering('all', noonMs)]);
+  });
+
+  test('what is no organization’s waits for the usual moment only', () => {
+    const gather = gathering();
+    const one = covering('1', null);
+    const kafka = aSignal({ name: 'TramlineKafkaUnavailable', labels: {} });
+    gather([one, kafka], 9, [], noonMs);
+    expect(gather([one, kafka], 9, [], noonMs + 1000)).toEqual({ passed: [kafka], held: [one] });
+  });
 });
