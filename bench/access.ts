@@ -35,7 +35,9 @@ export async function accessReached({ ready }: Receiver, access: string, count: 
     return Number(pattern.exec(text)?.[1] ?? 0);
   };
   await until(async () => (await shown()) >= count, {
-    ...{ withinMs: reachedMsMax, everyMs: 250, what: `${count} organizations to be ${access}` },
+    withinMs: reachedMsMax,
+    everyMs: 250,
+    what: `${count} organizations to be ${access}`,
   });
 }
 

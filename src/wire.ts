@@ -9,19 +9,17 @@ import { type Alerting, makeAlerting } from './alert/alerting';
 import { makeProcessWatch } from './alert/process-watch';
 import type { AlertSink } from './alert/sink';
 import type { Settings } from './config';
-import { type ConnectionBook, makeConnectionBook } from './connect/connection-book';
+import type { ConnectionBook } from './connect/connection-book';
 import type { ProviderClient } from './fetch/provider-client';
 import type { SandboxMeter } from './fetch/sandbox-meter';
-import { hearListing } from './inbox/hear-listing';
 import type { Condition } from './model/alert';
-import type { OutboxRow } from './model/event';
 import type { ProviderData } from './model/provider-data';
 import type { Store } from './model/store';
 import type { Observer } from './observe/observer';
 import { makePipeline, type Pipeline, type ProviderDoor } from './pipeline';
 import { makeEventLogTarget } from './publish/event-log';
 import { kafkaTargetDefaults, makeKafkaTarget } from './publish/kafka';
-import { makeRelay, type Relay, relayDefaults } from './publish/relay';
+import type { Relay } from './publish/relay';
 import type { Replay } from './publish/replay';
 import type { PublishTarget } from './publish/target';
 import { openStore as openStoreWith } from './store/open-store';
@@ -30,21 +28,22 @@ import { makeStoreRoom } from './store/store-room';
 import { answersInTime, watchStore } from './store/watch-store';
 import type { Sync } from './sync/sync';
 import { type Clock, type Loop, systemClock } from './tools/clock';
-import { makeSealer } from './tools/secret';
 import { makeBehindWatch } from './wire/behind';
+import { bookOf } from './wire/book';
 import { conditionsOf } from './wire/conditions';
 import { type Connecting, lateRenewal, readConnections, wireConnecting } from './wire/connecting';
+import { hearCalls } from './wire/hear-calls';
 import { heedOthers } from './wire/heed-others';
 import { heedPause } from './wire/heed-pause';
 import { loopsOf, startReading, stopLoops } from './wire/loops';
 import * as options from './wire/options';
 import { checkConnections, clientOf } from './wire/provider';
+import { relayOf } from './wire/relay';
 import { replayOf } from './wire/replay';
 import { sinksOf } from './wire/sinks';
 import { type Subscribing, wireSubscribing } from './wire/subscribing';
 import { meterOf, syncOf } from './wire/sync';
 import { traceReads } from './wire/trace-reads';
-import { traceSends } from './wire/trace-sends';
 import { troubleOf } from './wire/trouble-of';
 
 /** The doors to the outside, as one object. */
@@ -93,8 +92,8 @@ export async function wireWorker(
   around: Around = (doors) => doors,
   clock: Clock = systemClock,
 ): Promise<Worker> {
-  let providerDateMs: number | null = null;
   const watch = makeProcessWatch(clock.nowMs);
+  const heard = hearCalls(settings, { meter: () => meter, watch, observer }, clock);
   const client = clientOf(settings, {
     connections: () => book.connections(),
     sees: (connectionId) => book.sees(connectionId),
@@ -102,12 +101,7 @@ export async function wireWorker(
     renewal: lateRenewal(() => connecting),
     clock,
     refused: (...told) => hearRefusal(book, pipeline, observer, ...told),
-    called: (call) => {
-      meter.called();
-      providerDateMs = call.serverDateMs ?? providerDateMs;
-      if (call.serverDateMs !== null) watch.heardClock(call.serverDateMs - clock.nowMs());
-      observer.providerCall(options.callLine(settings, call, clock.nowMs()));
-    },
+    called: heard.called,
   });
   const outside = around({
     store,
@@ -129,22 +123,19 @@ export async function wireWorker(
     },
     options.pathOptions(settings),
   );
-  const book = makeConnectionBook({
-    store: doors.store,
-    sealer: makeSealer(settings.encryptionKeys ?? []),
-    list: listerOf(settings, client, pipeline, doors.store, observer, clock),
-    unconnected: pipeline.access.unconnected,
-    refused: pipeline.access.refuseGrant,
-    wanted: () => loops.learn.wake(),
-    clock,
-  });
+  const listsWanted = () => loops.learn.wake();
+  const book = bookOf(settings, { store: doors.store, client, pipeline, observer, clock, listsWanted });
   // Of this process, for the leases that it takes.
   const holder = `${hostname()}-${randomUUID()}`;
   const connecting = wireConnecting(settings, {
-    ...{ store: doors.store, book, clock, holder },
+    store: doors.store,
+    book,
+    clock,
+    holder,
     erase: pipeline.access.revokeGrant,
     learned: () => void meter.look().catch(troubleOf(observer, 'store')),
-    ...{ unlearned: () => loops.learn.wake(), called: () => meter.called() },
+    unlearned: listsWanted,
+    called: () => meter.called(),
   });
   const relay = relayOf(settings, doors, observer, clock, holder);
   const meter = meterOf(settings, doors.store, troubleOf(observer, 'store'), clock);
@@ -157,14 +148,19 @@ export async function wireWorker(
   const others = [relay, behind, book, room, meter, watch, connecting, subscribing];
   const conditions = conditionsOf({ store: watched, health: pipeline.health, others }, clock);
   const alerting = alertingOf(settings, doors, { observer, clock, holder, conditions });
-  const operated = { connecting, sync, replay, subscribing };
-  const parts = { pipeline, relay, alerting, book, meter, watch, client, behind, room, ...operated };
+  const operated = { pipeline, relay, alerting, book, meter, connecting, sync, replay, subscribing };
+  const parts = { ...operated, watch, client, behind, room };
   const loops = loopsOf({ ...parts, store: doors.store }, observer, clock);
   await readConnections(settings, book);
   await Promise.all([meter.look(), heedPause(doors, pipeline, clock).then(() => subscribing.start(holder))]);
   return {
-    ...{ pipeline, relay, alerting, book, data: client.data, meter, conditions, ...operated },
-    checkProvider: async () => ({ detail: await checkConnections(client, book), dateMs: providerDateMs }),
+    ...operated,
+    data: client.data,
+    conditions,
+    checkProvider: async () => ({
+      detail: await checkConnections(client, book),
+      dateMs: heard.serverDateMs(),
+    }),
     start() {
       if (book.known()) startReading(pipeline);
       attend(doors, pipeline, loops.relay, observer);
@@ -214,9 +210,14 @@ function subscribingOf(
 ): Subscribing {
   const { client, book, pipeline, observer, clock } = parts;
   return wireSubscribing(settings, {
-    ...{ store, clock, failed: troubleOf(observer, 'webhook') },
-    ...{ calls: () => client.subscriptions, connections: book.connections, sees: book.sees },
-    ...{ ready: async () => {}, pausedMs: () => pipeline.health.coolDownMs(clock.nowMs()) },
+    store,
+    clock,
+    failed: troubleOf(observer, 'webhook'),
+    calls: () => client.subscriptions,
+    connections: book.connections,
+    sees: book.sees,
+    ready: async () => {},
+    pausedMs: () => pipeline.health.coolDownMs(clock.nowMs()),
   });
 }
 
@@ -231,27 +232,6 @@ function providerDoorOf(
     sees: (connectionId, organizationId) => book().sees(connectionId).has(organizationId),
     learnedSince: (sinceMs) => book().learnedSince(sinceMs),
   };
-}
-
-/** Lists what a connection sees; that it could be listed, or not, is news of the provider. */
-function listerOf(
-  settings: Settings,
-  client: ProviderClient,
-  { health, work }: Pipeline,
-  store: Store,
-  observer: Observer,
-  clock: Clock,
-) {
-  return (connectionId: string) =>
-    hearListing(
-      client.organizations(connectionId),
-      { origin: options.catalogOriginOf(settings), connectionId },
-      {
-        health,
-        nowMs: clock.nowMs,
-        outageEnded: () => void store.hasten().then(() => work.wake(), troubleOf(observer, 'store')),
-      },
-    );
 }
 
 function targetOf(settings: Settings, clock: Clock): PublishTarget {
@@ -279,40 +259,4 @@ function alertingOf(
       ...(sinks.some(({ name }) => name === 'log') ? {} : { changed: observer.log.alert }),
     },
   });
-}
-
-function relayOf(
-  settings: Settings,
-  doors: OutsideDoors,
-  observer: Observer,
-  clock: Clock,
-  holder: string,
-): Relay {
-  const system = doors.target.name;
-  const nothing = { count: 0, bytes: 0, tookMs: 0, freshnessMs: [] };
-  return makeRelay(
-    doors.store,
-    traceSends(doors.target, observer, system === 'kafka' ? settings.kafkaClientId : null),
-    { ...relayDefaults, ends: doors.store, leaseMs: settings.leaseSeconds * 1000, clock, holder },
-    {
-      sent: (rows, tookMs) => {
-        for (const [topic, ofTopic] of byTopic(rows)) {
-          const nowMs = clock.nowMs();
-          observer.sent({
-            ...{ system, topic, tookMs, errorType: null, count: ofTopic.length },
-            bytes: ofTopic.reduce((sum, row) => sum + row.value.length, 0),
-            freshnessMs: ofTopic.flatMap(({ acceptedAtMs }) =>
-              acceptedAtMs === null ? [] : [nowMs - acceptedAtMs],
-            ),
-          });
-        }
-      },
-      quarantined: (_row, reason) => observer.setAside(reason),
-      failed: (topic, code) => observer.sent({ system, topic: topic ?? '', ...nothing, errorType: code }),
-    },
-  );
-}
-
-function byTopic(rows: OutboxRow[]): Map<string, OutboxRow[]> {
-  return Map.groupBy(rows, (row) => row.topic);
 }

@@ -27,7 +27,9 @@ async function measure(place: Place): Promise<Line[]> {
     const rates = (of: Turn[]) => of.map((turn) => turn.perSecond);
     return [
       line({
-        ...{ figure: 'deliveries accepted per second on PostgreSQL', unit: 'deliveries/s', turns },
+        figure: 'deliveries accepted per second on PostgreSQL',
+        unit: 'deliveries/s',
+        turns,
         measured: median(rates(turns.receiver)),
         floor: median(rates(turns.bare)),
         judged: medianRatio(rates(turns.receiver), rates(turns.bare)),

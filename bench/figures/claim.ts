@@ -34,13 +34,18 @@ async function measure(): Promise<Line[]> {
     const medians = [turns.few, turns.many, turns.most].map(median);
     const cost = line({
       figure: `statements of a claim of ${batch}, 1,000,000 tasks waiting`,
-      ...{ measured: median(turns.most), floor: null, unit: 'ms', judged: median(turns.most) },
+      measured: median(turns.most),
+      floor: null,
+      unit: 'ms',
+      judged: median(turns.most),
       bound: { kind: 'at most', value: 5, of: 'ms' },
       turns,
     });
     const growth = line({
       figure: 'the same at 1,000, 100,000 and 1,000,000: dearest to cheapest',
-      ...{ measured: Math.max(...medians), floor: Math.min(...medians), unit: 'ms' },
+      measured: Math.max(...medians),
+      floor: Math.min(...medians),
+      unit: 'ms',
       judged: Math.max(...medians) / Math.min(...medians),
       bound: { kind: 'at most', value: 2, of: '×' },
       turns: { medians },
@@ -65,8 +70,13 @@ async function fill(server: PostgresServer, tasks: number): Promise<Opened> {
     envelope: { source: 'bench', topicPrefix: 'bench', recordBytesMax: 1_000_000 },
     catalogAddress: '',
     catalogMediaType: '',
-    ...{ leaseMs: 60_000, readGapMs: 1000, probeMs: 15_000, probeMsMax: 900_000, probesPerMinute: 3000 },
-    ...{ journalMs: 86_400_000, eventMs: 86_400_000 },
+    leaseMs: 60_000,
+    readGapMs: 1000,
+    probeMs: 15_000,
+    probeMsMax: 900_000,
+    probesPerMinute: 3000,
+    journalMs: 86_400_000,
+    eventMs: 86_400_000,
   });
   await server.query(
     `CREATE EXTENSION pg_stat_statements;

@@ -40,7 +40,9 @@ function lineOf({ name }: Shape, turns: Record<'bare' | 'serve', Turn[]>): Line 
   const rates = (of: Turn[]) => of.map(({ perSecond }) => perSecond);
   const micros = (of: Turn[]) => medianMicros(of.map((turn) => turn.micros));
   return line({
-    ...{ figure: `notification → Kafka on PostgreSQL, ${name}`, unit: 'records/s', turns },
+    figure: `notification → Kafka on PostgreSQL, ${name}`,
+    unit: 'records/s',
+    turns,
     measured: median(rates(turns.serve)),
     floor: median(rates(turns.bare)),
     judged: medianRatio(rates(turns.serve), rates(turns.bare)),

@@ -94,7 +94,9 @@ function linesOf({ name }: Shape, turns: Record<'bare' | 'serve' | 'settle', Tur
   return [
     line({
       figure: `notification → Kafka, ${name}`,
-      ...{ measured: median(rates(turns.serve)), floor, unit },
+      measured: median(rates(turns.serve)),
+      floor,
+      unit,
       judged: medianRatio(rates(turns.serve), rates(turns.bare)),
       bound: { kind: 'at least', value: 0.7, of: '× the floor' },
       processor: processor(turns.serve),
@@ -102,7 +104,9 @@ function linesOf({ name }: Shape, turns: Record<'bare' | 'serve' | 'settle', Tur
     }),
     line({
       figure: `… settling after 1 s, ${calls.toFixed(2)} calls each`,
-      ...{ measured: median(rates(turns.settle)), floor, unit },
+      measured: median(rates(turns.settle)),
+      floor,
+      unit,
       judged: medianRatio(rates(turns.settle), rates(turns.bare)),
       bound: null,
       processor: processor(turns.settle),

@@ -58,7 +58,11 @@ async function measure(place: Place): Promise<Line[]> {
     return [
       line({
         figure: 'accept → record in Kafka of another during a storm, p99',
-        ...{ measured: stormed, floor: alone, unit: 'ms', judged: stormed - alone, turns },
+        measured: stormed,
+        floor: alone,
+        unit: 'ms',
+        judged: stormed - alone,
+        turns,
         bound: { kind: 'at most', value: Math.round(Math.max(addedMsMax, alone)), of: 'ms above quiet' },
       }),
     ];
@@ -73,7 +77,11 @@ async function quietOnce({ place, serve, quiet, authorization }: Stage, turn: nu
   const topic = serve.topic as string;
   const since = await place.offsets(topic);
   const { times } = await quiet.paced({
-    ...{ port: serve.port, authorization, connections: 16, perSecond, seconds },
+    port: serve.port,
+    authorization,
+    connections: 16,
+    perSecond,
+    seconds,
     from: turn * perSecond * seconds,
   });
   const appended = await appendTimes(await place.kafka(), topic, times, since);
@@ -83,8 +91,13 @@ async function quietOnce({ place, serve, quiet, authorization }: Stage, turn: nu
 
 async function stormOnce({ place, serve, storm, authorization }: Stage, turn: number): Promise<void> {
   await storm.burst({
-    ...{ port: serve.port, authorization, connections: 4, elements },
-    ...{ deliveries: hints / elements, from: turn * stormResources, distinct: stormResources },
+    port: serve.port,
+    authorization,
+    connections: 4,
+    elements,
+    deliveries: hints / elements,
+    from: turn * stormResources,
+    distinct: stormResources,
   });
   await providerQuiet(place, quietMs);
 }

@@ -26,7 +26,11 @@ async function measure(place: Place): Promise<Line[]> {
   const sampling = setInterval(() => readings.push(residentMegabytes(serve.pid)), everyMs);
   for (let quarter = 0; quarter < quarters; quarter += 1) {
     await generator.burst({
-      ...{ port: serve.port, authorization, connections, elements: 1, distinct: resources },
+      port: serve.port,
+      authorization,
+      connections,
+      elements: 1,
+      distinct: resources,
       from: 0,
       deliveries: deliveries / quarters,
     });
@@ -42,13 +46,19 @@ async function measure(place: Place): Promise<Line[]> {
   return [
     line({
       figure: 'memory of serve during 200,000 deliveries, most',
-      ...{ measured: most, floor: null, unit: 'MB', judged: most },
+      measured: most,
+      floor: null,
+      unit: 'MB',
+      judged: most,
       bound: { kind: 'at most', value: 220, of: 'MB' },
       turns: { byQuarter },
     }),
     line({
       figure: '… growth from the third quarter to the fourth',
-      ...{ measured: growth, floor: null, unit: 'MB', judged: growth },
+      measured: growth,
+      floor: null,
+      unit: 'MB',
+      judged: growth,
       bound: { kind: 'at most', value: growthMegabytesMax, of: 'MB' },
       turns: { medians },
     }),

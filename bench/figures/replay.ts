@@ -82,7 +82,11 @@ function lineOf(figure: string, measured: Turn[], bare: Turn[], turns: Record<st
   const rates = (of: Turn[]) => of.map(({ perSecond }) => perSecond);
   const micros = (of: Turn[]) => medianMicros(of.map((turn) => turn.micros));
   return line({
-    ...{ figure, measured: median(rates(measured)), floor: median(rates(bare)), unit: 'events/s', turns },
+    figure,
+    measured: median(rates(measured)),
+    floor: median(rates(bare)),
+    unit: 'events/s',
+    turns,
     judged: medianRatio(rates(measured), rates(bare)),
     bound: { kind: 'at least', value: 0.7, of: '× the floor' },
     processor: { measured: micros(measured), floor: micros(bare) },

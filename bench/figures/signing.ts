@@ -14,7 +14,10 @@ async function measure({ folder }: Place): Promise<Line[]> {
   return [
     line({
       figure: 'requests signed with OAuth 1.0a, one core',
-      ...{ measured: rate, floor: median(floor), unit: 'requests/s', judged: rate },
+      measured: rate,
+      floor: median(floor),
+      unit: 'requests/s',
+      judged: rate,
       bound: { kind: 'at least', value: 20_000, of: 'requests/s' },
       turns: { measured, floor },
     }),

@@ -27,7 +27,10 @@ async function measure(place: Place): Promise<Line[]> {
   ).map(([name, times, value]) =>
     line({
       figure: `start of serve to ready, ${name}`,
-      ...{ measured: median(times), floor: null, unit: 'ms', judged: median(times) },
+      measured: median(times),
+      floor: null,
+      unit: 'ms',
+      judged: median(times),
       bound: { kind: 'at most', value, of: 'ms' },
       turns: { times },
     }),
@@ -47,8 +50,13 @@ async function fill(place: Place, database: string): Promise<void> {
   const receiver = await place.serve({ ROLE: 'receiver', DATABASE_URL: database });
   const generator = await place.generator();
   await generator.burst({
-    ...{ port: receiver.port, authorization: await place.authorization(), connections },
-    ...{ elements, deliveries: tasks / elements, from: 0, distinct: tasks },
+    port: receiver.port,
+    authorization: await place.authorization(),
+    connections,
+    elements,
+    deliveries: tasks / elements,
+    from: 0,
+    distinct: tasks,
   });
   await receiver.stop();
 }

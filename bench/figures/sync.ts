@@ -71,8 +71,12 @@ async function measureRound(place: Place, simulator: Child): Promise<Round> {
   clearInterval(sampling);
   await serve.kill();
   return {
-    ...{ bare, first: turnOf(first.view), second: turnOf(second.view) },
-    ...{ asked: [first.asked, second.asked], megabytes, during: megabytes.slice(before) },
+    bare,
+    first: turnOf(first.view),
+    second: turnOf(second.view),
+    asked: [first.asked, second.asked],
+    megabytes,
+    during: megabytes.slice(before),
   };
 }
 
@@ -105,7 +109,10 @@ function turnOf({ listed, pages, tookMs }: View): Turn {
 
 function startSimulator({ folder }: Place): Promise<Child> {
   const options = {
-    ...{ organizations, equipment: equipmentEach, fieldOperations: operationsEach, latencyMs },
+    organizations,
+    equipment: equipmentEach,
+    fieldOperations: operationsEach,
+    latencyMs,
     heartbeatMs: 0,
   };
   return startChild('bench/programs/simulate', folder, { SIMULATOR_OPTIONS: JSON.stringify(options) });
@@ -122,7 +129,10 @@ async function startServe({ folder }: Place, simulator: Child): Promise<Child> {
   stores += 1;
   return startChild('bench/programs/serve', folder, {
     ...environmentOf(simulator),
-    ...{ HOST: '127.0.0.1', PORT: '0', OPERATIONS_PORT: '0', PROVIDER_CONCURRENCY: '50' },
+    HOST: '127.0.0.1',
+    PORT: '0',
+    OPERATIONS_PORT: '0',
+    PROVIDER_CONCURRENCY: '50',
     DATABASE_URL: `sqlite:${join(folder, `sync-${stores}`, 'tramline.db')}`,
     ENCRYPTION_KEYS: `bench:${Buffer.alloc(32, 1).toString('base64')}`,
     SYNC_INTERVAL_SECONDS: '0',
@@ -181,7 +191,10 @@ function linesOf(taken: Round[], bytes: { first: number; second: number }): Line
   const most = Math.max(...taken.flatMap(({ megabytes }) => megabytes));
   const ratio = (of: 'first' | 'second', figure: string, value: number) =>
     line({
-      ...{ figure, measured: median(rates(of)), floor, unit: 'resources/s' },
+      figure,
+      measured: median(rates(of)),
+      floor,
+      unit: 'resources/s',
       judged: medianRatio(rates(of), rates('bare')),
       bound: { kind: 'at least', value, of: '× the floor' },
       turns: { [of]: taken.map((round) => round[of]), bare: taken.map(({ bare }) => bare) },
@@ -199,25 +212,37 @@ function linesOf(taken: Round[], bytes: { first: number; second: number }): Line
     ratio('second', '… once more, nothing changed', 0.7),
     line({
       figure: '… with change tokens, bytes of the second',
-      ...{ measured: bytes.second / 1e6, floor: bytes.first / 1e6, unit: 'MB', judged: share },
+      measured: bytes.second / 1e6,
+      floor: bytes.first / 1e6,
+      unit: 'MB',
+      judged: share,
       bound: { kind: 'at most', value: 0.05, of: '× the first' },
       turns: bytes,
     }),
     line({
       figure: '… memory during both, most',
-      ...{ measured: most, floor: null, unit: 'MB', judged: most },
+      measured: most,
+      floor: null,
+      unit: 'MB',
+      judged: most,
       bound: { kind: 'at most', value: 220, of: 'MB' },
       turns: { megabytes: taken.map(({ megabytes }) => megabytes) },
     }),
     line({
       figure: '… from the first third of the second sync to its last, most',
-      ...{ measured: growth, floor: null, unit: '×', judged: growth },
+      measured: growth,
+      floor: null,
+      unit: '×',
+      judged: growth,
       bound: { kind: 'at most', value: 1.1, of: '× (memory is flat)' },
       turns: { megabytes: taken.map(({ during }) => during) },
     }),
     line({
       figure: '… reads of a document in one sync, catalogs included, most',
-      ...{ measured: reads, floor: null, unit: 'reads', judged: reads },
+      measured: reads,
+      floor: null,
+      unit: 'reads',
+      judged: reads,
       bound: { kind: 'at most', value: readsMax, of: '(none is read twice)' },
       turns: { asked: taken.map(({ asked }) => asked) },
     }),

@@ -38,7 +38,9 @@ async function measure(place: Place): Promise<Line[]> {
   return [
     line({
       figure: '100,000 parked tasks after acceptance → Kafka',
-      ...{ measured: median(rates(serve)), floor: median(rates(bare)), unit: 'tasks/s' },
+      measured: median(rates(serve)),
+      floor: median(rates(bare)),
+      unit: 'tasks/s',
       judged: medianRatio(rates(serve), rates(bare)),
       bound: { kind: 'at least', value: 0.7, of: '× the floor' },
       processor: { measured: micros(serve), floor: micros(bare) },
@@ -85,8 +87,13 @@ async function fill(place: Place, database: Record<string, string>): Promise<voi
   const receiver = await place.serve({ ...database, ROLE: 'receiver' });
   const generator = await place.generator();
   await generator.burst({
-    ...{ port: receiver.port, authorization: await place.authorization(), connections },
-    ...{ elements, deliveries: tasks / elements, from: 0, distinct: tasks },
+    port: receiver.port,
+    authorization: await place.authorization(),
+    connections,
+    elements,
+    deliveries: tasks / elements,
+    from: 0,
+    distinct: tasks,
   });
   await receiver.stop();
 }

@@ -26,7 +26,9 @@ async function measure(place: Place): Promise<Line[]> {
     return [
       line({
         figure: `two workers of ${readsInFlight} reads at ${latencyMs} ms`,
-        ...{ measured: median(turns.two), floor: median(turns.one), unit: 'records/s' },
+        measured: median(turns.two),
+        floor: median(turns.one),
+        unit: 'records/s',
         judged: medianRatio(turns.two, turns.one),
         bound: { kind: 'at least', value: 1.6, of: '× one' },
         turns,

@@ -12,8 +12,14 @@ const { settings } = loadSettings('serve');
 const [given] = settings.providerTokens ?? [];
 if (given === undefined) throw new Error('PROVIDER_TOKENS holds no connection');
 const connection = {
-  ...{ connectionId: given.connection, user: given.user, auth: given.auth, token: given.token },
-  ...{ tokenSecret: null, refresh: null, expiresAt: null, status: 'valid' as const },
+  connectionId: given.connection,
+  user: given.user,
+  auth: given.auth,
+  token: given.token,
+  tokenSecret: null,
+  refresh: null,
+  expiresAt: null,
+  status: 'valid' as const,
 };
 let seen: ReadonlySet<string> = new Set();
 const client = makeProviderClient(providerOptions(settings), {
@@ -30,8 +36,12 @@ async function readAll(resources: Resource[]): Promise<void> {
     while (next < resources.length) {
       const [organizationId, address] = resources[next++] as Resource;
       const { answer } = await client.read({
-        ...{ address, resource: null, organizationId: null, hintedOrganizationId: organizationId },
-        ...{ hintedUser: null, connectionId: null },
+        address,
+        resource: null,
+        organizationId: null,
+        hintedOrganizationId: organizationId,
+        hintedUser: null,
+        connectionId: null,
       });
       if (answer.kind !== 'ok') throw new Error(`${address}: ${answer.kind}`);
     }

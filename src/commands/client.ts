@@ -86,8 +86,12 @@ export function makeClient(options: ClientOptions): Api {
     sync: () => get('/api/sync'),
     startReplay: ({ events, organizationId, kind, how, toTopic, dryRun }) =>
       post('/api/replay', {
-        ...{ events: events?.join(',') ?? null, organization: organizationId, kind, toTopic },
-        ...{ refetch: how === 'reads' ? 'true' : null, dryRun: dryRun ? 'true' : null },
+        events: events?.join(',') ?? null,
+        organization: organizationId,
+        kind,
+        toTopic,
+        refetch: how === 'reads' ? 'true' : null,
+        dryRun: dryRun ? 'true' : null,
       }),
     replay: () => get('/api/replay'),
     sandbox: () => get('/api/sandbox'),
@@ -138,7 +142,10 @@ async function open(
     const sent = body === undefined ? {} : { body: JSON.stringify(body) };
     if (body !== undefined) headers['content-type'] = 'application/json';
     response = await fetch(address, {
-      ...{ method, headers, redirect: 'error', signal: silence.signal },
+      method,
+      headers,
+      redirect: 'error',
+      signal: silence.signal,
       ...sent,
     });
   } catch (error) {

@@ -64,8 +64,12 @@ async function run(context: CommandContext, options: Options): Promise<number> {
 function wantedOf({ event, organization, kind, refetch, toTopic, dryRun }: Options): ReplayWanted {
   const how = refetch === true ? 'reads' : toTopic === undefined ? 'newest' : 'history';
   return {
-    ...{ events: event ?? null, organizationId: organization ?? null, kind: kind ?? null },
-    ...{ how, toTopic: toTopic ?? null, dryRun: dryRun === true },
+    events: event ?? null,
+    organizationId: organization ?? null,
+    kind: kind ?? null,
+    how,
+    toTopic: toTopic ?? null,
+    dryRun: dryRun === true,
   };
 }
 

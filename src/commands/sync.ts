@@ -78,8 +78,21 @@ function tell({ output }: CommandContext, view: SyncView, interrupted: boolean):
   if (output.json) {
     const { state, run, resumed, skipped, partial, trouble, reason } = view;
     output.value({
-      ...{ listed, changed, unchanged, published, left, pages, calls, tookMs },
-      ...{ state, run, resumed, skipped, partial, trouble, reason },
+      listed,
+      changed,
+      unchanged,
+      published,
+      left,
+      pages,
+      calls,
+      tookMs,
+      state,
+      run,
+      resumed,
+      skipped,
+      partial,
+      trouble,
+      reason,
     });
   } else {
     output.line(

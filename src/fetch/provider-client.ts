@@ -230,8 +230,19 @@ function joinParts(options: ProviderOptions, doors: ProviderDoors) {
   const readResource = makeReadResource({ ask, callers, organizations, relocate, equipment, oldEquipment });
   const probeOrganization = makeProbeOrganization({ ask, gate, callers, organizations, readResource });
   return {
-    ...{ gate, client, line, catalogs, pages, callers, organizations, equipment, oldEquipment, relocate },
-    ...{ readResource, probeOrganization, listItems },
+    gate,
+    client,
+    line,
+    catalogs,
+    pages,
+    callers,
+    organizations,
+    equipment,
+    oldEquipment,
+    relocate,
+    readResource,
+    probeOrganization,
+    listItems,
   };
 }
 

@@ -146,7 +146,9 @@ function topicReaderOf(cluster: Cluster): TopicReader {
       topics.flatMap((topic) => {
         const found = brokerPool.metadata?.topicMetadata.find((one) => one.topic === topic);
         return (found?.partitionMetadata ?? []).map(({ partitionId, leader }) => ({
-          ...{ topic, partition: partitionId, leader },
+          topic,
+          partition: partitionId,
+          leader,
         }));
       }),
       ({ leader }) => leader,
@@ -181,13 +183,11 @@ function topicReaderOf(cluster: Cluster): TopicReader {
       const broker = await cluster.findBroker({ nodeId: leader ?? -1 });
       const place = { partition, fetchOffset: nextOffset, maxBytes: pieceBytesMax };
       const { responses } = await broker.fetch({
-        ...{
-          replicaId: noReplica,
-          isolationLevel: 0,
-          maxWaitTime: 500,
-          minBytes: 1,
-          maxBytes: pieceBytesMax,
-        },
+        replicaId: noReplica,
+        isolationLevel: 0,
+        maxWaitTime: 500,
+        minBytes: 1,
+        maxBytes: pieceBytesMax,
         topics: [{ topic, partitions: [place] }],
       });
       const messages = responses

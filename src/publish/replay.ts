@@ -65,8 +65,13 @@ export function makeReplay(
     const { how, toTopic, dryRun } = wanted;
     const tookMs = Math.round((endedAtMs ?? clock.nowMs()) - startedAtMs);
     return {
-      ...{ ...rest, ...counts, how, toTopic, dryRun },
-      ...{ callsLeft: doors.callsLeft(), tookMs: current === null ? 0 : tookMs },
+      ...rest,
+      ...counts,
+      how,
+      toTopic,
+      dryRun,
+      callsLeft: doors.callsLeft(),
+      tookMs: current === null ? 0 : tookMs,
     };
   };
 

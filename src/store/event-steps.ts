@@ -50,7 +50,10 @@ export function eventSteps(
       at: at(event.decided_at),
       step: 'decided',
       text: `event ${eventId} was decided with sequence ${sequence} of ${key}${reasonOf(cause)}`,
-      ...{ eventId, key, sequence, cause },
+      eventId,
+      key,
+      sequence,
+      cause,
     },
   ];
   if (event.sent_at !== null) {
@@ -59,7 +62,10 @@ export function eventSteps(
       at: at(event.sent_at),
       step: 'sent',
       text: `published at position ${position} to ${where}`,
-      ...{ position, topic, partition, offset },
+      position,
+      topic,
+      partition,
+      offset,
     });
   }
   return [...steps, ...stateSteps(event, entry, nowMs), ...replays.map(replayStep)];
@@ -124,7 +130,10 @@ export function replayStep({
     at: at(line.sent_at),
     step: 'replayed',
     text: `replay ${replay} sent the same bytes again to ${topic}/${partition}@${offset}`,
-    ...{ replay, topic, partition, offset },
+    replay,
+    topic,
+    partition,
+    offset,
   };
 }
 

@@ -128,7 +128,9 @@ function refusedConsents({ connections }: SubscribeDoors): RawFault[] {
     .filter(({ status }) => status === 'refused')
     .map(({ connectionId }) => ({
       answer: { kind: 'reauthorize', connectionId, message: null },
-      ...{ detail: `connection ${connectionId}`, address: null, organizationId: null },
+      detail: `connection ${connectionId}`,
+      address: null,
+      organizationId: null,
     }));
 }
 

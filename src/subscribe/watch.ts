@@ -55,7 +55,9 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
     });
     const learned = bound.flatMap(({ beatMs }) => beatMs ?? []);
     const bounds = {
-      ...{ silenceMsMin: doors.silenceMsMin, listeningSinceMs, nowMs: clock.nowMs() },
+      silenceMsMin: doors.silenceMsMin,
+      listeningSinceMs,
+      nowMs: clock.nowMs(),
       othersBeatMs: learned.length === 0 ? null : Math.max(...learned),
     };
     return [...known, ...unseen].flatMap(({ id, row }) => {
@@ -64,7 +66,9 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
       const detail = wordsOf(id, silence, row);
       return [
         {
-          ...{ name: 'subscription-silent' as const, sinceMs: silence.sinceMs, detail },
+          name: 'subscription-silent' as const,
+          sinceMs: silence.sinceMs,
+          detail,
           labels: { subscription_id: id },
         },
       ];

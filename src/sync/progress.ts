@@ -90,9 +90,24 @@ export class Progress {
 /** Before any run. */
 export function idleView(): SyncView {
   return {
-    ...{ state: 'idle', run: null, organizationId: null, full: false, resumed: false },
-    ...{ listed: 0, changed: 0, unchanged: 0, published: 0, left: 0, pages: 0, calls: 0, tookMs: 0 },
-    ...{ startedAt: null, listings: { done: 0, known: 0 }, skipped: [], partial: [] },
-    ...{ trouble: 'none', reason: null },
+    state: 'idle',
+    run: null,
+    organizationId: null,
+    full: false,
+    resumed: false,
+    listed: 0,
+    changed: 0,
+    unchanged: 0,
+    published: 0,
+    left: 0,
+    pages: 0,
+    calls: 0,
+    tookMs: 0,
+    startedAt: null,
+    listings: { done: 0, known: 0 },
+    skipped: [],
+    partial: [],
+    trouble: 'none',
+    reason: null,
   };
 }

@@ -170,7 +170,12 @@ async function finish(
   const about = { kind, organizationId, connectionId, mediaType: page?.mediaType ?? '', observedAt };
   const judged = judgePage(items, about, judge);
   const result = await store.finishPage({
-    ...{ run, listingId: opened.id, revision: state.revision, connectionId, ...judged, after },
+    run,
+    listingId: opened.id,
+    revision: state.revision,
+    connectionId,
+    ...judged,
+    after,
   });
   state.revision = result.revision;
   counts.changed += result.changed;

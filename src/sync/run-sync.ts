@@ -34,8 +34,15 @@ export async function runSync(reading: Reading): Promise<boolean> {
   const { doors, options, progress } = reading;
   const { organizationId } = progress.wanted;
   const tour: Tour = {
-    ...{ ...reading, slot: makeSlots(options.listingsAtOnce), unanswered: 0, unlisted: null },
-    ...{ refusing: new Set(), closed: new Set(), seen: new Set(), done: new Set(), tried: new Map() },
+    ...reading,
+    slot: makeSlots(options.listingsAtOnce),
+    unanswered: 0,
+    unlisted: null,
+    refusing: new Set(),
+    closed: new Set(),
+    seen: new Set(),
+    done: new Set(),
+    tried: new Map(),
   };
   for (const connectionId of doors.connections()) {
     const places = organizationsOf(tour, connectionId);

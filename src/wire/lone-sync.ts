@@ -25,8 +25,13 @@ export function makeLoneSync({ settings }: LoadedSettings, store: Store): LoneSy
     const observer = makeObserver({
       log: { level: 'silent', service: settings.otelServiceName, nowMs: systemClock.nowMs },
       telemetry: {
-        ...{ service: settings.otelServiceName, version: '', instance: randomUUID() },
-        ...{ resourceAttributes: null, exportTraces: false, samplerGiven: false, exportMetrics: null },
+        service: settings.otelServiceName,
+        version: '',
+        instance: randomUUID(),
+        resourceAttributes: null,
+        exportTraces: false,
+        samplerGiven: false,
+        exportMetrics: null,
       },
       gauges: {
         counts: () => store.counts(),

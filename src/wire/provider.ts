@@ -108,7 +108,10 @@ export function makeOwnProvider(
   };
   const api = providerApiOf(settings, () => own.client().data, learned);
   const subscribing = wireSubscribing(settings, {
-    ...{ store, clock: systemClock, failed, ready: learned },
+    store,
+    clock: systemClock,
+    failed,
+    ready: learned,
     calls: () => own.client().subscriptions,
     connections: () => own.book().connections(),
     sees: (connectionId) => own.book().sees(connectionId),
@@ -171,7 +174,10 @@ function makeOwnParts(settings: Settings, store: Store) {
   const connecting = once(
     (): Connecting =>
       wireConnecting(settings, {
-        ...{ store, book: book(), clock, holder: `${hostname()}-${randomUUID()}` },
+        store,
+        book: book(),
+        clock,
+        holder: `${hostname()}-${randomUUID()}`,
         erase: async (connectionId) => (await store.revokeConnection(connectionId)) !== null,
         learned: () => {},
         unlearned: () => {},

@@ -31,7 +31,10 @@ export interface ReplayParts {
 export function replayOf(settings: Settings, parts: ReplayParts): Replay {
   const { store, relay, meter, clock, holder, pipeline, observer } = parts;
   const doors = {
-    ...{ store, relay, clock, history: historyOf(settings, clock) },
+    store,
+    relay,
+    clock,
+    history: historyOf(settings, clock),
     due: () => pipeline.work.wake(),
     topicOf: (kind: Parameters<typeof topicOf>[1]) => topicOf(settings.kafkaTopicPrefix, kind),
     forbidden: () => meter.forbidden(),
@@ -45,7 +48,8 @@ function historyOf(settings: Settings, clock: Clock): HistorySender | null {
   const kafka = kafkaOptions(settings);
   if (kafka === null) return null;
   return makeHistorySender({
-    ...{ clock, liveTopics: topicsOf(settings) },
+    clock,
+    liveTopics: topicsOf(settings),
     async exists(topic) {
       const [described] = await describeTopics(kafka, [topic], { ...kafkaTargetDefaults, clock });
       return described?.state === 'present';

@@ -59,8 +59,13 @@ export function wireSubscribing(settings: Settings, parts: SubscribingParts): Su
   });
   const target = publicUrl === null ? null : `${publicUrl.replace(/\/+$/, '')}${deliveryPath}`;
   const api = makeSubscriptionsApi({
-    ...{ book, clock, problemOf, listingFaultOf },
-    ...{ calls: parts.calls, connections: parts.connections, sees: parts.sees },
+    book,
+    clock,
+    problemOf,
+    listingFaultOf,
+    calls: parts.calls,
+    connections: parts.connections,
+    sees: parts.sees,
     async ready() {
       await parts.ready();
       await book.refresh();
@@ -72,7 +77,13 @@ export function wireSubscribing(settings: Settings, parts: SubscribingParts): Su
   });
   const watch = (holder: string) =>
     makeSubscriptionWatch({
-      ...{ store, book, clock, holder, target, calls: parts.calls, connections: parts.connections },
+      store,
+      book,
+      clock,
+      holder,
+      target,
+      calls: parts.calls,
+      connections: parts.connections,
       confirm: async () => void (await api.delivery()),
       pausedMs: parts.pausedMs,
       leaseMs: settings.leaseSeconds * 1000,

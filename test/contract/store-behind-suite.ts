@@ -21,7 +21,10 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
     const find = (records: FoundRecord[], nextOffset = '100') =>
       hand.store.noteFound({ topic, partition: 2, nextOffset, records });
     const stranger = (sequence: number, key = '4711/equipment/1'): FoundRecord => ({
-      ...{ key, sequence, offset: String(sequence), eventId: `stranger${sequence}` },
+      key,
+      sequence,
+      offset: String(sequence),
+      eventId: `stranger${sequence}`,
     });
 
     test('each acknowledgement keeps where its partition goes on', async () => {

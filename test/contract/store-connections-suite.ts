@@ -209,8 +209,13 @@ export function storeConnectionsSuite(name: string, openStore: () => Promise<Sto
 
     describe('secrets of webhooks', () => {
       const token = (id: string, more: Partial<SavedWebhookSecret> = {}): SavedWebhookSecret => ({
-        ...{ id, kind: 'token', state: 'offered', sealed: `sealed-${id}`, user: 'u' },
-        ...{ connectionId: 'c1', subscriptionId: null },
+        id,
+        kind: 'token',
+        state: 'offered',
+        sealed: `sealed-${id}`,
+        user: 'u',
+        connectionId: 'c1',
+        subscriptionId: null,
         ...more,
       });
       const unheard = { heardAtMs: null, beatMs: null };

@@ -44,7 +44,10 @@ export function storeDamageSuite(name: string, open: () => Promise<DamageableSto
           `UPDATE outbox SET ${part} = '${text}' WHERE key = '4711/equipment/2'`,
         );
         const { events } = await hand.store.listEvents({
-          ...{ after: 0, limit: 10, type: null, organizationId: null },
+          after: 0,
+          limit: 10,
+          type: null,
+          organizationId: null,
         });
         expect(
           events.map(({ position, record, damaged }) => [position, record.key, damaged !== null]),

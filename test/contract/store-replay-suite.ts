@@ -96,7 +96,11 @@ export function storeReplaySuite(name: string, open: () => Promise<StoreUnderTes
       const after = await hand.store.explain(row!.eventId);
       expect(after!.steps.at(-2)).toEqual(before!.steps.at(-2));
       expect(after!.steps.at(-1)).toMatchObject({
-        ...{ step: 'replayed', topic, partition: 2, offset: String(nextOffset - 1), replay: run.replay },
+        step: 'replayed',
+        topic,
+        partition: 2,
+        offset: String(nextOffset - 1),
+        replay: run.replay,
       });
       const { events } = await hand.store.listEvents({
         after: 0,
@@ -148,7 +152,10 @@ export function storeReplaySuite(name: string, open: () => Promise<StoreUnderTes
       await hand.store.resendNewest({ replay: begun.replay, after: selected!.row, counts }, [selected!.row]);
       await hand.reopen();
       expect(await hand.store.beginReplay('x')).toEqual({
-        ...{ replay: begun.replay, resumed: true, after: selected!.row, until: begun.until },
+        replay: begun.replay,
+        resumed: true,
+        after: selected!.row,
+        until: begun.until,
         counts: { ...counts, replayed: 1 },
       });
       expect(await hand.store.beginReplay('y')).toMatchObject({ resumed: false });

@@ -33,7 +33,12 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
     type Begun = Awaited<ReturnType<typeof begin>>;
     const page = ({ run, listing, revision }: Begun, more: Partial<ListedPage> = {}) =>
       hand.store.finishPage({
-        ...{ run, revision, listingId: listing.id, connectionId: 'c1', drafts: [], hints: [] },
+        run,
+        revision,
+        listingId: listing.id,
+        connectionId: 'c1',
+        drafts: [],
+        hints: [],
         after: { end: true, whole: true, changeToken: null },
         ...more,
       });
@@ -137,7 +142,10 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
         await hand.put([hintOf(id)]);
         await hand.store.quarantineTask({
           ...heldBy(await hand.take()),
-          ...{ reason: 'malformed-document', path: '/id', detail: null, raw: null },
+          reason: 'malformed-document',
+          path: '/id',
+          detail: null,
+          raw: null,
         });
       };
       await hand.publish('1', 'a');
@@ -213,7 +221,9 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       await hand.publish('1', 'a', { modifiedTime });
       const begun = await begin();
       const hint = (id: string, time: string | null) => ({
-        ...{ address: address(id), organizationId, modifiedTime: time },
+        address: address(id),
+        organizationId,
+        modifiedTime: time,
         resource: { kind: 'equipment' as const, id },
       });
       await page(begun, { hints: [hint('1', modifiedTime)], after: { next: 'x' } });
@@ -292,13 +302,11 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       expect(
         await hand.store.finish({
           ...heldBy(task),
-          ...{
-            draft: draftOf('1', 'b'),
-            connectionId: 'c1',
-            traceparent: null,
-            reconciled: false,
-            settleMs: 0,
-          },
+          draft: draftOf('1', 'b'),
+          connectionId: 'c1',
+          traceparent: null,
+          reconciled: false,
+          settleMs: 0,
         }),
       ).toMatchObject({ outcome: 'published' });
     });

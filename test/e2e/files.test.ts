@@ -57,7 +57,10 @@ test('a file of several ranges arrives whole and agrees with the provider’s di
   const { code, out } = await run('files', 'get', file.id, '--output', output, '--json');
   expect(code).toBe(0);
   expect(JSON.parse(out)).toEqual({
-    ...{ id: file.id, output, bytes: 5_000_003, checkedBy: 'digest' },
+    id: file.id,
+    output,
+    bytes: 5_000_003,
+    checkedBy: 'digest',
     sha256: sha256Of(output),
   });
   const ranges = (await story.requests()).filter(

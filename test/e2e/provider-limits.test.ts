@@ -34,7 +34,8 @@ async function applicationToken(): Promise<string> {
   const answered = await fetch(`${story.simulator.issuer}/v1/token`, {
     method: 'POST',
     body: new URLSearchParams({
-      ...{ grant_type: 'client_credentials', client_id: PROVIDER_CLIENT_KEY! },
+      grant_type: 'client_credentials',
+      client_id: PROVIDER_CLIENT_KEY!,
       client_secret: PROVIDER_CLIENT_SECRET!,
     }),
   });

@@ -10,7 +10,9 @@ import { until } from '../support/until';
 const calm = { resident: 2e8, living: 5e7, timers: 40, handles: 30, files: 50 };
 const hourly = (of: (minute: number) => Partial<Resources>): Resources[] =>
   Array.from({ length: 60 }, (_, minute) => ({
-    ...{ line: 'resources', atMs: minute * 60_000, ...calm },
+    line: 'resources',
+    atMs: minute * 60_000,
+    ...calm,
     ...of(minute),
   }));
 const growing = (samples: Resources[]) =>

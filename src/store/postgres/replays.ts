@@ -64,7 +64,11 @@ export async function selectReplay(
   );
   return {
     events: rows.map(({ id, event_id, key, bytes, newest }) => ({
-      ...{ row: id, eventId: event_id, key, bytes, newest },
+      row: id,
+      eventId: event_id,
+      key,
+      bytes,
+      newest,
     })),
     after: looked.rows < limit ? null : looked.last,
   };

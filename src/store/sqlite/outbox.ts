@@ -210,8 +210,11 @@ function publishedOf(row: Row): PublishedEvent {
   const topic = String(row.topic);
   return publishedEvent({
     position: Number(row.position),
-    ...{ eventId: String(row.event_id), topic, key: String(row.key) },
-    ...{ headers: String(row.headers), value: String(row.value) },
+    eventId: String(row.event_id),
+    topic,
+    key: String(row.key),
+    headers: String(row.headers),
+    value: String(row.value),
     partition: row.partition as number | null,
     offset: row.log_offset as string | null,
   });

@@ -33,11 +33,16 @@ function start({ kafka = true, pageRows = 2000 } = {}) {
   const history = makeScriptedTarget();
   const relay = makeRelay(hand.store, target, { ...relayDefaults, clock, holder: 'a' });
   const sender = makeHistorySender({
-    ...{ liveTopics: [live], clock, target: () => history },
+    liveTopics: [live],
+    clock,
+    target: () => history,
     exists: async (topic) => topic === 'audit',
   });
   const doors = {
-    ...{ store: hand.store, relay, clock, history: kafka ? sender : null },
+    store: hand.store,
+    relay,
+    clock,
+    history: kafka ? sender : null,
     topicOf: () => live,
     due: () => {
       due += 1;
@@ -93,7 +98,9 @@ test('history goes to another topic, whole and in order, and its places are know
   ]);
   expect(history.written.map(({ bytes }) => bytes)).toEqual(target.written.map(({ bytes }) => bytes));
   expect((await hand.store.explain(first!.eventId))!.steps.at(-1)).toMatchObject({
-    ...{ step: 'replayed', topic: 'audit', offset: '0' },
+    step: 'replayed',
+    topic: 'audit',
+    offset: '0',
   });
 });
 
@@ -144,14 +151,19 @@ test('a replay through a process that does not lead waits for the one that does,
   });
   const clock = { nowMs: under.nowMs, wait: async (ms: number) => under.advance(ms) };
   const doors = {
-    ...{ store, relay: { step: async () => 'waiting' as const }, clock, due: () => {} },
+    store,
+    relay: { step: async () => 'waiting' as const },
+    clock,
+    due: () => {},
     history: makeHistorySender({
       liveTopics: [live],
       clock,
       target: () => makeScriptedTarget(),
       exists: async () => true,
     }),
-    ...{ topicOf: () => live, forbidden: () => null, callsLeft: () => null },
+    topicOf: () => live,
+    forbidden: () => null,
+    callsLeft: () => null,
   };
   const options = { ...replayDefaults, holder: 'b', leaseMs: 60_000, patienceMs: 60_000 };
   const replay = makeReplay(doors, options, (error) => failures.push(error));

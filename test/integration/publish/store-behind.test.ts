@@ -160,7 +160,11 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a store behind its topics', ()
     });
     const target = makeKafkaTarget(kafka(), { ...kafkaTargetDefaults, clock, topics: [live] });
     const dying = makeRelay(silent, target, {
-      ...{ ...relayDefaults, ends: first.store, clock, holder: 'backup', leaseMs: 3_600_000 },
+      ...relayDefaults,
+      ends: first.store,
+      clock,
+      holder: 'backup',
+      leaseMs: 3_600_000,
     });
     await dying.step();
     await dying.close();
@@ -188,7 +192,8 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a store behind its topics', ()
   test('a replay sends the newest again as it is, and history to another topic', async () => {
     const process = start('new');
     const history = makeHistorySender({
-      ...{ liveTopics: [live], clock },
+      liveTopics: [live],
+      clock,
       exists: async (topic) => {
         const [found] = await describeTopics(kafka(), [topic], { ...kafkaTargetDefaults, clock });
         return found?.state === 'present';
@@ -198,8 +203,14 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a store behind its topics', ()
     });
     const replay = makeReplay(
       {
-        ...{ store: process.store, relay: process.relay, history, clock, due: () => {} },
-        ...{ topicOf: () => live, forbidden: () => null, callsLeft: () => null },
+        store: process.store,
+        relay: process.relay,
+        history,
+        clock,
+        due: () => {},
+        topicOf: () => live,
+        forbidden: () => null,
+        callsLeft: () => null,
       },
       { ...replayDefaults, holder: 'new', leaseMs: 60_000 },
       (error) => {

@@ -46,8 +46,16 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'orders from several pr
   const everywhere = <Result>(work: (store: Store, index: number) => Promise<Result>) =>
     Promise.all(stores.map(work));
   const connectionOf = (connectionId: string): SealedConnection & { importHash: string } => ({
-    ...{ connectionId, user: 'u', auth: 'oauth2', sealedToken: 's', sealedTokenSecret: null },
-    ...{ sealedRefresh: null, expiresAt: null, status: 'valid', organizations: [], importHash: 'h' },
+    connectionId,
+    user: 'u',
+    auth: 'oauth2',
+    sealedToken: 's',
+    sealedTokenSecret: null,
+    sealedRefresh: null,
+    expiresAt: null,
+    status: 'valid',
+    organizations: [],
+    importHash: 'h',
   });
   const bad: Element = { line: 'quarantined', reason: 'malformed-notification', path: '', raw: '{}' };
   const entries = async () => stores[0]!.listQuarantine({ limit: 1000, after: null });

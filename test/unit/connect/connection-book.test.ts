@@ -122,7 +122,9 @@ test('what a whole listing does not hold any more, and nobody else sees, is told
   await book.learnOne('c1');
   expect(book.conditions()).toEqual([
     {
-      ...{ name: 'organizations-unlisted', sinceMs, labels: { connection_id: 'c1' } },
+      name: 'organizations-unlisted',
+      sinceMs,
+      labels: { connection_id: 'c1' },
       detail: expect.stringMatching(/^Connection c1 .*: left0, left1, .*left19 and 5 more\.$/),
     },
   ]);

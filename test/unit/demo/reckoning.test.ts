@@ -26,8 +26,12 @@ const event = (id: string, sequence: number, name = `name ${id}`) =>
 const healthy = [event('a', 1, 'before'), event('a', 2), event('b', 1)];
 const recordsOf = (events: StructuredEvent[]): Records =>
   events.map(({ id, subject, sequence }, index) => ({
-    ...{ topic: 't', partition: 0, offset: String(index) },
-    ...{ key: subject, sequence: Number(sequence), eventId: id },
+    topic: 't',
+    partition: 0,
+    offset: String(index),
+    key: subject,
+    sequence: Number(sequence),
+    eventId: id,
   }));
 
 async function faultsOf(found: {

@@ -39,7 +39,11 @@ function stage() {
   const catalogUrl = new URL('https://api.example/');
   const gate = { refuseAuthorization: () => undefined } as unknown as ReturnType<typeof makeGate>;
   const catalogs = makeCatalogs({
-    ...{ catalogUrl, application: false, timeoutMs: 1_000, ask, gate },
+    catalogUrl,
+    application: false,
+    timeoutMs: 1_000,
+    ask,
+    gate,
     connections: () => [connection],
     nowMs: () => state.nowMs,
   });

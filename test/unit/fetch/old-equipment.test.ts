@@ -134,7 +134,9 @@ describe('a listing', () => {
   const request: ListingRequest = {
     connectionId: 'c1',
     of: { what: 'equipment', organizationId: '4711' },
-    ...{ from: null, changeToken: null, unpaged: false },
+    from: null,
+    changeToken: null,
+    unpaged: false,
   };
   const pagesOf = async (more: Partial<ListingRequest> = {}) => {
     const pages: ListingPage[] = [];

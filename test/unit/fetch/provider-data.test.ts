@@ -63,8 +63,12 @@ const any: EquipmentFilter = {
   archived: null,
 };
 const wish: EquipmentWish = {
-  ...{ category: 'machine', name: 'New', serialNumber: null },
-  ...{ makeId: null, typeId: null, modelId: '66280' },
+  category: 'machine',
+  name: 'New',
+  serialNumber: null,
+  makeId: null,
+  typeId: null,
+  modelId: '66280',
 };
 
 async function allOf(lines: AsyncIterable<RawListed>): Promise<RawListed[]> {

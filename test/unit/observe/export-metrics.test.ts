@@ -9,8 +9,12 @@ import { until } from '../../support/until';
 import { gauges } from './sample-lines';
 
 const options = {
-  ...{ service: 'tramline', version: '0.0.0', instance: 'i1', resourceAttributes: null },
-  ...{ exportTraces: false, samplerGiven: false },
+  service: 'tramline',
+  version: '0.0.0',
+  instance: 'i1',
+  resourceAttributes: null,
+  exportTraces: false,
+  samplerGiven: false,
 };
 const endpoint = 'OTEL_EXPORTER_OTLP_ENDPOINT';
 const soon = { withinMs: 4000 };

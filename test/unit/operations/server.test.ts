@@ -30,9 +30,18 @@ let released: number;
 let ready: { status: 'ready' } | { status: 'not-ready'; reason: string };
 
 const replayView = (wanted: Partial<ReplayWanted> = {}): ReplayView => ({
-  ...{ state: 'running', how: wanted.how ?? 'newest', toTopic: wanted.toTopic ?? null, reason: null },
-  ...{ dryRun: wanted.dryRun ?? false, resumed: false, selected: 3, keys: 2, replayed: 1, calls: 0 },
-  ...{ callsLeft: null, tookMs: 5 },
+  state: 'running',
+  how: wanted.how ?? 'newest',
+  toTopic: wanted.toTopic ?? null,
+  reason: null,
+  dryRun: wanted.dryRun ?? false,
+  resumed: false,
+  selected: 3,
+  keys: 2,
+  replayed: 1,
+  calls: 0,
+  callsLeft: null,
+  tookMs: 5,
 });
 
 function open(token: Secret | null = null): OperationsServer {
@@ -146,7 +155,10 @@ describe('on this machine, without a token', () => {
   test('an organization is shown with its history, and forgotten', async () => {
     expect((await ask('get', '/api/organizations/4712')).body.history).toHaveLength(1);
     expect((await ask('delete', '/api/organizations/4712')).body).toEqual({
-      ...{ id: '4712', state: 'forgotten', discarded: 3, seenBy: ['c2'] },
+      id: '4712',
+      state: 'forgotten',
+      discarded: 3,
+      seenBy: ['c2'],
       revoked: [{ connection: 'c1', atProvider: true }],
     });
     expect(sample.forgotten).toEqual(['4712']);
@@ -231,9 +243,16 @@ describe('on this machine, without a token', () => {
     Object.assign(sample.events[1]!, { damaged: 'The record cannot be read back: it is cut.' });
     const [first, second, third] = (await ask('get', '/api/events')).body as never as unknown[];
     expect(second).toEqual({
-      ...{ specversion: '1.0', id: sample.events[1]!.record.eventId, type: 'io.tramline.damaged' },
-      ...{ subject: '4711/equipment/2', position: 2, topic: 'tramline.equipment.v1', partition: 3 },
-      ...{ offset: '17', data: null, damaged: 'The record cannot be read back: it is cut.' },
+      specversion: '1.0',
+      id: sample.events[1]!.record.eventId,
+      type: 'io.tramline.damaged',
+      subject: '4711/equipment/2',
+      position: 2,
+      topic: 'tramline.equipment.v1',
+      partition: 3,
+      offset: '17',
+      data: null,
+      damaged: 'The record cannot be read back: it is cut.',
     });
     expect([first, third]).toMatchObject([{ position: 1 }, { position: 3 }]);
   });

@@ -52,7 +52,11 @@ export function stageRoom(
     target: 'https://tramline.example/webhooks',
     needsAuthorization: true,
     listingFaultOf: ({ detail, address, organizationId }) => ({
-      ...{ code: 'provider.refused', detail, address, organizationId, actionUrl: null },
+      code: 'provider.refused',
+      detail,
+      address,
+      organizationId,
+      actionUrl: null,
     }),
     problemOf: ({ detail, answer }) => new Problem('provider.refused', `${answer?.kind}: ${detail}`),
     clock,

@@ -15,8 +15,10 @@ function begin(more: Parameters<typeof stageRoom>[0] = {}): void {
 beforeEach(() => begin());
 
 const wanted = (more: Partial<SubscriptionWanted> = {}): SubscriptionWanted => ({
-  ...{ eventTypeId: 'equipment', filters: [{ key: 'orgId', values: ['4712'] }] },
-  ...{ displayName: null, user: null },
+  eventTypeId: 'equipment',
+  filters: [{ key: 'orgId', values: ['4712'] }],
+  displayName: null,
+  user: null,
   ...more,
 });
 const tokens = () => stage.book.held('token');
@@ -44,7 +46,8 @@ describe('create', () => {
     expect(lastToken()).toMatch(/^[A-Za-z0-9+/=]{44}$/);
     expect(tokens()[0]!.secret.open()).toBe(lastToken());
     expect(stage.calls.written[0]!.body.targetEndpoint).toEqual({
-      ...{ targetType: 'https', uri: 'https://tramline.example/webhooks' },
+      targetType: 'https',
+      uri: 'https://tramline.example/webhooks',
     });
   });
 
@@ -186,7 +189,8 @@ describe('delivery', () => {
   test('its settings are shown without the value, and changed as wished', async () => {
     expect(await api.delivery()).toEqual({ status: 'Active', authorizationHeaderValue: '[secret]' });
     expect(await api.setDelivery({ status: 'Paused', maxBatchSize: 7 })).toMatchObject({
-      ...{ status: 'Paused', maxBatchSize: 7 },
+      status: 'Paused',
+      maxBatchSize: 7,
     });
     expect(stage.calls.written.at(-1)!.body).toEqual({ status: 'Paused', maxBatchSize: 7 });
     await expect(api.setDelivery({})).rejects.toMatchObject({ code: 'command.usage' });

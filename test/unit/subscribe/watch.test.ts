@@ -171,12 +171,10 @@ test('where heartbeats are not expected nobody is silent', async () => {
 describe('a subscription whose token the settings name', () => {
   const target = 'https://tramline.example/webhooks';
   const other = (more: object = {}) => ({
-    ...{
-      id: 'x1',
-      status: 'Active',
-      token: 'set-token',
-      targetEndpoint: { targetType: 'https', uri: target },
-    },
+    id: 'x1',
+    status: 'Active',
+    token: 'set-token',
+    targetEndpoint: { targetType: 'https', uri: target },
     ...more,
   });
   const statusOf = (id: string) => stage.calls.listed.get('c2')!.find((one) => one.id === id)!.status;

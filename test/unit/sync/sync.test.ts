@@ -16,26 +16,47 @@ beforeEach(async () => {
 afterEach(() => under.close());
 
 const transient: Answer = {
-  ...{ kind: 'transient', code: 'status-503', detail: 'away', origin: 'o', connectionId: 'c1' },
+  kind: 'transient',
+  code: 'status-503',
+  detail: 'away',
+  origin: 'o',
+  connectionId: 'c1',
   retryAfterMs: null,
 };
 const partial = (answer: Answer | null, reason = 'call-failed'): PartialEnd => ({
-  ...{ partial: true, reason, detail: 'page 1: it failed', answer },
+  partial: true,
+  reason,
+  detail: 'page 1: it failed',
+  answer,
 });
 const item = (id: string, operations: string | null = null): Item => ({
-  ...{ id, address: `https://p/${id}`, operations, deleted: false, body: { id } },
+  id,
+  address: `https://p/${id}`,
+  operations,
+  deleted: false,
+  body: { id },
 });
 const pageOf = (items: Item[], next: string | null = null): ItemsPage => ({
-  ...{ partial: false, items, address: 'https://p', mediaType: 'm', next, changeToken: null },
+  partial: false,
+  items,
+  address: 'https://p',
+  mediaType: 'm',
+  next,
+  changeToken: null,
 });
 
 type OrganizationsPage = { partial: false; organizations: SeenOrganization[] };
 type Script = Record<string, (ItemsPage | OrganizationsPage | PartialEnd)[][]>;
 const seenAs = (id: string, rels: Record<string, string> = { fields: 'fields' }): SeenOrganization => ({
-  ...{ id, name: 'North', unconnected: false, connectUrl: null, links: new Map(Object.entries(rels)) },
+  id,
+  name: 'North',
+  unconnected: false,
+  connectUrl: null,
+  links: new Map(Object.entries(rels)),
 });
 const organizations = (...seen: SeenOrganization[]): OrganizationsPage => ({
-  ...{ partial: false, organizations: seen },
+  partial: false,
+  organizations: seen,
 });
 
 /** Each listing answers its turns one after the other, and the last one again and again. */
@@ -84,8 +105,15 @@ function stage(script: Script, more: Partial<SyncDoors> = {}) {
     ...more,
   };
   const options = {
-    ...{ intervalMs: 0, leaseMs: 60_000, holder: 'h', listingsAtOnce: 2, organizationsAtOnce: 2 },
-    ...{ goneShareMax: 0.05, repeatsMax: 2, backoff: { baseMs: 1, maxMs: 2 }, random: () => 0 },
+    intervalMs: 0,
+    leaseMs: 60_000,
+    holder: 'h',
+    listingsAtOnce: 2,
+    organizationsAtOnce: 2,
+    goneShareMax: 0.05,
+    repeatsMax: 2,
+    backoff: { baseMs: 1, maxMs: 2 },
+    random: () => 0,
   };
   const sync = makeSync(doors, options, (error) => faults.push(error));
   const run = async (organizationId: string | null = null) => {
@@ -134,7 +162,9 @@ test('a full run without a valid connection does not end that the store is behin
 
 test('a listing of organizations that goes on failing ends no run, nor that the store is behind', async () => {
   await hand.store.noteFound({
-    ...{ topic: 'tramline.equipment.v1', partition: 0, nextOffset: '1' },
+    topic: 'tramline.equipment.v1',
+    partition: 0,
+    nextOffset: '1',
     records: [{ key: '4711/equipment/1', sequence: 1, eventId: 'e', offset: '0' }],
   });
   under.advance(1);
@@ -187,8 +217,10 @@ test('fields that are not shared with this user are not gone, and are looked for
 test('where every consent was refused, users must consent; a list that nobody could read says nothing', async () => {
   const refused = { connections: () => [], closedOrganizations: () => ['4711'] };
   expect(await stage({}, refused).run()).toMatchObject({
-    ...{ state: 'ended', trouble: 'customer-must-act' },
-    ...{ skipped: [{ id: '4711', access: 'reauthorize' }], partial: [{ scope: 'organizations' }] },
+    state: 'ended',
+    trouble: 'customer-must-act',
+    skipped: [{ id: '4711', access: 'reauthorize' }],
+    partial: [{ scope: 'organizations' }],
   });
   expect(await stage({}, refused).run('4711')).toMatchObject({ reason: null, trouble: 'customer-must-act' });
 });
@@ -246,7 +278,11 @@ test('a listing that a stopped run left says nothing of what it does not hold', 
 test('a refusal asks for a probe and ends the organization for this run', async () => {
   await hand.store.learn([{ id: '4711', name: null, connectionId: 'c1' }]);
   const terms: Answer = {
-    ...{ kind: 'action-required', cause: 'terms', actionUrl: null, message: null, connectionId: 'c1' },
+    kind: 'action-required',
+    cause: 'terms',
+    actionUrl: null,
+    message: null,
+    connectionId: 'c1',
   };
   const { run } = stage({ equipment: [[partial(terms)]], fields: [[partial(terms)]] });
   expect((await run()).partial).toHaveLength(2);

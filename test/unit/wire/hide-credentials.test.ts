@@ -96,8 +96,12 @@ test('what is too short to be told from other words stays, and so do the words a
 
 test('it is hidden in every kind of answer and for every question, and nothing else of it changes', async () => {
   const transient: Answer = {
-    ...{ kind: 'transient', code: 'status-500', detail: `status 500: ${token}`, retryAfterMs: 5 },
-    ...{ origin: 'https://provider.test', connectionId: 'c1' },
+    kind: 'transient',
+    code: 'status-500',
+    detail: `status 500: ${token}`,
+    retryAfterMs: 5,
+    origin: 'https://provider.test',
+    connectionId: 'c1',
   };
   const hidden = { ...transient, detail: 'status 500: [secret]' };
   const client = clientAnswering(transient, [

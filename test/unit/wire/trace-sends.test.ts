@@ -4,11 +4,19 @@ import type { Batch, PublishTarget, SendResult } from '../../../src/publish/targ
 import { traceSends } from '../../../src/wire/trace-sends';
 
 const rowOf = (topic: string, traceparent: string | null): OutboxRow => ({
-  ...{ row: 1, topic, key: 'k', sequence: 1, eventId: 'e', value: '{}', acceptedAtMs: null },
+  row: 1,
+  topic,
+  key: 'k',
+  sequence: 1,
+  eventId: 'e',
+  value: '{}',
+  acceptedAtMs: null,
   headers: traceparent === null ? [['ce_id', 'e']] : [['traceparent', traceparent]],
 });
 const batchOf = (topic: string, ...traceparents: (string | null)[]): Batch => ({
-  ...{ topic, partition: 0, partitions: 1 },
+  topic,
+  partition: 0,
+  partitions: 1,
   rows: traceparents.map((traceparent) => rowOf(topic, traceparent)),
 });
 
@@ -57,14 +65,20 @@ test('each topic of a send is one span, with its batches, where they went and it
   const to = { system: 'kafka', clientId: 'us' };
   expect(spans).toEqual([
     {
-      ...{ ...to, topic: 'a', batches: [batches[0], batches[2]], errorType: 'NOT_LEADER' },
+      ...to,
+      topic: 'a',
+      batches: [batches[0], batches[2]],
+      errorType: 'NOT_LEADER',
       places: [
         { firstOffset: '7', server: broker },
         { firstOffset: null, server: null },
       ],
     },
     {
-      ...{ ...to, topic: 'b', batches: [batches[1]], errorType: null },
+      ...to,
+      topic: 'b',
+      batches: [batches[1]],
+      errorType: null,
       places: [{ firstOffset: '7', server: broker }],
     },
   ]);

@@ -1,0 +1,60 @@
+/**
+ * The book of connections as this process keeps it: what each sees is listed at the provider, and what that tells of the
+ * provider's health, of refused consents and of organizations to connect goes to whom it concerns.
+ */
+import type { Settings } from '../config';
+import { type ConnectionBook, makeConnectionBook } from '../connect/connection-book';
+import type { ProviderClient } from '../fetch/provider-client';
+import { hearListing } from '../inbox/hear-listing';
+import type { Store } from '../model/store';
+import type { Observer } from '../observe/observer';
+import type { Pipeline } from '../pipeline';
+import type { Clock } from '../tools/clock';
+import { makeSealer } from '../tools/secret';
+import { catalogOriginOf } from './options';
+import { troubleOf } from './trouble-of';
+
+/** The connections as this process knows them. */
+export function bookOf(
+  settings: Settings,
+  parts: {
+    store: Store;
+    client: ProviderClient;
+    pipeline: Pipeline;
+    observer: Observer;
+    clock: Clock;
+    listsWanted(): void;
+  },
+): ConnectionBook {
+  const { store, client, pipeline, observer, clock, listsWanted } = parts;
+  return makeConnectionBook({
+    store,
+    sealer: makeSealer(settings.encryptionKeys ?? []),
+    list: listerOf(settings, client, pipeline, store, observer, clock),
+    unconnected: pipeline.access.unconnected,
+    refused: pipeline.access.refuseGrant,
+    wanted: listsWanted,
+    clock,
+  });
+}
+
+/** Lists what a connection sees; that it could be listed, or not, is news of the provider. */
+function listerOf(
+  settings: Settings,
+  client: ProviderClient,
+  { health, work }: Pipeline,
+  store: Store,
+  observer: Observer,
+  clock: Clock,
+) {
+  return (connectionId: string) =>
+    hearListing(
+      client.organizations(connectionId),
+      { origin: catalogOriginOf(settings), connectionId },
+      {
+        health,
+        nowMs: clock.nowMs,
+        outageEnded: () => void store.hasten().then(() => work.wake(), troubleOf(observer, 'store')),
+      },
+    );
+}

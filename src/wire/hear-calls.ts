@@ -1,0 +1,41 @@
+/**
+ * What every call to the provider tells, whatever it was answered: one more was made, how it went, and what the
+ * provider's clock says. Nothing is decided here.
+ */
+import type { ProcessWatch } from '../alert/process-watch';
+import type { Settings } from '../config';
+import type { Called } from '../fetch/options';
+import type { SandboxMeter } from '../fetch/sandbox-meter';
+import type { Observer } from '../observe/observer';
+import type { Clock } from '../tools/clock';
+import { callLine } from './options';
+
+export interface CallsHeard {
+  called(call: Called): void;
+  /** The provider's clock as it stood in its last answer; null before the first. */
+  serverDateMs(): number | null;
+}
+
+export function hearCalls(
+  settings: Settings,
+  parts: {
+    meter(): Pick<SandboxMeter, 'called'>;
+    watch: Pick<ProcessWatch, 'heardClock'>;
+    observer: Observer;
+  },
+  clock: Pick<Clock, 'nowMs'>,
+): CallsHeard {
+  let serverDateMs: number | null = null;
+  return {
+    called(call) {
+      const nowMs = clock.nowMs();
+      parts.meter().called();
+      if (call.serverDateMs !== null) {
+        serverDateMs = call.serverDateMs;
+        parts.watch.heardClock(call.serverDateMs - nowMs);
+      }
+      parts.observer.providerCall(callLine(settings, call, nowMs));
+    },
+    serverDateMs: () => serverDateMs,
+  };
+}

@@ -1,0 +1,52 @@
+/**
+ * The relay as this process runs it: what it sends is traced, counted and told by topic. How it sends is the room's.
+ */
+import type { Settings } from '../config';
+import type { OutboxRow } from '../model/event';
+import type { Store } from '../model/store';
+import type { Observer } from '../observe/observer';
+import { makeRelay, type Relay, relayDefaults } from '../publish/relay';
+import type { PublishTarget } from '../publish/target';
+import type { Clock } from '../tools/clock';
+import { traceSends } from './trace-sends';
+
+/** The relay of the store's outbox to the target; every send is traced and told. */
+export function relayOf(
+  settings: Settings,
+  doors: { store: Store; target: PublishTarget },
+  observer: Observer,
+  clock: Clock,
+  holder: string,
+): Relay {
+  const system = doors.target.name;
+  const nothing = { count: 0, bytes: 0, tookMs: 0, freshnessMs: [] };
+  return makeRelay(
+    doors.store,
+    traceSends(doors.target, observer, system === 'kafka' ? settings.kafkaClientId : null),
+    { ...relayDefaults, ends: doors.store, leaseMs: settings.leaseSeconds * 1000, clock, holder },
+    {
+      sent: (rows, tookMs) => {
+        for (const [topic, ofTopic] of byTopic(rows)) {
+          const nowMs = clock.nowMs();
+          observer.sent({
+            system,
+            topic,
+            tookMs,
+            errorType: null,
+            count: ofTopic.length,
+            bytes: ofTopic.reduce((sum, row) => sum + row.value.length, 0),
+            freshnessMs: ofTopic.flatMap(({ acceptedAtMs }) =>
+              acceptedAtMs === null ? [] : [nowMs - acceptedAtMs],
+            ),
+          });
+        }
+      },
+      quarantined: (_row, reason) => observer.setAside(reason),
+      failed: (topic, code) => observer.sent({ system, topic: topic ?? '', ...nothing, errorType: code }),
+    },
+  );
+}
+
+function byTopic(rows: OutboxRow[]): Map<string, OutboxRow[]> {
+  return Map.groupBy(rows, (row) => row.topic);
+}
