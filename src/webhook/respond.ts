@@ -38,6 +38,11 @@ export interface Responder {
 const discardedBytesMax = 64 * 1024;
 /** How long the rest of a refused body is thrown away, so that its sender gets to read the answer. */
 const lingerMs = 1000;
+/**
+ * Of all refused bodies together no more is thrown away in that time: what was read waits for the collector, so that
+ * many large ones would make the process grow by what they send. The rest is not read, until the connection goes.
+ */
+const discardedTogetherBytesMax = 8 * 1024 * 1024;
 
 /** The headers of helmet; on a bare 204 there is nothing that they could protect. */
 const protect = helmet();
@@ -48,6 +53,7 @@ type Timed = IncomingMessage & { [beganAtMs]?: number };
 
 export function makeResponder(doors: Pick<WebhookDoors, 'clock' | 'refused'>): Responder {
   let draining = false;
+  const mayDiscard = makeDiscardBudget(doors);
   return {
     began(request: Timed) {
       request[beganAtMs] = doors.clock.nowMs();
@@ -97,10 +103,29 @@ export function makeResponder(doors: Pick<WebhookDoors, 'clock' | 'refused'>): R
       lingering.abort();
       if (!response.writableEnded) response.end();
     };
-    request.once('end', end).once('close', end).resume();
+    const discard = (chunk: Buffer) => {
+      if (!mayDiscard(chunk.length)) request.off('data', discard).pause();
+    };
+    request.once('end', end).once('close', end).on('data', discard).resume();
     void doors.clock.wait(lingerMs, lingering.signal).then(end);
     response.write(body);
   }
+}
+
+/** Counts bytes that were thrown away; false when the bound of this while is reached. */
+function makeDiscardBudget({ clock }: Pick<WebhookDoors, 'clock'>): (bytes: number) => boolean {
+  let sinceMs = Number.NEGATIVE_INFINITY;
+  let discardedBytes = 0;
+  return (bytes) => {
+    const ageMs = clock.nowMs() - sinceMs;
+    // A clock that was set back must not keep the bound reached.
+    if (ageMs < 0 || ageMs >= lingerMs) {
+      sinceMs = clock.nowMs();
+      discardedBytes = 0;
+    }
+    discardedBytes += bytes;
+    return discardedBytes <= discardedTogetherBytesMax;
+  };
 }
 
 /** True when more than a little of the body may still come. */

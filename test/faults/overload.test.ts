@@ -84,16 +84,24 @@ test('W20, K11: a flood of large deliveries is answered in time, within memory, 
   );
 }, 120_000);
 
-test('W9: bodies of 50 MB that are too large are answered 413, and the process stays within its bound', async () => {
+test('W9: bodies of 50 MB that are too large are answered 413, and the process grows by next to nothing of them', async () => {
   story = await beginStory({ delivers: false });
   const body = Buffer.alloc(50_000_000, 0x5b);
-  let peakBytes = 0;
-  for (let round = 0; round < 2; round += 1) {
-    // Held, they alone would be more than the bound.
-    const answers = await Promise.all(Array.from({ length: 12 }, () => post(new Agent(), body)));
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([413]));
+  const before = residentBytes();
+  let peakBytes = before;
+  const looking = setInterval(() => {
     peakBytes = Math.max(peakBytes, residentBytes());
+  }, 10);
+  try {
+    for (let round = 0; round < 5; round += 1) {
+      const answers = await Promise.all(Array.from({ length: 12 }, () => post(new Agent(), body)));
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([413]));
+    }
+  } finally {
+    clearInterval(looking);
   }
-  expect(peakBytes).toBeLessThan(residentBytesMax);
+  // Three gigabytes are offered; less than one body may still be there, whatever the collector does.
+  expect(peakBytes - before).toBeLessThan(body.length);
   expect((await story.ledger()).accepted).toBe(0);
+  process.stdout.write(`too large: grown by ${Math.round((peakBytes - before) / 1048576)} MB\n`);
 }, 60_000);
