@@ -1,6 +1,8 @@
 // The scaled store under test: one server for a suite, and for each case a database that looks like a new one. A database
 // is emptied and used again, since making one takes longer than most cases. The clock is moved by hand.
+import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
+import { isProblem } from '../../src/model/problem';
 import { openPostgres as open } from '../../src/store/postgres/open-postgres';
 import { type PostgresServer, startPostgres } from '../support/postgres';
 import { settingsFor } from './open-sqlite';
@@ -9,6 +11,19 @@ import type { DamageableStore } from './store-hand';
 export function postgresSettingsFor(url: string) {
   const { file: _file, ...settings } = settingsFor('');
   return { ...settings, url, connections: 4 };
+}
+
+/** Where a transaction of the store may be torn: it waits for one of these, and its connection ends. */
+const tornAt = ['deliveries', 'tasks', 'hints', 'reads', 'outbox'];
+
+/** Ends every other connection to the database, and waits until the server has let go of what they held. */
+const cuttingOff = `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+  WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`;
+const cutOff = (holder: Client) => holder.query(cuttingOff);
+
+async function waits(holder: Client): Promise<boolean> {
+  const { rowCount } = await holder.query('SELECT 1 FROM pg_locks WHERE NOT granted LIMIT 1');
+  return rowCount !== 0;
 }
 
 /** A server and how to open stores on it; `stop` ends it. */
@@ -37,18 +52,41 @@ export async function startPostgresStores(): Promise<{
     const settings = postgresSettingsFor(server.url(database));
     let nowMs = Date.parse('2026-01-01T00:00:00Z');
     let store = await open(settings, () => nowMs);
+
+    async function reopen() {
+      await server.query(cuttingOff, database);
+      await store.close();
+      // What a dead process held runs out: nobody can know that it is dead.
+      nowMs += settings.leaseMs;
+      store = await open(settings, () => nowMs);
+      return store;
+    }
+
     return {
       store,
       advance: (ms) => {
         nowMs += ms;
       },
       nowMs: () => nowMs,
-      async reopen() {
-        await store.close();
-        // What a dead process held runs out: nobody can know that it is dead.
-        nowMs += settings.leaseMs;
-        store = await open(settings, () => nowMs);
-        return store;
+      reopen,
+      async tear(work, place) {
+        const holder = new Client({ connectionString: server.url(database) });
+        await holder.connect();
+        await holder.query(`BEGIN; LOCK TABLE ${tornAt[place % tornAt.length]} IN ACCESS EXCLUSIVE MODE`);
+        let ended = false;
+        const working = work().finally(() => {
+          ended = true;
+        });
+        try {
+          while (!ended && !(await waits(holder))) await delay(2);
+          await cutOff(holder);
+          await working.catch((error: unknown) => {
+            if (!isProblem(error, 'store.unavailable')) throw error;
+          });
+        } finally {
+          await holder.end();
+        }
+        return reopen();
       },
       async damage(sql) {
         await server.query(sql, database);

@@ -1,5 +1,5 @@
 // The embedded store under test, with the service's defaults and nothing of a real provider.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -26,27 +26,43 @@ export function settingsFor(file: string): StoreSettings {
   };
 }
 
-/** A store in a folder of its own, with a clock that is moved by hand. */
+/**
+ * A store in a folder of its own, with a clock that is moved by hand. A kill is a copy of its files as they stand, without
+ * a commit and without a checkpoint: what is in an open transaction, or on its way to the store, is gone.
+ */
 export async function openSqlite(): Promise<DamageableStore> {
   const folder = mkdtempSync(join(tmpdir(), 'tramline-store-'));
-  const settings = settingsFor(join(folder, 'store.db'));
+  let lives = 0;
+  const ownFolder = () => join(folder, `life-${lives}`);
   let nowMs = Date.parse('2026-01-01T00:00:00Z');
-  const open = () => openStoreHere(settings, () => nowMs);
+  const open = () => openStoreHere(settingsFor(join(ownFolder(), 'store.db')), () => nowMs);
   let store = open();
+
+  async function reopen() {
+    const [dead, left] = [store, ownFolder()];
+    lives += 1;
+    cpSync(left, ownFolder(), { recursive: true });
+    // What it writes at its end goes nowhere.
+    await dead.close();
+    rmSync(left, { recursive: true });
+    store = open();
+    return store;
+  }
+
   return {
     store,
     advance: (ms) => {
       nowMs += ms;
     },
     nowMs: () => nowMs,
-    async reopen() {
-      await store.close();
-      store = open();
-      return store;
+    reopen,
+    async tear(work) {
+      await work();
+      return reopen();
     },
     async damage(sql) {
       await store.close();
-      const beside = new DatabaseSync(settings.file);
+      const beside = new DatabaseSync(join(ownFolder(), 'store.db'));
       beside.exec(sql);
       beside.close();
       store = open();

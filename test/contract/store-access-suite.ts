@@ -370,7 +370,7 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
 
       test('where nothing was refused asks for a resource that was read, also after a restart', async () => {
         await hand.publish('1', 'a');
-        await hand.reopen();
+        await hand.reopenLater();
         await hand.store.requestProbe('4711', true);
         const [probe] = await hand.store.takeProbes(1, 1000);
         expect(probe).toMatchObject({ refusedAddress: null, connectionId: 'c1' });

@@ -94,7 +94,7 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
         await hand.put([aliasHintOf('1')]);
         await hand.finish(await hand.take(), draftOf('1', 'a'));
         under.advance(1000);
-        await hand.reopen();
+        await hand.reopenLater();
         await hand.put([hintOf('1'), aliasHintOf('1')]);
         const tasks = await hand.store.take(10);
         expect(tasks).toMatchObject([{ generation: 3, resource: { id: '1' } }]);

@@ -11,7 +11,7 @@ export interface StoreUnderTest {
   /** Moves the store's clock. */
   advance(ms: number): void;
   nowMs(): number;
-  /** Ends the store without a word and opens it anew, as after a kill. */
+  /** Kills the store: nothing that it had not written is written for it. Opens what it left. */
   reopen(): Promise<Store>;
   close(): Promise<void>;
 }
@@ -19,6 +19,11 @@ export interface StoreUnderTest {
 export interface DamageableStore extends StoreUnderTest {
   /** Makes statements behind its back, as a hand or a disk would damage it, and answers the store as it is then. */
   damage(sql: string): Promise<Store>;
+  /**
+   * Kills it in the middle of that work, and opens what it left. Where others may hold what the work needs, it is torn
+   * at one place of several, by `place`. Work that is torn rejects with `store.unavailable`, which is all that anybody knows.
+   */
+  tear(work: () => Promise<void>, place: number): Promise<Store>;
 }
 
 export const address = (id: string) => `https://provider.example/platform/equipment/${id}`;
@@ -98,6 +103,12 @@ export class Hand {
 
   async reopen(): Promise<void> {
     this.store = await this.under.reopen();
+  }
+
+  /** Kills it after what may be repeated was written too, as it is a moment later. */
+  async reopenLater(): Promise<void> {
+    await this.store.ready();
+    await this.reopen();
   }
 
   put(elements: Delivery['elements'], extra: Partial<Delivery> = {}) {

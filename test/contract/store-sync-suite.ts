@@ -80,7 +80,7 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
     test('a run that was not ended is gone on with, from the place of its last page', async () => {
       const begun = await begin();
       await page(begun, { drafts: [draftOf('1', 'a')], after: { next: 'https://p/2' } });
-      await hand.reopen();
+      await hand.reopenLater();
       const again = await begin();
       expect(again).toMatchObject({ run: begun.run, resumed: true });
       expect(again.listing).toMatchObject({ nextAddress: 'https://p/2', ended: false });
