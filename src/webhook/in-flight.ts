@@ -37,8 +37,8 @@ const sharesPerDeadline = 40;
 export function makeInFlight(bounds: InFlightBounds, clock: Clock): InFlight {
   const stopping = new AbortController();
   const spreadMs = bounds.answerWithinMs / sharesPerDeadline;
-  // Waking up and writing the answer take time as well.
-  const tellAfterMs = bounds.answerWithinMs - 2 * spreadMs;
+  // Waking up and writing the answers of all who wait take time as well, and the way there and back is the sender’s too.
+  const tellAfterMs = bounds.answerWithinMs - 4 * spreadMs;
   let bytesHeld = 0;
   let deliveries = 0;
   let group = new Set<Waiting>();

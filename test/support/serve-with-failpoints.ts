@@ -17,7 +17,8 @@ export type Failpoint =
   | 'S10 marked'
   | 'A1 alert saved'
   | 'A2 alert posted'
-  | 'stray rejection';
+  | 'stray rejection'
+  | 'store hangs';
 
 const failpoint = process.env.FAILPOINT;
 const never = new Promise<never>(() => {});
@@ -35,6 +36,7 @@ function around(doors: OutsideDoors): OutsideDoors {
   return {
     store: Object.assign(guarded, {
       async put(...given: Parameters<typeof store.put>) {
+        if (failpoint === 'store hangs') return never;
         await die('S2 verified');
         const accepted = await store.put(...given);
         // Verifications and heartbeats come before what the test sends.
