@@ -8,6 +8,7 @@ import { Kafka as CloudEventsKafka, type KafkaMessage } from 'cloudevents';
 import { kafkaTargetDefaults } from '../../src/publish/kafka';
 import { createTopics, type TopicDeclaration } from '../../src/publish/topics';
 import { systemClock } from '../../src/tools/clock';
+import { countByName, startCollector, tracedTo } from '../support/collector';
 import { runCommand } from '../support/command';
 import { schemaFaults } from '../support/event-schemas';
 import { evidenceOf, readTopics } from '../support/evidence';
@@ -114,6 +115,50 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'with a real Kafka', () => {
     expect(schemaFaults('equipment', value)).toEqual([]);
     const parsed = CloudEventsKafka.toEvent({ key, value, headers } as unknown as KafkaMessage);
     expect(parsed).toMatchObject({ id: event!.id, type: headers.ce_type, subject: key, data: value });
+  });
+
+  test('a delivery that is traced is one trace to its record, of four spans, and nothing is injected at sending', async () => {
+    const collector = await startCollector();
+    await story.service.stop();
+    await story.serve({ settings: tracedTo(collector.url) });
+    const [machine] = await story.equipment();
+    const topic = `${prefix}.equipment.v1`;
+    const sender = '0123456789abcdef0123456789abcdef';
+    await story.post([notificationOf(machine!)], { traceparent: `00-${sender}-0123456789abcdef-01` });
+    const [event] = await story.untilEvents(machine!, 1);
+    await until(() => collector.spans().length >= 4, soon);
+    const [record, ...more] = await reckon(1);
+    expect(more).toEqual([]);
+    const spans = collector.spans();
+    await collector.close();
+    expect(countByName(spans)).toEqual({
+      'POST /webhooks': 1,
+      'attempt unknown': 1,
+      'GET resource': 1,
+      [`send ${topic}`]: 1,
+    });
+    expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set([sender]));
+    const attempt = spans.find(({ name }) => name === 'attempt unknown')!;
+    const send = spans.find(({ name }) => name === `send ${topic}`)!;
+    expect(send.parentSpanId).toBe(attempt.spanId);
+    expect(send.links.map(({ spanId }) => spanId)).toEqual([attempt.spanId]);
+    const { traceparent } = Object.fromEntries(record!.headers);
+    expect(traceparent).toBe(`00-${sender}-${attempt.spanId}-01`);
+    expect(traceparent).toBe(event!.traceparent);
+    const [host = '', port = ''] = cluster.brokers[0]!.split(':');
+    expect(send.attributes).toEqual({
+      'messaging.system': 'kafka',
+      'messaging.operation.name': 'send',
+      'messaging.operation.type': 'send',
+      'messaging.client.id': 'tramline',
+      'messaging.destination.name': topic,
+      'messaging.destination.partition.id': String(record!.partition),
+      'messaging.kafka.message.key': event!.subject,
+      'messaging.kafka.offset': Number(record!.offset),
+      'messaging.batch.message_count': 1,
+      'server.address': host,
+      'server.port': Number(port),
+    });
   });
 
   test('the demonstration makes its topics, and reads back from them what it published', async () => {

@@ -60,6 +60,23 @@ export async function startCollector({ answers = true } = {}): Promise<Collector
   };
 }
 
+/** Settings of a service that traces everything and sends it there at once, as JSON. */
+export const tracedTo = (url: string): Record<string, string> => ({
+  OTEL_TRACES_EXPORTER: 'otlp',
+  OTEL_EXPORTER_OTLP_ENDPOINT: url,
+  OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+  OTEL_TRACES_SAMPLER: 'always_on',
+  OTEL_BSP_SCHEDULE_DELAY: '50',
+  OTEL_METRIC_EXPORT_INTERVAL: '200',
+});
+
+/** How many spans of each name there are. */
+export function countByName(spans: CollectorSpan[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { name } of spans) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
+}
+
 const isJsonAt =
   (place: string) =>
   ({ path, headers }: CollectorRequest) =>

@@ -20,6 +20,8 @@ export type KafkaOptions = {
   minInSyncReplicas?: number;
   /** Further broker properties; they win over the ones chosen here. */
   properties?: Record<string, string | number | boolean>;
+  /** Each broker has one more door, that of `loginBrokers`, which opens by SASL PLAIN with these only. */
+  login?: { username: string; password: string };
   /** Java's heap per broker; 384 unless a bench needs more. */
   heapMegabytes?: number;
 };
@@ -28,6 +30,8 @@ export type KafkaOptions = {
 export type KafkaCluster = {
   /** `host:port` of each broker. */
   brokers: string[];
+  /** `host:port` of each broker's door that wants a login; none unless `login` was given. */
+  loginBrokers: string[];
   /** Process ids of the brokers as of now; empty for a cluster that is not ours. */
   readonly pids: number[];
   /** SIGSTOP: the broker keeps its connections and says nothing. */
@@ -72,12 +76,13 @@ function namedBrokers(): string[] {
 
 /**
  * Starts a cluster (about 6 s on an idle machine) and answers when every broker has joined. A single broker, asked for
- * without properties of its own, is the one of TEST_KAFKA_BROKERS when that is set. Throws with the end of every
+ * without properties and a login of its own, is the one of TEST_KAFKA_BROKERS when that is set. Throws with the end of every
  * node's log when it does not come up within 90 s.
  */
 export async function startKafka(options: KafkaOptions = {}): Promise<KafkaCluster> {
   const count = options.brokers ?? 1;
-  if (count === 1 && options.properties === undefined && namedBrokers().length > 0) return namedCluster();
+  const isAny = options.properties === undefined && options.login === undefined;
+  if (count === 1 && isAny && namedBrokers().length > 0) return namedCluster();
   const jars = await bringKafkaJars();
   const folder = mkdtempSync(join(tmpdir(), 'tramline-kafka-'));
   const nodes = await layOut(folder, count, options);
@@ -98,6 +103,7 @@ function namedCluster(): KafkaCluster {
   };
   return {
     brokers: namedBrokers(),
+    loginBrokers: [],
     pids: [],
     pause: refuse,
     resume: refuse,
@@ -107,7 +113,14 @@ function namedCluster(): KafkaCluster {
   };
 }
 
-type Node = { id: number; port: number; isBroker: boolean; folder: string; settings: string };
+type Node = {
+  id: number;
+  port: number;
+  loginPort: number | null;
+  isBroker: boolean;
+  folder: string;
+  settings: string;
+};
 
 async function layOut(folder: string, count: number, options: KafkaOptions): Promise<Node[]> {
   const controllerPort = await freePort();
@@ -119,8 +132,11 @@ async function layOut(folder: string, count: number, options: KafkaOptions): Pro
     const isController = id === controllerId;
     const isBroker = id !== 100;
     const port = isBroker ? await freePort() : controllerPort;
+    const loginPort = isBroker && options.login !== undefined ? await freePort() : null;
     const listeners: string[] = [];
     if (isBroker) listeners.push(`PLAINTEXT://127.0.0.1:${port}`);
+    if (loginPort !== null) listeners.push(`LOGIN://127.0.0.1:${loginPort}`);
+    const advertised = listeners.join(',');
     if (isController) listeners.push(`CONTROLLER://127.0.0.1:${controllerPort}`);
     const nodeFolder = join(folder, `node-${id}`);
     mkdirSync(nodeFolder);
@@ -129,17 +145,27 @@ async function layOut(folder: string, count: number, options: KafkaOptions): Pro
       'node.id': id,
       'controller.quorum.voters': `${controllerId}@127.0.0.1:${controllerPort}`,
       listeners: listeners.join(','),
-      ...(isBroker ? { 'advertised.listeners': `PLAINTEXT://127.0.0.1:${port}` } : {}),
+      ...(isBroker ? { 'advertised.listeners': advertised } : {}),
       'log.dirs': join(nodeFolder, 'data'),
       ...commonProperties(count, options.minInSyncReplicas ?? 1),
+      ...(options.login === undefined ? {} : loginProperties(options.login)),
       ...options.properties,
     };
     const settings = join(nodeFolder, 'server.properties');
     const text = Object.entries(properties).map(([name, value]) => `${name}=${value}\n`);
     writeFileSync(settings, text.join(''));
-    nodes.push({ id, port, isBroker, folder: nodeFolder, settings });
+    nodes.push({ id, port, loginPort, isBroker, folder: nodeFolder, settings });
   }
   return nodes;
+}
+
+function loginProperties({ username, password }: { username: string; password: string }) {
+  const plain = 'org.apache.kafka.common.security.plain.PlainLoginModule';
+  return {
+    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,LOGIN:SASL_PLAINTEXT',
+    'listener.name.login.sasl.enabled.mechanisms': 'PLAIN',
+    'listener.name.login.plain.sasl.jaas.config': `${plain} required user_${username}="${password}";`,
+  };
 }
 
 function commonProperties(count: number, minInSyncReplicas: number): Record<string, string | number> {
@@ -168,6 +194,7 @@ function commonProperties(count: number, minInSyncReplicas: number): Record<stri
 
 class LocalCluster implements KafkaCluster {
   readonly brokers: string[];
+  readonly loginBrokers: string[];
   private readonly processes = new Map<Node, ChildProcess>();
   private stopped = false;
 
@@ -178,6 +205,9 @@ class LocalCluster implements KafkaCluster {
     private readonly heapMegabytes: number,
   ) {
     this.brokers = this.brokerNodes().map((node) => `127.0.0.1:${node.port}`);
+    this.loginBrokers = this.brokerNodes().flatMap(({ loginPort }) =>
+      loginPort === null ? [] : [`127.0.0.1:${loginPort}`],
+    );
   }
 
   get pids(): number[] {

@@ -1,9 +1,11 @@
 /**
  * Row R3: recognisable values stand in every secret setting, the service lives through a good delivery and through
- * refusals of every kind, some of which repeat our own token, and a consent in a browser, and then everything it leaves behind is searched: standard
- * output, metrics, every route, spans, pages, the answers to strangers, the commands, and the raw bytes of the store.
+ * refusals of every kind, some of which repeat our own token, and a consent in a browser, and then everything it leaves
+ * behind is searched: standard output, metrics, every route, spans, pages, the answers to strangers, the commands, the
+ * raw bytes of the store, and the records of the topics, which a Kafka takes that wants a login.
  */
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,9 +14,15 @@ import { Webhook } from 'standardwebhooks';
 import { rows } from '../../../src/config/describe';
 import type { QuarantineView } from '../../../src/model/store';
 import { apiRoutes } from '../../../src/operations/routes';
+import { kafkaTargetDefaults } from '../../../src/publish/kafka';
+import { createTopics, type TopicDeclaration } from '../../../src/publish/topics';
+import { systemClock } from '../../../src/tools/clock';
+import { Secret } from '../../../src/tools/secret';
 import { Browser } from '../../support/browser';
 import { type Collector, startCollector } from '../../support/collector';
+import { readTopics } from '../../support/evidence';
 import { freePort } from '../../support/free-port';
+import { type KafkaCluster, kafkaAvailable, startKafka } from '../../support/kafka';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';
 import { repositoryRoot } from '../../support/repository';
@@ -110,8 +118,8 @@ function settingsFor(): Record<string, string> {
     WEBHOOK_TOKENS: planted('webhook-token'),
     WEBHOOK_HMAC_SECRETS: hmacSecret,
     KAFKA_SASL_MECHANISM: 'plain',
-    KAFKA_SASL_USERNAME: 'tramline',
-    KAFKA_SASL_PASSWORD: planted('kafka-password'),
+    KAFKA_SASL_USERNAME: login.username,
+    KAFKA_SASL_PASSWORD: login.password,
     PAGERDUTY_ROUTING_KEY: planted('routing-key'),
     PAGERDUTY_URL: `${sinkUrl}/pagerduty`,
     SLACK_WEBHOOK_URL: `${sinkUrl}/slack/${planted('slack')}`,
@@ -299,9 +307,10 @@ function everyCommand(remains: Remains): void {
 
 /**
  * A user consents in a browser. What the link, the provider's page and the way back carried counts as secret from then
- * on: each of it could have been used by whoever read it in time.
+ * on: each of it could have been used by whoever read it in time. Answers the challenge whose verifier we made (RFC 7636),
+ * where there is one.
  */
-async function consent(secrets: Map<string, string>): Promise<void> {
+async function consent(secrets: Map<string, string>): Promise<string | null> {
   const made = await fetch(`${service.operationsUrl}/api/connections/links`, {
     method: 'POST',
     headers: { authorization: `Bearer ${settings.OPERATIONS_TOKEN}` },
@@ -322,6 +331,31 @@ async function consent(secrets: Map<string, string>): Promise<void> {
   }
   const carried = [...secrets.keys()].filter((name) => name.endsWith(' of a consent'));
   expect(carried.length).toBeGreaterThanOrEqual(3);
+  const challenges = browser.opened.map((opened) => new URL(opened).searchParams.get('code_challenge'));
+  return challenges.find((challenge) => challenge !== null) ?? null;
+}
+
+const challengeOf = (verifier: string): string => createHash('sha256').update(verifier).digest('base64url');
+
+/** Whether the verifier behind a challenge stands there: it never leaves us but for the provider, so each text that could be one is tried. */
+function holdsVerifier(bytes: Buffer, challenge: string): boolean {
+  const length = 43;
+  for (const [run] of bytes.toString('latin1').matchAll(/[\w-]{43,}/g)) {
+    for (let at = 0; at + length <= run.length; at += 1) {
+      if (challengeOf(run.slice(at, at + length)) === challenge) return true;
+    }
+  }
+  return false;
+}
+
+/** Every record of the topics: key, headers and value. */
+async function topicBytes(remains: Remains, { brokers }: KafkaCluster): Promise<void> {
+  const names = topics.map(({ name }) => `tramline.${name}`);
+  for (const { topic, ...record } of await readTopics(brokers, names)) {
+    const place = `topic ${topic}`;
+    const line = Buffer.from(`${record.key} ${record.headers.flat().join(' ')} ${record.value}\n`);
+    remains.set(place, Buffer.concat([remains.get(place) ?? Buffer.alloc(0), line]));
+  }
 }
 
 /** The raw bytes of the store: the files of the embedded one, or every row of every table of PostgreSQL as text. */
@@ -346,7 +380,28 @@ async function storeBytes(remains: Remains, postgres: PostgresServer | null): Pr
   }
 }
 
-async function liveAndSearch(auth: string, postgres: PostgresServer | null): Promise<void> {
+/** What stands behind the service instead of what it brings with it. */
+type Neighbours = { postgres: PostgresServer; kafka: KafkaCluster };
+
+const login = { username: 'tramline', password: planted('kafka-password') };
+const { topics } = JSON.parse(readFileSync(join(repositoryRoot(), 'deploy/topics.json'), 'utf8')) as {
+  topics: TopicDeclaration[];
+};
+
+/** The settings of a Kafka that takes records from whoever has the planted password, and from nobody else. */
+async function throughLogin({ loginBrokers }: KafkaCluster): Promise<Record<string, string>> {
+  const sasl = { mechanism: 'plain' as const, ...login, password: new Secret(login.password) };
+  const door = { brokers: loginBrokers, clientId: 'r3', tls: null, sasl };
+  const options = { ...kafkaTargetDefaults, clock: systemClock };
+  const wrong = { ...door, sasl: { ...sasl, password: new Secret('another') } };
+  await expect(createTopics(wrong, 'tramline', topics, options)).rejects.toMatchObject({
+    code: 'publish.refused',
+  });
+  await createTopics(door, 'tramline', topics, options);
+  return { KAFKA_BROKERS: loginBrokers.join(',') };
+}
+
+async function liveAndSearch(auth: string, neighbours: Neighbours | null): Promise<void> {
   simulator = await startSimulator({
     ...{ auth, organizations: 2, equipment: 8, 'field-operations': 2, users: 2, 'heartbeat-ms': 0 },
   });
@@ -356,10 +411,12 @@ async function liveAndSearch(auth: string, postgres: PostgresServer | null): Pro
     ...settingsFor(),
     PORT: port,
     PUBLIC_URL: `http://127.0.0.1:${port}`,
-    DATABASE_URL:
-      postgres === null
-        ? `sqlite:${join(folder, 'tramline.db')}`
-        : postgres.url(await postgres.createDatabase()),
+    ...(neighbours === null
+      ? { DATABASE_URL: `sqlite:${join(folder, 'tramline.db')}` }
+      : {
+          DATABASE_URL: neighbours.postgres.url(await neighbours.postgres.createDatabase()),
+          ...(await throughLogin(neighbours.kafka)),
+        }),
   };
   const unplanted = rows.filter(([name, row]) => row.secret && !settings[name]).map(([name]) => name);
   expect(unplanted).toEqual([]);
@@ -375,7 +432,8 @@ async function liveAndSearch(auth: string, postgres: PostgresServer | null): Pro
   await until(async () => (await askJson<unknown[]>('/api/events')).length > 0, soon);
   remains.set('answers to senders', Buffer.from(await sendAllSorts(first!)));
   await refuseInEveryWay(others, equipment[8]!);
-  await consent(secrets);
+  const challenge = await consent(secrets);
+  expect(challenge === null).toBe(auth === 'oauth1');
   await everyAnswer(remains);
   await until(() => collector.spans().some(({ failed }) => failed), soon);
   remains.set('spans', Buffer.concat(collector.requests.map(({ body }) => body)));
@@ -386,15 +444,23 @@ async function liveAndSearch(auth: string, postgres: PostgresServer | null): Pro
   await until(() => service.records().some(({ line }) => line === 'attempt'), soon);
   await service.kill();
   remains.set('standard output', Buffer.from(service.lines().join('\n')));
-  await storeBytes(remains, postgres);
+  await storeBytes(remains, neighbours?.postgres ?? null);
+  if (neighbours !== null) await topicBytes(remains, neighbours.kafka);
   everyCommand(remains);
 
   // The search is awake: what is no secret is found where it must be.
   const known = new Map([['an address', first!.uri]]);
   const places = found(remains, known).map((hit) => hit.split(':')[0]);
   expect(places).toEqual(expect.arrayContaining(['standard output', 'spans', 'events --json']));
-  expect(places.some((place) => place?.startsWith('store '))).toBe(true);
+  const kinds = neighbours === null ? ['store'] : ['store', 'topic'];
+  expect(kinds.filter((kind) => places.some((place) => place?.startsWith(`${kind} `)))).toEqual(kinds);
   expect(found(remains, secrets)).toEqual([]);
+  if (challenge === null) return;
+  const verifier = 'v'.repeat(43);
+  expect(holdsVerifier(Buffer.from(`\u0000before${verifier}"`), challengeOf(verifier))).toBe(true);
+  expect([...remains].filter(([, bytes]) => holdsVerifier(bytes, challenge)).map(([where]) => where)).toEqual(
+    [],
+  );
 }
 
 test.each(['oauth2', 'oauth1'])(
@@ -402,13 +468,16 @@ test.each(['oauth2', 'oauth1'])(
   (auth) => liveAndSearch(auth, null),
 );
 
-describeWithNeighbour('PostgreSQL', postgresAvailable(), 'R3: with PostgreSQL', () => {
-  let postgres: PostgresServer;
-  beforeAll(async () => {
-    postgres = await startPostgres();
-  }, 90_000);
-  afterAll(() => postgres?.stop());
+const available = kafkaAvailable().available ? postgresAvailable() : kafkaAvailable();
 
-  test('no secret is in any row, nor in anything else that is left behind', () =>
-    liveAndSearch('oauth2', postgres));
+describeWithNeighbour('PostgreSQL and Kafka', available, 'R3: with PostgreSQL and Kafka', () => {
+  let postgres: PostgresServer;
+  let kafka: KafkaCluster;
+  beforeAll(async () => {
+    [postgres, kafka] = await Promise.all([startPostgres(), startKafka({ login })]);
+  }, 120_000);
+  afterAll(() => Promise.all([postgres?.stop(), kafka?.stop()]));
+
+  test('no secret is in any row or record, nor in anything else that is left behind', () =>
+    liveAndSearch('oauth2', { postgres, kafka }));
 });
