@@ -3,6 +3,7 @@
 
 import { ISSUER_PATH } from './auth/oauth2-server';
 import { SCOPES } from './auth/scopes';
+import { secretFor } from './auth/secrets';
 import type { Provider } from './provider/provider';
 
 /** The `Authorization` value and the token of the simulator's deliveries. */
@@ -15,6 +16,7 @@ export function environmentFor(
   provider: Provider,
   auth: 'oauth1' | 'oauth2',
   secrets: WebhookSecrets,
+  seed: number,
 ): Record<string, string> {
   const { accounts, addresses, sandbox, vendor } = provider;
   return {
@@ -30,6 +32,8 @@ export function environmentFor(
     ...(sandbox.plan === 'sandbox'
       ? { PROVIDER_PLAN: 'sandbox', PROVIDER_SANDBOX_SINCE: sandbox.since }
       : {}),
+    // The same after a restart, so that a store that was sealed with it opens.
+    ENCRYPTION_KEYS: `simulator:${secretFor(seed, 'encryption-key').toString('base64')}`,
     WEBHOOK_AUTH: 'authorization',
     WEBHOOK_AUTHORIZATION: secrets.authorization,
     WEBHOOK_TOKENS: secrets.token,

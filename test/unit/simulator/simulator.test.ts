@@ -1,6 +1,7 @@
 // Starting and ending: what is printed, sizes, options, and that the simulator shares no module with the rest.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { loadSettings } from '../../../src/config';
 import { checkOptions } from '../../../src/simulator/options';
 import { startSimulator } from '../../../src/simulator/simulator';
 import { control, get, rawControl, tokenOf } from './caller';
@@ -10,6 +11,7 @@ test('the environment holds every setting a service needs, each a string', async
     const simulator = await startSimulator({ auth });
     const { environment } = simulator;
     expect(Object.keys(environment).sort()).toEqual([
+      'ENCRYPTION_KEYS',
       'PROVIDER_AUTH',
       'PROVIDER_CLIENT_KEY',
       'PROVIDER_CLIENT_SECRET',
@@ -24,6 +26,7 @@ test('the environment holds every setting a service needs, each a string', async
       'WEBHOOK_TOKENS',
     ]);
     expect(Object.values(environment).every((value) => typeof value === 'string' && value !== '')).toBe(true);
+    expect(loadSettings('serve', environment).missing).toEqual([]);
     const kept = auth === 'oauth1' ? ['secret'] : ['refresh'];
     expect(Object.keys(tokenOf(simulator)).sort()).toEqual(
       ['auth', 'connection', 'expiresAt', 'token', 'user', ...kept].sort(),
