@@ -157,17 +157,19 @@ async function forget({ output, ask }: CommandContext, api: Api, id: string, sur
 }
 
 function showForgotten(output: CommandContext['output'], forgotten: ForgottenView): void {
-  const { id, discarded, revoked, seenBy } = forgotten;
+  const { id, discarded, ended, revoked, seenBy } = forgotten;
   output.line(
     `${id} is forgotten; ${discarded} that waited for it ${discarded === 1 ? 'is' : 'are'} discarded.`,
   );
+  if (ended) output.line('The provider has ended its connection.');
   for (const { connection, atProvider } of revoked) {
     const there = atProvider ? 'the provider took its tokens back' : 'the provider was not told';
     output.line(`Connection ${connection} saw nobody else and is erased; ${there}.`);
   }
   if (seenBy.length === 0) return;
   output.line(`Still seen by: ${seenBy.join(', ')}.`);
-  output.next('Its customer ends the connection at the provider, or it comes back with the next listing.');
+  if (!ended)
+    output.next('Its customer ends the connection at the provider, or it comes back with the next listing.');
 }
 
 function show(output: CommandContext['output'], nowMs: number, organization: OrganizationView): void {

@@ -26,6 +26,8 @@ export interface AuthorizationServer {
   redeem(given: { code: string; verifier: Secret; redirectUri: string }): Promise<Grant>;
   /** The grant's `refresh` is null where the former one stays. */
   refresh(refresh: Secret): Promise<Grant>;
+  /** An access token of the application itself (RFC 6749 section 4.4). */
+  application(): Promise<Secret>;
   /** False when the server has no place for it. */
   revoke(token: Secret, hint: 'refresh_token' | 'access_token'): Promise<boolean>;
 }
@@ -39,6 +41,8 @@ interface Metadata {
 }
 
 const metadataLifeMs = 3_600_000;
+/** They mean nothing without a user. */
+const ofUsers: ReadonlySet<string> = new Set(['offline_access', 'openid', 'profile', 'email']);
 
 export function makeAuthorizationServer(
   options: AuthorizationServerOptions,
@@ -105,6 +109,11 @@ export function makeAuthorizationServer(
         ['grant_type', 'refresh_token'],
         ['refresh_token', refresh.open()],
       ]),
+    async application() {
+      const scopes = options.scopes.filter((scope) => !ofUsers.has(scope));
+      const scope: [string, string][] = scopes.length > 0 ? [['scope', scopes.join(' ')]] : [];
+      return (await grant([['grant_type', 'client_credentials'], ...scope])).token;
+    },
     async revoke(token, hint) {
       const { revocation, basic } = await metadata();
       if (revocation === null) return false;

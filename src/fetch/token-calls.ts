@@ -70,7 +70,7 @@ export function makeTokenCalls(options: TokenCallsOptions, clock: Clock): TokenC
 
   return {
     catalogAddress: catalogUrl,
-    call: async (call) => replyOf(await send(call, { Accept: '*/*' }), clock.nowMs()),
+    call: async (call) => replyOf(await send(call, call.ofApi ? platform : { Accept: '*/*' }), clock.nowMs()),
     async links(token) {
       const result = await read(catalogUrl, token);
       return 'document' in result ? { links: linksOf(result.document) } : result;

@@ -79,12 +79,14 @@ export interface Grant extends UserToken {
 
 /** One call to where tokens are given. Nothing of it may be logged. */
 export interface TokenCall {
-  method: 'GET' | 'POST';
+  method: 'GET' | 'POST' | 'DELETE';
   url: string;
   /** Pairs of a form body. */
   form?: [name: string, value: string][];
   /** A header value as it is. */
   authorization?: Secret;
+  /** It goes to the API, which wants its media type. */
+  ofApi?: true;
   /** Signs by OAuth 1.0, for the application alone where `token` is null. */
   sign?: { token: UserToken | null; callback?: string; verifier?: string };
 }

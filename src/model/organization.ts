@@ -162,9 +162,11 @@ export interface ForgottenView {
   state: 'forgotten';
   /** Resources whose waiting work was given up, on record. */
   discarded: number;
+  /** Whether the provider ended its connection to this application. */
+  ended: boolean;
   /** Connections that saw nobody else: erased here, and at the provider where `atProvider`. */
   revoked: { connection: string; atProvider: boolean }[];
-  /** Connections that still see others: with them it comes back while it stays connected at the provider. */
+  /** Connections that still see others: unless it is ended at the provider, it comes back with them. */
   seenBy: string[];
 }
 

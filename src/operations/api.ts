@@ -44,6 +44,8 @@ export interface ApiDoors {
   released(): void;
   /** What the probe found; null when nobody here makes it, or it took too long. False when the organization is unknown. */
   probeNow(organizationId: string): Promise<string | null | false>;
+  /** Ends its connection at the provider, found through connections that see it; false when that could not be done. */
+  endConnection(organizationId: string, seeing: readonly string[]): Promise<boolean>;
   /** null when the organization is unknown. */
   forget(organizationId: string): Promise<Forgotten | null>;
   check(): Promise<CheckLine[]>;
@@ -140,10 +142,20 @@ export function makeApi(doors: ApiDoors): Api {
   };
 }
 
-/** Connections that saw nobody else end first: when it is broken off between, it is done again. */
-async function forget({ store, connections, forget }: ApiDoors, id: string): Promise<ForgottenView> {
+/**
+ * First at the provider, while there are tokens to find it by; then connections that saw nobody else: when it is broken
+ * off between, it is done again.
+ */
+async function forget(
+  { store, connections, endConnection, forget }: ApiDoors,
+  id: string,
+): Promise<ForgottenView> {
   if ((await store.findOrganization(id)) === null) return notFound('organization', id);
   const seeing = (await store.listConnections()).filter(({ organizations }) => organizations.includes(id));
+  const ended = await endConnection(
+    id,
+    seeing.map(({ connectionId }) => connectionId),
+  );
   const alone = seeing.filter(({ organizations }) => organizations.length === 1);
   const revoked: ForgottenView['revoked'] = [];
   for (const { connectionId } of alone) {
@@ -153,7 +165,7 @@ async function forget({ store, connections, forget }: ApiDoors, id: string): Pro
   const forgotten = await forget(id);
   if (forgotten === null) return notFound('organization', id);
   const seenBy = seeing.filter((one) => !alone.includes(one)).map(({ connectionId }) => connectionId);
-  return { id, state: 'forgotten', discarded: forgotten.discarded, revoked, seenBy };
+  return { id, state: 'forgotten', discarded: forgotten.discarded, ended, revoked, seenBy };
 }
 
 async function refuseConnections(): Promise<never> {

@@ -7,6 +7,7 @@ import { type AuthorizationServer, makeAuthorizationServer } from '../connect/au
 import type { ConnectionBook } from '../connect/connection-book';
 import { makeConnectionsApi } from '../connect/connections-api';
 import { makeConsents } from '../connect/consents';
+import { endConnection } from '../connect/end-connection';
 import { expiringConditions } from '../connect/expiring';
 import { GrantRefusal } from '../connect/grant-refusal';
 import { makeRenewal, type Renewal } from '../connect/renewal';
@@ -41,6 +42,8 @@ export interface Connecting {
   api: ConnectionsApi;
   /** To be mounted under `/connect`. */
   routes(observer: Pick<Observer, 'fault' | 'trouble'>): ConnectRoutes;
+  /** Ends an organization's connection at the provider, found through these connections; false when it could not. */
+  end(organizationId: string, seeing: readonly string[]): Promise<boolean>;
   conditions(): Condition[];
   close(): void;
 }
@@ -91,6 +94,12 @@ export function wireConnecting(settings: Settings, parts: ConnectingParts): Conn
             observer.trouble({ place: 'connections', code: `grant-${error.fault}`, detail: error.message });
         },
       }),
+    end: (organizationId, seeing) =>
+      endConnection(
+        { calls, server, renewal },
+        organizationId,
+        book.connections().filter((one) => one.status === 'valid' && seeing.includes(one.connectionId)),
+      ),
     conditions() {
       const nowMs = clock.nowMs();
       const trouble = renewal.trouble();

@@ -89,6 +89,8 @@ export function apiOf(
       if (worker === null) return store.forgetOrganization(organizationId);
       return worker.pipeline.access.forget(organizationId);
     },
+    endConnection: async (organizationId, seeing) =>
+      (await (worker?.connecting ?? alone?.own)?.end(organizationId, seeing)) ?? false,
     check: () => runCheck(checkDoors(loaded, store, providerCheck)),
     // Sinks of their own: what they remember of real alerts is not touched.
     testAlerts() {

@@ -79,6 +79,8 @@ export async function checkConnections(client: ProviderClient, book: ConnectionB
 export interface OwnProvider {
   api: ProviderApi;
   connections: ConnectionsApi;
+  /** Ends an organization's connection at the provider, as `Connecting` has it. */
+  end: Connecting['end'];
   subscribing: Subscribing;
   /** For the public listener of a process that reads nothing itself. */
   routes(observer: Pick<Observer, 'fault' | 'trouble'>): ConnectRoutes;
@@ -131,6 +133,10 @@ export function makeOwnProvider(
       ask: async (wanted) => (await connections()).ask(wanted),
       consent: async (id) => (await connections()).consent(id),
       answer: async (id, answer) => (await connections()).answer(id, answer),
+    },
+    async end(organizationId, seeing) {
+      await own.prepared();
+      return own.connecting().end(organizationId, seeing);
     },
     routes: (observer) => own.connecting().routes(observer),
     async check() {

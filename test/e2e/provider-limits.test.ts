@@ -18,30 +18,6 @@ afterAll(() => story.end());
 
 const run = (...words: string[]) => runCommand(words, { TRAMLINE_URL: story.service.operationsUrl });
 
-/** A call by hand with the application's own token. */
-async function byHand(path: string, token: string, method: string): Promise<number> {
-  const accept = `application/vnd.${story.simulator.vendor}.axiom.v3+json`;
-  const address = `${story.simulator.catalog.replace(/\/$/, '')}${path}`;
-  const response = await fetch(address, { method, headers: { accept, authorization: `Bearer ${token}` } });
-  return response.status;
-}
-
-async function applicationToken(): Promise<string> {
-  const { PROVIDER_CLIENT_KEY, PROVIDER_CLIENT_SECRET } = story.simulator.environment as Record<
-    string,
-    string
-  >;
-  const answered = await fetch(`${story.simulator.issuer}/v1/token`, {
-    method: 'POST',
-    body: new URLSearchParams({
-      grant_type: 'client_credentials',
-      client_id: PROVIDER_CLIENT_KEY!,
-      client_secret: PROVIDER_CLIENT_SECRET!,
-    }),
-  });
-  return ((await answered.json()) as { access_token: string }).access_token;
-}
-
 /** Every quantity of a document by its place: value and unit as published, and the unit as it came. */
 function quantitiesOf(
   value: unknown,
@@ -92,7 +68,7 @@ test('a token whose time has run out is renewed, and nobody is told', async () =
   expect(await story.alerts()).toEqual([]);
 });
 
-test('a sixth organization is not connected, and a connection that the application ended is no longer', async () => {
+test('a sixth organization is not connected, and one that is forgotten is connected no longer', async () => {
   const { organizations } = await story.simulator.state();
   const unconnected = organizations.filter(({ connected }) => !connected);
   expect(unconnected).toHaveLength(1);
@@ -100,10 +76,11 @@ test('a sixth organization is not connected, and a connection that the applicati
     /sandbox|409|403|400/,
   );
   const [, second] = organizations;
-  const ended = await byHand(`/organizations/${second!.id}/connections`, await applicationToken(), 'DELETE');
-  expect(ended).toBe(204);
-  const { code, error } = await run('equipment', 'list', '--organization', second!.id);
-  expect([code, error]).toEqual([5, expect.stringContaining('/connections/')]);
+  const forgotten = await run('organizations', 'forget', second!.id, '--yes', '--json');
+  expect([forgotten.code, JSON.parse(forgotten.out)]).toEqual([0, expect.objectContaining({ ended: true })]);
+  const after = (await story.simulator.state()).organizations.find(({ id }) => id === second!.id);
+  expect(after!.connected).toBe(false);
+  expect(await story.organization(second!.id)).toMatchObject({ access: 'not-connected', name: null });
 });
 
 test.each<[string, () => Promise<unknown>]>([

@@ -60,6 +60,7 @@ export function makeShell(): Shell {
       rejudge,
       released: () => {},
       probeNow: async (id) => organizations.some((organization) => organization.id === id) && shell.probed,
+      endConnection: async (id) => id === '4711',
       forget: async (id) => sample.forget(id),
       check: async () => checkLines,
       testAlerts: async () => shell.alertTests,

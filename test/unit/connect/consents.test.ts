@@ -68,6 +68,7 @@ function consentsWith(more: Partial<ConsentDoors> = {}) {
       consentAddress: async ({ state }) => `https://signin.provider.test/authorize?state=${state}`,
       redeem: async () => grant,
       refresh: async () => grant,
+      application: async () => grant.token,
       revoke: async () => {
         revoked += 1;
         return true;

@@ -57,6 +57,7 @@ function open(token: Secret | null = null): OperationsServer {
         released += 1;
       },
       probeNow: async (id) => organizations.some((organization) => organization.id === id) && 'ok',
+      endConnection: async (id) => id === '4711',
       forget: async (id) => sample.forget(id),
       check: async () => lines,
       testAlerts: async () => [{ sink: 'slack', outcome: 'accepted', status: 200, detail: 'fine' }],
@@ -158,6 +159,7 @@ describe('on this machine, without a token', () => {
       id: '4712',
       state: 'forgotten',
       discarded: 3,
+      ended: false,
       seenBy: ['c2'],
       revoked: [{ connection: 'c1', atProvider: true }],
     });
