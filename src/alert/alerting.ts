@@ -88,7 +88,8 @@ const sinkWaitMsMax = 250;
 export function makeAlerting(parts: AlertingParts): Alerting {
   const { clock, options, hooks = {} } = parts;
   const onPost = (line: PostLine) => hooks.posted?.(line);
-  const lanes = parts.sinks.map((sink) => makeLane(sink, clock, onPost, parts.random ?? Math.random));
+  const random = parts.random ?? Math.random;
+  const lanes = parts.sinks.map((sink) => makeLane(sink, clock, onPost, random, options.resendMs));
   const book = makeAlertBook(parts.store, clock);
   const gather = makeGather(options);
   const leader = makeLeader(parts.store, clock, parts.holder);

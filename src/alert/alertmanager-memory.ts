@@ -1,9 +1,10 @@
 /**
  * What one Alertmanager was told in its present life. Alertmanager keeps alerts in memory, and after a hard stop also
  * forgets that it has notified: an end told to it then says nothing to anyone and the page stays open. So an alert that
- * this life has not been told of, or not for long enough to have notified, is told as firing until a near end first.
+ * this life has not been told of, or not for long enough to have notified, is told as firing until a near end first. A
+ * process that was started anew knows of no telling: then an end that was taken before this life began counts as not told.
  */
-import type { Alert } from '../model/alert';
+import type { Alert, SentState } from '../model/alert';
 
 export interface Telling {
   /** `null`: tell it as resolved. Otherwise: tell it as firing, and that it ends then. */
@@ -13,8 +14,8 @@ export interface Telling {
 export interface AlertmanagerMemory {
   /** `life` is the same text as long as the instance has not been started anew; null when it does not say. */
   begin(life: string | null): void;
-  /** How a resolved alert is to be told now; `known` when the sink had taken it as firing last. */
-  howToEnd(alert: Alert, known: boolean, nowMs: number): Telling;
+  /** How a resolved alert is to be told now; `sent` is what the sink took last. */
+  howToEnd(alert: Alert, sent: SentState | undefined, nowMs: number): Telling;
   /** The instance took it, told in this way. */
   told(alert: Alert, telling: Telling, nowMs: number): void;
 }
@@ -28,6 +29,8 @@ interface Told {
 
 /** What was not told for so long is forgotten; both repetitions are much shorter. */
 const forgetMs = 3_600_000;
+/** The clock that says when the instance was started is not ours. */
+const clocksDifferMs = 10_000;
 
 /** `openMs`: how long an alert is firing in an instance before its end is told; longer than its `group_wait`. */
 export function makeAlertmanagerMemory(openMs: number): AlertmanagerMemory {
@@ -44,9 +47,12 @@ export function makeAlertmanagerMemory(openMs: number): AlertmanagerMemory {
       }
       life = current;
     },
-    howToEnd(alert, known, nowMs) {
+    howToEnd(alert, sent, nowMs) {
       const told = toldOf.get(alert.fingerprint);
-      if (told === undefined) return { firingUntilMs: known || wasRestarted ? nowMs + openMs : null };
+      if (told === undefined) {
+        const isOpen = wasRestarted || sent?.state === 'firing' || isOfFormerLife(sent, life);
+        return { firingUntilMs: isOpen ? nowMs + openMs : null };
+      }
       return { firingUntilMs: !told.isEnded && nowMs < told.openUntilMs ? told.openUntilMs : null };
     },
     told(alert, { firingUntilMs }, nowMs) {
@@ -62,4 +68,10 @@ export function makeAlertmanagerMemory(openMs: number): AlertmanagerMemory {
       toldOf.set(alert.fingerprint, { openUntilMs, isEnded: firingUntilMs === null, atMs: nowMs });
     },
   };
+}
+
+/** Was its end first taken before the instance was started, as far as both clocks say? */
+function isOfFormerLife(sent: SentState | undefined, life: string | null): boolean {
+  if (sent?.state !== 'resolved' || life === null) return false;
+  return sent.sinceMs <= Date.parse(life) + clocksDifferMs;
 }

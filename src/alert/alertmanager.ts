@@ -93,7 +93,7 @@ function checkAddress(url: string): void {
 
 function tellingOf(alert: Alert, memory: AlertmanagerMemory, nowMs: number, endsAheadMs: number): Telling {
   if (alert.state === 'firing') return { firingUntilMs: nowMs + endsAheadMs };
-  return memory.howToEnd(alert, alert.sent[name]?.state === 'firing', nowMs);
+  return memory.howToEnd(alert, alert.sent[name], nowMs);
 }
 
 /** The alert itself and, when it was told under another severity before, the end of that label set. */

@@ -3,7 +3,7 @@
  * is slow or failing holds up no other lane. It decides nothing about alerts.
  */
 import type { Alert } from '../model/alert';
-import { type BackoffBounds, backoffMs } from '../tools/backoff';
+import { backoffMs } from '../tools/backoff';
 import type { Clock } from '../tools/clock';
 import type { PostOutcome } from './due';
 import type { AlertSink, PostResult, SinkName } from './sink';
@@ -37,20 +37,26 @@ export interface Lane {
   collect(): PostedAlert[];
 }
 
-const backoffBounds: BackoffBounds = { baseMs: 1_000, maxMs: 30_000 };
+const backoffBaseMs = 1_000;
+const backoffMsMax = 30_000;
 
 /** No sink is left alone for longer, whatever it asks for: someone may wait for the page. */
 const pauseMsMax = 300_000;
 
 const lineOutcomes = { taken: 'accepted', refused: 'refused', failed: 'unreachable' } as const;
 
-/** `onPost` is called when the sink has answered; `random` in [0, 1) spreads the back-off (full jitter, at most 30 s). */
+/**
+ * `onPost` is called when the sink has answered; `random` in [0, 1) spreads the back-off: full jitter, at most 30 s, and no
+ * longer than `resendMs`, so that a sink that is back is told of everything by the next repetition.
+ */
 export function makeLane(
   sink: AlertSink,
   clock: Clock,
   onPost: (line: PostLine) => void,
   random: () => number,
+  resendMs: number,
 ): Lane {
+  const backoff = { baseMs: backoffBaseMs, maxMs: Math.min(backoffMsMax, resendMs) };
   let busy = false;
   let failures = 0;
   let readyAtMs = Number.NEGATIVE_INFINITY;
@@ -81,7 +87,7 @@ export function makeLane(
       });
     }
     failures = byOutcome.has('failed') ? failures + 1 : 0;
-    const pauseMs = Math.max(backoffMs(failures, backoffBounds, random), answer.retryAfterMs ?? 0);
+    const pauseMs = Math.max(backoffMs(failures, backoff, random), answer.retryAfterMs ?? 0);
     readyAtMs = failures > 0 ? atMs + Math.min(pauseMs, pauseMsMax) : Number.NEGATIVE_INFINITY;
     busy = false;
   }

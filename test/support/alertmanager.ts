@@ -51,7 +51,13 @@ export type NotifiedAlert = {
 /** One POST of Alertmanager to its receiver: what would reach the person on call. */
 export type AlertNotification = { status: 'firing' | 'resolved'; alerts: NotifiedAlert[] };
 
-export type NotificationRecorder = { url: string; notifications: AlertNotification[]; stop(): Promise<void> };
+export type NotificationRecorder = {
+  url: string;
+  notifications: AlertNotification[];
+  /** No connection is open: nothing is on its way. */
+  isIdle(): Promise<boolean>;
+  stop(): Promise<void>;
+};
 
 let availability: Availability | undefined;
 
@@ -84,6 +90,7 @@ export async function recordNotifications(): Promise<NotificationRecorder> {
   return {
     url: `http://127.0.0.1:${port}/`,
     notifications,
+    isIdle: () => new Promise((resolve) => server.getConnections((_error, count) => resolve(count === 0))),
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

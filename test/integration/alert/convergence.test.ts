@@ -1,14 +1,11 @@
-// Goal: whatever fails in between, on-call's state becomes the true state, with one incident for each cause.
-// Method: a seeded random run of 500 blocks and their acceptances, with restarts of the service and hard stops of a real
-// Alertmanager, and a PagerDuty that refuses a fifth of all events for now, at ALERT_RESEND_SECONDS=1. On-call's state is
-// what the receiver was told last of each label set, and which incidents PagerDuty has open.
-import { setTimeout as delay } from 'node:timers/promises';
-import { makeAlerting } from '../../../src/alert/alerting';
-import { makeAlertmanagerSink } from '../../../src/alert/alertmanager';
-import { makePagerDutySink } from '../../../src/alert/pagerduty';
+// Goal: whatever fails in between, on-call's state becomes the true state within two repetitions, with one incident for
+// each cause.
+// Method: a seeded random run of 500 blocks and their acceptances on a store on disk, at ALERT_RESEND_SECONDS=1, with hard
+// stops of the process that alerts and of a real Alertmanager, and a PagerDuty that refuses a fifth of all events for now.
+// On-call's state is what the receiver was told last of each label set, and which incidents PagerDuty has open. Intervals
+// are counted with the posts that are made: a busy machine makes them later, and not more of them.
 import type { Cause } from '../../../src/model/organization';
-import { systemClock } from '../../../src/tools/clock';
-import { Secret } from '../../../src/tools/secret';
+import type { AlertProcessOptions, AlertProgress, Firing, Said } from '../../support/alert-process';
 import {
   type Alertmanager,
   alertmanagerAvailable,
@@ -16,17 +13,24 @@ import {
   recordNotifications,
   startAlertmanager,
 } from '../../support/alertmanager';
-import { makeMemoryAlerts } from '../../support/memory-alerts';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { type PagerDutyServer, startPagerDuty } from '../../support/pager-server';
+import { type ReadyProcess, startProcess, temporaryFolder } from '../../support/ready-process';
 import { until } from '../../support/until';
-import { aBlocked } from '../../unit/alert/samples';
 
 const seed = 20_260_301;
 const blocks = 500;
 const resendMs = 1000;
 const holdMs = 1000;
-const causes: Cause[] = ['terms', 'required-action', 'not-connected'];
+/** What comes and goes is held for longer each time. */
+const holdMsMax = 16 * holdMs;
+const names = {
+  terms: 'TramlineTermsRequired',
+  'required-action': 'TramlineRequiredAction',
+  'not-connected': 'TramlineOrganizationNotConnected',
+  'refused-grant': 'TramlineReauthorize',
+} satisfies Partial<Record<Cause, string>>;
+const causes = Object.keys(names) as (keyof typeof names)[];
 
 /** Mulberry32: the same run for the same seed. */
 function randomFrom(start: number): () => number {
@@ -43,40 +47,49 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'a random run', (
   let recorder: NotificationRecorder;
   let manager: Alertmanager;
   let pagerDuty: PagerDutyServer;
-  /** How many notifications there were when it was started again after each hard stop. */
+  let alerting: ReadyProcess;
+  const folder = temporaryFolder();
+  /** How many notifications there were when Alertmanager was started again after each hard stop. */
   const hardStops: number[] = [];
-  const store = makeMemoryAlerts();
+  /** The true state: what every organization that is blocked is blocked by. */
+  const blocked = new Map<string, keyof typeof names>();
   const random = randomFrom(seed);
-  let isRunning = true;
 
   beforeAll(async () => {
     recorder = await recordNotifications();
     pagerDuty = await startPagerDuty('key');
     manager = await startAlertmanager({ webhookUrl: recorder.url });
+    await startAlerting();
   });
   afterAll(async () => {
-    isRunning = false;
+    await alerting.kill();
     await manager.stop();
     await recorder.stop();
     await pagerDuty.stop();
   });
 
-  const make = () =>
-    makeAlerting({
-      store,
-      holder: 'a',
-      sinks: [
-        makeAlertmanagerSink({ urls: [manager.url], openMs: holdMs }),
-        makePagerDutySink({ url: pagerDuty.url, routingKey: new Secret('key'), clientUrl: null }),
-      ],
-      clock: systemClock,
-      conditions: () => [],
-      options: {
-        ...{ resendMs, holdMs, groupAbove: blocks, gatherMs: 100, resolveRepeatMs: 600_000 },
-        ...{ journalMs: 30 * 86_400_000, runbookBase: 'https://runbooks.example', ownNames: [] },
-      },
-      random: () => 0,
+  async function startAlerting(): Promise<void> {
+    const addresses = { alertmanagerUrl: manager.url, pagerDutyUrl: pagerDuty.url };
+    const options: AlertProcessOptions = { folder, ...addresses, resendMs, holdMs, groupAbove: blocks };
+    alerting = await startProcess({
+      entry: 'dist/test/support/alert-process.js',
+      environment: { ALERT_PROCESS: JSON.stringify(options) },
+      readyKeys: ['port'],
     });
+  }
+
+  async function ask<Answer = AlertProgress>(path = '', said?: Said): Promise<Answer> {
+    const request = said === undefined ? {} : { method: 'POST', body: JSON.stringify(said) };
+    const response = await fetch(`http://127.0.0.1:${alerting.ready.port}/${path}`, request);
+    if (!response.ok) throw new Error(await response.text());
+    return (await response.json()) as Answer;
+  }
+
+  async function say(organizationId: string, cause: keyof typeof names | null): Promise<void> {
+    if (cause === null) blocked.delete(organizationId);
+    else blocked.set(organizationId, cause);
+    await ask('', { organizationId, cause });
+  }
 
   /** Which incidents are open as far as on-call was told, and what was told as new while it was open. */
   function told() {
@@ -86,7 +99,7 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'a random run', (
       // Alertmanager itself forgets at a hard stop what it has told.
       const life = hardStops.filter((count) => count <= index).length;
       for (const { status, labels } of alerts) {
-        const incident = `${labels.alertname} ${labels.organization_id}`;
+        const incident = `${labels.alertname} ${labels.organization_id ?? labels.connection_id?.slice(1)}`;
         if (status === 'resolved') open.delete(incident);
         else {
           if (open.get(incident) === life) again.push(incident);
@@ -94,79 +107,97 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'a random run', (
         }
       }
     });
-    return { open: [...open.keys()].sort().join(), again };
+    return { open: [...open.keys()].sort(), again };
   }
 
   const paged = () =>
     [...pagerDuty.incidents]
       .filter(([, incident]) => incident.open)
-      .map(([key]) => key.replace(/^tramline (\w+)\{organization_id="(\d+)"\}$/, '$1 $2'))
-      .sort()
-      .join();
+      .map(([key]) => key.replace(/^tramline (\w+)\{\w+="c?(\d+)"\}$/, '$1 $2'))
+      .sort();
 
-  const names: Partial<Record<Cause, string>> = {
-    terms: 'TramlineTermsRequired',
-    'required-action': 'TramlineRequiredAction',
-    'not-connected': 'TramlineOrganizationNotConnected',
-  };
-  const truth = () =>
-    store.inputs.blocked
-      .map(({ cause, organizationId }) => `${names[cause]} ${organizationId}`)
-      .sort()
-      .join();
+  const truth = () => [...blocked].map(([id, cause]) => `${names[cause]} ${id}`).sort();
 
-  const converged = (what: string) => {
-    // What flaps is held for longer each time; two intervals begin when the hold is over.
-    const held = Math.max(...store.rows().map(({ returns }) => holdMs * Math.min(2 ** returns, 16)), holdMs);
-    const withinMs = held + 2 * resendMs + 3000;
-    return until(() => told().open === truth() && paged() === truth(), {
-      withinMs,
-      what: `${what} (seed ${seed})`,
+  /** The two lists, where they differ from the truth in what `counts`; null when both agree with it. */
+  function disagreement(counts: (incidents: string[], truth: string[]) => string[]): string | null {
+    const both = { alertmanager: counts(told().open, truth()), pagerDuty: counts(paged(), truth()) };
+    return both.alertmanager.length + both.pagerDuty.length === 0 ? null : JSON.stringify(both);
+  }
+
+  const missing = (incidents: string[], wanted: string[]) => wanted.filter((one) => !incidents.includes(one));
+  const wrong = (incidents: string[], wanted: string[]) => [
+    ...missing(incidents, wanted),
+    ...missing(wanted, incidents),
+  ];
+
+  /** Within two repetitions from now on-call has the truth, as far as it `counts`. */
+  async function agreed(what: string, counts: typeof missing): Promise<void> {
+    const from = (await ask()).intervals;
+    // The first that is counted may have begun before.
+    const isOver = async () => disagreement(counts) === null || (await ask()).intervals > from + 2;
+    await until(isOver, { withinMs: 60_000, what: `two repetitions ${what}` });
+    expect([what, seed, disagreement(counts)]).toEqual([what, seed, null]);
+  }
+
+  async function converged(what: string): Promise<void> {
+    await agreed(`after a block: ${what}`, missing);
+    const decided = async () =>
+      wrong(
+        (await ask<Firing>('firing')).firing.map((one) => one.replace(/ c(?=\d+$)/, ' ')),
+        truth(),
+      ).length === 0;
+    await until(decided, { withinMs: 2 * holdMsMax, what: `the end of all holds ${what}` });
+    await agreed(what, wrong);
+  }
+
+  /** A hard stop, after which posts reach nobody. */
+  async function stopAlertmanager(): Promise<void> {
+    await manager.kill();
+    const { unreachable } = await ask();
+    await until(async () => (await ask()).unreachable > unreachable, {
+      withinMs: 30_000,
+      what: 'a lost post',
     });
-  };
+    // What it sent before it ended has arrived.
+    await until(() => recorder.isIdle(), { withinMs: 30_000, what: 'the receiver to be idle' });
+    hardStops.push(recorder.notifications.length);
+    await manager.restart();
+  }
+
+  async function blockSome(most: number): Promise<number> {
+    let begun = 0;
+    for (let count = Math.floor(random() * 12); count > 0 && begun < most; count -= 1) {
+      const organizationId = `${Math.floor(random() * 300)}`;
+      const cause = causes[Math.floor(random() * causes.length)]!;
+      if (blocked.has(organizationId)) continue;
+      await say(organizationId, cause);
+      begun += 1;
+    }
+    return begun;
+  }
 
   test('500 blocks, acceptances, restarts and hard stops end in the true state', async () => {
-    let alerting = make();
-    const loop = (async () => {
-      while (isRunning) {
-        await alerting.step();
-        await delay(25);
-      }
-    })();
     let begun = 0;
     let restarts = 0;
     while (begun < blocks) {
-      const { blocked } = store.inputs;
-      for (let count = Math.floor(random() * 12); count > 0 && begun < blocks; count -= 1) {
-        const organizationId = `${Math.floor(random() * 300)}`;
-        if (blocked.some((one) => one.organizationId === organizationId)) continue;
-        const cause = causes[Math.floor(random() * causes.length)] as Cause;
-        blocked.push(aBlocked({ organizationId, cause, sinceMs: Date.now() }));
-        begun += 1;
-      }
-      store.inputs.blocked = blocked.filter(() => random() > 0.03);
+      begun += await blockSome(blocks - begun);
+      for (const id of [...blocked.keys()]) if (random() < 0.03) await say(id, null);
       pagerDuty.next = random() < 0.2 ? [{ status: 503 }, { status: 429 }] : [];
-      if (random() < 0.1) {
-        alerting = make();
+      if (random() < 0.08) {
+        await alerting.kill();
+        await startAlerting();
         restarts += 1;
       }
-      if (random() < 0.06) {
-        await manager.kill();
-        // What it sent last may still be on its way.
-        await delay(100 + random() * 1400);
-        hardStops.push(recorder.notifications.length);
-        await manager.restart();
-      }
-      if (random() < 0.05) await converged(`on-call to agree after ${begun} blocks`);
-      await delay(50);
+      if (random() < 0.06) await stopAlertmanager();
+      if (random() < 0.03) await converged(`after ${begun} blocks`);
+      const { steps } = await ask();
+      await until(async () => (await ask()).steps > steps, { withinMs: 30_000, what: 'a round' });
     }
     pagerDuty.next = [];
     expect([restarts > 2, hardStops.length > 2]).toEqual([true, true]);
-    await converged('on-call to agree at the end');
-    store.inputs.blocked = [];
-    await converged('every incident to be over');
-    isRunning = false;
-    await loop;
-    expect(told()).toEqual({ open: '', again: [] });
+    await converged('at the end');
+    for (const id of [...blocked.keys()]) await say(id, null);
+    await converged('when all is over');
+    expect([told(), paged()]).toEqual([{ open: [], again: [] }, []]);
   }, 240_000);
 });

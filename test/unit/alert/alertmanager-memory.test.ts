@@ -8,6 +8,11 @@ const ended = { firingUntilMs: null };
 const alert = anAlert();
 const at = (seconds: number): number => noonMs + seconds * 1000;
 
+/** What the sink took last, since noon unless said. */
+const taken = (state: 'firing' | 'resolved', sinceMs = noonMs) => ({
+  ...{ state, sinceMs, severity: 'warning' as const, atMs: sinceMs, failures: 0 },
+});
+
 function memoryInLife(life: string | null) {
   const memory = makeAlertmanagerMemory(openMs);
   memory.begin(life);
@@ -18,31 +23,40 @@ test('what it was told long enough ago ends at once', () => {
   const memory = memoryInLife('monday');
   memory.told(alert, ahead, noonMs);
   memory.told(alert, ahead, at(59));
-  expect(memory.howToEnd(alert, true, at(60))).toEqual(ended);
+  expect(memory.howToEnd(alert, taken('firing'), at(60))).toEqual(ended);
 });
 
 test('what it was told a moment ago ends when it had time to notify', () => {
   const memory = memoryInLife('monday');
   memory.told(alert, ahead, noonMs);
-  expect(memory.howToEnd(alert, true, at(5))).toEqual({ firingUntilMs: at(60) });
+  expect(memory.howToEnd(alert, taken('firing'), at(5))).toEqual({ firingUntilMs: at(60) });
 });
 
 test('what this process has not told it is told first, when it may know it from before', () => {
   const memory = memoryInLife('monday');
-  expect(memory.howToEnd(alert, true, noonMs)).toEqual({ firingUntilMs: at(60) });
-  expect(memory.howToEnd(alert, false, noonMs)).toEqual(ended);
+  expect(memory.howToEnd(alert, taken('firing'), noonMs)).toEqual({ firingUntilMs: at(60) });
+  expect(memory.howToEnd(alert, taken('resolved'), noonMs)).toEqual(ended);
 });
 
 test('after it was started anew, even an end that it had taken is told again from the beginning', () => {
   const memory = memoryInLife('monday');
   memory.told(alert, ahead, noonMs);
   memory.told(alert, ended, at(60));
-  expect(memory.howToEnd(alert, false, at(120))).toEqual(ended);
+  expect(memory.howToEnd(alert, taken('resolved'), at(120))).toEqual(ended);
   memory.begin('tuesday');
-  expect(memory.howToEnd(alert, false, at(120))).toEqual({ firingUntilMs: at(180) });
+  expect(memory.howToEnd(alert, taken('resolved'), at(120))).toEqual({ firingUntilMs: at(180) });
   memory.told(alert, { firingUntilMs: at(180) }, at(120));
-  expect(memory.howToEnd(alert, false, at(179))).toEqual({ firingUntilMs: at(180) });
-  expect(memory.howToEnd(alert, false, at(180))).toEqual(ended);
+  expect(memory.howToEnd(alert, taken('resolved'), at(179))).toEqual({ firingUntilMs: at(180) });
+  expect(memory.howToEnd(alert, taken('resolved'), at(180))).toEqual(ended);
+});
+
+test('a process that was started anew tells from the beginning what ended before the instance was started', () => {
+  const memory = memoryInLife(new Date(noonMs).toISOString());
+  const end = (sinceMs: number) => memory.howToEnd(alert, taken('resolved', sinceMs), at(120));
+  expect(end(at(-3600))).toEqual({ firingUntilMs: at(180) });
+  expect(end(at(10))).toEqual({ firingUntilMs: at(180) });
+  expect(end(at(11))).toEqual(ended);
+  expect(memory.howToEnd(alert, undefined, at(120))).toEqual(ended);
 });
 
 test('one that does not say when it was started is taken for the same', () => {
@@ -50,7 +64,7 @@ test('one that does not say when it was started is taken for the same', () => {
   memory.told(alert, ahead, noonMs);
   memory.begin(null);
   memory.begin('monday');
-  expect(memory.howToEnd(alert, true, at(60))).toEqual(ended);
+  expect(memory.howToEnd(alert, taken('firing'), at(60))).toEqual(ended);
 });
 
 test('a second incident has its own time to notify', () => {
@@ -58,7 +72,7 @@ test('a second incident has its own time to notify', () => {
   memory.told(alert, ahead, noonMs);
   memory.told(alert, ended, at(60));
   memory.told(alert, ahead, at(100));
-  expect(memory.howToEnd(alert, true, at(110))).toEqual({ firingUntilMs: at(160) });
+  expect(memory.howToEnd(alert, taken('firing'), at(110))).toEqual({ firingUntilMs: at(160) });
 });
 
 test('what was not told for an hour is forgotten, the rest is kept', () => {
@@ -67,6 +81,6 @@ test('what was not told for an hour is forgotten, the rest is kept', () => {
   memory.told(alert, ahead, noonMs);
   memory.told(other, ahead, at(10));
   memory.told(other, ahead, at(3600));
-  expect(memory.howToEnd(alert, true, at(3601))).toEqual({ firingUntilMs: at(3661) });
-  expect(memory.howToEnd(other, true, at(3601))).toEqual(ended);
+  expect(memory.howToEnd(alert, taken('firing'), at(3601))).toEqual({ firingUntilMs: at(3661) });
+  expect(memory.howToEnd(other, taken('firing'), at(3601))).toEqual(ended);
 });

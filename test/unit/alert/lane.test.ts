@@ -4,11 +4,11 @@ import type { AlertSink, PostResult } from '../../../src/alert/sink';
 import { makeHandClock } from '../../support/hand-clock';
 import { anAlert, noonMs } from './samples';
 
-function laneOf(post: AlertSink['post'], random = () => 0.999) {
+function laneOf(post: AlertSink['post'], random = () => 0.999, resendMs = 60_000) {
   const clock = makeHandClock(noonMs);
   const lines: PostLine[] = [];
   const sink: AlertSink = { name: 'alertmanager', repeats: true, post };
-  return { clock, lines, lane: makeLane(sink, clock, (line) => lines.push(line), random) };
+  return { clock, lines, lane: makeLane(sink, clock, (line) => lines.push(line), random, resendMs) };
 }
 
 const alerts = ['1', '2', '3'].map((id) => anAlert({ labels: { organization_id: id } }));
@@ -97,6 +97,20 @@ test('a sink that asks for a pause gets it, but for no longer than five minutes'
     await clock.advance(pauseMs - 1);
     expect(lane.isReady()).toBe(false);
     await clock.advance(1);
+    expect(lane.isReady()).toBe(true);
+  }
+});
+
+test('a sink that failed often is tried again within the time of a repetition', async () => {
+  const { lane, clock } = laneOf(
+    async () => ({ taken: [], failed: [] }),
+    () => 0.999,
+    1000,
+  );
+  for (let failed = 0; failed < 8; failed += 1) {
+    await lane.post(alerts);
+    expect(lane.isReady()).toBe(false);
+    await clock.advance(1000);
     expect(lane.isReady()).toBe(true);
   }
 });
