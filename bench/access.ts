@@ -6,14 +6,22 @@ const patchesAtOnce = 16;
 const reachedMsMax = 300_000;
 
 /** Their customers accept the terms, or take that back. */
-export async function setTerms({ control }: Simulator, ids: string[], termsAccepted: boolean): Promise<void> {
-  await eachOf(ids, async (id) => {
-    await fetch(new URL(`organizations/${id}`, control), {
-      method: 'PATCH',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ termsAccepted }),
-    });
+export async function setTerms(provider: Simulator, ids: string[], termsAccepted: boolean): Promise<void> {
+  await eachOf(ids, (id) => change(provider, id, { termsAccepted }));
+}
+
+/** The provider requires an action of its customer that has nothing to do with terms. */
+export async function requireAction(provider: Simulator, id: string): Promise<void> {
+  await change(provider, id, { requiredAction: 'Verify your account.' });
+}
+
+async function change({ control }: Simulator, id: string, to: Record<string, unknown>): Promise<void> {
+  const answer = await fetch(new URL(`organizations/${id}`, control), {
+    method: 'PATCH',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(to),
   });
+  if (!answer.ok) throw new Error(`organization ${id}: ${answer.status}`);
 }
 
 /** Somebody asks the service to look at them now. */
