@@ -40,13 +40,20 @@ function oneLine(text: string, lengthMax: number, hide: (line: string) => string
   return plain.length <= lengthMax ? plain : `${plain.slice(0, lengthMax - 1).toWellFormed()}…`;
 }
 
-/** The address as it may be shown: absolute http(s), without user info, at most 2,000 characters; null otherwise. */
+/**
+ * The address as it may be shown: absolute http(s), without user info, at most 2,000 characters; null otherwise. Where its
+ * query or fragment holds somebody's e-mail address it is shown without them.
+ */
 export function plainAddress(address: string | null): string | null {
   if (address === null || !URL.canParse(address)) return null;
   const url = new URL(address);
   const isWeb = url.protocol === 'https:' || url.protocol === 'http:';
   if (!isWeb || url.username !== '' || url.password !== '' || url.href.length > 2000) return null;
-  return url.href;
+  if (/@|%40/.test(url.search + url.hash)) {
+    url.search = '';
+    url.hash = '';
+  }
+  return /[^/](@|%40)[^/]+\.[^/]/.test(url.pathname) ? null : url.href;
 }
 
 /** ISO 8601 in UTC, to the second. */

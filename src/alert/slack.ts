@@ -29,6 +29,8 @@ export interface SlackMessage {
 const messagesMax = 5;
 const linesMax = 20;
 const lineMax = 140;
+/** An address that is longer is left to `tramline alerts`: cut it would lead nowhere. */
+const addressMax = 300;
 /** The rest of a page is short, but for one address. Slack cuts at 40,000. */
 const descriptionMax = 1500;
 const textMax = 6000;
@@ -99,22 +101,41 @@ export function messageOf(alert: Alert): SlackMessage {
   return plain(text);
 }
 
-/** What began and ended, a line each; the first lines stand for the rest. */
+/** What began and ended, a line each, the worst first, with who acts where and until when; the first stand for the rest. */
 export function digestOf(alerts: Alert[]): SlackMessage {
   const firing = alerts.filter(({ state }) => state === 'firing');
-  const lines = [...firing, ...alerts.filter(({ state }) => state === 'resolved')].slice(0, linesMax);
+  const ended = alerts.filter(({ state }) => state === 'resolved');
+  const lines = [...firing.toSorted(compareUrgency), ...ended].slice(0, linesMax);
   const more = alerts.length - lines.length;
   const text = [
     `${firing.length} alerts began and ${alerts.length - firing.length} ended at once.`,
     ...lines.map(lineOf),
-    ...(more > 0 ? [`and ${more} more: tramline alerts`] : []),
+    more > 0 ? `and ${more} more: tramline alerts` : 'What to do about each: tramline alerts',
   ];
   return plain(escaped(text.join('\n')));
 }
 
-function lineOf({ state, name, severity, labels }: Alert): string {
+const urgency = { critical: 0, warning: 1, info: 2 };
+
+/** By severity, and then what is lost soonest. */
+function compareUrgency(left: Alert, right: Alert): number {
+  const [one, other] = [left, right].map(({ annotations }) => annotations.kept_until ?? '9');
+  return urgency[left.severity] - urgency[right.severity] || (one! < other! ? -1 : Number(one! > other!));
+}
+
+function lineOf({ state, name, severity, labels, annotations }: Alert): string {
   const subject = Object.values(labels).join(' ');
-  return cut(`${state === 'firing' ? 'FIRING' : 'RESOLVED'} ${name} (${severity}) ${subject}`, lineMax);
+  const line = cut(`${state === 'firing' ? 'FIRING' : 'RESOLVED'} ${name} (${severity}) ${subject}`, lineMax);
+  if (state !== 'firing') return line;
+  const { owner, kept_until: kept, action_url: where } = annotations;
+  return [
+    line,
+    owner,
+    kept && `kept until ${kept}`,
+    where !== undefined && where.length <= addressMax ? where : undefined,
+  ]
+    .filter((part) => part !== undefined && part !== '')
+    .join('; ');
 }
 
 function plain(text: string): SlackMessage {

@@ -46,6 +46,15 @@ test('only a web address without user info is shown', () => {
   }
 });
 
+test('A-7: an address that holds an e-mail address is shown without it, or not at all', () => {
+  const page = 'https://provider.example/terms';
+  expect(plainAddress(`${page}?org=1&login_hint=jo%40example.org`)).toBe(page);
+  expect(plainAddress(`${page}?jo@example.org#a`)).toBe(page);
+  expect(plainAddress(`${page}#jo@example.org`)).toBe(page);
+  expect(plainAddress('https://provider.example/@v2/terms')).toBe('https://provider.example/@v2/terms');
+  expect(plainAddress('https://provider.example/users/jo%40example.org/terms')).toBeNull();
+});
+
 test('a time is UTC, to the second', () => {
   expect(plainTime(Date.UTC(2026, 2, 1, 12, 0, 0, 987))).toBe('2026-03-01T12:00:00Z');
 });

@@ -85,6 +85,30 @@ test('many at once are one message with the first of them', async () => {
   expect(digestOf(many.slice(0, 6)).text).not.toContain('more');
 });
 
+test('of many at once the worst comes first, with who acts where and until when', () => {
+  const of = (id: string, severity: 'critical' | 'warning', annotations = {}) =>
+    anAlert({ name: `Tramline${id}`, severity, labels: { organization_id: id }, annotations });
+  const where = 'https://provider.example/terms';
+  const alerts = [
+    of('4', 'warning'),
+    of('3', 'warning', { owner: 'on-call', kept_until: '2026-04-01T00:00:00Z' }),
+    { ...of('9', 'critical', { owner: 'platform', action_url: where }), state: 'resolved' as const },
+    of('2', 'critical', { owner: 'platform' }),
+    of('1', 'critical', { owner: 'customer-success', kept_until: '2026-03-05T00:00:00Z', action_url: where }),
+    of('5', 'warning', { owner: 'on-call', action_url: `${where}/${'x'.repeat(400)}` }),
+  ];
+  expect(digestOf(alerts).text.split('\n')).toEqual([
+    '5 alerts began and 1 ended at once.',
+    `FIRING Tramline1 (critical) 1; customer-success; kept until 2026-03-05T00:00:00Z; ${where}`,
+    'FIRING Tramline2 (critical) 2; platform',
+    'FIRING Tramline3 (warning) 3; on-call; kept until 2026-04-01T00:00:00Z',
+    'FIRING Tramline4 (warning) 4',
+    'FIRING Tramline5 (warning) 5; on-call',
+    'RESOLVED Tramline9 (critical) 9',
+    'What to do about each: tramline alerts',
+  ]);
+});
+
 test.each([
   [{ status: 429, headers: { 'retry-after': '30' } }, true, 30_000],
   [{ status: 500 }, true, null],
