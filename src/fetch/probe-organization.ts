@@ -1,6 +1,7 @@
 /**
- * A probe: does the provider let us read this organization now? The refused request is repeated; where none was
- * refused, or its resource is gone, a known resource is read; else the organization's record and the first page of one
+ * A probe: does the provider let us read this organization now? The refused request is repeated, and where it is refused
+ * again another known resource is read, since the refused one may have gone to an organization that is blocked. Where
+ * none was refused, or its resource is gone, a known resource is read; else the organization's record and the first page of one
  * of its relationships. A listing of organizations proves nothing, since it shows blocked ones too.
  */
 import type { Answer } from '../model/answer';
@@ -60,17 +61,30 @@ export function makeProbeOrganization(parts: ProbeParts): ProbeOrganization {
     return refused ?? { kind: 'not-modified', connectionId };
   }
 
+  /** null: the address may not be asked, or is of no use. */
+  async function readAt(
+    address: string | null,
+    organizationId: string,
+    connection: Connection,
+    attempt: Attempt,
+  ): Promise<Answer | null> {
+    const admission = gate.admit(address);
+    if (!admission.admitted) return null;
+    const owner = { organizationId, certain: true };
+    const wanted = { url: admission.url, identity: null, owner, connection, operation: 'probe' } as const;
+    const answer = await readResource(wanted, attempt);
+    // An absent resource says nothing about the organization.
+    return answer.kind === 'gone' || answer.kind === 'refused' ? null : answer;
+  }
+
   return async (probe, connection, attempt) => {
-    const { organizationId, refusedAddress, knownAddress } = probe;
-    for (const address of new Set([refusedAddress, knownAddress])) {
-      const admission = gate.admit(address);
-      if (!admission.admitted) continue;
-      const owner = { organizationId, certain: true };
-      const wanted = { url: admission.url, identity: null, owner, connection, operation: 'probe' } as const;
-      const answer = await readResource(wanted, attempt);
-      // An absent resource says nothing about the organization.
-      if (answer.kind !== 'gone' && answer.kind !== 'refused') return answer;
-    }
+    const { organizationId, refusedAddress } = probe;
+    const knownAddress = probe.knownAddress === refusedAddress ? null : probe.knownAddress;
+    const repeated = await readAt(refusedAddress, organizationId, connection, attempt);
+    if (repeated !== null && repeated.kind !== 'action-required') return repeated;
+    const known = await readAt(knownAddress, organizationId, connection, attempt);
+    if (repeated !== null) return known?.kind === 'ok' || known?.kind === 'not-modified' ? known : repeated;
+    if (known !== null) return known;
     const found = await organizations.find(organizationId, connection, callers.within(attempt));
     if ('answer' in found) return found.answer;
     const { organization } = found;

@@ -56,6 +56,8 @@ export async function finishDraft(
   const readSince = isSuperseded(task, listed);
   if (moved || (readSince && task.wire_hash !== draft.wireHash)) {
     makeDue(slate, task);
+    // A refusal of that read then speaks of the organization that lists it, and not of the one that it left.
+    if (moved) slate.change(task, { hinted_organization_id: draft.organizationId });
     return 'left';
   }
   const decision = changeOf(previous, draft);

@@ -53,7 +53,8 @@ export interface TaskRow {
 }
 
 const saved = [
-  ...['kind', 'resource_id', 'address', 'organization_id', 'lane', 'connection_id', 'state', 'joined_to'],
+  ...['kind', 'resource_id', 'address', 'organization_id', 'hinted_organization_id', 'lane', 'connection_id'],
+  ...['state', 'joined_to'],
   ...[
     'generation',
     'due_at',
@@ -69,7 +70,7 @@ const saved = [
   ...['covered_hint_at', 'traceparent', 'reconciled', 'published', 'deleted', 'archived', 'content_hash'],
   ...['wire_hash', 'normalizer_version', 'modified_time', 'folded', 'listed_in', 'listed_run'],
 ];
-const columns = ['id', 'hinted_organization_id', 'read_at', 'accepted_revision', ...saved].join(', ');
+const columns = ['id', 'read_at', 'accepted_revision', ...saved].join(', ');
 
 /** A task that is made here: at rest, and nobody's yet. */
 export function newTask(id: number, address: string): TaskRow {
@@ -162,7 +163,7 @@ export async function nextTaskIds({ database }: Context, count: number): Promise
 
 export async function insertTasks({ database }: Context, tasks: TaskRow[]): Promise<void> {
   if (tasks.length === 0) return;
-  const given = ['id', 'hinted_organization_id', ...saved].join(', ');
+  const given = ['id', ...saved].join(', ');
   await database.run(
     `INSERT INTO tasks (${given}, accepted_revision)
      SELECT ${given}, coalesce(n.accepted_revision, nextval('revision'))

@@ -76,6 +76,15 @@ export function finishDraft(
   const readSince = Number(task.accepted_revision) > listed.revision;
   if (moved || (readSince && task.wire_hash !== draft.wireHash)) {
     makeDue(context, task);
+    // A refusal of that read then speaks of the organization that lists it, and not of the one that it left.
+    if (moved) {
+      const { organizationId } = draft;
+      database.run(
+        'UPDATE tasks SET hinted_organization_id = ? WHERE id = ?',
+        organizationId,
+        Number(task.id),
+      );
+    }
     return 'left';
   }
   const decision = changeOf(previous, draft);

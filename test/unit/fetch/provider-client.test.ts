@@ -650,6 +650,21 @@ describe('a probe', () => {
     expect(staged.calls.at(-1)).toMatchObject({ operation: 'probe' });
   });
 
+  test('believes a repeated refusal only where another known resource is refused as well', async () => {
+    catalog();
+    const terms = { ...axiom, 'x-acme-terms-location': 'https://t.test/' };
+    const asked = { ...due, refusedAddress: `${origin}/platform/moved`, knownAddress: operationUrl };
+    api().get('/platform/moved').query(true).times(4).reply(403, '', terms);
+    api().get('/platform/fieldOperations/op-1').query(true).reply(200, operation, axiom);
+    expect((await staged.client.probe(asked)).kind).toBe('ok');
+    api().get('/platform/fieldOperations/op-1').query(true).reply(403, '', terms);
+    expect(await staged.client.probe(asked)).toMatchObject({ kind: 'action-required', cause: 'terms' });
+    api().get('/platform/fieldOperations/op-1').query(true).reply(404, '', axiom);
+    expect((await staged.client.probe(asked)).kind).toBe('action-required');
+    const alone = { ...asked, knownAddress: asked.refusedAddress };
+    expect((await staged.client.probe(alone)).kind).toBe('action-required');
+  });
+
   test('goes on to a known resource when the refused address is refused by the gate or of no use', async () => {
     catalog();
     api().get('/platform/fieldOperations/op-1').query(true).times(2).reply(200, operation, axiom);
