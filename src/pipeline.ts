@@ -11,11 +11,13 @@ import { makeProviderHealth, type ProviderHealth } from './inbox/provider-health
 import { makeRun, type Run } from './inbox/run';
 import { whomRefused } from './inbox/whom-refused';
 import type { Answer, ReadCost, ReadDocument } from './model/answer';
+import type { KnownEquipment } from './model/equipment-names';
 import type { Accepted, Delivery } from './model/notification';
 import { type DueProbe, leadingCause } from './model/organization';
 import { isProblem } from './model/problem';
 import type { Connections, Inbox, Organizations } from './model/store';
 import type { FinishResult, QuarantinedTask, TakenTask } from './model/task';
+import { documentOf } from './normalize/known-as';
 import { normalizeDocument } from './normalize/normalize';
 import type { Observer } from './observe/observer';
 import { acceptanceLine, attemptLine, type Ended, endedAs, providerLagMs } from './observe/path-lines';
@@ -52,6 +54,8 @@ export interface PathDoors {
     | 'fault'
   >;
   clock: Clock;
+  /** As what the equipment of each body is known; null for what is none. */
+  nameEquipment(bodies: unknown[]): Promise<(KnownEquipment | null)[]>;
   /** A decided event waits in the outbox. */
   decided(): void;
   /** An organization's access changed. */
@@ -256,8 +260,10 @@ async function endRead(path: Path, task: TakenTask, read: ReadDocument, tracepar
       quarantine(path, { ...held, reason, path: '', detail, raw: keptDocument(read.body) })
     );
   }
+  const [known = null] = await path.nameEquipment([read.body]);
+  const document = documentOf(judged.document, known);
   const observedAt = new Date(path.clock.nowMs()).toISOString();
-  const draft = draftEvent(judged.document, { address: read.address, mediaType: read.mediaType, observedAt });
+  const draft = draftEvent(document, { address: read.address, mediaType: read.mediaType, observedAt });
   const { connectionId } = read;
   const { reconciled } = task;
   const result = await path.store.finish({ ...held, draft, connectionId, traceparent, reconciled, settleMs });

@@ -32,6 +32,7 @@ import { makeBehindWatch } from './wire/behind';
 import { bookOf } from './wire/book';
 import { conditionsOf } from './wire/conditions';
 import { type Connecting, lateRenewal, readConnections, wireConnecting } from './wire/connecting';
+import { makeNameEquipment } from './wire/equipment-names';
 import { hearCalls } from './wire/hear-calls';
 import { heedOthers } from './wire/heed-others';
 import { heedPause } from './wire/heed-pause';
@@ -99,6 +100,7 @@ export async function wireWorker(
     sees: (connectionId) => book.sees(connectionId),
     former: (connectionId) => book.former(connectionId),
     renewal: lateRenewal(() => connecting),
+    equipmentRecords: (sought) => doors.store.equipmentRecords(sought),
     clock,
     refused: (...told) => hearRefusal(book, pipeline, observer, ...told),
     called: heard.called,
@@ -110,10 +112,11 @@ export async function wireWorker(
     sinks: sinksOf(settings, (alert) => observer.log.alert(alert)),
   });
   const watched = watchStore(outside.store, clock);
-  const doors = { ...outside, store: watched.store };
+  const doors = { ...outside, store: watched.store, nameEquipment: makeNameEquipment(watched.store) };
   const pipeline = makePipeline(
     {
       store: doors.store,
+      nameEquipment: doors.nameEquipment,
       provider: providerDoorOf(doors.provider, observer, () => book),
       observer,
       clock,

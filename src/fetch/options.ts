@@ -4,6 +4,7 @@
  */
 import type { Connection, ConnectionAuth } from '../model/connection';
 import type { TokenRenewal } from '../model/consent';
+import type { EquipmentNames, EquipmentSought } from '../model/equipment-names';
 import type { Clock } from '../tools/clock';
 import type { Secret } from '../tools/secret';
 
@@ -75,6 +76,8 @@ export interface ProviderDoors {
   connections(): readonly Connection[];
   /** Ids of the organizations that a connection sees, as last learned. */
   sees(connectionId: string): ReadonlySet<string>;
+  /** What was seen of a piece of equipment before; left out where each id is taken as it is. */
+  equipmentRecords?(sought: EquipmentSought): Promise<EquipmentNames[]>;
   /** Left out where tokens are used as they are. */
   renewal?: TokenRenewal;
   clock: Clock;

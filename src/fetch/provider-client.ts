@@ -227,7 +227,16 @@ function joinParts(options: ProviderOptions, doors: ProviderDoors) {
     options.equipmentApi === 'old' ? makeOldEquipment({ gate, pages, organizations, clock }) : null;
   const listItems = makeListItems({ vendor: options.vendor, gate, pages, equipment, oldEquipment });
   const relocate = makeRelocate({ gate, pages, organizations, equipment, catalogOrigin, clock });
-  const readResource = makeReadResource({ ask, callers, organizations, relocate, equipment, oldEquipment });
+  const { equipmentRecords = async () => [] } = doors;
+  const readResource = makeReadResource({
+    ask,
+    callers,
+    organizations,
+    relocate,
+    equipment,
+    oldEquipment,
+    equipmentRecords,
+  });
   const probeOrganization = makeProbeOrganization({ ask, gate, callers, organizations, readResource });
   return {
     gate,

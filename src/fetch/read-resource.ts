@@ -3,32 +3,22 @@
  * when it has moved, and a refusal laid where it belongs.
  */
 import type { Answer } from '../model/answer';
-import type { Connection } from '../model/connection';
 import type { ResourceIdentity } from '../model/resource';
 import type { Ask } from './ask';
 import type { Attempt } from './attempt';
-import { attributeRefusal, type Owner } from './attribute-refusal';
+import { attributeRefusal } from './attribute-refusal';
 import type { Caller, Callers } from './caller';
 import type { Verdict } from './classify';
 import { equipmentEmbeds, fieldOperationEmbeds, oldEquipmentEmbeds, withEmbeds } from './embed';
 import type { EquipmentAddresses } from './equipment-addresses';
 import { isOldRecord, type OldEquipment } from './old-equipment';
-import type { Operation } from './options';
+import type { ProviderDoors } from './options';
 import type { Organizations } from './organizations';
 import type { Relocate } from './relocate';
+import { type SoughtPiece, seekNew, seekOld } from './seek-equipment';
 import { singleDocument } from './single-document';
 import { type Way, waitingAnswer } from './waiting-answer';
-
-export interface Wanted {
-  /** Admitted by the gate; it may be changed here. */
-  url: URL;
-  /** null when it is not known yet which resource stands there. */
-  identity: ResourceIdentity | null;
-  owner: Owner;
-  connection: Connection;
-  /** Counted as this; by default after the kind of resource. */
-  operation?: Operation;
-}
+import type { Wanted } from './wanted';
 
 /** Never rejects; all its calls share the attempt. */
 export type ReadResource = (wanted: Wanted, attempt: Attempt) => Promise<Answer>;
@@ -41,56 +31,42 @@ export interface ReadResourceParts {
   equipment: EquipmentAddresses;
   /** null: only the equipment API is asked. */
   oldEquipment: OldEquipment | null;
+  equipmentRecords: NonNullable<ProviderDoors['equipmentRecords']>;
 }
 
+/** The store does not say what a piece of equipment is called. */
+class RecordsUnread extends Error {}
+
 export function makeReadResource(parts: ReadResourceParts): ReadResource {
-  const { ask, callers, organizations, relocate, equipment, oldEquipment } = parts;
-
-  async function askAt(
-    url: URL,
-    { identity, connection, operation }: Wanted,
-    attempt: Attempt,
-  ): Promise<Verdict> {
-    const address = url.href;
-    const kind = identity?.kind ?? kindAt(url, equipment);
-    const old = isOldRecord(url);
-    const plain = old ? new URL(url) : url;
-    const asked = withEmbeds(url, old ? oldEquipmentEmbeds : embedsOf[kind]);
-    const question = { url: asked, operation: operation ?? kind, connection, address };
-    let verdict = await ask(question, attempt);
-    // Not all of the older endpoints know what is asked for beside the record.
-    if (old && verdict.kind === 'refused') verdict = await ask({ ...question, url: plain }, attempt);
-    if (verdict.kind !== 'ok') return verdict;
-    const body = singleDocument(verdict.document.body, identity?.id ?? null);
-    if (body !== null)
-      return body === verdict.document.body
-        ? verdict
-        : { ...verdict, document: { ...verdict.document, body } };
-    return { kind: 'gone', certain: false, connectionId: connection.connectionId, origin: url.origin };
-  }
-
-  const askOld = (id: string, wanted: Wanted, attempt: Attempt, tried: URL | null) =>
-    askOldPlaces(parts, { id, wanted, tried }, attempt, (url) => askAt(url, wanted, attempt));
+  const { callers, organizations, relocate, equipment, oldEquipment } = parts;
 
   /** In the equipment API, unless the older endpoints are to be asked first; where the one has it not, in the other. */
   async function askFirst(wanted: Wanted, attempt: Attempt): Promise<Verdict> {
     const { url, identity } = wanted;
     const old = isOldRecord(url);
     const elsewhere = old ? oldEquipment === null : equipment.holds(url) && oldEquipment !== null;
-    const id = elsewhere ? (identity?.id ?? identityAt(url, equipment)?.id) : undefined;
-    if (id === undefined) return askAt(url, wanted, attempt);
+    const lists = equipment.holds(url) && url.search !== '';
+    const piece = elsewhere || (lists && identity !== null) ? await pieceOf(parts, wanted, url) : null;
+    const here = (at: URL, id: string | null) => askAt(parts, at, id, wanted, attempt);
+    const shown = identity === null ? null : lists ? shownAs(piece, identity.id) : identity.id;
+    if (piece === null || !elsewhere) return here(url, shown);
+    const sought = { wanted, tried: null };
     const verdict = old
-      ? await askAt(new URL(equipment.record(id)), wanted, attempt)
-      : await askOld(id, wanted, attempt, null);
-    return verdict.kind === 'gone' ? askAt(url, wanted, attempt) : verdict;
+      ? await seekNew(parts, piece, sought, here)
+      : await seekOld(parts, piece, sought, attempt, here);
+    return verdict.kind === 'gone' ? here(url, shown) : verdict;
   }
 
   /** Not found at its address: asked for where it stands today, before it counts as gone. */
   async function askAgain(gone: Verdict, wanted: Wanted, tried: URL, attempt: Attempt): Promise<Verdict> {
     const identity = wanted.identity ?? identityAt(tried, equipment);
     if (identity === null) return gone;
-    const old = isOldRecord(tried) ? await askOld(identity.id, wanted, attempt, tried) : gone;
-    if (old.kind !== 'gone') return old;
+    const piece = identity.kind === 'equipment' ? await pieceOf(parts, wanted, tried) : null;
+    const here = (at: URL, id: string | null) => askAt(parts, at, id, { ...wanted, identity }, attempt);
+    if (piece !== null && isOldRecord(tried)) {
+      const old = await seekOld(parts, piece, { wanted, tried }, attempt, here);
+      if (old.kind !== 'gone') return old;
+    }
     const { organizationId } = wanted.owner;
     const located = await relocate(
       { identity, organizationId, tried },
@@ -98,40 +74,73 @@ export function makeReadResource(parts: ReadResourceParts): ReadResource {
       callers.within(attempt),
     );
     if ('answer' in located) return located.answer;
-    return 'absent' in located ? gone : askAt(located.url, { ...wanted, identity }, attempt);
+    if (piece !== null) return seekNew(parts, piece, { wanted, tried }, here);
+    return 'absent' in located ? gone : here(located.url, identity.id);
   }
 
   return async (wanted, attempt) => {
     const { url, owner, connection } = wanted;
     const caller = callers.within(attempt);
-    let verdict = await askFirst(wanted, attempt);
-    if (verdict.kind === 'gone') verdict = await askAgain(verdict, wanted, url, attempt);
+    let verdict: Verdict;
+    try {
+      verdict = await askFirst(wanted, attempt);
+      if (verdict.kind === 'gone') verdict = await askAgain(verdict, wanted, url, attempt);
+    } catch (error) {
+      if (!(error instanceof RecordsUnread)) throw error;
+      const { origin } = url;
+      const way: Way = { code: 'equipment-names', origin, connectionId: connection.connectionId };
+      return waitingAnswer(way, 'what the equipment is called cannot be read from the store');
+    }
     if (verdict.kind === 'gone') return confirmGone(verdict, wanted, organizations, caller);
     if (verdict.kind !== 'forbidden') return verdict;
     return attributeRefusal(verdict, owner, connection, organizations, caller);
   };
 }
 
-/** Equipment where the older endpoints have it; gone when they do not, or are not to be asked. */
-async function askOldPlaces(
-  { oldEquipment, callers }: ReadResourceParts,
-  { id, wanted, tried }: { id: string; wanted: Wanted; tried: URL | null },
+/** At one address; `id`: what is wanted of a collection. */
+async function askAt(
+  { ask, equipment }: ReadResourceParts,
+  url: URL,
+  id: string | null,
+  { identity, connection, operation }: Wanted,
   attempt: Attempt,
-  askAt: (url: URL) => Promise<Verdict>,
 ): Promise<Verdict> {
-  const { connectionId } = wanted.connection;
-  const gone: Verdict = { kind: 'gone', certain: false, connectionId, origin: wanted.url.origin };
-  if (oldEquipment === null) return gone;
-  const { organizationId } = wanted.owner;
-  const sought = { id, organizationId, fresh: tried !== null };
-  const located = await oldEquipment.places(sought, wanted.connection, callers.within(attempt));
-  if ('answer' in located) return located.answer;
-  for (const url of located.urls) {
-    if (url.pathname === tried?.pathname) continue;
-    const verdict = await askAt(url);
-    if (verdict.kind !== 'gone') return verdict;
-  }
-  return gone;
+  const address = url.href;
+  const kind = identity?.kind ?? kindAt(url, equipment);
+  const old = isOldRecord(url);
+  const plain = old ? new URL(url) : url;
+  const asked = withEmbeds(url, old ? oldEquipmentEmbeds : embedsOf[kind]);
+  const question = { url: asked, operation: operation ?? kind, connection, address };
+  let verdict = await ask(question, attempt);
+  // Not all of the older endpoints know what is asked for beside the record.
+  if (old && verdict.kind === 'refused') verdict = await ask({ ...question, url: plain }, attempt);
+  if (verdict.kind !== 'ok') return verdict;
+  const body = singleDocument(verdict.document.body, id);
+  if (body !== null)
+    return body === verdict.document.body ? verdict : { ...verdict, document: { ...verdict.document, body } };
+  return { kind: 'gone', certain: false, connectionId: connection.connectionId, origin: url.origin };
+}
+
+/** The id by which a list of the equipment API shows it; null where that was not seen yet. */
+function shownAs(piece: SoughtPiece | null, id: string): string | null {
+  if (piece === null || piece.records.length === 0) return id;
+  return piece.records.find(({ side }) => side === 'new')?.id ?? null;
+}
+
+/** null where nothing says which piece is meant. Throws `RecordsUnread`. */
+async function pieceOf(
+  { equipment, equipmentRecords }: ReadResourceParts,
+  { identity }: Wanted,
+  url: URL,
+): Promise<SoughtPiece | null> {
+  const id = identity?.id ?? identityAt(url, equipment)?.id;
+  if (id === undefined) return null;
+  const side = isOldRecord(url) ? 'old' : 'new';
+  const sought = { id, as: identity === null ? side : 'known' } as const;
+  const records = await equipmentRecords(sought).catch(() => {
+    throw new RecordsUnread();
+  });
+  return { id, records };
 }
 
 /** An organization that is no longer listed, or no longer connected, hides its resources: they are not gone. */

@@ -6,6 +6,7 @@
 import type { Alert, AlertInputs, Condition } from './alert';
 import type { SealedConnection, SealedTokens } from './connection';
 import type { StoredConsent } from './consent';
+import type { EquipmentBook } from './equipment-names';
 import type { Acknowledgement, OutboxRow, PublishedEvent } from './event';
 import type { Ledger } from './ledger';
 import type { Accepted, Delivery, Element, QuarantineReason } from './notification';
@@ -399,6 +400,7 @@ export interface Store
     WebhookSecrets,
     Alerts,
     Inspection,
+    EquipmentBook,
     Syncs,
     TopicEnds,
     Replays {

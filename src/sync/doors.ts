@@ -3,6 +3,7 @@
  * pure and made by the rooms that know documents. Types only.
  */
 import type { Answer } from '../model/answer';
+import type { KnownEquipment } from '../model/equipment-names';
 import type { EventDraft } from '../model/event';
 import type { ResourceKind } from '../model/resource';
 import type { Organizations, Outbox, Syncs } from '../model/store';
@@ -26,6 +27,8 @@ export interface Item {
   /** A list of changes says that it is not there any more. */
   deleted: boolean;
   body: unknown;
+  /** As what a piece of equipment is known here, whatever the provider calls it by. */
+  known?: KnownEquipment | null;
 }
 
 export interface PartialEnd {
@@ -79,6 +82,8 @@ export interface SyncDoors {
     Pick<Organizations, 'access' | 'epochs' | 'learn' | 'requestProbe'>;
   provider: SyncProvider;
   judge: ItemJudge;
+  /** As what the equipment of each body is known; null for what is none. */
+  nameEquipment(bodies: unknown[]): Promise<(KnownEquipment | null)[]>;
   /** Ids of the valid ones. */
   connections(): string[];
   /** Of them, those that see the organization: the one that it is kept with first. */

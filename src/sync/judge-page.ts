@@ -50,7 +50,8 @@ export function judgePage(
       drafts.push(draft);
       continue;
     }
-    const { id, address } = item;
+    const { address } = item;
+    const id = item.known?.id ?? item.id;
     if (address === null && id === null) continue;
     hints.push({
       address,

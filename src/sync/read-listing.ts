@@ -6,7 +6,7 @@
 import type { Answer } from '../model/answer';
 import type { ResourceKind } from '../model/resource';
 import type { ListedPage, ListingRequest, OpenedListing } from '../model/sync';
-import type { ItemsPage, PartialEnd } from './doors';
+import type { Item, ItemsPage, PartialEnd, SyncDoors } from './doors';
 import { judgePage, summariesOf } from './judge-page';
 import { type Reading, type Tries, waitOut } from './walk';
 
@@ -158,7 +158,7 @@ async function finish(
   const { store, judge, clock } = doors;
   const { counts } = progress;
   const { organizationId } = opened;
-  let items = page?.items ?? [];
+  let items = await named(page?.items ?? [], kind, doors);
   counts.listed += items.length;
   if (opened.known && !progress.wanted.full && items.length > 0) {
     const { comparable, summaries, others } = summariesOf(items, { kind, organizationId }, judge);
@@ -184,4 +184,10 @@ async function finish(
   counts.left += result.left;
   if (result.published > 0) doors.decided();
   if (result.left > 0) doors.due();
+}
+
+async function named(items: Item[], kind: ResourceKind, { nameEquipment }: SyncDoors): Promise<Item[]> {
+  if (kind !== 'equipment' || items.length === 0) return items;
+  const known = await nameEquipment(items.map(({ body }) => body));
+  return items.map((item, place) => ({ ...item, known: known[place] ?? null }));
 }

@@ -4,6 +4,7 @@
  */
 import type { ResourceKind } from '../model/resource';
 import { wireHashOf } from '../normalize/identity';
+import { documentOf } from '../normalize/known-as';
 import { normalizeDocument, normalizerVersion } from '../normalize/normalize';
 import { draftEvent } from '../publish/draft-event';
 import type { ItemJudge } from '../sync/doors';
@@ -16,7 +17,8 @@ export interface JudgeOptions {
 
 export function makeItemJudge({ includeOperatorNames, sees }: JudgeOptions): ItemJudge {
   return {
-    summaryOf({ id, body }, kind, organizationId) {
+    summaryOf({ id: listedId, body, known }, kind, organizationId) {
+      const id = known?.id ?? listedId;
       if (id === null || !isWhole(body, kind)) return null;
       try {
         return { kind, id, organizationId, wireHash: wireHashOf(body), normalizerVersion };
@@ -25,14 +27,18 @@ export function makeItemJudge({ includeOperatorNames, sees }: JudgeOptions): Ite
         return null;
       }
     },
-    draftOf({ id, address, body }, { kind, connectionId, mediaType, observedAt }) {
+    draftOf({ id, address, body, known = null }, { kind, connectionId, mediaType, observedAt }) {
       if (id === null || address === null || !isWhole(body, kind)) return null;
       const judged = normalizeDocument(body, { includeOperatorNames });
       if (!judged.ok) return null;
       const { document } = judged;
       if (document.kind !== kind || document.id !== id) return null;
       if (!sees(connectionId, document.organizationId)) return null;
-      return draftEvent(document, { address: withoutQuery(address), mediaType, observedAt });
+      return draftEvent(documentOf(document, known), {
+        address: withoutQuery(address),
+        mediaType,
+        observedAt,
+      });
     },
     modifiedTimeOf({ body }, kind) {
       if (kind !== 'field-operation' || isWhole(body, kind)) return null;

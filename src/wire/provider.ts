@@ -161,6 +161,7 @@ function makeOwnParts(settings: Settings, store: Store) {
         sees: (connectionId) => book().sees(connectionId),
         former: (connectionId) => book().former(connectionId),
         renewal: lateRenewal(connecting),
+        equipmentRecords: (sought) => store.equipmentRecords(sought),
         clock,
         called: () => meter.called(),
       }),

@@ -15,6 +15,7 @@ import type { Pipeline } from '../pipeline';
 import type { SyncProvider } from '../sync/doors';
 import { makeSync, type Sync } from '../sync/sync';
 import type { Clock } from '../tools/clock';
+import type { NameEquipment } from './equipment-names';
 import { makeItemJudge } from './judge-item';
 import { catalogOriginOf, syncOptions } from './options';
 
@@ -24,6 +25,7 @@ export interface SyncParts {
   pipeline: Pipeline;
   book: ConnectionBook;
   meter: SandboxMeter;
+  nameEquipment: NameEquipment;
   clock: Clock;
   /** Of this process, for the lease. */
   holder: string;
@@ -36,13 +38,14 @@ export interface SyncParts {
 const tellEveryMs = 500;
 
 export function syncOf(settings: Settings, parts: SyncParts): Sync {
-  const { store, pipeline, book, meter, clock } = parts;
+  const { store, pipeline, book, meter, nameEquipment, clock } = parts;
   const { access, health } = pipeline;
   let toldMs = Number.NEGATIVE_INFINITY;
   return makeSync(
     {
       store,
       provider: heardProvider(settings, parts),
+      nameEquipment,
       judge: makeItemJudge({
         includeOperatorNames: settings.includeOperatorNames,
         sees: (connectionId, organizationId) => book.sees(connectionId).has(organizationId),

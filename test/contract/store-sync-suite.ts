@@ -2,6 +2,7 @@
  * What every store promises a sync: a page is finished with its place in one step, only what is at rest and not read
  * since is finished from it, and absence makes a read due and nothing more.
  */
+import type { EquipmentNames, EquipmentSide } from '../../src/model/equipment-names';
 import type { ListedPage } from '../../src/model/sync';
 import { address, draftOf, goneBy, Hand, header, heldBy, hintOf, type StoreUnderTest } from './store-hand';
 
@@ -52,6 +53,51 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       await hand.store.endRun(begun.run, counts, true);
       return { ...result, absent };
     };
+
+    test('a piece of equipment keeps the name that it came by, also in a page, at once and after a restart', async () => {
+      const piece = (id: string, side: EquipmentSide, principalId: string | null): EquipmentNames => ({
+        id,
+        side,
+        organizationId,
+        principalId,
+        erid: 'e1',
+        serialNumber: 's1',
+      });
+      const older = piece('82001', 'old', null);
+      const newer = piece('217001', 'new', '82001');
+      const other = { ...piece('7', 'new', '8'), erid: 'e7', serialNumber: null };
+      const { store } = hand;
+      const known = { id: '82001', principalId: '82001' };
+      expect(await store.nameEquipment([older, other, newer, older])).toEqual([
+        { id: '82001', principalId: null },
+        { id: '7', principalId: '8' },
+        known,
+        known,
+      ]);
+      const again = await under.reopen();
+      const both = [newer, older].map((one) => again.nameEquipment([one]));
+      expect(await Promise.all(both)).toEqual([[known], [known]]);
+      for (const sought of [
+        { id: '82001', as: 'known' },
+        { id: '82001', as: 'old' },
+        { id: '217001', as: 'new' },
+      ] as const)
+        expect(new Set(await again.equipmentRecords(sought))).toEqual(new Set([older, newer]));
+      for (const as of ['known', 'old', 'new'] as const)
+        expect(await again.equipmentRecords({ id: '404', as })).toEqual([]);
+      const named = { ...newer, serialNumber: 's2' };
+      await again.nameEquipment([newer, named]);
+      expect(await again.equipmentRecords({ id: '217001', as: 'new' })).toContainEqual(named);
+    });
+
+    test('of two reads of one piece at once one is the first', async () => {
+      const piece = { organizationId, erid: 'e9', serialNumber: 's9' };
+      const [[one], [two]] = await Promise.all([
+        hand.store.nameEquipment([{ ...piece, id: '89', side: 'old', principalId: null }]),
+        hand.store.nameEquipment([{ ...piece, id: '219', side: 'new', principalId: '89' }]),
+      ]);
+      expect(one!.id).toBe(two!.id);
+    });
 
     test('what a listing holds is published once, as reconciled and traced to its run', async () => {
       expect(await runOver({ 1: 'a', 2: 'b' })).toMatchObject({ changed: 2, published: 2, absent: 0 });

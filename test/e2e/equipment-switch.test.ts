@@ -1,10 +1,12 @@
 /**
  * Goal: an installation that reads machines and implements at the older endpoints goes over to the equipment API, and
- * back, without a single event: the same documents under the same keys.
+ * back, without a single event: the same documents under the same keys. Also where both call a machine by another id.
  * Method: one store, three lives of the service; every piece of equipment is announced in each.
  */
+import type { SyncView } from '../../src/model/sync';
 import { runCommand } from '../support/command';
-import { beginStory, notificationOf, type Story } from '../support/story';
+import { beginStory, notificationOf, type Resource, type Story, soon } from '../support/story';
+import { until } from '../support/until';
 
 let story: Story;
 
@@ -71,4 +73,102 @@ test('nor does the way back', async () => {
   await story.serve();
   await announceAll();
   expect(await story.events()).toHaveLength(before);
+});
+
+describe('where the older endpoints call a machine by its principalId', () => {
+  let other: Story;
+  let pieces: Resource[];
+
+  beforeAll(async () => {
+    other = await beginStory({
+      delivers: false,
+      flags: { 'old-equipment-ids': 'principal', 'old-equipment-ends': '2026-01-01', today: '2025-12-31' },
+      settings: { PROVIDER_EQUIPMENT_API: 'old' },
+    });
+    const [one, two, , four] = await other.equipment(0);
+    const [there] = await other.equipment(1);
+    // Two machines of one organization and one of another share a serial number; two have nothing else to tell by.
+    const bare = { serialNumber: 'SHARED', ERID: null };
+    await other.simulator.changeEquipment(one!.id, { ...bare, notify: false });
+    await other.simulator.changeEquipment(two!.id, { ...bare, notify: false });
+    await other.simulator.changeEquipment(there!.id, { serialNumber: 'SHARED', notify: false });
+    await other.simulator.changeEquipment(four!.id, { serialNumber: null, notify: false });
+    pieces = [...(await other.equipment(0)), ...(await other.equipment(1))];
+  });
+  afterAll(() => other.end());
+
+  const principalOf = ({ content }: Resource) => String(content.principalId);
+  /** Its address at the older endpoints. */
+  const olderUri = ({ content }: Resource) => {
+    const kind = content['@type'] === 'Machine' ? 'machines' : 'implements';
+    return `${other.simulator.catalog.replace(/\/$/, '')}/${kind}/${String(content.principalId)}`;
+  };
+  const announce = async (uriOf: (resource: Resource) => string) => {
+    const notifications = pieces.map((resource) => notificationOf({ ...resource, uri: uriOf(resource) }));
+    expect((await other.post(notifications)).status).toBe(204);
+    await other.untilRest();
+  };
+  const newUri = ({ uri }: Resource) => uri;
+  const live = async (api: 'old' | 'new') => {
+    await other.service.stop();
+    await other.serve({ settings: { PROVIDER_EQUIPMENT_API: api } });
+  };
+  /** Key, change and sequence of what was published since. */
+  const publishedAfter = async (count: number) =>
+    (await other.events()).slice(count).map(({ type, subject, sequence }) => {
+      return `${subject} ${type.split('.').at(-2)} ${Number(sequence)}`;
+    });
+  const keyOf = (resource: Resource) => `${resource.organizationId}/equipment/${principalOf(resource)}`;
+  const countOf = async () => (await other.events()).length;
+  const sync = async () => {
+    await other.ask('/api/sync', 'POST');
+    return until(
+      async () => {
+        const view = await other.ask<SyncView>('/api/sync');
+        return view.state === 'ended' ? view : null;
+      },
+      { ...soon, what: 'the sync to end' },
+    );
+  };
+
+  test('each machine is one resource, also where a serial number is shared', async () => {
+    await announce(olderUri);
+    expect((await publishedAfter(0)).sort()).toEqual(
+      pieces.map((piece) => `${keyOf(piece)} created 1`).sort(),
+    );
+  });
+
+  test('the switch keeps resource, key and sequence, whichever address is announced, and only adds the principalId', async () => {
+    const before = await countOf();
+    await other.simulator.setToday({ today: '2026-01-01' });
+    await live('new');
+    await announce(olderUri);
+    expect((await publishedAfter(before)).sort()).toEqual(
+      pieces.map((piece) => `${keyOf(piece)} updated 2`).sort(),
+    );
+    const events = (await other.events()).slice(before);
+    for (const { subject, data } of events)
+      expect(subject.split('/').at(-1)).toBe((data as { principalId: string }).principalId);
+    await other.simulator.changeEquipment(pieces[0]!.id, { name: 'Renamed', notify: false });
+    await announce(newUri);
+    await announce(olderUri);
+    expect(await publishedAfter(before + pieces.length)).toEqual([`${keyOf(pieces[0]!)} updated 3`]);
+  });
+
+  test('a sync finds the same resources, and the way back publishes nothing', async () => {
+    const before = await countOf();
+    expect(await sync()).toMatchObject({ partial: [] });
+    await other.simulator.setToday({ today: '2025-12-31' });
+    await live('old');
+    const asked = (await other.requests()).length;
+    await announce(newUri);
+    await announce(olderUri);
+    const paths = (await other.requests()).slice(asked).map(({ path }) => path);
+    expect(paths.filter((path) => /\/equipment\b/.test(path))).toEqual([]);
+    await sync();
+    await other.untilRest();
+    const equipment = (await publishedAfter(before)).filter((line) => line.includes('/equipment/'));
+    expect(equipment).toEqual([]);
+    expect((await other.ledger()).quarantined).toBe(0);
+  });
 });

@@ -3,6 +3,7 @@
 import type { Called, ProviderOptions } from '../../src/fetch/options';
 import { makeProviderClient, type ProviderClient, type ReadRequest } from '../../src/fetch/provider-client';
 import type { Connection } from '../../src/model/connection';
+import type { EquipmentNames, EquipmentSought } from '../../src/model/equipment-names';
 import type { Clock } from '../../src/tools/clock';
 import { Secret } from '../../src/tools/secret';
 
@@ -69,19 +70,27 @@ export interface Staged {
   connections: Connection[];
   sees: Map<string, Set<string>>;
   clock: StillClock;
+  /** What was seen of the piece of equipment that is asked for; null: it cannot be told. */
+  book: { records: EquipmentNames[] | null; sought: EquipmentSought[] };
 }
 
 export function stageClient(more: Partial<ProviderOptions> = {}, connections = [connectionOf()]): Staged {
   const calls: Called[] = [];
   const clock = stillClock();
   const sees = new Map([['c1', new Set(['4711'])]]);
+  const book: Staged['book'] = { records: [], sought: [] };
   const client = makeProviderClient(optionsOf(more), {
+    async equipmentRecords(sought) {
+      book.sought.push(sought);
+      if (book.records === null) throw new Error('the store is away');
+      return book.records;
+    },
     connections: () => connections,
     sees: (connectionId) => sees.get(connectionId) ?? new Set(),
     clock,
     called: (call) => calls.push(call),
   });
-  return { client, calls, connections, sees, clock };
+  return { client, calls, connections, sees, clock, book };
 }
 
 export function requestFor(address: string, more: Partial<ReadRequest> = {}): ReadRequest {

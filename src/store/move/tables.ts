@@ -38,6 +38,7 @@ const keys: Record<string, string[]> = {
   webhook_secrets: ['id'],
   replays: ['id'],
   replayed: ['id'],
+  equipment: ['id', 'side', 'organization_id'],
   topic_ends: ['topic', 'partition'],
 };
 

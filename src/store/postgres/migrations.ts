@@ -330,6 +330,23 @@ const beats = `
 ALTER TABLE webhook_secrets ADD COLUMN beat_agreed INTEGER NOT NULL DEFAULT 0;
 `;
 
+/** What records of equipment are called by, and as what the piece is known that each is a record of. */
+const equipment = `
+CREATE TABLE equipment (
+  side TEXT COLLATE "C" NOT NULL,
+  id TEXT COLLATE "C" NOT NULL,
+  organization_id TEXT COLLATE "C" NOT NULL,
+  principal_id TEXT COLLATE "C",
+  erid TEXT COLLATE "C",
+  serial_number TEXT COLLATE "C",
+  resource_id TEXT COLLATE "C" NOT NULL,
+  PRIMARY KEY (id, side, organization_id)
+);
+CREATE INDEX equipment_principal ON equipment (principal_id);
+CREATE INDEX equipment_erid ON equipment (erid);
+CREATE INDEX equipment_resource ON equipment (resource_id);
+`;
+
 export const migrations: Migration[] = [
   { name: '0001-path', kind: 'expand', sql: journal + lanes + outbox + organizations + operators },
   { name: '0002-sync', kind: 'expand', sql: syncs },
@@ -339,4 +356,5 @@ export const migrations: Migration[] = [
   { name: '0006-replay', kind: 'expand', sql: replays },
   { name: '0007-asked', kind: 'expand', sql: asked },
   { name: '0008-beats', kind: 'expand', sql: beats },
+  { name: '0009-equipment', kind: 'expand', sql: equipment },
 ];

@@ -12,6 +12,7 @@ import type { Context, InTransaction } from './context';
 import type { TransactionOptions } from './database';
 import { hasten, nextDueInMs } from './due';
 import { type EndingCall, endings, endTasks } from './end-tasks';
+import { equipmentRecords, nameEquipment } from './equipment-names';
 import { listEvents } from './events';
 import { explain } from './explain';
 import { finishPage } from './finish-page';
@@ -104,6 +105,8 @@ export const verbs = {
   finishPage,
   hintAbsent,
   countCalls,
+  nameEquipment,
+  equipmentRecords,
   beginReplay: replays.beginReplay,
   selectReplay: replays.selectReplay,
   resendNewest: replays.resendNewest,

@@ -22,6 +22,7 @@ import { findConsent, saveConsent, takeConsent } from './consents';
 import type { Context, StoreSettings } from './context';
 import { type Database, openDatabase, problemOf } from './database';
 import { finishGone, foundAbsent, giveBack, postpone, quarantineTask } from './endings';
+import { equipmentRecords, nameEquipment } from './equipment-names';
 import { explain } from './explain';
 import { finish } from './finish';
 import { forgetOrganization } from './forget';
@@ -145,6 +146,8 @@ export const verbs = {
   sweep,
   storeBytes,
   ready,
+  nameEquipment,
+  equipmentRecords,
   beginRun,
   endRun,
   lastRun,
@@ -189,6 +192,8 @@ const repeatable: ReadonlySet<VerbName> = new Set<VerbName>([
   'foundAbsent',
   'postpone',
   'giveBack',
+  'nameEquipment',
+  'equipmentRecords',
   'openListings',
   'compareListed',
   'finishPage',

@@ -90,6 +90,7 @@ function stage(script: Script, more: Partial<SyncDoors> = {}) {
         id === null ? null : draftOf(id, 'a', { kind, address: `https://p/${id}` }),
       modifiedTimeOf: () => null,
     },
+    nameEquipment: async (bodies) => bodies.map(() => null),
     connections: () => ['c1'],
     connectionsOf: () => ['c1'],
     closedOrganizations: () => [],

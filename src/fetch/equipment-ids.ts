@@ -1,0 +1,39 @@
+/**
+ * What the machine and implement endpoints and the equipment API may call one piece of equipment by, from the records of
+ * it that were seen before, and whether what an address shows is that piece. Pure.
+ */
+import type { EquipmentNames, EquipmentSide } from '../model/equipment-names';
+
+/**
+ * Ids to ask the side by, the surest first: as it was seen there, else as the other side's records let expect. `id` is
+ * what is left where none was seen.
+ */
+export function idsAt(side: EquipmentSide, id: string, records: readonly EquipmentNames[]): string[] {
+  const seen = records.filter((one) => one.side === side).map((one) => one.id);
+  if (seen.length > 0) return [...new Set(seen)];
+  // The older endpoints may call a thing by its principal id; the equipment API also knows a record by its ERID.
+  const others = records.flatMap((one) => [one.id, side === 'old' ? one.principalId : one.erid]);
+  return [...new Set(others.length > 0 ? others : [id])].filter((one) => one !== null);
+}
+
+/** Another id than it was seen by on that side shows that piece only where nothing in the document speaks against it. */
+export function mayShow(body: unknown, records: readonly EquipmentNames[]): boolean {
+  const { GUID, ERID = GUID, vin, serialNumber = vin } = (body ?? {}) as Record<string, unknown>;
+  return records.every((one) => {
+    const sameErid = agree(one.erid, ERID);
+    const sameSerial = agree(one.serialNumber, serialNumber);
+    return sameErid === true || sameSerial === true || (sameErid === null && sameSerial === null);
+  });
+}
+
+/** null where one does not say. */
+function agree(known: string | null, sent: unknown): boolean | null {
+  return known === null || (typeof sent !== 'string' && typeof sent !== 'number')
+    ? null
+    : known === String(sent);
+}
+
+/** The thing that was seen at the older endpoints alone, where the equipment API can be asked for it; null: none. */
+export function principalOf(records: readonly EquipmentNames[]): EquipmentNames | null {
+  return records.some(({ side }) => side === 'new') ? null : (records[0] ?? null);
+}

@@ -1,0 +1,58 @@
+/**
+ * What records of equipment are called by, kept with what each is known as. The rules are both stores'. What is new is
+ * added by one transaction at a time, so that two reads of one piece cannot both be its first.
+ */
+import type { EquipmentNames, EquipmentSought, KnownEquipment } from '../../model/equipment-names';
+import { EquipmentShelf, keptOf, namesOf, soughtOf } from '../equipment-names';
+import type { Context } from './context';
+
+const namesLock = 7_126_005;
+const columns = 'side, id, organization_id, principal_id, erid, serial_number, resource_id';
+
+export async function nameEquipment(context: Context, pieces: EquipmentNames[]): Promise<KnownEquipment[]> {
+  const { database } = context;
+  const first = (await shelfFor(context, pieces)).choose(pieces);
+  if (first.records.length === 0) return first.known;
+  await database.all(`SELECT pg_advisory_xact_lock(${namesLock})`);
+  const { known, records } = (await shelfFor(context, pieces)).choose(pieces);
+  await database.run(
+    `INSERT INTO equipment (${columns})
+     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
+     ON CONFLICT (id, side, organization_id) DO UPDATE SET
+       principal_id = excluded.principal_id, erid = excluded.erid, serial_number = excluded.serial_number`,
+    records.map(({ side }) => side),
+    records.map(({ id }) => id),
+    records.map(({ organizationId }) => organizationId),
+    records.map(({ principalId }) => principalId),
+    records.map(({ erid }) => erid),
+    records.map(({ serialNumber }) => serialNumber),
+    records.map(({ resourceId }) => resourceId),
+  );
+  return known;
+}
+
+async function shelfFor({ database }: Context, pieces: EquipmentNames[]): Promise<EquipmentShelf> {
+  const rows = await database.all(
+    `SELECT ${columns} FROM equipment WHERE resource_id IN (
+       SELECT resource_id FROM equipment WHERE id = ANY($1::text[])
+       UNION SELECT resource_id FROM equipment WHERE principal_id = ANY($1::text[])
+       UNION SELECT resource_id FROM equipment WHERE erid = ANY($1::text[])
+       UNION SELECT unnest($1::text[]))`,
+    [...new Set(pieces.flatMap(soughtOf))],
+  );
+  const shelf = new EquipmentShelf();
+  for (const row of rows) shelf.put(keptOf(row));
+  return shelf;
+}
+
+export async function equipmentRecords(
+  { database }: Context,
+  { id, as }: EquipmentSought,
+): Promise<EquipmentNames[]> {
+  const of = 'SELECT resource_id FROM equipment WHERE id = $1 AND side = $2';
+  const rows =
+    as === 'known'
+      ? await database.all(`SELECT ${columns} FROM equipment WHERE resource_id = $1`, id)
+      : await database.all(`SELECT ${columns} FROM equipment WHERE resource_id IN (${of})`, id, as);
+  return rows.map(namesOf);
+}

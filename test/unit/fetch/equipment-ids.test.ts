@@ -1,0 +1,145 @@
+// One piece of equipment that both endpoints call by ids of their own: asked for by the one that each understands, and
+// never taken for another that has the same number. Recorded answers; no other network is there.
+import nock from 'nock';
+import type { EquipmentNames } from '../../../src/model/equipment-names';
+import { equipmentOrigin, origin, requestFor, type Staged, stageClient } from '../../support/provider-client';
+
+const axiom = { 'content-type': 'application/vnd.Acme.axiom.v3+json' };
+const json = { 'content-type': 'application/json' };
+const older: EquipmentNames = {
+  side: 'old',
+  id: '81',
+  organizationId: '4711',
+  principalId: null,
+  erid: 'e7',
+  serialNumber: 's7',
+};
+const newer: EquipmentNames = { ...older, side: 'new', id: '7', principalId: '81' };
+const identity = { kind: 'equipment', id: '81' } as const;
+const newAddress = (id: string) => `${equipmentOrigin}/isg/equipment/${id}`;
+const oldAddress = `${origin}/platform/machines/81`;
+const embeds = 'devices,equipment';
+
+let staged: Staged;
+
+// Suites of one worker share the network that nock takes hold of.
+afterAll(() => nock.restore());
+
+function stage(equipmentApi: 'old' | 'new', records: EquipmentNames[] | null): void {
+  staged = stageClient({ equipmentApi });
+  staged.book.records = records;
+  const links = [{ rel: 'organizations', uri: `${origin}/platform/organizations` }];
+  nock(origin).get('/platform/').reply(200, { links }, axiom);
+}
+
+beforeEach(() => {
+  if (!nock.isActive()) nock.activate();
+  nock.disableNetConnect();
+});
+
+afterEach(() => {
+  staged.client.close();
+  expect(nock.pendingMocks()).toEqual([]);
+  nock.cleanAll();
+  nock.enableNetConnect();
+});
+
+const answers = (id: string, body: object | null) =>
+  nock(equipmentOrigin)
+    .get(`/isg/equipment/${id}?embed=${embeds}`)
+    .reply(body === null ? 404 : 200, { '@type': 'Machine', ...body }, json);
+const lists = (values: object[]) =>
+  nock(equipmentOrigin)
+    .get('/isg/equipment')
+    .query({ principalIds: '81', organizationIds: '4711', embed: embeds })
+    .reply(200, { links: [], values }, json);
+const read = async (address: string, resource: typeof identity | null = identity) => {
+  const { answer } = await staged.client.read(requestFor(address, { resource }));
+  return answer.kind === 'ok' ? answer.document.address : answer;
+};
+
+/** The machines of the organization, so that the form of their addresses is known. */
+function organization(): void {
+  const uri = `${origin}/platform/organizations/4711/machines`;
+  const values = [{ id: '4711', links: [{ rel: 'machines', uri }] }];
+  nock(origin).get('/platform/organizations?itemLimit=100').reply(200, { links: [], values }, axiom);
+  const self = { rel: 'self', uri: `${origin}/platform/machines/1` };
+  const machines = { links: [], values: [{ '@type': 'Machine', id: '1', links: [self] }] };
+  nock(origin).get('/platform/organizations/4711/machines').query(true).reply(200, machines, axiom);
+}
+const machine = (id: string, body: object | null) =>
+  nock(origin)
+    .get(`/platform/machines/${id}`)
+    .query(true)
+    .reply(body === null ? 404 : 200, { '@type': 'Machine', id, ...body }, axiom);
+
+describe('in the equipment API', () => {
+  test('it is asked for by the id that it was seen by there', async () => {
+    stage('new', [older, newer]);
+    answers('7', { id: 7, ERID: 'e7' });
+    expect(await read(oldAddress)).toBe(newAddress('7'));
+    expect(staged.book.sought).toEqual([{ id: '81', as: 'known' }]);
+  });
+
+  test('not seen there yet, it is asked for by its ERID, and the number that is another machine is not it', async () => {
+    stage('new', [older]);
+    answers('81', { id: 81, ERID: 'e9', serialNumber: 's9' });
+    answers('e7', { id: 7, ERID: 'e7' });
+    expect(await read(oldAddress)).toBe(newAddress('7'));
+  });
+
+  test('without an ERID it is asked for by its principal id', async () => {
+    stage('new', [{ ...older, erid: null }]);
+    answers('81', null);
+    lists([{ '@type': 'Machine', id: 7, principalId: 81, serialNumber: 's7' }]);
+    expect(await read(oldAddress)).toBe(newAddress('7'));
+  });
+
+  test('where several answer to it, none is taken for it, and its older address is asked', async () => {
+    stage('new', [{ ...older, erid: null }]);
+    answers('81', { id: 81, serialNumber: 'other' });
+    lists([{ id: 7 }, { id: 8 }]);
+    machine('81', {});
+    expect(await read(oldAddress)).toBe(oldAddress);
+  });
+
+  test('the one record of a list is the one with the id that it has there', async () => {
+    stage('new', [older, newer]);
+    const found = { '@type': 'Machine', id: 7 };
+    nock(equipmentOrigin)
+      .get(`/isg/equipment?ids=7&embed=${embeds}`)
+      .reply(200, { values: [{ ...found, id: 8 }, found] }, json);
+    expect(await read(`${equipmentOrigin}/isg/equipment?ids=7`)).toContain('ids=7');
+  });
+
+  test('an address that was never seen says by which endpoint the id is meant', async () => {
+    stage('new', [older, newer]);
+    answers('7', { id: 7 });
+    expect(await read(oldAddress, null)).toBe(newAddress('7'));
+    expect(staged.book.sought).toEqual([{ id: '81', as: 'old' }]);
+  });
+});
+
+describe('at the older endpoints', () => {
+  test('it is asked for by the id that it was seen by there', async () => {
+    stage('old', [newer, older]);
+    organization();
+    machine('81', { GUID: 'e7' });
+    expect(await read(newAddress('7'), null)).toBe(oldAddress);
+    expect(staged.book.sought).toEqual([{ id: '7', as: 'new' }]);
+  });
+
+  test('not seen there yet, it may be called by its principal id, and another machine by its number', async () => {
+    stage('old', [newer]);
+    organization();
+    machine('7', { GUID: 'e9', vin: 's9' });
+    organization();
+    machine('81', { GUID: 'e7', vin: 's7' });
+    expect(await read(newAddress('7'))).toBe(oldAddress);
+  });
+});
+
+test('while the store does not say what it is called, the read waits', async () => {
+  stage('new', null);
+  expect(await read(oldAddress)).toMatchObject({ kind: 'transient', code: 'equipment-names' });
+});
