@@ -1,8 +1,9 @@
 /**
  * What the machine and implement endpoints and the equipment API may call one piece of equipment by, from the records of
- * it that were seen before, and whether what an address shows is that piece. Pure.
+ * it that were seen before, and whether what an address shows is that piece.
  */
 import type { EquipmentNames, EquipmentSide } from '../model/equipment-names';
+import type { ProviderDoors } from './options';
 
 /**
  * Ids to ask the side by, the surest first: as it was seen there, else as the other side's records let expect. `id` is
@@ -36,4 +37,14 @@ function agree(known: string | null, sent: unknown): boolean | null {
 /** The thing that was seen at the older endpoints alone, where the equipment API can be asked for it; null: none. */
 export function principalOf(records: readonly EquipmentNames[]): EquipmentNames | null {
   return records.some(({ side }) => side === 'new') ? null : (records[0] ?? null);
+}
+
+/** What a side calls what a person names as events do; as it was named where that was not seen. Rejects as the store does. */
+export async function idAt(
+  side: EquipmentSide,
+  id: string,
+  { equipmentRecords }: Pick<ProviderDoors, 'equipmentRecords'>,
+): Promise<string> {
+  const records = (await equipmentRecords?.({ id, as: 'known' })) ?? [];
+  return records.find((one) => one.side === side)?.id ?? id;
 }

@@ -6,6 +6,7 @@ import type { EquipmentFilter, RawListed } from '../model/provider-data';
 import type { Caller } from './caller';
 import { equipmentEmbeds } from './embed';
 import type { EquipmentAddresses } from './equipment-addresses';
+import { idAt } from './equipment-ids';
 import type { OldEquipment } from './old-equipment';
 import type { ProviderDoors } from './options';
 import { equipmentLimits } from './pages';
@@ -28,13 +29,15 @@ export interface EquipmentParts extends ListParts {
 /** Values of one filter in one address; an address has at most 2,048 characters. */
 const valuesMax = 40;
 
-/** Never throws; holds one page at a time. */
+/** Throws only what the store throws; holds one page at a time. */
 export async function* listEquipment(
   parts: EquipmentParts,
-  filter: EquipmentFilter,
+  wanted: EquipmentFilter,
   caller: Caller,
 ): AsyncGenerator<RawListed> {
   const { doors, equipment, oldEquipment } = parts;
+  const side = oldEquipment === null ? 'new' : 'old';
+  const filter = { ...wanted, ids: await Promise.all(wanted.ids.map((id) => idAt(side, id, doors))) };
   if (oldEquipment !== null) return yield* listOld(parts, oldEquipment, filter, caller);
   const byId = filter.ids.length > 0 || filter.serialNumbers.length > 0;
   const byOrganization = !byId || filter.organizationIds.length > 0;

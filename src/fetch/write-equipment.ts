@@ -5,6 +5,7 @@
 import type { Connection } from '../model/connection';
 import type { AcceptedView, EquipmentWish, RawItem, RawRead } from '../model/provider-data';
 import type { EquipmentAddresses } from './equipment-addresses';
+import { idAt } from './equipment-ids';
 import type { ProviderDoors } from './options';
 import { organizationReaches } from './reach';
 import type { ReadRecord } from './read-record';
@@ -16,7 +17,7 @@ export interface WriteEquipmentParts extends WriteParts {
   readRecord: ReadRecord;
 }
 
-/** Neither rejects. A write is sent once: whether it was acted upon without an answer, a list tells. */
+/** Neither rejects but as the store does. A write is sent once: whether it was acted upon without an answer, a list tells. */
 export function makeWriteEquipment(parts: WriteEquipmentParts) {
   const write = makeWriteDocument(parts);
   const operation = 'equipment-write';
@@ -54,8 +55,9 @@ export function makeWriteEquipment(parts: WriteEquipmentParts) {
     const connection = doors.connections().find((one) => one.connectionId === connectionId) as Connection;
     const current = (known ?? {}) as Record<string, unknown>;
     const reach = { connection, organizationId: organizationId ?? ownerOf(current) };
-    const body = { id, ...bodyOf(wish, current) };
-    const written = await write({ method: 'PUT', address: equipment.record(id), operation, body }, reach);
+    const ownId = await idAt('new', id, doors);
+    const body = { id: ownId, ...bodyOf(wish, current) };
+    const written = await write({ method: 'PUT', address: equipment.record(ownId), operation, body }, reach);
     return 'fault' in written ? written : readRecord('equipment', id, organizationId);
   }
 

@@ -20,11 +20,13 @@ import { shownAddress, withAddress } from '../model/shown-address';
 
 type Judged<View> = { ok: true; view: View } | { ok: false; path: string; detail: string };
 
+type Judge<View> = (item: RawItem) => Judged<View> | Promise<Judged<View>>;
+
 export interface ProviderApiDoors {
   /** Asked for once `ready` has resolved. */
   data(): ProviderData;
-  /** A document as events carry it. */
-  document(item: RawItem, kind: 'equipment' | 'field-operation'): Judged<DocumentView>;
+  /** A document as events carry it, under the id that events are keyed by. Rejects as the store does. */
+  document(item: RawItem, kind: 'equipment' | 'field-operation'): Promise<Judged<DocumentView>>;
   file(item: RawItem): Judged<FileView>;
   reference(body: unknown): Judged<ReferenceView>;
   /** Before a first call: what each connection sees must be known. */
@@ -41,17 +43,17 @@ export function makeProviderApi(doors: ProviderApiDoors): ProviderApi {
     if ('fault' in result) throw problemOf(result.fault);
     return result.value;
   };
-  const viewOf = <View>(item: RawItem, judge: (item: RawItem) => Judged<View>): View => {
-    const judged = judge(item);
+  const viewOf = async <View>(item: RawItem, judge: Judge<View>): Promise<View> => {
+    const judged = await judge(item);
     if (judged.ok) return judged.view;
     throw new Problem('provider.malformed', sentenceOf(item.address, judged));
   };
   async function* views<View>(
     ask: () => AsyncIterable<RawListed>,
-    judge: (item: RawItem) => Judged<View>,
+    judge: Judge<View>,
   ): AsyncGenerator<Listed<View>> {
     await ready();
-    for await (const line of ask()) yield viewed(line, judge);
+    for await (const line of ask()) yield await viewed(line, judge);
   }
   return {
     equipment: (filter) => views(() => doors.data().equipment(filter), equipmentView),
@@ -65,7 +67,7 @@ export function makeProviderApi(doors: ProviderApiDoors): ProviderApi {
       viewOf(await ask(() => doors.data().updateEquipment(...asked)), equipmentView),
     async *reference(kind) {
       const items = await ask(() => doors.data().reference(kind));
-      for (const item of items) yield viewed({ item }, ({ body }) => doors.reference(body));
+      for (const item of items) yield await viewed({ item }, ({ body }) => doors.reference(body));
     },
     fieldOperations: (filter) => views(() => doors.data().fieldOperations(filter), operationView),
     fieldOperation: async (...asked) =>
@@ -74,7 +76,7 @@ export function makeProviderApi(doors: ProviderApiDoors): ProviderApi {
       const { operation, values } = await ask(() => doors.data().measurements(...asked));
       // A measurement is only understood beside the products of its operation.
       const body = { ...(operation.body as object), measurementTypes: values };
-      const { measurements } = viewOf({ ...operation, body }, operationView);
+      const { measurements } = await viewOf({ ...operation, body }, operationView);
       return Array.isArray(measurements) ? measurements : [];
     },
     files: (organizationId) => views(() => doors.data().files(organizationId), doors.file),
@@ -107,10 +109,10 @@ export function noProvider(detail: string): ProviderApi {
   };
 }
 
-function viewed<View>(line: RawListed, judge: (item: RawItem) => Judged<View>): Listed<View> {
+async function viewed<View>(line: RawListed, judge: Judge<View>): Promise<Listed<View>> {
   if ('fault' in line) return { fault: listingFaultOf(line.fault) };
   const { item } = line;
-  const judged = judge(item);
+  const judged = await judge(item);
   if (judged.ok) return { item: judged.view };
   const fault = { code: 'provider.malformed' as const, detail: sentenceOf(null, judged) };
   return { fault: { ...fault, address: shownAddress(item.address), organizationId: null, actionUrl: null } };

@@ -17,6 +17,7 @@ import { describeTopics } from '../publish/topics';
 import { systemClock } from '../tools/clock';
 import { makeRejudge } from '../webhook/rejudge';
 import type { Worker } from '../wire';
+import { makeNameEquipment } from './equipment-names';
 import { alertingOptions, kafkaOptions, topicsOf, webhookOptions } from './options';
 import { type OwnProvider, providerApiOf } from './provider';
 import { sinksOf } from './sinks';
@@ -107,6 +108,7 @@ export function apiOf(
             loaded.settings,
             () => worker.data,
             async () => {},
+            makeNameEquipment(store),
           ),
     sync: worker?.sync ?? alone?.sync ?? null,
     replay: worker?.replay ?? alone?.replay ?? null,

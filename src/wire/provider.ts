@@ -12,6 +12,7 @@ import { makeProviderClient, type ProviderClient } from '../fetch/provider-clien
 import type { ConnectionsApi } from '../model/consent';
 import type { ProviderApi, ProviderData } from '../model/provider-data';
 import type { Store } from '../model/store';
+import { documentOf } from '../normalize/known-as';
 import { readFileEntry, readReferenceEntry } from '../normalize/listed-entry';
 import { normalizeDocument } from '../normalize/normalize';
 import type { Observer } from '../observe/observer';
@@ -20,6 +21,7 @@ import { draftEvent } from '../publish/draft-event';
 import { systemClock } from '../tools/clock';
 import { makeSealer } from '../tools/secret';
 import { type Connecting, lateRenewal, readConnections, wireConnecting } from './connecting';
+import { makeNameEquipment, type NameEquipment } from './equipment-names';
 import { hideCredentials, hideInRefusal } from './hide-credentials';
 import * as options from './options';
 import { type Subscribing, wireSubscribing } from './subscribing';
@@ -44,19 +46,22 @@ export function providerApiOf(
   settings: Settings,
   data: () => ProviderData,
   ready: () => Promise<void>,
+  nameEquipment: NameEquipment,
 ): ProviderApi {
   const { includeOperatorNames } = settings;
   return makeProviderApi({
     data,
     ready,
-    document(item, kind) {
+    async document(item, kind) {
       const normalized = normalizeDocument(item.body, { includeOperatorNames });
       if (!normalized.ok) return { ok: false, path: normalized.path, detail: normalized.detail };
       if (normalized.document.kind !== kind) {
         return { ok: false, path: '/@type', detail: `expected ${kind}, got ${normalized.document.kind}` };
       }
+      const [known = null] = await nameEquipment([item.body]);
+      const document = documentOf(normalized.document, known);
       const observedAt = new Date(systemClock.nowMs()).toISOString();
-      return { ok: true, view: JSON.parse(draftEvent(normalized.document, { ...item, observedAt }).value) };
+      return { ok: true, view: JSON.parse(draftEvent(document, { ...item, observedAt }).value) };
     },
     file: ({ body, address, mediaType }) => readFileEntry(body, { address, mediaType }),
     reference: readReferenceEntry,
@@ -108,7 +113,7 @@ export function makeOwnProvider(
     });
     return ready;
   };
-  const api = providerApiOf(settings, () => own.client().data, learned);
+  const api = providerApiOf(settings, () => own.client().data, learned, makeNameEquipment(store));
   const subscribing = wireSubscribing(settings, {
     store,
     clock: systemClock,

@@ -155,6 +155,15 @@ describe('where the older endpoints call a machine by its principalId', () => {
     expect(await publishedAfter(before + pieces.length)).toEqual([`${keyOf(pieces[0]!)} updated 3`]);
   });
 
+  test('people are shown what events are keyed by, and may ask by it', async () => {
+    const [piece] = pieces;
+    const id = principalOf(piece!);
+    for (const name of [id, piece!.id])
+      expect(await other.ask(`/api/equipment/${name}`)).toMatchObject({ id, principalId: id });
+    const listed = await fetch(`${other.service.operationsUrl}/api/equipment?id=${id}`);
+    expect((await listed.text()).match(/"id":"\d{5,}"/g)).toContain(`"id":"${id}"`);
+  });
+
   test('a sync finds the same resources, and the way back publishes nothing', async () => {
     const before = await countOf();
     expect(await sync()).toMatchObject({ partial: [] });

@@ -77,7 +77,7 @@ export function makeScriptedProvider(): ScriptedProvider {
   const api = makeProviderApi({
     data: () => data,
     ready: async () => {},
-    document({ body, address, mediaType }) {
+    async document({ body, address, mediaType }) {
       const { id, ...facts } = body as { id?: string };
       if (id === undefined) return { ok: false, path: '/id', detail: 'an id is required' };
       const view = { id, organizationId: '4711', observedAt: '2026-03-01T12:00:00.000Z', ...facts };

@@ -120,6 +120,35 @@ describe('in the equipment API', () => {
   });
 });
 
+test('people name it as events do, in lists and for a change, too', async () => {
+  stage('new', [older, newer]);
+  nock(equipmentOrigin)
+    .get('/isg/equipment')
+    .query(({ ids }) => ids === '7')
+    .reply(200, { links: [], values: [{ '@type': 'Machine', id: 7 }] }, json);
+  const filter = { organizationIds: [], ids: ['81'], serialNumbers: [], category: null, archived: null };
+  const lines: unknown[] = [];
+  for await (const line of staged.client.data.equipment(filter)) lines.push(line);
+  expect(lines).toMatchObject([{ item: { body: { id: 7 } } }]);
+  const catalog = { links: [{ rel: 'organizations', uri: `${origin}/platform/organizations` }] };
+  nock(origin).get('/platform/').times(2).reply(200, catalog, axiom);
+  answers('81', null);
+  answers('7', { id: 7, ERID: 'e7', organization: { id: 4711 } });
+  let sent: unknown;
+  nock(equipmentOrigin)
+    .put('/isg/equipment/7', (body) => {
+      sent = body;
+      return true;
+    })
+    .reply(204);
+  answers('81', null);
+  answers('7', { id: 7, name: 'New' });
+  const wish = { category: null, name: 'New', serialNumber: null, makeId: null, typeId: null, modelId: null };
+  const changed = await staged.client.data.updateEquipment('81', '4711', wish);
+  expect(changed).toMatchObject({ value: { body: { name: 'New' } } });
+  expect(sent).toMatchObject({ id: '7', name: 'New' });
+});
+
 describe('at the older endpoints', () => {
   test('it is asked for by the id that it was seen by there', async () => {
     stage('old', [newer, older]);
