@@ -37,6 +37,15 @@ const sentences: Partial<Record<ConditionName, string>> = {
   'subscription-silent': unannounced,
 };
 
+/** What the provider keeps for a time that nobody knows: a day of it may be more than it keeps. */
+const keptAtProvider: ReadonlySet<ConditionName> = new Set([
+  'store-unavailable',
+  'subscription-ended',
+  'subscription-expired',
+  'subscription-silent',
+]);
+const unknownMsMax = 86_400_000;
+
 /** Of an alert that has `severity` as long as there is time. */
 export function timeOf(
   { name, sinceMs, endsAtMs }: Condition,
@@ -45,7 +54,10 @@ export function timeOf(
   nowMs: number,
 ): ConditionTime {
   if (holdsReads.has(name)) return keptUntil({ sinceMs, consentEndsAtMs: null }, journalMs, severity, nowMs);
-  if (endsAtMs === undefined) return { severity, annotations: {}, sentence: sentences[name] ?? '' };
+  if (endsAtMs === undefined) {
+    const isLong = keptAtProvider.has(name) && nowMs - sinceMs >= unknownMsMax;
+    return { severity: isLong ? 'critical' : severity, annotations: {}, sentence: sentences[name] ?? '' };
+  }
   const end = plainTime(endsAtMs);
   return {
     severity: isUrgentAt(endsAtMs, nowMs) ? 'critical' : severity,

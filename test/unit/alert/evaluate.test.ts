@@ -193,6 +193,19 @@ test('each place where something waits says until when it is kept, or that nobod
   }
 });
 
+test('what the provider keeps for a time that nobody knows is urgent after a day', () => {
+  const after = (name: ConditionName, hours: number) =>
+    evaluated({
+      conditions: [{ name, sinceMs: noonMs, detail: '' }],
+      nowMs: noonMs + hours * 60 * minuteMs,
+    })[0]?.severity;
+  expect([after('subscription-silent', 23), after('subscription-silent', 24)]).toEqual([
+    'warning',
+    'critical',
+  ]);
+  expect(after('organizations-unlisted', 48)).toBe('warning');
+});
+
 test('a consent that runs out is one incident that grows worse, with its end', () => {
   const endsAtMs = noonMs + 30 * dayMs;
   const at = (nowMs: number) => {
