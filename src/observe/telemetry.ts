@@ -3,7 +3,7 @@
  * asks for an exporter. The SDK for Node is loaded only then: it takes a third of a second and 40 MB. It serves no
  * port of its own, and patches no library.
  */
-import { type Meter, trace } from '@opentelemetry/api';
+import { type Meter, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import { PrometheusExporter, PrometheusSerializer } from '@opentelemetry/exporter-prometheus';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { type IMetricReader, MeterProvider, type ResourceMetrics } from '@opentelemetry/sdk-metrics';
@@ -11,6 +11,7 @@ import type { Sampler } from '@opentelemetry/sdk-trace-base';
 import type * as ExportMetrics from './export-metrics';
 import type { MetricsExport } from './export-metrics';
 import { makeHistograms } from './histograms';
+import { makeSparseTraces, makeTraceIds } from './sparse-traces';
 import { makeQuietTraces, makeRecordedTraces, type Traces } from './traces';
 
 export interface TelemetryOptions {
@@ -83,7 +84,9 @@ export function startTelemetry(options: TelemetryOptions): Telemetry {
 function startTracing(resource: ReturnType<typeof resourceFromAttributes>, samplerGiven: boolean) {
   // Loaded here, see above.
   const { NodeSDK } = require('@opentelemetry/sdk-node') as typeof import('@opentelemetry/sdk-node');
+  const ids = makeTraceIds();
   const sdk = new NodeSDK({
+    idGenerator: ids,
     resource,
     autoDetectResources: false,
     instrumentations: [],
@@ -93,7 +96,19 @@ function startTracing(resource: ReturnType<typeof resourceFromAttributes>, sampl
     ...(samplerGiven ? {} : { sampler: linkedSampler() }),
   });
   sdk.start();
-  return { traces: makeRecordedTraces(trace.getTracer('tramline')), shutdown: () => sdk.shutdown() };
+  const recorded = makeRecordedTraces(trace.getTracer('tramline'));
+  const ratio = tracedRatio();
+  const isKept = (traceId: string) => ratio.shouldSample(ROOT_CONTEXT, traceId).decision !== 0;
+  return {
+    traces: samplerGiven ? recorded : makeSparseTraces({ recorded, isKept, ids }),
+    shutdown: () => sdk.shutdown(),
+  };
+}
+
+function tracedRatio() {
+  const { TraceIdRatioBasedSampler } =
+    require('@opentelemetry/sdk-trace-base') as typeof import('@opentelemetry/sdk-trace-base');
+  return new TraceIdRatioBasedSampler(tracedShare);
 }
 
 /**
@@ -101,9 +116,9 @@ function startTracing(resource: ReturnType<typeof resourceFromAttributes>, sampl
  * kept as well. A stranger's flag alone does not make us record: the ratio is asked for remote parents too.
  */
 export function linkedSampler(): Sampler {
-  const { ParentBasedSampler, TraceIdRatioBasedSampler, AlwaysOnSampler } =
+  const { ParentBasedSampler, AlwaysOnSampler } =
     require('@opentelemetry/sdk-trace-base') as typeof import('@opentelemetry/sdk-trace-base');
-  const ratio = new TraceIdRatioBasedSampler(tracedShare);
+  const ratio = tracedRatio();
   const always = new AlwaysOnSampler();
   const byParent = new ParentBasedSampler({ root: ratio });
   return {

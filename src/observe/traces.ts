@@ -252,7 +252,7 @@ function linkTo(traceparent: string | null): Link[] {
 }
 
 /** Hexadecimal ids of `bytes` random bytes, never all zero. */
-function makeIdPool(): (bytes: number) => string {
+export function makeIdPool(): (bytes: number) => string {
   const size = 8192;
   let pool = randomBytes(size);
   let used = 0;

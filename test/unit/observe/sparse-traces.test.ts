@@ -1,0 +1,86 @@
+// Most journeys are not recorded, and cost next to nothing then: what the SDK would not keep it is not asked about, and what
+// it would keep is recorded to its end, under the same ids.
+import { ROOT_CONTEXT, SpanKind } from '@opentelemetry/api';
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-base';
+import { makeSparseTraces, makeTraceIds } from '../../../src/observe/sparse-traces';
+import { linkedSampler } from '../../../src/observe/telemetry';
+import { makeRecordedTraces, parseTraceparent } from '../../../src/observe/traces';
+
+const kept = '00000000000000000000000000000001';
+const lost = 'ffffffff000000000000000000000001';
+const from = (traceId: string, flags: string) => `00-${traceId}-b7ad6b7169203331-${flags}`;
+const request = { method: 'GET', template: 'equipment', address: 'https://api.example/1' };
+const done = { status: 200, errorType: null };
+
+const exporter = new InMemorySpanExporter();
+const ids = makeTraceIds();
+let asked = 0;
+const sampler = linkedSampler();
+const counting = {
+  shouldSample: (...given: Parameters<typeof sampler.shouldSample>) => {
+    asked += 1;
+    return sampler.shouldSample(...given);
+  },
+};
+const provider = new BasicTracerProvider({
+  sampler: counting,
+  idGenerator: ids,
+  spanProcessors: [new SimpleSpanProcessor(exporter)],
+});
+const isKept = (traceId: string) =>
+  sampler.shouldSample(ROOT_CONTEXT, traceId, 'POST /webhooks', SpanKind.SERVER, {}, []).decision !== 0;
+const traces = makeSparseTraces({ recorded: makeRecordedTraces(provider.getTracer('test')), isKept, ids });
+
+/** A journey of a delivery, and the names of the spans that came of it. */
+function journey(incoming: string | null) {
+  exporter.reset();
+  const delivery = traces.startDelivery(incoming);
+  const attempt = traces.startAttempt(delivery.traceparent, 'equipment');
+  traces.startFetch(attempt.traceparent, request).end({ ...done, resendCount: 0 });
+  attempt.end({ outcome: 'published', errorType: null });
+  delivery.end(done);
+  const contexts = [delivery, attempt].map(({ traceparent }) => parseTraceparent(traceparent)!);
+  return { contexts, names: exporter.getFinishedSpans().map(({ name }) => name) };
+}
+
+test('one that is not kept asks nobody and goes on under its ids, whatever flag it came with', () => {
+  asked = 0;
+  for (const flags of ['00', '01']) {
+    const { contexts, names } = journey(from(lost, flags));
+    expect(names).toEqual([]);
+    expect(contexts.map(({ traceId, traceFlags }) => [traceId, traceFlags])).toEqual([
+      [lost, 0],
+      [lost, 0],
+    ]);
+    expect(new Set(contexts.map(({ spanId }) => spanId)).size).toBe(2);
+  }
+  expect(asked).toBe(0);
+});
+
+test('one that is kept is recorded to its end, whatever flag it came with', () => {
+  for (const flags of ['00', '01']) {
+    const { contexts, names } = journey(from(kept, flags));
+    expect(names).toEqual(['GET equipment', 'attempt equipment', 'POST /webhooks']);
+    expect(contexts.map(({ traceId, traceFlags }) => [traceId, traceFlags])).toEqual([
+      [kept, 1],
+      [kept, 1],
+    ]);
+  }
+});
+
+test('of those that begin here so many are kept as their ids say, and no other', () => {
+  const journeys = Array.from({ length: 400 }, () => journey(null));
+  const recorded = journeys.filter(({ names }) => names.length > 0);
+  expect(recorded.length).toBeGreaterThan(0);
+  expect(recorded.length).toBeLessThan(journeys.length / 2);
+  for (const { contexts, names } of journeys) {
+    const [delivery, attempt] = contexts;
+    const flag = isKept(delivery!.traceId) ? 1 : 0;
+    expect([names.length, delivery!.traceFlags, attempt!.traceFlags]).toEqual([flag * 3, flag, flag]);
+    expect(attempt!.traceId).toBe(delivery!.traceId);
+  }
+});
