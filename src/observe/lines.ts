@@ -7,17 +7,20 @@ import type { Access, Cause } from '../model/organization';
 import type { Inspection } from '../model/store';
 
 /** Why a delivery was refused to keep strangers out. */
-export type SecurityReason =
-  | 'authorization-missing'
-  | 'authorization-wrong'
-  | 'signature-missing'
-  | 'signature-wrong'
-  | 'timestamp-too-old'
-  | 'timestamp-in-the-future'
-  | 'token-missing'
-  | 'token-wrong'
-  | 'token-unreadable'
-  | 'too-many-failures';
+export const securityReasons = [
+  'authorization-missing',
+  'authorization-wrong',
+  'signature-missing',
+  'signature-wrong',
+  'timestamp-too-old',
+  'timestamp-in-the-future',
+  'token-missing',
+  'token-wrong',
+  'token-unreadable',
+  'too-many-failures',
+] as const;
+
+export type SecurityReason = (typeof securityReasons)[number];
 
 /** Why a delivery was not accepted. */
 export type RefusalReason =

@@ -19,7 +19,7 @@ import type {
   SecurityReason,
   Sent,
 } from './lines';
-import { places } from './lines';
+import { places, securityReasons } from './lines';
 import { makeTally } from './tally';
 
 export interface Metrics {
@@ -43,7 +43,7 @@ const durationBuckets = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 
 const freshnessBuckets = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600];
 
 const methods = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']);
-const securityReasons = /^(authorization|signature|timestamp|token)-|^too-many-failures$/;
+const refusedForSecurity = new Set<string>(securityReasons);
 const originsMax = 50;
 const errorTypesMax = 40;
 const callsMax = 200;
@@ -158,6 +158,7 @@ function deliveryInstruments(meter: Meter) {
     'tramline.security_rejections',
     'What was refused to keep strangers out, by reason.',
     'reason',
+    [...securityReasons, 'unauthenticated', 'address-refused', 'message-id-reused'],
   );
   let duplicates = 0;
   let active = 0;
@@ -205,7 +206,7 @@ function deliveryInstruments(meter: Meter) {
 }
 
 function isSecurityReason(reason: RefusalReason): reason is SecurityReason {
-  return securityReasons.test(reason);
+  return refusedForSecurity.has(reason);
 }
 
 const otherRoute = { 'http.request.method': '_OTHER', 'url.scheme': 'http' };

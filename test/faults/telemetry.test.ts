@@ -49,7 +49,6 @@ const unfed = new Set([
   'tramline_provider_lag_seconds',
   'tramline_quarantined_total',
   'tramline_sandbox_left',
-  'tramline_security_rejections_total',
 ]);
 
 describe('one delivery', () => {

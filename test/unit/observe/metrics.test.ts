@@ -78,6 +78,13 @@ test('every metric has help and a type, counters alone end in _total, and durati
   }
 });
 
+test('what keeps strangers out is there from the beginning, so that a first burst is seen to rise', async () => {
+  const text = await telemetry.metricsText();
+  for (const reason of ['timestamp-too-old', 'token-wrong', 'unauthenticated', 'address-refused']) {
+    expect(text).toContain(`tramline_security_rejections_total{reason="${reason}"} 0\n`);
+  }
+});
+
 test('every reason for which a delivery is refused is counted under its own name', async () => {
   const reasons: RefusalReason[] = Object.keys(refusalReasons) as WebhookReason[];
   for (const reason of reasons) metrics.deliveryRefused({ status: 401, reason, tookMs: null });
