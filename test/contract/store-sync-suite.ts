@@ -74,6 +74,8 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
         known,
         known,
       ]);
+      // What is on disk holds all that came before it.
+      await hand.put([hintOf('1')]);
       const again = await under.reopen();
       const both = [newer, older].map((one) => again.nameEquipment([one]));
       expect(await Promise.all(both)).toEqual([[known], [known]]);
