@@ -59,7 +59,8 @@ export function openDatabase(file: string): Database {
     if (found === undefined) {
       const statement = connection.prepare(sql);
       statement.setReturnArrays(true);
-      found = { statement, names: statement.columns().map(({ name }) => name) };
+      const names = statement.columns().map(({ name }) => name);
+      found = { statement, names, blank: blankOf(names) };
       statements.set(sql, found);
     }
     return found;
@@ -68,17 +69,17 @@ export function openDatabase(file: string): Database {
   let marked = false;
   const database: Database = {
     get(sql, ...values) {
-      const { statement, names } = preparedOf(sql);
-      const row = statement.get(...values) as unknown as Value[] | undefined;
-      return row === undefined ? undefined : rowOf(names, row);
+      const found = preparedOf(sql);
+      const row = found.statement.get(...values) as unknown as Value[] | undefined;
+      return row === undefined ? undefined : rowOf(found, row);
     },
     all(sql, ...values) {
-      const { statement, names } = preparedOf(sql);
-      return (statement.all(...values) as unknown as Value[][]).map((row) => rowOf(names, row));
+      const found = preparedOf(sql);
+      return (found.statement.all(...values) as unknown as Value[][]).map((row) => rowOf(found, row));
     },
     *each(sql, ...values) {
-      const { statement, names } = preparedOf(sql);
-      for (const row of statement.iterate(...values)) yield rowOf(names, row as unknown as Value[]);
+      const found = preparedOf(sql);
+      for (const row of found.statement.iterate(...values)) yield rowOf(found, row as unknown as Value[]);
     },
     run: (sql, ...values) => Number(prepared(sql).run(...values).changes),
     insert: (sql, ...values) => Number(prepared(sql).run(...values).lastInsertRowid),
@@ -120,10 +121,17 @@ export function openDatabase(file: string): Database {
 interface Prepared {
   statement: StatementSync;
   names: string[];
+  /** A row of nothing but its columns: a copy is filled in less than half the time in which forty columns are added. */
+  blank: Row;
 }
 
-function rowOf(names: string[], values: Value[]): Row {
-  const row: Row = {};
+/** Parsed, since what is put together column by column becomes a table that is searched. */
+function blankOf(names: string[]): Row {
+  return JSON.parse(`{${names.map((name) => `${JSON.stringify(name)}:null`).join()}}`) as Row;
+}
+
+function rowOf({ names, blank }: Prepared, values: Value[]): Row {
+  const row = { ...blank };
   for (let at = 0; at < names.length; at += 1) row[names[at] as string] = values[at] as Value;
   return row;
 }

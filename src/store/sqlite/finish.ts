@@ -155,7 +155,7 @@ function writeBoth(
 ): boolean {
   const lane = read.draft.organizationId;
   context.database.run(
-    `UPDATE tasks SET ${acceptedColumns}, ${restColumns} WHERE id = ?`,
+    acceptAndRestTask,
     ...acceptedValues(read, revision),
     state,
     dueAt,
@@ -171,6 +171,8 @@ function writeBoth(
 const acceptedColumns = `accepted_revision = ?, published = 1, deleted = 0, kind = ?, resource_id = ?,
   organization_id = ?, connection_id = ?, archived = ?, content_hash = ?, wire_hash = ?, normalizer_version = ?,
   modified_time = ?, address = ?, absent_since = NULL`;
+/** Put together once: a statement is found by its text, which is searched for by what it holds when it is new. */
+const acceptAndRestTask = `UPDATE tasks SET ${acceptedColumns}, ${restColumns} WHERE id = ?`;
 
 function acceptedValues({ draft, connectionId }: FinishedRead, revision: number) {
   return [
