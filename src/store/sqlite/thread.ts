@@ -8,7 +8,7 @@ import type { StoreSettings } from './context';
 import { type Call, type Engine, openEngine } from './engine';
 
 /** What is answered and not on disk is committed after so long without a call. */
-const commitAfterMs = 10;
+const commitAfterMs = 50;
 /** So long without a call is idle: then the log is moved into the file. */
 const idleMs = 100;
 /** A group ends with the message that makes it this large: whoever waits for it must not wait long. */
