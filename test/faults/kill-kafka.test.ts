@@ -1,7 +1,7 @@
 /**
  * kill -9 around the send, on a real Kafka: what was decided is on the topic after the restart, what is there twice is
- * the same bytes, and every record traces to a decision. And a store that was put back to an hour ago, which the topics
- * are ahead of. `tramline migrate` makes the topics.
+ * the same bytes, and every record traces to a decision. And a store, embedded or not, that was put back to an hour ago,
+ * which the topics are ahead of. `tramline migrate` makes the topics.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, rmSync } from 'node:fs';
@@ -10,6 +10,8 @@ import { evidenceOf, readTopics } from '../support/evidence';
 import { type KafkaCluster, kafkaAvailable, startKafka } from '../support/kafka';
 import { checkLedger } from '../support/ledger-checker';
 import { describeWithNeighbour } from '../support/neighbour';
+import { installedPostgresAvailable, type PostgresServer, startPostgres } from '../support/postgres';
+import { dumpDatabase, restoreDatabase } from '../support/postgres-backup';
 import { repositoryRoot } from '../support/repository';
 import type { Failpoint } from '../support/serve-with-failpoints';
 import { type Service, startService, temporaryFolder, until } from '../support/service';
@@ -33,10 +35,11 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'killed around the send to a re
     await kafka.stop();
   });
 
-  const environmentFor = (prefix: string, folder: string) => ({
+  const embeddedIn = (folder: string) => `sqlite:${join(folder, 'tramline.db')}`;
+  const environmentFor = (prefix: string, databaseUrl: string) => ({
     ...simulator.environment,
     ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
-    DATABASE_URL: `sqlite:${join(folder, 'tramline.db')}`,
+    DATABASE_URL: databaseUrl,
     KAFKA_BROKERS: kafka.brokers.join(','),
     KAFKA_TOPIC_PREFIX: prefix,
     KAFKA_CLIENT_ID: prefix,
@@ -45,11 +48,10 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'killed around the send to a re
     ALERT_RESEND_SECONDS: '1',
   });
 
-  async function start(prefix: string, folder: string, failpoint: Failpoint | null): Promise<void> {
+  async function start(prefix: string, databaseUrl: string, failpoint: Failpoint | null): Promise<void> {
     service = await startService({
-      dataFolder: folder,
       environment: {
-        ...environmentFor(prefix, folder),
+        ...environmentFor(prefix, databaseUrl),
         ...(failpoint === null ? {} : { FAILPOINT: failpoint }),
       },
       ...(failpoint === null ? {} : { entry: 'dist/test/support/serve-with-failpoints.js' }),
@@ -71,11 +73,11 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'killed around the send to a re
     }, soon);
 
   /** Makes the topics. */
-  function migrate(prefix: string, folder: string): void {
+  function migrate(prefix: string, databaseUrl: string): void {
     const migrated = spawnSync('npx', ['--no-install', 'node', 'dist/src/cli.js', 'migrate', '--json'], {
       cwd: repositoryRoot(),
       encoding: 'utf8',
-      env: { ...process.env, ...environmentFor(prefix, folder) },
+      env: { ...process.env, ...environmentFor(prefix, databaseUrl) },
     });
     expect([migrated.status, migrated.stderr.includes('tramline:')]).toEqual([0, false]);
   }
@@ -87,13 +89,13 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'killed around the send to a re
   ] as [string, Failpoint][])('%s on Kafka: killed at %s', async (row, failpoint) => {
     const prefix = `${row}-${failpoint.slice(0, 3).trim()}`.toLowerCase();
     const folder = temporaryFolder();
-    migrate(prefix, folder);
+    migrate(prefix, embeddedIn(folder));
     const before = (await simulator.counts()).notificationsAccepted;
-    await start(prefix, folder, failpoint);
+    await start(prefix, embeddedIn(folder), failpoint);
     const { equipment } = await simulator.state();
     for (const { id } of equipment) await simulator.changeEquipment(id, { name: `${row} ${failpoint}` });
     expect((await service.exited).signal).toBe('SIGKILL');
-    await start(prefix, folder, null);
+    await start(prefix, embeddedIn(folder), null);
     const topics = kinds.map((kind) => `${prefix}.${kind}.v1`);
     await untilPublished(equipment.length);
     const accepted = (await simulator.counts()).notificationsAccepted - before;
@@ -104,29 +106,28 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'killed around the send to a re
     expect(new Set(records.map(({ key }) => key)).size).toBe(equipment.length);
   });
 
-  test('D12: a store restored from before numbers above the topics, syncs all, and says so until it has', async () => {
-    const [prefix, folder, backup] = ['d12', temporaryFolder(), join(temporaryFolder(), 'backup')];
+  /** What is backed up after it was published, and forgotten: `restored` is where the service finds it as it was then. */
+  type Restorable = { databaseUrl: string; backUp(): Promise<void>; restored(): Promise<string> };
+
+  async function restoreBehindTopics(prefix: string, store: Restorable): Promise<void> {
     const { equipment } = await simulator.state();
     const changeAll = async (name: string, notify: boolean) => {
       for (const { id } of equipment) await simulator.changeEquipment(id, { name, notify });
     };
-    migrate(prefix, folder);
-    await start(prefix, folder, null);
+    migrate(prefix, store.databaseUrl);
+    await start(prefix, store.databaseUrl, null);
     await changeAll('Backed up', true);
     await untilPublished(equipment.length);
-    await service.stop();
-    cpSync(folder, backup, { recursive: true });
-    await start(prefix, folder, null);
+    await store.backUp();
     await changeAll('Forgotten', true);
     await untilPublished(2 * equipment.length);
     await service.stop();
 
-    rmSync(folder, { recursive: true });
-    cpSync(backup, folder, { recursive: true });
+    const databaseUrl = await store.restored();
     // One of them changes while nobody looks: only a full sync can tell.
     const [quiet] = equipment;
     await simulator.changeEquipment(quiet!.id, { name: 'Unnoticed', notify: false });
-    await start(prefix, folder, null);
+    await start(prefix, databaseUrl, null);
     const states = () =>
       service
         .records()
@@ -151,5 +152,46 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'killed around the send to a re
       const name = id === quiet!.id ? 'Unnoticed' : 'Forgotten';
       expect(JSON.parse(ofKey.at(-1)!.value)).toMatchObject({ name });
     }
+  }
+
+  test('D12: a store restored from before numbers above the topics, syncs all, and says so until it has', async () => {
+    const [folder, backup] = [temporaryFolder(), join(temporaryFolder(), 'backup')];
+    await restoreBehindTopics('d12', {
+      databaseUrl: embeddedIn(folder),
+      async backUp() {
+        await service.stop();
+        cpSync(folder, backup, { recursive: true });
+        await start('d12', embeddedIn(folder), null);
+      },
+      async restored() {
+        rmSync(folder, { recursive: true });
+        cpSync(backup, folder, { recursive: true });
+        return embeddedIn(folder);
+      },
+    });
+  });
+
+  describeWithNeighbour('pg_dump', installedPostgresAvailable(), 'with a database', () => {
+    let server: PostgresServer;
+    beforeAll(async () => {
+      server = await startPostgres({ installed: true });
+    });
+    afterAll(() => server.stop());
+
+    test('D12: a database restored from a dump of before does the same', async () => {
+      const databaseUrl = server.url(await server.createDatabase());
+      const backup = join(temporaryFolder(), 'backup.dump');
+      await restoreBehindTopics('d12-dump', {
+        databaseUrl,
+        backUp: async () => dumpDatabase(databaseUrl, backup),
+        async restored() {
+          const empty = await server.createDatabase();
+          restoreDatabase(backup, server.url(empty));
+          // A dump holds the leases of whoever led while it was taken; an hour later they have run out.
+          await server.query('DELETE FROM leases', empty);
+          return server.url(empty);
+        },
+      });
+    });
   });
 });

