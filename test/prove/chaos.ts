@@ -7,15 +7,13 @@ import type { Failpoint } from '../support/serve-with-failpoints';
 import type { Random } from './random';
 import { type Actor, addressOf, type Stage } from './stage';
 
-/**
- * Each is reached at least once before chance chooses. Not the one between a renewed token and its storing: that
- * connection needs a person afterwards.
- */
+/** Each is reached at least once before chance chooses. */
 export const failpoints: Failpoint[] = [
   'S2 verified',
   'S3 stored',
   'S4 answered',
   'S5 claimed',
+  'S6 renewed',
   'S7 fetched',
   'S8 decided',
   'S9 acknowledged',
@@ -103,17 +101,26 @@ export function makeChaos({ stage, random, near, acceptedBy }: ChaosOptions): Ch
 
   /**
    * Starts it so that it ends by itself at a named step; killed when it does not get there in time. One process at a time
-   * publishes and pages: all give that up first, and the others come back afterwards.
+   * renews, publishes and pages: all give that up first, and the others come back afterwards.
    */
   async function killAt(actor: Actor, failpoint: Failpoint): Promise<string> {
     await near(`at ${failpoint}`);
     const rivals = leads(failpoint) ? stage.actors.filter((other) => other !== actor && works(other)) : [];
     if (rivals.length === 0) await end(actor);
     else await Promise.all([actor, ...rivals].map(stop));
+    const renews = failpoint === 'S6 renewed';
+    if (renews) await stage.simulator.expireTokens();
     await reach(actor, failpoint);
     await end(actor);
     await startAll([actor, ...rivals]);
+    if (renews) await consentAnew();
     return `at ${failpoint}`;
+  }
+
+  /** The refresh token that the provider gave last is lost: no process can help that connection, a person can. */
+  async function consentAnew(): Promise<void> {
+    await delay(random.between(0, 3000));
+    await stage.consent();
   }
 
   async function reach(actor: Actor, failpoint: Failpoint): Promise<void> {
@@ -238,8 +245,8 @@ export function makeChaos({ stage, random, near, acceptedBy }: ChaosOptions): Ch
 
 const works = ({ role }: Actor): boolean => role !== 'receiver';
 
-/** Steps to which only the one comes that publishes, or pages, for all. */
-const leads = (failpoint: Failpoint): boolean => /^(S9|S10|A1|A2) /.test(failpoint);
+/** Steps to which only the one comes that renews, publishes or pages for all. */
+const leads = (failpoint: Failpoint): boolean => /^(S6|S9|S10|A1|A2) /.test(failpoint);
 
 /** Only whoever receives comes to the steps of acceptance, and only whoever works to the others. */
 function canReach({ role }: Actor, failpoint: Failpoint): boolean {

@@ -2,6 +2,7 @@
 // with an address of its own that outlives its deaths. Starts, breaks and heals them; decides nothing.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import { Browser } from '../support/browser';
 import { freePort } from '../support/free-port';
 import { type KafkaCluster, startKafka } from '../support/kafka';
 import { repositoryRoot } from '../support/repository';
@@ -41,6 +42,8 @@ export type Stage = {
   receivers(): string[];
   /** As `serve` does, or, given a named step, so that it ends there by itself: also before it is ready. */
   start(actor: Actor, failpoint?: Failpoint): Promise<void>;
+  /** The provider's user consents anew, by a link that the service gives. All processes run. */
+  consent(): Promise<void>;
   stop(): Promise<void>;
 };
 
@@ -86,6 +89,9 @@ export async function makeStage(options: StageOptions): Promise<Stage> {
   };
   migrate(environment);
   const actors = await Promise.all(rolesOf(options.processes).map((role) => makeActor(role, environment)));
+  // Where browsers come back to: one address for all, as behind a load balancer.
+  const publicUrl = new URL(addressOf(actors[0]!)).origin;
+  for (const actor of actors) actor.environment.PUBLIC_URL = publicUrl;
   const folder = temporaryFolder();
   const stage: Stage = {
     ...{ simulator, kafka, onCall, store, actors },
@@ -96,6 +102,14 @@ export async function makeStage(options: StageOptions): Promise<Stage> {
       if (failpoint === undefined) actor.service = await startService({ dataFolder: folder, environment });
       else actor.service = await startWithFailpoint(folder, { ...environment, FAILPOINT: failpoint });
     },
+    async consent() {
+      const { operationsUrl } = actors.at(-1)!.service!;
+      const asked = await fetch(`${operationsUrl}/api/connections/links`, { method: 'POST' });
+      const { address } = (await asked.json()) as { address: string };
+      const browser = new Browser();
+      const shown = await browser.answer(await browser.press(address), userOf(simulator));
+      if (shown.status !== 200) throw new Error(`no consent: ${shown.status} ${shown.text}`);
+    },
     async stop() {
       await Promise.all(actors.map(({ service }) => service?.kill()));
       await Promise.all([simulator.kill(), kafka.stop(), onCall.stop(), store.stop()]);
@@ -103,6 +117,12 @@ export async function makeStage(options: StageOptions): Promise<Stage> {
   };
   await Promise.all(actors.map((actor) => stage.start(actor)));
   return stage;
+}
+
+/** Whose token the settings name. */
+function userOf({ environment }: Simulator): string {
+  const [named] = JSON.parse(environment.PROVIDER_TOKENS!) as { user: string }[];
+  return named!.user;
 }
 
 /** Work that waits may take it to its named step before it is ready: then it has ended when this answers. */
