@@ -10,7 +10,7 @@ import { checkProof, type Explained, type Finding, restMsMax } from './check';
 import { makeLoad } from './load';
 import { makeRandom } from './random';
 import { type Sender, type SenderLog, startSender } from './sender';
-import { makeStage, resendSeconds, type Stage } from './stage';
+import { leaseSeconds, makeStage, resendSeconds, type Stage } from './stage';
 import type { StoreUnderProof } from './store';
 
 export type ProofOptions = {
@@ -48,8 +48,16 @@ export type ProofReport = {
   /** The longest time from a heal to the next 204, and after what. */
   slowest: { what: string; recoveredAfterMs: number };
   restAfterMs: number;
+  /** From rest until on-call saw what is true. */
+  pagesAfterMs: number;
   findings: Finding[];
 };
+
+/**
+ * Two re-sends, and what an alert that came back again and again is held for, by design: sixteen. Whoever pages for all may
+ * have died last: its lease runs out first.
+ */
+const pagesMsMax = (2 + 16) * resendSeconds * 1000 + leaseSeconds * 1000;
 
 export async function prove(options: ProofOptions): Promise<ProofReport> {
   const { seed, store } = options;
@@ -107,11 +115,12 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
     const rested = await rest(stage, tell);
     const restAfterMs = Date.now() - healedAtMs;
     const expectedPages = ['TramlineQuarantineNotEmpty delivery'];
+    const restedAtMs = Date.now();
     await until(() => stage.onCall.open().join() === expectedPages.join(), {
-      // What came back again and again is held for longer each time, by design.
-      withinMs: 2 * resendSeconds * 1000 + 60_000,
+      withinMs: pagesMsMax,
       what: 'on-call to see the true state',
     }).catch(() => {});
+    const pagesAfterMs = Date.now() - restedAtMs;
     const openPages = stage.onCall.open();
     const residentBytes = stage.actors.map(({ service }) => residentBytesOf(service!.pid));
     const toldLedger = await toldBy(stage);
@@ -137,7 +146,7 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
     if (untold.length > 0) throw new Error(`not accepted exactly once: ${untold.join(', ')}`);
     const ids = records.map(({ headers }) => headers.find(([name]) => name === 'ce_id')?.[1]);
     return {
-      ...{ seed, findings, restAfterMs, slowest },
+      ...{ seed, findings, restAfterMs, pagesAfterMs, slowest },
       store: store.name,
       processes: options.processes,
       kills: chaos.kills(),

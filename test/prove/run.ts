@@ -76,6 +76,7 @@ export function tableOf(report: ProofReport): string {
     ['longest time without a 204', `${sent.longestSilenceMs} ms`],
     ['slowest recovery to a 204', `${report.slowest.recoveredAfterMs} ms after ${report.slowest.what}`],
     ['rest after the last heal', `${report.restAfterMs} ms`],
+    ['on-call saw the true state after', `${report.pagesAfterMs} ms`],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   const found = report.findings.slice(0, 50).map(({ kind, text }) => `${kind}: ${text}`);

@@ -49,6 +49,7 @@ export type Stage = {
 
 const kinds = ['equipment', 'field-operation', 'organization-access'];
 export const resendSeconds = 1;
+export const leaseSeconds = 5;
 
 /** Short times, so that minutes of waiting become seconds; sync is off, since it would repair what was lost. */
 const settings = {
@@ -57,7 +58,7 @@ const settings = {
   KAFKA_CLIENT_ID: 'proof',
   SETTLE_SECONDS: '1',
   READ_GAP_MS: '100',
-  LEASE_SECONDS: '5',
+  LEASE_SECONDS: String(leaseSeconds),
   PROVIDER_TIMEOUT_MS: '2000',
   PROBE_SECONDS: '1',
   PROBE_SECONDS_MAX: '2',
