@@ -222,7 +222,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
       );
     });
 
-    test('of a zombie change nothing once another process has the task', async () => {
+    test('K12: of a zombie change nothing once another process has the task', async () => {
       await put(stores[0]!, ['1']);
       const [zombie] = await stores[0]!.take(1);
       nowMs += 60_001;
