@@ -34,7 +34,7 @@ async function run({ output, clock }: CommandContext, api: Api): Promise<number>
       { title: 'SINCE', of: ({ since }) => agedTime(since, clock.nowMs()) },
       { title: 'OF', of: ({ labels }) => subjectOf(labels), gives: 'below' },
     ]);
-    if (isFiring) tell(output, worst);
+    if (isFiring) tell(output, worst, alerts.filter(({ state }) => state === 'firing').length - 1);
     else output.next(whereElse);
   }
   return exitCodes.done;
@@ -67,8 +67,8 @@ function compareTimes(left: string | null, right: string | null): number {
   return left < right ? -1 : 1;
 }
 
-/** What the worst is about, and what to do about it. */
-function tell(output: CommandContext['output'], { annotations }: AlertView): void {
+/** What the worst is about, and what to do about it; of how many others the same can be read. */
+function tell(output: CommandContext['output'], { annotations }: AlertView, others: number): void {
   const { description, summary, first_step: firstStep, action_url: address } = annotations;
   const about = description ?? summary;
   if (about !== undefined) {
@@ -77,6 +77,8 @@ function tell(output: CommandContext['output'], { annotations }: AlertView): voi
   }
   if (address !== undefined) output.prose('', `Where a person acts: ${address}`);
   if (firstStep !== undefined) output.next(firstStep);
+  if (others > 0)
+    output.next(`${others} more ${others === 1 ? 'fires' : 'fire'}, in full: tramline alerts --json`);
 }
 
 async function test({ output }: CommandContext, api: Api): Promise<number> {

@@ -177,7 +177,8 @@ function show(output: CommandContext['output'], nowMs: number, organization: Org
     output.value(organization);
     return;
   }
-  const { history = [], ...shown } = organization;
+  const { history = [], since, ...more } = organization;
+  const shown = { ...more, since: since && agedTime(since, nowMs) };
   for (const [name, value] of Object.entries(shown)) {
     output.prose(`${name.padEnd(11)} `, String(value ?? '–'));
   }

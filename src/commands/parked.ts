@@ -39,7 +39,7 @@ async function run({ output, clock }: CommandContext, api: Api): Promise<number>
     { title: 'ORGANIZATION', of: ({ organizationId }) => organizationId },
     { title: 'KIND', of: ({ kind }) => kind },
     { title: 'ID', of: ({ resourceId }) => resourceId },
-    { title: 'ADDRESS', of: ({ address }) => address, gives: true },
+    { title: 'ADDRESS', of: ({ address }) => address, gives: 'below' },
   ]);
   if (tasks.length > rowsShown) output.line(`… and ${tasks.length - rowsShown} more: tramline parked --json`);
   const owners = [...new Set(tasks.map(({ organizationId }) => organizationId))].filter((id) => id !== null);

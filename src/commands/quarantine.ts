@@ -83,12 +83,12 @@ function countsOf(waits: QuarantineView[]): string {
   return `${waits.length} wait${waits.length === 1 ? 's' : ''}: ${counted.join(', ')}`;
 }
 
-async function show({ output }: CommandContext, api: Api, id: string): Promise<number> {
+async function show({ output, clock }: CommandContext, api: Api, id: string): Promise<number> {
   const entry = await api.quarantined(id);
   if (output.json) output.value(entry);
   else {
     const { raw, ...facts } = entry;
-    for (const [name, value] of Object.entries(facts)) {
+    for (const [name, value] of Object.entries({ ...facts, at: agedTime(facts.at, clock.nowMs()) })) {
       output.prose(`${name.padEnd(14)} `, String(value ?? '–'));
     }
     if (raw !== null) showRaw(output, raw, `tramline quarantine show ${entry.id} --json`);

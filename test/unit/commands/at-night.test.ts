@@ -71,6 +71,7 @@ test('every command for the one on call fits 80 columns, cuts no address and nam
     ['organizations get 4712', 'required-action'],
     ['organizations probe 4712', actionUrl],
     ['parked', actionUrl],
+    ['parked', address],
     ['quarantine list', 'tramline quarantine show q1'],
     ['quarantine show q1', address],
     ['explain d1', 'tramline quarantine list'],
@@ -126,7 +127,7 @@ test('alerts come worst first, and the next step is that of the worst', async ()
       .slice(1, 10)
       .map((line) => line.split(/ +/)[1]),
   ).toEqual(sorted.map(({ name }) => name));
-  expect(out).toMatch(/\n→ Run now\.\n$/);
+  expect(out).toMatch(/\n→ Run now\.\n\n→ 6 more fire, in full: tramline alerts --json\n$/);
 
   shell.sample.store.listAlerts = async () => listed.slice(0, 2);
   expect((await shell.run('alerts')).out).toMatch(
@@ -163,7 +164,8 @@ test('alerts, organizations, what is parked and what is quarantined say since wh
   await shell.clock.wait(alert.startsAtMs + 3 * 3_600_000);
   shell.sample.store.listTasks = async () => [{ ...task, organizationId: '4712' }];
   const since = '2025-03-01T10:00Z, 3 h';
-  for (const words of ['alerts', 'organizations', 'organizations get 4712', 'parked', 'quarantine']) {
+  const commands = ['alerts', 'organizations', 'parked', 'quarantine', 'quarantine show q1'];
+  for (const words of [...commands, 'organizations get 4712']) {
     const { out } = await shell.run(...words.split(' '));
     expect([words, out.includes(since)]).toEqual([words, true]);
   }
@@ -175,9 +177,12 @@ test('of ten thousand, those that wait for a person come first, the rest is coun
     id: `${10_000 + index}`,
   }));
   const blocked = { ...organizations[1]!, id: '99999' };
+  const all = [...many, blocked];
   const parkedTasks = many.map(({ id }, index) => ({ ...task, id: index + 1, organizationId: id }));
   Object.assign(shell.sample.store, {
-    listOrganizations: async () => [...many, blocked],
+    listOrganizations: async ({ after, limit }: { after: string | null; limit: number }) =>
+      all.filter(({ id }) => after === null || id > after).slice(0, limit),
+    findOrganization: async (id: string) => all.find((known) => known.id === id) ?? null,
     listTasks: async ({ after, limit }: { after: number; limit: number }) =>
       parkedTasks.filter(({ id }) => id > after).slice(0, limit),
   });
