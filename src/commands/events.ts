@@ -5,6 +5,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { Api, EventFilter, StructuredEvent } from '../model/api';
 import { type Action, type CommandContext, withApi } from './context';
 import { exitCodes } from './exit-code';
+import { shortTime, widthMax } from './output';
 
 interface Options {
   follow?: boolean;
@@ -60,7 +61,12 @@ function print(output: CommandContext['output'], event: StructuredEvent): void {
     return;
   }
   const change = event.type.replace(/^io\.tramline\.|\.v1$/g, '');
-  output.line(`${String(event.position).padStart(8)}  ${event.time}  ${change.padEnd(24)}  ${event.subject}`);
+  const head = `${String(event.position).padStart(8)}  ${shortTime(event.time)}  ${change.padEnd(23)}  `;
+  if (head.length + event.subject.length <= widthMax) output.line(head + event.subject);
+  else {
+    output.line(head.trimEnd());
+    output.line(' '.repeat(10) + event.subject);
+  }
 }
 
 function position(text: string): number {

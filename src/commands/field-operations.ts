@@ -21,7 +21,7 @@ const columns: Column<DocumentView>[] = [
   { title: 'TYPE', of: ({ fieldOperationType }) => textOf(fieldOperationType) },
   { title: 'SEASON', of: ({ cropSeason }) => textOf(cropSeason) },
   { title: 'START', of: ({ startTime }) => textOf(startTime)?.slice(0, 10) ?? null },
-  { title: 'WHAT', of: (operation) => whatOf(operation), gives: true },
+  { title: 'WHAT', of: (operation) => whatOf(operation), gives: 'below' },
 ];
 
 export function registerFieldOperations(program: Command, action: Action<Options>): void {

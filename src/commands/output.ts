@@ -44,7 +44,7 @@ export interface Streams {
   colors: boolean;
 }
 
-const widthMax = 80;
+export const widthMax = 80;
 const gap = 2;
 
 export function makeOutput(streams: Streams, json: boolean): Output {
@@ -91,11 +91,22 @@ export function makeOutput(streams: Streams, json: boolean): Output {
   };
 }
 
-/** Lines of a table, the titles first, without trailing spaces. */
-export function layOut<Row>(rows: Row[], columns: Column<Row>[]): string[] {
+/**
+ * Lines of a table, the titles first, without trailing spaces. Numbers stand on the right of their column; a column of
+ * which no row says anything is left out.
+ */
+export function layOut<Row>(rows: Row[], all: Column<Row>[]): string[] {
+  const values = rows.map((row) => all.map((column) => column.of(row)));
+  const told = all.map((_column, place) => rows.length === 0 || values.some((line) => line[place] !== null));
+  const columns = all.filter((_column, place) => told[place]);
+  const shownValues = values.map((line) => line.filter((_value, place) => told[place]));
+  const isNumber = columns.map(
+    (_column, place) =>
+      rows.length > 0 && shownValues.every((line) => line[place] === null || typeof line[place] === 'number'),
+  );
   const cells = [
     columns.map(({ title }) => title),
-    ...rows.map((row) => columns.map((column) => visible(String(column.of(row) ?? '–')))),
+    ...shownValues.map((line) => line.map((value) => visible(String(value ?? '–')))),
   ];
   const widths = columns.map((_column, place) =>
     cells.reduce((width, line) => Math.max(width, (line[place] ?? '').length), 0),
@@ -105,23 +116,24 @@ export function layOut<Row>(rows: Row[], columns: Column<Row>[]): string[] {
   if (place >= 0 && excess > 0) widths[place] = Math.max(8, (widths[place] ?? 0) - excess);
   const isBelow = columns[place]?.gives === 'below';
   return cells.flatMap((line) => {
-    const told = line[place];
-    const goesBelow = isBelow && told !== undefined && told.length > (widths[place] ?? 0);
+    const longest = line[place];
+    const goesBelow = isBelow && longest !== undefined && longest.length > (widths[place] ?? 0);
     const shown = goesBelow ? line.with(place, '') : line;
     const laid = shown
-      .map((cell, column) => fill(cell, widths[column] ?? 0))
+      .map((cell, column) => fill(cell, widths[column] ?? 0, isNumber[column] === true))
       .join(' '.repeat(gap))
       .trimEnd();
-    return goesBelow ? [laid, ...`${' '.repeat(gap)}${besides(told, gap)}`.split('\n')] : [laid];
+    return goesBelow ? [laid, ...`${' '.repeat(gap)}${besides(longest, gap)}`.split('\n')] : [laid];
   });
 }
 
-function fill(text: string, width: number): string {
-  return text.length > width ? `${text.slice(0, Math.max(0, width - 1))}…` : text.padEnd(width);
+function fill(text: string, width: number, right: boolean): string {
+  if (text.length > width) return `${text.slice(0, Math.max(0, width - 1))}…`;
+  return right ? text.padStart(width) : text.padEnd(width);
 }
 
 /** Broken at spaces into lines that begin at `indent` and fit; an address stays whole, and a command at the end too. */
-function besides(text: string, indent: number): string {
+export function besides(text: string, indent: number): string {
   const lines: string[] = [];
   let line = '';
   const ending = /^(.*) (`?tramline .{1,60})$/.exec(text);

@@ -1,19 +1,17 @@
 /**
  * A normalized document for people: one fact a line, what is nested in few words. Pure.
  */
+import { besides } from './output';
 
-const widthMax = 80;
-
-/** Lines of at most 80 columns. */
+/** Lines of at most 80 columns, broken between words; a word that is longer, such as an address, stays whole. */
 export function documentLines(document: Record<string, unknown>): string[] {
   const width = Object.keys(document).reduce((most, name) => Math.max(most, name.length), 0);
   return Object.entries(document).flatMap(([name, value]) => {
     const [first = '–', ...rest] = wordsOf(value);
-    const lines = [
-      `${name.padEnd(width)}  ${first}`,
-      ...rest.map((words) => `${' '.repeat(width)}  ${words}`),
-    ];
-    return lines.map((line) => (line.length > widthMax ? `${line.slice(0, widthMax - 1)}…` : line));
+    return [
+      `${name.padEnd(width)}  ${besides(first, width + 2)}`,
+      ...rest.map((words) => `${' '.repeat(width)}  ${besides(words, width + 2)}`),
+    ].flatMap((text) => text.split('\n'));
   });
 }
 

@@ -1,6 +1,6 @@
 // What people read must fit a terminal and cannot move its cursor, whatever names a provider sends.
 import fastCheck from 'fast-check';
-import { layOut, makeOutput, visible } from '../../../src/commands/output';
+import { type Column, layOut, makeOutput, visible } from '../../../src/commands/output';
 
 const columns = [
   { title: 'ID', of: (row: { id: string }) => row.id },
@@ -14,8 +14,21 @@ test('columns line up, and the one that gives way is cut', () => {
     columns as never,
   );
   expect(lines.map((line) => line.length).every((length) => length <= 80)).toBe(true);
-  expect(lines[2]).toMatch(/^22 {2}x+… {2}3$/);
+  expect(lines[2]).toMatch(/^22 {2}x+… {6}3$/);
   expect(lines[3]).toMatch(/^3 {3}– +3$/);
+});
+
+test('numbers stand on the right, and a column that says nothing of any row is left out', () => {
+  type Row = { id: string; bytes: number | null };
+  const table: Column<Row>[] = [
+    { title: 'ID', of: ({ id }) => id },
+    { title: 'CERTIFIED', of: () => null },
+    { title: 'BYTES', of: ({ bytes }) => bytes },
+  ];
+  const bytes = { a: 60_000_000, b: 7, c: null };
+  const rows = Object.entries(bytes).map(([id, count]) => ({ id, bytes: count }));
+  expect(layOut(rows, table)).toEqual(['ID     BYTES', 'a   60000000', 'b          7', 'c          –']);
+  expect(layOut([], table)).toEqual(['ID  CERTIFIED  BYTES']);
 });
 
 test('no name makes a table wider than a terminal or leaves a control character in it', () => {
@@ -55,7 +68,7 @@ test('colors and indents are for terminals, and JSON has neither colors nor note
   };
   expect(print(true, false).join('')).toContain('\u001b[');
   expect(print(false, false).join('')).not.toContain('\u001b[');
-  expect(print(false, true)).toEqual(['ID  NAME  COUNT\n1   –     3\n{"a":1}\n', '']);
+  expect(print(false, true)).toEqual(['ID  COUNT\n1       3\n{"a":1}\n', '']);
 });
 
 test('a text beside its head is broken between words; an address and a command stay whole', () => {

@@ -126,7 +126,7 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     const facts = {
       make,
       rate: { value: 2, unit: 'L/har', source: {} },
-      lists: [[1, 2], { a: null }, 'x'.repeat(90)],
+      lists: [[1, 2], { a: null }, 'x'.repeat(30), `${'word '.repeat(20)}end`],
     };
     provider.read = { value: itemOf({ id: '7', none: null, empty: [], ...facts }) as never };
     const { out } = await shell.run('field-operations', 'get', 'op/1', '--organization', '4711');
