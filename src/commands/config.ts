@@ -14,8 +14,10 @@ async function run(context: CommandContext): Promise<number> {
   const { output, load } = context;
   const { origins, missing, warnings, settings: given } = load();
   const settings = Object.entries(origins);
+  const sandbox = given.providerPlan === 'sandbox';
   if (output.json) {
-    output.value(Object.fromEntries(settings.map(([name, origin]) => [name, viewOf(origin)])));
+    const views = settings.map(([name, origin]) => [name, viewOf(origin)]);
+    output.value(Object.fromEntries(sandbox ? [...views, ['sandbox', await sandboxOf(context)]] : views));
   } else {
     output.table(settings, [
       { title: 'NAME', of: ([name]) => name },
@@ -23,11 +25,20 @@ async function run(context: CommandContext): Promise<number> {
       { title: 'FROM', of: ([, { from }]) => from },
     ]);
   }
-  if (given.providerPlan === 'sandbox' && !output.json) await tellSandbox(context);
+  if (sandbox && !output.json) await tellSandbox(context);
   for (const warning of warnings) output.warn(warning);
   for (const { name, text } of missing) output.note(`${name} ${text}`);
   if (missing.length > 0) output.next('serve needs what is missing; `demo` needs none of it');
   return exitCodes.done;
+}
+
+/** For machines: what is left, and who said so; null where nobody did. */
+async function sandboxOf(context: CommandContext): Promise<object> {
+  try {
+    return await withApi(context, async (api, via) => ({ value: (await api.sandbox()).limits, from: via }));
+  } catch {
+    return { value: null, from: 'unset' };
+  }
 }
 
 /** What is left is known to the service, or to the store; settings are shown without either. */

@@ -141,7 +141,7 @@ async function probe({ output, clock }: CommandContext, api: Api, via: Via, id: 
 
 /** Nothing is ended that was not asked for twice, or once with `--yes`. */
 async function forget({ output, ask }: CommandContext, api: Api, id: string, sure: boolean): Promise<number> {
-  const { name, parked } = await api.organization(id);
+  const { name, parked, manageUrl = null } = await api.organization(id);
   if (!sure) {
     const who = name === null ? `organization ${id}` : `${name} (${id})`;
     output.warn(`To forget ${who} ends its connection and gives up ${parked} that wait.`);
@@ -152,11 +152,15 @@ async function forget({ output, ask }: CommandContext, api: Api, id: string, sur
   }
   const forgotten = await api.forget(id);
   if (output.json) output.value(forgotten);
-  else showForgotten(output, forgotten);
+  else showForgotten(output, forgotten, manageUrl);
   return exitCodes.done;
 }
 
-function showForgotten(output: CommandContext['output'], forgotten: ForgottenView): void {
+function showForgotten(
+  output: CommandContext['output'],
+  forgotten: ForgottenView,
+  manageUrl: string | null,
+): void {
   const { id, discarded, ended, revoked, seenBy } = forgotten;
   output.line(
     `${id} is forgotten; ${discarded} that waited for it ${discarded === 1 ? 'is' : 'are'} discarded.`,
@@ -168,8 +172,9 @@ function showForgotten(output: CommandContext['output'], forgotten: ForgottenVie
   }
   if (seenBy.length === 0) return;
   output.line(`Still seen by: ${seenBy.join(', ')}.`);
-  if (!ended)
-    output.next('Its customer ends the connection at the provider, or it comes back with the next listing.');
+  if (ended) return;
+  const there = manageUrl ?? 'the provider';
+  output.next(`Its customer ends the connection at ${there}, or it comes back with the next listing.`);
 }
 
 function show(output: CommandContext['output'], nowMs: number, organization: OrganizationView): void {

@@ -95,7 +95,8 @@ function tell({ output }: CommandContext, view: SyncView, interrupted: boolean):
       reason,
     });
   } else {
-    output.line(
+    output.prose(
+      '',
       `${listed} listed${interrupted && view.state === 'running' ? ' so far' : ''}: ${changed} changed, ` +
         `${unchanged} unchanged, ${published} published, ${left} left to a read; ` +
         `${pages} pages, ${calls} calls, ${(tookMs / 1000).toFixed(1)} s`,

@@ -64,6 +64,8 @@ export interface ConnectionBook {
    * not too often, and this is after how many milliseconds it is worth asking again.
    */
   learnedSince(sinceMs: number): number | null;
+  /** Where a person looks after an organization's connection, as last listed here; null where that is not known. */
+  manageUrl(organizationId: string): string | null;
   /** Organizations that are seen by nobody any more. */
   conditions(): Condition[];
   /** Has each valid connection been listed at least once, now or by a former process? */
@@ -90,7 +92,8 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
   let learnedFromMs = Number.NEGATIVE_INFINITY;
   let nextLearnMs = Number.NEGATIVE_INFINITY;
   const sees = (connectionId: string) => sights.get(connectionId) ?? none;
-  const listOne = (connectionId: string) => listConnection(doors, connectionId, listed);
+  const manageUrls = new Map<string, string | null>();
+  const listOne = (connectionId: string) => listConnection(doors, connectionId, listed, manageUrls);
 
   async function refresh(): Promise<void> {
     const markBefore = await store.connectionsMark();
@@ -153,6 +156,7 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
       if (waitMs <= 0) doors.wanted();
       return Math.max(waitMs, learnPollMs);
     },
+    manageUrl: (organizationId) => manageUrls.get(organizationId) ?? null,
     conditions: () => unlisted.conditions(connections),
     known: () =>
       connections.every(({ connectionId, status }) => status !== 'valid' || listed.has(connectionId)),
@@ -176,6 +180,7 @@ async function listConnection(
   { store, list, unconnected, refused }: BookDoors,
   connectionId: string,
   listed: Set<string>,
+  manageUrls: Map<string, string | null>,
 ): Promise<SeenOrganization[] | null> {
   const epochs = await store.epochs();
   const seen: SeenOrganization[] = [];
@@ -187,6 +192,7 @@ async function listConnection(
     await store.learn(page.organizations.map(({ id, name }) => ({ id, name, connectionId })));
     for (const organization of page.organizations) {
       const { id, connectUrl } = organization;
+      manageUrls.set(id, organization.manageUrl);
       if (organization.unconnected) await unconnected(id, connectUrl, epochs.get(id) ?? 1);
     }
     seen.push(...page.organizations);

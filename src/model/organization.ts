@@ -126,6 +126,8 @@ export interface OrganizationView {
   /** Tasks that wait for the organization. */
   parked: number;
   connection: string | null;
+  /** Where its connection is looked after at the provider; only where one organization is asked for, null where unknown. */
+  manageUrl?: string | null;
   /** Only where a probe was asked for: what it found, as the provider's answer is classified; null when none ended in time. */
   probed?: string | null;
   /** How its access changed, the latest last and at most `historyMax`; only where one organization is asked for. */

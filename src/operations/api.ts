@@ -44,6 +44,8 @@ export interface ApiDoors {
   released(): void;
   /** What the probe found; null when nobody here makes it, or it took too long. False when the organization is unknown. */
   probeNow(organizationId: string): Promise<string | null | false>;
+  /** Where its connection is looked after at the provider; null where nobody here knows. */
+  manageUrl(organizationId: string): string | null;
   /** Ends its connection at the provider, found through connections that see it; false when that could not be done. */
   endConnection(organizationId: string, seeing: readonly string[]): Promise<boolean>;
   /** null when the organization is unknown. */
@@ -76,7 +78,8 @@ export function makeApi(doors: ApiDoors): Api {
   const organization = async (id: string): Promise<OrganizationView> => {
     const found = await store.findOrganization(id);
     if (found === null) return notFound('organization', id);
-    return { ...found, history: await store.accessHistory(id, historyMax) };
+    const history = await store.accessHistory(id, historyMax);
+    return { ...found, manageUrl: doors.manageUrl(id), history };
   };
   const release = async (id: string): Promise<'released' | 'refused' | 'not-found'> => {
     const entry = await store.showQuarantine(id);

@@ -90,6 +90,7 @@ export function apiOf(
       if (worker === null) return store.forgetOrganization(organizationId);
       return worker.pipeline.access.forget(organizationId);
     },
+    manageUrl: (organizationId) => worker?.book.manageUrl(organizationId) ?? null,
     endConnection: async (organizationId, seeing) =>
       (await (worker?.connecting ?? alone?.own)?.end(organizationId, seeing)) ?? false,
     check: () => runCheck(checkDoors(loaded, store, providerCheck)),

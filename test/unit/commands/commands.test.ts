@@ -40,8 +40,12 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
   test('one organization is shown, and one that is unknown ends with 3', async () => {
     expect((await shell.json('organizations', 'get', '4712')).value).toEqual({
       ...organizations[1],
+      manageUrl: null,
       history,
     });
+    expect((await shell.run('organizations', 'get', '4711')).out).toContain(
+      'manageUrl   https://connections.test/manage\n',
+    );
     expect((await shell.run('organizations', 'get', '4712')).out).toContain('access      terms-required');
     expect((await shell.run('organizations', 'get', '4712')).out).toMatch(
       /\n\n2025-03-01T10:00:00Z {2}active → terms-required, said by probe after 403: terms\n/,

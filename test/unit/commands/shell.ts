@@ -60,6 +60,7 @@ export function makeShell(): Shell {
       rejudge,
       released: () => {},
       probeNow: async (id) => organizations.some((organization) => organization.id === id) && shell.probed,
+      manageUrl: (id) => (id === '4711' ? 'https://connections.test/manage' : null),
       endConnection: async (id) => id === '4711',
       forget: async (id) => sample.forget(id),
       check: async () => checkLines,

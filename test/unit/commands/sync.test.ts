@@ -70,4 +70,11 @@ test('settings show what the sandbox leaves', async () => {
     limits: [{ limit: 'calls', used: 10, most: 150_000, left: 149_990, detail: 'of 2026-01' }],
   });
   expect((await shell.run('config')).out).toContain('sandbox: 149990 of 150000 calls left (of 2026-01)');
+  const { value } = await shell.json<Record<string, unknown>>('config');
+  expect(value).toMatchObject({
+    PROVIDER_PLAN: { value: 'sandbox', from: 'environment' },
+    sandbox: { value: [{ limit: 'calls', left: 149_990 }], from: 'store' },
+  });
+  shell.api.sandbox = () => Promise.reject(new Error('no store'));
+  expect((await shell.json('config')).value).toMatchObject({ sandbox: { value: null, from: 'unset' } });
 });

@@ -57,6 +57,7 @@ function open(token: Secret | null = null): OperationsServer {
         released += 1;
       },
       probeNow: async (id) => organizations.some((organization) => organization.id === id) && 'ok',
+      manageUrl: (id) => (id === '4711' ? 'https://connections.test/manage' : null),
       endConnection: async (id) => id === '4711',
       forget: async (id) => sample.forget(id),
       check: async () => lines,
