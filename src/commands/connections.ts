@@ -62,7 +62,8 @@ async function revoke({ output }: CommandContext, api: Api, id: string): Promise
   return exitCodes.done;
 }
 
-function endOf({ expiresAt, renews }: ConnectionView): string {
+function endOf({ expiresAt, renews, status }: ConnectionView): string {
+  if (status === 'refused') return 'ended';
   if (renews) return 'renewed';
   return expiresAt === null ? 'not named' : shortTime(expiresAt);
 }

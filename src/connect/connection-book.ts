@@ -86,13 +86,11 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
   const [former, unlisted] = [makeFormerTokens(), makeUnlisted(clock)];
   let mark = '';
   let sights = new Map<string, ReadonlySet<string>>();
-  const listed = new Set<string>();
+  const [listed, manageUrls] = [new Set<string>(), new Map<string, string | null>()];
   let learning = false;
   /** When the last listing that came to its end began; and when the next one may be asked for. */
-  let learnedFromMs = Number.NEGATIVE_INFINITY;
-  let nextLearnMs = Number.NEGATIVE_INFINITY;
+  let [learnedFromMs, nextLearnMs] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
   const sees = (connectionId: string) => sights.get(connectionId) ?? none;
-  const manageUrls = new Map<string, string | null>();
   const listOne = (connectionId: string) => listConnection(doors, connectionId, listed, manageUrls);
 
   async function refresh(): Promise<void> {
