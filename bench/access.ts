@@ -10,9 +10,9 @@ export async function setTerms(provider: Simulator, ids: string[], termsAccepted
   await eachOf(ids, (id) => change(provider, id, { termsAccepted }));
 }
 
-/** The provider requires an action of its customer that has nothing to do with terms. */
+/** The provider requires an action of its customer, and names no place for it: with one it would be told as terms. */
 export async function requireAction(provider: Simulator, id: string): Promise<void> {
-  await change(provider, id, { requiredAction: 'Verify your account.' });
+  await change(provider, id, { requiredAction: { message: 'Call your dealer.', located: false } });
 }
 
 async function change({ control }: Simulator, id: string, to: Record<string, unknown>): Promise<void> {
