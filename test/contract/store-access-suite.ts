@@ -118,6 +118,25 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         expect(await hand.store.takeProbes(10, 30_000)).toMatchObject([{ refusedAddress: own!.address }]);
       });
 
+      test('of what would be read as the known resource names another that waits, or none', async () => {
+        await hand.publish('1', 'a');
+        await hand.publish('2', 'a');
+        await hand.put([hintOf('1')]);
+        under.advance(1000);
+        const first = await hand.take();
+        await refused(first);
+        const refusedAddress = first.address;
+        expect(await hand.store.takeProbes(10, 30_000)).toMatchObject([
+          { refusedAddress, knownAddress: null },
+        ]);
+        await hand.observe(terms);
+        await hand.put([hintOf('2')]);
+        under.advance(minuteMs);
+        expect(await hand.store.takeProbes(10, 30_000)).toMatchObject([
+          { refusedAddress, knownAddress: address('2') },
+        ]);
+      });
+
       test('after an acceptance is probed at once: it is news', async () => {
         await hand.put(hints(2));
         await refused(await hand.take());

@@ -61,13 +61,13 @@ async function takeFirst(context: Context, limit: number, leaseMs: number): Prom
        FROM due WHERE o.id = due.id
        RETURNING o.id, o.epoch, o.refused_address, o.known_address, o.connection_id, o.probe_asked_by, due.due_at,
          due.rank)
-     SELECT t.id, t.epoch, t.refused_address, t.probe_asked_by, coalesce(t.known_address, w.address) AS known_address,
+     SELECT t.id, t.epoch, t.refused_address, t.probe_asked_by, coalesce(nullif(t.known_address, t.refused_address), w.address) AS known_address,
        coalesce(t.connection_id, w.connection_id) AS connection_id
      FROM taken t LEFT JOIN LATERAL (
        SELECT f.address, f.connection_id FROM (
          SELECT address, connection_id, organization_id FROM tasks WHERE lane = t.id AND due_at IS NOT NULL
          ORDER BY due_at LIMIT ${waitingLookedAt}) f
-       WHERE f.organization_id = t.id LIMIT 1
+       WHERE f.organization_id = t.id AND f.address IS DISTINCT FROM t.refused_address LIMIT 1
      ) w ON true ORDER BY t.rank, t.due_at, t.id`,
     context.nowMs(),
     limit,

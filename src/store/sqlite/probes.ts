@@ -170,19 +170,21 @@ function takeProbe(context: Context, organization: CachedOrganization, leaseUnti
     organization.probedAtMs,
     id,
   )!;
-  // What only a delivery says to be its own proves nothing about it.
+  // What only a delivery says to be its own proves nothing about it, and the refused one nothing that is not asked anyway.
   const waiting = database.get(
     `SELECT address, connection_id FROM (
        SELECT address, connection_id, organization_id, lane FROM tasks WHERE lane = ? AND due_at IS NOT NULL
-       ORDER BY due_at LIMIT ?) WHERE organization_id = lane LIMIT 1`,
+       ORDER BY due_at LIMIT ?) WHERE organization_id = lane AND address IS NOT ? LIMIT 1`,
     id,
     waitingLookedAt,
+    row.refused_address as string | null,
   );
+  const known = row.known_address === row.refused_address ? null : row.known_address;
   return {
     organizationId: id,
     epoch,
     refusedAddress: row.refused_address as string | null,
-    knownAddress: (row.known_address ?? waiting?.address ?? null) as string | null,
+    knownAddress: (known ?? waiting?.address ?? null) as string | null,
     connectionId: (row.connection_id ?? waiting?.connection_id ?? null) as string | null,
     askedBy: organization.probeAskedBy,
   };
