@@ -71,8 +71,7 @@ export function apiOf(
     ...webhook.hmacSecrets(),
   ];
   const own = alone?.own ?? null;
-  const asOwn = own === null ? null : async () => ({ detail: await own.check(), dateMs: null });
-  const providerCheck = worker === null ? asOwn : () => worker.checkProvider();
+  const providerCheck = worker === null ? (own?.check ?? null) : () => worker.checkProvider();
   return makeApi({
     store,
     rejudge: makeRejudge(eventTypes, secrets),

@@ -89,8 +89,8 @@ export interface OwnProvider {
   subscribing: Subscribing;
   /** For the public listener of a process that reads nothing itself. */
   routes(observer: Pick<Observer, 'fault' | 'trouble'>): ConnectRoutes;
-  /** Asks the provider through each connection. Rejects with a sentence for people. */
-  check(): Promise<string>;
+  /** Asks the provider through each connection; `dateMs` is its clock as it answered. Rejects with a sentence for people. */
+  check(): Promise<{ detail: string; dateMs: number | null }>;
   /** Also gives back the calls that were booked and not made. */
   close(): Promise<void>;
 }
@@ -146,7 +146,7 @@ export function makeOwnProvider(
     routes: (observer) => own.connecting().routes(observer),
     async check() {
       await own.prepared();
-      return checkConnections(own.client(), own.book());
+      return { detail: await checkConnections(own.client(), own.book()), dateMs: own.serverDateMs() };
     },
     async close() {
       await subscribing.stop();
@@ -159,6 +159,7 @@ function makeOwnParts(settings: Settings, store: Store) {
   const clock = systemClock;
   const nothing = async () => {};
   const meter = meterOf(settings, store, () => {}, clock);
+  let serverDateMs: number | null = null;
   const client = once(
     (): ProviderClient =>
       clientOf(settings, {
@@ -168,7 +169,10 @@ function makeOwnParts(settings: Settings, store: Store) {
         renewal: lateRenewal(connecting),
         equipmentRecords: (sought) => store.equipmentRecords(sought),
         clock,
-        called: () => meter.called(),
+        called: (call) => {
+          meter.called();
+          serverDateMs = call.serverDateMs ?? serverDateMs;
+        },
       }),
   );
   const book = once(
@@ -202,6 +206,7 @@ function makeOwnParts(settings: Settings, store: Store) {
     book,
     connecting,
     prepared,
+    serverDateMs: () => serverDateMs,
     async close() {
       if (client.made()) client().close();
       if (connecting.made()) connecting().close();
