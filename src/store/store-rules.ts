@@ -28,6 +28,11 @@ export function hintedGapMs({ probeMs }: Pick<StoreRules, 'probeMs'>): number {
   return Math.min(hintedGapMsMax, 4 * probeMs);
 }
 
+/** A time that is past when it is announced warns of nothing: the probe says what came of it. */
+export function stillAhead(dueAt: string | null, nowMs: number): string | null {
+  return dueAt !== null && Date.parse(dueAt) > nowMs ? dueAt : null;
+}
+
 /** A sync that was left so long ago says too little of today: another one begins. */
 export const resumableMs = 86_400_000;
 /** So many runs of a sync, and so many replays, stay on record. */

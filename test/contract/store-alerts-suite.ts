@@ -170,6 +170,16 @@ export function storeAlertsSuite(name: string, openStore: () => Promise<StoreUnd
         expect(await dueNow()).toEqual([dueMs + dayMs]);
       });
 
+      test('whose time is past when it comes only asks for a probe', async () => {
+        await announce(under.nowMs() - 3_600_000);
+        expect(await dueNow()).toEqual([]);
+        expect(await hand.store.takeProbes(1, 30_000)).toMatchObject([{ organizationId: '4711' }]);
+        const dueMs = tomorrow();
+        await announce(dueMs);
+        await announce(under.nowMs() - 1);
+        expect(await dueNow()).toEqual([dueMs]);
+      });
+
       test('lasts while it is read before its time, and is over when it is read after it', async () => {
         const dueMs = tomorrow();
         await announce(dueMs);

@@ -5,7 +5,7 @@
 
 import type { ProbeAsker } from '../../model/organization';
 import type { RefusedRequest } from '../../model/task';
-import { hintedGapMs } from '../store-rules';
+import { hintedGapMs, stillAhead } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import { ensureOrganizations } from './organization-rows';
@@ -38,8 +38,10 @@ export async function hintProbes(
   if (hinted.length === 0) return;
   context.news.add('work');
   const dueAt = new Map<string, string | null>();
-  for (const hint of hinted)
-    dueAt.set(hint.organizationId, hint.dueAt ?? dueAt.get(hint.organizationId) ?? null);
+  for (const hint of hinted) {
+    const ahead = stillAhead(hint.dueAt, context.nowMs());
+    dueAt.set(hint.organizationId, ahead ?? dueAt.get(hint.organizationId) ?? null);
+  }
   await ensureOrganizations(context, [...dueAt.keys()]);
   await context.database.run(
     `WITH locked AS (

@@ -5,7 +5,7 @@
 import type { DueProbe, ProbeAgain, ProbeAsker } from '../../model/organization';
 import type { RefusedRequest } from '../../model/task';
 import { probeBudgetName, probeBudgetOf } from '../probe-budget';
-import { hintedGapMs } from '../store-rules';
+import { hintedGapMs, stillAhead } from '../store-rules';
 import type { Context } from './context';
 import { type CachedOrganization, remember } from './organization-cache';
 import { readingPause } from './pauses';
@@ -54,11 +54,12 @@ export function hintProbe(
   askedBy: ProbeAsker,
 ): void {
   const organization = context.organizations.ensure(organizationId, context.database, context.undo);
-  if (dueAt !== null) {
+  const ahead = stillAhead(dueAt, context.nowMs());
+  if (ahead !== null) {
     // What the customer has done is not due again.
     context.database.run(
       'UPDATE organizations SET action_due_at = coalesce(nullif(?, action_met), action_due_at) WHERE id = ?',
-      dueAt,
+      ahead,
       organizationId,
     );
   }
