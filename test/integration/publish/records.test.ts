@@ -16,6 +16,7 @@ import { Kafka, logLevel } from '../../support/kafka-client';
 import { type MemoryOutbox, makeMemoryOutbox } from '../../support/memory-outbox';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { readTopic, type TopicRecord } from '../../support/read-topic';
+import { tamperProduce } from '../../support/tampered-produce';
 import { until } from '../../support/until';
 
 const clock = systemClock;
@@ -275,6 +276,36 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'publishing to two brokers', ()
       Number(headers.ce_sequence),
     );
     expect(sequences).toEqual([1, 2, 4]);
+  });
+
+  test('B13: what brokers appended and reported as short of replicas is sent again as the same bytes, before anything later', async () => {
+    const topic = 'tramline.appended';
+    await create(declaration('appended', 1));
+    const notEnoughReplicasAfterAppend = 20;
+    const tampered = tamperProduce(notEnoughReplicasAfterAppend, 1);
+    try {
+      const { outbox, relay, failed } = setUp('appended');
+      for (const key of ['a', 'b']) outbox.add({ topic, key });
+      await until(
+        async () => {
+          await relay.step();
+          return failed.length > 0;
+        },
+        { withinMs: 20_000, everyMs: 20 },
+      );
+      expect(failed).toContainEqual([topic, 'NOT_ENOUGH_REPLICAS_AFTER_APPEND']);
+      expect(tampered.changed()).toBe(1);
+      expect(outbox.rows.map(({ sent }) => sent)).toEqual([null, null]);
+      outbox.add({ topic, key: 'c' });
+      await until(async () => (await relay.step()) === 'empty', { withinMs: 20_000, everyMs: 20 });
+      const records = await readTopic(cluster.brokers, topic);
+      expect(records.map(({ key }) => key?.toString())).toEqual(['a', 'b', 'a', 'b', 'c']);
+      const bytes = records.map(({ key, value, headers }) => ({ key, value, headers }));
+      expect(bytes.slice(2, 4)).toEqual(bytes.slice(0, 2));
+      await relay.close();
+    } finally {
+      tampered.restore();
+    }
   });
 
   test('B7: a relay that was fenced goes on with a new producer while it holds the lease', async () => {
