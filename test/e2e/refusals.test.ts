@@ -48,7 +48,7 @@ test.each(['errors', 'list', 'gud', 'text'])(
     expect(await run('equipment', 'get', '999')).toEqual({
       code: 3,
       out: '',
-      error: 'tramline: the provider has no such thing\n',
+      error: `tramline: the provider has no such thing (${story.simulator.equipment}/equipment/999)\n`,
     });
     const refused = await run('equipment', 'update', machine!.id, '--name', 'Not ours');
     expect([refused.code, refused.error]).toEqual([4, expect.stringContaining('API client')]);
@@ -187,9 +187,12 @@ test('a created record that is not visible yet is not taken for one that is gone
   await story.simulator.changeSettings({ createdLagMs: 1_500 });
   const words = ['--organization', machine!.organizationId, '--category', 'machine', '--name', 'Seen later'];
   const { code, out } = await run('equipment', 'create', ...words);
-  expect([code, out]).toEqual([0, 'The provider has accepted it, and does not show it yet.\n']);
   const { equipment } = await story.simulator.state();
   const created = equipment.find(({ content }) => content.name === 'Seen later')!;
+  expect([code, out]).toEqual([
+    0,
+    `The provider has accepted it as ${created.id}, and does not show it yet.\n`,
+  ]);
   expect((await story.post([notificationOf(created)])).status).toBe(204);
   const [event] = await story.untilEvents(created, 1);
   expect(event!.type).toBe('io.tramline.equipment.created.v1');
