@@ -74,7 +74,11 @@ export function makeReadResource(parts: ReadResourceParts): ReadResource {
       callers.within(attempt),
     );
     if ('answer' in located) return located.answer;
-    if (piece !== null) return seekNew(parts, piece, { wanted, tried }, here);
+    if (piece !== null) {
+      const found = await seekNew(parts, piece, { wanted, tried }, here);
+      // Where it is nowhere else, the first answer says how sure that is.
+      return found.kind === 'gone' ? gone : found;
+    }
     return 'absent' in located ? gone : here(located.url, identity.id);
   }
 
