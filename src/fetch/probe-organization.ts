@@ -1,12 +1,12 @@
 /**
- * A probe: does the provider let us read this organization now? The refused request is repeated, and where it is refused
- * again another known resource is read, since the refused one may have gone to an organization that is blocked. Where
- * none was refused, or its resource is gone, a known resource is read; else the organization's record and the first page of one
- * of its relationships. A listing of organizations proves nothing, since it shows blocked ones too.
+ * A probe: does the provider let us read this organization now? The refused request is repeated; where none was refused,
+ * its resource is gone, or the refusal names another organization, a known resource is read; else the organization's
+ * record and the first page of one of its relationships. A listing of organizations proves nothing, since it shows
+ * blocked ones too.
  */
 import type { Answer } from '../model/answer';
 import type { Connection } from '../model/connection';
-import type { DueProbe } from '../model/organization';
+import { type DueProbe, organizationNamedIn } from '../model/organization';
 import type { Ask } from './ask';
 import type { Attempt } from './attempt';
 import type { Callers } from './caller';
@@ -28,6 +28,8 @@ export interface ProbeParts {
   callers: Callers;
   organizations: Organizations;
   readResource: ReadResource;
+  /** Ids of the organizations that a connection sees, as last learned. */
+  sees(connectionId: string): ReadonlySet<string>;
 }
 
 /** How many relationships are tried before an organization counts as open but empty. */
@@ -37,7 +39,14 @@ const onePage = { ...platformLimits, wanted: 1 };
 const relsOfNoData = new Set(['self', 'connections', 'manage_connections']);
 
 export function makeProbeOrganization(parts: ProbeParts): ProbeOrganization {
-  const { ask, gate, callers, organizations, readResource } = parts;
+  const { ask, gate, callers, organizations, readResource, sees } = parts;
+
+  /** The resource has gone to another organization since it was last read: of this one the refusal says nothing. */
+  function namesAnother(answer: Answer, organizationId: string): boolean {
+    if (answer.kind !== 'action-required') return false;
+    const named = organizationNamedIn(answer.actionUrl);
+    return named !== null && named !== organizationId && sees(answer.connectionId).has(named);
+  }
 
   async function probeRels(
     organization: OrganizationSeen,
@@ -80,11 +89,10 @@ export function makeProbeOrganization(parts: ProbeParts): ProbeOrganization {
   return async (probe, connection, attempt) => {
     const { organizationId, refusedAddress } = probe;
     const knownAddress = probe.knownAddress === refusedAddress ? null : probe.knownAddress;
-    const repeated = await readAt(refusedAddress, organizationId, connection, attempt);
-    if (repeated !== null && repeated.kind !== 'action-required') return repeated;
-    const known = await readAt(knownAddress, organizationId, connection, attempt);
-    if (repeated !== null) return known?.kind === 'ok' || known?.kind === 'not-modified' ? known : repeated;
-    if (known !== null) return known;
+    for (const address of [refusedAddress, knownAddress]) {
+      const answer = await readAt(address, organizationId, connection, attempt);
+      if (answer !== null && !namesAnother(answer, organizationId)) return answer;
+    }
     const found = await organizations.find(organizationId, connection, callers.within(attempt));
     if ('answer' in found) return found.answer;
     const { organization } = found;

@@ -237,7 +237,14 @@ function joinParts(options: ProviderOptions, doors: ProviderDoors) {
     oldEquipment,
     equipmentRecords,
   });
-  const probeOrganization = makeProbeOrganization({ ask, gate, callers, organizations, readResource });
+  const probeOrganization = makeProbeOrganization({
+    ask,
+    gate,
+    callers,
+    organizations,
+    readResource,
+    sees: doors.sees,
+  });
   return {
     gate,
     client,

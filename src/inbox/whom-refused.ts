@@ -3,18 +3,20 @@
  * delivery says of the owner never proves it; it says who is to be asked.
  */
 import type { Answer } from '../model/answer';
+import { organizationNamedIn } from '../model/organization';
 import type { TakenTask } from '../model/task';
 
 export interface Accused {
   /** null when nobody is known that could be asked. */
   organizationId: string | null;
-  /** The resource was read as this organization's, and no hint names another. */
+  /** The resource was read as this organization's, and no hint names another; or the refusal itself names it. */
   proven: boolean;
 }
 
 /**
- * The owner as last read. Where the hint names another organization that the connection sees, the resource may have moved
- * there, or the hint may be wrong: then it is the hinted one, unproven. `sees` tells what was last learned.
+ * Whom the provider names in the place for the action, if the connection sees it; else the owner as last read. Where the
+ * hint names another organization that the connection sees, the resource may have moved there, or the hint may be wrong:
+ * then it is the hinted one, unproven. `sees` tells what was last learned.
  */
 export function whomRefused(
   task: Pick<TakenTask, 'organizationId' | 'hintedOrganizationId'>,
@@ -22,6 +24,10 @@ export function whomRefused(
   sees: (connectionId: string, organizationId: string) => boolean,
 ): Accused {
   const { organizationId: known, hintedOrganizationId: hinted } = task;
+  if (answer.kind === 'action-required') {
+    const named = organizationNamedIn(answer.actionUrl);
+    if (named !== null && sees(answer.connectionId, named)) return { organizationId: named, proven: true };
+  }
   const another = hinted !== null && hinted !== known && 'connectionId' in answer;
   if (another && sees(answer.connectionId, hinted)) return { organizationId: hinted, proven: false };
   return { organizationId: known, proven: known !== null };

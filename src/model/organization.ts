@@ -178,6 +178,15 @@ export interface ForgottenView {
  */
 export type ProbeAgain = number | 'later' | 'never';
 
+/**
+ * The organization that the place for an action names, as in `…/organizations/4711/terms`; null where it names none. Whether
+ * it is one that we know is for the caller to judge.
+ */
+export function organizationNamedIn(actionUrl: string | null): string | null {
+  const path = actionUrl === null ? undefined : URL.parse(actionUrl)?.pathname;
+  return path === undefined ? null : (/\/organizations\/([^/]+)/.exec(path)?.[1] ?? null);
+}
+
 /** A due probe: repeats the refused request, else reads a known resource, else a first page. */
 export interface DueProbe {
   organizationId: string;

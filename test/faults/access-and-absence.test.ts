@@ -164,7 +164,7 @@ describe('F-13: a resource that is not found', () => {
 });
 
 describe('S7: a delivery that names another owner than the resource has', () => {
-  test('blocks nobody where the resource went to an organization that is blocked', async () => {
+  test('blocks the new owner alone where the resource went to an organization that is blocked', async () => {
     story = await beginStory({ delivers: false });
     const [known, machine, third] = await story.equipment();
     const [{ organizationId: newOwner } = machine!] = await story.equipment(1);
@@ -174,16 +174,20 @@ describe('S7: a delivery that names another owner than the resource has', () => 
     await story.simulator.changeEquipment(machine!.id, { organization: { id: Number(newOwner) } });
     // As a notification from just before says it.
     expect((await story.post([notificationOf(machine!)])).status).toBe(204);
-    await until(async () => (await story.tasks('postponed')).length === 1, soon);
-    expect(await story.organization(machine!.organizationId)).toMatchObject({ access: 'active', parked: 0 });
+    await until(async () => (await story.organization(newOwner)).access === 'terms-required', soon);
     await publish(third!, 'Next to it');
-    expect(story.log('alert')).toEqual([]);
+    expect(await story.organization(machine!.organizationId)).toMatchObject({ access: 'active', parked: 0 });
+    const firing = () => story.alerts().then((all) => all.filter(({ state }) => state === 'firing'));
+    await until(async () => (await firing()).length > 0, soon);
+    expect(await firing()).toMatchObject([
+      { name: 'TramlineTermsRequired', labels: { organization_id: newOwner } },
+    ]);
 
     await story.simulator.setOrganization(newOwner, { termsAccepted: true });
+    await until(async () => (await story.organization(newOwner)).access === 'active', soon);
     expect(await story.untilRest()).toMatchObject({ accepted: 4, published: 4, parked: 0, lost: 0 });
     expect(await typesOf(machine!)).toEqual(['created 1', 'deleted 2']);
     expect(await typesOf({ ...machine!, organizationId: newOwner })).toEqual(['created 1']);
-    expect(story.log('alert')).toEqual([]);
   });
 
   test('is published under the owner that the document names, when the connection sees it', async () => {

@@ -650,19 +650,22 @@ describe('a probe', () => {
     expect(staged.calls.at(-1)).toMatchObject({ operation: 'probe' });
   });
 
-  test('believes a repeated refusal only where another known resource is refused as well', async () => {
+  test('believes no refusal that names another organization that the connection sees', async () => {
     catalog();
-    const terms = { ...axiom, 'x-acme-terms-location': 'https://t.test/' };
+    const termsOf = (id: string) => ({
+      ...axiom,
+      'x-acme-terms-location': `https://t.test/organizations/${id}/terms`,
+    });
     const asked = { ...due, refusedAddress: `${origin}/platform/moved`, knownAddress: operationUrl };
-    api().get('/platform/moved').query(true).times(4).reply(403, '', terms);
+    const refusedFor = (id: string) => api().get('/platform/moved').query(true).reply(403, '', termsOf(id));
     api().get('/platform/fieldOperations/op-1').query(true).reply(200, operation, axiom);
+    staged.sees.get('c1')!.add('4712');
+    refusedFor('4712');
     expect((await staged.client.probe(asked)).kind).toBe('ok');
-    api().get('/platform/fieldOperations/op-1').query(true).reply(403, '', terms);
-    expect(await staged.client.probe(asked)).toMatchObject({ kind: 'action-required', cause: 'terms' });
-    api().get('/platform/fieldOperations/op-1').query(true).reply(404, '', axiom);
-    expect((await staged.client.probe(asked)).kind).toBe('action-required');
-    const alone = { ...asked, knownAddress: asked.refusedAddress };
-    expect((await staged.client.probe(alone)).kind).toBe('action-required');
+    for (const id of [due.organizationId, 'foreign']) {
+      refusedFor(id);
+      expect(await staged.client.probe(asked)).toMatchObject({ kind: 'action-required', cause: 'terms' });
+    }
   });
 
   test('goes on to a known resource when the refused address is refused by the gate or of no use', async () => {

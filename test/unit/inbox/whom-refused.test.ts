@@ -24,3 +24,23 @@ test('a hinted owner that the connection does not see counts for nothing', () =>
 test('an answer that came through no connection names the known owner alone', () => {
   expect(whom(null, '2', { kind: 'aborted' } as Answer)).toEqual({ organizationId: null, proven: false });
 });
+describe('a place for the action', () => {
+  const at = (actionUrl: string | null): Answer => ({
+    kind: 'action-required',
+    cause: 'terms',
+    actionUrl,
+    message: null,
+    connectionId: 'c1',
+  });
+  const termsOf = (id: string) => at(`https://portal.test/organizations/${id}/terms`);
+  test('names whom the refusal is about, whoever was last read or hinted as the owner', () => {
+    expect(whom('1', null, termsOf('3'))).toEqual({ organizationId: '3', proven: true });
+    expect(whom('1', '2', termsOf('3'))).toEqual({ organizationId: '3', proven: true });
+    expect(whom(null, null, termsOf('3'))).toEqual({ organizationId: '3', proven: true });
+    expect(whom('1', '2', termsOf('1'))).toEqual({ organizationId: '1', proven: true });
+  });
+  test('counts for nothing where the connection does not see what it names, or where it names nobody', () => {
+    for (const answer of [termsOf('foreign'), at('https://portal.test/terms'), at(null)])
+      expect(whom('1', null, answer)).toEqual({ organizationId: '1', proven: true });
+  });
+});
