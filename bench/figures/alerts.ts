@@ -64,7 +64,11 @@ async function makeStage(place: Place): Promise<Stage> {
   const resources = await equipmentOf(provider);
   const generator = await startGenerator(resources, place.folder);
   const stage = {
-    ...{ provider, service, sink, generator, resources },
+    provider,
+    service,
+    sink,
+    generator,
+    resources,
     authorization: provider.environment.WEBHOOK_AUTHORIZATION as string,
   };
   await accessReached(service, 'active', organizations);
@@ -105,7 +109,10 @@ async function pageTimes(
   const slowest = percentile(tookMs, 1);
   return line({
     figure,
-    ...{ measured: slowest, floor: null, unit: 'ms', judged: slowest },
+    measured: slowest,
+    floor: null,
+    unit: 'ms',
+    judged: slowest,
     bound: { kind: 'at most', value: 2000, of: 'ms' },
     turns: { tookMs },
   });
@@ -121,7 +128,9 @@ async function failAtOnce(stage: Stage): Promise<Line[]> {
   // The budget of probes may need longer than a minute: a round of re-sending after it counts as well.
   const watchedMs = Math.max(2 * minuteMs, blockedAfterMs + minuteMs);
   await until(() => performance.now() - beganMs >= watchedMs, {
-    ...{ withinMs: watchedMs + minuteMs, everyMs: 100, what: 'the incident to be re-sent' },
+    withinMs: watchedMs + minuteMs,
+    everyMs: 100,
+    what: 'the incident to be re-sent',
   });
   const posts = sink.between(beganMs, beganMs + minuteMs).length;
   const later = Array.from({ length: Math.ceil(watchedMs / minuteMs) - 1 }, (_, index) => index + 1);
@@ -137,17 +146,26 @@ async function failAtOnce(stage: Stage): Promise<Line[]> {
   return [
     line({
       figure: '5,000 organizations at once: the most incidents open',
-      ...{ ...one, measured: open, unit: 'incidents', judged: open },
+      ...one,
+      measured: open,
+      unit: 'incidents',
+      judged: open,
       bound: { kind: 'at most', value: 3, of: 'incidents' },
     }),
     line({
       figure: '… posts in the first minute',
-      ...{ ...one, measured: posts, unit: 'posts', judged: posts },
+      ...one,
+      measured: posts,
+      unit: 'posts',
+      judged: posts,
       bound: { kind: 'at most', value: 10, of: 'posts' },
     }),
     line({
       figure: '… posts in any minute after it, one round',
-      ...{ ...one, measured: round, unit: 'posts', judged: round },
+      ...one,
+      measured: round,
+      unit: 'posts',
+      judged: round,
       bound: { kind: 'at most', value: 10, of: 'posts' },
     }),
   ];
@@ -167,19 +185,23 @@ async function probeMinute(stage: Stage): Promise<Line[]> {
   const before = await requestsOf(stage.provider);
   const beganMs = performance.now();
   await until(() => performance.now() - beganMs >= minuteMs, {
-    ...{ withinMs: 2 * minuteMs, everyMs: 50, what: 'a minute to pass' },
+    withinMs: 2 * minuteMs,
+    everyMs: 50,
+    what: 'a minute to pass',
   });
   const asked = (await requestsOf(stage.provider)) - before;
   const one = { measured: asked, floor: null, unit: 'calls', judged: asked };
   return [
     line({
       figure: '10,000 blocked organizations: calls in a minute',
-      ...{ ...one, bound: { kind: 'at most', value: probesPerMinute, of: 'calls' } },
+      ...one,
+      bound: { kind: 'at most', value: probesPerMinute, of: 'calls' },
       turns: { asked },
     }),
     line({
       figure: '… of which the budget was there to be used',
-      ...{ ...one, bound: { kind: 'at least', value: probesMin, of: 'calls' } },
+      ...one,
+      bound: { kind: 'at least', value: probesMin, of: 'calls' },
       turns: {},
     }),
   ];

@@ -22,8 +22,15 @@ const notConnected = { cause: 'not-connected', actionUrl: null, message: null } 
 const refusedGrant = { cause: 'refused-grant', actionUrl: null, message: null, connectionId: 'c1' } as const;
 const minuteMs = 60_000;
 const connection: SealedConnection = {
-  ...{ connectionId: 'c1', user: 'u', auth: 'oauth2', sealedToken: 's', sealedTokenSecret: null },
-  ...{ sealedRefresh: null, expiresAt: null, status: 'valid', organizations: [] },
+  connectionId: 'c1',
+  user: 'u',
+  auth: 'oauth2',
+  sealedToken: 's',
+  sealedTokenSecret: null,
+  sealedRefresh: null,
+  expiresAt: null,
+  status: 'valid',
+  organizations: [],
 };
 
 export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnderTest>): void {
@@ -211,7 +218,10 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         await hand.put([hintOf('a')]);
         await hand.store.quarantineTask({
           ...heldBy(await hand.take()),
-          ...{ reason: 'no-access', path: '', detail: null, raw: null },
+          reason: 'no-access',
+          path: '',
+          detail: null,
+          raw: null,
         });
         await hand.store.forgetOrganization('4711');
         expect((await hand.store.alertInputs()).quarantined).toEqual([]);

@@ -60,8 +60,15 @@ export function storeAlertsSuite(name: string, openStore: () => Promise<StoreUnd
     test('a refused consent is told as the connection that was refused, whichever was known first', async () => {
       const consent = async (connectionId: string) => {
         await hand.store.saveConnection({
-          ...{ connectionId, user: 'u', auth: 'oauth2', sealedToken: 's', sealedTokenSecret: null },
-          ...{ sealedRefresh: null, expiresAt: null, status: 'valid', organizations: [] },
+          connectionId,
+          user: 'u',
+          auth: 'oauth2',
+          sealedToken: 's',
+          sealedTokenSecret: null,
+          sealedRefresh: null,
+          expiresAt: null,
+          status: 'valid',
+          organizations: [],
         });
         await hand.store.learn([{ id: '4711', name: null, connectionId }]);
       };

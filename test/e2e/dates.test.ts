@@ -185,8 +185,12 @@ async function bearerToken({ simulator }: Story): Promise<string> {
   const challenge = createHash('sha256').update(verifier).digest('base64url');
   await simulator.answerConsent({ user: 'harrow-user-1' });
   const asked = new URLSearchParams({
-    ...{ response_type: 'code', client_id: PROVIDER_CLIENT_KEY!, redirect_uri: redirect, state: 'any' },
-    ...{ code_challenge: challenge, code_challenge_method: 'S256' },
+    response_type: 'code',
+    client_id: PROVIDER_CLIENT_KEY!,
+    redirect_uri: redirect,
+    state: 'any',
+    code_challenge: challenge,
+    code_challenge_method: 'S256',
   });
   const consent = await fetch(`${simulator.issuer}/v1/authorize?${asked}`, { redirect: 'manual' });
   await simulator.answerConsent({ user: null });
@@ -195,8 +199,10 @@ async function bearerToken({ simulator }: Story): Promise<string> {
     body: new URLSearchParams({
       grant_type: 'authorization_code',
       code: new URL(consent.headers.get('location')!).searchParams.get('code')!,
-      ...{ redirect_uri: redirect, code_verifier: verifier },
-      ...{ client_id: PROVIDER_CLIENT_KEY!, client_secret: PROVIDER_CLIENT_SECRET! },
+      redirect_uri: redirect,
+      code_verifier: verifier,
+      client_id: PROVIDER_CLIENT_KEY!,
+      client_secret: PROVIDER_CLIENT_SECRET!,
     }),
   });
   return ((await answered.json()) as { access_token: string }).access_token;

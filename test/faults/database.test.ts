@@ -43,7 +43,10 @@ describeWithNeighbour('PostgreSQL', availability, 'processes whose PostgreSQL is
     database = await server.createDatabase();
     proxy = await startPostgresProxy(Number(new URL(server.url(database)).port));
     const simulator = await startSimulator({
-      ...{ organizations: 1, equipment: 12, 'field-operations': 0, 'heartbeat-ms': 0 },
+      organizations: 1,
+      equipment: 12,
+      'field-operations': 0,
+      'heartbeat-ms': 0,
     });
     const settings = { LEASE_SECONDS: '4', PROVIDER_TIMEOUT_MS: '3000', SHUTDOWN_SECONDS: '3' };
     story = new Story(simulator, { delivers: false, settings }, temporaryFolder());

@@ -163,7 +163,10 @@ test('D3: a store that is as large as STORE_BYTES_MAX allows answers 503, tells 
   const story = await beginStory({ delivers: false, settings: { STORE_BYTES_MAX: '4194304' } });
   try {
     const elements = Array.from({ length: 256 }, (_, at) => ({
-      ...{ clientKey: 'a', links: [], eventTypeId: 'of-no-interest', metadata: [] },
+      clientKey: 'a',
+      links: [],
+      eventTypeId: 'of-no-interest',
+      metadata: [],
       targetResource: `${story.simulator.catalog}${'x'.repeat(1200)}${at}`,
     }));
     const refused = await until(async () => {

@@ -235,12 +235,10 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'three brokers that fail', () =
       { operation: AclOperationTypes.ALL, permissionType: AclPermissionTypes.ALLOW },
       { operation: AclOperationTypes.WRITE, permissionType: AclPermissionTypes.DENY },
     ].map((right) => ({
-      ...{
-        resourceType: AclResourceTypes.TOPIC,
-        resourceName: topic,
-        principal: 'User:ANONYMOUS',
-        host: '*',
-      },
+      resourceType: AclResourceTypes.TOPIC,
+      resourceName: topic,
+      principal: 'User:ANONYMOUS',
+      host: '*',
       resourcePatternType: ResourcePatternTypes.LITERAL,
       ...right,
     }));

@@ -70,7 +70,10 @@ describeWithNeighbour('strace', traceAvailable(), 'a power cut', () => {
       const { uri, organizationId } = state.equipment[round * senders + sender]!;
       const body = JSON.stringify([
         {
-          ...{ clientKey: 'a', links: [], eventTypeId: 'equipment', targetResource: uri },
+          clientKey: 'a',
+          links: [],
+          eventTypeId: 'equipment',
+          targetResource: uri,
           metadata: [{ key: 'orgId', value: organizationId }],
         },
       ]);

@@ -22,7 +22,10 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'T6: a rolling update',
 
   test('under load answers every delivery with 2xx or 503 and Retry-After, and loses none that it accepted', async () => {
     const simulator = await startSimulator({
-      ...{ organizations: 2, equipment: 12, 'field-operations': 0, 'heartbeat-ms': 0 },
+      organizations: 2,
+      equipment: 12,
+      'field-operations': 0,
+      'heartbeat-ms': 0,
     });
     const settings = { DATABASE_URL: server.url(await server.createDatabase()), SHUTDOWN_SECONDS: '5' };
     const start = async (): Promise<Story> => {

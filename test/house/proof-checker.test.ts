@@ -29,8 +29,13 @@ const content = {
 function documentWith(name: string) {
   const named = { make: { name: 'M' }, type: { name: 'T' }, model: { name: 'O' } };
   return {
-    ...{ id: '1', organizationId: '4711', category: 'machine', name },
-    ...{ serialNumber: 'S1', modelYear: '2020', ...named },
+    id: '1',
+    organizationId: '4711',
+    category: 'machine',
+    name,
+    serialNumber: 'S1',
+    modelYear: '2020',
+    ...named,
   };
 }
 
@@ -40,7 +45,12 @@ function rowOf(sequence: number, name: string): Row {
     ['ce_sequence', String(sequence).padStart(20, '0')],
   ];
   return {
-    ...{ event_id: `e${sequence}`, topic, key, sequence, state: 2, cause: `read 1/${sequence}` },
+    event_id: `e${sequence}`,
+    topic,
+    key,
+    sequence,
+    state: 2,
+    cause: `read 1/${sequence}`,
     headers: JSON.stringify(headers),
     value: JSON.stringify(documentWith(name)),
   };
@@ -52,14 +62,13 @@ function accessRowOf(sequence: number, access: string): Row {
     ['ce_sequence', String(sequence).padStart(20, '0')],
   ];
   return {
-    ...{
-      event_id: `a${sequence}`,
-      topic: 'proof.organization-access.v1',
-      key: accessKey,
-      sequence,
-      state: 2,
-    },
-    ...{ cause: `access 4711/${sequence + 1}`, headers: JSON.stringify(headers) },
+    event_id: `a${sequence}`,
+    topic: 'proof.organization-access.v1',
+    key: accessKey,
+    sequence,
+    state: 2,
+    cause: `access 4711/${sequence + 1}`,
+    headers: JSON.stringify(headers),
     value: JSON.stringify({ access }),
   };
 }
@@ -73,7 +82,11 @@ function honest(): ProofEvidence {
     accessRowOf(2, 'active'),
   ];
   const deliveries = [1, 2].map((id) => ({
-    ...{ id, notifications: 1, acted: 0, ignored: 0, quarantined: 0 },
+    id,
+    notifications: 1,
+    acted: 0,
+    ignored: 0,
+    quarantined: 0,
     elements: JSON.stringify([{ line: 'hint', address: uri }]),
   }));
   const tables = {
@@ -90,14 +103,25 @@ function honest(): ProofEvidence {
     })),
   };
   const records: TopicRecord[] = outbox.map((row, offset) => ({
-    ...{ topic: String(row.topic), partition: 0, offset: String(offset), key: String(row.key) },
+    topic: String(row.topic),
+    partition: 0,
+    offset: String(offset),
+    key: String(row.key),
     value: String(row.value),
     headers: JSON.parse(String(row.headers)) as [string, string][],
   }));
   return {
-    ...{ tables, ledger: evidenceFrom(tables, 2, records), acceptedByAddress: new Map([[uri, 2]]) },
-    ...{ others: { 0: 3, 503: 2 }, lateAnswers: 0, toldLedger: { accepted: 2, published: 2, waiting: 0 } },
-    ...{ strangersLet: 0, unexplained503: 0, announced: new Set([uri]), complaints: [], restAfterMs: 10 },
+    tables,
+    ledger: evidenceFrom(tables, 2, records),
+    acceptedByAddress: new Map([[uri, 2]]),
+    others: { 0: 3, 503: 2 },
+    lateAnswers: 0,
+    toldLedger: { accepted: 2, published: 2, waiting: 0 },
+    strangersLet: 0,
+    unexplained503: 0,
+    announced: new Set([uri]),
+    complaints: [],
+    restAfterMs: 10,
     truth: {
       equipment: [{ id: '1', organizationId: '4711', uri, content }],
       fieldOperations: [],
@@ -109,7 +133,10 @@ function honest(): ProofEvidence {
       alerts: [{ alert: '{"name":"B"}' }],
     },
     explained: [{ address: uri, sent: ['0', '1'].map((offset) => ({ topic, partition: 0, offset })) }],
-    ...{ openPages: ['A'], expectedPages: ['A'], residentBytes: [1], postsOf: (page) => [`of ${page}`] },
+    openPages: ['A'],
+    expectedPages: ['A'],
+    residentBytes: [1],
+    postsOf: (page) => [`of ${page}`],
   };
 }
 

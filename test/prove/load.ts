@@ -44,7 +44,9 @@ export async function makeLoad(simulator: Simulator, sender: Sender, random: Ran
       kind: 'equipment' as const,
     })),
     ...state.fieldOperations.map(({ id, organizationId, uri }) => ({
-      ...{ id, organizationId, uri },
+      id,
+      organizationId,
+      uri,
       kind: 'fieldOperation' as const,
     })),
   ];

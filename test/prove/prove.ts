@@ -63,7 +63,9 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
   const { seed, store } = options;
   const tell = options.tell ?? (() => {});
   const stage = await makeStage({
-    ...{ store, processes: options.processes, seed },
+    store,
+    processes: options.processes,
+    seed,
     // Half of everything is announced once only: three for every two kills.
     equipment: Math.max(20, Math.ceil(options.kills / 2) - 10),
   });
@@ -80,7 +82,8 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
     const shareOver = () =>
       Math.min(1, shareOf(chaos.kills(), options.kills), shareOf(Date.now() - beganAtMs, lastsMs));
     const chaos = makeChaos({
-      ...{ stage, random: makeRandom(seed + 3) },
+      stage,
+      random: makeRandom(seed + 3),
       near: (what) => load.tellOnceNear(what, shareOver()),
       acceptedBy: (address) => sender.log.byReceiver.get(address) ?? 0,
     });
@@ -131,14 +134,22 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
     const truth = await stage.simulator.state();
     const ledger = evidenceFrom(tables, sender.log.accepted, records);
     const findings = checkProof({
-      ...{ ledger, tables, truth, openPages, expectedPages, residentBytes, explained },
+      ledger,
+      tables,
+      truth,
+      openPages,
+      expectedPages,
+      residentBytes,
+      explained,
       states: await store.states(),
       postsOf: stage.onCall.toldOf,
       restAfterMs: rested ? restAfterMs : Number.POSITIVE_INFINITY,
       acceptedByAddress: sender.log.byAddress,
       strangersLet: sender.log.strangers.let,
       unexplained503: sender.log.unexplained,
-      ...{ others: sender.log.others, lateAnswers: sender.log.late, toldLedger },
+      others: sender.log.others,
+      lateAnswers: sender.log.late,
+      toldLedger,
       announced: load.announced(),
       complaints: stage.actors.flatMap(({ complaints }) => complaints),
     });
@@ -146,7 +157,11 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
     if (untold.length > 0) throw new Error(`not accepted exactly once: ${untold.join(', ')}`);
     const ids = records.map(({ headers }) => headers.find(([name]) => name === 'ce_id')?.[1]);
     return {
-      ...{ seed, findings, restAfterMs, pagesAfterMs, slowest },
+      seed,
+      findings,
+      restAfterMs,
+      pagesAfterMs,
+      slowest,
       store: store.name,
       processes: options.processes,
       kills: chaos.kills(),
@@ -156,7 +171,9 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
       changes: load.changes,
       resources: load.resources,
       announcedOnce: load.onceOnly.size,
-      ...{ onceNear: load.onceNear, onceByQuarter: load.onceByQuarter, musts: mustsOf(stage) },
+      onceNear: load.onceNear,
+      onceByQuarter: load.onceByQuarter,
+      musts: mustsOf(stage),
       lines: ledger.lines,
       records: records.length,
       repeats: records.length - new Set(ids).size,

@@ -95,7 +95,11 @@ export async function makeStage(options: StageOptions): Promise<Stage> {
   for (const actor of actors) actor.environment.PUBLIC_URL = publicUrl;
   const folder = temporaryFolder();
   const stage: Stage = {
-    ...{ simulator, kafka, onCall, store, actors },
+    simulator,
+    kafka,
+    onCall,
+    store,
+    actors,
     topics: kinds.map((kind) => `${settings.KAFKA_TOPIC_PREFIX}.${kind}.v1`),
     receivers: () => actors.filter(({ role }) => role !== 'worker').map(addressOf),
     async start(actor, failpoint) {

@@ -48,14 +48,23 @@ async function main(options: AlertProcessOptions): Promise<void> {
   let countedMs = Number.NEGATIVE_INFINITY;
   const { alertmanagerUrl, pagerDutyUrl, resendMs, holdMs, groupAbove } = options;
   const alerting = makeAlerting({
-    ...{ store, holder: 'one', clock: systemClock, conditions: () => [] },
+    store,
+    holder: 'one',
+    clock: systemClock,
+    conditions: () => [],
     sinks: [
       makeAlertmanagerSink({ urls: [alertmanagerUrl], openMs: holdMs }),
       makePagerDutySink({ url: pagerDutyUrl, routingKey: new Secret('key'), clientUrl: null }),
     ],
     options: {
-      ...{ resendMs, holdMs, groupAbove, gatherMs: 100, resolveRepeatMs: 600_000 },
-      ...{ journalMs: 30 * 86_400_000, runbookBase: 'https://runbooks.example', ownNames: [] },
+      resendMs,
+      holdMs,
+      groupAbove,
+      gatherMs: 100,
+      resolveRepeatMs: 600_000,
+      journalMs: 30 * 86_400_000,
+      runbookBase: 'https://runbooks.example',
+      ownNames: [],
     },
     hooks: {
       posted: ({ sink, outcome }) => {

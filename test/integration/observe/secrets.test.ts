@@ -403,7 +403,12 @@ async function throughLogin({ loginBrokers }: KafkaCluster): Promise<Record<stri
 
 async function liveAndSearch(auth: string, neighbours: Neighbours | null): Promise<void> {
   simulator = await startSimulator({
-    ...{ auth, organizations: 2, equipment: 8, 'field-operations': 2, users: 2, 'heartbeat-ms': 0 },
+    auth,
+    organizations: 2,
+    equipment: 8,
+    'field-operations': 2,
+    users: 2,
+    'heartbeat-ms': 0,
   });
   tokens = JSON.parse(simulator.environment.PROVIDER_TOKENS!) as Token[];
   const port = String(await freePort());

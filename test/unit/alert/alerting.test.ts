@@ -421,7 +421,11 @@ test('two processes on one store tell each sink once, also of what only the othe
   const known: Condition = { name: 'kafka-unavailable', sinceMs: noonMs, detail: 'no broker' };
   const manager = recordingSink('alertmanager', true);
   const other = makeAlerting({
-    ...{ store: world.store, holder: 'b', sinks: [manager], clock: world.clock, options },
+    store: world.store,
+    holder: 'b',
+    sinks: [manager],
+    clock: world.clock,
+    options,
     conditions: () => [known],
   });
   world.store.inputs.blocked = [aBlocked()];

@@ -10,7 +10,11 @@ const at = (seconds: number): number => noonMs + seconds * 1000;
 
 /** What the sink took last, since noon unless said. */
 const taken = (state: 'firing' | 'resolved', sinceMs = noonMs) => ({
-  ...{ state, sinceMs, severity: 'warning' as const, atMs: sinceMs, failures: 0 },
+  state,
+  sinceMs,
+  severity: 'warning' as const,
+  atMs: sinceMs,
+  failures: 0,
 });
 
 function memoryInLife(life: string | null) {

@@ -167,7 +167,9 @@ test('what is open is read from firing alerts only', () => {
 
 test('a process that was started anew goes on counting the time of the alert that is open', () => {
   const condition: Condition = {
-    ...{ name: 'provider-unavailable', sinceMs: noonMs + 29 * dayMs, detail: 'status-503' },
+    name: 'provider-unavailable',
+    sinceMs: noonMs + 29 * dayMs,
+    detail: 'status-503',
     labels: { origin: 'https://p.example' },
   };
   const inputs = { blocked: [], announced: [], quarantined: [], suspected: 0, nowMs: noonMs + 29 * dayMs };

@@ -84,7 +84,12 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect(out).toContain('Still seen by: c2.');
     expect(out).toContain('Its customer ends the connection at the provider');
     expect((await shell.json('organizations', 'forget', '4711', '--yes')).value).toEqual({
-      ...{ id: '4711', state: 'forgotten', discarded: 3, ended: true, revoked: [], seenBy: ['c2'] },
+      id: '4711',
+      state: 'forgotten',
+      discarded: 3,
+      ended: true,
+      revoked: [],
+      seenBy: ['c2'],
     });
     expect((await shell.run('organizations', 'forget', 'x', '--yes')).code).toBe(3);
   });

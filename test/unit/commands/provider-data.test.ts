@@ -218,7 +218,12 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     function content(from: number, to = whole.length, more: object = {}): void {
       provider.contents.push(() => ({
         value: {
-          ...{ address: fileAddress, from, bytesTotal: whole.length, version: '"v1"', sha256: null, ...more },
+          address: fileAddress,
+          from,
+          bytesTotal: whole.length,
+          version: '"v1"',
+          sha256: null,
+          ...more,
           chunks: (async function* () {
             yield whole.subarray(from, to);
             if (to < whole.length) throw new Problem('provider.unavailable', 'the file was cut: body-cut');

@@ -5,8 +5,18 @@ import { makeShell } from './shell';
 
 const id = 'a'.repeat(32);
 const view: ReplayView = {
-  ...{ state: 'ended', how: 'newest', toTopic: null, dryRun: false, resumed: false, reason: null },
-  ...{ selected: 4, keys: 2, replayed: 2, calls: 0, callsLeft: null, tookMs: 1500 },
+  state: 'ended',
+  how: 'newest',
+  toTopic: null,
+  dryRun: false,
+  resumed: false,
+  reason: null,
+  selected: 4,
+  keys: 2,
+  replayed: 2,
+  calls: 0,
+  callsLeft: null,
+  tookMs: 1500,
 };
 
 function replaying(more: Partial<ReplayView> = {}) {
