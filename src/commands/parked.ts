@@ -3,7 +3,7 @@
  */
 import type { Command } from 'commander';
 import { type Api, pageRowsMax } from '../model/api';
-import type { TaskView } from '../model/store';
+import type { TaskView } from '../model/inspection';
 import { type Action, allPages, type CommandContext, withApi } from './context';
 import { exitCodes } from './exit-code';
 import { whatToDo } from './organizations';

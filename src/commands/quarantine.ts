@@ -3,7 +3,7 @@
  */
 import type { Command } from 'commander';
 import { type Api, pageRowsMax } from '../model/api';
-import type { QuarantineView } from '../model/store';
+import type { QuarantineView } from '../model/inspection';
 import { agedTime } from './age';
 import { type Action, allPages, type CommandContext, withApi } from './context';
 import { exitCodes } from './exit-code';

@@ -4,12 +4,12 @@
  */
 import type { Severity } from './alert';
 import type { ConnectionsApi } from './consent';
+import type { QuarantineView, TaskView } from './inspection';
 import type { Ledger } from './ledger';
 import type { ForgottenView, OrganizationView } from './organization';
 import type { ProviderApi } from './provider-data';
 import type { ReplayView, ReplayWanted } from './replay';
 import type { SandboxView } from './sandbox';
-import type { QuarantineView, TaskView } from './store';
 import type { SubscriptionsApi } from './subscription';
 import type { SyncView } from './sync';
 

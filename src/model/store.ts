@@ -7,9 +7,9 @@ import type { Alert, AlertInputs, Condition } from './alert';
 import type { SealedConnection, SealedTokens } from './connection';
 import type { StoredConsent } from './consent';
 import type { EquipmentBook } from './equipment-names';
-import type { Acknowledgement, OutboxRow, PublishedEvent } from './event';
-import type { Ledger } from './ledger';
-import type { Accepted, Delivery, Element, QuarantineReason } from './notification';
+import type { Acknowledgement, OutboxRow } from './event';
+import type { Inspection } from './inspection';
+import type { Accepted, Delivery, QuarantineReason } from './notification';
 import type {
   Access,
   AccessChange,
@@ -43,7 +43,6 @@ import type {
   Postponed,
   QuarantinedTask,
   TakenTask,
-  TaskState,
 } from './task';
 import type { FoundPage, TopicEnd } from './topic-end';
 
@@ -236,89 +235,6 @@ export interface Alerts {
    * answers what the others have told.
    */
   shareConditions(holder: string, conditions: Condition[], forMs: number): Promise<Condition[]>;
-}
-
-export interface TaskView {
-  id: number;
-  state: TaskState | 'parked';
-  address: string;
-  organizationId: string | null;
-  kind: string | null;
-  resourceId: string | null;
-  generation: number;
-  attempts: number;
-  dueAt: string | null;
-  code: string | null;
-  detail: string | null;
-}
-
-export interface QuarantineView {
-  id: string;
-  what: 'notification' | 'delivery' | 'task' | 'record';
-  reason: QuarantineReason;
-  path: string;
-  detail: string | null;
-  organizationId: string | null;
-  address: string | null;
-  deliveryId: string | null;
-  at: string;
-  state: 'waiting' | 'released' | 'discarded';
-  raw: string | null;
-}
-
-export interface ExplainStep {
-  at: string;
-  step: string;
-  text: string;
-  [detail: string]: unknown;
-}
-
-/** Reading for people: bounded pages, no read outlives a page. */
-export interface Inspection {
-  listTasks(filter: { state: TaskView['state'] | null; limit: number; after: number }): Promise<TaskView[]>;
-  listQuarantine(filter: { limit: number; after: string | null }): Promise<QuarantineView[]>;
-  showQuarantine(id: string): Promise<QuarantineView | null>;
-  /**
-   * A task is read afresh; so is the resource of a record, which itself is sent only while it is the newest of its key.
-   * Refused for what is neither.
-   */
-  releaseQuarantine(id: string): Promise<'released' | 'not-found' | 'refused'>;
-  /**
-   * Releases a notification as what its kept bytes were judged to be now. Refused when they are still bad, or when it
-   * was not authenticated.
-   */
-  rejudge(id: string, element: Element): Promise<'released' | 'not-found' | 'refused'>;
-  discardQuarantine(id: string): Promise<'discarded' | 'not-found'>;
-  /**
-   * Published events above a position, in order: as many as asked for, or fewer when they are large; none when there are
-   * no more. One that is damaged is among them and says so. Up to `floor` only the newest event of each key is still kept.
-   */
-  listEvents(filter: {
-    after: number;
-    limit: number;
-    type: string | null;
-    organizationId: string | null;
-  }): Promise<{ events: PublishedEvent[]; floor: number }>;
-  /** The journey of a delivery (`d12`), an event id or a resource address; null when it is unknown. */
-  explain(
-    of: string,
-  ): Promise<{ of: string; what: 'delivery' | 'event' | 'resource'; steps: ExplainStep[] } | null>;
-  ledger(): Promise<Ledger>;
-  counts(): Promise<{
-    due: number;
-    waiting: number;
-    parked: number;
-    quarantined: number;
-    unsent: number;
-    oldestDueAgeMs: number | null;
-    organizations: Record<Access, number>;
-  }>;
-  /** Deletes what is beyond its retention, a bounded amount a call; the number of rows deleted. */
-  sweep(): Promise<number>;
-  /** How much of the disk it takes: of the embedded store what is in use, of the scaled one the whole database. */
-  storeBytes(): Promise<number>;
-  /** Writes and commits nothing but a heartbeat: true readiness. */
-  ready(): Promise<void>;
 }
 
 /** Listings that find what was not notified, and the count of calls. */

@@ -2,9 +2,10 @@
  * The closed list of what is logged and measured: each fact the service tells of itself, with its fields. Values that
  * become metric labels are unions here, so that no name, address or id of a stranger can become a series. Types, and the lists they are made of.
  */
+
+import type { Inspection } from '../model/inspection';
 import type { QuarantineReason } from '../model/notification';
 import type { Access, Cause } from '../model/organization';
-import type { Inspection } from '../model/store';
 
 /** Why a delivery was refused to keep strangers out. */
 export const securityReasons = [

@@ -2,7 +2,7 @@
  * The steps of one event in a journey: why and as what it was decided, where it was published, and where it went again.
  * Pure: both stores hand over rows with the same names.
  */
-import type { ExplainStep } from '../model/store';
+import type { ExplainStep } from '../model/inspection';
 
 export interface EventToTell {
   event_id: string;

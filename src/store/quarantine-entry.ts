@@ -1,8 +1,9 @@
 /**
  * What is set aside, as a store is given it. Only the shape; each store keeps and closes entries in its own way.
  */
+
+import type { QuarantineView } from '../model/inspection';
 import type { QuarantineReason } from '../model/notification';
-import type { QuarantineView } from '../model/store';
 
 /** What is not said is not known. */
 export interface QuarantineEntry {

@@ -3,8 +3,8 @@
  * accepted since is added: a store that has grown to its bound takes no more until something was swept, or the bound raised.
  */
 import type { Condition } from '../model/alert';
+import type { Inspection } from '../model/inspection';
 import { Problem } from '../model/problem';
-import type { Inspection } from '../model/store';
 import type { Clock } from '../tools/clock';
 
 export interface StoreRoom {

@@ -2,7 +2,7 @@
  * What a journey says when a resource was read through another connection than before: a connection is kept until it
  * fails, so another one is news. Nothing is published for it. Pure.
  */
-import type { ExplainStep } from '../model/store';
+import type { ExplainStep } from '../model/inspection';
 
 /** To be asked read by read, in order; what each task was read through is remembered. */
 export function makeSwitchSteps(): (task: unknown, connectionId: unknown, at: string) => ExplainStep[] {

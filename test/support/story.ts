@@ -3,8 +3,8 @@
 // at what the operations API shows of the store, at what the provider was asked, at the events, at log lines and metrics.
 import { request as httpRequest } from 'node:http';
 import type { AlertView, Journey, LedgerView, StructuredEvent } from '../../src/model/api';
+import type { QuarantineView, TaskView } from '../../src/model/inspection';
 import type { OrganizationView } from '../../src/model/organization';
-import type { QuarantineView, TaskView } from '../../src/model/store';
 import { type Service, type ServiceOptions, startService, temporaryFolder } from './service';
 import { type SimulateFlags, type Simulator, startSimulator } from './simulator';
 import { until } from './until';

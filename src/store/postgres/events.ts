@@ -2,7 +2,7 @@
  * The log of published events, read in pages by their public position.
  */
 import type { PublishedEvent } from '../../model/event';
-import type { Inspection } from '../../model/store';
+import type { Inspection } from '../../model/inspection';
 import { publishedEvent } from '../readable-rows';
 import { eventsBytesMax } from '../store-rules';
 import type { Context, InTransaction } from './context';

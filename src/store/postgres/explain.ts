@@ -2,7 +2,7 @@
  * The journey of a delivery, an event or a resource, told from the journal: what came, what was decided and why, where
  * it went. Whichever process did it, it stands in the same rows.
  */
-import type { ExplainStep, Inspection } from '../../model/store';
+import type { ExplainStep, Inspection } from '../../model/inspection';
 import {
   type EntryToTell,
   type EventToTell,

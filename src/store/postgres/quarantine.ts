@@ -1,7 +1,7 @@
 /**
  * What waits for an operator, shown: notifications, unreadable deliveries, tasks and records, each with a stable reason.
  */
-import type { QuarantineView } from '../../model/store';
+import type { QuarantineView } from '../../model/inspection';
 import type { Context } from './context';
 import type { Row } from './database';
 

@@ -1,8 +1,9 @@
 /**
  * Tasks for people: pages of them, and how many there are of what. Nothing here changes a task.
  */
+
+import type { Inspection, TaskView } from '../../model/inspection';
 import type { Access } from '../../model/organization';
-import type { Inspection, TaskView } from '../../model/store';
 import type { Context } from './context';
 
 const shownState = `CASE WHEN t.due_at IS NOT NULL AND o.access IS NOT NULL AND o.access <> 'active' THEN 'parked'

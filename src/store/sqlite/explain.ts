@@ -2,7 +2,7 @@
  * The journey of a delivery, an event or a resource, told from the journal: what came, what was decided and why, where
  * it went.
  */
-import type { ExplainStep } from '../../model/store';
+import type { ExplainStep } from '../../model/inspection';
 import {
   type EntryToTell,
   type EventToTell,

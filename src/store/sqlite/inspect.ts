@@ -2,6 +2,7 @@
  * Reading for people: organizations, tasks, counts, alerts. Every list is a page; nothing here changes a task.
  */
 import type { Alert, AlertInputs } from '../../model/alert';
+import type { TaskView } from '../../model/inspection';
 import {
   type Access,
   type AccessChange,
@@ -9,7 +10,6 @@ import {
   leadingCause,
   type OrganizationView,
 } from '../../model/organization';
-import type { TaskView } from '../../model/store';
 import type { Context } from './context';
 import type { Row } from './database';
 

@@ -2,8 +2,9 @@
  * What waits for an operator: notifications, unreadable deliveries, tasks and records, each with a stable reason.
  * Entries are made, closed and shown here; what an operator orders is done elsewhere.
  */
+
+import type { QuarantineView } from '../../model/inspection';
 import type { QuarantineReason, RefusedElement } from '../../model/notification';
-import type { QuarantineView } from '../../model/store';
 import type { QuarantineEntry } from '../quarantine-entry';
 import type { Context } from './context';
 import type { Row } from './database';

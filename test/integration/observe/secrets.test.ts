@@ -12,7 +12,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { rows } from '../../../src/config/describe';
-import type { QuarantineView } from '../../../src/model/store';
+import type { QuarantineView } from '../../../src/model/inspection';
 import { apiRoutes } from '../../../src/operations/routes';
 import { kafkaTargetDefaults } from '../../../src/publish/kafka';
 import { createTopics, type TopicDeclaration } from '../../../src/publish/topics';

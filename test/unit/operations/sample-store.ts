@@ -4,6 +4,7 @@ import type { SealedConnection } from '../../../src/model/connection';
 import type { ConnectionsApi, ConnectionView, ConsentView } from '../../../src/model/consent';
 import type { PublishedEvent } from '../../../src/model/event';
 import { completeRecord } from '../../../src/model/event';
+import type { QuarantineView, TaskView } from '../../../src/model/inspection';
 import {
   type AccessChange,
   type Forgotten,
@@ -11,7 +12,6 @@ import {
   transition,
 } from '../../../src/model/organization';
 import { Problem } from '../../../src/model/problem';
-import type { QuarantineView, TaskView } from '../../../src/model/store';
 import type { ApiDoors } from '../../../src/operations/api';
 
 const at = '2025-03-01T10:00:00.000Z';
