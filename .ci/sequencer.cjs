@@ -1,15 +1,18 @@
 // In which order suites start. Jest starts the largest files first when it has not seen them before, and the slowest are
-// small files: they would begin last, side by side, with nothing left to run beside them. What waits for a long time or
-// starts many processes goes first, and not two that fill all processors at once.
+// small files: they would begin last, side by side, with nothing left to run beside them. So they go first, and the three
+// that fill all processors by themselves go one after another, each beside suites that mostly wait for a neighbour.
 const { default: Sequencer } = require('@jest/test-sequencer');
 
-/** The next slow suite starts when a worker is free: a proof, then what mostly waits, then the other proof. */
+/** The next suite starts when a worker is free: between two of the three stands what two workers need for the first. */
 const slowFirst = [
   'faults/proof-postgres',
+  ...['e2e/kafka', 'integration/publish/broker-failures', 'faults/kill-kafka', 'integration/observe/secrets'],
+  ...['contract/postgres-store', 'faults/kill', 'faults/provider', 'integration/alert/convergence'],
   'faults/kafka',
+  ...['integration/alert/deploy-files', 'faults/access-and-absence', 'faults/shutdown', 'faults/receiving'],
+  ...['integration/neighbours/kafka', 'e2e/refusals', 'e2e/sync', 'e2e/postgres-roles', 'faults/database'],
+  ...['e2e/subscriptions', 'e2e/connect-oauth2'],
   'faults/proof-sqlite',
-  'e2e/kafka',
-  'integration/publish/broker-failures',
 ];
 
 class SlowFirst extends Sequencer {

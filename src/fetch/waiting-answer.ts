@@ -25,7 +25,7 @@ export function answerOnTheWay(verdict: Exclude<Verdict, { kind: 'ok' }>, way: W
     case 'forbidden': {
       const { connectionId, message } = verdict;
       if (verdict.client) return { kind: 'client-refused', connectionId, message };
-      return waitingAnswer(way, message ?? 'refused');
+      return { ...waitingAnswer(way, message ?? 'refused'), forbidden: true };
     }
     default:
       return verdict;

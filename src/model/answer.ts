@@ -46,6 +46,8 @@ export type Answer =
       origin: string;
       connectionId: string;
       retryAfterMs: number | null;
+      /** A 403 on the way to the resource, at the catalog or a listing: the read waits, a person is told of a refusal. */
+      forbidden?: true;
     }
   /** 400, 405, 406 and other answers that another attempt will not change. */
   | { kind: 'refused'; code: string; detail: string; origin: string; connectionId: string }

@@ -143,6 +143,7 @@ function codeOf(answer: RawFault['answer']): ProblemCode {
     case 'reauthorize':
       return 'provider.action-required';
     case 'transient':
+      return answer.forbidden ? 'provider.refused' : 'provider.unavailable';
     case 'rate-limited':
     case 'aborted':
     case 'not-modified':

@@ -83,7 +83,8 @@ test('no alert has a name that the service itself pages under', () => {
 });
 
 test('R6: every alert is shown firing, and all but the watchdog not firing', () => {
-  const { tests } = parse(textOf('deploy/prometheus/rules.test.yml')) as { tests: RuleTest[] };
+  const files = ['deploy/prometheus/rules.test.yml', 'deploy/prometheus/rules.budget.test.yml'];
+  const tests = files.flatMap((file) => (parse(textOf(file)) as { tests: RuleTest[] }).tests);
   const cases = tests.flatMap(({ alert_rule_test }) => alert_rule_test);
   const shown = (fires: boolean) =>
     new Set(cases.filter((of) => of.exp_alerts.length > 0 === fires).map(({ alertname }) => alertname));

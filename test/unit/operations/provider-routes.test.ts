@@ -148,12 +148,23 @@ test('the bytes of a file come with their place, their length, their version and
   expect(Object.keys(bare.headers).filter((name) => name.startsWith('tramline-'))).toHaveLength(3);
 });
 
+const waits = {
+  kind: 'transient',
+  code: 'catalog-unavailable',
+  detail: 'refused',
+  origin: '',
+  connectionId: 'c1',
+  retryAfterMs: null,
+} as const;
+
 test.each<[RawFault['answer'], number, string]>([
   [{ kind: 'gone', certain: true, connectionId: 'c1', origin: '' }, 404, 'operations.not-found'],
   [{ kind: 'reauthorize', message: null, connectionId: 'c1' }, 409, 'operations.action-required'],
   [{ kind: 'no-access', message: null, connectionId: 'c1' }, 502, 'operations.provider-refused'],
   [null, 502, 'operations.provider-malformed'],
   [{ kind: 'rate-limited', retryAfterMs: 1 }, 503, 'operations.provider-unavailable'],
+  [waits, 503, 'operations.provider-unavailable'],
+  [{ ...waits, forbidden: true }, 502, 'operations.provider-refused'],
 ])('%j is answered %i %s with what was said', async (answer, status, code) => {
   provider.read = { fault: faultOf(answer) };
   expect(await ask('get', '/api/equipment/7')).toMatchObject({
