@@ -9,7 +9,7 @@ import type { TakenTask } from '../model/task';
 export interface Accused {
   /** null when nobody is known that could be asked. */
   organizationId: string | null;
-  /** The resource was read as this organization's, and no hint names another; or the refusal itself names it. */
+  /** The resource was read as this organization's, and neither the refusal nor a hint names another. */
   proven: boolean;
 }
 
@@ -26,7 +26,8 @@ export function whomRefused(
   const { organizationId: known, hintedOrganizationId: hinted } = task;
   if (answer.kind === 'action-required') {
     const named = organizationNamedIn(answer.actionUrl);
-    if (named !== null && sees(answer.connectionId, named)) return { organizationId: named, proven: true };
+    if (named !== null && sees(answer.connectionId, named))
+      return { organizationId: named, proven: named === known };
   }
   const another = hinted !== null && hinted !== known && 'connectionId' in answer;
   if (another && sees(answer.connectionId, hinted)) return { organizationId: hinted, proven: false };

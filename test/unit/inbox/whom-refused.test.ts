@@ -34,9 +34,9 @@ describe('a place for the action', () => {
   });
   const termsOf = (id: string) => at(`https://portal.test/organizations/${id}/terms`);
   test('names whom the refusal is about, whoever was last read or hinted as the owner', () => {
-    expect(whom('1', null, termsOf('3'))).toEqual({ organizationId: '3', proven: true });
-    expect(whom('1', '2', termsOf('3'))).toEqual({ organizationId: '3', proven: true });
-    expect(whom(null, null, termsOf('3'))).toEqual({ organizationId: '3', proven: true });
+    expect(whom('1', null, termsOf('3'))).toEqual({ organizationId: '3', proven: false });
+    expect(whom('1', '2', termsOf('3'))).toEqual({ organizationId: '3', proven: false });
+    expect(whom(null, null, termsOf('3'))).toEqual({ organizationId: '3', proven: false });
     expect(whom('1', '2', termsOf('1'))).toEqual({ organizationId: '1', proven: true });
   });
   test('counts for nothing where the connection does not see what it names, or where it names nobody', () => {
