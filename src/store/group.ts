@@ -23,6 +23,8 @@ interface Waiting extends Call {
 
 /** Enough that the executor has its next group when it ends one, few enough that groups become large under load. */
 const awayMax = 3;
+/** So many leave before the turn ends: the executor works on them while the rest of the turn is still being read. */
+const leaveAt = 16;
 const ledgerPageTasks = 2000;
 /**
  * A hint that moves to the resource it turned out to be, or a delivery that retention folds, between two pages is counted
@@ -37,14 +39,20 @@ export function groupedStore(execute: Executor, closeExecutor: () => Promise<voi
   let closed = false;
   let drained = (): void => {};
 
-  /** Everything of one turn leaves together; when enough is away already, together with what comes meanwhile. */
+  /** What a turn asks for leaves at its end, much of it before; when enough is away, with what comes meanwhile. */
   function leaveSoon(): void {
-    if (leaving || away >= awayMax || waiting.length === 0) return;
-    leaving = true;
-    setImmediate(() => {
-      leaving = false;
-      void leave();
-    });
+    if (away >= awayMax || waiting.length === 0) return;
+    if (waiting.length >= leaveAt) void leave();
+    else if (!leaving) {
+      leaving = true;
+      setImmediate(leaveAtLast);
+    }
+  }
+
+  function leaveAtLast(): void {
+    leaving = false;
+    if (waiting.length > 0 && away < awayMax) void leave();
+    else if (away === 0) drained();
   }
 
   async function leave(): Promise<void> {
@@ -104,8 +112,12 @@ export function groupedStore(execute: Executor, closeExecutor: () => Promise<voi
 
   // Whoever makes something due in the one process wakes who waits for it.
   const heed = async (): Promise<void> => {};
-  // Each verb is made when it is first asked for, and found without the proxy from then on.
-  const verbs = new Proxy(Object.create(null) as object, {
+  return Object.assign(Object.create(verbsOf(call)) as Store, { ledger, heed, close });
+}
+
+/** Each verb is made when it is first asked for, and found without the proxy from then on. */
+function verbsOf(call: (verb: VerbName, ...args: unknown[]) => Promise<unknown>): object {
+  return new Proxy(Object.create(null) as object, {
     get(_none, name, store: object) {
       if (typeof name === 'symbol' || name === 'then') return undefined;
       const value = (...args: unknown[]) => call(name as VerbName, ...args);
@@ -113,7 +125,6 @@ export function groupedStore(execute: Executor, closeExecutor: () => Promise<voi
       return value;
     },
   });
-  return Object.assign(Object.create(verbs) as Store, { ledger, heed, close });
 }
 
 function settle(call: Waiting, result: Result | undefined): void {

@@ -43,6 +43,40 @@ test('a call does not wait for the answer to an earlier one', async () => {
   expect(await Promise.all([first, second])).toEqual([1, 2]);
 });
 
+test('many calls of one turn leave before it ends, those that follow at its end', async () => {
+  const { groups, execute } = asked();
+  const store = groupedStore(execute, async () => {});
+  const all = Array.from({ length: 18 }, () => store.unsentCount());
+  expect(groups.map(({ calls }) => calls.length)).toEqual([16]);
+  await turn();
+  expect(groups.map(({ calls }) => calls.length)).toEqual([16, 2]);
+  for (const { calls, answer } of groups) answer(calls.map(() => ({ value: 1 })));
+  expect(await Promise.all(all)).toEqual(all.map(() => 1));
+});
+
+test('however many calls come, only some groups are away, and the rest leaves with the next answer', async () => {
+  const { groups, execute } = asked();
+  const store = groupedStore(execute, async () => {});
+  const all = Array.from({ length: 70 }, () => store.unsentCount());
+  await turn();
+  expect(groups.map(({ calls }) => calls.length)).toEqual([16, 16, 16]);
+  groups[0]!.answer(groups[0]!.calls.map(() => ({ value: 1 })));
+  await turn();
+  expect(groups.map(({ calls }) => calls.length)).toEqual([16, 16, 16, 22]);
+  for (const { calls, answer } of groups.slice(1)) answer(calls.map(() => ({ value: 1 })));
+  expect(await Promise.all(all)).toHaveLength(70);
+});
+
+test('a store whose calls have left before the end of their turn can be closed', async () => {
+  const { groups, execute } = asked();
+  const store = groupedStore(execute, async () => {});
+  const all = Array.from({ length: 16 }, () => store.unsentCount());
+  groups[0]!.answer(all.map(() => ({ value: 1 })));
+  await Promise.all(all);
+  await store.close();
+  await expect(store.unsentCount()).rejects.toMatchObject({ code: 'store.closed' });
+});
+
 test('each call has its own problem', async () => {
   const { groups, execute } = asked();
   const store = groupedStore(execute, async () => {});
