@@ -1,8 +1,8 @@
 /**
- * The store as its callers see it: calls of one turn of the event loop leave together, in order, and whoever executes them
- * makes groups of what has come meanwhile. No call waits for a timer, and none for an answer unless several are owed.
+ * The store as its callers see it: calls of one turn of the event loop leave together, in order, many of them before it
+ * ends, and whoever executes them makes groups of what has come meanwhile. No call waits for a timer, and none for an
+ * answer unless several are owed.
  */
-
 import type { Ledger } from '../model/ledger';
 import { Problem, type ProblemCode } from '../model/problem';
 import type { Store } from '../model/store';
