@@ -1,20 +1,19 @@
 // From the start of the process to its ready line, with an empty store and with a store of 200,000 tasks that wait to be
 // read. Each turn is a process of its own; what it prints as ready is held against its readiness probe.
 import { join } from 'node:path';
+import { fillBacklog } from '../backlog';
 import { type Figure, type Line, line } from '../figure';
 import { inTurns, median } from '../measure';
 import type { Place } from '../place';
 
 const rounds = 5;
 const tasks = 200_000;
-const elements = 250;
-const connections = 4;
 
 export const start: Figure = { name: 'start', measure };
 
 async function measure(place: Place): Promise<Line[]> {
   const full = `sqlite:${join(place.folder, 'full.db')}`;
-  await fill(place, full);
+  await fillBacklog(place, { DATABASE_URL: full }, tasks);
   const turns = await inTurns(
     { empty: () => startOnce(place, {}), full: () => startOnce(place, { DATABASE_URL: full }) },
     rounds,
@@ -43,20 +42,4 @@ async function startOnce(place: Place, settings: Record<string, string>): Promis
   await serve.kill();
   if (probe.status !== 200) throw new Error(`said to be ready, but its probe answered ${probe.status}`);
   return serve.readyAfterMs;
-}
-
-/** A receiver takes the notifications and nobody reads them. */
-async function fill(place: Place, database: string): Promise<void> {
-  const receiver = await place.serve({ ROLE: 'receiver', DATABASE_URL: database });
-  const generator = await place.generator();
-  await generator.burst({
-    port: receiver.port,
-    authorization: await place.authorization(),
-    connections,
-    elements,
-    deliveries: tasks / elements,
-    from: 0,
-    distinct: tasks,
-  });
-  await receiver.stop();
 }

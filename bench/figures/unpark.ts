@@ -3,6 +3,7 @@
 // with as many reads in flight, and keeps nothing. Each round has a new store, filled by a receiver; two rounds.
 import { join } from 'node:path';
 import { accessReached, probeNow, setTerms } from '../access';
+import { fillBacklog } from '../backlog';
 import type { Resource } from '../deliveries';
 import { type Figure, type Line, line, medianMicros } from '../figure';
 import { median, medianRatio } from '../measure';
@@ -13,8 +14,6 @@ const rounds = 2;
 const organizations = 100;
 const equipment = 1000;
 const tasks = organizations * equipment;
-const elements = 250;
-const connections = 4;
 const drainedMsMax = 600_000;
 
 interface Turn {
@@ -66,7 +65,7 @@ async function unparkOnce(place: Place, resources: Resource[], round: number): P
   const provider = await place.simulator();
   const ids = [...new Set(resources.map(([id]) => id))];
   const database = { DATABASE_URL: `sqlite:${join(place.folder, `${prefix}.db`)}` };
-  await fill(place, database);
+  await fillBacklog(place, database, tasks);
   await setTerms(provider, ids, false);
   const serve = await place.serve({ ...database, SYNC_INTERVAL_SECONDS: '0' }, prefix);
   await accessReached(serve, 'terms-required', organizations);
@@ -80,20 +79,4 @@ async function unparkOnce(place: Place, resources: Resource[], round: number): P
   const micros = microsEach(before, processorTime(serve.pid), tasks);
   await serve.kill();
   return { perSecond: (tasks * 1000) / tookMs, micros };
-}
-
-/** A receiver takes a notification of each. */
-async function fill(place: Place, database: Record<string, string>): Promise<void> {
-  const receiver = await place.serve({ ...database, ROLE: 'receiver' });
-  const generator = await place.generator();
-  await generator.burst({
-    port: receiver.port,
-    authorization: await place.authorization(),
-    connections,
-    elements,
-    deliveries: tasks / elements,
-    from: 0,
-    distinct: tasks,
-  });
-  await receiver.stop();
 }

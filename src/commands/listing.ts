@@ -1,6 +1,7 @@
 /**
  * How commands print a listing that is streamed: one JSON array written as it comes, or tables of some hundred rows.
- * What could not be read is said on standard error and decides the exit code; the rest is printed all the same.
+ * What could not be read is said on standard error and decides the exit code; the rest is printed all the same. And how
+ * much of a long list a person is shown.
  */
 import { Problem } from '../model/problem';
 import type { Listed, ListingFault } from '../model/provider-data';
@@ -9,6 +10,8 @@ import { exitCodeOf, exitCodes } from './exit-code';
 import type { Column, Output } from './output';
 
 const rowsOfTable = 500;
+/** Of a list that a person looks through: those that matter most come first, the rest is counted. */
+const rowsShown = 50;
 
 export interface Shown<Item> {
   columns: Column<Item>[];
@@ -50,6 +53,12 @@ export async function printListing<Item>(
   }
   if (fault === null) return exitCodes.done;
   return exitCodeOf(new Problem(fault.code, fault.detail));
+}
+
+/** The first rows as a table, and how many more there are; `all`: the command that has them. */
+export function firstRows<Row>(output: Output, rows: Row[], columns: Column<Row>[], all: string): void {
+  output.table(rows.slice(0, rowsShown), columns);
+  if (rows.length > rowsShown) output.line(`… and ${rows.length - rowsShown} more: ${all}`);
 }
 
 /** In one line, with the place to act: the standard error of a script is all that a person may have. */

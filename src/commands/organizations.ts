@@ -7,6 +7,7 @@ import type { AccessChange, ForgottenView, OrganizationView, ProbeAsker } from '
 import { agedTime } from './age';
 import { type Action, allPages, type CommandContext, type Via, withApi } from './context';
 import { exitCodes } from './exit-code';
+import { firstRows } from './listing';
 import { type Column, shortTime } from './output';
 
 const columnsAt = (nowMs: number): Column<OrganizationView>[] => [
@@ -18,7 +19,6 @@ const columnsAt = (nowMs: number): Column<OrganizationView>[] => [
 ];
 
 /** Beyond these, rows would scroll away what must be read. */
-const rowsShown = 50;
 
 const speakers: Record<AccessChange['by'], string> = {
   probe: 'probe',
@@ -90,9 +90,7 @@ async function list({ output, clock }: CommandContext, api: Api): Promise<number
     .filter(({ access }) => access !== 'active')
     .toSorted((left, right) => Date.parse(left.since ?? '') - Date.parse(right.since ?? ''));
   const rows = [...blocked, ...all.filter(({ access }) => access === 'active')];
-  output.table(rows.slice(0, rowsShown), columnsAt(clock.nowMs()));
-  if (rows.length > rowsShown)
-    output.line(`… and ${rows.length - rowsShown} more: tramline organizations --json`);
+  firstRows(output, rows, columnsAt(clock.nowMs()), 'tramline organizations --json');
   output.line('');
   output.prose('', countsOf(rows));
   const [longest] = blocked;

@@ -6,10 +6,11 @@ import { type Api, pageRowsMax } from '../model/api';
 import type { TaskView } from '../model/inspection';
 import { type Action, allPages, type CommandContext, withApi } from './context';
 import { exitCodes } from './exit-code';
+import { firstRows } from './listing';
 import { whatToDo } from './organizations';
+import type { Column } from './output';
 
 /** Beyond these, rows would scroll away what must be read. */
-const rowsShown = 50;
 /** Of so many organizations it is said what they must do: each is asked for. */
 const toldMax = 3;
 
@@ -35,13 +36,13 @@ async function run({ output, clock }: CommandContext, api: Api): Promise<number>
     output.next('What needs a person: tramline alerts');
     return exitCodes.done;
   }
-  output.table<TaskView>(tasks.slice(0, rowsShown), [
+  const columns: Column<TaskView>[] = [
     { title: 'ORGANIZATION', of: ({ organizationId }) => organizationId },
     { title: 'KIND', of: ({ kind }) => kind },
     { title: 'ID', of: ({ resourceId }) => resourceId },
     { title: 'ADDRESS', of: ({ address }) => address, gives: 'below' },
-  ]);
-  if (tasks.length > rowsShown) output.line(`… and ${tasks.length - rowsShown} more: tramline parked --json`);
+  ];
+  firstRows(output, tasks, columns, 'tramline parked --json');
   const owners = [...new Set(tasks.map(({ organizationId }) => organizationId))].filter((id) => id !== null);
   output.line('');
   output.line(`${counted(tasks.length, 'resource')} of ${counted(owners.length, 'organization')}`);

@@ -7,9 +7,10 @@ import type { QuarantineView } from '../model/inspection';
 import { agedTime } from './age';
 import { type Action, allPages, type CommandContext, withApi } from './context';
 import { exitCodes } from './exit-code';
+import { firstRows } from './listing';
+import type { Column } from './output';
 
 /** Beyond these, rows would scroll away what must be read. */
-const rowsShown = 50;
 /** In characters: ten lines. */
 const rawShown = 800;
 
@@ -46,7 +47,7 @@ async function list({ output, clock }: CommandContext, api: Api): Promise<number
   } else {
     const waits = entries.filter(({ state }) => state === 'waiting').toSorted(compareTimes);
     const rows = [...waits, ...entries.filter(({ state }) => state !== 'waiting')];
-    output.table<QuarantineView>(rows.slice(0, rowsShown), [
+    const columns: Column<QuarantineView>[] = [
       { title: 'ID', of: ({ id }) => id },
       { title: 'REASON', of: ({ reason }) => reason },
       { title: 'STATE', of: ({ state }) => state },
@@ -56,9 +57,8 @@ async function list({ output, clock }: CommandContext, api: Api): Promise<number
         of: ({ address, path, deliveryId }) => address ?? (path || deliveryId),
         gives: 'below',
       },
-    ]);
-    if (rows.length > rowsShown)
-      output.line(`… and ${rows.length - rowsShown} more: tramline quarantine --json`);
+    ];
+    firstRows(output, rows, columns, 'tramline quarantine --json');
     output.line('');
     output.prose('', countsOf(waits));
     const [first] = waits;

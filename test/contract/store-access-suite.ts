@@ -13,6 +13,7 @@ import {
   heldBy,
   hintOf,
   type StoreUnderTest,
+  sealedConnection,
   sumOf,
   terms,
 } from './store-hand';
@@ -21,17 +22,7 @@ const open: { cause: null } = { cause: null };
 const notConnected = { cause: 'not-connected', actionUrl: null, message: null } as const;
 const refusedGrant = { cause: 'refused-grant', actionUrl: null, message: null, connectionId: 'c1' } as const;
 const minuteMs = 60_000;
-const connection: SealedConnection = {
-  connectionId: 'c1',
-  user: 'u',
-  auth: 'oauth2',
-  sealedToken: 's',
-  sealedTokenSecret: null,
-  sealedRefresh: null,
-  expiresAt: null,
-  status: 'valid',
-  organizations: [],
-};
+const connection = sealedConnection('c1');
 
 export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnderTest>): void {
   describe(`store access: ${name}`, () => {
@@ -546,19 +537,8 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
     });
 
     describe('a refused grant', () => {
-      const connection = (
-        connectionId: string,
-        importHash: string,
-      ): SealedConnection & { importHash: string } => ({
-        connectionId,
-        user: 'u',
-        auth: 'oauth2',
-        sealedToken: 's',
-        sealedTokenSecret: null,
-        sealedRefresh: null,
-        expiresAt: null,
-        status: 'valid',
-        organizations: [],
+      const connection = (connectionId: string, importHash: string) => ({
+        ...sealedConnection(connectionId),
         importHash,
       });
       const seen = (connectionId: string) => [{ id: '4711', name: 'One', connectionId }];

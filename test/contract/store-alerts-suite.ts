@@ -3,7 +3,7 @@
  * work waits, whose consent was refused, what is told by a mark, pages.
  */
 import type { HintElement } from '../../src/model/notification';
-import { address, draftOf, Hand, hintOf, type StoreUnderTest, terms } from './store-hand';
+import { address, draftOf, Hand, hintOf, type StoreUnderTest, sealedConnection, terms } from './store-hand';
 
 const open: { cause: null } = { cause: null };
 const dayMs = 86_400_000;
@@ -59,17 +59,7 @@ export function storeAlertsSuite(name: string, openStore: () => Promise<StoreUnd
 
     test('a refused consent is told as the connection that was refused, whichever was known first', async () => {
       const consent = async (connectionId: string) => {
-        await hand.store.saveConnection({
-          connectionId,
-          user: 'u',
-          auth: 'oauth2',
-          sealedToken: 's',
-          sealedTokenSecret: null,
-          sealedRefresh: null,
-          expiresAt: null,
-          status: 'valid',
-          organizations: [],
-        });
+        await hand.store.saveConnection(sealedConnection(connectionId));
         await hand.store.learn([{ id: '4711', name: null, connectionId }]);
       };
       const told = async () => (await hand.store.alertInputs()).blocked.map((one) => one.connectionId);

@@ -1,4 +1,5 @@
 // A hand on a store under test: what nearly every case needs to put, take, finish and send.
+import type { SealedConnection } from '../../src/model/connection';
 import type { EventDraft } from '../../src/model/event';
 import type { Ledger } from '../../src/model/ledger';
 import type { Delivery, HintElement } from '../../src/model/notification';
@@ -194,4 +195,19 @@ export class Hand {
   async quarantined(): Promise<string[]> {
     return (await this.store.listQuarantine({ limit: 1000, after: null })).map(({ reason }) => reason);
   }
+}
+
+/** A user's valid consent, of no organization yet. */
+export function sealedConnection(connectionId: string): SealedConnection {
+  return {
+    connectionId,
+    user: 'u',
+    auth: 'oauth2',
+    sealedToken: 's',
+    sealedTokenSecret: null,
+    sealedRefresh: null,
+    expiresAt: null,
+    status: 'valid',
+    organizations: [],
+  };
 }

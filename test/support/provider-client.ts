@@ -67,6 +67,8 @@ export function optionsOf(more: Partial<ProviderOptions> = {}): ProviderOptions 
 export interface Staged {
   client: ProviderClient;
   calls: Called[];
+  /** Told of each call as it is answered. */
+  heard: (call: Called) => void;
   connections: Connection[];
   sees: Map<string, Set<string>>;
   clock: StillClock;
@@ -88,9 +90,13 @@ export function stageClient(more: Partial<ProviderOptions> = {}, connections = [
     connections: () => connections,
     sees: (connectionId) => sees.get(connectionId) ?? new Set(),
     clock,
-    called: (call) => calls.push(call),
+    called: (call) => {
+      calls.push(call);
+      staged.heard(call);
+    },
   });
-  return { client, calls, connections, sees, clock, book };
+  const staged: Staged = { client, calls, heard: () => {}, connections, sees, clock, book };
+  return staged;
 }
 
 export function requestFor(address: string, more: Partial<ReadRequest> = {}): ReadRequest {

@@ -2,12 +2,11 @@
  * Organizations, probes, grants and operators' orders on one PostgreSQL, from several processes at the same moment: each is
  * a store of its own. One of two who do the same thing does it, and the ledger adds up.
  */
-import type { SealedConnection } from '../../../src/model/connection';
 import type { Element } from '../../../src/model/notification';
 import type { Store } from '../../../src/model/store';
 import { openPostgres } from '../../../src/store/postgres/open-postgres';
 import { postgresSettingsFor } from '../../contract/open-postgres';
-import { address, draftOf, Hand, hintOf, sumOf, terms } from '../../contract/store-hand';
+import { address, draftOf, Hand, hintOf, sealedConnection, sumOf, terms } from '../../contract/store-hand';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';
 
@@ -45,18 +44,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'orders from several pr
   const range = (count: number) => Array.from({ length: count }, (_, index) => index);
   const everywhere = <Result>(work: (store: Store, index: number) => Promise<Result>) =>
     Promise.all(stores.map(work));
-  const connectionOf = (connectionId: string): SealedConnection & { importHash: string } => ({
-    connectionId,
-    user: 'u',
-    auth: 'oauth2',
-    sealedToken: 's',
-    sealedTokenSecret: null,
-    sealedRefresh: null,
-    expiresAt: null,
-    status: 'valid',
-    organizations: [],
-    importHash: 'h',
-  });
+  const connectionOf = (connectionId: string) => ({ ...sealedConnection(connectionId), importHash: 'h' });
   const bad: Element = { line: 'quarantined', reason: 'malformed-notification', path: '', raw: '{}' };
   const entries = async () => stores[0]!.listQuarantine({ limit: 1000, after: null });
 

@@ -585,14 +585,31 @@ describe('what is not found', () => {
 
   test('is judged by a catalog that was read after it was not found, never by one under way before', async () => {
     const equipmentAt = (id: string) => `${equipmentOrigin}/isg/equipment/${id}`;
-    const notFound = (id: string, delayMs: number) =>
-      equipmentApi().get(`/isg/equipment/${id}`).query(true).delay(delayMs).reply(404, '', json);
     const links = [{ rel: 'organizations', uri: `${origin}/platform/organizations` }];
+    const [catalogAsked, secondHeard] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const notFound = (id: string, when: Promise<void>) =>
+      equipmentApi()
+        .get(`/isg/equipment/${id}`)
+        .query(true)
+        .reply(async () => {
+          await when;
+          return [404, '', json];
+        });
+    staged.heard = () => {
+      if (staged.calls.filter(({ status }) => status === 404).length === 2) secondHeard.resolve();
+    };
     catalog();
-    api().get('/platform/').delay(60).reply(200, { links }, axiom);
+    // The second is not found while the catalog is read anew for the first.
+    api()
+      .get('/platform/')
+      .reply(async () => {
+        catalogAsked.resolve();
+        await secondHeard.promise;
+        return [200, { links }, axiom];
+      });
     catalog();
-    notFound('1', 0);
-    notFound('2', 30);
+    notFound('1', Promise.resolve());
+    notFound('2', catalogAsked.promise);
     const answers = await Promise.all(
       ['1', '2'].map((id) => staged.client.read(requestFor(equipmentAt(id)))),
     );

@@ -163,12 +163,17 @@ export interface Receiver {
   came(count: number): Promise<void>;
   /** How many were open at once, at most. */
   openMax: number;
+  /** From now on answers wait for `release`. */
+  hold(): void;
+  /** Answers what waits. */
+  release(): void;
   close(): Promise<void>;
 }
 
-/** A receiver of webhooks on a free port. `holdMs` delays every answer. */
-export async function startReceiver(holdMs = 0): Promise<Receiver> {
+/** A receiver of webhooks on a free port. */
+export async function startReceiver(): Promise<Receiver> {
   let open = 0;
+  let held: (() => void)[] | null = null;
   const waiting: { count: number; resolve: () => void }[] = [];
   const server: Server = createServer((request, response) => {
     const parts: Buffer[] = [];
@@ -185,8 +190,8 @@ export async function startReceiver(holdMs = 0): Promise<Receiver> {
         open -= 1;
         if (status !== 0) response.writeHead(status).end();
       };
-      if (holdMs > 0) setTimeout(answer, holdMs);
-      else answer();
+      if (held === null) answer();
+      else held.push(answer);
       for (const one of waiting) if (receiver.deliveries.length >= one.count) one.resolve();
     });
   });
@@ -196,6 +201,12 @@ export async function startReceiver(holdMs = 0): Promise<Receiver> {
     deliveries: [],
     answers: [],
     openMax: 0,
+    hold: () => {
+      held = [];
+    },
+    release: () => {
+      for (const answer of held?.splice(0) ?? []) answer();
+    },
     came: (count) =>
       receiver.deliveries.length >= count
         ? Promise.resolve()

@@ -28,19 +28,7 @@ jest.mock('../../../src/store/sqlite/database', () => {
 });
 
 import { type Engine, openEngine } from '../../../src/store/sqlite/engine';
-
-const settings = {
-  envelope: { source: 'https://provider.example/vendor', topicPrefix: 'tramline', recordBytesMax: 1_000_000 },
-  catalogAddress: 'https://provider.example/platform/',
-  catalogMediaType: 'application/json',
-  leaseMs: 60_000,
-  readGapMs: 1000,
-  probeMs: 15_000,
-  probeMsMax: 900_000,
-  probesPerMinute: 3000,
-  journalMs: 86_400_000,
-  eventMs: 86_400_000,
-};
+import { settingsFor } from '../../contract/open-sqlite';
 
 let folder: string;
 let engine: Engine;
@@ -66,7 +54,7 @@ function readAndFinish(id: string): void {
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'tramline-flush-'));
-  engine = openEngine({ ...settings, file: join(folder, 'store.db') }, () => 2000);
+  engine = openEngine(settingsFor(join(folder, 'store.db')), () => 2000);
   commits = 0;
 });
 afterEach(() => {
@@ -111,7 +99,7 @@ test('a process that ends without its last commit begins again where the file is
   readAndFinish('1');
   const copy = join(folder, 'copy.db');
   for (const end of ['', '-wal']) copyFileSync(join(folder, `store.db${end}`), `${copy}${end}`);
-  const next = openEngine({ ...settings, file: copy }, () => 3000);
+  const next = openEngine(settingsFor(copy), () => 3000);
   expect(next.execute([{ verb: 'take', args: [1] }, pick])).toEqual([
     { value: [expect.objectContaining({ fence: 1 })] },
     { value: [] },

@@ -9,8 +9,8 @@ afterEach(async () => {
   await receiver.close();
 });
 
-async function start(options: Parameters<typeof startSimulator>[0] = {}, holdMs = 0): Promise<void> {
-  receiver = await startReceiver(holdMs);
+async function start(options: Parameters<typeof startSimulator>[0] = {}): Promise<void> {
+  receiver = await startReceiver();
   simulator = await startSimulator({ deliverTo: receiver.url, retryMs: 10, ...options });
   await receiver.came(1);
 }
@@ -125,17 +125,28 @@ test('no answer in time counts as failed and the batch comes again', async () =>
 });
 
 test('batches hold 10 by default and up to the size that is set, with never more open than allowed', async () => {
-  await start({}, 20);
+  await start();
+  receiver.hold();
+  /** Once so many have come, and whatever else would come beside them, they are answered. */
+  const answerWhenCame = async (...counts: number[]) => {
+    for (const count of counts) {
+      await receiver.came(count);
+      await control(simulator, 'GET', 'counts');
+      receiver.release();
+    }
+  };
   const notification = {
     eventTypeId: 'equipment',
     targetResource: `${simulator.equipment}/equipment/217001`,
   };
   await control(simulator, 'POST', 'notify', { notification, times: 25 });
+  await answerWhenCame(2, 3, 4);
   await accepted(26);
   expect(receiver.deliveries.slice(1).map(({ notifications }) => notifications.length)).toEqual([10, 10, 5]);
   expect(receiver.openMax).toBe(1);
   await control(simulator, 'PUT', 'deliver-to', { maxBatchSize: 256, concurrentDeliveries: 3 });
   await control(simulator, 'POST', 'notify', { notification, times: 1024 });
+  await answerWhenCame(7, 8);
   await accepted(1050);
   expect(receiver.deliveries.slice(4).map(({ notifications }) => notifications.length)).toEqual([
     256, 256, 256, 256,
