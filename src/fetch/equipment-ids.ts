@@ -3,6 +3,8 @@
  * it that were seen before, and whether what an address shows is that piece.
  */
 import type { EquipmentNames, EquipmentSide } from '../model/equipment-names';
+import type { EquipmentAddresses } from './equipment-addresses';
+import { linksOf } from './links';
 import type { ProviderDoors } from './options';
 
 /**
@@ -19,7 +21,7 @@ export function idsAt(side: EquipmentSide, id: string, records: readonly Equipme
 
 /** Another id than it was seen by on that side shows that piece only where nothing in the document speaks against it. */
 export function mayShow(body: unknown, records: readonly EquipmentNames[]): boolean {
-  const { GUID, ERID = GUID, vin, serialNumber = vin } = (body ?? {}) as Record<string, unknown>;
+  const { GUID, ERID = GUID, vin, serialNumber = vin } = factsOf(body);
   return records.every((one) => {
     const sameErid = agree(one.erid, ERID);
     const sameSerial = agree(one.serialNumber, serialNumber);
@@ -27,11 +29,32 @@ export function mayShow(body: unknown, records: readonly EquipmentNames[]): bool
   });
 }
 
+/** An older record that says itself which one of the equipment API it is: by its ERID, or by a link to it. */
+export function saysItIs(body: unknown, id: string, equipment: EquipmentAddresses): boolean {
+  const { GUID, ERID = GUID } = factsOf(body);
+  const linked = URL.parse(linksOf(body).get('equipment') ?? '');
+  return ERID === id || (linked !== null && linked.pathname === new URL(equipment.record(id)).pathname);
+}
+
+/** What an older record with that id says of which piece it is. */
+export function namesShown(body: unknown, id: string, organizationId: string): EquipmentNames {
+  const { GUID, ERID = GUID, vin, serialNumber = vin } = factsOf(body);
+  const textOf = (sent: unknown) => (isName(sent) ? String(sent) : null);
+  const [erid, serialNumberShown] = [textOf(ERID), textOf(serialNumber)];
+  return { side: 'old', id, organizationId, principalId: null, erid, serialNumber: serialNumberShown };
+}
+
+function factsOf(body: unknown): Record<string, unknown> {
+  return (body ?? {}) as Record<string, unknown>;
+}
+
+function isName(sent: unknown): sent is string | number {
+  return typeof sent === 'string' || typeof sent === 'number';
+}
+
 /** null where one does not say. */
 function agree(known: string | null, sent: unknown): boolean | null {
-  return known === null || (typeof sent !== 'string' && typeof sent !== 'number')
-    ? null
-    : known === String(sent);
+  return known === null || !isName(sent) ? null : known === String(sent);
 }
 
 /** The thing that was seen at the older endpoints alone, where the equipment API can be asked for it; null: none. */

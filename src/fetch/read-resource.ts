@@ -15,7 +15,7 @@ import { isOldRecord, type OldEquipment } from './old-equipment';
 import type { ProviderDoors } from './options';
 import type { Organizations } from './organizations';
 import type { Relocate } from './relocate';
-import { type SoughtPiece, seekNew, seekOld } from './seek-equipment';
+import { type SoughtPiece, seekByOlder, seekNew, seekOld } from './seek-equipment';
 import { singleDocument } from './single-document';
 import { type Way, waitingAnswer } from './waiting-answer';
 import type { Wanted } from './wanted';
@@ -51,6 +51,7 @@ export function makeReadResource(parts: ReadResourceParts): ReadResource {
     const shown = identity === null ? null : lists ? shownAs(piece, identity.id) : identity.id;
     if (piece === null || !elsewhere) return here(url, shown);
     const sought = { wanted, tried: null };
+    if (piece.unseenAt === 'old') return seekByOlder(parts, piece, wanted, here);
     const verdict = old
       ? await seekNew(parts, piece, sought, here)
       : await seekOld(parts, piece, sought, attempt, here);
@@ -144,7 +145,7 @@ async function pieceOf(
   const records = await equipmentRecords(sought).catch(() => {
     throw new RecordsUnread();
   });
-  return { id, records };
+  return { id, records, unseenAt: identity === null && records.length === 0 ? side : null };
 }
 
 /** An organization that is no longer listed, or no longer connected, hides its resources: they are not gone. */

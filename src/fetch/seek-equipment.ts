@@ -2,19 +2,22 @@
  * A piece of equipment asked for on the one side or the other, by what that side calls it. The ids of both are kept
  * apart: what is shown under an id that was only guessed counts when it can be that piece.
  */
-import type { EquipmentNames } from '../model/equipment-names';
+import type { EquipmentNames, EquipmentSide } from '../model/equipment-names';
 import type { Attempt } from './attempt';
 import type { Callers } from './caller';
 import type { Verdict } from './classify';
 import type { EquipmentAddresses } from './equipment-addresses';
-import { idsAt, mayShow, principalOf } from './equipment-ids';
+import { idsAt, mayShow, namesShown, principalOf, saysItIs } from './equipment-ids';
 import type { OldEquipment } from './old-equipment';
+import { type Way, waitingAnswer } from './waiting-answer';
 import type { Wanted } from './wanted';
 
 export interface SoughtPiece {
   id: string;
   /** As they were seen; none when it never was. */
   records: EquipmentNames[];
+  /** Of the side whose address alone names it, where it was never seen: on the other one its number may be another's. */
+  unseenAt: EquipmentSide | null;
 }
 
 /** Asks at an address for the record with that id. */
@@ -28,12 +31,13 @@ export interface SeekParts {
 
 /** Equipment where the older endpoints have it; gone when they do not, or are not to be asked. */
 export async function seekOld(
-  { callers, oldEquipment }: SeekParts,
-  { id, records }: SoughtPiece,
+  { callers, equipment, oldEquipment }: SeekParts,
+  piece: SoughtPiece,
   { wanted, tried }: { wanted: Wanted; tried: URL | null },
   attempt: Attempt,
   askAt: AskAt,
 ): Promise<Verdict> {
+  const { id, records } = piece;
   const { organizationId } = wanted.owner;
   const paths = new Set(tried === null ? [] : [tried.pathname]);
   for (const one of oldEquipment === null ? [] : idsAt('old', id, records)) {
@@ -44,7 +48,7 @@ export async function seekOld(
       if (paths.has(url.pathname)) continue;
       paths.add(url.pathname);
       const verdict = await askAt(url, one);
-      if (!isOther(verdict, records)) return verdict;
+      if (!isOther(verdict, piece, equipment)) return verdict;
     }
   }
   return goneAt(wanted);
@@ -53,30 +57,84 @@ export async function seekOld(
 /** Equipment where the equipment API has it, else gone; `tried`: not asked for again. */
 export async function seekNew(
   { equipment }: SeekParts,
-  { id, records }: SoughtPiece,
+  piece: SoughtPiece,
   { wanted, tried }: { wanted: Wanted; tried: URL | null },
   askAt: AskAt,
 ): Promise<Verdict> {
+  const { id, records } = piece;
+  if (piece.unseenAt === 'old') return seekUnseen(equipment, id, wanted, askAt);
   const urls = idsAt('new', id, records).map((one) => new URL(equipment.record(one)));
   const thing = principalOf(records);
   if (thing !== null) {
     const listed = new URL(equipment.collection('equipment'));
     listed.searchParams.set('principalIds', thing.principalId ?? thing.id);
-    listed.searchParams.set('organizationIds', thing.organizationId);
+    if (thing.organizationId !== '') listed.searchParams.set('organizationIds', thing.organizationId);
     urls.push(listed);
   }
   for (const url of urls) {
     if (url.search === '' && url.pathname === tried?.pathname) continue;
     const verdict = await askAt(url, null);
     if (verdict.kind === 'ok' && !isRecord(verdict.document.body)) continue;
-    if (!isOther(verdict, records)) return underOwnId(verdict, equipment);
+    if (!isOther(verdict, piece, equipment)) return underOwnId(verdict, equipment);
   }
   return goneAt(wanted);
 }
 
+/**
+ * A piece that was never seen, named by an older address: what stands there says which record of the equipment API it
+ * is. Where that cannot be had, its number is all there is to ask by.
+ */
+export async function seekByOlder(
+  parts: SeekParts,
+  piece: SoughtPiece,
+  wanted: Wanted,
+  askAt: AskAt,
+): Promise<Verdict> {
+  const sought = { wanted, tried: null };
+  const own = await askAt(wanted.url, piece.id);
+  if (own.kind === 'gone' || own.kind === 'forbidden') {
+    const found = await seekNew(parts, piece, sought, askAt);
+    return found.kind === 'gone' ? own : found;
+  }
+  if (own.kind !== 'ok') return own;
+  const names = namesShown(own.document.body, piece.id, wanted.owner.organizationId ?? '');
+  const found = await seekNew(parts, { ...piece, records: [names], unseenAt: null }, sought, askAt);
+  return found.kind === 'gone' ? own : found;
+}
+
+/** Of a number of the older endpoints nothing else is known: it may be the record's, or that of the thing. */
+async function seekUnseen(
+  equipment: EquipmentAddresses,
+  id: string,
+  wanted: Wanted,
+  askAt: AskAt,
+): Promise<Verdict> {
+  const things = new URL(equipment.collection('equipment'));
+  things.searchParams.set('principalIds', id);
+  let found: Verdict | null = null;
+  for (const url of [new URL(equipment.record(id)), things]) {
+    const asked = await askAt(url, null);
+    if (asked.kind === 'gone' || (asked.kind === 'ok' && !isRecord(asked.document.body))) continue;
+    const verdict = underOwnId(asked, equipment);
+    if (verdict.kind !== 'ok') return verdict;
+    if (found?.kind === 'ok' && found.document.address !== verdict.document.address) {
+      const { connectionId } = wanted.connection;
+      const way: Way = { code: 'equipment-names', origin: wanted.url.origin, connectionId };
+      return waitingAnswer(way, `${id} may be the one or the other piece of equipment`);
+    }
+    found = verdict;
+  }
+  return found ?? goneAt(wanted);
+}
+
 /** Not there, or another piece's. */
-function isOther(verdict: Verdict, records: EquipmentNames[]): boolean {
-  return verdict.kind === 'gone' || (verdict.kind === 'ok' && !mayShow(verdict.document.body, records));
+function isOther(verdict: Verdict, piece: SoughtPiece, equipment: EquipmentAddresses): boolean {
+  // What is refused may be another's as well: the address itself says whose.
+  if (verdict.kind === 'forbidden') return piece.unseenAt === 'new';
+  if (verdict.kind !== 'ok') return verdict.kind === 'gone';
+  const { body } = verdict.document;
+  if (piece.unseenAt === 'new') return !saysItIs(body, piece.id, equipment);
+  return !mayShow(body, piece.records);
 }
 
 function isRecord(body: unknown): boolean {

@@ -118,6 +118,36 @@ describe('in the equipment API', () => {
     expect(await read(oldAddress, null)).toBe(newAddress('7'));
     expect(staged.book.sought).toEqual([{ id: '81', as: 'old' }]);
   });
+
+  test('an older address that was never seen says itself which machine it is, since its number may be another here', async () => {
+    stage('new', []);
+    machine('81', { GUID: 'e7' });
+    answers('81', { id: 81, ERID: 'e9' });
+    answers('e7', { id: 7, ERID: 'e7' });
+    expect(await read(oldAddress, null)).toBe(newAddress('7'));
+  });
+
+  test.each([
+    ['the record with the number where nothing else has it', { id: 81 }, [], newAddress('81')],
+    ['the thing with the number where no record has it', null, [{ id: 7, principalId: 81 }], newAddress('7')],
+    [
+      'neither of two',
+      { id: 81 },
+      [{ id: 7, principalId: 81 }],
+      { kind: 'transient', code: 'equipment-names' },
+    ],
+  ])('where the older address is no more, it is %s', async (_which, record, listed, expected) => {
+    stage('new', []);
+    machine('81', null);
+    answers('81', record);
+    nock(equipmentOrigin)
+      .get('/isg/equipment')
+      .query({ principalIds: '81', embed: embeds })
+      .reply(200, { links: [], values: listed }, json);
+    const shown = await read(oldAddress, null);
+    if (typeof expected === 'string') expect(shown).toBe(expected);
+    else expect(shown).toMatchObject(expected);
+  });
 });
 
 test('people name it as events do, in lists and for a change, too', async () => {
@@ -165,6 +195,32 @@ describe('at the older endpoints', () => {
     organization();
     machine('81', { GUID: 'e7', vin: 's7' });
     expect(await read(newAddress('7'))).toBe(oldAddress);
+  });
+
+  test('an address that was never seen is not the machine that has its number there', async () => {
+    stage('old', []);
+    organization();
+    machine('7', { GUID: 'e9', vin: 's9' });
+    answers('7', { id: 7, ERID: 'e7' });
+    expect(await read(newAddress('7'), null)).toBe(newAddress('7'));
+  });
+
+  test('nor does a refusal of that machine speak for it', async () => {
+    stage('old', []);
+    organization();
+    nock(origin).get('/platform/machines/7').query(true).reply(403, 'Access Denied');
+    answers('7', { id: 7, ERID: 'e7' });
+    expect(await read(newAddress('7'), null)).toBe(newAddress('7'));
+  });
+
+  test.each([
+    ['its link', { links: [{ rel: 'equipment', uri: newAddress('7') }] }],
+    ['the ERID that the address holds', { GUID: '7' }],
+  ])('it is that machine where %s says so, and the equipment API is not asked', async (_what, body) => {
+    stage('old', []);
+    organization();
+    machine('7', body);
+    expect(await read(newAddress('7'), null)).toBe(`${origin}/platform/machines/7`);
   });
 });
 

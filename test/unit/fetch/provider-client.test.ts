@@ -121,13 +121,14 @@ describe('one call', () => {
 
   test('an address of the old endpoints leads to the equipment API, and back where that has not got it', async () => {
     catalog();
+    api().get('/platform/machines/5').query(true).twice().reply(200, { id: '5' }, axiom);
     const equipmentApi = () => nock(equipmentOrigin).get('/isg/equipment/5').query(true);
     equipmentApi().reply(200, { '@type': 'Machine', id: 5 }, { 'content-type': 'application/json' });
     const asked = requestFor(`${origin}/platform/machines/5`);
     const { answer } = await staged.client.read(asked);
     expect(answer).toMatchObject({ kind: 'ok', document: { address: `${equipmentOrigin}/isg/equipment/5` } });
     equipmentApi().reply(404);
-    api().get('/platform/machines/5').query(true).reply(200, { id: '5' }, axiom);
+    nock(equipmentOrigin).get('/isg/equipment').query(true).reply(200, { values: [] });
     expect((await staged.client.read(asked)).answer).toMatchObject({
       kind: 'ok',
       document: { address: asked.address },
