@@ -88,6 +88,10 @@ export const table = {
     '`sandbox` counts calls against the sandbox limits.',
   ),
   PROVIDER_SANDBOX_SINCE: optional(date, 'Since when the sandbox is used.'),
+  PROVIDER_SANDBOX_TEST_ORGANIZATIONS: optional(
+    listOf(text),
+    'Ids of organizations made for tests there, of which an application has one: the provider’s answers do not say which.',
+  ),
   PROVIDER_EQUIPMENT_API: withDefault(
     choice(['new', 'old']),
     'new',

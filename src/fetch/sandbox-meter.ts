@@ -31,11 +31,16 @@ export interface SandboxMeter {
 
 export interface MeterDoors {
   store: Pick<Syncs, 'countCalls'>;
-  /** How many organizations are connected. */
-  connected(): Promise<number>;
+  /** How many organizations are connected, and how many of them were made for tests. */
+  connected(): Promise<Connected>;
   /** A booking failed; it is made again with the next one. */
   failed(error: unknown): void;
   clock: Clock;
+}
+
+export interface Connected {
+  all: number;
+  test: number;
 }
 
 /** So many calls are booked ahead; so many a crash may have counted too many. */
@@ -47,8 +52,12 @@ const limitShare = 0.95;
 const untilThen: Record<SandboxLimit, string> = {
   calls: 'a sync waits until then, or for the next month',
   organizations: 'no further one can be connected until then',
+  'test-organizations': 'an application has one until then',
   months: 'a sync waits until then',
 };
+
+/** Listings use these up. */
+const stopsSync = new Set<SandboxLimit>(['calls', 'months']);
 
 /** Counts nothing. */
 export const productionMeter: SandboxMeter = {
@@ -69,7 +78,7 @@ export function makeSandboxMeter(doors: MeterDoors, sinceMs: number | null): San
   /** Booked by this process and not used; negative: used and not booked yet. */
   let ahead = 0;
   let booking: Promise<void> | null = null;
-  let connected = 0;
+  let connected: Connected = { all: 0, test: 0 };
   const since = new Map<string, number>();
 
   /** Only one at a time; what is used meanwhile is in the next. */
@@ -99,19 +108,21 @@ export function makeSandboxMeter(doors: MeterDoors, sinceMs: number | null): San
   function limits(): SandboxUse[] {
     turnMonth();
     const calls = useOf('calls', used(), `of ${month}`);
-    const organizations = useOf('organizations', connected, 'connected now');
-    if (sinceMs === null) return [calls, organizations];
+    const organizations = useOf('organizations', connected.all, 'connected now');
+    const test = useOf('test-organizations', connected.test, 'of those named as such');
+    if (sinceMs === null) return [calls, organizations, test];
     const end = new Date(sinceMs);
     end.setUTCMonth(end.getUTCMonth() + sandboxMost.months);
     const detail = `until ${end.toISOString().slice(0, 10)}`;
-    return [calls, organizations, useOf('months', monthsBetween(sinceMs, clock.nowMs()), detail)];
+    return [calls, organizations, test, useOf('months', monthsBetween(sinceMs, clock.nowMs()), detail)];
   }
 
   function conditionOf(use: SandboxUse): Condition[] {
     const { limit, used: count, most } = use;
     const share = count / most;
     const name = share >= limitShare ? 'sandbox-limit' : 'sandbox-near';
-    if (share < nearShare) {
+    // The one that every application has is no news.
+    if (share < nearShare || (limit === 'test-organizations' && share <= 1)) {
       since.delete(limit);
       return [];
     }
@@ -128,7 +139,7 @@ export function makeSandboxMeter(doors: MeterDoors, sinceMs: number | null): San
     },
     view: () => ({ plan: 'sandbox', limits: limits() }),
     forbidden() {
-      const over = limits().find((use) => use.limit !== 'organizations' && use.left === 0);
+      const over = limits().find(({ limit, left }) => stopsSync.has(limit) && left === 0);
       return over ? `the ${over.most} ${over.limit} of the sandbox are used (${over.detail})` : null;
     },
     conditions: () => limits().flatMap(conditionOf),

@@ -2,7 +2,7 @@
  * What an application in the provider's sandbox may use, and has used. Shapes and arithmetic only; imports nothing.
  */
 
-export type SandboxLimit = 'calls' | 'organizations' | 'months';
+export type SandboxLimit = 'calls' | 'organizations' | 'test-organizations' | 'months';
 
 export interface SandboxUse {
   limit: SandboxLimit;
@@ -19,8 +19,13 @@ export interface SandboxView {
   limits: SandboxUse[];
 }
 
-/** Calls in a calendar month of UTC, organizations connected, months from the first day on. */
-export const sandboxMost: Record<SandboxLimit, number> = { calls: 150_000, organizations: 5, months: 18 };
+/** Calls in a calendar month of UTC, organizations connected, those of them made for tests, months from the first day on. */
+export const sandboxMost: Record<SandboxLimit, number> = {
+  calls: 150_000,
+  organizations: 5,
+  'test-organizations': 1,
+  months: 18,
+};
 
 /** `2026-01`, of UTC. */
 export function monthOf(ms: number): string {

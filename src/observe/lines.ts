@@ -6,6 +6,7 @@
 import type { Inspection } from '../model/inspection';
 import type { QuarantineReason } from '../model/notification';
 import type { Access, Cause } from '../model/organization';
+import type { SandboxLimit } from '../model/sandbox';
 
 /** Why a delivery was refused to keep strangers out. */
 export const securityReasons = [
@@ -197,7 +198,7 @@ export interface Trouble {
 export interface Gauges {
   counts: Inspection['counts'];
   /** What the provider's sandbox leaves, by limit; none in production. */
-  sandboxLeft?(): { limit: 'calls' | 'organizations' | 'months'; left: number }[];
+  sandboxLeft?(): { limit: SandboxLimit; left: number }[];
   /** Firing alerts by severity. */
   alertsFiring(): Promise<Record<'critical' | 'warning' | 'info', number>>;
 }

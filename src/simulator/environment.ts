@@ -18,7 +18,7 @@ export function environmentFor(
   secrets: WebhookSecrets,
   seed: number,
 ): Record<string, string> {
-  const { accounts, addresses, sandbox, vendor } = provider;
+  const { accounts, addresses, sandbox, vendor, world } = provider;
   return {
     PROVIDER_VENDOR: vendor,
     PROVIDER_URL: addresses.catalog,
@@ -30,7 +30,11 @@ export function environmentFor(
     PROVIDER_SCOPES: SCOPES,
     PROVIDER_TOKENS: JSON.stringify(accounts.users.map((user) => tokenSetting(provider, auth, user))),
     ...(sandbox.plan === 'sandbox'
-      ? { PROVIDER_PLAN: 'sandbox', PROVIDER_SANDBOX_SINCE: sandbox.since }
+      ? {
+          PROVIDER_PLAN: 'sandbox',
+          PROVIDER_SANDBOX_SINCE: sandbox.since,
+          PROVIDER_SANDBOX_TEST_ORGANIZATIONS: world.organizations.list[0]?.id ?? '',
+        }
       : {}),
     // The same after a restart, so that a store that was sealed with it opens.
     ENCRYPTION_KEYS: `simulator:${secretFor(seed, 'encryption-key').toString('base64')}`,

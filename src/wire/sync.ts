@@ -131,13 +131,18 @@ export function meterOf(
 ): SandboxMeter {
   if (settings.providerPlan !== 'sandbox') return productionMeter;
   // Only who was seen: a notification may name a stranger.
+  const named = new Set(settings.providerSandboxTestOrganizations ?? []);
   const connected = async () => {
     const seen = new Set((await store.listConnections()).flatMap(({ organizations }) => organizations));
-    let count = 0;
+    const count = { all: 0, test: 0 };
     let after: string | null = null;
     do {
       const page: OrganizationView[] = await store.listOrganizations({ limit: pageRowsMax, after });
-      count += page.filter(({ id, access }) => seen.has(id) && access !== 'not-connected').length;
+      for (const { id, access } of page) {
+        if (!seen.has(id) || access === 'not-connected') continue;
+        count.all += 1;
+        if (named.has(id)) count.test += 1;
+      }
       after = page.length < pageRowsMax ? null : page.at(-1)!.id;
     } while (after !== null);
     return count;

@@ -194,10 +194,16 @@ test('without a service the store’s connections are used, and the answer is th
   expect([code, error]).toEqual([0, '']);
   expect(JSON.parse(out)).toEqual(through);
   // Its calls count against the sandbox like the service's own.
-  const sandbox = { ...settings, PROVIDER_PLAN: 'sandbox', PROVIDER_SANDBOX_SINCE: '2026-01-01' };
+  const sandbox = {
+    ...settings,
+    PROVIDER_PLAN: 'sandbox',
+    PROVIDER_SANDBOX_SINCE: '2026-01-01',
+    PROVIDER_SANDBOX_TEST_ORGANIZATIONS: '4711',
+  };
   expect((await runCommand(['makes', '--json'], sandbox)).code).toBe(0);
-  const left = /sandbox: (\d+) of 150000 calls left/.exec((await runCommand(['config'], sandbox)).out)?.[1];
-  expect(Number(left)).toBeLessThan(150_000);
+  const shown = (await runCommand(['config'], sandbox)).out;
+  expect(Number(/sandbox: (\d+) of 150000 calls left/.exec(shown)?.[1])).toBeLessThan(150_000);
+  expect(shown).toContain('sandbox: 0 of 1 test-organizations left');
   await story.serve();
 });
 

@@ -182,7 +182,11 @@ test('where next pages lead astray the listing is partial, named with its addres
 test('moved links and another life change nothing, and calls in the sandbox are counted through both', async () => {
   await begin({
     flags: { organizations: 1 },
-    settings: { PROVIDER_PLAN: 'sandbox', PROVIDER_SANDBOX_SINCE: '2026-01-01' },
+    settings: {
+      PROVIDER_PLAN: 'sandbox',
+      PROVIDER_SANDBOX_SINCE: '2026-01-01',
+      PROVIDER_SANDBOX_TEST_ORGANIZATIONS: '4711,4799',
+    },
   });
   const used = async () => {
     const { limits } = await story.ask<{ limits: { limit: string; used: number }[] }>('/api/sandbox');
@@ -194,6 +198,8 @@ test('moved links and another life change nothing, and calls in the sandbox are 
   const first = await used();
   expect(first).toBeGreaterThan(5);
   expect(await story.metric('tramline_sandbox_left', { limit: 'calls' })).toBe(150_000 - first);
+  // The one of them that is connected.
+  expect(await story.metric('tramline_sandbox_left', { limit: 'test-organizations' })).toBe(0);
   await story.simulator.moveLinks();
   await story.service.kill();
   await story.serve();

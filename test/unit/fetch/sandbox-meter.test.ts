@@ -6,6 +6,7 @@ import { monthsBetween } from '../../../src/model/sandbox';
 const booked = new Map<string, number>();
 let nowMs: number;
 let connected: number;
+let madeForTests: number;
 let broken: boolean;
 const faults: unknown[] = [];
 const store = {
@@ -18,7 +19,12 @@ const store = {
 const clock = { nowMs: () => nowMs, wait: async () => {} };
 const meterSince = (since: string | null = '2025-12-01') =>
   makeSandboxMeter(
-    { store, clock, connected: async () => connected, failed: (error) => faults.push(error) },
+    {
+      store,
+      clock,
+      connected: async () => ({ all: connected, test: madeForTests }),
+      failed: (error) => faults.push(error),
+    },
     since === null ? null : Date.parse(since),
   );
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -29,6 +35,7 @@ beforeEach(() => {
   faults.length = 0;
   nowMs = Date.parse('2026-01-15T12:00:00Z');
   connected = 1;
+  madeForTests = 0;
   broken = false;
 });
 
@@ -120,7 +127,27 @@ test('organizations and months have limits of their own', async () => {
     meterSince(null)
       .view()
       .limits.map(({ limit }) => limit),
-  ).toEqual(['calls', 'organizations']);
+  ).toEqual(['calls', 'organizations', 'test-organizations']);
+});
+
+test('one organization for tests is everybody’s, and a second one is told', async () => {
+  madeForTests = 1;
+  const meter = meterSince();
+  await meter.look();
+  const used = () => meter.view().limits.find(({ limit }) => limit === 'test-organizations');
+  expect(used()).toMatchObject({ used: 1, most: 1, left: 0 });
+  expect(meter.conditions()).toEqual([]);
+  expect(meter.forbidden()).toBeNull();
+  madeForTests = 2;
+  await meter.look();
+  expect(used()).toMatchObject({ used: 2, left: 0 });
+  expect(meter.conditions()).toMatchObject([
+    {
+      name: 'sandbox-limit',
+      labels: { limit: 'test-organizations' },
+      detail: expect.stringContaining('Request the move to production'),
+    },
+  ]);
 });
 
 test('months are counted by the calendar', () => {
