@@ -15,8 +15,11 @@ export interface ProbeBudget {
   spend(paidUntilMicros: number, nowMs: number, count: number): number;
 }
 
-/** What a budget that was not used for a while gives at once: this part of a minute's. */
-const atOncePart = 6;
+/**
+ * What a budget that was not used for a while gives at once: this part of a minute's. So much of it stays unused where it
+ * is spent without a pause, since a minute that begins after a rest must not see more either.
+ */
+const atOncePart = 20;
 const minuteMicros = 60_000_000;
 
 /** Any 60 seconds see at most `perMinute`: some at once where none began for a while, the others evenly. */
