@@ -3,7 +3,7 @@
  * asked, since a span that nobody keeps costs there almost what a kept one does. Which are kept is decided by the sampler;
  * this says the same, sooner.
  */
-import { formatTraceparent, makeIdPool, parseTraceparent, type Traces } from './traces';
+import { formatTraceparent, keptContextOf, makeIdPool, parseTraceparent, type Traces } from './traces';
 
 export interface SparseParts {
   /** Where kept ones are recorded. Root spans must get their trace's id from `nextTraceId`. */
@@ -60,6 +60,10 @@ export function makeSparseTraces({ recorded, isKept, ids }: SparseParts): Traces
     },
     startFetch: (attempt, request) =>
       attempt.endsWith('-00') ? nothing : recorded.startFetch(attempt, request),
-    startSend: recorded.startSend,
+    // Kept with any of its records: many go together, and the journey of one must not end before the topic.
+    startSend: (to, batches) =>
+      batches.some(({ rows }) => rows.some((row) => keptContextOf(row) !== null))
+        ? recorded.startSend(to, batches)
+        : nothing,
   };
 }

@@ -48,6 +48,8 @@ export interface SendSpan {
 export interface SentPlace {
   /** null where it has none, or none is known. */
   firstOffset: string | null;
+  /** The broker's error name, or a stable code; null when it was acknowledged. */
+  errorType: string | null;
   server: { host: string; port: number } | null;
 }
 
@@ -58,7 +60,10 @@ export interface Traces {
   startAttempt(delivery: string | null, kind: string): AttemptSpan;
   /** One request to the provider; `template` is the route in words of ours, never a path. */
   startFetch(attempt: string, request: { method: string; template: string; address: string }): FetchSpan;
-  /** One send of records of one topic, linked to the attempts that decided them; in the trace of one that is alone. */
+  /**
+   * One send of records of one topic, in the trace of the first of them that is kept and linked to the attempts that decided
+   * them. Where it has several, each of those that are kept has a span of its own in its own trace, linked to the send.
+   */
   startSend(to: { topic: string; system: string; clientId: string | null }, batches: SpanBatch[]): SendSpan;
 }
 
@@ -119,6 +124,13 @@ export function makeRecordedTraces(tracer: Tracer): Traces {
 
 type SpanRow = SpanBatch['rows'][number];
 
+/** A record that is recorded: the context that its header carries, and what differs from others of its send. */
+interface SpanRecord {
+  context: SpanContext;
+  attributes: Attributes;
+  errorType: string | null;
+}
+
 /**
  * What is the same for all records stands on the span; what differs, on the link to the attempt that decided the record,
  * which is therefore added when it is known.
@@ -129,33 +141,77 @@ function startSend(
   batches: SpanBatch[],
 ): SendSpan {
   const count = batches.reduce((sum, { rows }) => sum + rows.length, 0);
+  const shared: Attributes = { 'messaging.system': system, 'messaging.destination.name': topic };
   const attributes: Attributes = {
-    'messaging.system': system,
-    'messaging.operation.name': 'send',
-    'messaging.operation.type': 'send',
-    'messaging.destination.name': topic,
+    ...shared,
+    ...operation('send'),
     'messaging.batch.message_count': count,
     ...(clientId === null ? {} : { 'messaging.client.id': clientId }),
   };
-  const alone = count === 1 ? batches.flatMap(({ rows }) => rows)[0] : undefined;
-  const parent = contextOf(alone === undefined ? null : traceparentOf(alone));
+  const parent = contextOf(traceparentOf(parentOf(batches)));
   const span = tracer.startSpan(`send ${topic}`, { kind: SpanKind.CLIENT, attributes }, parent);
+  const startTime = Date.now();
   return {
     end({ errorType, places }) {
       if (span.isRecording()) {
-        const told = system === 'kafka' ? places() : null;
-        span.addLinks(recordLinks(batches, told));
-        if (told !== null) span.setAttributes(sharedPlace(batches, told, alone));
+        const told = places();
+        const hasPlaces = system === 'kafka';
+        const records = recordsOf(batches, told, hasPlaces);
+        span.addLinks(records.map(({ context, attributes }) => ({ context, attributes })));
+        if (hasPlaces) span.setAttributes(sharedPlace(batches, told, count === 1));
+        if (count > 1) createSpans(tracer, { topic, shared, startTime, send: span.spanContext() }, records);
       }
       finish(span, {}, errorType);
     },
   };
 }
 
-function sharedPlace(batches: SpanBatch[], places: SentPlace[], alone: SpanRow | undefined): Attributes {
+/**
+ * Of each: its way from sent to acknowledged, in the trace of its delivery. Its header names the attempt above it, since a
+ * record's bytes are decided before anybody knows what it is sent with.
+ */
+function createSpans(
+  tracer: Tracer,
+  of: { topic: string; shared: Attributes; startTime: number; send: SpanContext },
+  records: SpanRecord[],
+): void {
+  for (const { context, attributes, errorType } of records) {
+    const options = {
+      kind: SpanKind.PRODUCER,
+      startTime: of.startTime,
+      links: [{ context: of.send }],
+      attributes: { ...of.shared, ...operation('create'), ...attributes },
+    };
+    const above = trace.setSpanContext(ROOT_CONTEXT, context);
+    finish(tracer.startSpan(`create ${of.topic}`, options, above), {}, errorType);
+  }
+}
+
+const operation = (name: string): Attributes => ({
+  'messaging.operation.name': name,
+  'messaging.operation.type': name,
+});
+
+/** In whose trace a send is: of the first record that is kept, if one is. */
+function parentOf(batches: SpanBatch[]): SpanRow | undefined {
+  for (const { rows } of batches) {
+    const kept = rows.find((row) => keptContextOf(row) !== null);
+    if (kept !== undefined) return kept;
+  }
+  return batches[0]?.rows[0];
+}
+
+/** Of the attempt that decided the record; null where that one is not recorded. */
+export function keptContextOf(row: SpanRow): SpanContext | null {
+  const context = parseTraceparent(traceparentOf(row));
+  return context !== null && (context.traceFlags & 1) === 1 ? context : null;
+}
+
+function sharedPlace(batches: SpanBatch[], places: SentPlace[], isAlone: boolean): Attributes {
   const attributes: Attributes = {};
-  if (batches.length === 1) attributes['messaging.destination.partition.id'] = String(batches[0]!.partition);
-  if (alone !== undefined) Object.assign(attributes, recordPlace(alone, places[0]?.firstOffset ?? null, 0));
+  const [batch] = batches;
+  if (batches.length === 1) attributes['messaging.destination.partition.id'] = String(batch!.partition);
+  if (isAlone) Object.assign(attributes, recordPlace(batch!.rows[0]!, places[0]?.firstOffset ?? null, 0));
   const [first, ...others] = places.map(({ server }) => server);
   const isOne = others.every((other) => other?.host === first?.host && other?.port === first?.port);
   if (first == null || !isOne) return attributes;
@@ -171,24 +227,25 @@ function recordPlace({ key }: SpanRow, firstOffset: string | null, further: numb
   return place;
 }
 
-/** `places`: null where records have no place of Kafka's. */
-function recordLinks(batches: SpanBatch[], places: SentPlace[] | null): Link[] {
-  const links: Link[] = [];
+/** Those that are kept, the first so many: a link to what nobody recorded leads nowhere. */
+function recordsOf(batches: SpanBatch[], places: SentPlace[], hasPlaces: boolean): SpanRecord[] {
+  const records: SpanRecord[] = [];
   for (const [at, { partition, rows }] of batches.entries()) {
+    const { firstOffset = null, errorType = null } = places[at] ?? {};
     for (const [further, row] of rows.entries()) {
-      if (links.length >= linksMax) return links;
-      const context = parseTraceparent(traceparentOf(row));
+      const context = keptContextOf(row);
       if (context === null) continue;
-      const place = places && recordPlace(row, places[at]?.firstOffset ?? null, further);
-      const attributes = place && { 'messaging.destination.partition.id': String(partition), ...place };
-      links.push(attributes === null ? { context } : { context, attributes });
+      if (records.length >= linksMax) return records;
+      const place = { 'messaging.destination.partition.id': String(partition) };
+      const attributes = hasPlaces ? { ...place, ...recordPlace(row, firstOffset, further) } : {};
+      records.push({ context, attributes, errorType });
     }
   }
-  return links;
+  return records;
 }
 
-function traceparentOf({ headers }: SpanRow): string | null {
-  return headers.find(([name]) => name === 'traceparent')?.[1] ?? null;
+function traceparentOf(row: SpanRow | undefined): string | null {
+  return row?.headers.find(([name]) => name === 'traceparent')?.[1] ?? null;
 }
 
 function startDelivery(tracer: Tracer, incoming: string | null): DeliverySpan {

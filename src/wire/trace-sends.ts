@@ -29,7 +29,7 @@ export function traceSends(
       } finally {
         for (const { topic, span } of spans) {
           span.end({
-            errorType: errorOf(topic, batches, outcomes),
+            errorType: firstErrorOf(topic, batches, outcomes),
             places: () => placesOf(topic, target, batches, outcomes),
           });
         }
@@ -50,17 +50,22 @@ function placesOf(
   return batches.flatMap((batch, index) => {
     const outcome = outcomes?.[index];
     const firstOffset = outcome?.sent === true ? outcome.firstOffset : null;
-    return batch.topic === topic ? [{ firstOffset, server: target.leaderOf?.(batch) ?? null }] : [];
+    if (batch.topic !== topic) return [];
+    return [{ firstOffset, errorType: errorOf(outcome), server: target.leaderOf?.(batch) ?? null }];
   });
 }
 
-/** The first failure among the topic's batches; `unnamed` where the far side did not say what became of one. */
-function errorOf(topic: string, batches: Batch[], outcomes: Outcome[] | null): string | null {
+/** The first failure among the topic's batches. */
+function firstErrorOf(topic: string, batches: Batch[], outcomes: Outcome[] | null): string | null {
   for (const [index, batch] of batches.entries()) {
-    if (batch.topic !== topic) continue;
-    const outcome = outcomes?.[index];
-    if (outcome === undefined) return 'unnamed';
-    if (!outcome.sent) return outcome.code;
+    const errorType = batch.topic === topic ? errorOf(outcomes?.[index]) : null;
+    if (errorType !== null) return errorType;
   }
   return null;
+}
+
+/** `unnamed` where the far side did not say what became of it. */
+function errorOf(outcome: Outcome | undefined): string | null {
+  if (outcome === undefined) return 'unnamed';
+  return outcome.sent ? null : outcome.code;
 }

@@ -8,7 +8,7 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import { makeSparseTraces, makeTraceIds } from '../../../src/observe/sparse-traces';
 import { linkedSampler } from '../../../src/observe/telemetry';
-import { makeRecordedTraces, parseTraceparent } from '../../../src/observe/traces';
+import { makeRecordedTraces, parseTraceparent, type SpanBatch } from '../../../src/observe/traces';
 
 const kept = '00000000000000000000000000000001';
 const lost = 'ffffffff000000000000000000000001';
@@ -83,4 +83,27 @@ test('of those that begin here so many are kept as their ids say, and no other',
     expect([names.length, delivery!.traceFlags, attempt!.traceFlags]).toEqual([flag * 3, flag, flag]);
     expect(attempt!.traceId).toBe(delivery!.traceId);
   }
+});
+
+test('a send is recorded with any of its records, and each of these to its end; without one nobody is asked', () => {
+  exporter.reset();
+  asked = 0;
+  const row = (traceId: string, flags: string): SpanBatch['rows'][number] => ({
+    key: traceId,
+    headers: [['traceparent', from(traceId, flags)]],
+  });
+  const others = [row(lost, '00'), row(lost, '00')];
+  const send = (rows: SpanBatch['rows']) =>
+    traces
+      .startSend({ topic: 't', system: 'kafka', clientId: null }, [{ partition: 0, rows }])
+      .end({ errorType: null, places: () => [] });
+  send(others);
+  send(others.slice(1));
+  expect([asked, exporter.getFinishedSpans()]).toEqual([0, []]);
+  send([...others, row(kept, '01')]);
+  const spans = exporter.getFinishedSpans();
+  expect(spans.map((span) => [span.name, span.spanContext().traceId, span.links.length])).toEqual([
+    ['create t', kept, 1],
+    ['send t', kept, 1],
+  ]);
 });

@@ -1,5 +1,6 @@
 // Traces tie a sender's request to the record a consumer reads. The ids must be valid whether or not spans are
 // exported, and a span must not hold what an address keeps secret.
+import { SpanKind } from '@opentelemetry/api';
 import {
   BasicTracerProvider,
   InMemorySpanExporter,
@@ -92,7 +93,7 @@ describe('with an exporter', () => {
     const record = rowOf('4711/equipment/1', attempt.traceparent);
     traces
       .startSend(to, [{ partition: 3, rows: [record] }])
-      .end({ errorType: null, places: () => [{ firstOffset: '17', server }] });
+      .end({ errorType: null, places: () => [{ firstOffset: '17', errorType: null, server }] });
 
     const spans = exporter.getFinishedSpans();
     expect(spans.map((span) => span.name)).toEqual([
@@ -148,10 +149,10 @@ describe('with an exporter', () => {
       return exporter.getFinishedSpans().at(-1)!;
     };
     const span = send([
-      { firstOffset: '7', server: at(1) },
-      { firstOffset: '9007199254740993', server: at(1) },
+      { firstOffset: '7', errorType: null, server: at(1) },
+      { firstOffset: '9007199254740993', errorType: null, server: at(1) },
     ]);
-    expect(span.parentSpanContext).toBeUndefined();
+    expect(span.parentSpanContext?.spanId).toBe(one.split('-')[2]);
     expect(span.attributes).toMatchObject({ 'messaging.batch.message_count': 4, 'server.port': 1 });
     expect(Object.keys(span.attributes).join()).not.toMatch(/partition|offset|key|client/);
     expect(span.links.map(({ context, attributes }) => [context.spanId, attributes])).toEqual([
@@ -159,17 +160,39 @@ describe('with an exporter', () => {
       [two.split('-')[2], placed('0', 'c', 9)],
       [one.split('-')[2], placed('5', 'd')],
     ]);
+    // In the trace of each record it is seen to be sent, with what.
+    const created = () => exporter.getFinishedSpans().filter(({ name }) => name === 'create t');
+    expect(created().map(({ kind, parentSpanContext, links }) => [kind, parentSpanContext, links])).toEqual(
+      [one, two, one].map((above) => [
+        SpanKind.PRODUCER,
+        expect.objectContaining({ traceId: above.split('-')[1], spanId: above.split('-')[2] }),
+        [expect.objectContaining({ context: span.spanContext() })],
+      ]),
+    );
+    expect(created()[1]!.attributes).toEqual({
+      'messaging.system': 'kafka',
+      'messaging.operation.name': 'create',
+      'messaging.operation.type': 'create',
+      'messaging.destination.name': 't',
+      ...placed('0', 'c', 9),
+    });
     // Two brokers, or none that is known: none is named. What failed has no offset.
     const failed = send(
       [
-        { firstOffset: null, server: at(1) },
-        { firstOffset: null, server: at(2) },
+        { firstOffset: null, errorType: 'TIMED_OUT', server: at(1) },
+        { firstOffset: '4', errorType: null, server: at(2) },
       ],
       'TIMED_OUT',
     );
     expect(failed.attributes).not.toHaveProperty('server.address');
     expect(failed.attributes['error.type']).toBe('TIMED_OUT');
     expect(failed.links[0]?.attributes).toEqual(placed('0', 'a'));
+    const failures = created().slice(3);
+    expect(failures.map(({ attributes }) => attributes['error.type'])).toEqual([
+      'TIMED_OUT',
+      'TIMED_OUT',
+      undefined,
+    ]);
     expect(send([]).attributes).not.toHaveProperty('server.address');
     // The embedded log has no places of Kafka's.
     const log = { topic: 't', system: 'event-log', clientId: null };
@@ -177,5 +200,20 @@ describe('with an exporter', () => {
     const logged = exporter.getFinishedSpans().at(-1)!;
     expect(JSON.stringify([logged.attributes, logged.links])).not.toMatch(/kafka|partition/);
     expect(logged.links).toHaveLength(1);
+  });
+
+  test('of a send of a thousand records 128 are told, and only those that are recorded', () => {
+    const kept = traces.startAttempt(null, 'equipment').traceparent;
+    const rows = Array.from({ length: 1000 }, (_, at) =>
+      rowOf(`${at}`, at % 4 === 0 ? kept : kept.replace(/01$/, '00')),
+    );
+    traces
+      .startSend({ topic: 't', system: 'kafka', clientId: null }, [{ partition: 0, rows }])
+      .end({ errorType: null, places: () => [] });
+    const spans = exporter.getFinishedSpans();
+    expect(spans.filter(({ name }) => name === 'create t')).toHaveLength(128);
+    const { links } = spans.at(-1)!;
+    expect(links).toHaveLength(128);
+    expect(links.at(-1)?.attributes).toMatchObject({ 'messaging.kafka.message.key': `${127 * 4}` });
   });
 });

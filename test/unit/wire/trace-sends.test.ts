@@ -70,8 +70,8 @@ test('each topic of a send is one span, with its batches, where they went and it
       batches: [batches[0], batches[2]],
       errorType: 'NOT_LEADER',
       places: [
-        { firstOffset: '7', server: broker },
-        { firstOffset: null, server: null },
+        { firstOffset: '7', errorType: null, server: broker },
+        { firstOffset: null, errorType: 'NOT_LEADER', server: null },
       ],
     },
     {
@@ -79,7 +79,7 @@ test('each topic of a send is one span, with its batches, where they went and it
       topic: 'b',
       batches: [batches[1]],
       errorType: null,
-      places: [{ firstOffset: '7', server: broker }],
+      places: [{ firstOffset: '7', errorType: null, server: broker }],
     },
   ]);
 });
