@@ -42,6 +42,8 @@ export interface TakenTask {
   acceptedAtMs: number | null;
   /** Of the latest delivery that hinted it. */
   traceparent: string | null;
+  /** That delivery; null where no delivery made it due, or it is not kept any more. */
+  deliveryId: string | null;
   /** True when only a sync made it due. */
   reconciled: boolean;
 }

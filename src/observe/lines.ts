@@ -88,6 +88,8 @@ export type AttemptOutcome =
   | 'failed';
 
 export interface Attempt {
+  /** The latest delivery that it reads for; null where none made it due, or it is not kept any more. */
+  deliveryId: string | null;
   taskId: number;
   generation: number;
   /** Which attempt this was, from 1. */

@@ -76,6 +76,7 @@ export function attemptLine(
 ): Attempt {
   const { answer, cost } = read;
   return {
+    deliveryId: task.deliveryId,
     taskId: task.taskId,
     generation: task.generation,
     attempt: task.attempts + 1,

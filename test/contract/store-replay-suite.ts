@@ -55,7 +55,9 @@ export function storeReplaySuite(name: string, open: () => Promise<StoreUnderTes
       await sendToKafka();
       const run = await hand.store.beginReplay('x');
       await hand.store.readAgain(stepOf(run, 9), rowsOf(await select()));
-      await hand.finish(await hand.take(), draftOf('1', 'b'), { reconciled: true });
+      const task = await hand.take();
+      expect(task.deliveryId).toBeNull();
+      await hand.finish(task, draftOf('1', 'b'), { reconciled: true });
       const [row] = await hand.records();
       const { steps } = (await hand.store.explain(row!.eventId))!;
       expect(steps.map(({ step }) => step)).toEqual(['read-again', 'published', 'decided', 'unsent']);

@@ -71,6 +71,16 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         expect(tasks[0]).toMatchObject({ generation: 100, address: address('1'), resource: null });
       });
 
+      test('a task says which delivery it is read for: the latest that hinted it, also when it settles', async () => {
+        await put([hintOf('1')]);
+        const { deliveryId } = await put([hintOf('1')]);
+        const task = await take();
+        expect(task.deliveryId).toBe(deliveryId);
+        await finish(task, draftOf('1', 'a'), { settleMs: 1000 });
+        under.advance(1000);
+        expect(await take()).toMatchObject({ settling: true, deliveryId });
+      });
+
       test('the same message id is one delivery, and of another body under it nothing is stored, but said', async () => {
         const first = await put([hintOf('1')], { messageId: 'm1', bodyHash: 'a' });
         const again = await put([hintOf('1')], { messageId: 'm1', bodyHash: 'a' });

@@ -99,7 +99,8 @@ async function takeFrom(context: Context, grants: { lane: Lane; limit: number }[
      RETURNING due.nth, due.due_at AS was_due_at, t.id, t.fence, t.generation, (SELECT last_value FROM revision) AS revision,
        t.address, t.kind, t.resource_id, t.organization_id, t.hinted_organization_id, t.hinted_user, t.connection_id,
        t.taken_epoch, t.settling, t.attempts, t.aged_ms, t.failed_at, t.absent_since, t.covered_hint_at, t.traceparent,
-       t.reconciled`,
+       t.reconciled, CASE WHEN NOT t.reconciled THEN (SELECT delivery_id FROM hints h WHERE h.task_id = t.id
+         AND h.generation = t.generation) END AS delivery_id`,
     grants.map(({ lane }) => lane.id),
     grants.map(({ limit }) => limit),
     context.nowMs(),
@@ -185,6 +186,7 @@ function taskOf(row: Row): TakenTask {
     absentSinceMs: row.absent_since,
     acceptedAtMs: row.covered_hint_at,
     traceparent: row.traceparent,
+    deliveryId: row.delivery_id === null ? null : `d${row.delivery_id}`,
     reconciled: row.reconciled,
   };
 }

@@ -161,7 +161,9 @@ export function take(context: Context, limit: number): TakenTask[] {
 /** What a take needs to know of a task. The bound is an expression: of a bare parameter each value is planned anew. */
 const waitingTasks = `SELECT id, due_at, fence, generation, address, kind, resource_id, organization_id,
     hinted_organization_id, hinted_user, connection_id, settling, attempts, aged_ms, failed_at, absent_since,
-    coalesce(covered_hint_at, first_hint_at) AS covered_hint_at, traceparent, reconciled
+    coalesce(covered_hint_at, first_hint_at) AS covered_hint_at, traceparent, reconciled,
+    CASE reconciled WHEN 0 THEN (SELECT delivery_id FROM hints h WHERE h.task_id = tasks.id
+      AND h.generation = tasks.generation) END AS delivery_id
   FROM tasks WHERE lane = ? AND due_at IS NOT NULL ORDER BY due_at LIMIT ? + 0`;
 
 function takeFrom(context: Context, { lane, limit }: Grant, nowMs: number): TakenTask[] {
@@ -212,6 +214,7 @@ function takeOne(context: Context, row: Row, lane: string, nowMs: number): Taken
     absentSinceMs: row.absent_since as number | null,
     acceptedAtMs: row.covered_hint_at as number | null,
     traceparent: row.traceparent as string | null,
+    deliveryId: row.delivery_id === null ? null : `d${row.delivery_id}`,
     reconciled: row.reconciled === 1,
   };
 }

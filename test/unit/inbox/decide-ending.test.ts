@@ -23,6 +23,7 @@ const task: TakenTask = {
   failedAtMs: null,
   absentSinceMs: null,
   acceptedAtMs: null,
+  deliveryId: null,
   traceparent: null,
   reconciled: false,
 };

@@ -37,6 +37,7 @@ const task: TakenTask = {
   failedAtMs: null,
   absentSinceMs: null,
   acceptedAtMs: null,
+  deliveryId: 'd7',
   traceparent: null,
   reconciled: false,
 };
@@ -64,6 +65,7 @@ test('an attempt tells what is known of the resource, and the connection that re
   const read = (answer: Answer) =>
     attemptLine(task, { answer, cost }, endedAs('published', 'created', null), 't', 9);
   expect(read({ kind: 'ok', document })).toMatchObject({
+    deliveryId: 'd7',
     attempt: 3,
     kind: null,
     organizationId: '4711',

@@ -26,6 +26,7 @@ export const accepted: DeliveryAccepted = {
 export const refused: DeliveryRefused = { status: 401, reason: 'token-wrong', tookMs: 1 };
 
 export const attempt: Attempt = {
+  deliveryId: 'd7',
   taskId: 7,
   generation: 3,
   attempt: 1,
