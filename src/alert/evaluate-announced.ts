@@ -3,7 +3,7 @@
  * time comes near. Over when the organization is blocked, which is another alert, or when the time has passed and it is
  * still read. Many at once are one. Pure.
  */
-import type { AlertInputs, Severity, Signal } from '../model/alert';
+import type { AlertInputs, IdentityLabels, Severity, Signal } from '../model/alert';
 import { announcedRow } from './catalogue';
 import { subjectOf } from './fingerprint';
 import { plainName, plainTime } from './plain-text';
@@ -49,13 +49,7 @@ function manySignal(near: Announced[], nowMs: number): Signal {
   return { ...all, covers: { names: [announcedRow.name], subjects, untilMs: first.dueAtMs } };
 }
 
-function signal(
-  labels: Record<string, string>,
-  who: string,
-  id: string,
-  severity: Severity,
-  nowMs: number,
-): Signal {
+function signal(labels: IdentityLabels, who: string, id: string, severity: Severity, nowMs: number): Signal {
   return {
     name: announcedRow.name,
     severity,

@@ -2,7 +2,7 @@
  * Signals for organizations that cannot be read: one for each organization and cause, one for each connection whose
  * consent was refused, one for many at once. Names of organizations stand in annotations only. Pure.
  */
-import type { AlertInputs, Covers, Severity, Signal } from '../model/alert';
+import type { AlertInputs, Covers, IdentityLabels, Severity, Signal } from '../model/alert';
 import { oauth1Ending } from '../model/connection';
 import type { Cause } from '../model/organization';
 import { announcedRow, manyOrganizationsRow, type OrganizationRow, organizationRows } from './catalogue';
@@ -32,7 +32,7 @@ const coveredNames = [...Object.values(organizationRows), announcedRow].map(({ n
 
 /** One state that one alert tells of: an organization, or a connection with all organizations it was to read. */
 interface Incident {
-  labels: Record<string, string>;
+  labels: IdentityLabels;
   sinceMs: number;
   organizations: Blocked[];
 }

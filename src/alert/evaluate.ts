@@ -2,7 +2,7 @@
  * What needs a person now, from what the store and the process know: a pure function from states to signals. It keeps
  * nothing; when something is told, held or ended is decided elsewhere.
  */
-import type { Alert, AlertInputs, Condition, Signal } from '../model/alert';
+import type { Alert, AlertInputs, Condition, IdentityLabels, Signal } from '../model/alert';
 import type { QuarantineReason } from '../model/notification';
 import type { Cause } from '../model/organization';
 import {
@@ -139,7 +139,7 @@ function groupOf(reason: string): QuarantineGroup {
 
 function fromRow(
   row: CatalogueRow,
-  parts: { labels: Record<string, string>; description: string; sinceMs: number },
+  parts: { labels: IdentityLabels; description: string; sinceMs: number },
 ): Signal {
   return {
     name: row.name,

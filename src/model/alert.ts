@@ -27,6 +27,21 @@ export type ConditionName =
   | 'token-expiring'
   | 'topic-denied';
 
+/** What an alert may be about: a receiver tells incidents of one name apart by these, so each has to know of all. */
+export const identityLabels = [
+  'organization_id',
+  'connection_id',
+  'subscription_id',
+  'cause',
+  'group',
+  'limit',
+  'origin',
+  'scope',
+  'topic',
+] as const;
+
+export type IdentityLabels = Partial<Record<(typeof identityLabels)[number], string>>;
+
 /** A state of the platform that holds now. It ends by not being named any more. */
 export interface Condition {
   name: ConditionName;
@@ -34,7 +49,7 @@ export interface Condition {
   /** What is known, for a person: one or two sentences. */
   detail: string;
   /** Further identity, from a bounded set such as topics or origins; none when left out. */
-  labels?: Record<string, string>;
+  labels?: IdentityLabels;
   /** When it becomes a loss: the nearer, the more urgent. Left out where no such time is known. */
   endsAtMs?: number;
 }
@@ -51,8 +66,8 @@ export interface Signal {
   /** `alertname`, CamelCase, prefixed Tramline. */
   name: string;
   severity: Severity;
-  /** Identity labels besides alertname, service and severity, e.g. `organization_id`. */
-  labels: Record<string, string>;
+  /** Besides alertname, service and severity. */
+  labels: IdentityLabels;
   /** `summary`, `description`, `runbook_url`, `owner`, `action_url`, … */
   annotations: Record<string, string>;
   sinceMs: number;

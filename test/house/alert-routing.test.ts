@@ -1,0 +1,161 @@
+// Goal: what tells two incidents of one name apart is known to Alertmanager, and what it is routed and silenced by exists.
+// Method: every alert there is, each under both ends of its time, from the evaluator itself and from the label sets that
+// the tests of the rules show firing; held against the shipped configuration.
+import { parse } from 'yaml';
+import { labelsOf } from '../../src/alert/alertmanager-payload';
+import { conditionRows, organizationRows, quarantineGroupOf, testRow } from '../../src/alert/catalogue';
+import { type EvaluateOptions, evaluate } from '../../src/alert/evaluate';
+import type { AlertInputs, Condition, ConditionName } from '../../src/model/alert';
+import { identityLabels } from '../../src/model/alert';
+import type { Cause } from '../../src/model/organization';
+import { aBlocked, anAlert } from '../unit/alert/samples';
+import { repositoryFiles } from './repository-files';
+
+type Labels = Record<string, string>;
+type Told = { name: string; labels: Labels };
+type Route = { matchers?: string[]; routes?: Route[]; group_by?: string[] };
+type Inhibition = { source_matchers: string[]; target_matchers: string[]; equal: string[] };
+type Configuration = { route: Route; inhibit_rules: Inhibition[] };
+type RuleTest = { alert_rule_test?: { alertname: string; exp_alerts: { exp_labels: Labels }[] }[] };
+
+const files = repositoryFiles();
+const textOf = (path: string): string => files.find((file) => file.path === path)?.text ?? '';
+const { route, inhibit_rules: inhibitions } = parse(
+  textOf('deploy/alertmanager/alertmanager.yml'),
+) as Configuration;
+
+const dayMs = 86_400_000;
+const options: EvaluateOptions = {
+  groupAbove: 2,
+  runbookBase: 'https://runbooks.example',
+  journalMs: 30 * dayMs,
+  openStorms: {},
+  ownNames: [],
+  startsAtMs: new Map(),
+};
+
+/** Everything that the service may tell, in a world where all of it holds since `sinceMs`. */
+function ownAlerts(nowMs: number): Told[] {
+  const causes = Object.keys(organizationRows) as Cause[];
+  const blockedOf = (organizationId: string, cause: Cause) =>
+    aBlocked({ organizationId, cause, sinceMs: 0, connectionId: `c${organizationId}` });
+  const announcedOf = (organizationId: string) => ({ organizationId, name: null, dueAtMs: 10 * dayMs });
+  const nobody: AlertInputs = { blocked: [], announced: [], quarantined: [], suspected: 0 };
+  const worlds: AlertInputs[] = [
+    {
+      ...nobody,
+      blocked: causes.map((cause, index) => blockedOf(`${index}`, cause)),
+      announced: ['8', '9'].map(announcedOf),
+      quarantined: [...Object.keys(quarantineGroupOf), 'a later reason'].map((reason) => ({
+        reason,
+        count: 1,
+        oldestMs: 0,
+      })),
+    },
+    {
+      ...nobody,
+      blocked: ['1', '2', '3'].map((id) => blockedOf(id, 'terms')),
+      announced: ['1', '2', '3'].map(announcedOf),
+    },
+  ];
+  const ends = (name: ConditionName) => (name === 'token-expiring' ? { endsAtMs: 10 * dayMs } : {});
+  const conditions = (Object.keys(conditionRows) as ConditionName[]).map(
+    (name): Condition => ({ name, sinceMs: 0, detail: 'It is so.', ...ends(name) }),
+  );
+  const signals = worlds.flatMap((inputs) => evaluate({ ...inputs, conditions, nowMs }, options));
+  return [...signals, { ...testRow, labels: {}, annotations: { owner: testRow.owner } }].map((signal) => ({
+    name: signal.name,
+    labels: labelsOf(anAlert(signal), signal.severity),
+  }));
+}
+
+const own = [dayMs / 2, 10 * dayMs, 29 * dayMs].flatMap(ownAlerts);
+const ofRules = ['rules.test.yml', 'rules.budget.test.yml']
+  .flatMap((file) => (parse(textOf(`deploy/prometheus/${file}`)) as { tests: RuleTest[] }).tests)
+  .flatMap(({ alert_rule_test: cases = [] }) => cases)
+  .flatMap(({ alertname, exp_alerts: firing }) =>
+    firing.map(({ exp_labels: labels }): Told => ({ name: alertname, labels: { alertname, ...labels } })),
+  );
+const everyAlert = [...own, ...ofRules];
+
+/** What does not tell incidents apart: whom it concerns, how urgent it is, and the windows of one objective. */
+const notIdentity = new Set(['service', 'severity', 'owner', 'job', 'window']);
+const identities = new Set([
+  'alertname',
+  ...identityLabels,
+  ...ofRules.flatMap(({ labels }) => Object.keys(labels).filter((label) => !notIdentity.has(label))),
+]);
+
+const routesOf = (at: Route): Route[] => [at, ...(at.routes ?? []).flatMap(routesOf)];
+
+/** What `name="value"` and the like ask for; Alertmanager reads a pattern as one of the whole value. */
+function readMatcher(matcher: string): { label: string; takes(value: string): boolean } {
+  const [, label = '', operator = '', value = ''] = /^(\w+)(=~|=)"(.*)"$/.exec(matcher) ?? [];
+  const pattern = new RegExp(`^(?:${value})$`);
+  return { label, takes: (given) => (operator === '=' ? given === value : pattern.test(given)) };
+}
+
+function areMatched(labels: Labels, matchers: string[]): boolean {
+  return matchers.map(readMatcher).every(({ label, takes }) => takes(labels[label] ?? ''));
+}
+
+/** Alternatives of a matcher that no alert ever has. */
+function deadIn(matcher: string, alerts: Told[]): string[] {
+  const { label } = readMatcher(matcher);
+  const [, values = ''] = /"(.*)"/.exec(matcher) ?? [];
+  return values
+    .split('|')
+    .filter((value) => value !== '.+' && alerts.every(({ labels }) => labels[label] !== value));
+}
+
+test('a label or a value that no alert has is caught', () => {
+  expect(readMatcher('a=~"b|c"').takes('c')).toBe(true);
+  expect(readMatcher('a=~"b|c"').takes('bc')).toBe(false);
+  expect(deadIn('severity=~"critical|fatal"', own)).toEqual(['fatal']);
+  expect(deadIn('nonsense="x"', own)).toEqual(['x']);
+});
+
+test('incidents of one name are grouped by all that tells them apart, and by nothing that no alert has', () => {
+  for (const { group_by: labels } of routesOf(route)) {
+    if (labels !== undefined) expect(labels.toSorted()).toEqual([...identities].sort());
+  }
+  expect(route.group_by).toBeDefined();
+});
+
+test('every alert has what routes ask for, and every route is of an alert', () => {
+  const [, ...routes] = routesOf(route);
+  const asked = new Set(routes.flatMap(({ matchers = [] }) => matchers.map((one) => readMatcher(one).label)));
+  expect([...asked].sort()).toEqual(['alertname', 'owner', 'service', 'severity']);
+  for (const { name, labels } of everyAlert) {
+    expect([name, [...asked].filter((label) => (labels[label] ?? '') === '')]).toEqual([name, []]);
+  }
+  for (const { matchers = [] } of routes) {
+    expect([matchers, matchers.flatMap((matcher) => deadIn(matcher, everyAlert))]).toEqual([matchers, []]);
+    expect([matchers, everyAlert.some(({ labels }) => areMatched(labels, matchers))]).toEqual([
+      matchers,
+      true,
+    ]);
+  }
+});
+
+test('an incident silences only itself under a lower severity, or symptoms of the same service', () => {
+  const [sameIncident, ...others] = inhibitions;
+  expect(sameIncident!.equal.toSorted()).toEqual([...identities].sort());
+  for (const { source_matchers: source, target_matchers: target } of inhibitions) {
+    expect([...source, ...target].flatMap((matcher) => deadIn(matcher, everyAlert))).toEqual([]);
+    const sources = everyAlert.filter(({ labels }) => areMatched(labels, source));
+    const targets = everyAlert.filter(({ labels }) => areMatched(labels, target));
+    expect([source, sources.length > 0, targets.length > 0]).toEqual([source, true, true]);
+  }
+  for (const { source_matchers: source, target_matchers: target, equal } of others) {
+    expect(equal).toEqual(['service']);
+    const touched = everyAlert.filter(
+      ({ labels }) => areMatched(labels, source) || areMatched(labels, target),
+    );
+    expect(touched.filter(({ labels }) => labels.service !== 'tramline')).toEqual([]);
+    // What silences and what is silenced are different alerts.
+    expect(touched.filter(({ labels }) => areMatched(labels, source) && areMatched(labels, target))).toEqual(
+      [],
+    );
+  }
+});
