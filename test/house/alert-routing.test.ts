@@ -1,6 +1,7 @@
-// Goal: what tells two incidents of one name apart is known to Alertmanager, and what it is routed and silenced by exists.
+// Goal: what tells two incidents of one name apart is known to Alertmanager, and what it is routed and silenced by exists;
+// and whoever opens a runbook reads in its first line who acts and how urgent it is.
 // Method: every alert there is, each under both ends of its time, from the evaluator itself and from the label sets that
-// the tests of the rules show firing; held against the shipped configuration.
+// the tests of the rules show firing; held against the shipped configuration and the heads of the pages.
 import { parse } from 'yaml';
 import { labelsOf } from '../../src/alert/alertmanager-payload';
 import { conditionRows, organizationRows, quarantineGroupOf, testRow } from '../../src/alert/catalogue';
@@ -157,5 +158,26 @@ test('an incident silences only itself under a lower severity, or symptoms of th
     expect(touched.filter(({ labels }) => areMatched(labels, source) && areMatched(labels, target))).toEqual(
       [],
     );
+  }
+});
+
+const severities = ['critical', 'warning', 'info', 'none'];
+
+/** The line that a page opens with: of each alert, all severities and owners that it may have, the worst first. */
+function headOf(name: string): string {
+  const told = everyAlert.filter((alert) => alert.name === name);
+  const all = (label: string) => [...new Set(told.map(({ labels }) => labels[label] ?? ''))];
+  const urgency = severities.filter((severity) => all('severity').includes(severity));
+  return `Severity: ${urgency.join(' or ')}. Owner: ${all('owner').sort().join(' or ')}.`;
+}
+
+test('a page opens with what the code and the rules say of its alert', () => {
+  expect(headOf('TramlineTermsRequired')).toBe('Severity: critical or warning. Owner: customer-success.');
+  expect(headOf('TramlineWatchdog')).toBe('Severity: none. Owner: on-call.');
+  const pages = files.filter(({ path }) => path.startsWith('deploy/runbooks/'));
+  expect(pages.length).toBeGreaterThan(30);
+  for (const { path, text } of pages) {
+    const name = path.replace(/^.*\/|\.md$/g, '');
+    expect([path, text.split('\n').slice(0, 3)]).toEqual([path, [`# ${name}`, '', headOf(name)]]);
   }
 });
