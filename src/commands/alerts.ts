@@ -1,5 +1,5 @@
 /**
- * `tramline alerts`: what on-call is told, worst first, and lately resolved. `tramline alerts test`: pages each sink once.
+ * `tramline alerts`: what on-call is told, each in full, worst first, and what was lately resolved. `tramline alerts test`: pages each sink once.
  */
 import type { Command } from 'commander';
 import type { AlertView, Api } from '../model/api';
@@ -20,24 +20,70 @@ export function registerAlerts(program: Command, action: Action): void {
 
 async function run({ output, clock }: CommandContext, api: Api): Promise<number> {
   const alerts = (await api.alerts()).toSorted(compareAlerts);
-  if (output.json) output.value(alerts);
-  else if (alerts.length === 0) {
-    output.line('No alert fires.');
-    output.next(whereElse);
-  } else {
-    const [worst] = alerts as [AlertView];
-    const isFiring = worst.state === 'firing';
-    if (!isFiring) output.line('No alert fires. Lately resolved:');
-    output.table<AlertView>(alerts, [
-      { title: 'STATE', of: ({ state, severity }) => (state === 'firing' ? severity : state) },
-      { title: 'NAME', of: ({ name }) => name },
-      { title: 'SINCE', of: ({ since }) => agedTime(since, clock.nowMs()) },
-      { title: 'OF', of: ({ labels }) => subjectOf(labels), gives: 'below' },
-    ]);
-    if (isFiring) tell(output, worst, alerts.filter(({ state }) => state === 'firing').length - 1);
-    else output.next(whereElse);
+  if (output.json) {
+    output.value(alerts);
+    return exitCodes.done;
   }
+  const firing = alerts.filter(({ state }) => state === 'firing');
+  const ended = alerts.slice(firing.length);
+  const nowMs = clock.nowMs();
+  if (firing.length === 0) output.line(`No alert fires.${ended.length > 0 ? ' Lately resolved:' : ''}`);
+  for (const [place, alert] of firing.slice(0, shownMax).entries()) {
+    if (place > 0) output.line('');
+    // Of one alone the next step follows at once.
+    tell(output, alert, firing.length > 1, nowMs);
+  }
+  if (firing.length > shownMax) {
+    output.line('');
+    output.line(`… and ${firing.length - shownMax} more: tramline alerts --json`);
+  }
+  if (ended.length > 0) {
+    for (const line of firing.length > 0 ? ['', 'Lately resolved:'] : []) output.line(line);
+    showEnded(output, ended.slice(0, shownMax), nowMs);
+    if (ended.length > shownMax) output.line(`… and ${ended.length - shownMax} more: tramline alerts --json`);
+  }
+  const step = firing[0]?.annotations.first_step;
+  output.next(step ?? whereElse);
   return exitCodes.done;
+}
+
+/** As many as somebody scrolls through; machines get all. */
+const shownMax = 50;
+
+/** All that is known of one, a fact a line: what it is, whom it concerns, and what to do about it. */
+function tell(
+  output: CommandContext['output'],
+  { severity, name, since, labels, annotations }: AlertView,
+  withStep: boolean,
+  nowMs: number,
+): void {
+  const { description, summary, owner, until_when: until, first_step: step, action_url: where } = annotations;
+  output.prose('', `${severity}  ${name}  since ${agedTime(since, nowMs)}`);
+  const facts: [head: string, text: string | null | undefined][] = [
+    ['of', subjectOf(labels)],
+    ['', description ?? summary],
+    ['owner', owner],
+    ['until', until === undefined ? 'not known' : timed(until, nowMs)],
+    ['where', where],
+    ['next', withStep ? step : null],
+  ];
+  for (const [head, text] of facts) {
+    if (text !== null && text !== undefined && text !== '')
+      output.prose(head === '' ? '  ' : `  ${head.padEnd(7)}`, text);
+  }
+}
+
+/** A time with how far it is; words as they are. */
+function timed(until: string, nowMs: number): string {
+  return Number.isNaN(Date.parse(until)) ? until : agedTime(until, nowMs);
+}
+
+function showEnded(output: CommandContext['output'], ended: AlertView[], nowMs: number): void {
+  output.table<AlertView>(ended, [
+    { title: 'NAME', of: ({ name }) => name },
+    { title: 'RESOLVED', of: ({ resolvedAt }) => (resolvedAt === null ? null : agedTime(resolvedAt, nowMs)) },
+    { title: 'OF', of: ({ labels }) => subjectOf(labels), gives: 'below' },
+  ]);
 }
 
 const whereElse = 'What the service stands on: tramline check';
@@ -55,9 +101,9 @@ function compareAlerts(left: AlertView, right: AlertView): number {
   );
 }
 
-/** Until when nothing is lost; null where that is not known. */
-function lossOf({ annotations: { kept_until: kept, consent_ends: ends } }: AlertView): string | null {
-  return [kept, ends].filter((time) => time !== undefined).sort()[0] ?? null;
+/** Until when nothing is lost; null where no time is known. */
+function lossOf({ annotations: { until_when: until } }: AlertView): string | null {
+  return until === undefined || Number.isNaN(Date.parse(until)) ? null : until;
 }
 
 /** ISO times in UTC; what has none comes last. */
@@ -65,20 +111,6 @@ function compareTimes(left: string | null, right: string | null): number {
   if (left === right) return 0;
   if (left === null || right === null) return left === null ? 1 : -1;
   return left < right ? -1 : 1;
-}
-
-/** What the worst is about, and what to do about it; of how many others the same can be read. */
-function tell(output: CommandContext['output'], { annotations }: AlertView, others: number): void {
-  const { description, summary, first_step: firstStep, action_url: address } = annotations;
-  const about = description ?? summary;
-  if (about !== undefined) {
-    output.line('');
-    output.prose('', about);
-  }
-  if (address !== undefined) output.prose('', `Where a person acts: ${address}`);
-  if (firstStep !== undefined) output.next(firstStep);
-  if (others > 0)
-    output.next(`${others} more ${others === 1 ? 'fires' : 'fire'}, in full: tramline alerts --json`);
 }
 
 async function test({ output }: CommandContext, api: Api): Promise<number> {

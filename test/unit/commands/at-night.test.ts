@@ -91,10 +91,10 @@ test('what arrived is shown as far as a screen takes it, with where the rest is'
   expect((await shell.json<{ raw: string }>('quarantine', 'show', 'q1')).value.raw).toHaveLength(5000);
 });
 
-test('alerts come worst first, and the next step is that of the worst', async () => {
+test('alerts come worst first, each in full, and the last words are the next step of the worst', async () => {
   const at = (hour: number) => ({ startsAtMs: Date.parse('2025-03-01T00:00:00Z') + hour * 3_600_000 });
-  const kept = (until: string, firstStep = 'Another.') => ({
-    annotations: { kept_until: until, first_step: firstStep },
+  const until = (time: string, firstStep = 'Another.') => ({
+    annotations: { until_when: time, first_step: firstStep },
   });
   const ended = { state: 'resolved' as const };
   const resolvedAtMs = Date.parse('2025-03-02T00:00:00Z');
@@ -102,18 +102,15 @@ test('alerts come worst first, and the next step is that of the worst', async ()
     anAlert('EndedFirst', { ...ended, severity: 'critical', resolvedAtMs }),
     anAlert('EndedLast', { ...ended, resolvedAtMs: resolvedAtMs + 1000 }),
     anAlert('Information', { severity: 'info', ...at(1) }),
-    anAlert('WarningUnbounded', { ...at(0) }),
-    anAlert('WarningOlder', { ...at(1), ...kept('2025-03-31T00:00:00Z') }),
-    anAlert('WarningNewer', { ...at(2), ...kept('2025-03-31T00:00:00Z') }),
-    anAlert('WarningSooner', {
-      ...at(3),
-      annotations: { kept_until: '2025-03-31T00:00:00Z', consent_ends: '2025-03-04T00:00:00Z' },
-    }),
-    anAlert('CriticalLater', { severity: 'critical', ...at(0), ...kept('2025-03-09T00:00:00Z') }),
+    anAlert('WarningUnbounded', { ...at(0), ...until('no end while there is space') }),
+    anAlert('WarningOlder', { ...at(1), ...until('2025-03-31T00:00:00Z') }),
+    anAlert('WarningNewer', { ...at(2), ...until('2025-03-31T00:00:00Z') }),
+    anAlert('WarningSooner', { ...at(3), ...until('2025-03-04T00:00:00Z') }),
+    anAlert('CriticalLater', { severity: 'critical', ...at(0), ...until('2025-03-09T00:00:00Z') }),
     anAlert('CriticalSoonest', {
       severity: 'critical',
       ...at(5),
-      ...kept('2025-03-05T00:00:00Z', 'Run now.'),
+      ...until('2025-03-05T00:00:00Z', 'Run now.'),
     }),
   ];
   const sorted = [...listed.slice(7).reverse(), ...[6, 4, 5, 3, 2, 1, 0].map((place) => listed[place]!)];
@@ -121,18 +118,61 @@ test('alerts come worst first, and the next step is that of the worst', async ()
   const { value } = await shell.json<AlertView[]>('alerts');
   expect(value.map(({ name }) => name)).toEqual(sorted.map(({ name }) => name));
   const { out } = await shell.run('alerts');
-  expect(
-    out
-      .split('\n')
-      .slice(1, 10)
-      .map((line) => line.split(/ +/)[1]),
-  ).toEqual(sorted.map(({ name }) => name));
-  expect(out).toMatch(/\n→ Run now\.\n\n→ 6 more fire, in full: tramline alerts --json\n$/);
+  const names = sorted.map(({ name }) => name);
+  expect(out.match(new RegExp(names.join('|'), 'g'))).toEqual(names);
+  expect(out).toMatch(/\n\nLately resolved:\n[\s\S]*\n\n→ Run now\.\n$/);
 
   shell.sample.store.listAlerts = async () => listed.slice(0, 2);
   expect((await shell.run('alerts')).out).toMatch(
     /^No alert fires\. Lately resolved:\n[^→]*EndedLast[^→]*EndedFirst[^→]*→ [^→]*tramline check\n$/,
   );
+});
+
+test('of each alert that fires its text, who acts, until when and what to do are read', async () => {
+  const nowMs = Date.parse('2025-03-01T12:00:00Z');
+  await shell.clock.wait(nowMs - shell.clock.nowMs());
+  const told = (name: string, more: Record<string, string>) =>
+    anAlert(name, {
+      startsAtMs: nowMs - 3_600_000,
+      labels: { topic: 'tramline.equipment.v1' },
+      annotations: { description: `${name} is so. ${message}`, owner: 'platform', ...more },
+    });
+  shell.sample.store.listAlerts = async () => [
+    told('One', {
+      until_when: '2025-03-31T12:00:00Z',
+      first_step: 'Run `tramline check`.',
+      action_url: actionUrl,
+    }),
+    told('Two', { until_when: 'no end while the store has space', first_step: 'Run `tramline migrate`.' }),
+    told('Three', { first_step: 'Ask.' }),
+  ];
+  const { out } = await shell.run('alerts');
+  expect(wide(out)).toEqual([]);
+  const blocks = out.split('\n\n');
+  expect(blocks).toHaveLength(4);
+  for (const [place, name] of ['One', 'Two', 'Three'].entries()) {
+    const block = blocks[place]!.split('\n');
+    expect(block[0]).toBe(`warning  ${name}  since 2025-03-01T11:00Z, 60 min`);
+    expect(block[1]).toBe('  of     tramline.equipment.v1');
+    expect(block.join(' ').replace(/ +/g, ' ')).toContain(`${name} is so. ${message}`);
+    expect(block).toContain('  owner  platform');
+  }
+  expect(blocks[0]).toContain('\n  until  2025-03-31T12:00Z, in 30 d\n');
+  expect(blocks[0]).toMatch(new RegExp(`\n  where\n +${actionUrl}\n  next   Run \`tramline check\`\\.$`));
+  expect(blocks[1]).toContain(
+    '\n  until  no end while the store has space\n  next   Run `tramline migrate`.',
+  );
+  expect(blocks[2]).toContain('\n  until  not known\n  next   Ask.');
+});
+
+test('of very many alerts that fire the first are shown and the rest is counted', async () => {
+  const many = (state: 'firing' | 'resolved') =>
+    Array.from({ length: 60 }, (_none, place) => anAlert(`${state}${place}`, { state }));
+  shell.sample.store.listAlerts = async () => [...many('firing'), ...many('resolved')];
+  const { out } = await shell.run('alerts');
+  expect([out.match(/firing\d+/g)?.length, out.match(/resolved\d+/g)?.length]).toEqual([50, 50]);
+  expect(out.match(/… and 10 more: tramline alerts --json/g)).toHaveLength(2);
+  expect((await shell.json<unknown[]>('alerts')).value).toHaveLength(120);
 });
 
 test('where many organizations must act, some are named and the rest is counted', async () => {

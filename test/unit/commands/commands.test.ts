@@ -245,8 +245,11 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
       },
     ]);
     const { out } = await shell.run('alerts');
-    expect(out).toMatch(/^warning +TramlineTermsRequired +2025-03-01T10:00Z, .+ d +4712$/m);
-    expect(out).toContain('\nTerms must be accepted.\nWhere a person acts: https://provider.example/terms\n');
+    expect(out).toMatch(
+      /^warning {2}TramlineTermsRequired {2}since 2025-03-01T10:00Z, .+ d\n {2}of {5}4712\n/,
+    );
+    expect(out).toContain('\n  Terms must be accepted.\n');
+    expect(out).toContain('\n  where  https://provider.example/terms\n');
     expect(out).toMatch(/\n→ Send the organization the address where terms are accepted\.\n$/);
   });
 
