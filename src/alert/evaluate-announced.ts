@@ -3,7 +3,7 @@
  * time comes near. Over when the organization is blocked, which is another alert, or when the time has passed and it is
  * still read. Many at once are one. Pure.
  */
-import type { AlertInputs, IdentityLabels, Severity, Signal } from '../model/alert';
+import type { AlertInputs, IdentityLabels, Signal } from '../model/alert';
 import { announcedRow } from './catalogue';
 import { subjectOf } from './fingerprint';
 import { plainName, plainTime } from './plain-text';
@@ -28,7 +28,7 @@ function signalOf(one: Announced, nowMs: number): Signal {
     { organization_id: one.organizationId },
     `${nameOf(one)} ${one.dueAtMs > nowMs ? 'must act' : 'was to act'} at the provider by ${plainTime(one.dueAtMs)}.`,
     plainName(one.organizationId, 80),
-    severityOf(one, nowMs),
+    one,
     nowMs,
   );
 }
@@ -42,30 +42,33 @@ function manySignal(near: Announced[], nowMs: number): Signal {
     `${near.length} organizations must act at the provider, the first by ${plainTime(first.dueAtMs)}: ` +
       `${named} and ${near.length - Math.min(namedMax, near.length)} more.`,
     'ID',
-    severityOf(first, nowMs),
+    first,
     nowMs,
   );
   const subjects = near.map(({ organizationId }) => subjectOf({ organization_id: organizationId }));
   return { ...all, covers: { names: [announcedRow.name], subjects, untilMs: first.dueAtMs } };
 }
 
-function signal(labels: IdentityLabels, who: string, id: string, severity: Severity, nowMs: number): Signal {
+function signal(
+  labels: IdentityLabels,
+  who: string,
+  id: string,
+  { dueAtMs }: Announced,
+  nowMs: number,
+): Signal {
   return {
     name: announcedRow.name,
-    severity,
+    severity: dueAtMs - nowMs < urgentMs ? 'critical' : announcedRow.severity,
     labels,
     annotations: {
       summary: announcedRow.summary,
       description: `${who} Until then it is read as always; what happens after it without the action, the provider decides.`,
       owner: announcedRow.owner,
       first_step: announcedRow.firstStep.replace('{id}', id),
+      until_when: plainTime(dueAtMs),
     },
     sinceMs: nowMs,
   };
-}
-
-function severityOf({ dueAtMs }: Announced, nowMs: number): Severity {
-  return dueAtMs - nowMs < urgentMs ? 'critical' : announcedRow.severity;
 }
 
 function nameOf({ organizationId, name }: Announced): string {

@@ -24,6 +24,9 @@ export interface OrganizationOptions {
   nowMs: number;
 }
 
+/** In place of a time. */
+const nothingWaits = { until_when: 'nothing waits yet' };
+
 /** How many organizations an annotation names. */
 const namedMax = 20;
 
@@ -102,7 +105,7 @@ function signalOf(row: OrganizationRow, incident: Incident, options: Organizatio
       owner: row.owner,
       first_step: row.firstStep.replace('{id}', id),
       ...actionUrl(incident.organizations),
-      ...kept?.annotations,
+      ...(kept?.annotations ?? nothingWaits),
     },
     sinceMs: incident.sinceMs,
     covers: coversOf([incident], null),
@@ -150,7 +153,7 @@ function stormSignal(
       owner: manyOrganizationsRow.owner,
       first_step: manyOrganizationsRow.firstStep,
       ...actionUrl(organizations),
-      ...kept?.annotations,
+      ...(kept?.annotations ?? nothingWaits),
     },
     sinceMs: storm.sinceMs,
     covers: coversOf(incidents, storm.untilMs),

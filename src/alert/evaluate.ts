@@ -120,7 +120,7 @@ function quarantineSignals(quarantined: AlertInputs['quarantined']): Signal[] {
     const count = reasons.reduce((sum, reason) => sum + reason.count, 0);
     const sinceMs = Math.min(...reasons.map(({ oldestMs }) => oldestMs));
     const list = reasons.map((reason) => `${reason.count} ${reason.reason}`).join(', ');
-    return fromRow(
+    const signal = fromRow(
       { ...quarantineRow, owner },
       {
         labels: { group },
@@ -130,6 +130,8 @@ function quarantineSignals(quarantined: AlertInputs['quarantined']): Signal[] {
         sinceMs,
       },
     );
+    const until_when = 'no end: it is kept until it is released or discarded';
+    return { ...signal, annotations: { ...signal.annotations, until_when } };
   });
 }
 

@@ -8,7 +8,7 @@ import { plainTime } from './plain-text';
 
 export interface KeptUntil {
   severity: Severity;
-  annotations: { kept_until: string; consent_ends?: string };
+  annotations: { until_when: string; kept_until: string; consent_ends?: string };
   sentence: string;
 }
 
@@ -42,7 +42,11 @@ export function keptUntil(
   const endsSoon = ends !== null && isUrgentAt(consentEndsAtMs as number, nowMs);
   return {
     severity: isUrgent || endsSoon ? 'critical' : severity,
-    annotations: { kept_until: until, ...(ends === null ? {} : { consent_ends: ends }) },
+    annotations: {
+      until_when: ends ?? until,
+      kept_until: until,
+      ...(ends === null ? {} : { consent_ends: ends }),
+    },
     sentence: [keptSentence(until, nowMs >= untilMs), consentSentence(ends)]
       .filter((text) => text !== '')
       .join(' '),

@@ -1,6 +1,6 @@
 /**
- * What time costs while a state of the platform lasts: until when what waits for its end is kept, or that nobody knows
- * until when, and how urgent that makes its alert. Pure.
+ * What time costs while a state of the platform lasts: until when what waits for its end is kept, or why no such time is
+ * known, and how urgent that makes its alert. Pure.
  */
 import type { Condition, ConditionName, Severity } from '../model/alert';
 import { isUrgentAt, type KeptUntil, keptUntil } from './kept-until';
@@ -8,17 +8,14 @@ import { plainTime } from './plain-text';
 
 export interface ConditionTime {
   severity: Severity;
-  annotations: Partial<KeptUntil['annotations']>;
+  /** `until_when` is a time, or says in words why there is none. */
+  annotations: Pick<KeptUntil['annotations'], 'until_when'> & Partial<KeptUntil['annotations']>;
   sentence: string;
 }
 
 /** Due reads wait, and the journal keeps them one by one for a time. */
-const holdsReads: ReadonlySet<ConditionName> = new Set([
-  'client-refused',
-  'decryption-failed',
-  'provider-unavailable',
-  'rate-limited',
-]);
+const holdsReads = ['client-refused', 'decryption-failed', 'provider-unavailable', 'rate-limited'] as const;
+type HoldsReads = (typeof holdsReads)[number];
 
 const unannounced =
   'What changes meanwhile is not announced here; for how long the provider keeps its announcements is not known. ' +
@@ -46,6 +43,24 @@ const keptAtProvider: ReadonlySet<ConditionName> = new Set([
 ]);
 const unknownMsMax = 86_400_000;
 
+const atProvider = 'not known: the provider does not say for how long it keeps what it could not announce';
+const inStore = 'no end while the store has space: what is decided waits in its order';
+const untilWhen: Record<Exclude<ConditionName, HoldsReads>, string> = {
+  'clock-off': 'not known: the provider does not say how often it repeats what was refused',
+  'kafka-unavailable': inStore,
+  'organizations-unlisted': 'no end: what is announced of them is set aside for an operator',
+  'sandbox-limit': 'not known: it lasts until the provider lifts the limit',
+  'sandbox-near': 'nothing waits yet',
+  'store-behind-topics': 'no end: it is over when the full sync has ended',
+  'store-unavailable':
+    'not known: the provider does not say for how long it repeats what it could not deliver',
+  'subscription-ended': atProvider,
+  'subscription-expired': atProvider,
+  'subscription-silent': atProvider,
+  'token-expiring': 'not known: the consent names no end',
+  'topic-denied': inStore,
+};
+
 /** Of an alert that has `severity` as long as there is time. */
 export function timeOf(
   { name, sinceMs, endsAtMs }: Condition,
@@ -53,15 +68,23 @@ export function timeOf(
   severity: Severity,
   nowMs: number,
 ): ConditionTime {
-  if (holdsReads.has(name)) return keptUntil({ sinceMs, consentEndsAtMs: null }, journalMs, severity, nowMs);
+  if (doesHoldReads(name)) return keptUntil({ sinceMs, consentEndsAtMs: null }, journalMs, severity, nowMs);
   if (endsAtMs === undefined) {
     const isLong = keptAtProvider.has(name) && nowMs - sinceMs >= unknownMsMax;
-    return { severity: isLong ? 'critical' : severity, annotations: {}, sentence: sentences[name] ?? '' };
+    return {
+      severity: isLong ? 'critical' : severity,
+      annotations: { until_when: untilWhen[name] },
+      sentence: sentences[name] ?? '',
+    };
   }
   const end = plainTime(endsAtMs);
   return {
     severity: isUrgentAt(endsAtMs, nowMs) ? 'critical' : severity,
-    annotations: { consent_ends: end },
+    annotations: { until_when: end, consent_ends: end },
     sentence: `From ${end} nothing is read with it; what waits then is kept, and read with a new one.`,
   };
+}
+
+function doesHoldReads(name: ConditionName): name is HoldsReads {
+  return (holdsReads as readonly ConditionName[]).includes(name);
 }

@@ -41,6 +41,7 @@ test('an organization whose terms are not accepted: who, since when, how many wa
         first_step:
           'Send the organization the address where terms are accepted; then `tramline organizations probe 4711`.',
         action_url: 'https://provider.example/terms',
+        until_when: '2026-03-31T12:00:00Z',
         kept_until: '2026-03-31T12:00:00Z',
       },
       sinceMs: noonMs,

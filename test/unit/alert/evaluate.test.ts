@@ -55,6 +55,7 @@ test('a condition is the signal of its row, with what is known and since when', 
         owner: 'on-call',
         first_step: 'Run `tramline check` and look at the brokers it names.',
         runbook_url: 'https://runbooks.example/tramline/TramlineKafkaUnavailable.md',
+        until_when: 'no end while the store has space: what is decided waits in its order',
       },
       sinceMs: noonMs,
     },
@@ -206,6 +207,32 @@ test('what the provider keeps for a time that nobody knows is urgent after a day
     'critical',
   ]);
   expect(after('organizations-unlisted', 48)).toBe('warning');
+});
+
+test('every alert says until when nothing is lost, or why no such time is known', () => {
+  const names = Object.keys(conditionRows) as ConditionName[];
+  const of = (inputs: Parameters<typeof evaluated>[0]) =>
+    evaluated(inputs).map(({ name, annotations }) => [name, annotations.until_when]);
+  const words = of({
+    conditions: names.map((name) => ({ name, sinceMs: noonMs, detail: '' })),
+    quarantined: [{ reason: 'no-access', count: 1, oldestMs: noonMs }],
+    blocked: [aBlocked({ parked: 0 })],
+  });
+  expect(words).toHaveLength(names.length + 2);
+  for (const one of words) {
+    const either = /^(\d{4}-\d\d-\d\dT[\d:]+Z|not known: .+|no end(:| while) .+|nothing waits yet)$/;
+    expect(one).toEqual([one[0], expect.stringMatching(either)]);
+  }
+  const ends = { endsAtMs: noonMs + dayMs };
+  expect([
+    ...of({ blocked: [aBlocked({ consentEndsAtMs: noonMs + dayMs })] }),
+    ...of({ announced: [{ organizationId: '1', name: null, dueAtMs: noonMs + dayMs }] }),
+    ...of({ conditions: [{ name: 'token-expiring', sinceMs: noonMs, detail: '', ...ends }] }),
+  ]).toEqual([
+    ['TramlineTermsRequired', '2026-03-02T12:00:00Z'],
+    ['TramlineRequiredActionDue', '2026-03-02T12:00:00Z'],
+    ['TramlineTokenExpiring', '2026-03-02T12:00:00Z'],
+  ]);
 });
 
 test('a consent that runs out is one incident that grows worse, with its end', () => {
