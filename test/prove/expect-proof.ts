@@ -2,15 +2,18 @@
 // beside them every other way of breaking, each with something on its way that was announced once only.
 import { failpoints } from './chaos';
 import { prove } from './prove';
-import { tableOf } from './run';
+import { findingsOf, tableOf } from './run';
 import type { StoreUnderProof } from './store';
 
 const kills = 60;
 
-/** For a test: fails with the whole table when a promise is broken, and when the run was not what it should have been. */
+/**
+ * For a test: fails with what was found and the whole table when a promise is broken, and when the run was not what it
+ * should have been. What was found comes first: a log may be cut after its first lines.
+ */
 export async function expectProof(store: StoreUnderProof, processes: number): Promise<void> {
   const report = await prove({ seed: 20_260, kills, minutes: 0, processes, store });
-  if (report.findings.length > 0) throw new Error(tableOf(report));
+  if (report.findings.length > 0) throw new Error([...findingsOf(report), tableOf(report)].join('\n'));
   expect(report.kills).toBeGreaterThanOrEqual(kills);
   expect(report.sent.accepted).toBeGreaterThan(500);
   expect(new Set(report.steps)).toEqual(new Set(failpoints));

@@ -79,9 +79,12 @@ export function tableOf(report: ProofReport): string {
     ['on-call saw the true state after', `${report.pagesAfterMs} ms`],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
-  const found = report.findings.slice(0, 50).map(({ kind, text }) => `${kind}: ${text}`);
-  return [...rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`), ...found].join('\n');
+  return rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
 }
+
+/** What was found, a finding a line, fifty at most. */
+export const findingsOf = ({ findings }: ProofReport): string[] =>
+  findings.slice(0, 50).map(({ kind, text }) => `${kind}: ${text}`);
 
 async function run(): Promise<void> {
   const words = asked();
@@ -95,7 +98,9 @@ async function run(): Promise<void> {
     tell: (line) => process.stderr.write(`${line}\n`),
   });
   await cleanUp();
-  process.stdout.write(`${words.json ? JSON.stringify(report) : tableOf(report)}\n`);
+  process.stdout.write(
+    `${words.json ? JSON.stringify(report) : [tableOf(report), ...findingsOf(report)].join('\n')}\n`,
+  );
   process.exit(report.findings.length === 0 ? 0 : 1);
 }
 

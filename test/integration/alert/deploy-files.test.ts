@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { describeWithNeighbour } from '../../support/neighbour';
-import { prometheusToolsAvailable, runTool } from '../../support/prometheus-tools';
+import { prometheusToolsAvailable, runTool, toolMsMax } from '../../support/prometheus-tools';
 import { repositoryRoot } from '../../support/repository';
 
 const deploy = join(repositoryRoot(), 'deploy');
@@ -18,14 +18,20 @@ describeWithNeighbour('Prometheus', prometheusToolsAvailable(), 'what deploy/ sh
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  test('R6, A-12: the rules are valid, and each fires and stays quiet as its tests say', () => {
+  test('R6, A-12: the rules are valid', () => {
     expect(runTool('deploy/prometheus', 'promtool', 'check', 'rules', 'rules.yml')).toMatchObject({
       code: 0,
     });
-    const tests = ['rules.test.yml', 'rules.budget.test.yml', 'rules.hold.test.yml'];
-    const { code, output } = runTool('deploy/prometheus', 'promtool', 'test', 'rules', ...tests);
-    expect([code, output.match(/SUCCESS|FAILED/g)]).toEqual([0, tests.map(() => 'SUCCESS')]);
   });
+
+  test.each(['rules.test.yml', 'rules.budget.test.yml', 'rules.hold.test.yml'])(
+    'R6, A-12: each rule fires and stays quiet as %s says',
+    (tests) => {
+      const { code, output } = runTool('deploy/prometheus', 'promtool', 'test', 'rules', tests);
+      expect([code, output.match(/SUCCESS|FAILED/g)]).toEqual([0, ['SUCCESS']]);
+    },
+    toolMsMax,
+  );
 
   test('a rule whose bound is changed fails its tests', () => {
     const rules = readFileSync(join(deploy, 'prometheus/rules.yml'), 'utf8');
