@@ -37,8 +37,9 @@ const sharesPerDeadline = 40;
 export function makeInFlight(bounds: InFlightBounds, clock: Clock): InFlight {
   const stopping = new AbortController();
   const spreadMs = bounds.answerWithinMs / sharesPerDeadline;
-  // Waking up and writing the answers of all who wait take time as well, and the way there and back is the sender’s too.
-  const tellAfterMs = bounds.answerWithinMs - 4 * spreadMs;
+  // A quarter is kept for waking up on a machine that others keep busy, for writing the answers of all who wait, and for
+  // the way there and back, which is the sender’s time too.
+  const tellAfterMs = bounds.answerWithinMs * 0.75;
   let bytesHeld = 0;
   let deliveries = 0;
   let group = new Set<Waiting>();

@@ -17,6 +17,6 @@ describeWithNeighbour(
   () => {
     test('K10: of three processes on one PostgreSQL that is killed as well', async () => {
       await expectProof(await postgresUnderProof(), 3);
-    }, 480_000);
+    }, 900_000);
   },
 );

@@ -9,5 +9,5 @@ import { kafkaAvailable } from '../support/kafka';
 import { describeWithNeighbour } from '../support/neighbour';
 
 describeWithNeighbour('Kafka', kafkaAvailable(), 'K10: the ledger holds through sixty kills', () => {
-  test('K10: of one process on SQLite', () => expectProof(sqliteUnderProof(), 1), 480_000);
+  test('K10: of one process on SQLite', () => expectProof(sqliteUnderProof(), 1), 900_000);
 });

@@ -111,7 +111,7 @@ async function waitUntilReady(
   child: ChildProcess,
   options: ProcessOptions,
 ): Promise<void> {
-  const withinMs = options.readyWithinMs ?? 20_000;
+  const withinMs = options.readyWithinMs ?? 45_000;
   const findReady = (): boolean => {
     const line = started.records().find((record) => options.readyKeys.every((key) => key in record));
     if (line !== undefined) started.ready = line;

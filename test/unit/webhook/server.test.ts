@@ -153,7 +153,7 @@ describe('the store', () => {
     saved.resolve(stored);
     await clock.advance(1);
     expect(receiver.refusals).toEqual([{ reason: 'late', status: 503 }]);
-    expect(receiver.refusalTimes).toEqual([3600]);
+    expect(receiver.refusalTimes).toEqual([3000]);
   });
 
   test('that stalls lets no more deliveries wait than the bound, and takes them again afterwards', async () => {
