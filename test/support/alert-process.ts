@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { makeAlerting } from '../../src/alert/alerting';
 import { makeAlertmanagerSink } from '../../src/alert/alertmanager';
 import { makePagerDutySink } from '../../src/alert/pagerduty';
+import { makeSlackSink } from '../../src/alert/slack';
 import type { Cause, Observation } from '../../src/model/organization';
 import { openStore } from '../../src/store/open-store';
 import { makeLoop, systemClock } from '../../src/tools/clock';
@@ -17,13 +18,17 @@ export type AlertProcessOptions = {
   folder: string;
   alertmanagerUrl: string;
   pagerDutyUrl: string;
+  slackUrl: string;
   resendMs: number;
   holdMs: number;
   groupAbove: number;
 };
 
 /** What the test asks: the provider's word on an organization. `cause` null: it may be read. */
-export type Said = { organizationId: string; cause: Cause | null };
+export type Said =
+  | { organizationId: string; cause: Cause | null }
+  /** A notification of it came so long ago that time runs out for it. */
+  | { organizationId: string; waits: true };
 
 export type AlertProgress = {
   /** Rounds of evaluation that ended. */
@@ -35,9 +40,11 @@ export type AlertProgress = {
 };
 
 export type Firing = {
-  /** What fires as far as the store knows, also what is held against flapping: the alert's name and its subject's id. */
+  /** What fires as far as the store knows, also what is held against flapping: the alert's name, its subject's id and its severity. */
   firing: string[];
 };
+
+const journalMs = 30 * 86_400_000;
 
 /** Of an organization that nobody knew. */
 const firstEpoch = 1;
@@ -46,7 +53,7 @@ async function main(options: AlertProcessOptions): Promise<void> {
   const store = await openStore(settingsFor(join(options.folder, 'store.db')));
   const counts = { steps: 0, intervals: 0, unreachable: 0 };
   let countedMs = Number.NEGATIVE_INFINITY;
-  const { alertmanagerUrl, pagerDutyUrl, resendMs, holdMs, groupAbove } = options;
+  const { alertmanagerUrl, pagerDutyUrl, slackUrl, resendMs, holdMs, groupAbove } = options;
   const alerting = makeAlerting({
     store,
     holder: 'one',
@@ -55,6 +62,7 @@ async function main(options: AlertProcessOptions): Promise<void> {
     sinks: [
       makeAlertmanagerSink({ urls: [alertmanagerUrl], openMs: holdMs }),
       makePagerDutySink({ url: pagerDutyUrl, routingKey: new Secret('key'), clientUrl: null }),
+      makeSlackSink({ url: new Secret(slackUrl) }),
     ],
     options: {
       resendMs,
@@ -62,7 +70,7 @@ async function main(options: AlertProcessOptions): Promise<void> {
       groupAbove,
       gatherMs: 100,
       resolveRepeatMs: 600_000,
-      journalMs: 30 * 86_400_000,
+      journalMs,
       runbookBase: 'https://runbooks.example',
       ownNames: [],
     },
@@ -85,7 +93,29 @@ async function main(options: AlertProcessOptions): Promise<void> {
   };
   const failed = (error: unknown) => void process.stderr.write(`${String(error)}\n`);
 
-  async function apply({ organizationId, cause }: Said): Promise<void> {
+  async function hint(organizationId: string): Promise<void> {
+    await store.put({
+      receivedAtMs: Date.now() - journalMs + 86_400_000,
+      messageId: null,
+      bodyHash: organizationId,
+      bytes: 1,
+      traceparent: null,
+      elements: [
+        {
+          line: 'hint',
+          eventTypeId: 'equipment',
+          address: `https://provider.example/equipment/${organizationId}`,
+          organizationId,
+          user: null,
+        },
+      ],
+    });
+  }
+
+  async function apply(said: Said): Promise<void> {
+    const { organizationId } = said;
+    if ('waits' in said) return hint(organizationId);
+    const { cause } = said;
     const known = await store.access(organizationId);
     const epoch = known?.epoch ?? firstEpoch;
     // Only whoever was read before raises an alert when it is not connected.
@@ -99,7 +129,9 @@ async function main(options: AlertProcessOptions): Promise<void> {
 
   async function firing(): Promise<Firing> {
     const alerts = (await store.listAlerts()).filter(({ state }) => state === 'firing');
-    return { firing: alerts.map(({ name, labels }) => `${name} ${Object.values(labels)[0]}`) };
+    return {
+      firing: alerts.map(({ name, labels, severity }) => `${name} ${Object.values(labels)[0]} ${severity}`),
+    };
   }
 
   const server = createServer((request, response) => {

@@ -1,20 +1,27 @@
 // Goal: whatever fails in between, on-call's state becomes the true state within two repetitions, with one incident for
 // each cause.
-// Method: a seeded random run of 500 blocks and their acceptances on a store on disk, at ALERT_RESEND_SECONDS=1, with hard
-// stops of the process that alerts and of a real Alertmanager, and a PagerDuty that refuses a fifth of all events for now.
-// On-call's state is what the receiver was told last of each label set, and which incidents PagerDuty has open. Intervals
-// are counted with the posts that are made: a busy machine makes them later, and not more of them.
+// Method: a seeded random run of 500 blocks and their acceptances on a store on disk, at ALERT_RESEND_SECONDS=1, some of
+// which grow urgent, with hard stops of the process that alerts and of a real Alertmanager, and a PagerDuty and a Slack that
+// refuse a fifth of everything for now. On-call's state is what the receiver was told last of each incident, its severity
+// included, which incidents PagerDuty has open, and what Slack was told last of each. Intervals are counted with the posts
+// that are made: a busy machine makes them later, and not more of them.
 import type { Cause } from '../../../src/model/organization';
 import type { AlertProcessOptions, AlertProgress, Firing, Said } from '../../support/alert-process';
 import {
   type Alertmanager,
   alertmanagerAvailable,
   type NotificationRecorder,
+  type NotifiedAlert,
   recordNotifications,
   startAlertmanager,
 } from '../../support/alertmanager';
 import { describeWithNeighbour } from '../../support/neighbour';
-import { type PagerDutyServer, startPagerDuty } from '../../support/pager-server';
+import {
+  type PagerDutyServer,
+  type SlackServer,
+  startPagerDuty,
+  startSlack,
+} from '../../support/pager-server';
 import { type ReadyProcess, startProcess, temporaryFolder } from '../../support/ready-process';
 import { until } from '../../support/until';
 
@@ -47,18 +54,24 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'a random run', (
   let recorder: NotificationRecorder;
   let manager: Alertmanager;
   let pagerDuty: PagerDutyServer;
+  let slack: SlackServer;
   let alerting: ReadyProcess;
   const folder = temporaryFolder();
   /** How many notifications there were when Alertmanager was started again after each hard stop. */
   const hardStops: number[] = [];
   /** The true state: what every organization that is blocked is blocked by. */
   const blocked = new Map<string, keyof typeof names>();
+  /** For whom time runs out: what waits for them came long ago, and waits on when they are blocked again. */
+  const urgent = new Set<string>();
   const random = randomFrom(seed);
 
   beforeAll(async () => {
     recorder = await recordNotifications();
     pagerDuty = await startPagerDuty('key');
-    manager = await startAlertmanager({ webhookUrl: recorder.url });
+    slack = await startSlack('token');
+    // As the shipped configuration groups: an incident goes on under another severity.
+    const groupBy = ['alertname', 'organization_id', 'connection_id'];
+    manager = await startAlertmanager({ webhookUrl: recorder.url, groupBy });
     await startAlerting();
   });
   afterAll(async () => {
@@ -66,10 +79,11 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'a random run', (
     await manager.stop();
     await recorder.stop();
     await pagerDuty.stop();
+    await slack.stop();
   });
 
   async function startAlerting(): Promise<void> {
-    const addresses = { alertmanagerUrl: manager.url, pagerDutyUrl: pagerDuty.url };
+    const addresses = { alertmanagerUrl: manager.url, pagerDutyUrl: pagerDuty.url, slackUrl: slack.url };
     const options: AlertProcessOptions = { folder, ...addresses, resendMs, holdMs, groupAbove: blocks };
     alerting = await startProcess({
       entry: 'dist/test/support/alert-process.js',
@@ -91,37 +105,74 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'a random run', (
     await ask('', { organizationId, cause });
   }
 
-  /** Which incidents are open as far as on-call was told, and what was told as new while it was open. */
+  /** Time runs out for it. */
+  async function hurry(organizationId: string): Promise<void> {
+    urgent.add(organizationId);
+    await ask('', { organizationId, waits: true });
+  }
+
+  /** Which incidents are open as far as on-call was told, how urgent, and what was told as new while it was open. */
   function told() {
-    const open = new Map<string, number>();
+    const open = new Map<string, { urgency: string; life: number }>();
     const again: string[] = [];
     recorder.notifications.forEach(({ alerts }, index) => {
       // Alertmanager itself forgets at a hard stop what it has told.
       const life = hardStops.filter((count) => count <= index).length;
-      for (const { status, labels } of alerts) {
-        const incident = `${labels.alertname} ${labels.organization_id ?? labels.connection_id?.slice(1)}`;
-        if (status === 'resolved') open.delete(incident);
-        else {
-          if (open.get(incident) === life) again.push(incident);
-          open.set(incident, life);
-        }
+      const [{ labels }] = alerts as [NotifiedAlert];
+      const incident = `${labels.alertname} ${labels.organization_id ?? labels.connection_id?.slice(1)}`;
+      const firing = alerts.filter(({ status }) => status === 'firing');
+      const urgency = firing.map((alert) => alert.labels.severity).join(' and ');
+      const before = open.get(incident);
+      if (urgency === '') open.delete(incident);
+      else {
+        if (before?.life === life && before.urgency === urgency) again.push(incident);
+        open.set(incident, { urgency, life });
       }
     });
-    return { open: [...open.keys()].sort(), again };
+    return { open: [...open].map(([incident, { urgency }]) => `${incident} ${urgency}`).sort(), again };
   }
 
   const paged = () =>
     [...pagerDuty.incidents]
       .filter(([, incident]) => incident.open)
-      .map(([key]) => key.replace(/^tramline (\w+)\{\w+="c?(\d+)"\}$/, '$1 $2'))
+      .map(
+        ([key, { severity }]) => `${key.replace(/^tramline (\w+)\{\w+="c?(\d+)"\}$/, '$1 $2')} ${severity}`,
+      )
       .sort();
 
-  const truth = () => [...blocked].map(([id, cause]) => `${names[cause]} ${id}`).sort();
+  /**
+   * What Slack's readers take for open: the last word on each, of single messages and of those of many at once. `unsaid`:
+   * how many were only counted there.
+   */
+  function read(): { open: string[]; unsaid: number } {
+    const open = new Map<string, string>();
+    let unsaid = 0;
+    for (const text of slack.texts) {
+      const single = /^(FIRING|RESOLVED) (\w+) \((\w+)\)[\s\S]*?Organization (\d+)/.exec(text);
+      const many = [...text.matchAll(/^(FIRING|RESOLVED) (\w+) \((\w+)\) c?(\d+)/gm)];
+      const counted = /^(\d+) alerts began and (\d+) ended at once\./.exec(text);
+      if (counted !== null) unsaid += Number(counted[1]) + Number(counted[2]) - many.length;
+      for (const [, state, name, severity, id] of single === null ? many : [single]) {
+        if (state === 'FIRING') open.set(`${name} ${id}`, `${name} ${id} ${severity}`);
+        else open.delete(`${name} ${id}`);
+      }
+    }
+    return { open: [...open.values()].sort(), unsaid };
+  }
 
-  /** The two lists, where they differ from the truth in what `counts`; null when both agree with it. */
+  const severityOf = (id: string) => (urgent.has(id) ? 'critical' : 'warning');
+  const truth = () => [...blocked].map(([id, cause]) => `${names[cause]} ${id} ${severityOf(id)}`).sort();
+
+  /** The lists, where they differ from the truth in what `counts`; null when all agree with it. */
   function disagreement(counts: (incidents: string[], truth: string[]) => string[]): string | null {
-    const both = { alertmanager: counts(told().open, truth()), pagerDuty: counts(paged(), truth()) };
-    return both.alertmanager.length + both.pagerDuty.length === 0 ? null : JSON.stringify(both);
+    const { open, unsaid } = read();
+    const known = { alertmanager: told().open, pagerDuty: paged(), slack: open };
+    const found = Object.entries(known).map(([sink, incidents]) => ({
+      sink,
+      of: counts(incidents, truth()),
+    }));
+    const isTrue = found.every(({ sink, of }) => of.length <= (sink === 'slack' ? unsaid : 0));
+    return isTrue ? null : JSON.stringify({ found, unsaid });
   }
 
   const missing = (incidents: string[], wanted: string[]) => wanted.filter((one) => !incidents.includes(one));
@@ -143,7 +194,7 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'a random run', (
     await agreed(`after a block: ${what}`, missing);
     const decided = async () =>
       wrong(
-        (await ask<Firing>('firing')).firing.map((one) => one.replace(/ c(?=\d+$)/, ' ')),
+        (await ask<Firing>('firing')).firing.map((one) => one.replace(/ c(?=\d+ )/, ' ')),
         truth(),
       ).length === 0;
     await until(decided, { withinMs: 2 * holdMsMax, what: `the end of all holds ${what}` });
@@ -182,7 +233,10 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'a random run', (
     while (begun < blocks) {
       begun += await blockSome(blocks - begun);
       for (const id of [...blocked.keys()]) if (random() < 0.03) await say(id, null);
-      pagerDuty.next = random() < 0.2 ? [{ status: 503 }, { status: 429 }] : [];
+      for (const id of [...blocked.keys()]) if (random() < 0.01 && !urgent.has(id)) await hurry(id);
+      for (const sink of [pagerDuty, slack]) {
+        sink.next = random() < 0.2 ? [{ status: 503 }, { status: 429 }] : [];
+      }
       if (random() < 0.08) {
         await alerting.kill();
         await startAlerting();
@@ -193,11 +247,13 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'a random run', (
       const { steps } = await ask();
       await until(async () => (await ask()).steps > steps, { withinMs: 30_000, what: 'a round' });
     }
-    pagerDuty.next = [];
-    expect([restarts > 2, hardStops.length > 2]).toEqual([true, true]);
+    for (const sink of [pagerDuty, slack]) sink.next = [];
+    expect([restarts > 2, hardStops.length > 2, urgent.size > 20]).toEqual([true, true, true]);
     await converged('at the end');
     for (const id of [...blocked.keys()]) await say(id, null);
     await converged('when all is over');
     expect([told(), paged()]).toEqual([{ open: [], again: [] }, []]);
+    // No block opened a second incident.
+    expect([begun, pagerDuty.opened <= begun]).toEqual([blocks, true]);
   }, 240_000);
 });
