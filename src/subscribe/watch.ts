@@ -7,7 +7,8 @@ import type { Condition } from '../model/alert';
 import type { Outbox } from '../model/store';
 import { nameOfGiven } from './given-tokens';
 import type { HeldSecret } from './held-secrets';
-import { boundTokens, type Findings, type LookDoors, lookAtSubscriptions } from './look';
+import { boundTokens, type Finding, type Findings, type LookDoors, lookAtSubscriptions } from './look';
+import type { SecretBook } from './secret-book';
 import { type Silence, silenceOf } from './silence';
 
 export interface WatchDoors extends LookDoors {
@@ -100,8 +101,18 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
       steppedMs = clock.nowMs();
       return tickMs;
     },
-    conditions: () => (holds ? [...findings.values(), ...silences()] : []),
+    conditions: () =>
+      holds ? [...[...findings.values()].map((one) => withLastHeard(one, book)), ...silences()] : [],
   };
+}
+
+/** From when on what changed may not have been announced. */
+function withLastHeard(finding: Finding, book: SecretBook): Finding {
+  const id = finding.labels?.subscription_id;
+  const heard = boundTokens(book).flatMap((row) => (row.subscriptionId === id ? (row.heardAtMs ?? []) : []));
+  if (heard.length === 0) return finding;
+  const last = new Date(Math.max(...heard)).toISOString();
+  return { ...finding, detail: `${finding.detail} Its last heartbeat came at ${last}.` };
 }
 
 function wordsOf(

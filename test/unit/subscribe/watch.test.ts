@@ -107,6 +107,14 @@ test('an end by somebody else, and one that is not listed any more, is told unti
   expect(told()).toEqual([]);
 });
 
+test('what is told of an ended one says since when nothing was heard of it', async () => {
+  await heard();
+  const at = new Date(stage.clock.nowMs()).toISOString();
+  become('Terminated');
+  await look();
+  expect(watch.conditions()[0]!.detail).toMatch(new RegExp(`\\. Its last heartbeat came at ${at}\\.$`));
+});
+
 test('a listing that breaks off changes nothing that was found, and proves no absence', async () => {
   stage.calls.listed.set('c1', []);
   stage.calls.faults.list = faultOf('transient');
