@@ -9,7 +9,13 @@ import type { Context } from './context';
 const namesLock = 7_126_005;
 const columns = 'side, id, organization_id, principal_id, erid, serial_number, resource_id';
 
-export async function nameEquipment(context: Context, pieces: EquipmentNames[]): Promise<KnownEquipment[]> {
+/** What calls of the same moment ask for, in one go: the answers in their order. */
+export async function nameTogether(context: Context, calls: EquipmentNames[][]): Promise<KnownEquipment[][]> {
+  const known = await nameEquipment(context, calls.flat());
+  return calls.map(({ length }) => known.splice(0, length));
+}
+
+async function nameEquipment(context: Context, pieces: EquipmentNames[]): Promise<KnownEquipment[]> {
   const { database } = context;
   const first = (await shelfFor(context, pieces)).choose(pieces);
   if (first.records.length === 0) return first.known;

@@ -2,6 +2,7 @@
  * The verbs of the scaled store, by name. Each takes the context of its transaction first; what it resolves to is what
  * the store's promise resolves to. Whatever it throws rolls the transaction back.
  */
+import type { EquipmentNames } from '../../model/equipment-names';
 import type { Delivery } from '../../model/notification';
 import type { Store } from '../../model/store';
 import { alertInputs, alertMark, listAlerts, saveAlerts } from './alerts';
@@ -12,7 +13,7 @@ import type { Context, InTransaction } from './context';
 import type { TransactionOptions } from './database';
 import { hasten, nextDueInMs } from './due';
 import { type EndingCall, endings, endTasks } from './end-tasks';
-import { equipmentRecords, nameEquipment } from './equipment-names';
+import { equipmentRecords, nameTogether } from './equipment-names';
 import { listEvents } from './events';
 import { explain } from './explain';
 import { finishPage } from './finish-page';
@@ -105,7 +106,6 @@ export const verbs = {
   finishPage,
   hintAbsent,
   countCalls,
-  nameEquipment,
   equipmentRecords,
   beginReplay: replays.beginReplay,
   selectReplay: replays.selectReplay,
@@ -170,9 +170,17 @@ export const groups: VerbGroup[] = [
     verbs: Object.keys(endings) as Name[],
     execute: (context, calls) => endTasks(context, calls as EndingCall[]),
   },
+  {
+    verbs: ['nameEquipment'],
+    execute: (context, calls) =>
+      nameTogether(
+        context,
+        calls.map(({ args }) => args[0] as EquipmentNames[]),
+      ),
+  },
 ];
 
-type Grouped = 'put' | keyof typeof endings;
+type Grouped = 'put' | 'nameEquipment' | keyof typeof endings;
 type Missing = Exclude<Name, keyof typeof verbs | keyof typeof longVerbs | Grouped | 'heed'>;
 
 /** A verb of the contract that is nowhere does not compile; whoever waits for news is told by another way. */

@@ -301,6 +301,21 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     expect(await store.pickUnsent(10, 1e9, [])).toEqual(rows);
   });
 
+  test('equipment that calls of one moment name is kept by one transaction, and each gets its own', async () => {
+    const pieces = range(20).map((id) => ({
+      side: 'new' as const,
+      id: String(id),
+      organizationId: '4711',
+      principalId: null,
+      erid: `e${id}`,
+      serialNumber: null,
+    }));
+    const known = await Promise.all(pieces.map((piece) => stores[0]!.nameEquipment([piece])));
+    expect(known).toEqual(pieces.map(({ id }) => [{ id, principalId: null }]));
+    const sql = 'SELECT DISTINCT xmin::text FROM equipment';
+    expect(await server.query(sql, new URL(url).pathname.slice(1))).toHaveLength(1);
+  });
+
   test('a store that accepts rings for one that waits', async () => {
     const heard = new Promise((resolve) => void stores[1]!.heed(resolve));
     await turn();
