@@ -2,6 +2,7 @@
  * What stands in a row may be damaged: that row is set aside for an operator, and the others go on as if it were not
  * there. Every store must pass.
  */
+import type { Element } from '../../src/model/notification';
 import { type DamageableStore, draftOf, Hand, hintOf, sumOf } from './store-hand';
 
 export function storeDamageSuite(name: string, open: () => Promise<DamageableStore>): void {
@@ -83,6 +84,48 @@ export function storeDamageSuite(name: string, open: () => Promise<DamageableSto
       const { accepted, published } = await hand.store.ledger();
       expect([accepted, published]).toEqual([whole.accepted, whole.published - 1]);
       expect(sumOf(await hand.store.ledger())).toBe(accepted - 1);
+    });
+
+    test('an event that vanished is told from those that retention took, however old it is', async () => {
+      const kept: Element = { line: 'quarantined', reason: 'malformed-notification', path: '', raw: '{}' };
+      for (const id of ['1', '2']) {
+        await hand.put([hintOf(id), kept]);
+        await hand.finish(await hand.take(), draftOf(id, 'a'));
+      }
+      await hand.sendAll();
+      under.advance(31 * 86_400_000);
+      await hand.publish('2', 'b');
+      await hand.sendAll();
+      expect(await hand.store.sweep()).toBeGreaterThan(0);
+      const page = { after: 0, limit: 10, type: null, organizationId: null };
+      const { floor, events } = await hand.store.listEvents(page);
+      expect([floor, events.map(({ position }) => position)]).toEqual([2, [1, 3]]);
+      expect(await hand.store.ledger()).toMatchObject({ accepted: 5, published: 3, quarantined: 2 });
+      hand.store = await under.damage('DELETE FROM outbox WHERE position = 1');
+      expect(await hand.store.ledger()).toMatchObject({ accepted: 5, published: 2, quarantined: 2 });
+    });
+
+    test('what a version took that did not mark it counts as published', async () => {
+      await hand.put([
+        hintOf('1'),
+        { line: 'quarantined', reason: 'malformed-notification', path: '', raw: '{}' },
+      ]);
+      await hand.finish(await hand.take(), draftOf('1', 'a'));
+      await hand.sendAll();
+      for (const content of ['b', 'c']) {
+        under.advance(31 * 86_400_000);
+        await hand.publish('1', content);
+        await hand.sendAll();
+        // As an older version sweeps, beside this one or before it.
+        if (content === 'b')
+          hand.store = await under.damage(
+            `DELETE FROM outbox WHERE position = 1; UPDATE meta SET value = 1 WHERE name = 'floor'`,
+          );
+        else expect(await hand.store.sweep()).toBeGreaterThan(0);
+        const ledger = await hand.store.ledger();
+        expect(sumOf(ledger)).toBe(ledger.accepted);
+      }
+      expect(await hand.store.ledger()).toMatchObject({ quarantined: 1, published: 2 });
     });
   });
 }

@@ -147,7 +147,7 @@ async function complete(statements: Statements, source: Source, token: number): 
   const isState = (name: string) =>
     ['behind', 'reading-on', 'pause-since', 'pause-until'].includes(name) || name.startsWith(untoldPrefix);
   const states = [...meta.keys()].filter(isState);
-  for (const name of ['position', 'floor', 'connections', ...states]) {
+  for (const name of ['position', 'floor', 'marked', 'unmarked', 'connections', ...states]) {
     await statements.run(
       `INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
       name,

@@ -13,6 +13,7 @@ import {
   eventSteps as stepsOfEvent,
   syncStep,
 } from '../event-steps';
+import { fenceOf } from '../read-fence';
 import { makeSwitchSteps } from '../switch-steps';
 import type { Context } from './context';
 import type { Row } from './database';
@@ -114,15 +115,15 @@ function acceptedSteps(delivery: Row): ExplainStep[] {
 }
 
 async function eventJourney(context: Context, event: Row): Promise<ExplainStep[]> {
-  const [, fence] = String(event.cause).split('/');
-  const byRead = event.task_id !== null && /^\d{1,15}$/.test(fence ?? '');
-  const read = byRead
-    ? await context.database.get(
-        `SELECT ${readColumns} FROM reads r WHERE r.task_id = $1 AND r.fence = $2`,
-        event.task_id,
-        Number(fence),
-      )
-    : undefined;
+  const fence = fenceOf(event.cause);
+  const read =
+    fence === null
+      ? undefined
+      : await context.database.get(
+          `SELECT ${readColumns} FROM reads r WHERE r.task_id = $1 AND r.fence = $2`,
+          event.task_id,
+          fence,
+        );
   if (read === undefined) return (await eventSteps(context, [event])).get(event.event_id)!;
   return [...(await askedSteps(context, event, read)), ...(await readSteps(context, [read]))];
 }

@@ -11,17 +11,18 @@ const pageTasks = 2000;
 const pageDeliveries = 20_000;
 
 /**
- * When the last event went that retention may have taken: positions rise with the time of sending, so it was sent before
- * the first above the floor. Below 0 as long as nothing was swept.
+ * When the last event went that may have been taken by a version that did not mark the reads of what it took: positions
+ * rise with the time of sending, so it was sent before the first above it. Below 0 where none was.
  */
-const sweptUntil = `(SELECT CASE WHEN m.value = 0 THEN -1 ELSE coalesce(
+const unmarkedUntil = `(SELECT CASE WHEN m.value = 0 THEN -1 ELSE coalesce(
     (SELECT f.sent_at FROM outbox f WHERE f.position > m.value ORDER BY f.position LIMIT 1), 9007199254740991) END
-  FROM meta m WHERE m.name = 'floor')`;
+  FROM (SELECT CASE WHEN f.value > k.value THEN f.value ELSE u.value END AS value FROM meta f, meta k, meta u
+    WHERE f.name = 'floor' AND k.name = 'marked' AND u.name = 'unmarked') m)`;
 
 /**
  * What an event has become so far: it is published when it is sent, and with an operator when Kafka refused it. One that
- * was set aside waits until its resource is published anew. One that is not there and that retention cannot have taken
- * has become nothing: no line holds it, and the ledger does not add up.
+ * was set aside waits until its resource is published anew. One that is not there and that retention has not taken has
+ * become nothing: no line holds it, and the ledger does not add up.
  */
 const publishedLine = `CASE e.state WHEN 0 THEN 'waiting' WHEN 3 THEN
     CASE (SELECT q.state FROM quarantine q WHERE q.outbox_id = e.id ORDER BY q.id DESC LIMIT 1)
@@ -29,7 +30,7 @@ const publishedLine = `CASE e.state WHEN 0 THEN 'waiting' WHEN 3 THEN
   WHEN 4 THEN CASE WHEN EXISTS (
       SELECT 1 FROM tasks r WHERE r.id = coalesce(t.joined_to, t.id) AND r.content_hash = '' AND NOT r.deleted)
     THEN 'waiting' ELSE 'merged' END
-  ELSE CASE WHEN e.id IS NOT NULL OR d.at <= ${sweptUntil} THEN 'published' END END`;
+  ELSE CASE WHEN e.id IS NOT NULL OR d.swept OR d.at <= ${unmarkedUntil} THEN 'published' END END`;
 
 const waitingLine = `CASE WHEN t.state = 'quarantined' THEN 'quarantined'
   WHEN t.due_at IS NOT NULL AND o.access IS NOT NULL AND o.access <> 'active' THEN 'parked' ELSE 'waiting' END`;
@@ -79,7 +80,8 @@ async function addTasks({ database }: Context, total: Ledger, after: number): Pr
   if (last === null) return null;
   const rows = await database.all(
     `WITH decided AS MATERIALIZED (
-       SELECT DISTINCT ON (task_id, generation) task_id, generation, outcome, event_id, at FROM reads
+       SELECT DISTINCT ON (task_id, generation) task_id, generation, outcome, event_id, at, swept
+       FROM reads
        WHERE task_id > $1 AND task_id <= $2
        ORDER BY task_id, generation, outcome = 'published' DESC, fence DESC),
      marked AS (

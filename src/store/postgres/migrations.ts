@@ -113,6 +113,15 @@ CREATE INDEX equipment_erid ON equipment (erid);
 CREATE INDEX equipment_resource ON equipment (resource_id);
 `;
 
+/**
+ * True when retention has taken the event of the read. marked: the floor when that was last noted. unmarked: the floor
+ * until which it was not, by a version that does not know of it.
+ */
+const swept = `
+ALTER TABLE reads ADD COLUMN swept BOOLEAN NOT NULL DEFAULT false;
+INSERT INTO meta (name, value) VALUES ('marked', 0), ('unmarked', 0);
+`;
+
 export const migrations: Migration[] = [
   { name: '0001-path', kind: 'expand', sql: firstSchema },
   { name: '0002-sync', kind: 'expand', sql: syncs },
@@ -123,4 +132,5 @@ export const migrations: Migration[] = [
   { name: '0007-asked', kind: 'expand', sql: asked },
   { name: '0008-beats', kind: 'expand', sql: beats },
   { name: '0009-equipment', kind: 'expand', sql: equipment },
+  { name: '0010-swept', kind: 'expand', sql: swept },
 ];

@@ -4,6 +4,7 @@
  * time, so that the journal is bounded by the number of resources. Resolved alerts go after a day. How far log and
  * journal were walked stands in a row: whichever process sweeps next goes on from there.
  */
+import { fenceOf } from '../read-fence';
 import type { Context, InTransaction } from './context';
 import type { Row } from './database';
 
@@ -77,12 +78,33 @@ async function sweepEvents(context: Context): Promise<number> {
   const superseded = old.filter((row) => row.superseded).map(({ id }) => id as number);
   if (superseded.length === 0) return 0;
   const gone = await database.all(
-    'DELETE FROM outbox WHERE id = ANY($1::bigint[]) AND state IN (1, 2) RETURNING position',
+    `DELETE FROM outbox WHERE id = ANY($1::bigint[]) AND state IN (1, 2)
+     RETURNING position, event_id, task_id, cause`,
     superseded,
   );
+  await markReads(context, gone);
   const floor = gone.reduce((highest, { position }) => Math.max(highest, position), 0);
-  await database.run(`UPDATE meta SET value = $1 WHERE name = 'floor' AND value < $1`, floor);
+  await database.run(
+    `UPDATE meta SET value = f.value FROM meta f, meta k
+     WHERE meta.name = 'unmarked' AND f.name = 'floor' AND k.name = 'marked' AND f.value > k.value`,
+  );
+  await database.run(`UPDATE meta SET value = greatest(value, $1) WHERE name IN ('floor', 'marked')`, floor);
   return gone.length;
+}
+
+/** Reads say that their events were taken, so that one which vanished in any other way can be told from those. */
+async function markReads({ database }: Context, gone: Row[]): Promise<void> {
+  const read = gone.flatMap((event) => {
+    const fence = fenceOf(event.cause);
+    return fence === null ? [] : [{ ...event, fence }];
+  }) as { task_id: number; fence: number; event_id: string }[];
+  await database.run(
+    `UPDATE reads r SET swept = true FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS e (task_id, fence, event_id)
+     WHERE r.task_id = e.task_id AND r.fence = e.fence AND r.event_id = e.event_id`,
+    read.map(({ task_id }) => task_id),
+    read.map(({ fence }) => fence),
+    read.map(({ event_id }) => event_id),
+  );
 }
 
 async function sweepDeliveries(context: Context): Promise<number> {

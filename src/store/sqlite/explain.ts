@@ -13,6 +13,7 @@ import {
   eventSteps as stepsOfEvent,
   syncStep,
 } from '../event-steps';
+import { fenceOf } from '../read-fence';
 import { makeSwitchSteps } from '../switch-steps';
 import type { Context } from './context';
 import type { Row } from './database';
@@ -97,12 +98,12 @@ function expired({ database, nowMs }: Context, of: string, id: number): Explanat
 
 function explainEvent(context: Context, of: string, event: Row): Explanation {
   const steps: ExplainStep[] = [];
-  if (event.task_id !== null) {
-    const [, fence] = String(event.cause).split('/');
+  const fence = fenceOf(String(event.cause));
+  if (fence !== null) {
     const read = context.database.get(
       'SELECT * FROM reads WHERE task_id = ? AND fence = ?',
       event.task_id as number,
-      Number(fence),
+      fence,
     );
     if (read !== undefined) {
       steps.push(...askedSteps(context, event, read));

@@ -330,4 +330,13 @@ CREATE INDEX equipment_erid ON equipment (erid);
 CREATE INDEX equipment_resource ON equipment (resource_id);
 `,
   },
+  {
+    name: '0011-swept',
+    sql: `
+-- Retention has taken the event of this read. marked: the floor when that was last noted. unmarked: the floor until which
+-- it was not.
+ALTER TABLE reads ADD COLUMN swept INTEGER NOT NULL DEFAULT 0;
+INSERT INTO meta (name, value) VALUES ('marked', 0), ('unmarked', 0);
+`,
+  },
 ];

@@ -3,6 +3,7 @@
  * does what waits for an operator. Hints that still wait fold into a count with their first and last time, so that the
  * journal is bounded by the number of resources. Resolved alerts go after a day.
  */
+import { fenceOf } from '../read-fence';
 import type { Context } from './context';
 import type { Row } from './database';
 
@@ -36,7 +37,7 @@ export function sweep(context: Context): number {
 function sweepEvents(context: Context, nowMs: number): number {
   const { database, swept } = context;
   const rows = database.all(
-    `SELECT o.id, o.position, o.state, o.sent_at, o.sequence < s.sequence AS superseded
+    `SELECT o.id, o.position, o.state, o.sent_at, o.event_id, o.task_id, o.cause, o.sequence < s.sequence AS superseded
      FROM outbox o CROSS JOIN sequences s ON s.key = o.key WHERE o.position > ? ORDER BY o.position LIMIT ?`,
     swept.position,
     rowsMax,
@@ -45,13 +46,31 @@ function sweepEvents(context: Context, nowMs: number): number {
   const old = young < 0 ? rows : rows.slice(0, young);
   swept.position = old.length < rowsMax ? 0 : Number(old.at(-1)!.position);
   const gone = old.filter(({ state, superseded }) => superseded === 1 && (state === 1 || state === 2));
-  for (const { id } of gone) database.run('DELETE FROM outbox WHERE id = ?', id as number);
   const last = gone.at(-1);
-  if (last !== undefined) {
-    const floor = Number(last.position);
-    database.run(`UPDATE meta SET value = max(value, ?) WHERE name = 'floor'`, floor);
-  }
+  if (last === undefined) return 0;
+  database.run(
+    `UPDATE meta SET value = (SELECT value FROM meta WHERE name = 'floor') WHERE name = 'unmarked'
+       AND (SELECT value FROM meta WHERE name = 'floor') > (SELECT value FROM meta WHERE name = 'marked')`,
+  );
+  for (const event of gone) takeEvent(context, event);
+  database.run(
+    `UPDATE meta SET value = max(value, ?) WHERE name IN ('floor', 'marked')`,
+    Number(last.position),
+  );
   return gone.length;
+}
+
+/** Its read says that it was taken, so that an event which vanished in any other way can be told from it. */
+function takeEvent({ database }: Context, { id, task_id, event_id, cause }: Row): void {
+  const fence = fenceOf(String(cause));
+  if (fence !== null)
+    database.run(
+      'UPDATE reads SET swept = 1 WHERE task_id = ? AND fence = ? AND event_id = ?',
+      task_id as number,
+      fence,
+      event_id as string,
+    );
+  database.run('DELETE FROM outbox WHERE id = ?', id as number);
 }
 
 function sweepDeliveries(context: Context, beforeMs: number): number {
