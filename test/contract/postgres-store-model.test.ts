@@ -7,7 +7,7 @@ import { startPostgresStores } from './open-postgres';
 import { storeModelSuite } from './store-model-suite';
 
 /** Each step is some ten transactions, each of them flushed. */
-const numRuns = 12;
+const numRuns = 8;
 
 describeWithNeighbour('PostgreSQL', postgresAvailable(), 'the model of a store on PostgreSQL', () => {
   let stores: Awaited<ReturnType<typeof startPostgresStores>>;

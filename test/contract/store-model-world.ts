@@ -1,0 +1,408 @@
+/**
+ * The model of a store: what is true at the provider, what was accepted, what is held and what stands on the topics; and
+ * what must be so after any step, and at rest.
+ */
+import type { EventRecord } from '../../src/model/event';
+import type { Element } from '../../src/model/notification';
+import type { TakenTask } from '../../src/model/task';
+import { ModelTopic } from './model-topic';
+import {
+  address,
+  aliasOf,
+  type DamageableStore,
+  draftOf,
+  goneBy,
+  Hand,
+  header,
+  heldBy,
+  hintOf,
+  sumOf,
+} from './store-hand';
+
+export const ids = ['1', '2', '3'] as const;
+export const organizations = ['4711', '99'] as const;
+/** The provider says of these when they were modified. */
+const timed = new Set<string>(['1', '2']);
+const settleMs = 5000;
+const goneAfterMs = 600_000;
+/** As the stores under test keep their journal. */
+const journalMs = 30 * 86_400_000;
+const equipmentTopic = 'tramline.equipment.v1';
+const nothingCounted = { listed: 0, changed: 0, unchanged: 0, published: 0, left: 0, pages: 0, calls: 0 };
+
+const unreadable: Element = { line: 'quarantined', reason: 'malformed-notification', path: '', raw: '{}' };
+
+export interface Truth {
+  content: string;
+  organizationId: string;
+  gone: boolean;
+  atMs: number;
+}
+
+/** A task in somebody's hands, with what the provider showed when its read began. */
+export interface Held {
+  task: TakenTask;
+  shown: Truth;
+}
+
+export type Step = (world: World) => Promise<void>;
+
+/** A page of a listing that was asked for, with what the provider showed when it was. */
+export interface AskedPage {
+  run: number;
+  listingId: number;
+  revision: number;
+  known: boolean;
+  shown: { id: string; truth: Truth }[];
+}
+
+export class World {
+  readonly hand: Hand;
+  accepted = 0;
+  changes = 0;
+  held: Held[] = [];
+  pages: AskedPage[] = [];
+  readonly topics = new Map([[equipmentTopic, new ModelTopic(equipmentTopic)]]);
+  /** By key, the highest number of a record that Kafka refused: no other life of the store has used it. */
+  readonly refused = new Map<string, number>();
+  /** Notifications by when they were accepted. */
+  private readonly journal: { atMs: number; count: number }[] = [];
+  /** At most so many of what is accepted are of deliveries that are not kept: a read ends that they count. */
+  private folded = 0;
+  /** Rows were found to be overtaken: what they tell waits for another event. */
+  private overtaken = false;
+  /** Resources of which something was given up by an operator: what is published of them is not the truth for sure. */
+  readonly givenUp = new Set<string>();
+  /** Organizations whose claims may wait for a probe, or which are half-open. */
+  readonly restrained = new Set<string>();
+  readonly truth = new Map<string, Truth>();
+  readonly sequences = new Map<string, number>();
+  seenRow = 0;
+  /** What was seen of each event, by key and sequence. */
+  readonly bytes = new Map<string, string>();
+  /** Deliveries that were not answered: they may have been stored. */
+  unanswered: Element[][] = [];
+
+  constructor(readonly under: DamageableStore) {
+    this.hand = new Hand(under);
+    for (const id of ids) this.truth.set(id, { content: '0', organizationId: '4711', gone: false, atMs: 0 });
+  }
+
+  async put(elements: Element[]): Promise<void> {
+    this.unanswered.push(elements);
+    await this.hand.put(elements);
+    this.unanswered = this.unanswered.filter((others) => others !== elements);
+    this.accepted += elements.length;
+    this.journal.push({ atMs: this.under.nowMs(), count: elements.length });
+  }
+
+  /** The store ends in the middle of the work; whoever had no answer says it again. */
+  async kill(work: Step[], place: number): Promise<void> {
+    this.hand.store = await this.under.tear(async () => {
+      for (const step of work) await step(this);
+    }, place);
+    this.held = [];
+    this.pages = [];
+    this.restrained.clear();
+    const repeated = this.unanswered.splice(0);
+    const unsure = repeated.reduce((sum, elements) => sum + elements.length, 0);
+    const { accepted } = await this.hand.store.ledger();
+    expect(accepted).toBeGreaterThanOrEqual(this.accepted - this.folded);
+    expect(accepted).toBeLessThanOrEqual(this.accepted + unsure);
+    this.accepted = accepted;
+    for (const elements of repeated) await this.put(elements);
+  }
+
+  /** Writes the first unsent rows to their topics; with `told`, the store learns of it. */
+  async send(limit = 1000, told = true): Promise<void> {
+    await this.checkOutbox();
+    const rows = await this.hand.store.pickUnsent(limit, 1e9, []);
+    const written = rows.map((row) => this.topicOf(row.topic).write(row));
+    if (told) await this.hand.store.markSent(written);
+    if (rows.length < limit) for (const topic of this.topics.values()) topic.check();
+  }
+
+  private topicOf(name: string): ModelTopic {
+    const topic = this.topics.get(name) ?? new ModelTopic(name);
+    this.topics.set(name, topic);
+    return topic;
+  }
+
+  /**
+   * Another life of the store has written `count` records about the resource, under numbers that this one has not sent;
+   * this one reads its topics on from where it knows them, as whoever begins to send does.
+   */
+  async fallBehind(id: string, count: number): Promise<void> {
+    await this.checkOutbox();
+    const topic = this.topicOf(equipmentTopic);
+    const key = `${this.truth.get(id)!.organizationId}/equipment/${id}`;
+    const taken = Math.max(topic.highestOf(key), this.refused.get(key) ?? 0);
+    for (let nth = 1; nth <= count; nth += 1) topic.writeStranger(key, taken + nth);
+    await this.readOn();
+    expect(await this.hand.store.behindSince()).not.toBeNull();
+    this.overtaken = true;
+    this.sequences.set(key, Math.max(this.sequences.get(key) ?? 0, taken + count));
+  }
+
+  async readOn(): Promise<void> {
+    const { store } = this.hand;
+    const ends = new Map((await store.topicEnds()).map(({ topic, nextOffset }) => [topic, nextOffset]));
+    for (const topic of this.topics.values())
+      for (const page of topic.pagesFrom(Number(ends.get(topic.name) ?? 0))) await store.noteFound(page);
+    if (!(await store.readingOn())) return;
+    expect(await store.take(100)).toEqual([]);
+    await store.allFound();
+  }
+
+  /** Asks for the only page of the organization's listing. */
+  async ask(organizationId: string, full = false): Promise<AskedPage> {
+    const { store } = this.hand;
+    const { run } = await store.beginRun({ organizationId: null, full });
+    const name = { scope: `${organizationId}/equipment`, organizationId };
+    const { listings, revision } = await store.openListings(run, [name]);
+    const shown = ids
+      .map((id) => ({ id, truth: { ...this.truth.get(id)! } }))
+      .filter(({ truth }) => !truth.gone && truth.organizationId === organizationId);
+    return { run, listingId: listings[0]!.id, revision, known: listings[0]!.known && !full, shown };
+  }
+
+  /** However late it comes. */
+  async finishPage({ run, listingId, revision, known, shown }: AskedPage): Promise<void> {
+    const { store } = this.hand;
+    let drafts = shown.map(({ id, truth }) => draftAs(id, truth));
+    if (known) {
+      const places = await store.compareListed(run, listingId, drafts);
+      drafts = places.map((place) => drafts[place]!);
+    }
+    const after = { end: true as const, whole: true, changeToken: null };
+    await store.finishPage({ run, listingId, revision, connectionId: 'c1', drafts, hints: [], after });
+  }
+
+  /** A page that is asked for before the resource changes and is read, and that comes after it is at rest. */
+  async overtakePage(id: string): Promise<void> {
+    const page = await this.ask(this.truth.get(id)!.organizationId);
+    await this.change(id, false, {});
+    await this.workOff();
+    await this.finishPage(page);
+  }
+
+  /** A run over all listings: whatever no notification told of is found, or made due. */
+  async sync(full: boolean): Promise<void> {
+    const { store } = this.hand;
+    this.under.advance(1);
+    let last = 0;
+    for (const organizationId of organizations) {
+      const page = await this.ask(organizationId, full);
+      await this.finishPage(page);
+      last = page.run;
+    }
+    for (const organizationId of organizations) await store.hintAbsent(last, organizationId, 'equipment', 1);
+    await store.endRun(last, nothingCounted, true);
+  }
+
+  async replay(how: 'resendNewest' | 'readAgain'): Promise<void> {
+    const { store } = this.hand;
+    await this.checkOutbox();
+    const unsent = new Set((await this.hand.records()).map(({ row }) => row));
+    const { replay, after: from, until, counts } = await store.beginReplay(how);
+    const all = { events: null, keys: null, organizationId: null, topic: null };
+    for (let after: number | null = from; after !== null; ) {
+      const page = await store.selectReplay(all, after, until, 5);
+      const rows = page.events.filter(({ newest }) => newest).map(({ row }) => row);
+      await store[how]({ replay, after: page.after ?? until, counts }, rows);
+      after = page.after;
+    }
+    await store.endReplay(replay);
+    for (const { row, key, sequence } of await this.hand.records())
+      if (!unsent.has(row)) expect([key, sequence]).toEqual([key, this.sequences.get(key)]);
+  }
+
+  /** What is settled and old goes; what is young, or waits, is counted as before, and each key keeps its newest event. */
+  async retain(): Promise<void> {
+    await this.send();
+    const { store } = this.hand;
+    const before = await store.ledger();
+    const newest = await this.newestEvents();
+    for (const [key, record] of newest)
+      if (Number(header(record, 'ce_sequence')) !== this.sequences.get(key)) newest.delete(key);
+    while ((await store.sweep()) > 0);
+    const after = await store.ledger();
+    expect([...(await this.newestEvents())]).toEqual(expect.arrayContaining([...newest]));
+    const sinceMs = this.under.nowMs() - journalMs;
+    const young = this.journal.filter(({ atMs }) => atMs >= sinceMs);
+    expect(after.accepted).toBeLessThanOrEqual(before.accepted);
+    expect(after.accepted).toBeGreaterThanOrEqual(young.reduce((sum, { count }) => sum + count, 0));
+    expect(sumOf(after)).toBe(after.accepted);
+    if (!this.overtaken) {
+      const { waiting, parked } = before;
+      expect(after).toMatchObject({ waiting, parked });
+    }
+    this.accepted = after.accepted;
+    this.folded = after.waiting + after.parked + after.quarantined;
+  }
+
+  async change(id: string, alias: boolean, next: Partial<Truth>): Promise<void> {
+    this.changes += 1;
+    const before = this.truth.get(id)!;
+    const content = String(this.changes);
+    this.truth.set(id, { ...before, gone: false, content, atMs: this.under.nowMs(), ...next });
+    await this.hint(id, alias);
+  }
+
+  /** Hinted under both addresses: nobody can tell what stood at one that was never read. */
+  async vanish(id: string): Promise<void> {
+    await this.change(id, false, { gone: true });
+    await this.hint(id, true);
+  }
+
+  async hint(id: string, alias: boolean): Promise<void> {
+    const { organizationId } = this.truth.get(id)!;
+    const hint = { ...hintOf(id, organizationId), address: alias ? aliasOf(id) : address(id) };
+    // What waits for an operator keeps its delivery, and with it the hint beside it.
+    await this.put(alias ? [hint, unreadable] : [hint]);
+  }
+
+  async take(limit: number): Promise<number> {
+    const taken = await this.hand.store.take(limit);
+    for (const task of taken) this.held.push({ task, shown: { ...this.truth.get(idOf(task))! } });
+    return taken.length;
+  }
+
+  /** As the path would end it: read, found absent, or gone when that was so for long enough. */
+  async end({ task, shown }: Held): Promise<void> {
+    const { store } = this.hand;
+    if (!shown.gone) {
+      await this.hand.finish(task, draftAs(idOf(task), shown), { settleMs });
+    } else if (task.absentSinceMs !== null && this.under.nowMs() - task.absentSinceMs >= goneAfterMs) {
+      await store.finishGone({ ...goneBy(task), goneShareMax: 1 });
+    } else {
+      const forMs = task.absentSinceMs === null ? 0 : this.under.nowMs() - task.absentSinceMs;
+      await store.foundAbsent({ ...heldBy(task), againInMs: goneAfterMs - forMs });
+    }
+  }
+
+  async check(): Promise<void> {
+    const { store } = this.hand;
+    const ledger = await store.ledger();
+    this.checkAccepted(ledger.accepted);
+    expect(sumOf(ledger)).toBe(ledger.accepted);
+    expect(Math.min(...Object.values(ledger))).toBeGreaterThanOrEqual(0);
+    expect(Math.min(...Object.values(await this.numbers()))).toBeGreaterThanOrEqual(0);
+    await this.checkOutbox();
+    await this.checkDue();
+  }
+
+  private checkAccepted(accepted: number): void {
+    expect(accepted).toBeLessThanOrEqual(this.accepted);
+    expect(accepted).toBeGreaterThanOrEqual(this.accepted - this.folded);
+    this.folded -= this.accepted - accepted;
+    this.accepted = accepted;
+  }
+
+  private async numbers(): Promise<Record<string, number>> {
+    const { due, waiting, parked, quarantined, unsent } = await this.hand.store.counts();
+    return { due, waiting, parked, quarantined, unsent };
+  }
+
+  /** New rows of each key go on where the last one was, and come in the order in which they were decided. */
+  private async checkOutbox(): Promise<void> {
+    const rows = await this.hand.records();
+    expect(rows.map(({ row }) => row)).toEqual(
+      rows.map(({ row }) => row).sort((left, right) => left - right),
+    );
+    for (const { row, key, sequence, eventId, value, headers } of rows) {
+      const bytes = JSON.stringify([eventId, value, headers]);
+      expect(this.bytes.get(`${key} ${sequence}`) ?? bytes).toBe(bytes);
+      this.bytes.set(`${key} ${sequence}`, bytes);
+      if (row <= this.seenRow) continue;
+      this.seenRow = row;
+      expect([key, sequence]).toEqual([key, (this.sequences.get(key) ?? 0) + 1]);
+      this.sequences.set(key, sequence);
+    }
+  }
+
+  /** No time is named before which something is due, and what is due can be taken. */
+  private async checkDue(): Promise<void> {
+    const { store } = this.hand;
+    const dueInMs = await store.nextDueInMs('task');
+    if (dueInMs !== 0) expect(await store.take(100)).toEqual([]);
+    if (dueInMs === 0 || this.restrained.size > 0) return;
+    const known = await store.listOrganizations({ limit: 1000, after: null });
+    if (known.some(({ access }) => access !== 'active')) return;
+    const now = new Date(this.under.nowMs()).toISOString();
+    const tasks = await store.listTasks({ state: null, limit: 100, after: 0 });
+    const due = tasks.filter(({ dueAt, state }) => dueAt !== null && dueAt <= now && state !== 'parked');
+    expect(due).toEqual([]);
+  }
+
+  /**
+   * Opens every organization, ends what is held, and goes on until nothing is due any more; a store that was behind its
+   * topics needs a full sync as well.
+   */
+  async comeToRest(): Promise<void> {
+    const { store } = this.hand;
+    for (const { id } of await store.listOrganizations({ limit: 1000, after: null }))
+      await this.hand.observe({ cause: null }, id);
+    for (const held of this.held.splice(0)) await this.end(held);
+    for (const page of this.pages.splice(0)) await this.finishPage(page);
+    for (const { id, what } of await store.listQuarantine({ limit: 1000, after: null })) {
+      if (what === 'task' || what === 'record') await store.releaseQuarantine(id);
+    }
+    await this.workOff();
+    if ((await store.behindSince()) !== null) {
+      await this.sync(true);
+      expect(await store.behindSince()).toBeNull();
+      await this.workOff();
+    }
+    await this.send();
+  }
+
+  private async workOff(): Promise<void> {
+    const { store } = this.hand;
+    for (let round = 0; ; round += 1) {
+      const dueInMs = await store.nextDueInMs('task');
+      if (dueInMs === null) break;
+      expect(round).toBeLessThan(300);
+      this.under.advance(dueInMs);
+      await this.take(10);
+      for (const held of this.held.splice(0)) await this.end(held);
+    }
+  }
+
+  /** By key, as the log of events has them. */
+  private async newestEvents(): Promise<Map<string, EventRecord>> {
+    const all = { after: 0, limit: 10_000, type: null, organizationId: null };
+    const { events } = await this.hand.store.listEvents(all);
+    return new Map(events.map(({ record }) => [record.key, record]));
+  }
+
+  async checkRest(): Promise<void> {
+    const { store } = this.hand;
+    const ledger = await store.ledger();
+    this.checkAccepted(ledger.accepted);
+    expect(ledger).toMatchObject({ waiting: 0, parked: 0 });
+    expect(sumOf(ledger)).toBe(ledger.accepted);
+    const newestOf = await this.newestEvents();
+    for (const [id, { content, organizationId, gone, atMs }] of this.truth) {
+      if (atMs === 0 || this.givenUp.has(id)) continue;
+      const newest = new Map([...newestOf].filter(([key]) => key.endsWith(`equipment/${id}`)));
+      for (const [key, record] of newest) {
+        // Where the resource left an organization, another life of the store may have told of it there.
+        const last = this.topicOf(equipmentTopic).lastOf(key)!;
+        if (key.startsWith(`${organizationId}/`) || !last.startsWith('stranger'))
+          expect([key, last]).toEqual([key, record.eventId]);
+        const deleted = header(record, 'ce_type')!.includes('deleted');
+        expect([key, deleted]).toEqual([key, gone || !key.startsWith(`${organizationId}/`)]);
+        if (!deleted) expect(JSON.parse(record.value)).toMatchObject({ content });
+      }
+      if (!gone) expect([...newest.keys()]).toContain(`${organizationId}/equipment/${id}`);
+    }
+  }
+}
+
+function draftAs(id: string, { content, organizationId, atMs }: Truth) {
+  const modifiedTime = timed.has(id) ? new Date(atMs).toISOString() : null;
+  return draftOf(id, content, { organizationId, modifiedTime });
+}
+
+const idOf = ({ address: at }: TakenTask) => /equipment\/(\d)/.exec(at)![1]!;
