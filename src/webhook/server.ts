@@ -55,6 +55,11 @@ export function makeWebhookServer(settings: WebhookSettings, doors: WebhookDoors
   const server = makeServer(app, limits, responder);
   answerBrokenRequests(server, doors.refused);
   const closeSilent = trackSilentConnections(server);
+  const closeUnused = async () => {
+    await takeWhatCame(server);
+    server.closeIdleConnections();
+    closeSilent();
+  };
   server.on('drop', () => doors.refused('too-many-connections', { status: 0, tookMs: null }));
   // Without a listener a connection that the system cannot give us would end the process.
   server.on('error', (cause) => doors.refused('connection-failed', { status: 0, tookMs: null, cause }));
@@ -66,13 +71,11 @@ export function makeWebhookServer(settings: WebhookSettings, doors: WebhookDoors
     listen: (host, port) => listen(server, host, port),
     drain() {
       startDraining(server, responder);
-      server.closeIdleConnections();
-      closeSilent();
+      void closeUnused();
     },
     close(graceMs) {
       startDraining(server, responder);
-      closeSilent();
-      closed ??= close(server, inFlight, doors.clock, graceMs);
+      closed ??= close(server, inFlight, doors.clock, graceMs, closeUnused);
       return closed;
     },
   };
@@ -115,6 +118,29 @@ function startDraining(server: Server, responder: Responder): void {
   server.keepAliveTimeout = 1;
 }
 
+/** A turn of the event loop takes one connection, or reads once what has come over each; so many are enough for all. */
+const turnsMax = 1000;
+/** After so many turns without a new connection, everything that was there has been taken and read. */
+const quietTurns = 3;
+
+/**
+ * Takes what the system has already: the connections of its queue, and what was sent over them. Senders that were there
+ * before the end began get an answer. Bounded, since others may go on connecting.
+ */
+async function takeWhatCame(server: Server): Promise<void> {
+  let taken = 0;
+  const take = () => {
+    taken += 1;
+  };
+  server.on('connection', take);
+  for (let turn = 0, quiet = 0; turn < turnsMax && quiet < quietTurns; turn += 1) {
+    const before = taken;
+    await new Promise((resolve) => setImmediate(resolve));
+    quiet = taken === before ? quiet + 1 : 0;
+  }
+  server.off('connection', take);
+}
+
 function listen(server: Server, host: string, port: number): Promise<{ port: number }> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
@@ -125,16 +151,25 @@ function listen(server: Server, host: string, port: number): Promise<{ port: num
   });
 }
 
-async function close(server: Server, inFlight: InFlight, clock: Clock, graceMs: number): Promise<void> {
+async function close(
+  server: Server,
+  inFlight: InFlight,
+  clock: Clock,
+  graceMs: number,
+  closeUnused: () => Promise<void>,
+): Promise<void> {
   const finished = new AbortController();
+  const graceOver = clock.wait(graceMs, finished.signal);
+  // Connections that wait in the system's queue would be reset.
+  await takeWhatCame(server);
   const closed = new Promise<void>((resolve) => {
     server.close(() => {
       finished.abort();
       resolve();
     });
   });
-  server.closeIdleConnections();
-  await clock.wait(graceMs, finished.signal);
+  await closeUnused();
+  await graceOver;
   inFlight.stop();
   if (!finished.signal.aborted) {
     // Those who were just told late get their answer written before their connection goes.

@@ -119,13 +119,17 @@ export class Story {
   }
 
   /** Posts to the public listener. A string or bytes go out as they are, anything else as JSON. */
-  post(body: unknown, headers: Record<string, string> = {}): Promise<Posted> {
+  /** `sent` is called when the system has all of it, and before anybody answers. */
+  post(body: unknown, headers: Record<string, string> = {}, sent?: () => void): Promise<Posted> {
     const bytes =
       typeof body === 'string' || body instanceof Uint8Array ? Buffer.from(body) : JSON.stringify(body);
-    return post(`${this.service.publicUrl}/webhooks`, Buffer.from(bytes), {
-      authorization: this.simulator.environment.WEBHOOK_AUTHORIZATION ?? '',
-      ...headers,
-    });
+    const authorization = this.simulator.environment.WEBHOOK_AUTHORIZATION ?? '';
+    return post(
+      `${this.service.publicUrl}/webhooks`,
+      Buffer.from(bytes),
+      { authorization, ...headers },
+      sent,
+    );
   }
 
   /** The equipment of one organization, the first unless its place in the list is given. */
@@ -245,7 +249,12 @@ export async function askJson<Answer>(address: string, method = 'GET'): Promise<
 }
 
 /** On a connection of its own, so that a service that stops is not waited for. */
-export function post(address: string, body: Buffer, headers: Record<string, string>): Promise<Posted> {
+export function post(
+  address: string,
+  body: Buffer,
+  headers: Record<string, string>,
+  sent: () => void = () => {},
+): Promise<Posted> {
   return new Promise((resolve, reject) => {
     const given = { 'content-type': 'application/json', 'content-length': body.length, ...headers };
     const outgoing = httpRequest(address, { method: 'POST', agent: false, headers: given }, (response) => {
@@ -263,6 +272,7 @@ export function post(address: string, body: Buffer, headers: Record<string, stri
       );
     });
     outgoing.on('error', reject);
+    outgoing.once('finish', sent);
     outgoing.end(body);
   });
 }

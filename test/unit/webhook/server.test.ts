@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
+import { Worker } from 'node:worker_threads';
 import express from 'express';
 import type { Accepted } from '../../../src/model/notification';
 import { Problem } from '../../../src/model/problem';
@@ -307,6 +309,26 @@ describe('repeated failed authentication', () => {
   });
 });
 
+/** Each request on a connection of its own, from a thread that needs nothing of this one. */
+const sendFromElsewhere = `
+  const { connect } = require('node:net');
+  const { parentPort, workerData: { port, text, sent, count } } = require('node:worker_threads');
+  let gone = 0;
+  Promise.all(Array.from({ length: count }, () => new Promise((resolve) => {
+    let answer = '';
+    const socket = connect(port, '127.0.0.1');
+    socket.on('data', (bytes) => (answer += bytes));
+    socket.on('error', (error) => (answer += error.code));
+    socket.on('close', () => resolve(answer.slice(0, 12)));
+    socket.write(text, () => {
+      gone += 1;
+      if (gone < count) return;
+      Atomics.store(sent, 0, 1);
+      Atomics.notify(sent, 0);
+    });
+  }))).then((answers) => parentPort.postMessage(answers));
+`;
+
 describe('draining', () => {
   test('closes idle connections, and every answer closes its own', async () => {
     const saved = later<Accepted>();
@@ -333,10 +355,25 @@ describe('draining', () => {
     const answer = post(receiver.port, [notification()]);
     await handedOver(receiver.deliveries, 1);
     const closed = receiver.server.close(60_000);
-    await expect(post(receiver.port, [notification()])).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     saved.resolve(stored);
     expect((await answer).status).toBe(204);
     await closed;
+    await expect(post(receiver.port, [notification()])).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  });
+
+  test('closing answers what was sent before, though nobody has looked at it yet', async () => {
+    const receiver = await startReceiver();
+    const sent = new Int32Array(new SharedArrayBuffer(4));
+    const text = requestText(JSON.stringify([notification()]));
+    const workerData = { port: receiver.port, text, sent, count: 5 };
+    const sender = new Worker(sendFromElsewhere, { eval: true, workerData });
+    const answers = once(sender, 'message');
+    // This thread takes no connection and reads nothing until all has been sent.
+    expect(Atomics.wait(sent, 0, 0, 60_000)).toBe('ok');
+    receiver.server.drain();
+    await receiver.server.close(60_000);
+    expect(await answers).toEqual([Array(5).fill('HTTP/1.1 204')]);
+    await sender.terminate();
   });
 
   test('what is not finished in the time of grace is answered 503, and nothing is left', async () => {
