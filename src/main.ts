@@ -10,6 +10,7 @@ import { type Health, makeHealth } from './observe/health';
 import { makeObserver, type Observer } from './observe/observer';
 import type { OperationsServer } from './operations/server';
 import { accept } from './pipeline';
+import type { SetAside } from './store/quarantine-entry';
 import { makeStoreRoom } from './store/store-room';
 import { endsWithin, systemClock } from './tools/clock';
 import { makeWebhookServer, type WebhookServer } from './webhook/server';
@@ -45,9 +46,12 @@ const version = packageVersion();
 /** Builds and starts the role. Throws `settings.invalid`, `store.locked`, `store.unavailable`, `store.key-missing`. */
 export async function startService(loaded: LoadedSettings, around?: Around): Promise<Service> {
   const { settings } = loaded;
-  const opened = await openStore(settings);
+  // What counts reads the store, and so comes after it.
+  let count: SetAside = () => {};
+  const opened = await openStore(settings, (reason) => count(reason));
   let worker: Worker | null = null;
   const observer = observerOf(settings, opened, () => worker);
+  count = observer.setAside;
   for (const text of loaded.warnings) observer.log.setting({ text });
   const health = makeHealth(() => opened.ready());
   let store = opened;
@@ -133,8 +137,7 @@ function webhookOf(
       if (reason === 'fault') observer.fault('webhook', cause);
     },
     keepSample: async (bodyHash, detail, raw) => {
-      const kept = await store.keepSample({ bodyHash, detail, raw: raw.toString('utf8') });
-      if (kept) observer.setAside('malformed-body');
+      await store.keepSample({ bodyHash, detail, raw: raw.toString('utf8') });
     },
   });
 }

@@ -24,6 +24,7 @@ import type { Replay } from './publish/replay';
 import type { PublishTarget } from './publish/target';
 import { openStore as openStoreWith } from './store/open-store';
 import { openPostgres } from './store/postgres/open-postgres';
+import type { SetAside } from './store/quarantine-entry';
 import { makeStoreRoom } from './store/store-room';
 import { answersInTime, watchStore } from './store/watch-store';
 import type { Sync } from './sync/sync';
@@ -79,10 +80,10 @@ export interface Worker {
   stop(graceMs: number): Promise<void>;
 }
 
-/** Opens the store that the settings name. Throws `store.locked`, `store.unavailable`, `settings.invalid`. */
-export function openStore(settings: Settings): Promise<Store> {
+/** Opens the store that the settings name; `setAside` hears of all that it puts into quarantine. Throws `store.locked`, `store.unavailable`, `settings.invalid`. */
+export function openStore(settings: Settings, setAside?: SetAside): Promise<Store> {
   const store = options.storeOptions(settings);
-  return 'url' in store ? openPostgres(store) : openStoreWith(store);
+  return 'url' in store ? openPostgres(store, null, setAside) : openStoreWith(store, setAside);
 }
 
 /** Everything that a worker does, joined and not started. Throws `store.key-missing`, `store.unavailable`. */

@@ -31,6 +31,7 @@ export interface Metrics {
   providerCall(line: ProviderCall): void;
   sent(line: Sent): void;
   alertPost(line: AlertPost): void;
+  /** The only way in which quarantine is counted. */
   setAside(reason: QuarantineReason): void;
   fault(place: Place): void;
   /** Stops what measures in the background. */
@@ -84,11 +85,7 @@ export function makeMetrics(meter: Meter, gauges: Gauges): Metrics {
   });
   const sent = sentInstruments(meter);
   return {
-    deliveryAccepted: (line) => {
-      deliveries.accepted(line);
-      if (line.repeated) return;
-      for (const reason of line.quarantined) quarantined.add(1, reason);
-    },
+    deliveryAccepted: deliveries.accepted,
     deliveryRefused: deliveries.refused,
     requestBegan: () => deliveries.changeActive(1),
     requestEnded: () => deliveries.changeActive(-1),
@@ -96,8 +93,6 @@ export function makeMetrics(meter: Meter, gauges: Gauges): Metrics {
       attempts.add(1, line.outcome);
       processed(line);
       if (line.providerLagMs !== null) lag.record(line.providerLagMs / 1000);
-      if (line.quarantine === null) return;
-      quarantined.add(1, line.quarantine);
       if (line.quarantine === 'address-refused') deliveries.security.add(1, 'address-refused');
     },
     providerCall: provider,

@@ -41,7 +41,7 @@ export interface Observer {
   probed(line: ProbeLine): void;
   alertPost(line: AlertPost): void;
   trouble(line: Trouble): void;
-  /** What no delivery and no attempt tells of waits for an operator: a body that cannot be read, a refused record. */
+  /** Something was put into quarantine, as the store tells it. */
   setAside(reason: QuarantineReason): void;
   fault(place: Place, error: unknown): void;
 

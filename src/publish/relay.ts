@@ -5,7 +5,6 @@
  */
 import type { Condition } from '../model/alert';
 import type { Acknowledgement, OutboxRow } from '../model/event';
-import type { QuarantineReason } from '../model/notification';
 import { isProblem } from '../model/problem';
 import type { Outbox } from '../model/store';
 import { type BackoffBounds, backoffMs } from '../tools/backoff';
@@ -60,7 +59,6 @@ export interface RelayHooks {
   sent?(rows: OutboxRow[], tookMs: number): void;
   /** A batch of the topic failed, or, with null, opening the target did. */
   failed?(topic: string | null, code: string): void;
-  quarantined?(row: OutboxRow, reason: QuarantineReason): void;
   /** The producer was given up: what it did not acknowledge is sent again by the next. */
   discarded?(): void;
 }
@@ -309,7 +307,6 @@ class OutboxRelay implements Relay {
     const reason = kind === 'too-large' ? 'record-too-large' : 'record-refused';
     await this.outbox.quarantineRecord(row.row, reason, detail);
     this.widths.clear(batch);
-    this.hooks.quarantined?.(row, reason);
   }
 
   private async stepDown(): Promise<void> {

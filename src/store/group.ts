@@ -4,14 +4,18 @@
  * answer unless several are owed.
  */
 import type { Ledger } from '../model/ledger';
+import type { QuarantineReason } from '../model/notification';
 import { Problem, type ProblemCode } from '../model/problem';
 import type { Store } from '../model/store';
 import { emptyLedger } from './empty-ledger';
+import type { SetAside } from './quarantine-entry';
 import type { Call, VerbName } from './sqlite/engine';
 import type { LedgerOfDeliveries, LedgerPage } from './sqlite/ledger';
 
-/** A result as it crosses the thread: a value, or a problem's code and message. */
-export type Result = { value: unknown } | { code: ProblemCode; message: string };
+/** A result as it crosses the thread: a value, with why things were set aside, or a problem's code and message. */
+export type Result =
+  | { value: unknown; setAside?: QuarantineReason[] }
+  | { code: ProblemCode; message: string };
 
 /** Executes calls in order, also after those of earlier calls of it; rejects only when the executor itself is lost. */
 export type Executor = (calls: Call[]) => Promise<Result[]>;
@@ -32,7 +36,11 @@ const ledgerPageTasks = 2000;
  */
 const ledgerAttempts = 4;
 
-export function groupedStore(execute: Executor, closeExecutor: () => Promise<void>): Store {
+export function groupedStore(
+  execute: Executor,
+  closeExecutor: () => Promise<void>,
+  setAside: SetAside = () => {},
+): Store {
   let waiting: Waiting[] = [];
   let away = 0;
   let leaving = false;
@@ -61,7 +69,7 @@ export function groupedStore(execute: Executor, closeExecutor: () => Promise<voi
     away += 1;
     try {
       const results = await execute(calls.map(({ verb, args }) => ({ verb, args })));
-      for (const [index, call] of calls.entries()) settle(call, results[index]);
+      for (const [index, call] of calls.entries()) settle(call, results[index], setAside);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       for (const call of calls) call.reject(new Problem('store.unavailable', message, error));
@@ -127,8 +135,11 @@ function verbsOf(call: (verb: VerbName, ...args: unknown[]) => Promise<unknown>)
   });
 }
 
-function settle(call: Waiting, result: Result | undefined): void {
+function settle(call: Waiting, result: Result | undefined, setAside: SetAside): void {
   if (result === undefined) call.reject(new Problem('store.unavailable', 'the store gave no answer'));
   else if ('code' in result) call.reject(new Problem(result.code, result.message));
-  else call.resolve(result.value);
+  else {
+    for (const reason of result.setAside ?? []) setAside(reason);
+    call.resolve(result.value);
+  }
 }

@@ -7,6 +7,7 @@ import { Worker } from 'node:worker_threads';
 import { Problem, type ProblemCode } from '../model/problem';
 import type { Store } from '../model/store';
 import { groupedStore, type Result } from './group';
+import type { SetAside } from './quarantine-entry';
 import type { StoreSettings } from './sqlite/context';
 import { type Call, openEngine } from './sqlite/engine';
 
@@ -23,6 +24,7 @@ const restartMs = 1000;
  */
 export async function openStore(
   settings: StoreSettings,
+  setAside: SetAside = () => {},
   makeThread: () => Worker = () => startWorker(settings),
 ): Promise<Store> {
   let starting = startThread(makeThread);
@@ -43,6 +45,7 @@ export async function openStore(
   return groupedStore(
     (calls) => (thread.isLost() ? running().then((next) => next.execute(calls)) : thread.execute(calls)),
     () => thread.close(),
+    setAside,
   );
 }
 
@@ -98,7 +101,11 @@ async function startThread(makeThread: () => Worker): Promise<Thread> {
 }
 
 /** The same store in this thread, with the clock that is given. */
-export function openStoreHere(settings: StoreSettings, nowMs: () => number): Store {
+export function openStoreHere(
+  settings: StoreSettings,
+  nowMs: () => number,
+  setAside: SetAside = () => {},
+): Store {
   const engine = openEngine(settings, nowMs);
   return groupedStore(
     async (calls) =>
@@ -108,5 +115,6 @@ export function openStoreHere(settings: StoreSettings, nowMs: () => number): Sto
           'problem' in result ? { code: result.problem.code, message: result.problem.message } : result,
         ),
     async () => engine.close(),
+    setAside,
   );
 }

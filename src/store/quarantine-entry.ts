@@ -5,6 +5,9 @@
 import type { QuarantineView } from '../model/inspection';
 import type { QuarantineReason } from '../model/notification';
 
+/** Called once for each thing that this process has set aside, whatever it was and however it came to that. */
+export type SetAside = (reason: QuarantineReason) => void;
+
 /** What is not said is not known. */
 export interface QuarantineEntry {
   what: QuarantineView['what'];

@@ -41,7 +41,6 @@ export function relayOf(
           });
         }
       },
-      quarantined: (_row, reason) => observer.setAside(reason),
       failed: (topic, code) => observer.sent({ system, topic: topic ?? '', ...nothing, errorType: code }),
     },
   );

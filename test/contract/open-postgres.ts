@@ -2,6 +2,7 @@
 // is emptied and used again, since making one takes longer than most cases. The clock is moved by hand.
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
+import type { QuarantineReason } from '../../src/model/notification';
 import { isProblem } from '../../src/model/problem';
 import { openPostgres as open } from '../../src/store/postgres/open-postgres';
 import { type PostgresServer, startPostgres } from '../support/postgres';
@@ -51,19 +52,27 @@ export async function startPostgresStores(): Promise<{
     const database = await take();
     const settings = postgresSettingsFor(server.url(database));
     let nowMs = Date.parse('2026-01-01T00:00:00Z');
-    let store = await open(settings, () => nowMs);
+    const setAside: QuarantineReason[] = [];
+    const openAgain = () =>
+      open(
+        settings,
+        () => nowMs,
+        (reason) => setAside.push(reason),
+      );
+    let store = await openAgain();
 
     async function reopen() {
       await server.query(cuttingOff, database);
       await store.close();
       // What a dead process held runs out: nobody can know that it is dead.
       nowMs += settings.leaseMs;
-      store = await open(settings, () => nowMs);
+      store = await openAgain();
       return store;
     }
 
     return {
       store,
+      setAside,
       advance: (ms) => {
         nowMs += ms;
       },

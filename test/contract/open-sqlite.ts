@@ -3,6 +3,7 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import type { QuarantineReason } from '../../src/model/notification';
 import { openStoreHere, type StoreSettings } from '../../src/store/open-store';
 import type { DamageableStore } from './store-hand';
 
@@ -35,7 +36,14 @@ export async function openSqlite(): Promise<DamageableStore> {
   let lives = 0;
   const ownFolder = () => join(folder, `life-${lives}`);
   let nowMs = Date.parse('2026-01-01T00:00:00Z');
-  const open = () => openStoreHere(settingsFor(join(ownFolder(), 'store.db')), () => nowMs);
+  const setAside: QuarantineReason[] = [];
+  const settings = () => settingsFor(join(ownFolder(), 'store.db'));
+  const open = () =>
+    openStoreHere(
+      settings(),
+      () => nowMs,
+      (reason) => setAside.push(reason),
+    );
   let store = open();
 
   async function reopen() {
@@ -51,6 +59,7 @@ export async function openSqlite(): Promise<DamageableStore> {
 
   return {
     store,
+    setAside,
     advance: (ms) => {
       nowMs += ms;
     },

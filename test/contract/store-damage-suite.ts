@@ -32,6 +32,33 @@ export function storeDamageSuite(name: string, open: () => Promise<DamageableSto
       expect(await keys()).toEqual(['4711/equipment/2 2']);
     });
 
+    test('whatever is set aside, and however, is told once by its reason', async () => {
+      const bad: Element = { line: 'quarantined', reason: 'unauthenticated', path: '', raw: '{}' };
+      const delivery = { messageId: 'm1', bodyHash: 'h' };
+      for (let times = 0; times < 2; times += 1) await hand.put([bad, hintOf('1')], delivery);
+      const sample = { bodyHash: 'h1', detail: 'x', raw: '{' };
+      for (let times = 0; times < 2; times += 1) await hand.store.keepSample(sample);
+      const task = await hand.take();
+      await hand.quarantine(task);
+      await hand.quarantine(task);
+      await hand.put([hintOf('2')]);
+      await hand.finish(await hand.take(), draftOf('2', 'a', { value: 'x'.repeat(1_000_000) }));
+      for (const id of ['3', '4']) await hand.publish(id, 'a');
+      const [first] = await hand.records();
+      for (let times = 0; times < 2; times += 1)
+        await hand.store.quarantineRecord(first!.row, 'record-too-large', 'x');
+      hand.store = await under.damage(`UPDATE outbox SET headers = '{}' WHERE key = '4711/equipment/4'`);
+      expect(await hand.records()).toEqual([]);
+      expect(under.setAside).toEqual([
+        'unauthenticated',
+        'malformed-body',
+        'no-access',
+        'record-too-large',
+        'record-too-large',
+        'record-refused',
+      ]);
+    });
+
     test.each([
       ['headers', '[["ce_'],
       ['headers', '{}'],

@@ -2,7 +2,7 @@
 import type { SealedConnection } from '../../src/model/connection';
 import type { EventDraft } from '../../src/model/event';
 import type { Ledger } from '../../src/model/ledger';
-import type { Delivery, HintElement } from '../../src/model/notification';
+import type { Delivery, HintElement, QuarantineReason } from '../../src/model/notification';
 import type { CauseDetail, Observation, ProbeAgain } from '../../src/model/organization';
 import type { Store } from '../../src/model/store';
 import type { TakenTask } from '../../src/model/task';
@@ -18,6 +18,8 @@ export interface StoreUnderTest {
 }
 
 export interface DamageableStore extends StoreUnderTest {
+  /** Why it set things aside, in order. */
+  readonly setAside: QuarantineReason[];
   /** Makes statements behind its back, as a hand or a disk would damage it, and answers the store as it is then. */
   damage(sql: string): Promise<Store>;
   /**

@@ -3,6 +3,7 @@
  * in memory, and whatever a verb changes it has locked before. Locks are taken in this order, sorted within each kind:
  * organizations, tasks, sequences, lanes.
  */
+import type { QuarantineReason } from '../../model/notification';
 import type { News } from '../../model/store';
 import type { StoreRules } from '../store-rules';
 import type { Statements } from './database';
@@ -25,6 +26,8 @@ export interface Context {
   lanes: LaneChanges;
   /** What other processes are told once the transaction is committed. */
   news: Set<News>;
+  /** Why things were set aside: told once the transaction is committed. */
+  setAside: QuarantineReason[];
 }
 
 /** Runs one transaction of a verb that needs several, so that no read outlives a page. */

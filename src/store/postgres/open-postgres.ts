@@ -2,8 +2,10 @@
  * Opens the scaled store and joins verbs and transactions. No process owns it: several receivers and workers have the
  * same rows, and what a dead one held runs out by the store's clock.
  */
+import type { QuarantineReason } from '../../model/notification';
 import { Problem } from '../../model/problem';
 import type { News, Store } from '../../model/store';
+import type { SetAside } from '../quarantine-entry';
 import { makeBell } from './bell';
 import type { Context, InTransaction, PostgresSettings } from './context';
 import { openDatabase, poolConfig, type TransactionOptions } from './database';
@@ -23,6 +25,7 @@ type Verb = (...args: unknown[]) => Promise<unknown>;
 export async function openPostgres(
   settings: PostgresSettings,
   nowMs: (() => number) | null = null,
+  tellSetAside: SetAside = () => {},
 ): Promise<Store> {
   await migrate(poolConfig(settings));
   const database = openDatabase(settings, nowMs);
@@ -33,15 +36,25 @@ export async function openPostgres(
     options?: TransactionOptions,
   ): Promise<Result> => {
     let news = new Set<News>();
+    let setAside: QuarantineReason[] = [];
     const result = await database.transact(async (statements, beganMs) => {
       const lanes = new LaneChanges();
       // A second attempt begins anew.
       news = new Set();
-      const done = await work({ database: statements, settings, nowMs: () => beganMs, lanes, news });
+      setAside = [];
+      const done = await work({
+        database: statements,
+        settings,
+        nowMs: () => beganMs,
+        lanes,
+        news,
+        setAside,
+      });
       await lanes.write(statements);
       return done;
     }, options);
     bell.ring(news);
+    setAside.forEach(tellSetAside);
     return result;
   };
   const doors = makeDoors(inTransaction);

@@ -10,7 +10,7 @@ export async function insertEntries(context: Context, entries: QuarantineEntry[]
   if (entries.length === 0) return 0;
   const column = <Name extends keyof QuarantineEntry>(name: Name) =>
     entries.map((entry) => entry[name] ?? null);
-  return context.database.run(
+  const entered = await context.database.all(
     `INSERT INTO quarantine (what, reason, path, detail, organization_id, address, delivery_id, element, task_id,
        outbox_id, sample_hash, raw, at)
      SELECT what, reason, path, detail, organization_id, address, delivery_id, element, task_id, outbox_id, sample_hash,
@@ -20,7 +20,7 @@ export async function insertEntries(context: Context, entries: QuarantineEntry[]
        AS e (what, reason, path, detail, organization_id, address, delivery_id, element, task_id, outbox_id,
          sample_hash, raw, nth)
      ORDER BY nth
-     ON CONFLICT (sample_hash) WHERE sample_hash IS NOT NULL DO NOTHING`,
+     ON CONFLICT (sample_hash) WHERE sample_hash IS NOT NULL DO NOTHING RETURNING reason`,
     column('what'),
     column('reason'),
     column('path').map(storable),
@@ -35,6 +35,8 @@ export async function insertEntries(context: Context, entries: QuarantineEntry[]
     column('raw').map(storable),
     context.nowMs(),
   );
+  for (const { reason } of entered) context.setAside.push(reason);
+  return entered.length;
 }
 
 /** PostgreSQL keeps no NUL in a text: what an operator is shown has U+FFFD in its place. */

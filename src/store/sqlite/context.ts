@@ -3,6 +3,7 @@
  * is kept in memory beside the tables (lanes, organizations), undone when a group of calls is rolled back.
  */
 import type { Condition } from '../../model/alert';
+import type { QuarantineReason } from '../../model/notification';
 import type { StoreRules } from '../store-rules';
 import type { Database } from './database';
 import type { Lanes } from './lanes';
@@ -34,6 +35,8 @@ export interface Context {
   conditions: Map<string, { untilMs: number; conditions: Condition[] }>;
   /** How far retention has walked through the log and the journal; 0 when it begins anew. */
   swept: { position: number; delivery: number };
+  /** Why the call that is executed set things aside. */
+  setAside: QuarantineReason[];
   /** Registers how to take back a change in memory when the transaction around this call is rolled back. */
   undo(action: () => void): void;
   /** Gives the next revision, persisted with the transaction. */

@@ -3,6 +3,7 @@
  * flush to disk. A group that fails for another reason than availability is repeated one by one, so that only the call
  * at fault fails.
  */
+import type { QuarantineReason } from '../../model/notification';
 import { Problem } from '../../model/problem';
 import type { Store } from '../../model/store';
 import { shareConditions } from './conditions';
@@ -43,6 +44,7 @@ import {
 import { Lanes } from './lanes';
 import { freeLease } from './leases';
 import { ledgerOfDeliveries, ledgerPage } from './ledger';
+import { nextDueInMs } from './next-due';
 import { observe } from './observe';
 import { OrganizationCache } from './organization-cache';
 import {
@@ -54,8 +56,8 @@ import {
   resendLogged,
   unsentCount,
 } from './outbox';
-import { heldForMs, pauseReading, readingPause } from './pauses';
-import { nextProbeMs, postponeProbe, requestProbe, takeProbes } from './probes';
+import { pauseReading, readingPause } from './pauses';
+import { postponeProbe, requestProbe, takeProbes } from './probes';
 import { keepSample, listQuarantine, showQuarantine } from './quarantine';
 import { discardQuarantine, rejudge, releaseQuarantine } from './release';
 import * as replays from './replays';
@@ -203,7 +205,8 @@ const repeatable: ReadonlySet<VerbName> = new Set<VerbName>([
   'markSent',
 ]);
 
-export type CallResult = { value: unknown } | { problem: Problem };
+/** `setAside`: why the call set things aside, where it did. */
+export type CallResult = { value: unknown; setAside?: QuarantineReason[] } | { problem: Problem };
 
 export interface Engine {
   /**
@@ -233,6 +236,7 @@ export function openEngine(settings: StoreSettings, nowMs: () => number): Engine
     leases: new Map(),
     conditions: new Map(),
     swept: { position: 0, delivery: 0 },
+    setAside: [],
     undo,
     nextRevision: () => ++counters.revision,
     currentRevision: () => counters.revision,
@@ -244,9 +248,7 @@ export function openEngine(settings: StoreSettings, nowMs: () => number): Engine
 
   const execute = (calls: Call[]): CallResult[] => {
     try {
-      const results = transaction.within(() =>
-        calls.map(({ verb, args }) => ({ value: verbOf(verb)(context, ...args) })),
-      );
+      const results = transaction.within(() => calls.map((call) => executeOne(context, call)));
       if (calls.some(({ verb }) => !repeatable.has(verb))) transaction.commit();
       return results;
     } catch (error) {
@@ -278,6 +280,12 @@ export function openEngine(settings: StoreSettings, nowMs: () => number): Engine
       database.close();
     },
   };
+}
+
+function executeOne(context: Context, { verb, args }: Call): CallResult {
+  context.setAside = [];
+  const value = verbOf(verb)(context, ...args);
+  return context.setAside.length === 0 ? { value } : { value, setAside: context.setAside };
 }
 
 function verbOf(verb: VerbName): (context: Context, ...args: unknown[]) => unknown {
@@ -314,18 +322,6 @@ function releaseLeases(context: Context, taken: { taskId: number; fence: number 
   for (const { taskId, fence } of taken) {
     if (context.leases.get(taskId)?.fence === fence) freeLease(context, taskId, nowMs);
   }
-}
-
-function nextDueInMs(context: Context, what: 'task' | 'probe'): number | null {
-  const dueMs = what === 'probe' ? nextProbeMs(context) : nextTaskMs(context);
-  return dueMs === null ? null : Math.max(heldForMs(context, what), dueMs - context.nowMs());
-}
-
-/** A lease that runs out makes its task due. */
-function nextTaskMs(context: Context): number | null {
-  let next = context.lanes.nextDueMs((id) => context.organizations.openAtMs(id));
-  for (const { untilMs } of context.leases.values()) next = Math.min(next ?? untilMs, untilMs);
-  return next;
 }
 
 function epochs(context: Context): Map<string, number> {

@@ -32,6 +32,7 @@ export function insertQuarantine(context: Context, entry: QuarantineEntry): bool
     entry.raw ?? null,
     context.nowMs(),
   );
+  if (entered > 0) context.setAside.push(entry.reason);
   return entered > 0;
 }
 

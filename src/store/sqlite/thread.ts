@@ -57,9 +57,7 @@ function serve(first: Call[]): Message | undefined {
   const results = engine!
     .execute(messages.length === 1 ? first : messages.flat())
     .map((result) =>
-      'problem' in result
-        ? { code: result.problem.code, message: result.problem.message }
-        : { value: result.value },
+      'problem' in result ? { code: result.problem.code, message: result.problem.message } : result,
     );
   let from = 0;
   port.postMessage(
