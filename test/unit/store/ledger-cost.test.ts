@@ -11,10 +11,10 @@ import { settingsFor } from '../../contract/open-sqlite';
 import { deliveryOf, hintOf } from '../../contract/store-hand';
 
 const nowMs = Date.parse('2026-01-01T00:00:00Z');
-const notifications = 40_000;
 const between = 10;
 
-test('the ledger of a resource that was told of 40,000 times and read 4,000 times is told within a second', () => {
+/** The processor time of the fastest of three looks at a resource that was told of so often, and read for each tenth time. */
+function costOfLedger(notifications: number): number {
   const folder = mkdtempSync(join(tmpdir(), 'tramline-ledger-'));
   const file = join(folder, 'store.db');
   const first = openEngine(settingsFor(file), () => nowMs);
@@ -34,12 +34,20 @@ test('the ledger of a resource that was told of 40,000 times and read 4,000 time
   database.commit();
   database.close();
   const engine = openEngine(settingsFor(file), () => nowMs);
-  const beganMs = performance.now();
-  const [told] = engine.execute([{ verb: 'ledgerPage', args: [0, 1000] }]);
-  const tookMs = performance.now() - beganMs;
+  const reads = notifications / between;
+  const costs = [1, 2, 3].map(() => {
+    const began = process.cpuUsage();
+    const [told] = engine.execute([{ verb: 'ledgerPage', args: [0, 1000] }]);
+    const { user, system } = process.cpuUsage(began);
+    expect(told).toMatchObject({ value: { lines: { unchanged: reads, merged: notifications - reads } } });
+    return user + system;
+  });
   engine.close();
   rmSync(folder, { recursive: true });
-  const reads = notifications / between;
-  expect(told).toMatchObject({ value: { lines: { unchanged: reads, merged: notifications - reads } } });
-  expect(tookMs).toBeLessThan(1000);
+  return Math.min(...costs);
+}
+
+test('the ledger of a resource that was told of ten times as often costs about ten times as much, and not a hundred times', () => {
+  const few = costOfLedger(4_000);
+  expect(costOfLedger(40_000)).toBeLessThan(40 * few);
 });
