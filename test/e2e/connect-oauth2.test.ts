@@ -34,6 +34,8 @@ test('the provider says who consented; a renewal is made once for all, and the r
 
   // Everything at once finds the token ended: all machines, and a listing.
   const before = await coverage('oauth2.refresh');
+  const catalogs = async () =>
+    (await story.requests()).filter(({ url, status }) => url.endsWith('/platform/') && status === 200).length;
   const machines = await story.equipment();
   await story.simulator.expireTokens();
   for (const { id } of machines) await story.simulator.changeEquipment(id, { name: `After ${id}` });
@@ -44,10 +46,15 @@ test('the provider says who consented; a renewal is made once for all, and the r
   expect(await story.alerts()).toEqual([]);
 
   // The second one works only with the refresh token that the first one brought.
+  const catalogsBefore = await catalogs();
   await story.simulator.expireTokens();
   await story.simulator.changeEquipment(machines[0]!.id, { name: 'Once more' });
+  const listed = await runCommand(['equipment', 'list', '--json'], stage.environment);
+  expect([listed.error, listed.code]).toEqual(['', 0]);
   await story.untilEvents(machines[0]!, 2);
   expect((await coverage('oauth2.refresh')) - before).toBe(2);
+  // Another security context: the catalog was read again.
+  expect(await catalogs()).toBeGreaterThan(catalogsBefore);
 });
 
 test('F-9: a refused refresh token blocks under one alert, and the same user’s new consent ends it', async () => {

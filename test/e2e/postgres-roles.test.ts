@@ -120,6 +120,30 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several processes on P
     workers.pop();
   });
 
+  test('a token that has ended is renewed once, though a worker and a command beside it find it so', async () => {
+    const renewals = async () => {
+      const rows = (await story.simulator.coverage()) as { row: string; count: number }[];
+      return rows.find(({ row }) => row === 'oauth2.refresh')!.count;
+    };
+    const before = await renewals();
+    const [machine] = await story.equipment();
+    const published = (await story.eventsOf(machine!)).length;
+    const from = (await story.requests()).length;
+    // No service answers there: it uses the store, and asks the provider, itself.
+    const alone = story.settings({ TRAMLINE_URL: 'http://127.0.0.1:29464' });
+    await story.simulator.setFaults([{ match: { path: '/organizations' }, delayMs: 700 }]);
+    const listed = runCommand(['equipment', 'list', '--json'], alone);
+    await until(async () => (await story.requests()).length > from, { ...soon, everyMs: 10 });
+    // It holds the token by now, and has not asked for equipment yet.
+    await story.simulator.expireTokens();
+    await story.simulator.changeEquipment(machine!.id, { name: 'Renewed', notify: false });
+    expect((await story.post([notificationOf(machine!)])).status).toBe(204);
+    expect(await listed).toMatchObject({ code: 0, error: '' });
+    await story.untilEvents(machine!, published + 1);
+    await story.simulator.setFaults([]);
+    expect((await renewals()) - before).toBe(1);
+  });
+
   test('a token and an Authorization value that a worker makes are accepted by the receiver at once', async () => {
     const environment = story.settings({ TRAMLINE_URL: workers[0]!.operationsUrl });
     const [organization] = (await story.simulator.state()).organizations;
