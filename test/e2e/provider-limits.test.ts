@@ -43,10 +43,9 @@ test('whichever system of units is asked for, the same quantities are published'
   };
   const metric = await read();
   await story.service.stop();
-  await story.serve({ settings: { PROVIDER_UNIT_SYSTEM: 'english' } });
+  // The life of the next test, too.
+  await story.serve({ settings: { PROVIDER_UNIT_SYSTEM: 'english', PROVIDER_SANDBOX_SINCE: '2020-01-01' } });
   const english = await read();
-  await story.service.stop();
-  await story.serve();
   expect(english.size).toBeGreaterThan(20);
   expect([...english.keys()]).toEqual([...metric.keys()]);
   for (const [place, { value, unit }] of english) {
@@ -59,13 +58,41 @@ test('whichever system of units is asked for, the same quantities are published'
   expect(units(english)).not.toContain('ha');
 });
 
+test('with nothing left of the sandbox no sync goes on, what is notified is read, and an alert says what to request', async () => {
+  const { code, error } = await run('sync');
+  expect([code, error]).toEqual([1, expect.stringContaining('the 18 months of the sandbox are used')]);
+  const machine = (await story.equipment())[1]!;
+  await story.post([notificationOf(machine)]);
+  await story.untilEvents(machine, 1);
+  const subjects = (await story.events()).map(({ subject }) => subject);
+  expect(subjects.filter((subject) => subject.includes('/equipment/'))).toEqual([
+    `${machine.organizationId}/equipment/${machine.id}`,
+  ]);
+  const alert = await until(
+    async () => (await story.alerts()).find(({ labels }) => labels.limit === 'months'),
+    { ...soon, what: 'the end of the sandbox to be told' },
+  );
+  expect(alert).toMatchObject({ name: 'TramlineSandboxLimit', state: 'firing' });
+  expect(alert.annotations.description).toContain('Request the move to production; a sync waits until then');
+  const shown = await runCommand(['config'], {
+    ...story.settings(),
+    PROVIDER_SANDBOX_SINCE: '2020-01-01',
+    TRAMLINE_URL: story.service.operationsUrl,
+  });
+  expect(shown.out).toContain('sandbox: 0 of 18 months left (until 2021-07-01)');
+  await story.service.stop();
+  await story.serve();
+});
+
 test('a token whose time has run out is renewed, and nobody is told', async () => {
   const [machine] = await story.equipment();
   await story.simulator.expireTokens({ kinds: ['access'], inSeconds: -1 });
   await story.simulator.changeEquipment(machine!.id, { name: 'With another token' });
   await story.post([notificationOf(machine!)]);
   await story.untilEvents(machine!, 1);
-  expect(await story.alerts()).toEqual([]);
+  // That the sandbox is full is true here.
+  const told = (await story.alerts()).filter(({ name }) => name !== 'TramlineSandboxLimit');
+  expect(told).toEqual([]);
 });
 
 test('a sixth organization is not connected, and one that is forgotten is connected no longer', async () => {
