@@ -79,8 +79,8 @@ const ofRules = ['rules.test.yml', 'rules.budget.test.yml']
   );
 const everyAlert = [...own, ...ofRules];
 
-/** What does not tell incidents apart: whom it concerns, how urgent it is, and the windows of one objective. */
-const notIdentity = new Set(['service', 'severity', 'owner', 'job', 'window']);
+/** What does not tell incidents apart: whom it concerns, how urgent it is, the windows of one objective, and the process. */
+const notIdentity = new Set(['service', 'severity', 'owner', 'job', 'window', 'instance']);
 const identities = new Set([
   'alertname',
   ...identityLabels,
@@ -117,10 +117,27 @@ test('a label or a value that no alert has is caught', () => {
 });
 
 test('incidents of one name are grouped by all that tells them apart, and by nothing that no alert has', () => {
-  for (const { group_by: labels } of routesOf(route)) {
-    if (labels !== undefined) expect(labels.toSorted()).toEqual([...identities].sort());
+  expect(route.group_by?.toSorted()).toEqual([...identities].sort());
+});
+
+test('names that share an incident are all critical, and of nothing but the service as a whole', () => {
+  const shared = routesOf(route)
+    .slice(1)
+    .filter(({ group_by: labels }) => labels !== undefined);
+  expect(shared.length).toBeGreaterThan(0);
+  const subjects = [...identities].filter((label) => label !== 'alertname');
+  for (const { matchers = [], group_by: labels } of shared) {
+    const together = everyAlert.filter((alert) => areMatched(alert.labels, matchers));
+    expect([matchers, labels, new Set(together.map(({ name }) => name)).size > 1]).toEqual([
+      matchers,
+      ['service'],
+      true,
+    ]);
+    for (const { name, labels: given } of together) {
+      const apart = subjects.filter((label) => given[label] !== undefined);
+      expect([name, given.severity, apart]).toEqual([name, 'critical', []]);
+    }
   }
-  expect(route.group_by).toBeDefined();
 });
 
 test('every alert has what routes ask for, and every route is of an alert', () => {
@@ -147,21 +164,48 @@ test('an incident silences only itself under a lower severity, or symptoms of th
     const sources = everyAlert.filter(({ labels }) => areMatched(labels, source));
     const targets = everyAlert.filter(({ labels }) => areMatched(labels, target));
     expect([source, sources.length > 0, targets.length > 0]).toEqual([source, true, true]);
+    expect([...sources, ...targets].filter(({ labels }) => labels.service !== 'tramline')).toEqual([]);
   }
-  for (const { source_matchers: source, target_matchers: target, equal } of others) {
-    expect(equal).toEqual(['service']);
-    const touched = everyAlert.filter(
-      ({ labels }) => areMatched(labels, source) || areMatched(labels, target),
-    );
-    expect(touched.filter(({ labels }) => labels.service !== 'tramline')).toEqual([]);
-    // What silences and what is silenced are different alerts.
-    expect(touched.filter(({ labels }) => areMatched(labels, source) && areMatched(labels, target))).toEqual(
-      [],
-    );
-  }
+  for (const { equal } of others) expect(equal).toEqual(['service']);
 });
 
 const severities = ['critical', 'warning', 'info', 'none'];
+
+/** Who silences whom by what is shipped: an alert of one name and urgency, and another that differs in either. */
+function silences(): { source: Told; target: Told }[] {
+  const distinct = [
+    ...new Map(everyAlert.map((alert) => [`${alert.name} ${alert.labels.severity}`, alert])).values(),
+  ];
+  return inhibitions.flatMap(({ source_matchers: by, target_matchers: of }, index) =>
+    distinct
+      .filter(({ labels }) => areMatched(labels, by))
+      .flatMap((source) =>
+        distinct
+          .filter((target) => target !== source && areMatched(target.labels, of))
+          // The first one is of one incident, whose name is the same.
+          .filter((target) => index > 0 || target.name === source.name)
+          .map((target) => ({ source, target })),
+      ),
+  );
+}
+
+const rankOf = ({ labels }: Told): number => severities.indexOf(labels.severity ?? '');
+
+test('nothing silences what is more urgent than itself', () => {
+  const found = silences().filter(({ source, target }) => rankOf(source) > rankOf(target));
+  expect(found.map(({ source, target }) => `${source.name} silences ${target.name}`)).toEqual([]);
+  expect(silences().length).toBeGreaterThan(inhibitions.length);
+});
+
+test('no silence comes back to where it began: something is always heard', () => {
+  const of = Map.groupBy(silences(), ({ source }) => source);
+  const heardOf = (alert: Told, path: Told[]): Told[][] =>
+    path.includes(alert)
+      ? [[...path, alert]]
+      : (of.get(alert) ?? []).flatMap(({ target }) => heardOf(target, [...path, alert]));
+  const circles = [...of.keys()].flatMap((alert) => heardOf(alert, []));
+  expect(circles.map((path) => path.map(({ name }) => name).join(' → '))).toEqual([]);
+});
 
 /** The line that a page opens with: of each alert, all severities and owners that it may have, the worst first. */
 function headOf(name: string): string {

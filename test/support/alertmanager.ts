@@ -99,12 +99,16 @@ export async function recordNotifications(): Promise<NotificationRecorder> {
   };
 }
 
-/** Starts it (under a second) and answers when it is ready. Throws the end of its log when it is not within 20 s. */
-export async function startAlertmanager(options: AlertmanagerOptions): Promise<Alertmanager> {
+/**
+ * Starts it (under a second), with a configuration of its own or the text of another, and answers when it is ready. Throws
+ * the end of its log when it is not within 20 s.
+ */
+export async function startAlertmanager(options: AlertmanagerOptions | string): Promise<Alertmanager> {
   const program = programName();
   if (program === undefined) throw new Error('No Alertmanager on the PATH.');
   const folder = mkdtempSync(join(tmpdir(), 'tramline-alertmanager-'));
-  writeFileSync(join(folder, 'alertmanager.yml'), configuration(options));
+  const text = typeof options === 'string' ? options : configuration(options);
+  writeFileSync(join(folder, 'alertmanager.yml'), text);
   const port = await freePort();
   let child = await launch(program, folder, port);
   const kill = (): Promise<void> => end(child);

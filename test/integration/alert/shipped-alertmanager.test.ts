@@ -1,0 +1,174 @@
+// Goal: what strikes the platform is one incident for whoever is on call, however many processes and names tell of it.
+// Method: the shipped configuration as it is, in a real Alertmanager, which is asked which groups it has for whom and which
+// of their alerts it silences: its times are too long to wait for, and its receivers are far away.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Alertmanager, alertmanagerAvailable, startAlertmanager } from '../../support/alertmanager';
+import { describeWithNeighbour } from '../../support/neighbour';
+import { repositoryRoot } from '../../support/repository';
+import { until } from '../../support/until';
+
+type Labels = Record<string, string>;
+type Group = {
+  receiver: { name: string };
+  alerts: { labels: Labels; status: { state: 'active' | 'suppressed' | 'unprocessed' } }[];
+};
+
+const within = { withinMs: 15_000 };
+
+describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'the shipped configuration', () => {
+  let manager: Alertmanager;
+  let firing: Labels[] = [];
+
+  beforeAll(async () => {
+    const path = join(repositoryRoot(), 'deploy/alertmanager/alertmanager.yml');
+    manager = await startAlertmanager(readFileSync(path, 'utf8'));
+  });
+  afterEach(async () => {
+    await end(() => true);
+  });
+  afterAll(() => manager.stop());
+
+  async function post(alerts: Labels[], endsInMs: number): Promise<void> {
+    const endsAt = new Date(Date.now() + endsInMs).toISOString();
+    const startsAt = new Date(Date.now() - 60_000).toISOString();
+    const response = await fetch(`${manager.url}/api/v2/alerts`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(alerts.map((labels) => ({ labels, startsAt, endsAt }))),
+    });
+    expect(response.status).toBe(200);
+  }
+
+  /** `severity owner Name label=value …` of each. */
+  async function fire(...alerts: string[]): Promise<void> {
+    const read = alerts.map((text): Labels => {
+      const [severity = '', owner = '', alertname = '', ...more] = text.split(' ');
+      const others = more.map((pair) => pair.split('=') as [string, string]);
+      return { service: 'tramline', severity, owner, alertname, ...Object.fromEntries(others) };
+    });
+    firing.push(...read);
+    await post(read, 600_000);
+  }
+
+  async function end(isOver: (labels: Labels) => boolean): Promise<void> {
+    const over = firing.filter(isOver);
+    firing = firing.filter((labels) => !isOver(labels));
+    await post(over, -1000);
+  }
+
+  async function groups(): Promise<Group[]> {
+    return (await (await fetch(`${manager.url}/api/v2/alerts/groups`)).json()) as Group[];
+  }
+
+  /** Each incident that somebody is told of: to whom, of what, and in brackets what it holds silently. */
+  async function incidents(): Promise<string[]> {
+    const told = (await groups()).filter(({ alerts }) =>
+      alerts.some(({ status }) => status.state === 'active'),
+    );
+    return told
+      .map(({ receiver, alerts }) => {
+        const shown = alerts.map(({ labels, status }) => {
+          const text = [labels.alertname, labels.instance].filter(Boolean).join(' ');
+          return status.state === 'active' ? text : `(${text})`;
+        });
+        return `${receiver.name}: ${shown.sort().join(', ')}`;
+      })
+      .sort();
+  }
+
+  /** Groups and silences are settled beside the post, one alert after the other. */
+  async function told(expected: string[]): Promise<void> {
+    const isComplete = async () => (await groups()).flatMap(({ alerts }) => alerts).length === firing.length;
+    await until(isComplete, { ...within, what: 'every alert to be in a group' });
+    let found = await incidents();
+    const isAsExpected = async () => {
+      found = await incidents();
+      return found.join('\n') === expected.join('\n');
+    };
+    await until(isAsExpected, within).catch(() => undefined);
+    expect(found).toEqual(expected);
+  }
+
+  const unreachable = ['a', 'b', 'c'].map((id) => `critical on-call TramlineStoreUnreachable instance=${id}`);
+
+  test('a dead store is one incident, however many processes say so and whichever of its names ends first', async () => {
+    await fire(...unreachable);
+    await told([
+      'on-call: TramlineStoreUnreachable a, TramlineStoreUnreachable b, TramlineStoreUnreachable c',
+    ]);
+    await fire(
+      'critical on-call TramlineStoreUnavailable',
+      'critical on-call TramlineIntakeBudgetBurn slo=tramline-intake window=1h',
+      'warning on-call TramlineBacklogOld',
+    );
+    await told([
+      'on-call: (TramlineStoreUnreachable a), (TramlineStoreUnreachable b), (TramlineStoreUnreachable c), TramlineStoreUnavailable',
+    ]);
+    await end(({ alertname }) => alertname === 'TramlineStoreUnavailable');
+    await told([
+      'on-call: TramlineStoreUnreachable a, TramlineStoreUnreachable b, TramlineStoreUnreachable c',
+    ]);
+  });
+
+  test('a service that is down is one incident, whether some of it or all is gone', async () => {
+    await fire(...['a', 'b', 'c'].map((id) => `critical on-call TramlineDown instance=${id} job=tramline`));
+    await told(['on-call: TramlineDown a, TramlineDown b, TramlineDown c']);
+    await fire('critical on-call TramlineMetricsAbsent');
+    await told(['on-call: (TramlineDown a), (TramlineDown b), (TramlineDown c), TramlineMetricsAbsent']);
+    await fire('critical platform TramlineRestarting instance=a job=tramline');
+    await told([
+      'on-call: (TramlineDown a), (TramlineDown b), (TramlineDown c), TramlineMetricsAbsent, TramlineRestarting a',
+    ]);
+  });
+
+  test('a wrong clock is one incident, with whatever is refused for it', async () => {
+    await fire('critical platform TramlineTimestampsRefused');
+    await told(['on-call: TramlineTimestampsRefused']);
+    await fire(
+      'critical platform TramlineClockOff',
+      'warning platform TramlineProviderClockOffset',
+      'warning on-call TramlineProviderErrors',
+      'critical on-call TramlineFreshnessBudgetBurn slo=tramline-freshness window=1h',
+    );
+    await told(['on-call: (TramlineTimestampsRefused), TramlineClockOff']);
+  });
+
+  test('brokers that are away are one incident, also until the last event is known to be sent', async () => {
+    await fire('critical on-call TramlineKafkaUnavailable', 'critical on-call TramlineOutboxStuck');
+    await told(['on-call: (TramlineOutboxStuck), TramlineKafkaUnavailable']);
+  });
+
+  test('keys that open nothing are one incident, with the reads that wait for them', async () => {
+    await fire(
+      'critical platform TramlineDecryptionFailed',
+      'warning on-call TramlineBacklogOld',
+      'critical on-call TramlineFreshnessBudgetBurn slo=tramline-freshness window=1h',
+    );
+    await told(['on-call: TramlineDecryptionFailed']);
+  });
+
+  test('a warning silences warnings, and no page', async () => {
+    await fire(
+      'warning platform TramlineRateLimited',
+      'warning on-call TramlineBacklogOld',
+      'critical on-call TramlineFreshnessBudgetBurn slo=tramline-freshness window=1h',
+    );
+    await told(['on-call: TramlineFreshnessBudgetBurn', 'platform: TramlineRateLimited']);
+  });
+
+  test('what strikes one topic or one sink is an incident of its own', async () => {
+    await fire(
+      'critical platform TramlineTopicDenied topic=a',
+      'critical platform TramlineTopicDenied topic=b',
+      'critical platform TramlineAlertSinkFailing sink=slack',
+      'critical platform TramlineFault place=pipeline',
+    );
+    await told([
+      'on-call: TramlineAlertSinkFailing',
+      'on-call: TramlineFault',
+      'on-call: TramlineTopicDenied',
+      'on-call: TramlineTopicDenied',
+    ]);
+  });
+});
