@@ -96,6 +96,10 @@ interface Path extends PathDoors {
   wakeProbes(): void;
 }
 
+/**
+ * Starts nothing until it is run or stepped. What fails while it runs is told to its doors and tried again; a step
+ * rejects as the store does.
+ */
 export function makePipeline(doors: PathDoors, settings: PathSettings): Pipeline {
   const { store, clock } = doors;
   const failed = (error: unknown) => tell(doors, error);

@@ -85,6 +85,10 @@ const platformNames = new Set(Object.values(conditionRows).map(({ name }) => nam
 /** How long a round waits for its sinks: a page to one of them must not wait for another. */
 const sinkWaitMsMax = 250;
 
+/**
+ * Starts nothing until it is stepped or run. A step rejects only as the store does; a sink that fails is told again
+ * and costs the others nothing.
+ */
 export function makeAlerting(parts: AlertingParts): Alerting {
   const { clock, options, hooks = {} } = parts;
   const onPost = (line: PostLine) => hooks.posted?.(line);

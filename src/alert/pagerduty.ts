@@ -44,6 +44,10 @@ const dedupKeyMax = 255;
 const summaryMax = 1024;
 const inFlightMax = 4;
 
+/**
+ * PagerDuty Events API v2: one event an alert, four in flight; a whole post ends within `timeoutMs`. Never rejects:
+ * what was not taken is named.
+ */
 export function makePagerDutySink(options: PagerDutyOptions): AlertSink {
   const { url, timeoutMs = 10_000 } = options;
   return {

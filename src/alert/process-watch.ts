@@ -16,6 +16,7 @@ export interface ProcessWatch {
 const offsetMsMax = 60_000;
 const rememberedMs = 900_000;
 
+/** Remembers what it noticed for a quarter of an hour, one entry for each name of a condition. Never throws. */
 export function makeProcessWatch(nowMs: () => number): ProcessWatch {
   const noticed = new Map<Condition['name'], Condition & { lastMs: number }>();
 

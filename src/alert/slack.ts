@@ -35,6 +35,10 @@ const addressMax = 300;
 const descriptionMax = 1500;
 const textMax = 6000;
 
+/**
+ * A Slack-compatible incoming webhook: one message an alert, or one digest above the most messages a post may be; each
+ * text is cut to a bound. A whole post ends within `timeoutMs`. Never rejects: what was not taken is named.
+ */
 export function makeSlackSink({ url, timeoutMs = 10_000 }: SlackOptions): AlertSink {
   return {
     name: 'slack',

@@ -47,6 +47,10 @@ export type FieldName<Name extends string> = Name extends `${infer Stem}_FILE`
   ? Uncapitalize<Capital<Stem>>
   : Uncapitalize<Capital<Name>>;
 
+/**
+ * The field that a setting becomes: `KAFKA_TOPIC_PREFIX` is `kafkaTopicPrefix`, and a `_FILE` names the same field as
+ * what it holds.
+ */
 export function fieldName(name: string): string {
   return name
     .replace(/_FILE$/, '')

@@ -44,6 +44,10 @@ const metadataLifeMs = 3_600_000;
 /** They mean nothing without a user. */
 const ofUsers: ReadonlySet<string> = new Set(['offline_access', 'openid', 'profile', 'email']);
 
+/**
+ * The OAuth 2 server of the configured issuer (RFC 8414): its metadata is read when first needed, kept for a while,
+ * and refused when it names another issuer. Its calls reject with `GrantRefusal` and nothing else.
+ */
 export function makeAuthorizationServer(
   options: AuthorizationServerOptions,
   calls: TokenCalls,

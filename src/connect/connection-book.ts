@@ -79,6 +79,10 @@ const learnPollMs = 1000;
 
 const none: ReadonlySet<string> = new Set();
 
+/**
+ * Knows nothing until it is loaded from the store. Bounded by the connections and organizations that there are;
+ * rejects as the store does.
+ */
 export function makeConnectionBook(doors: BookDoors): ConnectionBook {
   const { store, clock } = doors;
   let connections: Connection[] = [];

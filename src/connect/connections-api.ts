@@ -22,6 +22,7 @@ export interface ConnectionsApiDoors {
   erase(connectionId: string): Promise<boolean>;
 }
 
+/** What commands ask of connections. Rejects with coded problems, and as the store does; no view holds a token. */
 export function makeConnectionsApi(doors: ConnectionsApiDoors): ConnectionsApi {
   const { store, consents } = doors;
   return {

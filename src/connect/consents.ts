@@ -56,6 +56,10 @@ const linkLifeMs = 900_000;
 const outcomeLifeMs = 3_600_000;
 const outOfBand = 'urn:ietf:wg:oauth:2.0:oob';
 
+/**
+ * Consents under way, each kept in the store so that any process may go on with it. Rejects with coded problems; what
+ * a consent holds is sealed.
+ */
 export function makeConsents(doors: ConsentDoors): Consents {
   const progress = makeProgress(doors);
   const { begin, end, fail, save, view } = progress;

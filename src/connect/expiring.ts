@@ -7,6 +7,7 @@ import type { Connection } from '../model/connection';
 
 const aheadMs = 30 * 86_400_000;
 
+/** One condition for each valid connection that nothing renews and whose token ends within 30 days, or has ended. */
 export function expiringConditions(connections: readonly Connection[], nowMs: number): Condition[] {
   return connections.flatMap(({ connectionId, auth, refresh, expiresAt, status }) => {
     if (status !== 'valid' || expiresAt === null || (auth === 'oauth2' && refresh !== null)) return [];

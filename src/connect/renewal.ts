@@ -48,6 +48,11 @@ const interrupted =
   'the refresh token was refused (invalid_grant): it was revoked, it ran out, or the answer to an earlier renewal was ' +
   'lost before it could be stored';
 
+/**
+ * Renews OAuth 2 tokens (RFC 6749 section 6): one renewal of a connection at a time, in this process and among all;
+ * the new tokens are stored before they are used. Within the pause that a failure causes nobody is asked. Never
+ * rejects: the answer says what it waits for.
+ */
 export function makeRenewal(doors: RenewalDoors): Renewal {
   const { clock, server } = doors;
   const pauses = makeRenewalPauses(doors.random ?? Math.random);

@@ -29,6 +29,10 @@ const valueCharsMax = 4096;
  */
 const whereConsentIs = "'self' https: http://127.0.0.1:* http://localhost:*";
 
+/**
+ * The pages a person sees at `/connect`. Every answer forbids caching, framing and passing its address on; what fails
+ * is shown as a page with a status, and told to `failed`.
+ */
 export function makeConnectRoutes({ consents, secure, failed }: ConnectRoutesDoors): ConnectRoutes {
   const cookieName = secure ? '__Host-tramline-connect' : 'tramline-connect';
   const router = express.Router({ strict: true, caseSensitive: true });

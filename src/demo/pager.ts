@@ -20,6 +20,7 @@ export interface Pager {
   count(name: string, state: Page['alert']['state']): number;
 }
 
+/** Keeps every page of the demonstration, and lets it wait for the next. */
 export function makePager(): Pager {
   const all: Page[] = [];
   const pages: Page[] = [];

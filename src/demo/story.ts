@@ -33,6 +33,10 @@ export interface Scene {
 /** The page of this story. */
 export const termsPage = 'TramlineTermsRequired';
 
+/**
+ * Plays the story once, from the first change to the end of the block. Rejects when something promised does not happen
+ * in time.
+ */
 export async function tellStory(scene: Scene): Promise<void> {
   const world = await scene.stage.control<World>('GET', 'state');
   await changeBecomesEvent(scene, world);

@@ -20,6 +20,7 @@ export interface Teller {
 
 const columns = 78;
 
+/** Writes at most 78 columns a line; colours only when `coloured`. */
 export function makeTeller(write: (text: string) => void, coloured: boolean): Teller {
   const colour = createColors(coloured);
   let step = 0;

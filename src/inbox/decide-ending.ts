@@ -52,6 +52,10 @@ const sharedWaitMsMax = 30_000;
  */
 const attemptMsMax = 60_000;
 
+/**
+ * How an attempt that brought no document ends for its task: postponed, parked, settled or set aside. Pure; every kind
+ * of answer has an ending.
+ */
 export function decideEnding(
   task: TakenTask,
   answer: Exclude<Answer, { kind: 'ok' }>,
@@ -137,6 +141,7 @@ function decideGone(
   return { verb: 'foundAbsent', ending: { ...held, againInMs: rules.goneAfterMs - (absentForMs ?? 0) } };
 }
 
+/** What a task is held by: its ending is taken only while all of this still holds. */
 export function heldBy(task: TakenTask) {
   const { taskId, fence, generation, revision } = task;
   return { taskId, fence, generation, revision };

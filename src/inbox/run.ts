@@ -37,6 +37,10 @@ const heldPerPlace = 4;
 const idleMsMax = 1000;
 const storeAwayMs = 500;
 
+/**
+ * Has at most `concurrency` in work at once, until it is stopped. While it runs, a source that fails is told of and
+ * asked again after half a second; a step rejects as the source does.
+ */
 export function makeRun<Work>(source: WorkSource<Work>, concurrency: number, clock: Clock): Run {
   const cut = new AbortController();
   const hand = makeHand(source, concurrency, cut.signal, wake);

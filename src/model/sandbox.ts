@@ -41,6 +41,7 @@ export function monthsBetween(fromMs: number, toMs: number): number {
   return Math.max(0, Math.round(months * 10) / 10);
 }
 
+/** What is used of a limit and what is left of it, to a tenth, never below 0. */
 export function useOf(limit: SandboxLimit, used: number, detail: string): SandboxUse {
   const most = sandboxMost[limit];
   return { limit, used, most, left: Math.max(0, Math.round((most - used) * 10) / 10), detail };

@@ -59,6 +59,10 @@ export interface ObserverOptions {
   gauges: Gauges;
 }
 
+/**
+ * Starts the telemetry at once. Nothing it is told is rejected or waited for: a collector that is away changes
+ * nothing.
+ */
 export function makeObserver(options: ObserverOptions): Observer {
   const log = makeLog(options.log);
   const telemetry = startTelemetry(options.telemetry);

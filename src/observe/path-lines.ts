@@ -13,6 +13,7 @@ export type Ended = Pick<
   'outcome' | 'code' | 'detail' | 'quarantine' | 'eventIds' | 'dueInMs' | 'providerLagMs'
 >;
 
+/** How an attempt ended, with nothing published unless `more` says otherwise. */
 export function endedAs(
   outcome: Attempt['outcome'],
   code: string,
@@ -41,6 +42,7 @@ export function providerLagMs(
   return Number.isNaN(modifiedMs) ? null : Math.max(0, acceptedAtMs - modifiedMs);
 }
 
+/** The wide line of a delivery that was accepted, with counts and a time in milliseconds, and nothing of its body. */
 export function acceptanceLine(
   delivery: Delivery,
   accepted: Accepted,
@@ -67,6 +69,7 @@ export function acceptanceLine(
   return line;
 }
 
+/** The wide line of one attempt, with its cost and how it ended, and nothing of what was read. */
 export function attemptLine(
   task: TakenTask,
   read: { answer: Answer; cost: ReadCost },

@@ -72,6 +72,10 @@ export interface ApiDoors {
   subscriptions: SubscriptionsApi | null;
 }
 
+/**
+ * What the routes under `/api` ask. Rejects with coded problems (`not-found`, and those of its doors), and as the
+ * store does; every list is bounded.
+ */
 export function makeApi(doors: ApiDoors): Api {
   const { store, rejudge, released, probeNow, check, config, testAlerts } = doors;
   const { provider, connections, sync, replay, sandbox } = doors;

@@ -33,6 +33,10 @@ export interface ProviderApiDoors {
   ready(): Promise<void>;
 }
 
+/**
+ * What the routes ask of the provider's own data. What the provider refuses rejects as a coded problem that names the
+ * address without its secrets.
+ */
 export function makeProviderApi(doors: ProviderApiDoors): ProviderApi {
   const { ready } = doors;
   const equipmentView = (item: RawItem) => doors.document(item, 'equipment');

@@ -52,6 +52,10 @@ const brokenRequests: Record<string, AnswerCode> = {
   HPE_HEADER_OVERFLOW: 'operations.headers-too-large',
 };
 
+/**
+ * The listener for probes, metrics and the API: apart from the one for deliveries, so that load there leaves these
+ * answering. Takes no more than small bodies, on the routes that have one.
+ */
 export function makeOperationsServer(doors: OperationsDoors): OperationsServer {
   const app = makeApp(doors);
   let draining = false;

@@ -46,6 +46,7 @@ export interface OrganizationAccess {
   unconnected(organizationId: string, actionUrl: string | null, epoch: number): Promise<void>;
 }
 
+/** The one place where an organization's access changes. Rejects as the store does; then nothing has changed. */
 export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
   const { store, clock } = doors;
   const listeners = makeListeners(clock);

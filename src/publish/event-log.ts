@@ -4,6 +4,10 @@
  */
 import type { PublishTarget } from './target';
 
+/**
+ * Stands for Kafka where no broker is set: the outbox itself is the log, so a send succeeds at once and copies
+ * nothing.
+ */
 export function makeEventLogTarget(): PublishTarget {
   return {
     name: 'event-log',

@@ -79,6 +79,10 @@ export interface Relay {
   close(): Promise<void>;
 }
 
+/**
+ * Starts nothing until it is run or stepped; in memory is at most one page of the outbox. A step rejects as the outbox
+ * does; what the target did not confirm is sent again, byte for byte.
+ */
 export function makeRelay(
   outbox: Outbox,
   target: PublishTarget,

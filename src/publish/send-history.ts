@@ -49,6 +49,10 @@ export function chunksOf(events: SelectedEvent[]): SelectedEvent[][] {
   return chunks;
 }
 
+/**
+ * Keeps one topic open at a time. Rejects with `command.usage` for a live topic and for one that does not exist, else
+ * with `publish.refused` or `publish.unavailable`.
+ */
 export function makeHistorySender({ liveTopics, exists, target: make, clock }: HistoryDoors): HistorySender {
   let open: { topic: string; target: PublishTarget } | null = null;
 

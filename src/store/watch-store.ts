@@ -24,6 +24,10 @@ const rememberedMs = 60_000;
 /** An alert must not wait for the store whose silence it is about. */
 const alertPatienceMs = 2000;
 
+/**
+ * The same store, whose calls are timed, and whose failures are remembered for a minute or until the verb succeeds.
+ * Rejects as the store does.
+ */
 export function watchStore(store: Store, clock: Clock): WatchedStore {
   /** By verb: reading goes on while nothing can be written. */
   const failing = new Map<string, StoreTrouble & { lastMs: number }>();

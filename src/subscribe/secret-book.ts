@@ -32,6 +32,10 @@ export interface SecretBook extends HeldSecrets {
   used(value: Secret): void;
 }
 
+/**
+ * Knows the configured secrets at once, and those it made when the store was read. Rejects as the store does; no view
+ * holds a secret.
+ */
 export function makeSecretBook(doors: SecretBookDoors): SecretBook {
   const { store, sealer, configured, failed } = doors;
   const memory = makeHeldSecrets(doors);

@@ -19,6 +19,10 @@ import {
 } from './documents';
 import type { SubscribeDoors } from './doors';
 
+/**
+ * What commands ask of subscriptions. Rejects with coded problems where the provider refuses or nobody could hear what
+ * it would send, and as the store does.
+ */
 export function makeSubscriptionsApi(doors: SubscribeDoors): SubscriptionsApi {
   const delivery = makeDelivery(doors);
   return {

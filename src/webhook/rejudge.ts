@@ -11,6 +11,7 @@ import type { EventTypes } from './settings';
 /** null when what was kept is no whole notification: it was cut. Never throws. */
 export type Rejudge = (raw: string) => Element | null;
 
+/** Judges one element that was set aside once more, by the settings of today; null where its text cannot be read. */
 export function makeRejudge(eventTypes: EventTypes, secrets: () => readonly Secret[]): Rejudge {
   const judge = makeJudge(eventTypes, secrets);
   return (raw) => {

@@ -14,6 +14,7 @@ export interface Knowing {
   others: { conditions(): Condition[] }[];
 }
 
+/** All that this process knows to be wrong now, read anew each time it is asked. Never throws. */
 export function conditionsOf({ store, health, others }: Knowing, clock: Clock): () => Condition[] {
   return () => {
     const trouble = store.trouble();

@@ -11,6 +11,7 @@ export type NameEquipment = (bodies: unknown[]) => Promise<(KnownEquipment | nul
 
 const rememberedMax = 20_000;
 
+/** Asks the store once for each set of names, of which at most 20,000 are remembered. Rejects as the store does. */
 export function makeNameEquipment(store: Pick<Store, 'nameEquipment'>): NameEquipment {
   const remembered = new Map<string, KnownEquipment>();
 

@@ -16,6 +16,7 @@ export interface CallsHeard {
   serverDateMs(): number | null;
 }
 
+/** What every call to the provider is told to: budget, clock and metrics. Never throws. */
 export function hearCalls(
   settings: Settings,
   parts: {

@@ -36,6 +36,10 @@ export interface OperationsParts {
   own: OwnProvider | null;
 }
 
+/**
+ * The operations listener of this process, not listening yet; without a worker of its own it has no sync and no
+ * replay.
+ */
 export function operationsOf(loaded: LoadedSettings, parts: OperationsParts): OperationsServer {
   const { observer, health, own } = parts;
   const alone = own === null ? null : { own, sync: null, replay: null };

@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { TopicDeclaration } from '../publish/topics';
 
+/** The version in package.json. Throws when the package is not whole. */
 export function packageVersion(): string {
   return (readJson('package.json') as { version: string }).version;
 }

@@ -28,6 +28,7 @@ export interface ReplayParts {
   observer: Observer;
 }
 
+/** Replay, joined to the store, the relay and the topics of this process. */
 export function replayOf(settings: Settings, parts: ReplayParts): Replay {
   const { store, relay, meter, clock, holder, pipeline, observer } = parts;
   const doors = {

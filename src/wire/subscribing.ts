@@ -45,6 +45,7 @@ const followMs = 1000;
 /** A process follows at least so often, also when it is busy. */
 const spreadMs = 2 * followMs;
 
+/** Webhook secrets, subscriptions and their watch, joined; nothing runs yet. */
 export function wireSubscribing(settings: Settings, parts: SubscribingParts): Subscribing {
   const { store, clock, failed } = parts;
   const { encryptionKeys, publicUrl, webhookAuth, databaseUrl } = settings;

@@ -37,6 +37,7 @@ export interface SyncParts {
 /** What a sync finds is sent in batches: nobody waits for it as for what was notified. */
 const tellEveryMs = 500;
 
+/** Sync, joined to provider, access, sandbox budget and telemetry; nothing runs yet. */
 export function syncOf(settings: Settings, parts: SyncParts): Sync {
   const { store, pipeline, book, meter, nameEquipment, clock } = parts;
   const { access, health } = pipeline;

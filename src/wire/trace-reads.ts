@@ -7,6 +7,7 @@ import type { Answer } from '../model/answer';
 import type { Observer } from '../observe/observer';
 import type { ProviderDoor } from '../pipeline';
 
+/** The same reads, each inside a span that goes on with the trace of its delivery. Rejects as the read does. */
 export function traceReads(
   provider: Pick<ProviderClient, 'read'>,
   observer: Pick<Observer, 'startFetch'>,
