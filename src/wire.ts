@@ -46,7 +46,7 @@ import { sinksOf } from './wire/sinks';
 import { type Subscribing, wireSubscribing } from './wire/subscribing';
 import { meterOf, syncOf } from './wire/sync';
 import { traceReads } from './wire/trace-reads';
-import { troubleOf } from './wire/trouble-of';
+import { troubleOf, troubleOfLetGo } from './wire/trouble-of';
 
 /** The doors to the outside, as one object. */
 export interface OutsideDoors {
@@ -259,6 +259,7 @@ function alertingOf(
     options: options.alertingOptions(settings),
     hooks: {
       posted: (line) => observer.alertPost(line),
+      letGo: (line) => observer.trouble(troubleOfLetGo(line)),
       // Where pages go elsewhere, the log still says when each began and ended; as a sink it says so itself.
       ...(sinks.some(({ name }) => name === 'log') ? {} : { changed: observer.log.alert }),
     },

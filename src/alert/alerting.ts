@@ -14,6 +14,7 @@ import { evaluate, openOf } from './evaluate';
 import { makeGather } from './gather';
 import { type Lane, makeLane, type PostedAlert, type PostLine } from './lane';
 import { type LeaderStore, makeLeader } from './leader';
+import { type LetGo, letGo } from './let-go';
 import type { AlertSink } from './sink';
 
 export interface AlertingOptions {
@@ -41,6 +42,8 @@ export interface AlertingHooks {
   posted?(line: PostLine): void;
   /** An alert began, ended or changed its severity. */
   changed?(alert: Alert): void;
+  /** An alert ended so long ago that sinks which could not be told are not tried any more. */
+  letGo?(line: LetGo): void;
 }
 
 export interface AlertingParts {
@@ -104,7 +107,7 @@ export function makeAlerting(parts: AlertingParts): Alerting {
     const { inputs, alerts: known } = await book.read();
     const before = new Map(known.map((alert) => [alert.fingerprint, alert]));
     const nowMs = clock.nowMs();
-    const answered = record(known, collectFrom(lanes));
+    const { alerts: answered, gone } = letGo(record(known, collectFrom(lanes)), nowMs);
     const signals = evaluate({ ...inputs, conditions, nowMs }, { ...options, ...openOf(answered) });
     const gathered = gather(signals, inputs.suspected, answered, nowMs);
     const converged = converge(gathered, answered, nowMs, options);
@@ -121,6 +124,7 @@ export function makeAlerting(parts: AlertingParts): Alerting {
       return isRefresh || alert.sent !== former?.sent || hasMoved(former, alert);
     });
     await book.save(alerts, changed);
+    for (const line of gone) hooks.letGo?.(line);
     for (const alert of moved) if (isTransition(before.get(alert.fingerprint), alert)) hooks.changed?.(alert);
     return { alerts, offers, moved: moved.length };
   }

@@ -2,6 +2,7 @@
  * What every store promises about what alerts are made of and how organizations are shown: announced actions, since when
  * work waits, whose consent was refused, what is told by a mark, pages.
  */
+import type { Alert, AlertState } from '../../src/model/alert';
 import type { HintElement } from '../../src/model/notification';
 import { address, draftOf, Hand, hintOf, type StoreUnderTest, sealedConnection, terms } from './store-hand';
 
@@ -34,6 +35,36 @@ export function storeAlertsSuite(name: string, openStore: () => Promise<StoreUnd
       await hand.observe(terms);
       await hand.store.forgetOrganization('4711');
       expect(await blocked()).toEqual([[0, null]]);
+    });
+
+    test('a resolved alert goes after a day, but not before every sink was told of its end', async () => {
+      const endedMs = under.nowMs();
+      const told = { severity: 'warning', sinceMs: endedMs, atMs: endedMs, failures: 0 } as const;
+      const alert = (id: string, states: (AlertState | null)[]): Alert => ({
+        fingerprint: id,
+        name: 'TramlineTermsRequired',
+        severity: 'warning',
+        state: 'resolved',
+        labels: { organization_id: id },
+        annotations: { description: 'The provider says: "state":"firing"' },
+        startsAtMs: endedMs - 1000,
+        resolvedAtMs: endedMs,
+        returns: 0,
+        quietSinceMs: null,
+        coversUntilMs: null,
+        sent: Object.fromEntries(states.map((state, sink) => [`sink${sink}`, { ...told, state }])),
+      });
+      const missed = [alert('firing', ['resolved', 'firing']), alert('unanswered', [null])];
+      await hand.store.saveAlerts([...missed, alert('told', ['resolved', 'resolved']), alert('nobody', [])]);
+      const kept = async () => (await hand.store.listAlerts()).map(({ fingerprint }) => fingerprint);
+      await hand.store.sweep();
+      expect(await kept()).toHaveLength(4);
+      under.advance(dayMs + 1);
+      await hand.store.sweep();
+      expect(await kept()).toEqual(['firing', 'unanswered']);
+      await hand.store.saveAlerts(missed.map(({ fingerprint }) => alert(fingerprint, ['resolved'])));
+      await hand.store.sweep();
+      expect(await kept()).toEqual([]);
     });
 
     test('what waited for the customer is no delay of ours', async () => {

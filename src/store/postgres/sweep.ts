@@ -1,8 +1,9 @@
 /**
  * Retention: what is settled and older than its bound goes, a bounded amount a call, in short transactions. A key's newest
  * event stays, and so does what waits for an operator. Hints that still wait fold into a count with their first and last
- * time, so that the journal is bounded by the number of resources. Resolved alerts go after a day. How far log and
- * journal were walked stands in a row: whichever process sweeps next goes on from there.
+ * time, so that the journal is bounded by the number of resources. Resolved alerts go after a day, when every sink that
+ * was offered one was told of its end. How far log and journal were walked stands in a row: whichever process sweeps next
+ * goes on from there.
  */
 import { fenceOf } from '../read-fence';
 import type { Context, InTransaction } from './context';
@@ -32,7 +33,9 @@ async function sweepSettled(context: Context): Promise<number> {
     rowsMax,
   );
   const alerts = await database.run(
-    `DELETE FROM alerts WHERE substring(alert FROM '"resolvedAtMs":([0-9]+)')::bigint < $1`,
+    // Its own state is resolved: any other that it holds is what a sink still has of it.
+    `DELETE FROM alerts WHERE substring(alert FROM '"resolvedAtMs":([0-9]+)')::bigint < $1
+       AND alert !~ '"state":(null|"firing")'`,
     context.nowMs() - alertMs,
   );
   const replayed = await database.run(

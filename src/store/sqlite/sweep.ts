@@ -1,7 +1,8 @@
 /**
  * Retention: what is settled and older than its bound goes, a bounded amount a call. A key's newest event stays, and so
  * does what waits for an operator. Hints that still wait fold into a count with their first and last time, so that the
- * journal is bounded by the number of resources. Resolved alerts go after a day.
+ * journal is bounded by the number of resources. Resolved alerts go after a day, when every sink that was offered one was
+ * told of its end.
  */
 import { fenceOf } from '../read-fence';
 import type { Context } from './context';
@@ -21,7 +22,8 @@ export function sweep(context: Context): number {
     rowsMax,
   );
   const alerts = context.database.run(
-    `DELETE FROM alerts WHERE alert ->> 'resolvedAtMs' < ?`,
+    `DELETE FROM alerts WHERE alert ->> 'resolvedAtMs' < ? AND NOT EXISTS (
+       SELECT 1 FROM json_each(alert, '$.sent') s WHERE s.value ->> 'state' IS NOT 'resolved')`,
     nowMs - alertMs,
   );
   const replayed = context.database.run(

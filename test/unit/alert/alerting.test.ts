@@ -372,6 +372,31 @@ test('hooks hear of each change and of each post', async () => {
   ]);
 });
 
+test('an end that a sink could not be told is offered for thirty days, and then let go with a word', async () => {
+  const gone: unknown[] = [];
+  const world = setUp({
+    hooks: { letGo: ({ alert, sinks }) => gone.push([alert.name, sinks]) },
+  });
+  world.store.inputs.blocked = [aBlocked()];
+  await world.pass(2);
+  world.store.inputs.blocked = [];
+  world.log.answer = async (alerts) => ({
+    taken: [],
+    failed: alerts.map(({ fingerprint }) => ({ fingerprint, retry: true })),
+  });
+  const stateThere = () => world.store.rows().map(({ sent }) => sent.log?.state);
+  await world.pass(29, 86_400);
+  expect(stateThere()).toEqual(['firing']);
+  expect(world.log.news().at(-1)).toEqual([`${terms} resolved`]);
+  expect(gone).toEqual([]);
+  await world.pass(4, 86_400);
+  expect(stateThere()).toEqual(['resolved']);
+  expect(gone).toEqual([[terms, ['log']]]);
+  world.log.news();
+  await world.pass(2, 86_400);
+  expect(world.log.news()).toEqual([]);
+});
+
 test('whatever happens, each sink ends with the true state, one incident for each organization', async () => {
   const event = fc.oneof(
     fc.record({ block: fc.constantFrom('1', '2', '3') }),
