@@ -71,8 +71,12 @@ export const announcedRow: CatalogueRow = {
   severity: 'warning',
   owner: 'customer-success',
   summary: 'An organization must act at the provider before a date, or its data cannot be read from then on.',
-  firstStep: 'Tell the organization; when it has acted, `tramline organizations probe {id}`.',
+  firstStep: 'Tell the organization what the provider asks of it, and until when.',
 };
+
+/** The first step of the same alert once the time has passed: from then on the provider's answer says who acted. */
+export const announcedPastStep =
+  'Run `tramline organizations probe {id}`: where it may still be read, this alert ends.';
 
 /** One incident for many organizations of one cause. */
 export const manyOrganizationsRow: CatalogueRow = {

@@ -1,10 +1,10 @@
 /**
  * Signals for Required Customer Actions that are announced for a time: a warning before the block, more urgent as the
  * time comes near. Over when the organization is blocked, which is another alert, or when the time has passed and it is
- * still read. Many at once are one. Pure.
+ * still read. Many at once are one, and stay one until none of them is left. Pure.
  */
 import type { AlertInputs, IdentityLabels, Signal } from '../model/alert';
-import { announcedRow } from './catalogue';
+import { announcedPastStep, announcedRow } from './catalogue';
 import { subjectOf } from './fingerprint';
 import { plainName, plainTime } from './plain-text';
 
@@ -17,10 +17,34 @@ const urgentMs = 2 * dayMs;
 const afterMs = dayMs;
 const namedMax = 20;
 
-/** One signal for each organization whose time is less than thirty days ahead; one for all above `groupAbove`. */
-export function announcedSignals(announced: Announced[], groupAbove: number, nowMs: number): Signal[] {
+// Before its time a read that succeeds shows nothing: whether the customer acted or not, it succeeds.
+const aheadWords =
+  'Until then it is read as always, and nothing shows whether the action was taken; what happens after it without the ' +
+  'action, the provider decides.';
+const pastWords = 'What may still be read after its time has acted, and the alert of it ends.';
+
+/**
+ * One signal for each organization whose time is less than thirty days ahead; one for all above `groupAbove`.
+ * `openUntilMs` is the latest time that an open incident of many stands for: those until then stay one, however few they
+ * become, or the last of them would page one by one. null: there is none.
+ */
+export function announcedSignals(
+  announced: Announced[],
+  groupAbove: number,
+  nowMs: number,
+  openUntilMs: number | null,
+): Signal[] {
   const near = announced.filter(({ dueAtMs }) => dueAtMs - nowMs < aheadMs && nowMs - dueAtMs < afterMs);
-  return near.length > groupAbove ? [manySignal(near, nowMs)] : near.map((one) => signalOf(one, nowMs));
+  const isOpen = openUntilMs !== null && near.some(({ dueAtMs }) => dueAtMs <= openUntilMs);
+  const [inside, outside] = isOpen
+    ? [
+        near.filter(({ dueAtMs }) => dueAtMs <= openUntilMs),
+        near.filter(({ dueAtMs }) => dueAtMs > openUntilMs),
+      ]
+    : [[], near];
+  if (outside.length > groupAbove) return [manySignal(near, nowMs)];
+  const singles = outside.map((one) => signalOf(one, nowMs));
+  return isOpen ? [manySignal(inside, nowMs, openUntilMs), ...singles] : singles;
 }
 
 function signalOf(one: Announced, nowMs: number): Signal {
@@ -33,20 +57,24 @@ function signalOf(one: Announced, nowMs: number): Signal {
   );
 }
 
-function manySignal(near: Announced[], nowMs: number): Signal {
+/** `untilMs`: the latest time that it stands for. */
+function manySignal(near: Announced[], nowMs: number, untilMs?: number): Signal {
   const soonest = near.toSorted((left, right) => left.dueAtMs - right.dueAtMs);
   const [first] = soonest as [Announced];
+  const last = soonest.at(-1) as Announced;
+  const more = near.length - namedMax;
   const named = soonest.slice(0, namedMax).map(nameOf).join(', ');
   const all = signal(
     { scope: 'many' },
-    `${near.length} organizations must act at the provider, the first by ${plainTime(first.dueAtMs)}: ` +
-      `${named} and ${near.length - Math.min(namedMax, near.length)} more.`,
+    `${near.length} organization${near.length === 1 ? '' : 's'} must act at the provider, the first by ` +
+      `${plainTime(first.dueAtMs)}: ${named}${more > 0 ? ` and ${more} more` : ''}.`,
     'ID',
     first,
     nowMs,
   );
   const subjects = near.map(({ organizationId }) => subjectOf({ organization_id: organizationId }));
-  return { ...all, covers: { names: [announcedRow.name], subjects, untilMs: first.dueAtMs } };
+  const covers = { names: [announcedRow.name], subjects, untilMs: untilMs ?? last.dueAtMs };
+  return { ...all, covers };
 }
 
 function signal(
@@ -56,15 +84,16 @@ function signal(
   { dueAtMs }: Announced,
   nowMs: number,
 ): Signal {
+  const isPast = dueAtMs <= nowMs;
   return {
     name: announcedRow.name,
     severity: dueAtMs - nowMs < urgentMs ? 'critical' : announcedRow.severity,
     labels,
     annotations: {
       summary: announcedRow.summary,
-      description: `${who} Until then it is read as always; what happens after it without the action, the provider decides.`,
+      description: `${who} ${isPast ? pastWords : aheadWords}`,
       owner: announcedRow.owner,
-      first_step: announcedRow.firstStep.replace('{id}', id),
+      first_step: isPast ? announcedPastStep.replace('{id}', () => id) : announcedRow.firstStep,
       until_when: plainTime(dueAtMs),
     },
     sinceMs: nowMs,

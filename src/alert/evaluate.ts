@@ -6,6 +6,7 @@ import type { Alert, AlertInputs, Condition, IdentityLabels, Signal } from '../m
 import type { QuarantineReason } from '../model/notification';
 import type { Cause } from '../model/organization';
 import {
+  announcedRow,
   type CatalogueRow,
   catalogue,
   conditionRows,
@@ -36,6 +37,8 @@ export interface EvaluateOptions {
   journalMs: number;
   /** Per cause whose many organizations are one open incident: until when a state must have begun to belong to it. */
   openStorms: Partial<Record<Cause, number>>;
+  /** Until which time the open incident of many announced actions stands for them; null when there is none. */
+  openAnnouncedUntilMs: number | null;
   /** Hosts of the settings: they may stand in texts, however much they look like a token. */
   ownNames: readonly string[];
   /** When the alerts that are open began, by fingerprint. */
@@ -52,7 +55,7 @@ const runbooks = new Map(catalogue.map((row) => [row.name, runbookFileOf(row)]))
 export function evaluate(inputs: EvaluateInputs, options: EvaluateOptions): Signal[] {
   const signals = [
     ...organizationSignals(inputs.blocked, { ...options, groupWithinMs, nowMs: inputs.nowMs }),
-    ...announcedSignals(inputs.announced, options.groupAbove, inputs.nowMs),
+    ...announcedSignals(inputs.announced, options.groupAbove, inputs.nowMs, options.openAnnouncedUntilMs),
     ...quarantineSignals(inputs.quarantined),
     ...inputs.conditions.map((condition) => conditionSignal(condition, options, inputs.nowMs)),
   ];
@@ -74,10 +77,17 @@ export function evaluate(inputs: EvaluateInputs, options: EvaluateOptions): Sign
 }
 
 /** What evaluating needs to know of the alerts that there are. */
-export function openOf(alerts: Alert[]): Pick<EvaluateOptions, 'openStorms' | 'startsAtMs'> {
+export function openOf(
+  alerts: Alert[],
+): Pick<EvaluateOptions, 'openStorms' | 'openAnnouncedUntilMs' | 'startsAtMs'> {
   const firing = alerts.filter(({ state }) => state === 'firing');
   const startsAtMs = new Map(firing.map((alert) => [alert.fingerprint, alert.startsAtMs]));
-  return { openStorms: openStormsOf(firing), startsAtMs };
+  const announced = firing.find(({ name, labels }) => name === announcedRow.name && labels.scope === 'many');
+  return {
+    openStorms: openStormsOf(firing),
+    openAnnouncedUntilMs: announced?.coversUntilMs ?? null,
+    startsAtMs,
+  };
 }
 
 /** Per cause whose many organizations are one open incident: until when a state must have begun to belong to it. */

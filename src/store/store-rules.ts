@@ -33,6 +33,16 @@ export function stillAhead(dueAt: string | null, nowMs: number): string | null {
   return dueAt !== null && Date.parse(dueAt) > nowMs ? dueAt : null;
 }
 
+/** When an organization that may be read is asked again whether its customer acted: at the time that was announced. */
+export function askedAtDueMs(
+  { action_due_at: dueAt, action_met: met }: { action_due_at?: unknown; action_met?: unknown },
+  nowMs: number,
+): number | null {
+  if (typeof dueAt !== 'string' || dueAt === met) return null;
+  const ahead = stillAhead(dueAt, nowMs);
+  return ahead === null ? null : Date.parse(ahead);
+}
+
 /** A sync that was left so long ago says too little of today: another one begins. */
 export const resumableMs = 86_400_000;
 /** So many runs of a sync, and so many replays, stay on record. */

@@ -208,6 +208,23 @@ export function storeAlertsSuite(name: string, openStore: () => Promise<StoreUnd
         expect(await dueNow()).toEqual([dueMs]);
       });
 
+      test('is asked for at its time, by itself', async () => {
+        const taken = async () =>
+          (await hand.store.takeProbes(9, 30_000)).map((probe) => probe.organizationId);
+        await announce(tomorrow());
+        expect(await taken()).toEqual(['4711']);
+        await hand.observe(open);
+        expect((await hand.store.alertInputs()).suspected).toBe(0);
+        under.advance(dayMs - 1);
+        expect(await taken()).toEqual([]);
+        under.advance(1);
+        expect(await taken()).toEqual(['4711']);
+        await hand.observe(open);
+        expect(await dueNow()).toEqual([]);
+        under.advance(dayMs);
+        expect(await taken()).toEqual([]);
+      });
+
       test('lasts while it is read before its time, and is over when it is read after it', async () => {
         const dueMs = tomorrow();
         await announce(dueMs);

@@ -31,6 +31,7 @@ const options: EvaluateOptions = {
   runbookBase: 'https://runbooks.example',
   journalMs: 30 * dayMs,
   openStorms: {},
+  openAnnouncedUntilMs: null,
   ownNames: [],
   startsAtMs: new Map(),
 };

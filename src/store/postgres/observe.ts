@@ -13,7 +13,7 @@ import {
   transition,
 } from '../../model/organization';
 import { accessEvent } from '../access-event';
-import { untoldPrefix } from '../store-rules';
+import { askedAtDueMs, untoldPrefix } from '../store-rules';
 import type { Context } from './context';
 import { ensureOrganizations, lockOrganizations } from './organization-rows';
 import { laterMs } from './probes';
@@ -32,6 +32,7 @@ export interface ObservedRow {
   probed_at: number;
   probe_lease_until: number;
   action_due_at: string | null;
+  action_met: string | null;
 }
 
 export type Observed = Transition & { applied: boolean };
@@ -64,7 +65,9 @@ export async function observeLocked(
   }
   const next = transition(causes, observation, nowMs);
   const epoch = next.changed ? row.epoch + 1 : row.epoch;
-  const probe = probeAfter(context, row, observation, next, asked);
+  const isMet = isActionMet(observation, next, row.action_due_at, nowMs);
+  const dueMs = isMet ? null : askedAtDueMs(row, nowMs);
+  const probe = probeAfter(context, row, observation, next, { asked, dueMs });
   const opened = next.changed && next.access === 'active';
   await context.database.run(
     `UPDATE organizations SET causes = $2, access = $3, epoch = $4, since = CASE WHEN $5 THEN $6 ELSE since END,
@@ -85,7 +88,7 @@ export async function observeLocked(
     leaseUntilMs,
     // The first hint after an end is news, and probes at once.
     opened ? 0 : row.probed_at,
-    isActionMet(observation, next, row.action_due_at, nowMs),
+    isMet,
     probe.askedBy,
   );
   context.lanes.open(row.id, next.access === 'active' ? 0 : null);
@@ -99,17 +102,23 @@ function byAnswer({ by }: Observation): boolean {
   return by === 'probe' || by === 'connections-link';
 }
 
-/** While it is blocked the probe comes again, later and later; only such an answer moves that on. */
+/**
+ * While it is blocked the probe comes again, later and later; only such an answer moves that on. One that may be read is
+ * asked at the time by which its customer is to act.
+ */
 function probeAfter(
   context: Context,
   row: ObservedRow,
   observation: Observation,
   next: Transition,
-  asked: number | null,
+  { asked, dueMs }: { asked: number | null; dueMs: number | null },
 ): { atMs: number | null; intervalMs: number | null; askedBy: ProbeAsker | null } {
   const { probeMs } = context.settings;
   const same = next.changed ? probeMs : row.probe_interval_ms;
-  if (next.access === 'active') return { atMs: asked, intervalMs: null, askedBy: null };
+  if (next.access === 'active') {
+    const isDue = asked === null && dueMs !== null;
+    return { atMs: asked ?? dueMs, intervalMs: null, askedBy: isDue ? 'schedule' : null };
+  }
   if (!next.changed && !byAnswer(observation) && row.probe_at !== null) {
     return { atMs: row.probe_at, intervalMs: same, askedBy: null };
   }

@@ -12,7 +12,7 @@ import {
   transition,
 } from '../../model/organization';
 import { accessEvent, type ToldAccess } from '../access-event';
-import { untoldPrefix } from '../store-rules';
+import { askedAtDueMs, untoldPrefix } from '../store-rules';
 import type { Context } from './context';
 import { type CachedOrganization, remember } from './organization-cache';
 import { later, schedule } from './probes';
@@ -22,7 +22,7 @@ export function observe(context: Context, observation: Observation): Transition 
   const { database } = context;
   const organization = context.organizations.ensure(observation.organizationId, database, context.undo);
   const row = database.get(
-    'SELECT causes, name, action_due_at FROM organizations WHERE id = ?',
+    'SELECT causes, name, action_due_at, action_met FROM organizations WHERE id = ?',
     organization.id,
   )!;
   const causes = JSON.parse(String(row.causes)) as CauseSet;
@@ -39,6 +39,7 @@ export function observe(context: Context, observation: Observation): Transition 
   organization.heldUntilMs = 0;
   organization.access = next.access;
   if (next.changed) organization.epoch += 1;
+  const isMet = isActionMet(observation, next, row.action_due_at as string | null, nowMs);
   database.run(
     `UPDATE organizations SET causes = ?, access = ?, epoch = ?, since = iif(?, ?, since),
        probe_interval_ms = iif(?, ?, probe_interval_ms), refused_address = iif(?, NULL, refused_address),
@@ -52,10 +53,11 @@ export function observe(context: Context, observation: Observation): Transition 
     next.access === 'active' ? null : context.settings.probeMs,
     next.access === 'active' ? 1 : 0,
     observation.found.cause === null ? 1 : 0,
-    isActionMet(observation, next, row.action_due_at as string | null, nowMs) ? 1 : 0,
+    isMet ? 1 : 0,
     organization.id,
   );
-  scheduleAfter(context, organization, observation, next, asked);
+  const dueMs = isMet ? null : askedAtDueMs(row, nowMs);
+  scheduleAfter(context, organization, observation, next, { asked, dueMs });
   if (next.changed) {
     writeTransition(context, organization, observation, next, previous, row.name as string | null);
     if (next.access === 'active') {
@@ -72,16 +74,20 @@ function byAnswer({ by }: Observation): boolean {
   return by === 'probe' || by === 'connections-link';
 }
 
-/** While it is blocked the probe comes again, later and later; only such an answer moves that on. */
+/**
+ * While it is blocked the probe comes again, later and later; only such an answer moves that on. One that may be read is
+ * asked at the time by which its customer is to act.
+ */
 function scheduleAfter(
   context: Context,
   organization: CachedOrganization,
   observation: Observation,
   next: Transition,
-  asked: number | null,
+  { asked, dueMs }: { asked: number | null; dueMs: number | null },
 ): void {
-  if (next.access === 'active') schedule(context, organization, asked, null);
-  else if (next.changed || byAnswer(observation) || organization.probeAtMs === null) {
+  if (next.access === 'active') {
+    schedule(context, organization, asked ?? dueMs, asked === null && dueMs !== null ? 'schedule' : null);
+  } else if (next.changed || byAnswer(observation) || organization.probeAtMs === null) {
     const intervalMs = next.changed ? context.settings.probeMs : later(context, organization);
     const regular = context.nowMs() + intervalMs;
     const isAsked = asked !== null && asked <= regular;

@@ -1,14 +1,18 @@
 // Goal: an action that the provider announced for a time is told before the block, more urgent as the time comes near.
+import { converge } from '../../../src/alert/converge';
+import { evaluate, openOf } from '../../../src/alert/evaluate';
 import { announcedSignals } from '../../../src/alert/evaluate-announced';
+import type { Alert } from '../../../src/model/alert';
 import { noonMs } from './samples';
 
 const dayMs = 86_400_000;
 const dueAtMs = noonMs + 10 * dayMs;
 const one = { organizationId: '4711', name: 'Green Acres', dueAtMs };
-const severities = (nowMs: number) => announcedSignals([one], 50, nowMs).map(({ severity }) => severity);
+const severities = (nowMs: number) =>
+  announcedSignals([one], 50, nowMs, null).map(({ severity }) => severity);
 
 test('it says who must act, and by when', () => {
-  expect(announcedSignals([one], 50, noonMs)).toMatchObject([
+  expect(announcedSignals([one], 50, noonMs, null)).toMatchObject([
     {
       name: 'TramlineRequiredActionDue',
       severity: 'warning',
@@ -18,11 +22,12 @@ test('it says who must act, and by when', () => {
         description: expect.stringMatching(
           /^Green Acres \(organization 4711\) must act at the provider by 2026-03-11T12:00:00Z\./,
         ),
-        first_step: expect.stringContaining('probe 4711'),
+        first_step: expect.stringMatching(/^Tell the organization/),
+        until_when: '2026-03-11T12:00:00Z',
       },
     },
   ]);
-  const [unnamed] = announcedSignals([{ ...one, name: null }], 50, noonMs);
+  const [unnamed] = announcedSignals([{ ...one, name: null }], 50, noonMs, null);
   expect(unnamed?.annotations.description).toMatch(/^Organization 4711 must/);
 });
 
@@ -34,18 +39,82 @@ test('it begins thirty days before, is critical in the last two, and is over a d
   expect(severities(dueAtMs + dayMs)).toEqual([]);
 });
 
+test('its first step helps: until its time the customer is told, after it the provider is asked', () => {
+  const stepAt = (nowMs: number) => announcedSignals([one], 50, nowMs, null)[0]!.annotations.first_step;
+  expect(stepAt(dueAtMs - 1)).not.toContain('probe');
+  expect(stepAt(dueAtMs)).toContain('tramline organizations probe 4711');
+  const [past] = announcedSignals([one], 50, dueAtMs, null);
+  expect(past!.annotations.description).not.toContain('Until then');
+});
+
 test('many are one, which names the first twenty', () => {
   const many = Array.from({ length: 60 }, (_, index) => ({
     organizationId: `${index}`,
     name: null,
     dueAtMs: dueAtMs + index * 1000,
   }));
-  const signals = announcedSignals(many.toReversed(), 50, noonMs);
+  const signals = announcedSignals(many.toReversed(), 50, noonMs, null);
   expect(signals).toMatchObject([
     { labels: { scope: 'many' }, severity: 'warning', covers: { names: ['TramlineRequiredActionDue'] } },
   ]);
   expect(signals[0]?.annotations.description).toMatch(
     /^60 organizations .* first by 2026-03-11T12:00:00Z: Organization 0, .* and 40 more\./,
   );
-  expect(announcedSignals(many, 60, noonMs)).toHaveLength(60);
+  expect(announcedSignals(many, 60, noonMs, null)).toHaveLength(60);
+});
+
+describe('an incident of many', () => {
+  const many = (count: number, days = 10) =>
+    Array.from({ length: count }, (_, index) => ({
+      organizationId: `${days} ${index}`,
+      name: null,
+      dueAtMs: noonMs + days * dayMs,
+    }));
+  const scopes = (announced: ReturnType<typeof many>, until: number) =>
+    announcedSignals(announced, 50, noonMs, until).map(({ labels }) => labels.scope ?? 'one');
+
+  test('stays one, down through the bound to the last of them, and says how many are left', () => {
+    const [first] = announcedSignals(many(51), 50, noonMs, null);
+    const untilMs = first!.covers!.untilMs!;
+    for (const count of [51, 50, 21, 2, 1]) expect(scopes(many(count), untilMs)).toEqual(['many']);
+    const [last] = announcedSignals(many(1), 50, noonMs, untilMs);
+    expect(last!.annotations.description).toMatch(/^1 organization must act .*: Organization 10 0\. Until/);
+    expect(scopes([], untilMs)).toEqual([]);
+  });
+
+  test('does not swallow what is announced for later, unless that too is many', () => {
+    const untilMs = noonMs + 10 * dayMs;
+    expect(scopes([...many(3), ...many(2, 11)], untilMs)).toEqual(['many', 'one', 'one']);
+    expect(scopes([...many(3), ...many(51, 11)], untilMs)).toEqual(['many']);
+    expect(scopes(many(2, 11), untilMs)).toEqual(['one', 'one']);
+  });
+
+  test('goes on until all are over, without a page for each of the last', () => {
+    let alerts: Alert[] = [];
+    const pass = (count: number, nowMs: number) => {
+      const inputs = {
+        blocked: [],
+        announced: many(count),
+        quarantined: [],
+        suspected: 0,
+        conditions: [],
+        nowMs,
+      };
+      const signals = evaluate(inputs, {
+        groupAbove: 50,
+        runbookBase: 'https://runbooks.example',
+        journalMs: 30 * dayMs,
+        ownNames: [],
+        ...openOf(alerts),
+      });
+      alerts = converge({ passed: signals, held: [] }, alerts, nowMs, { holdMs: 60_000 });
+      return alerts.map(({ state, labels }) => `${labels.scope ?? 'one'} ${state}`);
+    };
+    const counts = [51, 50, 50, 30, 1, 1];
+    counts.forEach((count, minute) => {
+      expect(pass(count, noonMs + minute * 120_000)).toEqual(['many firing']);
+    });
+    pass(0, noonMs + 1_000_000);
+    expect(pass(0, noonMs + 1_060_000)).toEqual(['many resolved']);
+  });
 });
