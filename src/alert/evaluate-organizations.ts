@@ -93,7 +93,7 @@ function signalOf(row: OrganizationRow, incident: Incident, options: Organizatio
     endsOAuth1(incident.organizations) ? oauth1Ending : '',
     waiting(incident.organizations),
     kept?.sentence ?? '',
-    `What ends it: ${row.remedy}; reading then goes on by itself.`,
+    `What ends it: ${remedyOf(row, incident.organizations)}; reading then goes on by itself.`,
   ];
   return {
     name: row.name,
@@ -140,7 +140,7 @@ function stormSignal(
     `${count} blocked, the first since ${plainTime(storm.sinceMs)}: ${row.because}.`,
     waiting(organizations),
     ...(kept === null ? [] : [kept.sentence]),
-    `What ends it for each: ${row.remedy}; reading then goes on by itself.`,
+    `What ends it for each: ${remedyOf(row, organizations)}; reading then goes on by itself.`,
     `Among them: ${named(organizations)}.`,
   ];
   return {
@@ -209,6 +209,15 @@ function waiting(organizations: Blocked[]): string {
   const tasks = organizations.reduce((sum, organization) => sum + organization.parked, 0);
   if (tasks === 0) return 'No task waits yet; what arrives meanwhile is kept.';
   return tasks === 1 ? '1 task waits and is kept.' : `${tasks} tasks wait and are kept.`;
+}
+
+/** Where there is no one address it is said where to find each. */
+function remedyOf({ remedy }: OrganizationRow, organizations: Blocked[]): string {
+  if (actionUrl(organizations).action_url !== undefined) return remedy;
+  return remedy.replace(
+    'at the address of this alert',
+    'at the address that `tramline organizations get ID` shows',
+  );
 }
 
 /** The one place where a person acts; none when the organizations differ in it. */

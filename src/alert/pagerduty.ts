@@ -14,7 +14,7 @@ export interface PagerDutyOptions {
   /** Of the enqueue endpoint. */
   url: string;
   routingKey: Secret;
-  /** Where a reader finds this installation; left out when null. */
+  /** What a reader who follows the name of the client finds; left out when null. */
   clientUrl: string | null;
   /** For one round of events. Default 10 s. */
   timeoutMs?: number;

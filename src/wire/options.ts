@@ -158,7 +158,8 @@ export function alertingOptions(settings: Settings): AlertingOptions {
   const resendMs = settings.alertResendSeconds * 1000;
   return {
     resendMs,
-    holdMs: Math.min(60_000, resendMs),
+    // Longer than a minute and its delays: what comes and goes each minute is one incident from the first time on.
+    holdMs: Math.min(75_000, 1.25 * resendMs),
     groupAbove: settings.alertGroupAbove,
     gatherMs: 1000,
     resolveRepeatMs: 600_000,
@@ -173,10 +174,11 @@ export function alertingOptions(settings: Settings): AlertingOptions {
  * shipped `group_wait` of 15 s, so that it is not gathered away; for less only where repetitions come in a hurry.
  */
 export function alertmanagerOptions(settings: Settings, urls: readonly string[]): AlertmanagerOptions {
-  const { resendMs, holdMs } = alertingOptions(settings);
+  const { resendMs, holdMs, runbookBase } = alertingOptions(settings);
   return {
     urls: [...urls],
-    generatorUrl: settings.publicUrl,
+    // PUBLIC_URL takes deliveries only: who follows the link of a page would find nothing there.
+    generatorUrl: runbookBase,
     endsAheadMs: Math.max(300_000, 4 * resendMs),
     openMs: Math.max(holdMs, Math.min(20_000, 4 * resendMs)),
   };

@@ -96,6 +96,7 @@ test('an organization without a name is called by its id, and one task is one ta
     /^Organization 4711 is blocked .+ 1 task waits and is kept\./,
   );
   expect(signal?.annotations).not.toHaveProperty('action_url');
+  expect(signal?.annotations.description).not.toContain('the address of this alert');
 });
 
 test('when nothing waits yet it says that what comes is kept', () => {
@@ -182,6 +183,10 @@ test('many that act at different places have no one address; equal times are ord
   expect(signal?.annotations).not.toHaveProperty('action_url');
   expect(signal?.annotations.description).toContain(
     'Farm 0 (organization 0), Farm 1 (organization 1), Farm 10 ',
+  );
+  expect(signal?.annotations.description).not.toContain('the address of this alert');
+  expect(signal?.annotations.description).toContain(
+    'at the address that `tramline organizations get ID` shows',
   );
 });
 
