@@ -2,7 +2,9 @@
 // comes back as a new one under the same identity.
 import { converge as convergeGathered } from '../../../src/alert/converge';
 import { subjectOf } from '../../../src/alert/fingerprint';
+import { loadSettings } from '../../../src/config';
 import type { Alert, Signal } from '../../../src/model/alert';
+import { alertingOptions } from '../../../src/wire/options';
 import { anAlert, aSignal, minuteMs, noonMs } from './samples';
 
 const options = { holdMs: 60_000 };
@@ -188,17 +190,33 @@ test('5,000 alerts converge in well under a second', () => {
   expect(performance.now() - began).toBeLessThan(1000);
 });
 
-test('F-11: what comes and goes each minute is held for longer each time, and is one incident', () => {
-  let alerts: Alert[] = [];
-  const states: string[] = [];
-  for (let second = 0; second < 3600; second += 10) {
-    const isBlocked = Math.floor(second / 60) % 2 === 0;
-    alerts = converge(isBlocked ? [aSignal()] : [], alerts, noonMs + second * 1000, { holdMs: 30_000 });
-    const [state] = alerts.map((alert) => alert.state);
-    if (state !== undefined && state !== states.at(-1)) states.push(state);
+describe('F-11: with the hold that is shipped', () => {
+  const { holdMs } = alertingOptions(loadSettings('command', {}).settings);
+  /** The states of one alert, in two hours of a block of `onSeconds` in every `onSeconds + offSeconds`. */
+  function statesOf(onSeconds: number, offSeconds: number): string[] {
+    let alerts: Alert[] = [];
+    const states: string[] = [];
+    for (let second = 0; second < 7200; second += 1) {
+      const isBlocked = second % (onSeconds + offSeconds) < onSeconds;
+      alerts = converge(isBlocked ? [aSignal()] : [], alerts, noonMs + second * 1000, { holdMs });
+      const [state] = alerts.map((alert) => alert.state);
+      if (state !== undefined && state !== states.at(-1)) states.push(state);
+    }
+    return states;
   }
-  // The first return comes after its end, later ones within their holds.
-  expect(states).toEqual(['firing', 'resolved', 'firing']);
+
+  test.each([
+    [60, 60],
+    [60, 63],
+    [5, 70],
+    [30, 45],
+  ])('what is blocked for %d s and then read for %d s is one incident', (on, off) => {
+    expect(statesOf(on, off)).toEqual(['firing']);
+  });
+
+  test('what stays away for longer than it pages once more, and is then held for twice as long', () => {
+    expect(statesOf(60, 120)).toEqual(['firing', 'resolved', 'firing']);
+  });
 });
 
 test('what is over for long begins anew with the shortest hold', () => {

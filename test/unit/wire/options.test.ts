@@ -18,6 +18,12 @@ test.each([4, 10, 60, 600, 3600])(
   },
 );
 
+test('the link of a page leads to the runbooks: where deliveries arrive there is nothing to see', () => {
+  const { settings } = loadSettings('command', { PUBLIC_URL: 'https://tramline.example.org' });
+  const { generatorUrl } = alertmanagerOptions(settings, ['http://127.0.0.1:9093']);
+  expect(generatorUrl).toBe(alertingOptions(settings).runbookBase);
+});
+
 test('runbooks are where they are said to be published, with or without a slash at the end', () => {
   const baseOf = (environment: Record<string, string>) =>
     alertingOptions(loadSettings('command', environment).settings).runbookBase;
