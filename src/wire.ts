@@ -38,6 +38,7 @@ import { hearCalls } from './wire/hear-calls';
 import { heedOthers } from './wire/heed-others';
 import { heedPause } from './wire/heed-pause';
 import { loopsOf, startReading, stopLoops } from './wire/loops';
+import { storeFault } from './wire/opening-faults';
 import * as options from './wire/options';
 import { checkConnections, clientOf } from './wire/provider';
 import { relayOf } from './wire/relay';
@@ -80,13 +81,23 @@ export interface Worker {
   stop(graceMs: number): Promise<void>;
 }
 
-/** Opens the store that the settings name; `setAside` hears of all that it puts into quarantine. Throws `store.locked`, `store.unavailable`, `settings.invalid`. */
-export function openStore(settings: Settings, setAside?: SetAside): Promise<Store> {
+/**
+ * Opens the store that the settings name; `setAside` hears of all that it puts into quarantine. Throws `store.locked`,
+ * `store.unavailable`, `settings.invalid`.
+ */
+export async function openStore(settings: Settings, setAside?: SetAside): Promise<Store> {
   const store = options.storeOptions(settings);
-  return 'url' in store ? openPostgres(store, null, setAside) : openStoreWith(store, setAside);
+  try {
+    return await ('url' in store ? openPostgres(store, null, setAside) : openStoreWith(store, setAside));
+  } catch (error) {
+    throw storeFault(error);
+  }
 }
 
-/** Everything that a worker does, joined and not started. Throws `store.key-missing`, `store.unavailable`. */
+/**
+ * Everything that a worker does, joined and not started. Throws `store.key-missing`, `store.unavailable`; nothing of it
+ * runs on then.
+ */
 export async function wireWorker(
   settings: Settings,
   store: Store,
@@ -155,8 +166,8 @@ export async function wireWorker(
   const operated = { pipeline, relay, alerting, book, meter, connecting, sync, replay, subscribing };
   const parts = { ...operated, watch, client, behind, room };
   const loops = loopsOf({ ...parts, store: doors.store }, observer, clock);
-  await readConnections(settings, book);
-  await Promise.all([meter.look(), heedPause(doors, pipeline, clock).then(() => subscribing.start(holder))]);
+  await readConnections(settings, book).then(() => meter.look());
+  await heedPause(doors, pipeline, clock).then(() => subscribing.start(holder));
   return {
     ...operated,
     data: client.data,

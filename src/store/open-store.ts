@@ -19,8 +19,9 @@ const youngMegabytes = 4;
 const restartMs = 1000;
 
 /**
- * Throws `store.locked` when another process has it, `store.unavailable` when it cannot be opened. A thread that is lost
- * fails the calls that it had; later ones start another, which frees what the lost one had taken.
+ * Throws `store.locked` when another process has it, `settings.invalid` when it can never be opened, `store.unavailable`
+ * when it cannot now. A thread that is lost fails the calls that it had; later ones start another, which frees what the
+ * lost one had taken.
  */
 export async function openStore(
   settings: StoreSettings,

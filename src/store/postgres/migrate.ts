@@ -11,8 +11,9 @@ import { type Migration, migrations } from './migrations';
 const migrationLock = 7_126_001;
 
 /**
- * Throws `store.newer` when a newer version has contracted the schema, `settings.invalid` for a server that is too old or
- * does not keep what it commits, `store.unavailable` when it cannot be reached. `steps` are this version's own unless a test says otherwise.
+ * Throws `store.newer` when a newer version has contracted the schema, `settings.invalid` for a server that is too old,
+ * does not keep what it commits or does not let us in, `store.unavailable` when it cannot be reached. `steps` are this
+ * version's own unless a test says otherwise.
  */
 export async function migrate(config: ClientConfig, steps: Migration[] = migrations): Promise<void> {
   const client = new Client(config);
@@ -27,10 +28,17 @@ export async function migrate(config: ClientConfig, steps: Migration[] = migrati
       await client.query(`SELECT pg_advisory_unlock(${migrationLock})`).catch(() => {});
     }
   } catch (error) {
-    throw problemOf(error);
+    throw unusable(error) ?? problemOf(error);
   } finally {
     await client.end().catch(() => {});
   }
+}
+
+/** A server that is there and does not let us in will not tomorrow: credentials, the database's name, rights. */
+function unusable(error: unknown): Problem | null {
+  const { code, message } = error as { code?: unknown; message?: string };
+  const isWrong = typeof code === 'string' && /^(28...|3D000|42501)$/.test(code);
+  return isWrong ? new Problem('settings.invalid', String(message), error) : null;
 }
 
 async function applySteps(client: Client, steps: Migration[]): Promise<void> {

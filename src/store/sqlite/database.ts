@@ -2,7 +2,7 @@
  * The only file that touches node:sqlite: opening, the lock that keeps a second process out, prepared statements, and
  * telling a store that is unavailable from a call that is at fault. WAL: a commit survives the machine.
  */
-import { mkdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { Problem } from '../../model/problem';
@@ -35,22 +35,20 @@ export interface Database {
   close(): void;
 }
 
-/** Throws `store.locked` when another process has the file, `store.unavailable` when it cannot be opened. */
+/**
+ * Throws `store.locked` when another process has the file, `settings.invalid` when it is no store or not ours to write,
+ * `store.unavailable` when its disk fails.
+ */
 export function openDatabase(file: string): Database {
   let connection: DatabaseSync;
   try {
-    if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true });
+    if (file !== ':memory:') makeFolder(dirname(file));
     connection = new DatabaseSync(file, { timeout: 0 });
     connection.exec(`PRAGMA page_size = 8192; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
       PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY;`);
     connection.exec('BEGIN IMMEDIATE; COMMIT');
   } catch (error) {
-    const busy = (error as { errcode?: number }).errcode === 5;
-    throw new Problem(
-      busy ? 'store.locked' : 'store.unavailable',
-      busy ? `${file} is in use by another process` : `${file} cannot be opened: ${(error as Error).message}`,
-      error,
-    );
+    throw openingFault(file, error);
   }
   const statements = new Map<string, Prepared>();
   const prepared = (sql: string): StatementSync => preparedOf(sql).statement;
@@ -115,6 +113,31 @@ export function openDatabase(file: string): Database {
   };
   migrate(connection, database);
   return database;
+}
+
+/** On a file system that has no room for folders, such as /proc, Node's own recursion never ends. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder) || dirname(folder) === folder) return;
+  makeFolder(dirname(folder));
+  mkdirSync(folder);
+}
+
+/** No permission, read-only, cannot be opened, not a database. */
+const unusableCodes = new Set([3, 8, 14, 26]);
+/** What a disk says that is full or fails, or a system that has no file handle left. */
+const passing = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EMFILE', 'ENFILE', 'EAGAIN']);
+
+function openingFault(file: string, error: unknown): Problem {
+  const { errcode, code = '', message } = error as Error & { errcode?: number; code?: string };
+  // The extended code tells in its higher bits why.
+  const primary = errcode === undefined ? null : errcode & 0xff;
+  if (primary === 5) return new Problem('store.locked', `${file} is in use by another process`, error);
+  const wrong = primary === null ? !passing.has(code) : unusableCodes.has(primary);
+  return new Problem(
+    wrong ? 'settings.invalid' : 'store.unavailable',
+    `${file} cannot be opened: ${message}`,
+    error,
+  );
 }
 
 /** The names of a row's columns are asked for once: the driver makes them anew for each row. */

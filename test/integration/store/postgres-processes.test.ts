@@ -121,6 +121,9 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
       const contract = { name: '9002-less', kind: 'contract' as const, sql: 'SELECT 1' };
       await migrate(config, [...migrations, expand, contract]);
       await expect(migrate(config)).rejects.toMatchObject({ code: 'store.newer' });
+      // A server that is there and has no such database is a wrong setting, not one that is away.
+      const elsewhere = poolConfig({ url: server.url('nowhere'), connections: 1 });
+      await expect(migrate(elsewhere)).rejects.toMatchObject({ code: 'settings.invalid' });
     });
   });
 

@@ -1,0 +1,43 @@
+/**
+ * What the system says of an address or a store that cannot be had, as a line for whoever starts the process: it begins
+ * with the setting to change. Pure; what no setting is to blame for passes unchanged.
+ */
+import { isProblem, Problem } from '../model/problem';
+
+/** Where a listener was to be, and what the two settings are called. */
+export interface ListenPlace {
+  portName: 'PORT' | 'OPERATIONS_PORT';
+  port: number;
+  hostName: 'HOST' | 'OPERATIONS_HOST';
+  host: string;
+}
+
+/** The system has nothing left to give: that is no setting's fault. */
+const exhaustion = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
+
+/** `settings.invalid` naming the port that is taken or not ours to have, else the host that is not of this machine. */
+export function listenFault(error: unknown, { portName, port, hostName, host }: ListenPlace): unknown {
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === undefined || exhaustion.has(code)) return error;
+  const line =
+    code === 'EADDRINUSE'
+      ? `${portName} must be a free port: ${port} of ${host} is in use`
+      : code === 'EACCES'
+        ? `${portName} must be a port that this process may listen at: ${port} of ${host} is not (EACCES)`
+        : `${hostName} must be an address of this machine: ${host} cannot be listened at (${code})`;
+  return new Problem('settings.invalid', line, error);
+}
+
+/** The same code as before, with the setting's name. A store that is locked, moved or newer says itself what to do. */
+export function storeFault(error: unknown): unknown {
+  if (isProblem(error, 'settings.invalid'))
+    return new Problem(
+      error.code,
+      `DATABASE_URL must name a store that can be used: ${error.message}`,
+      error,
+    );
+  if (!isProblem(error, 'store.unavailable')) return error;
+  // A name with several addresses, none of which answers, is an error without a message.
+  const said = error.message || ((error.cause as NodeJS.ErrnoException | undefined)?.code ?? 'no answer');
+  return new Problem(error.code, `the store of DATABASE_URL is not there: ${said}`, error);
+}
