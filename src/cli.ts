@@ -24,10 +24,15 @@ const streams = {
   colors: process.stdout.isTTY === true,
 };
 
+const failedMsMax = 2000;
+
 const { runCommandLine } = require('./commands/command-line') as typeof CommandLine;
 const { processDoors } = require('./commands/doors') as typeof Doors;
 
 void runCommandLine(process.argv.slice(2), streams, processDoors).then((exitCode) => {
   // Commands that run for long may have set their own.
-  if (exitCode !== 0) process.exitCode = exitCode;
+  if (exitCode === 0) return;
+  process.exitCode = exitCode;
+  // What failed half-way may have left something open that nobody will close: it must not keep a dead process alive.
+  setTimeout(() => process.exit(), failedMsMax).unref();
 });

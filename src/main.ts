@@ -15,10 +15,11 @@ import { makeStoreRoom } from './store/store-room';
 import { endsWithin, systemClock } from './tools/clock';
 import { makeWebhookServer, type WebhookServer } from './webhook/server';
 import { type Around, openStore, type Worker, wireWorker } from './wire';
+import { type ListenPlace, listenFault } from './wire/opening-faults';
 import { operationsOf } from './wire/operations';
 import * as options from './wire/options';
 import { packageVersion } from './wire/package-files';
-import { makeOwnProvider } from './wire/provider';
+import { makeOwnProvider, type OwnProvider } from './wire/provider';
 import type { Subscribing } from './wire/subscribing';
 import { troubleOf } from './wire/trouble-of';
 
@@ -43,47 +44,65 @@ export interface Service {
 
 const version = packageVersion();
 
-/** Builds and starts the role. Throws `settings.invalid`, `store.locked`, `store.unavailable`, `store.key-missing`. */
+/**
+ * Builds and starts the role. Throws `settings.invalid` (also for an address that cannot be had), `store.locked`,
+ * `store.unavailable`, `store.key-missing`; what it had opened by then is closed.
+ */
 export async function startService(loaded: LoadedSettings, around?: Around): Promise<Service> {
   const { settings } = loaded;
   // What counts reads the store, and so comes after it.
   let count: SetAside = () => {};
   const opened = await openStore(settings, (reason) => count(reason));
-  let worker: Worker | null = null;
-  const observer = observerOf(settings, opened, () => worker);
+  const observer = observerOf(settings, opened, () => parts.worker);
   count = observer.setAside;
-  for (const text of loaded.warnings) observer.log.setting({ text });
   const health = makeHealth(() => opened.ready());
-  let store = opened;
+  const parts: Parts = {
+    health,
+    webhook: null,
+    worker: null,
+    own: null,
+    operations: null,
+    store: opened,
+    observer,
+  };
+  for (const text of loaded.warnings) observer.log.setting({ text });
   try {
-    if (settings.role !== 'receiver') {
-      worker = await wireWorker(settings, opened, observer, (doors) => {
-        const passed = around?.(doors) ?? doors;
-        store = passed.store;
-        return passed;
-      });
-    }
-    const own = worker === null ? makeOwnProvider(settings, opened, troubleOf(observer, 'webhook')) : null;
-    const subscribing = (worker ?? own!).subscribing;
-    // Of a worker it runs already.
-    if (worker === null) await subscribing.start(null);
-    const webhook =
-      settings.role === 'worker' ? null : webhookOf(settings, store, observer, worker, subscribing);
-    if (webhook !== null && takesConsents(settings))
-      webhook.mount('/connect', (worker?.connecting ?? own!).routes(observer));
-    const operations = operationsOf(loaded, { store: opened, observer, health, worker, own });
-    const ready = await listen(settings, webhook, operations);
-    worker?.start();
+    const ready = await begin(loaded, parts, around);
+    parts.worker?.start();
     health.markStarted();
-    const stop = async () => {
-      await stopAll(settings, { health, webhook, worker, operations, store: opened, observer });
-      await own?.close();
-    };
-    return { ready, observer, worker, store: opened, stop };
+    return { ready, observer, worker: parts.worker, store: opened, stop: () => stopAll(settings, parts) };
   } catch (error) {
-    await opened.close();
+    await closeAll(parts, failedStartMs).catch(() => {});
+    await observer.close();
     throw error;
   }
+}
+
+/** Fills in the parts one by one, so that those that are there can be closed. */
+async function begin(loaded: LoadedSettings, parts: Parts, around?: Around): Promise<Ready> {
+  const { settings } = loaded;
+  const { observer, health, store: opened } = parts;
+  let store = opened;
+  if (settings.role !== 'receiver') {
+    parts.worker = await wireWorker(settings, opened, observer, (doors) => {
+      const passed = around?.(doors) ?? doors;
+      store = passed.store;
+      return passed;
+    });
+  } else {
+    parts.own = makeOwnProvider(settings, opened, troubleOf(observer, 'webhook'));
+  }
+  const { worker, own } = parts;
+  const subscribing = (worker ?? own!).subscribing;
+  // Of a worker it runs already.
+  if (worker === null) await subscribing.start(null);
+  if (settings.role !== 'worker') {
+    parts.webhook = webhookOf(settings, store, observer, worker, subscribing);
+    if (takesConsents(settings))
+      parts.webhook.mount('/connect', (worker?.connecting ?? own!).routes(observer));
+  }
+  parts.operations = operationsOf(loaded, { store: opened, observer, health, worker, own });
+  return listen(settings, parts.webhook, parts.operations);
 }
 
 /** A receiver may do without what a consent takes. */
@@ -147,8 +166,14 @@ async function listen(
   webhook: WebhookServer | null,
   operations: OperationsServer,
 ): Promise<Ready> {
-  const operationsPort = await operations.listen(settings.operationsHost, settings.operationsPort);
-  const publicPort = webhook === null ? null : await webhook.listen(settings.host, settings.port);
+  const { host, port, operationsHost } = settings;
+  const operationsPort = await listenAt(operations, {
+    portName: 'OPERATIONS_PORT',
+    port: settings.operationsPort,
+    hostName: 'OPERATIONS_HOST',
+    host: operationsHost,
+  });
+  const publicPort = webhook && (await listenAt(webhook, { portName: 'PORT', port, hostName: 'HOST', host }));
   return {
     public: publicPort === null ? null : `http://${hostOf(settings.host)}:${publicPort.port}`,
     operations: `http://${hostOf(settings.operationsHost)}:${operationsPort.port}`,
@@ -158,34 +183,56 @@ async function listen(
   };
 }
 
+async function listenAt(
+  listener: Pick<OperationsServer, 'listen'>,
+  place: ListenPlace,
+): Promise<{ port: number }> {
+  try {
+    return await listener.listen(place.host, place.port);
+  } catch (error) {
+    throw listenFault(error, place);
+  }
+}
+
 /** An address that a person on this machine can open. */
 function hostOf(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
   return host.includes(':') ? `[${host}]` : host;
 }
 
+/** What there is of a process: null for what its role does without, or what it had not come to when its start failed. */
 interface Parts {
   health: Health;
   webhook: WebhookServer | null;
   worker: Worker | null;
-  operations: OperationsServer;
+  own: OwnProvider | null;
+  operations: OperationsServer | null;
   store: Store;
   observer: Observer;
 }
 
+/** Nothing is in flight that was promised to anybody. */
+const failedStartMs = 1000;
+
 async function stopAll(settings: Settings, parts: Parts): Promise<void> {
-  const { health, webhook, worker, operations, store, observer } = parts;
-  const graceMs = settings.shutdownSeconds * 1000;
   const beganMs = systemClock.nowMs();
+  const clean = await closeAll(parts, settings.shutdownSeconds * 1000);
+  parts.observer.log.stopped({ tookMs: systemClock.nowMs() - beganMs, clean });
+  await parts.observer.close();
+}
+
+/** Everything but the observer; true when the store was closed in time. */
+async function closeAll(parts: Parts, graceMs: number): Promise<boolean> {
+  const { health, webhook, worker, own, operations, store } = parts;
   health.markDraining();
   webhook?.drain();
-  operations.drain();
+  operations?.drain();
   // The rest of the grace is for what must still be written when the slow ones were cut off.
   await Promise.all([webhook?.close(graceMs * 0.4), worker?.stop(graceMs * 0.6)]);
-  await operations.close(graceMs * 0.1);
+  await operations?.close(graceMs * 0.1);
   const closed = await endsWithin(store.close(), graceMs * 0.2, systemClock);
-  observer.log.stopped({ tookMs: systemClock.nowMs() - beganMs, clean: closed });
-  await observer.close();
+  await own?.close();
+  return closed;
 }
 
 /** Serves until a signal, then drains; resolves to the exit code. Prints one line when ready. */

@@ -61,14 +61,17 @@ export function makeWebhookServer(settings: WebhookSettings, doors: WebhookDoors
     closeSilent();
   };
   server.on('drop', () => doors.refused('too-many-connections', { status: 0, tookMs: null }));
-  // Without a listener a connection that the system cannot give us would end the process.
-  server.on('error', (cause) => doors.refused('connection-failed', { status: 0, tookMs: null, cause }));
   let closed: Promise<void> | null = null;
 
   return {
     app,
     mount: (path, routes) => void further.use(path, routes),
-    listen: (host, port) => listen(server, host, port),
+    async listen(host, port) {
+      const listening = await listen(server, host, port);
+      // Without a listener a connection that the system cannot give us would end the process.
+      server.on('error', (cause) => doors.refused('connection-failed', { status: 0, tookMs: null, cause }));
+      return listening;
+    },
     drain() {
       startDraining(server, responder);
       void closeUnused();

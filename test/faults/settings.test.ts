@@ -12,13 +12,13 @@ import { Story } from '../support/story';
 
 const canary = 'canary-4f1d9c77e0b24a6f';
 
-/** Serves with this environment alone; one that does not end by itself is killed after ten seconds. */
+/** Serves with this environment alone; one that does not end by itself is killed in the end. */
 function serveWith(environment: Record<string, string>) {
   const ended = spawnSync(process.execPath, [join(repositoryRoot(), 'dist/src/cli.js'), 'serve'], {
     cwd: temporaryFolder(),
     env: { PATH: process.env.PATH ?? '', ...environment },
     encoding: 'utf8',
-    timeout: 10_000,
+    timeout: 45_000,
     killSignal: 'SIGKILL',
   });
   const lines = ended.stderr.split('\n').filter((line) => line !== '');
@@ -65,6 +65,8 @@ describe('R1: a wrong or missing setting ends the process with 2 and a line that
     ['PROVIDER_TOKENS', `[{"connection":"c","token":"${canary}"`],
     ['WEBHOOK_HMAC_SECRETS', `whsec_${canary}!`],
     ['DATABASE_URL', `mysql://root:${canary}@db.example/tramline`],
+    // Where no folder can be made, and looking for one that can would never end.
+    ['DATABASE_URL', 'sqlite:/proc/nothing/tramline.db'],
     ['LEASE_SECONDS', '5'],
     ['NODE_TLS_REJECT_UNAUTHORIZED', '0'],
   ])('a wrong %s is one line without its secret', (name, value) => {
@@ -115,11 +117,18 @@ describe('R1: a wrong or missing setting ends the process with 2 and a line that
     expect(all).not.toContain(other);
   });
 
-  test('a second process on one store ends with 2 and leaves the first alone', async () => {
+  test('a second process on one store, or at one address, ends with 2 and leaves the first alone', async () => {
     const folder = temporaryFolder();
     const first = await startService({ dataFolder: folder, environment: complete(folder) });
     const { status, lines } = serveWith(complete(folder));
     expect({ status, count: lines.length }).toEqual({ status: 2, count: 1 });
+    const { port } = new URL(first.publicUrl);
+    const beside = serveWith({ ...complete(temporaryFolder()), PORT: port });
+    expect([beside.status, beside.lines, beside.stdout]).toEqual([
+      2,
+      [`PORT must be a free port: ${port} of 127.0.0.1 is in use`],
+      '',
+    ]);
     expect((await fetch(`${first.operationsUrl}/readyz`)).status).toBe(200);
     expect(await first.stop()).toEqual({ code: 0, signal: null });
   });

@@ -440,8 +440,11 @@ describe('starting', () => {
 
   test('an address that is taken rejects with the reason of the system', async () => {
     const receiver = await startReceiver();
-    const second = makeWebhookServer(settingsWith(), doors);
+    const refused = jest.fn();
+    const second = makeWebhookServer(settingsWith(), { ...doors, refused });
     await expect(second.listen('127.0.0.1', receiver.port)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    // Nobody sent anything: no delivery is told of as refused.
+    expect(refused).not.toHaveBeenCalled();
   });
 });
 
