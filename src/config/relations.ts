@@ -26,6 +26,28 @@ const webhookValues = [
   ['hmac', 'WEBHOOK_HMAC_SECRETS', 'webhookHmacSecrets'],
 ] as const;
 
+/** What the provider says of a subscription, not of data. */
+const reservedEventTypes = ['heartbeat', 'subscriptionVerification'];
+
+/** A type in two lists would mean one of them only, and what the other asks for would be lost without a word. */
+const eventTypeLists = [
+  ['REQUIRED_ACTION_EVENT_TYPES', 'requiredActionEventTypes'],
+  ['EQUIPMENT_EVENT_TYPES', 'equipmentEventTypes'],
+  ['FIELD_OPERATION_EVENT_TYPES', 'fieldOperationEventTypes'],
+] as const;
+
+const overlaps: Check[] = eventTypeLists.flatMap(([name, field], index) => [
+  (s) =>
+    s[field].some((type) => reservedEventTypes.includes(type)) &&
+    `${name} must not name ${reservedEventTypes.map((type) => `\`${type}\``).join(' or ')}: these are about subscriptions`,
+  ...eventTypeLists.slice(0, index).map(
+    ([otherName, other]): Check =>
+      (s) =>
+        s[field].some((type) => s[other].includes(type)) &&
+        `${name} must not share an event type with ${otherName}`,
+  ),
+]);
+
 const missingForServing: Check[] = [
   ...webhookValues.map(
     ([kind, name, field]): Check =>
@@ -84,6 +106,7 @@ const faults: Check[] = [
     s.providerPlan === 'sandbox' &&
     s.providerSandboxSince === null &&
     'PROVIDER_SANDBOX_SINCE must be a date as YYYY-MM-DD when PROVIDER_PLAN is `sandbox`',
+  ...overlaps,
 ];
 
 const warnings: Check[] = [

@@ -52,6 +52,16 @@ test('a complete environment serves, and everything else has its default', () =>
   expect([missing, warnings]).toEqual([[], []]);
 });
 
+test.each([
+  ['REQUIRED_ACTION_EVENT_TYPES', 'requiredCustomerAction,equipment', 'EQUIPMENT_EVENT_TYPES must not share'],
+  ['REQUIRED_ACTION_EVENT_TYPES', 'fieldOperation', 'FIELD_OPERATION_EVENT_TYPES must not share'],
+  ['EQUIPMENT_EVENT_TYPES', 'equipment,fieldOperation', 'FIELD_OPERATION_EVENT_TYPES must not share'],
+  ['EQUIPMENT_EVENT_TYPES', 'equipment,heartbeat', 'EQUIPMENT_EVENT_TYPES must not name `heartbeat` or'],
+  ['FIELD_OPERATION_EVENT_TYPES', 'subscriptionVerification', 'FIELD_OPERATION_EVENT_TYPES must not name'],
+])('an event type that means two things is refused: %s=%s', (name, value, line) => {
+  expect(faultsOf({ ...complete, [name]: value })).toEqual([expect.stringContaining(line)]);
+});
+
 test('what is missing is named in one line each, by role', () => {
   const names = (role: string) => faultsOf({ ROLE: role }).map((line) => line.split(' ')[0]);
   expect(names('receiver')).toEqual(['WEBHOOK_AUTHORIZATION']);
