@@ -319,6 +319,20 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     expect(await server.query(sql, new URL(url).pathname.slice(1))).toHaveLength(1);
   });
 
+  test('a piece of equipment that two processes meet at once under two ids is one', async () => {
+    const ids = range(20).map((id) => [`${id}-old`, `${id}-new`] as const);
+    const known = await Promise.all(
+      ids.map(([older, newer]) => {
+        const piece = { organizationId: '4711', erid: `e-${older}`, serialNumber: null };
+        return Promise.all([
+          stores[0]!.nameEquipment([{ ...piece, id: older, side: 'old', principalId: null }]),
+          stores[1]!.nameEquipment([{ ...piece, id: newer, side: 'new', principalId: older }]),
+        ]);
+      }),
+    );
+    for (const [[one], [two]] of known) expect(one!.id).toBe(two!.id);
+  });
+
   test('a store that accepts rings for one that waits', async () => {
     const heard = new Promise((resolve) => void stores[1]!.heed(resolve));
     await turn();
