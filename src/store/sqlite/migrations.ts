@@ -3,6 +3,7 @@
  * never edited; a later one changes what it made. Times are milliseconds since the epoch.
  */
 
+import { equipment, equipmentRows } from './equipment-schema';
 import { replays } from './replay-schema';
 
 export interface Migration {
@@ -311,25 +312,7 @@ ALTER TABLE organization_history ADD COLUMN asked_by TEXT;
 ALTER TABLE webhook_secrets ADD COLUMN beat_agreed INTEGER NOT NULL DEFAULT 0;
 `,
   },
-  {
-    name: '0010-equipment',
-    sql: `
--- What records of equipment are called by, and as what the piece is known that each is a record of.
-CREATE TABLE equipment (
-  side TEXT NOT NULL,
-  id TEXT NOT NULL,
-  organization_id TEXT NOT NULL,
-  principal_id TEXT,
-  erid TEXT,
-  serial_number TEXT,
-  resource_id TEXT NOT NULL,
-  PRIMARY KEY (id, side, organization_id)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX equipment_principal ON equipment (principal_id);
-CREATE INDEX equipment_erid ON equipment (erid);
-CREATE INDEX equipment_resource ON equipment (resource_id);
-`,
-  },
+  { name: '0010-equipment', sql: equipment },
   {
     name: '0011-swept',
     sql: `
@@ -339,4 +322,5 @@ ALTER TABLE reads ADD COLUMN swept INTEGER NOT NULL DEFAULT 0;
 INSERT INTO meta (name, value) VALUES ('marked', 0), ('unmarked', 0);
 `,
   },
+  { name: '0012-equipment-rows', sql: equipmentRows },
 ];
