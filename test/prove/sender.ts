@@ -1,6 +1,7 @@
 // The sender: posts deliveries as the provider does, repeats each until it is answered 204, and keeps a log of its own of
 // what was accepted. It believes nothing but the status line.
 import { setTimeout as delay } from 'node:timers/promises';
+import { watchOwnDelay } from '../support/own-delay';
 import type { Random } from './random';
 
 export type Notification = Record<string, unknown>;
@@ -51,21 +52,6 @@ const connections = 8;
 const patienceMs = 6000;
 const answerMsMax = 4000;
 const repeatMs = 100;
-const tickMs = 50;
-
-/** How late this process has been all in all: a timer that comes late shows what an answer also had to wait for. */
-function watchOwnDelay(): () => number {
-  let delayMs = 0;
-  let dueMs = performance.now() + tickMs;
-  const tick = () => {
-    const nowMs = performance.now();
-    delayMs += Math.max(0, nowMs - dueMs);
-    dueMs = nowMs + tickMs;
-    setTimeout(tick, tickMs).unref();
-  };
-  setTimeout(tick, tickMs).unref();
-  return () => delayMs + Math.max(0, performance.now() - dueMs);
-}
 
 /**
  * `targets` are the addresses of the receivers, each tried in turn at random; `stoppedSince` knows which of them the driver
