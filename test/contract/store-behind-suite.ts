@@ -54,6 +54,27 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       expect(await hand.store.behindSince()).toBeNull();
     });
 
+    test('where an older event was written again after the newest of its key, that one goes again and stands last', async () => {
+      for (const content of ['a', 'b']) await hand.publish('1', content);
+      const rows = await hand.records();
+      const at = (nth: number, offset: number): FoundRecord => ({ ...rows[nth]!, offset: String(offset) });
+      const unsent = async () => (await hand.records()).map(({ sequence }) => sequence);
+      expect(await find([at(0, 41), at(1, 42)], '43')).toBe(0);
+      expect(await unsent()).toEqual([]);
+      expect(await find([at(0, 43)], '44')).toBe(0);
+      expect(await unsent()).toEqual([2]);
+      expect((await hand.records())[0]).toMatchObject({ value: rows[1]!.value, headers: rows[1]!.headers });
+      await find([at(1, 44)], '45');
+      expect(await unsent()).toEqual([]);
+      await find([at(0, 45), at(1, 46), at(0, 47)], '48');
+      expect(await unsent()).toEqual([2]);
+      await find([at(1, 48)], '49');
+      // Read from the beginning, everything stands where it is known to stand.
+      await find([at(0, 41), at(1, 42)], '49');
+      expect(await unsent()).toEqual([]);
+      expect(await hand.store.behindSince()).toBeNull();
+    });
+
     test('a key goes on above what was found, also where nothing was known of it', async () => {
       await hand.publish('1', 'a');
       await hand.sendAll();

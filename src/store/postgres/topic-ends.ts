@@ -3,7 +3,8 @@
  * which sequences are taken. What it would have sent under one of those is set aside, and the resource is forgotten as
  * published, so that the next look at it publishes it under a higher one. Organizations and tasks are locked before keys.
  */
-import type { FoundPage, TopicEnd } from '../../model/topic-end';
+import type { FoundPage, FoundRecord, TopicEnd } from '../../model/topic-end';
+import { lastRepeats, rowsToSendAgain, type SentRow } from '../written-again';
 import type { Context } from './context';
 import { type ObservedRow, tellAccess, tellLater } from './observe';
 import { lockOrganizations } from './organization-rows';
@@ -22,14 +23,22 @@ export async function noteFound(context: Context, page: FoundPage): Promise<numb
   const keys = [...highest.keys()];
   const organizations = await lockOrganizations(context, keys.flatMap(organizationOf).sort());
   const tasks = await lockTasks(context, keys);
-  const offsets = new Map(records.map(({ eventId, offset }) => [eventId, offset]));
+  // The first place of each is where it was written; what stands there again is a repeat.
+  const offsets = new Map(records.toReversed().map(({ eventId, offset }) => [eventId, offset]));
   const known = await database.all(
-    'SELECT id, event_id FROM outbox WHERE event_id = ANY($1::text[]) AND state = 0',
+    'SELECT id, event_id, state, topic, partition, log_offset FROM outbox WHERE event_id = ANY($1::text[])',
     [...offsets.keys()],
+  );
+  const placed = known.filter((row) => row.topic === topic && row.partition === partition && row.log_offset);
+  const repeats = lastRepeats(
+    records,
+    new Map(placed.map(({ event_id, log_offset }) => [event_id, log_offset])),
   );
   await markSent(
     context,
-    known.map(({ id, event_id }) => ({ row: id, partition, offset: offsets.get(event_id)! })),
+    known
+      .filter(({ state }) => state === 0)
+      .map(({ id, event_id }) => ({ row: id, partition, offset: offsets.get(event_id)! })),
   );
   const raised = await database.all(
     `INSERT INTO sequences AS s (key, sequence)
@@ -46,6 +55,7 @@ export async function noteFound(context: Context, page: FoundPage): Promise<numb
     keys,
     [...highest.values()],
   );
+  await sendNewestAgain(context, page, repeats);
   const others = new Set([...raised, ...overtaken].map(({ key }) => key as string));
   // A deletion as well: whatever the topic says of it now, the next sync finds it absent, and a read decides.
   await database.run(
@@ -77,6 +87,26 @@ export async function noteFound(context: Context, page: FoundPage): Promise<numb
       context.nowMs(),
     );
   return others.size;
+}
+
+/** The last record of a key by offset is its newest: where it is not, that one goes again as it is. */
+async function sendNewestAgain(
+  { database }: Context,
+  { topic, partition }: FoundPage,
+  repeats: FoundRecord[],
+): Promise<void> {
+  if (repeats.length === 0) return;
+  const sent = await database.all(
+    `SELECT id, key, sequence, log_offset AS offset FROM outbox
+     WHERE state = 2 AND topic = $1 AND partition = $2 AND key = ANY($3::text[])`,
+    topic,
+    partition,
+    repeats.map(({ key }) => key),
+  );
+  await database.run(
+    'UPDATE outbox SET state = 0 WHERE id = ANY($1::bigint[])',
+    rowsToSendAgain(repeats, sent as SentRow[]),
+  );
 }
 
 export async function allFound({ database, news }: Context): Promise<void> {

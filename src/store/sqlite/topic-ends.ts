@@ -4,6 +4,7 @@
  * published, so that the next look at it publishes it under a higher one.
  */
 import type { FoundPage, FoundRecord, TopicEnd } from '../../model/topic-end';
+import { lastRepeats, rowsToSendAgain, type SentRow } from '../written-again';
 import type { Context } from './context';
 import { tellAccess } from './observe';
 import { markSent } from './outbox';
@@ -16,12 +17,15 @@ export function topicEnds({ database }: Context): TopicEnd[] {
   }));
 }
 
-export function noteFound(context: Context, { topic, partition, nextOffset, records }: FoundPage): number {
+export function noteFound(context: Context, page: FoundPage): number {
+  const { topic, partition, nextOffset, records } = page;
   const { database } = context;
+  const repeats = lastRepeats(records, placesOf(context, page));
   const strangers = records.filter((record) => !isOurs(context, record, partition));
   const raised = new Set(strangers.filter((record) => raise(context, record)).map(({ key }) => key));
   for (const key of overtake(context, records)) raised.add(key);
   for (const key of raised) publishAnew(context, key);
+  sendNewestAgain(context, page, repeats);
   listWhole(context, raised);
   database.run(
     `INSERT INTO topic_ends (topic, partition, next_offset) VALUES (?, ?, ?)
@@ -56,6 +60,36 @@ function isOurs(context: Context, { eventId, offset }: FoundRecord, partition: n
   const row = context.database.get('SELECT id, state FROM outbox WHERE event_id = ?', eventId);
   if (row?.state === 0) markSent(context, [{ row: Number(row.id), partition, offset }]);
   return row !== undefined;
+}
+
+/** Of the page's events, where those stand that are known to be on its partition. */
+function placesOf({ database }: Context, { topic, partition, records }: FoundPage): Map<string, string> {
+  const rows = database.all(
+    `SELECT event_id, log_offset FROM outbox WHERE event_id IN (SELECT value FROM json_each(?))
+       AND topic = ? AND partition = ? AND log_offset IS NOT NULL`,
+    JSON.stringify(records.map(({ eventId }) => eventId)),
+    topic,
+    partition,
+  );
+  return new Map(rows.map(({ event_id, log_offset }) => [String(event_id), String(log_offset)]));
+}
+
+/** The last record of a key by offset is its newest: where it is not, that one goes again as it is. */
+function sendNewestAgain(
+  { database }: Context,
+  { topic, partition }: FoundPage,
+  repeats: FoundRecord[],
+): void {
+  if (repeats.length === 0) return;
+  const sent = database.all(
+    `SELECT id, key, sequence, log_offset AS offset FROM outbox
+     WHERE state = 2 AND topic = ? AND partition = ? AND key IN (SELECT value FROM json_each(?))`,
+    topic,
+    partition,
+    JSON.stringify(repeats.map(({ key }) => key)),
+  );
+  for (const id of rowsToSendAgain(repeats, sent as unknown as SentRow[]))
+    database.run('UPDATE outbox SET state = 0 WHERE id = ?', id);
 }
 
 /** True when the store did not know of it. */
