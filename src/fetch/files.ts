@@ -5,7 +5,7 @@
 import type { RawFault, RawItem, RawListed, RawRead } from '../model/provider-data';
 import { addressOf, patternOf } from './address-pattern';
 import type { Caller, Callers } from './caller';
-import type { Gate } from './gate';
+import type { Admission, Gate } from './gate';
 import { linksOf } from './links';
 import type { ProviderDoors } from './options';
 import type { Organizations } from './organizations';
@@ -88,7 +88,9 @@ export function makeFiles(parts: FileParts) {
       const listedId = idOf(listed.item.body);
       const pattern = listedId === null ? null : patternOf(self, listedId);
       if (pattern === null && listedId !== id) continue;
-      return readAt(pattern === null ? (self ?? '') : addressOf(pattern, id), reach, caller);
+      const address = pattern === null ? (self ?? '') : addressOf(pattern, id);
+      const refused = gate.admit(self).admitted ? refusalOf(gate.admit(address)) : null;
+      return refused === null ? readAt(address, reach, caller) : { fault: wrongId(refused) };
     }
     const detail = `there is no file ${id}`;
     const gone = { kind: 'gone', certain: false, connectionId, origin: '' } as const;
@@ -97,10 +99,7 @@ export function makeFiles(parts: FileParts) {
 
   async function readAt(address: string, reach: Reach, caller: Caller): Promise<RawRead<Found>> {
     const admission = gate.admit(address);
-    if (!admission.admitted) {
-      const { code, detail } = admission;
-      return { fault: faultOf({ kind: 'address-refused', code, detail }, address, null) };
-    }
+    if (!admission.admitted) return { fault: faultOf(refusalOf(admission)!, address, null) };
     const { connection } = reach;
     const verdict = await caller.call({ url: admission.url, operation: 'file', connection });
     if (verdict.kind === 'ok') return { value: { item: verdict.document, reach } };
@@ -113,6 +112,17 @@ export function makeFiles(parts: FileParts) {
   }
 
   return { list, find, file };
+}
+
+function refusalOf(admission: Admission) {
+  if (admission.admitted) return null;
+  const { code, detail } = admission;
+  return { kind: 'address-refused', code, detail } as const;
+}
+
+/** Where the listed file may be asked for and this one not, its id is at fault, and no address of the provider's. */
+function wrongId(refused: NonNullable<ReturnType<typeof refusalOf>>): RawFault {
+  return { ...faultOf(refused, null, null), detail: `no file has this id: ${refused.detail}` };
 }
 
 /** Several users may be shown the same file. */

@@ -126,7 +126,13 @@ async function viewed<View>(line: RawListed, judge: Judge<View>): Promise<Listed
 export function listingFaultOf({ answer, detail, address, organizationId }: RawFault): ListingFault {
   const actionUrl = answer !== null && 'actionUrl' in answer ? answer.actionUrl : null;
   const shown = address === null ? null : shownAddress(address);
-  return { code: codeOf(answer), detail: wordsOf(answer, detail), address: shown, organizationId, actionUrl };
+  return {
+    code: codeOf(answer, address),
+    detail: wordsOf(answer, detail),
+    address: shown,
+    organizationId,
+    actionUrl,
+  };
 }
 
 /** What a person is told of it. */
@@ -136,9 +142,12 @@ export function problemOf(fault: RawFault): Problem {
   return new Problem(code, `${withAddress(detail, address)}${todo}`);
 }
 
-function codeOf(answer: RawFault['answer']): ProblemCode {
+function codeOf(answer: RawFault['answer'], address: string | null): ProblemCode {
   if (answer === null) return 'provider.malformed';
   switch (answer.kind) {
+    case 'address-refused':
+      // An address that the provider named is its own fault; one that was only to be made, that of whoever asked.
+      return address === null ? 'command.usage' : 'provider.refused';
     case 'gone':
     case 'no-connection':
       return 'command.not-found';

@@ -44,7 +44,9 @@ export function faultOfAnswer(answer: {
   );
   const operation = template === undefined ? undefined : document.paths[template]?.[method.toLowerCase()];
   // A route or method that is not described may only be refused.
-  const described = operation?.responses[status] ?? operation?.responses.default ?? unknownRoute(status);
+  // What is not foreseen may be the asker's fault; a fault of ours, or of somebody behind us, must be said.
+  const others = status < 500 ? operation?.responses.default : undefined;
+  const described = operation?.responses[status] ?? others ?? unknownRoute(status);
   if (described === undefined) return `${method} ${answer.path}: ${status} is not described`;
   const name = described.$ref?.split('/').at(-1);
   const { content } = name === undefined ? described : (document.components.responses[name] as Described);

@@ -104,6 +104,17 @@ test('a file whose listing shows no form is found in the list, or not at all', a
   expect(await staged.client.data.file('f9')).toMatchObject({ fault: { detail: 'there is no file f9' } });
 });
 
+test('an id that no address can hold is a fault of the id, and nobody is asked for it', async () => {
+  listed({ id: 'f0', links: [fileLink('f0')] });
+  expect(await staged.client.data.file('http://x/')).toMatchObject({
+    fault: {
+      answer: { kind: 'address-refused' },
+      address: null,
+      detail: 'no file has this id: traversal or an encoded separator in the path',
+    },
+  });
+});
+
 test('a listing that fails, a record that is refused and an address that leads away are told apart', async () => {
   api().get('/platform/files?itemLimit=100').reply(500);
   expect(await staged.client.data.file('f1')).toMatchObject({ fault: { answer: { kind: 'transient' } } });
@@ -114,7 +125,7 @@ test('a listing that fails, a record that is refused and an address that leads a
   });
   listed({ id: 'f1', links: [{ rel: 'self', uri: 'https://evil.test/f1' }] });
   expect(await staged.client.data.fileContent('f1', 0, null)).toMatchObject({
-    fault: { answer: { kind: 'address-refused' } },
+    fault: { answer: { kind: 'address-refused' }, address: 'https://evil.test/f1' },
   });
 });
 

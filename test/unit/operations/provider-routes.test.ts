@@ -174,6 +174,18 @@ test.each<[RawFault['answer'], number, string]>([
   expect(faults).toEqual([]);
 });
 
+test.each([
+  [null, 400, 'operations.parameter'],
+  ['https://provider.test/page', 502, 'operations.provider-refused'],
+])(
+  'an address that the gate refuses is the asker’s fault unless the provider named it: %s',
+  async (address, status, code) => {
+    const refused = { kind: 'address-refused', code: 'address-refused', detail: 'traversal' } as const;
+    provider.read = { fault: faultOf(refused, { address }) };
+    expect(await ask('get', '/api/files/f1')).toMatchObject({ status, body: { code } });
+  },
+);
+
 test('an id that nothing has is not found, however long', async () => {
   for (const address of ['/api/equipment/', '/api/files/', '/api/field-operations/']) {
     expect((await ask('get', address + 'x'.repeat(257))).status).toBe(404);
