@@ -103,7 +103,7 @@ function readFault(entry: unknown, where: string): Fault {
     method: text(match.method, `${where}.match.method`)?.toUpperCase(),
     path,
     times: number('times'),
-    status: number('status'),
+    status: readStatus(number('status'), `${where}.status`),
     headers: readHeaders(entry.headers, `${where}.headers`),
     body: bodyBase64 === undefined ? entry.body : Buffer.from(bodyBase64, 'base64'),
     delayMs: number('delayMs'),
@@ -130,6 +130,12 @@ function readNumber(value: Json | undefined, where: string): number | undefined 
   if (value === undefined || value === null) return undefined;
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0) return value;
   throw new TypeError(`${where} must be a whole number`);
+}
+
+/** One that ends an exchange: another cannot be sent, or leaves the client waiting. */
+function readStatus(status: number | undefined, where: string): number | undefined {
+  if (status === undefined || (status >= 200 && status <= 599)) return status;
+  throw new TypeError(`${where} must be a status from 200 to 599`);
 }
 
 function readHeaders(value: Json | undefined, where: string): Record<string, string | null> | undefined {

@@ -172,6 +172,8 @@ test.each<[unknown, string]>([
   [[{ match: { url: '/' } }], 'faults[0].match.url is not known'],
   [[{ match: { path: '(' } }], 'regular expression'],
   [[{ times: -1 }], 'faults[0].times'],
+  [[{ status: 9999 }], 'faults[0].status must be a status from 200 to 599'],
+  [[{ status: 101 }], 'faults[0].status must be a status from 200 to 599'],
   [[{ headers: 'x' }], 'faults[0].headers'],
   [[7], 'faults[0]'],
 ])('the faults %j are refused', async (body, message) => {
