@@ -129,10 +129,27 @@ async function termsBlock({ stage, teller, pager }: Scene, world: World): Promis
   const page = await paged;
   teller.say(
     'The provider answers 403 for everything of this organization until a person there accepts. Its work is parked: not ' +
-      `retried, not lost. The other organizations go on. On-call got ${count(pager.count(termsPage, 'firing'), 'page')}, ` +
-      'with who must act and where:',
+      `retried, not lost. On-call got ${count(pager.count(termsPage, 'firing'), 'page')}, with who must act and where:`,
   );
   teller.page(page.text);
+  await neighbourGoesOn(stage, teller, world);
+}
+
+async function neighbourGoesOn(stage: Stage, teller: Teller, world: World): Promise<void> {
+  const neighbour = world.organizations[1]!;
+  const machine = ofOrganization(world, neighbour.id)[0]!;
+  await stage.control('PATCH', `equipment/${machine.id}`, { name: 'Baler East' });
+  const ofMachine = ({ subject }: StructuredEvent) => subject === `${neighbour.id}/equipment/${machine.id}`;
+  const events = await stage.until<StructuredEvent[]>(
+    '/api/events',
+    (found) => found.some(ofMachine),
+    'the event of another organization',
+  );
+  const event = events.find(ofMachine)!;
+  teller.say(
+    `The other organizations go on: meanwhile a machine of ${neighbour.name} was renamed, and became ${headline(event)}, ` +
+      `where \`data.name\` is “${nameIn(event)}”.`,
+  );
 }
 
 async function acceptanceDrains({ stage, teller, pager }: Scene, world: World): Promise<void> {

@@ -183,5 +183,5 @@ async function checkAlertmanagers(urls: readonly string[]): Promise<string> {
       if (life === null) throw new Error(`Alertmanager at ${new URL(url).origin} does not answer`);
     }),
   );
-  return `${urls.length} Alertmanagers answer`;
+  return urls.length === 1 ? '1 Alertmanager answers' : `${urls.length} Alertmanagers answer`;
 }

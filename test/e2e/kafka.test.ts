@@ -165,7 +165,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'with a real Kafka', () => {
     const { code, out, error } = await runCommand(['demo', '--kafka', cluster.brokers[0]!], {});
     expect({ code, error }).toEqual({ code: 0, error: '' });
     expect(out).toContain('"topic": "demo-');
-    expect(out).toMatch(/8\s+events\s+of\s+the\s+event\s+log\s+and\s+8\s+records\s+on\s+the\s+topics/);
+    expect(out).toMatch(/9\s+events\s+of\s+the\s+event\s+log\s+and\s+9\s+records\s+on\s+the\s+topics/);
   });
 
   test('what was acknowledged and not marked before a kill is found on its topic, and not sent again', async () => {
