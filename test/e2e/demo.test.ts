@@ -36,7 +36,9 @@ test('the demonstration ends well: both events of a machine, one page, its end, 
   expect(told.out).toMatch(/waiting +0 .*\n +lost +0 /);
   expect(told.out).toContain('The sender’s own log says the same.');
   // While one organization is blocked: between its page and the end of it.
-  expect(told.out).toMatch(/FIRING [\s\S]+The other organizations go on:[\s\S]+“Baler\s+East”[\s\S]+RESOLVED /);
+  expect(told.out).toMatch(
+    /FIRING [\s\S]+The other organizations go on:[\s\S]+“Baler\s+East”[\s\S]+RESOLVED /,
+  );
 });
 
 test('the demonstration ends with 1 when an event is missing from the log', () => {
