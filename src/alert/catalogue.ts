@@ -65,6 +65,15 @@ export const organizationRows: Record<Cause, OrganizationRow> = {
   },
 };
 
+/** Of the same alert where the connection was revoked here: nobody refused anything, and its row is erased. */
+export const revokedRow: OrganizationRow = {
+  ...organizationRows['refused-grant'],
+  summary: 'A connection was revoked here, and work waits for what only it could read.',
+  because: 'the connection it was read with was revoked here by an operator',
+  remedy: 'somebody who sees it at the provider connects again, or it is forgotten here',
+  firstStep: 'Send somebody of the organization the link of `tramline connect`, or forget the organization.',
+};
+
 /** An action that is announced for a time: nothing is blocked yet. */
 export const announcedRow: CatalogueRow = {
   name: 'TramlineRequiredActionDue',

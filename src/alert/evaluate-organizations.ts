@@ -5,7 +5,13 @@
 import type { AlertInputs, Covers, IdentityLabels, Severity, Signal } from '../model/alert';
 import { oauth1Ending } from '../model/connection';
 import type { Cause } from '../model/organization';
-import { announcedRow, manyOrganizationsRow, type OrganizationRow, organizationRows } from './catalogue';
+import {
+  announcedRow,
+  manyOrganizationsRow,
+  type OrganizationRow,
+  organizationRows,
+  revokedRow,
+} from './catalogue';
 import { findStorm, type Storm } from './find-storm';
 import { subjectOf } from './fingerprint';
 import { type KeptUntil, keptUntil } from './kept-until';
@@ -82,7 +88,13 @@ function perConnection(organizations: Blocked[]): Incident[] {
   return [...incidents, ...unknown.map(alone)];
 }
 
-function signalOf(row: OrganizationRow, incident: Incident, options: OrganizationOptions): Signal {
+/** What is said of these: a connection that an operator revoked is no refusal of the provider's. */
+function rowOf(row: OrganizationRow, organizations: Blocked[]): OrganizationRow {
+  return organizations.every(({ revoked }) => revoked) ? revokedRow : row;
+}
+
+function signalOf(ofCause: OrganizationRow, incident: Incident, options: OrganizationOptions): Signal {
+  const row = rowOf(ofCause, incident.organizations);
   const [first] = incident.organizations as [Blocked];
   const id = incident.labels.connection_id ?? first.organizationId;
   const kept = keptOf(incident.organizations, row.severity, options);
@@ -123,7 +135,7 @@ function coversOf(incidents: Incident[], untilMs: number | null): Covers {
 
 function stormSignal(
   cause: Cause,
-  row: OrganizationRow,
+  ofCause: OrganizationRow,
   incidents: Incident[],
   storm: Storm,
   options: OrganizationOptions,
@@ -133,6 +145,7 @@ function stormSignal(
     .sort(
       (left, right) => left.sinceMs - right.sinceMs || (left.organizationId < right.organizationId ? -1 : 1),
     );
+  const row = rowOf(ofCause, organizations);
   const kept = keptOf(organizations, manyOrganizationsRow.severity, options);
   const count =
     organizations.length === 1 ? '1 organization is' : `${organizations.length} organizations are`;

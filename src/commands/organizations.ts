@@ -33,6 +33,7 @@ function wordOf({ by, askedBy, cause }: AccessChange): string {
   return `${speakers[by]}${askers[askedBy ?? 'schedule']}${cause === null ? '' : `: ${cause}`}`;
 }
 
+  if (by === 'operator' && cause === 'refused-grant') return 'operator: connection revoked';
 /** What a probe was made for; of one that came by itself nothing is said. */
 const askers: Record<ProbeAsker, string> = {
   'refused-request': ' after 403',

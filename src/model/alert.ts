@@ -122,9 +122,11 @@ export interface AlertInputs {
     parked: number;
     /** When the oldest hint came that still waits; null when none does. */
     waitsSinceMs: number | null;
-    /** True when it was active before, or has work waiting: otherwise it is only listed. */
+    /** True when it was active before, or has work waiting, which alone counts where `revoked`: otherwise it is only listed. */
     concerns: boolean;
     connectionId: string | null;
+    /** True when its connection was revoked here, by an operator: the provider refused nothing. */
+    revoked: boolean;
     /** When the last consent that sees it ends for good; null when one is renewed, or names no end, or none sees it. */
     consentEndsAtMs: number | null;
   }[];

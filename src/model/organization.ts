@@ -44,13 +44,13 @@ type Blocks<Named extends Cause> = { cause: Named; actionUrl: string | null; mes
 /** A success clears every cause. */
 type Opens = { cause: null };
 
-/** Who may say what: a probe that was answered (by the `connections` link too), a refused token, a listing, an operator who forgets. */
+/** Who may say what: a probe that was answered (by the `connections` link too), a refused token, a listing, an operator who forgets or revokes a connection. */
 export type Said =
   | { by: 'probe'; found: Opens | Blocks<'terms' | 'required-action'> }
   | { by: 'connections-link'; found: Blocks<'not-connected'> }
   | { by: 'sync'; found: Blocks<'not-connected'> }
   | { by: 'grant'; found: Blocks<'refused-grant'> & { connectionId: string } }
-  | { by: 'operator'; found: Blocks<'not-connected'> };
+  | { by: 'operator'; found: Blocks<'not-connected'> | (Blocks<'refused-grant'> & { connectionId: string }) };
 
 /**
  * What asked for a probe: a request that was refused, a notification, a listing, a new consent, an operator; or it was made
@@ -78,7 +78,7 @@ export interface Transition {
 /**
  * Applies an observation. An answer that names terms or another action replaces the other causes, since it disproves
  * them: a request that is refused for that is one of a connected organization under a valid grant. A refused grant and a
- * missing connection disprove nothing. An operator's word stands for itself.
+ * missing connection disprove nothing. An operator who forgets it ends the rest; one who revokes a connection does not.
  */
 export function transition(current: CauseSet, observation: Observation, nowMs: number): Transition {
   const before = accessOf(current);
@@ -92,7 +92,8 @@ export function transition(current: CauseSet, observation: Observation, nowMs: n
       message: found.message,
       ...('connectionId' in found ? { connectionId: found.connectionId } : {}),
     };
-    const disproves = observation.by === 'operator' || observation.by === 'probe';
+    const forgets = observation.by === 'operator' && found.cause === 'not-connected';
+    const disproves = forgets || observation.by === 'probe';
     causes = disproves ? { [found.cause]: detail } : { ...current, [found.cause]: detail };
   }
   const access = accessOf(causes);

@@ -103,6 +103,34 @@ export function storeAlertsSuite(name: string, openStore: () => Promise<StoreUnd
       expect(await told()).toEqual(['c2']);
     });
 
+    test('a connection that an operator revoked is no refusal, and concerns somebody only while work waits', async () => {
+      await hand.put([hintOf('a')]);
+      await hand.store.saveConnection(sealedConnection('c1'));
+      await hand.store.learn(['4711', '4712'].map((id) => ({ id, name: null, connectionId: 'c1' })));
+      await hand.store.revokeConnection('c1');
+      const told = (await hand.store.alertInputs()).blocked;
+      expect(told).toMatchObject([
+        { organizationId: '4711', cause: 'refused-grant', connectionId: 'c1', revoked: true, concerns: true },
+        {
+          organizationId: '4712',
+          cause: 'refused-grant',
+          connectionId: 'c1',
+          revoked: true,
+          concerns: false,
+        },
+      ]);
+      expect(await hand.store.accessHistory('4711', 9)).toMatchObject([
+        { from: 'active', to: 'reauthorize', by: 'operator', cause: 'refused-grant' },
+      ]);
+      // It is not forgotten: the next consent brings it back.
+      await hand.store.saveConnection(sealedConnection('c1'));
+      await hand.store.learn([{ id: '4711', name: null, connectionId: 'c1' }]);
+      expect((await hand.store.takeProbes(2, 60_000)).map((probe) => probe.organizationId)).toContain('4711');
+      await hand.observe(open);
+      await hand.store.refuseConnection('c1', null);
+      expect((await hand.store.alertInputs()).blocked[0]).toMatchObject({ revoked: false, concerns: true });
+    });
+
     test('it is told how many are to be asked, or are being asked, whether they are blocked', async () => {
       const suspected = async () => (await hand.store.alertInputs()).suspected;
       await hand.put([hintOf('a'), hintOf('x', '4712'), hintOf('y', '4713')]);

@@ -20,6 +20,8 @@ async function consentEnds(database: Context['database']): Promise<Map<string, n
 export async function alertInputs(context: Context): Promise<AlertInputs> {
   const { database } = context;
   const ends = await consentEnds(database);
+  const gone = await database.all(`SELECT id FROM connections WHERE status = 'revoked'`);
+  const revokedIds = new Set(gone.map(({ id }) => id as string));
   const rows = await database.all(
     `SELECT o.id, o.name, o.causes, o.was_read, o.connection_id, ${isForgotten} AS forgotten, w.parked, w.since
      FROM organizations o CROSS JOIN LATERAL (
@@ -31,6 +33,7 @@ export async function alertInputs(context: Context): Promise<AlertInputs> {
     const causes = JSON.parse(row.causes) as CauseSet;
     const cause = leadingCause(causes)!;
     const detail = causes[cause]!;
+    const revoked = detail.connectionId !== undefined && revokedIds.has(detail.connectionId);
     return {
       organizationId: row.id,
       name: row.name,
@@ -40,8 +43,10 @@ export async function alertInputs(context: Context): Promise<AlertInputs> {
       message: detail.message,
       parked: row.parked,
       waitsSinceMs: row.since,
-      concerns: !row.forgotten && (row.parked > 0 || row.was_read || cause !== 'not-connected'),
+      concerns:
+        !row.forgotten && (row.parked > 0 || (!revoked && (row.was_read || cause !== 'not-connected'))),
       connectionId: detail.connectionId ?? row.connection_id,
+      revoked,
       consentEndsAtMs: ends.get(row.id) ?? null,
     };
   });

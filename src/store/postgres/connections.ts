@@ -163,7 +163,7 @@ export async function refuseConnection(
   );
   if (refused === 1) await touchConnections(context);
   await passOn(context, connectionId);
-  return { observed: await blockThoseAlone(context, connectionId, message) };
+  return { observed: await blockThoseAlone(context, connectionId, message, 'grant') };
 }
 
 /** The row stays, empty: what the settings name and was imported once is not imported again. */
@@ -179,7 +179,7 @@ export async function revokeConnection(
   if (revoked === 0) return null;
   await touchConnections(context);
   await passOn(context, connectionId);
-  const observed = await blockThoseAlone(context, connectionId, null);
+  const observed = await blockThoseAlone(context, connectionId, null, 'operator');
   await context.database.run('DELETE FROM sights WHERE connection_id = $1', connectionId);
   return { observed };
 }
@@ -208,6 +208,7 @@ async function blockThoseAlone(
   context: Context,
   connectionId: string,
   message: string | null,
+  by: 'grant' | 'operator',
 ): Promise<Observed[]> {
   const alone = await context.database.all(
     `SELECT s.organization_id AS id FROM sights s WHERE s.connection_id = $1 AND NOT EXISTS (
@@ -223,7 +224,7 @@ async function blockThoseAlone(
   const observed: Observed[] = [];
   for (const row of rows.values()) {
     if (row.access === 'reauthorize') continue;
-    const observation: Observation = { organizationId: row.id, epoch: row.epoch, found, by: 'grant' };
+    const observation: Observation = { organizationId: row.id, epoch: row.epoch, found, by };
     observed.push({ observation, transition: await observeLocked(context, row as ObservedRow, observation) });
   }
   return observed;

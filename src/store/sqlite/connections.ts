@@ -151,7 +151,7 @@ export function refuseConnection(
   );
   if (refused === 1) touchConnections(context);
   passOn(context, connectionId);
-  return { observed: blockThoseAlone(context, connectionId, message) };
+  return { observed: blockThoseAlone(context, connectionId, message, 'grant') };
 }
 
 /** The row stays, empty: what the settings name and was imported once is not imported again. */
@@ -164,7 +164,7 @@ export function revokeConnection(context: Context, connectionId: string): { obse
   if (revoked === 0) return null;
   touchConnections(context);
   passOn(context, connectionId);
-  const observed = blockThoseAlone(context, connectionId, null);
+  const observed = blockThoseAlone(context, connectionId, null, 'operator');
   context.database.run('DELETE FROM sights WHERE connection_id = ?', connectionId);
   return { observed };
 }
@@ -181,7 +181,12 @@ function passOn({ database }: Context, connectionId: string): void {
 }
 
 /** Organizations that this connection sees and no valid one does. */
-function blockThoseAlone(context: Context, connectionId: string, message: string | null): Observed[] {
+function blockThoseAlone(
+  context: Context,
+  connectionId: string,
+  message: string | null,
+  by: 'grant' | 'operator',
+): Observed[] {
   const { database } = context;
   const alone = database.all(
     `SELECT organization_id AS id FROM sights s WHERE connection_id = ? AND NOT EXISTS (
@@ -193,7 +198,7 @@ function blockThoseAlone(context: Context, connectionId: string, message: string
   return alone.flatMap(({ id }) => {
     const { access, epoch } = context.organizations.ensure(String(id), database, context.undo);
     if (access === 'reauthorize') return [];
-    const observation: Observation = { organizationId: String(id), epoch, found, by: 'grant' };
+    const observation: Observation = { organizationId: String(id), epoch, found, by };
     return [{ observation, transition: observe(context, observation) }];
   });
 }

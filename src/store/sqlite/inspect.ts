@@ -226,6 +226,7 @@ export function alertInputs(context: Context): AlertInputs {
       const causes = JSON.parse(String(row.causes)) as CauseSet;
       const cause = leadingCause(causes)!;
       const detail = causes[cause]!;
+  const revokedIds = revokedConnections(context);
       const waiting = parked.get(String(row.id))?.parked ?? 0;
       return {
         organizationId: String(row.id),
@@ -235,6 +236,7 @@ export function alertInputs(context: Context): AlertInputs {
         actionUrl: detail.actionUrl,
         message: detail.message,
         parked: waiting,
+      const revoked = detail.connectionId !== undefined && revokedIds.has(detail.connectionId);
         waitsSinceMs: parked.get(String(row.id))?.sinceMs ?? null,
         concerns:
           !forgotten.has(String(row.id)) && (waiting > 0 || row.was_read === 1 || cause !== 'not-connected'),
@@ -248,6 +250,7 @@ export function alertInputs(context: Context): AlertInputs {
     )
     .map((row) => ({ reason: String(row.reason), count: Number(row.count), oldestMs: Number(row.oldest) }));
   const announced = context.database
+        revoked,
     .all(
       `SELECT id, name, action_due_at FROM organizations
        WHERE access = 'active' AND action_due_at IS NOT action_met ORDER BY id`,

@@ -126,6 +126,23 @@ test('a refused consent is one signal for its connection, since the first of its
   );
 });
 
+test('a connection that was revoked here is said to be, and nobody is sent to look for it', () => {
+  const revoked = { cause: 'refused-grant', revoked: true } as const;
+  const [signal] = organizationSignals(
+    [aBlocked(revoked), aBlocked({ ...revoked, organizationId: '4712' })],
+    options,
+  );
+  expect(signal).toMatchObject({ name: 'TramlineReauthorize', labels: { connection_id: 'c1' } });
+  const { summary, description, first_step } = signal!.annotations;
+  expect(description).toContain('was revoked here by an operator');
+  expect(`${summary} ${description} ${first_step}`).not.toMatch(
+    /provider refuses|refused by the provider|Find c1/,
+  );
+  expect(first_step).toContain('`tramline connect`');
+  const [mixed] = organizationSignals([aBlocked({ cause: 'refused-grant' }), aBlocked(revoked)], options);
+  expect(mixed?.annotations.description).toContain('the provider refuses the consent');
+});
+
 test('as many as the bound page one by one', () => {
   expect(organizationSignals(many(50), options)).toHaveLength(50);
 });

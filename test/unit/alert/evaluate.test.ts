@@ -267,6 +267,7 @@ test('whatever is blocked, no fingerprint comes twice and no name of an organiza
       waitsSinceMs: fc.constantFrom(null, noonMs - minuteMs),
       concerns: fc.boolean(),
       connectionId: fc.constantFrom(null, 'c1', 'c2'),
+      revoked: fc.boolean(),
       consentEndsAtMs: fc.option(fc.integer({ min: 0, max: 4e12 })),
     }),
   );

@@ -19,6 +19,7 @@ export function aBlocked(of: Partial<Blocked> = {}): Blocked {
     waitsSinceMs: of.sinceMs ?? noonMs,
     concerns: true,
     connectionId: 'c1',
+    revoked: false,
     consentEndsAtMs: null,
     ...of,
   };

@@ -26,6 +26,7 @@ const words = {
   grant: { by: 'grant', found: { ...blocks('refused-grant'), connectionId: 'c1' } },
   'sync: link': { by: 'sync', found: blocks('not-connected') },
   operator: { by: 'operator', found: blocks('not-connected') },
+  'operator: revoke': { by: 'operator', found: { ...blocks('refused-grant'), connectionId: 'c1' } },
 } satisfies Record<string, Said>;
 type Word = keyof typeof words;
 
@@ -45,6 +46,7 @@ const model: Record<Word, (state: State) => State> = {
   grant: (state) => joined(state, 'g'),
   'sync: link': (state) => joined(state, 'n'),
   operator: () => 'n',
+  'operator: revoke': (state) => joined(state, 'g'),
 };
 const shownAs = (state: State): Access =>
   state.includes('g')
