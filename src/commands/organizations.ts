@@ -13,12 +13,15 @@ import { type Column, shortTime } from './output';
 const columnsAt = (nowMs: number): Column<OrganizationView>[] => [
   { title: 'ID', of: ({ id }) => id },
   { title: 'NAME', of: ({ name }) => name, gives: true },
-  { title: 'ACCESS', of: ({ access }) => access },
+  { title: 'ACCESS', of: accessOf },
   { title: 'SINCE', of: ({ since }) => since && agedTime(since, nowMs) },
   { title: 'PARKED', of: ({ parked }) => parked },
 ];
 
-/** Beyond these, rows would scroll away what must be read. */
+/** What was forgotten waits for nobody. */
+function accessOf({ access, forgotten }: OrganizationView): string {
+  return forgotten ? 'forgotten' : access;
+}
 
 const speakers: Record<AccessChange['by'], string> = {
   probe: 'probe',
@@ -30,10 +33,10 @@ const speakers: Record<AccessChange['by'], string> = {
 
 /** Who said so, and what: `probe after 403: terms`. */
 function wordOf({ by, askedBy, cause }: AccessChange): string {
+  if (by === 'operator' && cause === 'refused-grant') return 'operator: connection revoked';
   return `${speakers[by]}${askers[askedBy ?? 'schedule']}${cause === null ? '' : `: ${cause}`}`;
 }
 
-  if (by === 'operator' && cause === 'refused-grant') return 'operator: connection revoked';
 /** What a probe was made for; of one that came by itself nothing is said. */
 const askers: Record<ProbeAsker, string> = {
   'refused-request': ' after 403',
@@ -88,9 +91,9 @@ async function list({ output, clock }: CommandContext, api: Api): Promise<number
     return exitCodes.done;
   }
   const blocked = all
-    .filter(({ access }) => access !== 'active')
+    .filter(({ access, forgotten }) => access !== 'active' && !forgotten)
     .toSorted((left, right) => Date.parse(left.since ?? '') - Date.parse(right.since ?? ''));
-  const rows = [...blocked, ...all.filter(({ access }) => access === 'active')];
+  const rows = [...blocked, ...all.filter(({ access, forgotten }) => access === 'active' || forgotten)];
   firstRows(output, rows, columnsAt(clock.nowMs()), 'tramline organizations --json');
   output.line('');
   output.prose('', countsOf(rows));
@@ -103,7 +106,7 @@ async function list({ output, clock }: CommandContext, api: Api): Promise<number
 
 /** `12 organizations: 2 terms-required, 10 active`. */
 function countsOf(organizations: OrganizationView[]): string {
-  const counted = [...Map.groupBy(organizations, ({ access }) => access)].map(
+  const counted = [...Map.groupBy(organizations, accessOf)].map(
     ([access, { length }]) => `${length} ${access}`,
   );
   const { length } = organizations;
@@ -197,7 +200,8 @@ function show(output: CommandContext['output'], nowMs: number, organization: Org
 
 /** One sentence: who must do what since when, and how to go on. */
 export function whatToDo(organization: OrganizationView, nowMs: number): string {
-  const { id, name, access, actionUrl, message, since } = organization;
+  const { id, name, access, actionUrl, message, since, forgotten } = organization;
+  if (forgotten) return `Organization ${id} was forgotten: nobody has to act, unless it connects again.`;
   const who = name === null ? `Organization ${id}` : `${name} (${id})`;
   const said = message === null ? '' : ` (“${message}”)`;
   // Nothing may stand against the address: it is copied.

@@ -127,6 +127,8 @@ export interface OrganizationView {
   /** Tasks that wait for the organization. */
   parked: number;
   connection: string | null;
+  /** True when an operator forgot it: nobody has to act, until it is listed again. */
+  forgotten: boolean;
   /** Where its connection is looked after at the provider; only where one organization is asked for, null where unknown. */
   manageUrl?: string | null;
   /** Only where a probe was asked for: what it found, as the provider's answer is classified; null when none ended in time. */

@@ -183,13 +183,20 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         await hand.put([hintOf('a'), hintOf('b'), hintOf('c'), hintOf('a')]);
         await hand.put([hintOf('x', '4712')]);
         await hand.finish(await hand.takeAt(address('c')), draftOf('c', '1'));
+        expect(await hand.store.findOrganization('4711')).toMatchObject({ forgotten: false });
         const forgotten = await hand.store.forgetOrganization('4711');
         expect(forgotten).toMatchObject({
           discarded: 2,
           transition: { changed: true, previous: 'active', access: 'not-connected' },
         });
         const [row] = await hand.store.listOrganizations({ limit: 1000, after: null });
-        expect(row).toMatchObject({ id: '4711', name: null, access: 'not-connected', parked: 0 });
+        expect(row).toMatchObject({
+          id: '4711',
+          name: null,
+          access: 'not-connected',
+          parked: 0,
+          forgotten: true,
+        });
         expect(await hand.store.listConnections()).toMatchObject([{ organizations: [] }]);
         expect(await hand.store.ledger()).toMatchObject({ accepted: 5, discarded: 3, parked: 0 });
         expect(sumOf(await hand.store.ledger())).toBe(5);

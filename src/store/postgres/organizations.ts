@@ -139,6 +139,7 @@ function organizationView(row: Row): OrganizationView {
     actionUrl: detail?.actionUrl ?? null,
     parked: row.parked,
     connection: row.connection_id,
+    forgotten: row.forgotten,
   };
 }
 
@@ -147,6 +148,6 @@ export const isForgotten = `o.access = 'not-connected' AND EXISTS (SELECT 1 FROM
   WHERE h.organization_id = o.id AND h.epoch = o.epoch AND h.said_by = 'operator')`;
 
 /** With how many tasks wait for an organization `o` that is not active. */
-const organizationColumns = `o.id, o.name, o.access, o.causes, o.connection_id,
+const organizationColumns = `${isForgotten} AS forgotten, o.id, o.name, o.access, o.causes, o.connection_id,
   CASE WHEN o.access = 'active' THEN 0::bigint ELSE (
     SELECT count(*) FROM tasks t WHERE t.lane = o.id AND t.due_at IS NOT NULL) END AS parked`;

@@ -33,6 +33,8 @@ function parkedByLane({ database }: Context): Map<string, { parked: number; sinc
 
 /** Counted for who is not active only. */
 const organizationColumns = `o.id, o.name, o.access, o.causes, o.connection_id,
+  o.access = 'not-connected' AND EXISTS (SELECT 1 FROM organization_history h
+    WHERE h.organization_id = o.id AND h.epoch = o.epoch AND h.said_by = 'operator') AS forgotten,
   iif(o.access = 'active', 0, (SELECT count(*) FROM tasks t WHERE t.lane = o.id AND t.due_at IS NOT NULL)) AS parked`;
 
 export function listOrganizations(
@@ -69,6 +71,7 @@ function organizationView(row: Row): OrganizationView {
     actionUrl: detail?.actionUrl ?? null,
     parked: Number(row.parked),
     connection: row.connection_id as string | null,
+    forgotten: row.forgotten === 1,
   };
 }
 
@@ -196,6 +199,11 @@ function forgottenIds({ database }: Context): Set<string> {
   return new Set(rows.map(({ id }) => String(id)));
 }
 
+function revokedConnections({ database }: Context): Set<string> {
+  const rows = database.all(`SELECT id FROM connections WHERE status = 'revoked'`);
+  return new Set(rows.map(({ id }) => String(id)));
+}
+
 function suspectedCount(context: Context): number {
   const nowMs = context.nowMs();
   let count = 0;
@@ -218,6 +226,7 @@ export function alertInputs(context: Context): AlertInputs {
   const parked = parkedByLane(context);
   const ends = consentEnds(context);
   const forgotten = forgottenIds(context);
+  const revokedIds = revokedConnections(context);
   const blocked = context.database
     .all(
       `SELECT id, name, causes, was_read, connection_id FROM organizations WHERE access <> 'active' ORDER BY id`,
@@ -226,8 +235,8 @@ export function alertInputs(context: Context): AlertInputs {
       const causes = JSON.parse(String(row.causes)) as CauseSet;
       const cause = leadingCause(causes)!;
       const detail = causes[cause]!;
-  const revokedIds = revokedConnections(context);
       const waiting = parked.get(String(row.id))?.parked ?? 0;
+      const revoked = detail.connectionId !== undefined && revokedIds.has(detail.connectionId);
       return {
         organizationId: String(row.id),
         name: row.name as string | null,
@@ -236,11 +245,12 @@ export function alertInputs(context: Context): AlertInputs {
         actionUrl: detail.actionUrl,
         message: detail.message,
         parked: waiting,
-      const revoked = detail.connectionId !== undefined && revokedIds.has(detail.connectionId);
         waitsSinceMs: parked.get(String(row.id))?.sinceMs ?? null,
         concerns:
-          !forgotten.has(String(row.id)) && (waiting > 0 || row.was_read === 1 || cause !== 'not-connected'),
+          !forgotten.has(String(row.id)) &&
+          (waiting > 0 || (!revoked && (row.was_read === 1 || cause !== 'not-connected'))),
         connectionId: detail.connectionId ?? (row.connection_id as string | null),
+        revoked,
         consentEndsAtMs: ends.get(String(row.id)) ?? null,
       };
     });
@@ -250,7 +260,6 @@ export function alertInputs(context: Context): AlertInputs {
     )
     .map((row) => ({ reason: String(row.reason), count: Number(row.count), oldestMs: Number(row.oldest) }));
   const announced = context.database
-        revoked,
     .all(
       `SELECT id, name, action_due_at FROM organizations
        WHERE access = 'active' AND action_due_at IS NOT action_met ORDER BY id`,

@@ -2,6 +2,7 @@
 // The store says the longest things that are kept of strangers; an address or a command stays whole on a line of its own.
 import { agedTime } from '../../../src/commands/age';
 import type { AlertView } from '../../../src/model/api';
+import type { OrganizationView } from '../../../src/model/organization';
 import { alert, entry, history, organizations, task } from '../operations/sample-store';
 import { makeShell, type Shell, serveFor } from './shell';
 
@@ -28,6 +29,45 @@ const anAlert = (name: string, more: Partial<typeof alert>) => ({
   fingerprint: name,
   name,
   ...more,
+});
+
+test('the next step of organizations is of one that must act, never of one that was forgotten', async () => {
+  const [active, blocked] = organizations as [OrganizationView, OrganizationView];
+  const forgotten = {
+    ...blocked,
+    id: '9',
+    name: null,
+    access: 'not-connected',
+    since: '2024-01-01T00:00:00.000Z',
+    forgotten: true,
+  } as const;
+  const shown = async (...list: OrganizationView[]) => {
+    Object.assign(shell.sample.store, {
+      listOrganizations: async () => list,
+      findOrganization: async () => list[0],
+    });
+    return (await shell.run('organizations')).out;
+  };
+  const both = await shown(forgotten, blocked);
+  expect(both).toContain('then: tramline organizations probe 4712');
+  expect(both).not.toContain('probe 9');
+  expect(both).toContain('2 organizations: 1 terms-required, 1 forgotten');
+  expect(await shown(forgotten, active)).toContain('→ What needs a person: tramline alerts');
+  expect((await shell.run('organizations', 'get', '9')).out).toContain('Organization 9 was forgotten');
+});
+
+test('an operator who revoked a connection is named in the history', async () => {
+  const revoked = {
+    ...history[0]!,
+    to: 'reauthorize',
+    by: 'operator',
+    askedBy: null,
+    cause: 'refused-grant',
+  };
+  Object.assign(shell.sample.store, { accessHistory: async () => [revoked] });
+  expect((await shell.run('organizations', 'get', '4712')).out).toContain(
+    'active → reauthorize, said by operator: connection revoked\n',
+  );
 });
 
 test('every command for the one on call fits 80 columns, cuts no address and names the next step', async () => {
