@@ -12,6 +12,7 @@ import { converge } from './converge';
 import { offeredTo, pickDue, sentAfter } from './due';
 import { evaluate, openOf } from './evaluate';
 import { makeGather } from './gather';
+import { toldOf } from './held-text';
 import { type Lane, makeLane, type PostedAlert, type PostLine } from './lane';
 import { type LeaderStore, makeLeader } from './leader';
 import { type LetGo, letGo } from './let-go';
@@ -137,7 +138,7 @@ export function makeAlerting(parts: AlertingParts): Alerting {
       return 'empty';
     }
     const { alerts, offers, moved } = await decide([...own, ...others], alone);
-    const posts = offers.map(({ lane, due }) => lane.post(due));
+    const posts = offers.map(({ lane, due }) => lane.post(due.map(toldOf)));
     if (posts.length > 0) {
       await someOf(posts, clock);
       const recorded = record(alerts, collectFrom(lanes));

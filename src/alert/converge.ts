@@ -5,6 +5,7 @@
 import type { Alert, Signal } from '../model/alert';
 import { fingerprintOf, subjectOf } from './fingerprint';
 import type { Gathered } from './gather';
+import { holdAnnotations, withoutHold } from './held-text';
 
 export interface ConvergeOptions {
   /** How long a state must have ended before its alert does: one that comes back meanwhile is the same incident. */
@@ -100,12 +101,16 @@ function startOf(signal: Signal, former: Alert | undefined, nowMs: number): numb
 function calm(alert: Alert, into: Signal | undefined, nowMs: number, holdMs: number): Alert {
   if (alert.state === 'resolved') return alert;
   const quietSinceMs = alert.quietSinceMs ?? nowMs;
-  if (into?.covers?.untilMs != null || nowMs - quietSinceMs >= holdOf(alert, holdMs)) {
-    const annotations =
-      into === undefined ? alert.annotations : { ...alert.annotations, folded_into: into.name };
+  const closesAtMs = quietSinceMs + holdOf(alert, holdMs);
+  const own = withoutHold(alert.annotations);
+  if (into?.covers?.untilMs != null || nowMs >= closesAtMs) {
+    const annotations = into === undefined ? own : { ...own, folded_into: into.name };
     return { ...alert, annotations, state: 'resolved', resolvedAtMs: nowMs, quietSinceMs: null };
   }
-  return alert.quietSinceMs === null ? { ...alert, quietSinceMs } : alert;
+  const hold = { quietSinceMs, closesAtMs, goesOnAs: into?.name ?? null };
+  const annotations = { ...own, ...holdAnnotations(hold) };
+  const same = alert.quietSinceMs !== null && sameRecord(alert.annotations, annotations);
+  return same ? alert : { ...alert, annotations, quietSinceMs };
 }
 
 /** It is held for twice as long with each return: what comes and goes is one incident, not a page a minute. */

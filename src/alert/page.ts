@@ -7,8 +7,17 @@ import { plainName, plainTime } from './plain-text';
 
 /** Several lines, the first of which says what it is; texts come from the alert's annotations. */
 export function pageOf(alert: Alert): string {
-  const { summary, description, owner, first_step, action_url, runbook_url, folded_into, until_when } =
-    alert.annotations;
+  const {
+    summary,
+    description,
+    owner,
+    first_step,
+    action_url,
+    runbook_url,
+    folded_into,
+    until_when,
+    closes_at,
+  } = alert.annotations;
   const start = plainTime(alert.startsAtMs);
   if (alert.resolvedAtMs !== null) {
     return textOf([
@@ -24,7 +33,7 @@ export function pageOf(alert: Alert): string {
     summary,
     description,
     labelled('About', subject(alert)),
-    labelled('Who acts', owner),
+    labelled('Who acts', closes_at === undefined ? owner : undefined),
     labelled('Until when', until_when),
     labelled('Where', action_url),
     labelled('First step', first_step),

@@ -123,7 +123,7 @@ const urgency = { critical: 0, warning: 1, info: 2 };
 
 /** By severity, and then what is lost soonest. */
 function compareUrgency(left: Alert, right: Alert): number {
-  const [one, other] = [left, right].map(({ annotations }) => annotations.kept_until ?? '9');
+  const [one, other] = [left, right].map(({ annotations }) => lossOf(annotations) ?? '9');
   return urgency[left.severity] - urgency[right.severity] || (one! < other! ? -1 : Number(one! > other!));
 }
 
@@ -131,15 +131,22 @@ function lineOf({ state, name, severity, labels, annotations }: Alert): string {
   const subject = Object.values(labels).join(' ');
   const line = cut(`${state === 'firing' ? 'FIRING' : 'RESOLVED'} ${name} (${severity}) ${subject}`, lineMax);
   if (state !== 'firing') return line;
-  const { owner, kept_until: kept, action_url: where } = annotations;
+  const { owner, kept_until: kept, action_url: where, closes_at: closes } = annotations;
+  const until = lossOf(annotations);
+  if (closes !== undefined) return `${line}; over, closes at ${closes}`;
   return [
     line,
     owner,
-    kept && `kept until ${kept}`,
+    kept === undefined ? until && `until ${until}` : `kept until ${kept}`,
     where !== undefined && where.length <= addressMax ? where : undefined,
   ]
     .filter((part) => part !== undefined && part !== '')
     .join('; ');
+}
+
+/** Until when it must be seen to; of words instead of a time the full page tells. */
+function lossOf({ kept_until, until_when = '' }: Alert['annotations']): string | undefined {
+  return kept_until ?? (Number.isNaN(Date.parse(until_when)) ? undefined : until_when);
 }
 
 function plain(text: string): SlackMessage {

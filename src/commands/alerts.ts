@@ -42,7 +42,7 @@ async function run({ output, clock }: CommandContext, api: Api): Promise<number>
     showEnded(output, ended.slice(0, shownMax), nowMs);
     if (ended.length > shownMax) output.line(`… and ${ended.length - shownMax} more: tramline alerts --json`);
   }
-  const step = firing[0]?.annotations.first_step;
+  const step = firing.find((alert) => !isOver(alert))?.annotations.first_step;
   output.next(step ?? whereElse);
   return exitCodes.done;
 }
@@ -51,14 +51,15 @@ async function run({ output, clock }: CommandContext, api: Api): Promise<number>
 const shownMax = 50;
 
 /** All that is known of one, a fact a line: what it is, whom it concerns, and what to do about it. */
-function tell(
-  output: CommandContext['output'],
-  { severity, name, since, labels, annotations }: AlertView,
-  withStep: boolean,
-  nowMs: number,
-): void {
+function tell(output: CommandContext['output'], alert: AlertView, withStep: boolean, nowMs: number): void {
+  const { severity, name, since, labels, annotations } = alert;
   const { description, summary, owner, until_when: until, first_step: step, action_url: where } = annotations;
   output.prose('', `${severity}  ${name}  since ${agedTime(since, nowMs)}`);
+  if (isOver(alert)) {
+    output.prose('  of     ', subjectOf(labels) ?? name);
+    output.prose('  ', overText(annotations, nowMs));
+    return;
+  }
   const facts: [head: string, text: string | null | undefined][] = [
     ['of', subjectOf(labels)],
     ['', description ?? summary],
@@ -71,6 +72,18 @@ function tell(
     if (text !== null && text !== undefined && text !== '')
       output.prose(head === '' ? '  ' : `  ${head.padEnd(7)}`, text);
   }
+}
+
+/** What it told of has ended: it is only held, in case that comes back. */
+function isOver({ annotations }: AlertView): boolean {
+  return annotations.closes_at !== undefined;
+}
+
+function overText(annotations: AlertView['annotations'], nowMs: number): string {
+  const { over_since: since, closes_at: until = '', goes_on_as: as } = annotations;
+  const ended = since === undefined ? '' : ` since ${agedTime(since, nowMs)}`;
+  const what = as === undefined ? 'It is over' : `It goes on as ${as}`;
+  return `${what}${ended}: nobody has to act. It closes at ${until} unless it comes back.`;
 }
 
 /** A time with how far it is; words as they are. */
@@ -90,10 +103,11 @@ const whereElse = 'What the service stands on: tramline check';
 
 const urgency = { critical: 0, warning: 1, info: 2 };
 
-/** Worst first: what fires, by severity, then by what is lost soonest, then the oldest; the last ended of those that ended. */
+/** Worst first: what fires and still holds, by severity, then by what is lost soonest, then the oldest; the last ended of those that ended. */
 function compareAlerts(left: AlertView, right: AlertView): number {
   if (left.state !== right.state) return left.state === 'firing' ? -1 : 1;
   if (left.state === 'resolved') return compareTimes(right.resolvedAt, left.resolvedAt);
+  if (isOver(left) !== isOver(right)) return isOver(left) ? 1 : -1;
   return (
     urgency[left.severity] - urgency[right.severity] ||
     compareTimes(lossOf(left), lossOf(right)) ||

@@ -372,6 +372,32 @@ test('hooks hear of each change and of each post', async () => {
   ]);
 });
 
+test('while it is held after its end it is sent again as over, and asks nobody to act', async () => {
+  const world = setUp({ options: { ...options, resendMs: 10_000 } });
+  world.store.inputs.blocked = [aBlocked()];
+  await world.pass(2);
+  const [told] = world.manager.posts.at(-1)!;
+  world.store.inputs.blocked = [];
+  await world.pass(15);
+  const [held] = world.manager.posts.at(-1)!;
+  expect(held).toMatchObject({ state: 'firing', labels: told!.labels, severity: told!.severity });
+  const page = pageOf(held!);
+  expect(page).toContain(
+    'It is over since 2026-03-01T12:00:03Z; this alert closes at 2026-03-01T12:00:33Z unless it comes back.',
+  );
+  expect(page).toContain('Nobody has to act');
+  expect(page).not.toMatch(/accept terms does|Send the organization|Who acts|Where:/);
+  expect(held!.annotations.owner).toBe(told!.annotations.owner);
+
+  world.store.inputs.blocked = [aBlocked()];
+  await world.pass(11);
+  expect(world.manager.posts.at(-1)![0]!.annotations).toEqual(told!.annotations);
+  world.store.inputs.blocked = [];
+  await world.pass(75);
+  const ended = world.manager.posts.at(-1)![0]!;
+  expect(ended).toMatchObject({ state: 'resolved', annotations: told!.annotations });
+});
+
 test('an end that a sink could not be told is offered for thirty days, and then let go with a word', async () => {
   const gone: unknown[] = [];
   const world = setUp({

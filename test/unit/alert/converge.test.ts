@@ -2,6 +2,7 @@
 // comes back as a new one under the same identity.
 import { converge as convergeGathered } from '../../../src/alert/converge';
 import { subjectOf } from '../../../src/alert/fingerprint';
+import { toldOf } from '../../../src/alert/held-text';
 import { loadSettings } from '../../../src/config';
 import type { Alert, Signal } from '../../../src/model/alert';
 import { alertingOptions } from '../../../src/wire/options';
@@ -175,6 +176,10 @@ describe('a signal that covers others', () => {
     const reauthorize = aSignal({ name: 'TramlineReauthorize', labels: { connection_id: 'c1' }, covers });
     const held = converge([reauthorize], [anAlert()], at(5), options);
     expect(held.map(stateOf)).toEqual([' firing over', '4711 firing over']);
+    expect(toldOf(held[1]!).annotations.summary).toBe(
+      'It goes on as TramlineReauthorize since 2026-03-01T12:00:05Z; ' +
+        'this alert closes at 2026-03-01T12:01:05Z unless it comes back.',
+    );
     expect(converge([reauthorize], held, at(65), options).map(stateOf)).toEqual([
       ' firing over',
       '4711 resolved TramlineReauthorize',

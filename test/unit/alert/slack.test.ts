@@ -96,14 +96,20 @@ test('of many at once the worst comes first, with who acts where and until when'
     of('2', 'critical', { owner: 'platform' }),
     of('1', 'critical', { owner: 'customer-success', kept_until: '2026-03-05T00:00:00Z', action_url: where }),
     of('5', 'warning', { owner: 'on-call', action_url: `${where}/${'x'.repeat(400)}` }),
+    of('6', 'warning', { until_when: 'no end' }),
+    of('7', 'warning', { owner: 'on-call', until_when: '2026-03-20T00:00:00Z' }),
+    of('8', 'warning', { owner: 'on-call', closes_at: '2026-03-01T12:01:15Z' }),
   ];
   expect(digestOf(alerts).text.split('\n')).toEqual([
-    '5 alerts began and 1 ended at once.',
+    '8 alerts began and 1 ended at once.',
     `FIRING Tramline1 (critical) 1; customer-success; kept until 2026-03-05T00:00:00Z; ${where}`,
     'FIRING Tramline2 (critical) 2; platform',
+    'FIRING Tramline7 (warning) 7; on-call; until 2026-03-20T00:00:00Z',
     'FIRING Tramline3 (warning) 3; on-call; kept until 2026-04-01T00:00:00Z',
     'FIRING Tramline4 (warning) 4',
     'FIRING Tramline5 (warning) 5; on-call',
+    'FIRING Tramline6 (warning) 6',
+    'FIRING Tramline8 (warning) 8; over, closes at 2026-03-01T12:01:15Z',
     'RESOLVED Tramline9 (critical) 9',
     'What to do about each: tramline alerts',
   ]);

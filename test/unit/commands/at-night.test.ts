@@ -205,6 +205,29 @@ test('of each alert that fires its text, who acts, until when and what to do are
   expect(blocks[2]).toContain('\n  until  not known\n  next   Ask.');
 });
 
+test('of an alert that is only held it is said that it is over, and nobody is asked to act', async () => {
+  const held = anAlert('TramlineTermsRequired', {
+    severity: 'critical',
+    annotations: {
+      ...alert.annotations,
+      description: 'Somebody must accept.',
+      first_step: 'Send the address.',
+      over_since: '2025-03-01T10:00:00Z',
+      closes_at: '2025-03-01T10:01:15Z',
+    },
+  });
+  const open = anAlert('TramlineRateLimited', { severity: 'warning' });
+  Object.assign(shell.sample.store, { listAlerts: async () => [held, open] });
+  const { out } = await shell.run('alerts');
+  expect(out.replace(/\s+/g, ' ')).toContain(
+    'nobody has to act. It closes at 2025-03-01T10:01:15Z unless it comes back.',
+  );
+  expect(out).not.toMatch(/Somebody must accept|Send the address/);
+  expect(out.indexOf('TramlineRateLimited')).toBeLessThan(out.indexOf('TramlineTermsRequired'));
+  Object.assign(shell.sample.store, { listAlerts: async () => [held] });
+  expect((await shell.run('alerts')).out).toContain('→ What the service stands on: tramline check');
+});
+
 test('of very many alerts that fire the first are shown and the rest is counted', async () => {
   const many = (state: 'firing' | 'resolved') =>
     Array.from({ length: 60 }, (_none, place) => anAlert(`${state}${place}`, { state }));
