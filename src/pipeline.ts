@@ -4,7 +4,15 @@
  * in as doors; what is pure is called directly. This file makes no part and opens nothing: wire.ts does.
  */
 import { decideEnding, type Ending, type EndingRules, heldBy } from './inbox/decide-ending';
-import { type Asked, hearAnswer, heldMs, isOwnFailure, leftAlone } from './inbox/hear-answer';
+import {
+  type Asked,
+  askedBy,
+  hearAnswer,
+  heldMs,
+  isOwnFailure,
+  leftAlone,
+  paused,
+} from './inbox/hear-answer';
 import { keptDocument } from './inbox/kept-document';
 import { letGo } from './inbox/let-go';
 import { makeProviderHealth, type ProviderHealth } from './inbox/provider-health';
@@ -218,14 +226,10 @@ async function end(path: Path, task: TakenTask, answer: Answer, traceparent: str
   const own = isOwnFailure(task, answer, path.health);
   const observedAt = new Date(nowMs).toISOString();
   const situation = { nowMs, observedAt, traceparent, own, ...whomRefused(task, answer, path.provider.sees) };
-  return apply(path, decideEnding(task, paused(path, answer, nowMs), situation, path.settings.ending));
-}
-
-/** Whoever tried an origin that is left alone comes back when that is over, to be the next trial. */
-function paused<Kind extends Answer>(path: Path, answer: Kind, nowMs: number): Kind {
-  if (answer.kind !== 'transient') return answer;
-  const pauseMs = path.health.pauseMs(answer.origin, nowMs);
-  return { ...answer, retryAfterMs: Math.max(answer.retryAfterMs ?? 0, pauseMs) };
+  return apply(
+    path,
+    decideEnding(task, paused(task, answer, path.health, nowMs), situation, path.settings.ending),
+  );
 }
 
 /**
@@ -329,16 +333,12 @@ async function quarantine(path: Path, task: QuarantinedTask): Promise<Ended> {
 
 function accessOf(doors: PathDoors, health: ProviderHealth, wakeWork: () => void): OrganizationAccess {
   const { store, provider, observer, clock } = doors;
-  const askedOf = ({ refusedAddress, knownAddress, connectionId }: DueProbe) => ({
-    address: refusedAddress ?? knownAddress ?? '',
-    connectionId,
-  });
   const access: OrganizationAccess = makeOrganizationAccess({
     store,
     clock,
     ask: (due, signal) => provider.probe(due, signal),
-    heldMs: (due) => heldMs(askedOf(due).address, health, clock.nowMs()),
-    heard: (due, answer) => hear({ store, health, access, clock, wakeWork }, askedOf(due), answer),
+    heldMs: (due) => heldMs(askedBy(due), health, clock.nowMs()),
+    heard: (due, answer) => hear({ store, health, access, clock, wakeWork }, askedBy(due), answer),
     probed: (line) => observer.probed(line),
     changed: ({ organizationId, by }, { previous, access, causes }) => {
       observer.accessChanged({ organizationId, from: previous, to: access, cause: leadingCause(causes), by });

@@ -133,6 +133,14 @@ export const conditionRows: Record<ConditionName, CatalogueRow> = {
     firstStep:
       'Find {id} in `tramline connections list` and ask its user; another user of the organization may consent.',
   },
+  'organization-unread': {
+    name: 'TramlineOrganizationUnread',
+    severity: 'warning',
+    owner: 'platform',
+    summary: 'Nothing of an organization was answered for more than an hour.',
+    firstStep:
+      'Run `tramline explain ADDRESS` with the address that is named: it shows what the provider answered.',
+  },
   'provider-unavailable': {
     name: 'TramlineProviderUnavailable',
     severity: 'critical',

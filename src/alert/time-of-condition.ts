@@ -14,7 +14,13 @@ export interface ConditionTime {
 }
 
 /** Due reads wait, and the journal keeps them one by one for a time. */
-const holdsReads = ['client-refused', 'decryption-failed', 'provider-unavailable', 'rate-limited'] as const;
+const holdsReads = [
+  'client-refused',
+  'decryption-failed',
+  'organization-unread',
+  'provider-unavailable',
+  'rate-limited',
+] as const;
 type HoldsReads = (typeof holdsReads)[number];
 
 const unannounced =

@@ -3,7 +3,9 @@
  * alone instead of being asked. What an answer means for the task is decided elsewhere.
  */
 import type { Answer } from '../model/answer';
+import type { DueProbe } from '../model/organization';
 import type { TakenTask } from '../model/task';
+import type { Reading } from './failing';
 import { type ProviderHealth, unnamedRefusal } from './provider-health';
 
 export interface AnswerDoors {
@@ -18,24 +20,44 @@ export interface AnswerDoors {
 const heldCode = 'provider-held';
 
 /** What was asked, or is to be asked. */
-export type Asked = Pick<TakenTask, 'address' | 'connectionId'>;
+export type Asked = Pick<
+  TakenTask,
+  'address' | 'connectionId' | 'organizationId' | 'hintedOrganizationId' | 'failedAtMs'
+>;
 
-/** How long what is at this address is left alone, since its origin only fails; 0: it may be asked, and may be the trial. */
-export function heldMs(address: string, health: ProviderHealth, nowMs: number): number {
-  const origin = originOf(address);
-  return origin === null ? 0 : health.heldMs(origin, nowMs);
+export function askedBy({ refusedAddress, knownAddress, connectionId, organizationId }: DueProbe): Asked {
+  const address = refusedAddress ?? knownAddress ?? '';
+  return { address, connectionId, organizationId, hintedOrganizationId: null, failedAtMs: null };
 }
 
-/** The answer of a task that is not tried, since its origin only fails; null: it may be, and may be the trial. */
+/** How long this is left alone, since what it belongs to only fails; 0: it may be asked, and may be the trial. */
+export function heldMs(asked: Asked, health: ProviderHealth, nowMs: number): number {
+  const origin = originOf(asked.address);
+  return origin === null ? 0 : health.heldMs(readingOf(asked, origin, asked.connectionId ?? ''), nowMs);
+}
+
+/** Whatever was tried of what is left alone comes back when that is over, to be the next trial. */
+export function paused<Kind extends Answer>(
+  asked: Asked,
+  answer: Kind,
+  health: ProviderHealth,
+  nowMs: number,
+): Kind {
+  if (answer.kind !== 'transient') return answer;
+  const pauseMs = health.pauseMs(readingOf(asked, answer.origin, answer.connectionId), nowMs);
+  return { ...answer, retryAfterMs: Math.max(answer.retryAfterMs ?? 0, pauseMs) };
+}
+
+/** The answer of a task that is not tried, since what it belongs to only fails; null: it may be, and may be the trial. */
 export function leftAlone(task: TakenTask, health: ProviderHealth, nowMs: number): Answer | null {
   const origin = originOf(task.address);
-  const heldMs = origin === null ? 0 : health.heldMs(origin, nowMs);
-  if (origin === null || heldMs === 0) return null;
+  const retryAfterMs = heldMs(task, health, nowMs);
+  if (origin === null || retryAfterMs === 0) return null;
   return {
     kind: 'transient',
     code: heldCode,
     detail: 'the provider is left alone for a while',
-    retryAfterMs: heldMs,
+    retryAfterMs,
     origin,
     connectionId: task.connectionId ?? '',
   };
@@ -44,7 +66,7 @@ export function leftAlone(task: TakenTask, health: ProviderHealth, nowMs: number
 /** A failure is the item's own when others succeed; what was left alone did not fail. */
 export function isOwnFailure(task: TakenTask, answer: Answer, health: ProviderHealth): boolean {
   if (answer.kind !== 'transient' || answer.code === heldCode) return false;
-  return health.isOwn(answer.origin, answer.connectionId, task.failedAtMs);
+  return health.isOwn(readingOf(task, answer.origin, answer.connectionId));
 }
 
 /** Rejects as its doors do. */
@@ -55,7 +77,11 @@ export async function hearAnswer(asked: Asked, answer: Answer, doors: AnswerDoor
       return health.rateLimited(answer.retryAfterMs, nowMs);
     case 'transient':
       if (answer.code === heldCode) return;
-      return health.failed(answer.origin, `${answer.code}: ${answer.detail}`, nowMs);
+      return health.failed(
+        readingOf(asked, answer.origin, answer.connectionId),
+        `${answer.code}: ${answer.detail}`,
+        nowMs,
+      );
     case 'reauthorize':
       return doors.refuseGrant(answer.connectionId, answer.message);
     case 'aborted':
@@ -68,7 +94,19 @@ export async function hearAnswer(asked: Asked, answer: Answer, doors: AnswerDoor
   const read =
     answer.kind === 'ok' ? answer.document : { address: asked.address, connectionId: answer.connectionId };
   const origin = originOf(read.address);
-  if (origin !== null && health.succeeded(origin, read.connectionId, nowMs)) await doors.outageEnded();
+  if (origin === null) return;
+  if (health.succeeded(readingOf(asked, origin, read.connectionId), nowMs)) await doors.outageEnded();
+}
+
+function readingOf(asked: Asked, origin: string, connectionId: string): Reading {
+  const { address, organizationId, hintedOrganizationId, failedAtMs } = asked;
+  return {
+    origin,
+    connectionId,
+    organizationId: organizationId ?? hintedOrganizationId,
+    address,
+    lastAttemptMs: failedAtMs,
+  };
 }
 
 const originsMax = 100;

@@ -3,6 +3,7 @@
  * reads. Before the first listing nothing is read, so without this an outage at the start would page nobody.
  */
 import type { Answer } from '../model/answer';
+import type { Reading } from './failing';
 import { type ProviderHealth, unnamedRefusal } from './provider-health';
 
 export interface HearingDoors {
@@ -12,22 +13,21 @@ export interface HearingDoors {
   outageEnded(): void;
 }
 
+/** What the list of organizations is: no one organization's. */
+export const ofNobody = { organizationId: null, address: null, lastAttemptMs: null };
+
 /** Yields the pages as they are; throws what they throw. */
 export async function* hearListing<
   Page extends { partial: false } | { partial: true; answer: Answer | null },
->(
-  pages: AsyncIterable<Page>,
-  of: { origin: string; connectionId: string },
-  doors: HearingDoors,
-): AsyncGenerator<Page, void> {
+>(pages: AsyncIterable<Page>, of: Reading, doors: HearingDoors): AsyncGenerator<Page, void> {
   const { health, nowMs, outageEnded } = doors;
   for await (const page of pages) {
     const answer = page.partial ? page.answer : null;
-    if (!page.partial && health.succeeded(of.origin, of.connectionId, nowMs())) outageEnded();
+    if (!page.partial && health.succeeded(of, nowMs())) outageEnded();
     if (answer?.kind === 'rate-limited') health.rateLimited(answer.retryAfterMs, nowMs());
     if (answer?.kind === 'client-refused') health.clientRefused(answer.message ?? unnamedRefusal, nowMs());
     if (answer?.kind === 'transient')
-      health.failed(answer.origin, `${answer.code}: ${answer.detail}`, nowMs());
+      health.failed({ ...of, origin: answer.origin }, `${answer.code}: ${answer.detail}`, nowMs());
     yield page;
   }
 }

@@ -5,7 +5,7 @@
 import type { Settings } from '../config';
 import { type ConnectionBook, makeConnectionBook } from '../connect/connection-book';
 import type { ProviderClient } from '../fetch/provider-client';
-import { hearListing } from '../inbox/hear-listing';
+import { hearListing, ofNobody } from '../inbox/hear-listing';
 import type { Store } from '../model/store';
 import type { Observer } from '../observe/observer';
 import type { Pipeline } from '../pipeline';
@@ -50,7 +50,7 @@ function listerOf(
   return (connectionId: string) =>
     hearListing(
       client.organizations(connectionId),
-      { origin: catalogOriginOf(settings), connectionId },
+      { origin: catalogOriginOf(settings), connectionId, ...ofNobody },
       {
         health,
         nowMs: clock.nowMs,

@@ -7,7 +7,7 @@ import type { ConnectionBook } from '../connect/connection-book';
 import { chooseConnection } from '../fetch/choose-connection';
 import type { ProviderClient } from '../fetch/provider-client';
 import { makeSandboxMeter, productionMeter, type SandboxMeter } from '../fetch/sandbox-meter';
-import { hearListing } from '../inbox/hear-listing';
+import { hearListing, ofNobody } from '../inbox/hear-listing';
 import { pageRowsMax } from '../model/api';
 import type { OrganizationView } from '../model/organization';
 import type { Store } from '../model/store';
@@ -112,11 +112,19 @@ function heardProvider(
   const equipment = settings.providerEquipmentUrl;
   return {
     organizations: (connectionId, signal) =>
-      hearListing(client.organizations(connectionId, signal), { origin: platform, connectionId }, doors),
+      hearListing(
+        client.organizations(connectionId, signal),
+        { origin: platform, connectionId, ...ofNobody },
+        doors,
+      ),
     listing(ask, signal) {
-      const ofEquipment = ask.of.what === 'equipment' && equipment !== null;
-      const origin = ofEquipment ? new URL(equipment).origin : platform;
-      return hearListing(client.listing(ask, signal), { origin, connectionId: ask.connectionId }, doors);
+      const { connectionId, of } = ask;
+      const isEquipment = of.what === 'equipment';
+      const origin = isEquipment && equipment !== null ? new URL(equipment).origin : platform;
+      const organizationId = isEquipment ? of.organizationId : null;
+      const address = isEquipment ? `the equipment of ${organizationId}` : of.address;
+      const reading = { origin, connectionId, organizationId, address, lastAttemptMs: null };
+      return hearListing(client.listing(ask, signal), reading, doors);
     },
     organization: (organizationId, connectionId, signal) =>
       client.readOrganization(organizationId, connectionId, signal),

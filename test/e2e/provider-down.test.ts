@@ -1,46 +1,11 @@
 /**
- * The provider is away for a while: deliveries are accepted, their work is postponed and kept, on-call is told once, and
- * when the provider is back everything is published and the page ends.
+ * The provider is away when the service starts: deliveries are accepted, their work is postponed and kept, and when the
+ * provider is back everything is published. How an outage goes on is told by row F-1.
  */
-import { beginStory, type Story, soon } from '../support/story';
-import { until } from '../support/until';
+import { beginStory, type Story } from '../support/story';
 
 let story: Story;
 afterEach(() => story.end());
-
-async function changeAll(): Promise<number> {
-  const { equipment } = await story.simulator.state();
-  for (const { id } of equipment) await story.simulator.changeEquipment(id, { name: `Machine ${id}` });
-  return equipment.length;
-}
-
-test('what is notified while the provider is down is postponed, and published when it is back', async () => {
-  story = await beginStory();
-  await story.simulator.setFaults([{ match: {}, close: true }]);
-  const count = await changeAll();
-
-  await until(async () => (await story.ledger()).accepted === count, soon);
-  const postponed = await until(async () => {
-    const tasks = await story.tasks('postponed');
-    return tasks.length === count ? tasks : null;
-  }, soon);
-  expect(postponed.every(({ code }) => code !== null)).toBe(true);
-  expect(await story.ledger()).toMatchObject({ published: 0, waiting: count, lost: 0 });
-  const firing = await until(async () => {
-    const alerts = await story.alerts();
-    return alerts.length > 0 ? alerts : null;
-  }, soon);
-  expect(firing).toMatchObject([{ name: 'TramlineProviderUnavailable', state: 'firing' }]);
-  expect((await fetch(`${story.service.operationsUrl}/readyz`)).status).toBe(200);
-
-  await story.simulator.setFaults([]);
-  const ledger = await story.untilRest();
-  expect(ledger).toMatchObject({ accepted: count, published: count, quarantined: 0, lost: 0 });
-  expect(await story.events()).toHaveLength(count);
-  await until(async () => (await story.alerts()).every(({ state }) => state === 'resolved'), soon);
-  expect(await story.metric('tramline_attempts_total', { outcome: 'postponed' })).toBeGreaterThan(0);
-  expect(story.log('fault')).toEqual([]);
-});
 
 test('a service that starts while the provider is down accepts at once and publishes later', async () => {
   story = await beginStory({ delivers: false });

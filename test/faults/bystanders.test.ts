@@ -127,7 +127,8 @@ async function beStrange(count: number, requests: number, seed: number): Promise
       await (await fetch(`${story.service.operationsUrl}/api${path}`, { method })).arrayBuffer();
     }),
   );
-  await until(async () => (await story.ledger()).waiting === 0, soon);
+  // What no connection is known to see waits for the next listing, which comes the later the slower the last one was.
+  await until(async () => (await story.ledger()).waiting === 0, { withinMs: 60_000 });
 }
 
 test('R9: ten thousand random organizations, addresses, types and paths that arrive by HTTP add no series', async () => {
@@ -137,7 +138,7 @@ test('R9: ten thousand random organizations, addresses, types and paths that arr
   await beStrange(10_000, 200, 2);
   expect((await story.ledger()).accepted).toBeGreaterThan(10_000);
   expect((await series()).filter((one) => !before.includes(one))).toEqual([]);
-}, 60_000);
+}, 180_000);
 
 test('F-19: an organization whose reads all hang takes no more than its share of the places that others wait for', async () => {
   const hanging = await story.equipment(0);

@@ -1,13 +1,21 @@
 /**
  * What one read tells of the provider as a whole, and when a failure is the item's own.
  */
-import { hearAnswer, isOwnFailure, leftAlone } from '../../../src/inbox/hear-answer';
+import { askedBy, hearAnswer, heldMs, isOwnFailure, leftAlone, paused } from '../../../src/inbox/hear-answer';
 import { makeProviderHealth } from '../../../src/inbox/provider-health';
 import type { Answer } from '../../../src/model/answer';
 import type { TakenTask } from '../../../src/model/task';
 
 const origin = 'https://provider.example';
-const task = { address: `${origin}/equipment/1`, connectionId: 'c1', failedAtMs: 500 } as TakenTask;
+const taskOf = (organizationId: string, machine: number) =>
+  ({
+    address: `${origin}/equipment/${machine}`,
+    connectionId: 'c1',
+    organizationId: null,
+    hintedOrganizationId: organizationId,
+    failedAtMs: 500,
+  }) as TakenTask;
+const task = taskOf('A', 1);
 const failed: Answer = {
   kind: 'transient',
   code: 'status-503',
@@ -34,22 +42,66 @@ function stage() {
       outageEnded: async () => void calls.push('outage ended'),
     });
   const outage = async () => {
-    for (let count = 0; count < 5; count += 1) await hear(failed);
+    for (const each of [task, taskOf('A', 2), taskOf('B', 3)]) {
+      await hear(failed, 1000, { ...each, failedAtMs: null });
+    }
   };
   return { health, calls, hear, outage };
 }
 
-test('five failures are an outage: then tasks are left alone, and the first success ends it', async () => {
+test('failures of two organizations are an outage: then tasks are left alone, and the first success ends it', async () => {
   const { health, calls, hear, outage } = stage();
   expect(leftAlone(task, health, 1000)).toBeNull();
   await outage();
   const held = leftAlone(task, health, 1000)!;
   expect(held).toMatchObject({ kind: 'transient', code: 'provider-held', origin, connectionId: 'c1' });
   await hear(held);
-  expect(health.troubles(1000)).toHaveLength(1);
+  expect(health.troubles(20_000)).toHaveLength(1);
   await hear({ kind: 'ok', document });
   expect(calls).toEqual(['outage ended']);
   expect(leftAlone({ ...task, connectionId: null }, health, 1000)).toBeNull();
+});
+
+test('failures of one organization leave another’s tasks and probes to be tried', async () => {
+  const { health, hear } = stage();
+  for (const machine of [1, 2, 3, 4, 5]) await hear(failed, 1000, taskOf('A', machine));
+  expect(leftAlone(task, health, 1000)).toMatchObject({ code: 'provider-held' });
+  expect(leftAlone({ ...task, failedAtMs: null }, health, 1000)).toBeNull();
+  expect(leftAlone(taskOf('B', 9), health, 1000)).toBeNull();
+  // The owner that is known counts, not what was hinted.
+  expect(leftAlone({ ...task, organizationId: 'B' }, health, 1000)).toBeNull();
+});
+
+test('a probe is left alone in an outage, by the address that it would ask', async () => {
+  const { health, outage } = stage();
+  const probe = {
+    organizationId: 'C',
+    epoch: 1,
+    refusedAddress: null,
+    knownAddress: task.address,
+    connectionId: null,
+  };
+  expect(heldMs(askedBy(probe), health, 1000)).toBe(0);
+  await outage();
+  expect(heldMs(askedBy(probe), health, 1000)).toBeGreaterThan(0);
+  expect(heldMs(askedBy({ ...probe, refusedAddress: `https://other.example/1` }), health, 1000)).toBe(0);
+  expect(heldMs(askedBy({ ...probe, knownAddress: null }), health, 1000)).toBe(0);
+});
+
+test('what was tried in an outage comes back for the next trial, and no sooner than it was told', async () => {
+  const { health, outage } = stage();
+  expect(paused(task, failed, health, 1000)).toMatchObject({ retryAfterMs: 0 });
+  await outage();
+  const pauseMs = health.pauseMs(
+    { ...task, origin, organizationId: 'A', lastAttemptMs: 500, connectionId: 'c1' },
+    1000,
+  );
+  expect(pauseMs).toBeGreaterThan(0);
+  expect(paused(task, failed, health, 1000)).toMatchObject({ retryAfterMs: pauseMs });
+  expect(paused(task, { ...failed, retryAfterMs: 60_000 }, health, 1000)).toMatchObject({
+    retryAfterMs: 60_000,
+  });
+  expect(paused(task, { kind: 'aborted' }, health, 1000)).toEqual({ kind: 'aborted' });
 });
 
 test('an address that is none is left to the gate', () => {
@@ -92,5 +144,5 @@ test.each([
   await hear(answer);
   await hear({ kind: 'no-access', connectionId: 'c1', message: null }, 1000, { ...task, address: 'nowhere' });
   expect(calls).toEqual([]);
-  expect(health.troubles(1000)).toHaveLength(1);
+  expect(health.troubles(20_000)).toHaveLength(1);
 });

@@ -1,12 +1,14 @@
 /**
  * A listing is heard as it passes: its pages come out unchanged, and an outage that only listings see is an outage too.
  */
-import { hearListing } from '../../../src/inbox/hear-listing';
+
+import type { Reading } from '../../../src/inbox/failing';
+import { hearListing, ofNobody } from '../../../src/inbox/hear-listing';
 import { makeProviderHealth } from '../../../src/inbox/provider-health';
 import type { Answer } from '../../../src/model/answer';
 
 const origin = 'https://provider.example';
-const of = { origin, connectionId: 'c1' };
+const of = { origin, connectionId: 'c1', ...ofNobody };
 const failed: Answer = {
   kind: 'transient',
   code: 'status-503',
@@ -26,12 +28,13 @@ function hearing() {
   const health = makeProviderHealth(() => 0.5);
   const ended: string[] = [];
   const doors = { health, nowMs: () => 1000, outageEnded: () => ended.push('ended') };
-  const hear = async (...pages: Page[]): Promise<Page[]> => {
+  const hearOf = async (what: Reading, ...pages: Page[]): Promise<Page[]> => {
     const heard: Page[] = [];
-    for await (const page of hearListing(listingOf(...pages), of, doors)) heard.push(page);
+    for await (const page of hearListing(listingOf(...pages), what, doors)) heard.push(page);
     return heard;
   };
-  return { health, ended, hear };
+  const hear = (...pages: Page[]) => hearOf(of, ...pages);
+  return { health, ended, hear, hearOf };
 }
 
 test('pages pass unchanged', async () => {
@@ -39,15 +42,26 @@ test('pages pass unchanged', async () => {
   expect(await hearing().hear(...pages)).toEqual(pages);
 });
 
-test('five failed listings are an outage, and the next good page ends it', async () => {
+test('three failed lists of organizations are an outage, and the next good page ends it', async () => {
   const { health, ended, hear } = hearing();
-  for (let count = 0; count < 5; count += 1) await hear({ partial: true, answer: failed });
-  expect(health.troubles(1000)).toMatchObject([
+  for (let count = 0; count < 3; count += 1) {
+    expect(health.troubles(20_000)).toEqual([]);
+    await hear({ partial: true, answer: failed });
+  }
+  expect(health.troubles(20_000)).toMatchObject([
     { name: 'provider-unavailable', detail: 'status-503: away', labels: { origin } },
   ]);
   await hear({ partial: false }, { partial: false });
-  expect(health.troubles(1000)).toEqual([]);
+  expect(health.troubles(20_000)).toEqual([]);
   expect(ended).toEqual(['ended']);
+});
+
+test('a listing of one organization that fails is that organization’s alone, however often', async () => {
+  const { health, hearOf } = hearing();
+  const ofOne = { ...of, organizationId: 'A', address: 'the equipment of A' };
+  for (let count = 0; count < 9; count += 1) await hearOf(ofOne, { partial: true, answer: failed });
+  expect(health.troubles(20_000)).toEqual([]);
+  expect(health.heldMs({ ...of, organizationId: 'B', address: `${origin}/1` }, 1000)).toBe(0);
 });
 
 test('a listing that is told to slow down cools down the client key', async () => {

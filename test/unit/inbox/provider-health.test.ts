@@ -1,97 +1,301 @@
 /**
- * Whose failure it is: an item ages by its own failures only, and an origin that only fails is left alone.
+ * Whose failure it is: an item ages by its own failures only, others are not held for it, and a person is told of what
+ * lasts.
  */
+import type { Reading } from '../../../src/inbox/failing';
 import { makeProviderHealth } from '../../../src/inbox/provider-health';
 
 const origin = 'https://provider.example';
 const health = () => makeProviderHealth(() => 0.5);
-const failTimes = (subject: ReturnType<typeof health>, times: number, nowMs = 1000) => {
-  for (let count = 0; count < times; count += 1) subject.failed(origin, 'http-503', nowMs);
-};
+type Subject = ReturnType<typeof health>;
+
+const readingOf = (
+  organizationId: string | null,
+  resource: number,
+  more: Partial<Reading> = {},
+): Reading => ({
+  origin,
+  connectionId: 'c1',
+  organizationId,
+  address: `${origin}/equipment/${resource}`,
+  lastAttemptMs: null,
+  ...more,
+});
+const ofA = (resource = 1, more: Partial<Reading> = {}) => readingOf('A', resource, more);
+const ofB = (resource = 101, more: Partial<Reading> = {}) =>
+  readingOf('B', resource, { connectionId: 'c2', ...more });
+const again = { lastAttemptMs: 1000 };
+
+function fail(subject: Subject, readings: Reading[], nowMs = 1000): void {
+  for (const reading of readings) subject.failed(reading, 'status-503: away', nowMs);
+}
+const machinesOfA = (count: number, more: Partial<Reading> = {}) =>
+  Array.from({ length: count }, (_, index) => ofA(index + 1, more));
+/** Everybody fails. */
+const outage = (subject: Subject, nowMs = 1000) => fail(subject, [ofA(1), ofA(2), ofB()], nowMs);
+const names = (subject: Subject, nowMs: number) => subject.troubles(nowMs).map(({ name }) => name);
 
 describe('own failures', () => {
   test('a first failure is never the item’s own', () => {
     const subject = health();
-    subject.succeeded(origin, 'c1', 5000);
-    expect(subject.isOwn(origin, 'c1', null)).toBe(false);
+    subject.succeeded(ofA(), 5000);
+    expect(subject.isOwn(ofA())).toBe(false);
   });
 
   test('a failure is the item’s own once another read of the same origin and connection succeeded since', () => {
     const subject = health();
-    expect(subject.isOwn(origin, 'c1', 1000)).toBe(false);
-    subject.succeeded(origin, 'c1', 2000);
-    expect(subject.isOwn(origin, 'c1', 1000)).toBe(true);
-    expect(subject.isOwn(origin, 'c1', 2000)).toBe(false);
-    expect(subject.isOwn(origin, 'c2', 1000)).toBe(false);
-    expect(subject.isOwn('https://other.example', 'c1', 1000)).toBe(false);
+    expect(subject.isOwn(ofA(1, again))).toBe(false);
+    subject.succeeded(ofA(2), 2000);
+    expect(subject.isOwn(ofA(1, again))).toBe(true);
+    expect(subject.isOwn(ofA(1, { lastAttemptMs: 2000 }))).toBe(false);
+    expect(subject.isOwn(ofA(1, { ...again, connectionId: 'c2' }))).toBe(false);
+    expect(subject.isOwn(ofA(1, { ...again, origin: 'https://other.example' }))).toBe(false);
+  });
+});
+
+describe('one resource that fails', () => {
+  test('again and again, in whatever words its address is written, is never held and counts as one', () => {
+    const subject = health();
+    for (let times = 0; times < 20; times += 1) fail(subject, [ofA(1, again)], 1000 + times);
+    fail(subject, [ofA(1, { address: `${origin}/equipment/1?embed=devices` })], 1020);
+    expect(subject.heldMs(ofA(1, again), 1020)).toBe(0);
+    expect(subject.heldMs(ofB(), 1020)).toBe(0);
+    expect(subject.troubles(1_000_000)).toEqual([]);
+  });
+
+  test('and is all that is tried is told after longer than an hour, by its organization and address', () => {
+    const subject = health();
+    for (let nowMs = 0; nowMs <= 4_500_000; nowMs += 300_000) fail(subject, [ofA(1)], nowMs);
+    expect(subject.troubles(4_499_999)).toEqual([]);
+    expect(subject.troubles(4_500_000)).toEqual([
+      {
+        name: 'organization-unread',
+        sinceMs: 0,
+        detail: `Nothing that is tried is answered of organization A, last ${origin}/equipment/1: status-503: away.`,
+        labels: { origin },
+      },
+    ]);
+    // Tried no more: it was set aside, or is not wanted.
+    expect(subject.troubles(4_500_000 + 900_001)).toEqual([]);
+  });
+
+  test('beside others that are answered is its own and says nothing of its organization', () => {
+    const subject = health();
+    fail(subject, [ofA(1)], 0);
+    subject.succeeded(ofA(2), 100);
+    for (let nowMs = 200; nowMs <= 9_000_000; nowMs += 300_000) {
+      fail(subject, [ofA(1, { lastAttemptMs: nowMs - 200 })], nowMs);
+      subject.succeeded(ofA(2), nowMs + 1);
+    }
+    expect(subject.troubles(9_000_000)).toEqual([]);
+  });
+});
+
+describe('an organization that only fails', () => {
+  test('holds back what failed of it, lets one trial through at a time, and holds nobody else', () => {
+    const subject = health();
+    fail(subject, machinesOfA(2));
+    expect(subject.heldMs(ofA(1, again), 1000)).toBe(0);
+    fail(subject, machinesOfA(30));
+    const heldMs = subject.heldMs(ofA(1, again), 1000);
+    expect(heldMs).toBeGreaterThan(0);
+    expect(subject.heldMs(ofB(), 1000)).toBe(0);
+    expect(subject.heldMs(ofB(101, again), 1000)).toBe(0);
+    expect(subject.heldMs(readingOf(null, 7, again), 1000)).toBe(0);
+    expect(subject.heldMs(ofA(1, again), 1000 + heldMs)).toBe(0);
+    expect(subject.heldMs(ofA(2, again), 1000 + heldMs)).toBeGreaterThan(0);
+  });
+
+  test('is asked for what has not failed yet, which may be well', () => {
+    const subject = health();
+    fail(subject, machinesOfA(30));
+    expect(subject.heldMs(ofA(31), 1000)).toBe(0);
+    expect(subject.succeeded(ofA(31), 1001)).toBe(true);
+    expect(subject.heldMs(ofA(1, again), 1001)).toBe(0);
+  });
+
+  test('beside others that are answered pages nobody, and is told after longer than an hour', () => {
+    const subject = health();
+    const endMs = 100_000 + 4_500_000;
+    for (let nowMs = 100_000; nowMs <= endMs; nowMs += 60_000) {
+      fail(subject, machinesOfA(30, { lastAttemptMs: nowMs - 60_000 }), nowMs);
+      expect(names(subject, nowMs)).toEqual(nowMs < endMs ? [] : ['organization-unread']);
+      expect(subject.succeeded(ofB(), nowMs + 1)).toBe(false);
+    }
+  });
+
+  test('while nobody else is asked is told as an outage after five minutes, with whom it is about', () => {
+    const subject = health();
+    fail(subject, machinesOfA(3), 1000);
+    fail(subject, [ofA(1)], 299_000);
+    expect(names(subject, 300_999)).toEqual([]);
+    expect(subject.troubles(301_000)).toEqual([
+      {
+        name: 'provider-unavailable',
+        sinceMs: 1000,
+        detail: 'Only reads of organization A were tried, and all fail. status-503: away',
+        labels: { origin },
+      },
+    ]);
+  });
+
+  test('of so many no more than a thousand are remembered, and three are named', () => {
+    const subject = health();
+    for (let nowMs = 0; nowMs <= 4_500_000; nowMs += 900_000) {
+      for (let id = 1; id <= 1100; id += 1) {
+        fail(subject, [readingOf(id === 3 ? null : `${id}`, id, { lastAttemptMs: nowMs })], nowMs);
+        subject.succeeded(ofB(), nowMs);
+      }
+    }
+    const [trouble, ...others] = subject.troubles(4_500_000);
+    expect(others).toEqual([]);
+    expect(trouble!.detail).toMatch(
+      /of organization 1, last .*; of organization 2, last .*; of an organization that is not known, last .*; and of 997 more\.$/,
+    );
   });
 });
 
 describe('an outage', () => {
-  test('begins after five failures in a row and lets one trial through at a time', () => {
+  test('is of two organizations and three resources with no success between; one trial goes through at a time', () => {
     const subject = health();
-    failTimes(subject, 4);
-    expect(subject.heldMs(origin, 1000)).toBe(0);
-    expect(subject.troubles(1000)).toEqual([]);
-    failTimes(subject, 1);
-    const heldMs = subject.heldMs(origin, 1000);
+    fail(subject, [ofA(1), ofB()]);
+    expect(subject.heldMs(readingOf('C', 7), 1000)).toBe(0);
+    fail(subject, [ofA(2)]);
+    const heldMs = subject.heldMs(readingOf('C', 7), 1000);
     expect(heldMs).toBeGreaterThan(0);
-    expect(subject.heldMs(origin, 1000 + heldMs)).toBe(0);
-    expect(subject.heldMs(origin, 1000 + heldMs)).toBeGreaterThan(0);
+    expect(subject.heldMs(ofA(1, again), 1000 + heldMs)).toBe(0);
+    expect(subject.heldMs(ofA(1, again), 1000 + heldMs)).toBeGreaterThan(0);
+  });
+
+  test('tries at growing distances, ten seconds at most, however many fail', () => {
+    const subject = health();
+    outage(subject);
+    let nowMs = 1000;
+    const distances = Array.from({ length: 10 }, () => {
+      const heldMs = subject.pauseMs(ofA(1), nowMs);
+      nowMs += heldMs;
+      expect(subject.heldMs(ofA(1, again), nowMs)).toBe(0);
+      fail(subject, [...machinesOfA(20, again), ofB()], nowMs);
+      return heldMs;
+    });
+    expect(distances).toEqual([...distances].sort((left, right) => left - right));
+    expect(distances.at(-1)).toBe(5500);
+    expect(distances[0]).toBeLessThan(2000);
+  });
+
+  test('is not tried by the same resource again while another waits', () => {
+    const subject = health();
+    outage(subject);
+    const firstMs = 1000 + subject.pauseMs(ofA(1), 1000);
+    expect(subject.heldMs(ofA(1, again), firstMs)).toBe(0);
+    const distanceMs = subject.pauseMs(ofA(1), firstMs);
+    expect(subject.heldMs(readingOf('C', 7), firstMs + 1)).toBe(distanceMs - 1);
+    expect(subject.heldMs(ofA(1, again), firstMs + distanceMs)).toBe(distanceMs);
+    expect(subject.heldMs(readingOf('C', 7), firstMs + distanceMs)).toBe(0);
+  });
+
+  test('is not put off for ever by what waited and does not come', () => {
+    const subject = health();
+    outage(subject);
+    const firstMs = 1000 + subject.pauseMs(ofA(1), 1000);
+    expect(subject.heldMs(ofA(1, again), firstMs)).toBe(0);
+    const distanceMs = subject.pauseMs(ofA(1), firstMs);
+    subject.heldMs(readingOf('C', 7), firstMs);
+    expect(subject.heldMs(ofA(1, again), firstMs + 2 * distanceMs)).toBe(0);
   });
 
   test('says how long it still leaves the origin alone without taking the trial', () => {
     const subject = health();
-    expect(subject.pauseMs(origin, 1000)).toBe(0);
-    failTimes(subject, 5);
-    const pauseMs = subject.pauseMs(origin, 1000);
+    expect(subject.pauseMs(ofA(1), 1000)).toBe(0);
+    outage(subject);
+    const pauseMs = subject.pauseMs(ofA(1), 1000);
     expect(pauseMs).toBeGreaterThan(0);
-    expect(subject.pauseMs(origin, 1000 + pauseMs)).toBe(0);
-    expect(subject.heldMs(origin, 1000 + pauseMs)).toBe(0);
+    expect(subject.pauseMs(ofA(1), 1000 + pauseMs)).toBe(0);
+    expect(subject.heldMs(ofA(1, again), 1000 + pauseMs)).toBe(0);
   });
 
-  test('is told with its beginning and its latest detail', () => {
+  test('that heals within fifteen seconds is told to nobody; one that lasts is, with its beginning and latest detail', () => {
     const subject = health();
-    failTimes(subject, 4, 1000);
-    subject.failed(origin, 'timeout', 2000);
-    expect(subject.troubles(3000)).toEqual([
+    outage(subject, 1000);
+    subject.failed(ofB(), 'timeout', 2000);
+    expect(subject.troubles(15_999)).toEqual([]);
+    expect(subject.troubles(16_000)).toEqual([
       { name: 'provider-unavailable', sinceMs: 1000, detail: 'timeout', labels: { origin } },
     ]);
+    subject.succeeded(ofA(), 16_001);
+    expect(subject.troubles(16_001)).toEqual([]);
   });
 
-  test('ends with the first success, which says that what waited may go on', () => {
+  test('that nobody tries any more holds nobody and is not told', () => {
     const subject = health();
-    failTimes(subject, 5);
-    expect(subject.succeeded(origin, 'c1', 2000)).toBe(true);
-    expect(subject.succeeded(origin, 'c1', 2001)).toBe(false);
-    expect(subject.heldMs(origin, 2001)).toBe(0);
-    expect(subject.troubles(2001)).toEqual([]);
+    outage(subject, 0);
+    expect(names(subject, 900_000)).toEqual(['provider-unavailable']);
+    expect(names(subject, 900_001)).toEqual([]);
+    expect(subject.heldMs(ofA(1, again), 900_001)).toBe(0);
+    expect(subject.heldMs(ofA(2, again), 900_001)).toBe(0);
+    fail(subject, [ofA(1)], 900_001);
+    expect(names(subject, 950_000)).toEqual([]);
+  });
+
+  test('ends with the first success, which says that what waited may go on, whosever it is', () => {
+    const subject = health();
+    fail(subject, machinesOfA(3));
+    fail(subject, [ofB()]);
+    expect(subject.succeeded(readingOf('C', 7, { connectionId: 'c3' }), 2000)).toBe(true);
+    expect(subject.succeeded(readingOf('C', 7, { connectionId: 'c3' }), 2001)).toBe(false);
+    for (const reading of [...machinesOfA(3, again), ofB(101, again)]) {
+      expect(subject.heldMs(reading, 2001)).toBe(0);
+    }
+    expect(subject.troubles(10_000_000)).toEqual([]);
+  });
+
+  test('is not made of what failed before others were answered', () => {
+    const subject = health();
+    subject.succeeded(readingOf('C', 7), 1500);
+    fail(subject, [...machinesOfA(3, again), ofB(101, again)], 2000);
+    expect(subject.heldMs(readingOf('C', 7), 2000)).toBe(0);
   });
 
   test('a few failures and a success were no outage', () => {
     const subject = health();
-    failTimes(subject, 3);
-    expect(subject.succeeded(origin, 'c1', 2000)).toBe(false);
+    fail(subject, [ofA(1), ofB()]);
+    expect(subject.succeeded(ofA(1), 2000)).toBe(false);
   });
 
-  test('of one origin leaves another alone', () => {
+  test('of one origin leaves another alone, and a token that was not to be had says nothing of any', () => {
     const subject = health();
-    failTimes(subject, 9);
-    expect(subject.heldMs('https://other.example', 1000)).toBe(0);
+    outage(subject);
+    fail(subject, [...machinesOfA(3, { origin: '' }), ofB(101, { origin: '' })]);
+    expect(subject.heldMs(ofA(1, { origin: 'https://other.example' }), 1000)).toBe(0);
+    expect(subject.troubles(20_000)).toHaveLength(1);
   });
 });
 
 describe('a 429', () => {
   test('holds the whole client key, at most one hour, and is told while it lasts', () => {
     const subject = health();
-    subject.rateLimited(30_000, 1000);
-    expect(subject.coolDownMs(1000)).toBe(30_000);
+    subject.rateLimited(60_001, 1000);
+    expect(subject.coolDownMs(1000)).toBe(60_001);
     expect(subject.troubles(1000)).toMatchObject([{ name: 'rate-limited', sinceMs: 1000 }]);
     subject.rateLimited(365 * 86_400_000, 2000);
     expect(subject.coolDownMs(2000)).toBe(3_600_000);
     expect(subject.troubles(2000)).toMatchObject([{ sinceMs: 1000 }]);
     expect(subject.coolDownMs(2000 + 3_600_000)).toBe(0);
     expect(subject.troubles(2000 + 3_600_000)).toEqual([]);
+  });
+
+  test('that asks for a minute or less is told to nobody, unless it comes again and again', () => {
+    const subject = health();
+    subject.rateLimited(60_000, 1000);
+    expect(subject.troubles(1000)).toEqual([]);
+    // Eleven seconds of reading between: another trouble.
+    subject.rateLimited(30_000, 72_001);
+    expect(subject.troubles(72_001)).toEqual([]);
+    subject.rateLimited(25_000, 105_000);
+    expect(subject.troubles(105_000)).toEqual([]);
+    subject.rateLimited(3000, 131_000);
+    expect(subject.troubles(131_000)).toMatchObject([{ name: 'rate-limited', sinceMs: 72_001 }]);
+    expect(subject.troubles(134_000)).toEqual([]);
   });
 
   test('a shorter pause does not end a longer one', () => {
@@ -124,24 +328,25 @@ describe('a 429', () => {
       () => 0.5,
       (forMs) => told.push(forMs),
     );
-    subject.pauseHeard({ sinceMs: 400, leftMs: 20_000 }, 1000);
-    expect(subject.coolDownMs(1000)).toBe(20_000);
+    subject.pauseHeard({ sinceMs: 400, leftMs: 70_000 }, 1000);
+    expect(subject.coolDownMs(1000)).toBe(70_000);
     expect(subject.troubles(1000)).toMatchObject([{ name: 'rate-limited', sinceMs: 400 }]);
-    subject.rateLimited(30_000, 2000);
+    subject.rateLimited(90_000, 2000);
     subject.pauseHeard({ sinceMs: 300, leftMs: 5000 }, 2000);
-    expect(subject.coolDownMs(2000)).toBe(30_000);
+    expect(subject.coolDownMs(2000)).toBe(90_000);
     expect(subject.troubles(2000)).toMatchObject([{ sinceMs: 300 }]);
-    expect(told).toEqual([30_000]);
+    expect(told).toEqual([90_000]);
     subject.pauseHeard({ sinceMs: 300, leftMs: 365 * 86_400_000 }, 3000);
     expect(subject.coolDownMs(3000)).toBe(3_600_000);
   });
 
   test('without a given randomness the trial times are random but bounded', () => {
     const subject = makeProviderHealth();
-    failTimes(subject, 60);
-    const heldMs = subject.heldMs(origin, 1_000_000);
-    expect(heldMs).toBe(0);
-    expect(subject.heldMs(origin, 1_000_000)).toBeLessThanOrEqual(30_500);
+    outage(subject);
+    for (let trial = 1; trial <= 20; trial += 1) {
+      expect(subject.heldMs(ofA(1, again), trial * 70_000)).toBe(0);
+      expect(subject.heldMs(ofA(2, again), trial * 70_000)).toBeLessThanOrEqual(10_500);
+    }
   });
 });
 
@@ -149,7 +354,7 @@ describe('a refused client key', () => {
   test('is told for a quarter of an hour after it was last seen, from its first time, whatever succeeds', () => {
     const subject = health();
     subject.clientRefused('a scope is missing', 1000);
-    subject.succeeded(origin, 'c1', 2000);
+    subject.succeeded(ofA(), 2000);
     subject.clientRefused('a licence is missing', 800_000);
     expect(subject.troubles(1_699_999)).toEqual([
       { name: 'client-refused', sinceMs: 1000, detail: 'a licence is missing', labels: {} },
