@@ -5,6 +5,7 @@
 import type { AlertInputs, Covers, IdentityLabels, Severity, Signal } from '../model/alert';
 import { oauth1Ending } from '../model/connection';
 import type { Cause } from '../model/organization';
+import { withoutAddresses } from '../model/without-addresses';
 import {
   announcedRow,
   manyOrganizationsRow,
@@ -81,7 +82,7 @@ function perConnection(organizations: Blocked[]): Incident[] {
   const unknown = organizations.filter((organization) => organization.connectionId === null);
   const groups = Map.groupBy(known, (organization) => organization.connectionId as string);
   const incidents = [...groups].map(([connectionId, members]) => ({
-    labels: { connection_id: connectionId },
+    labels: { connection_id: withoutAddresses(connectionId) },
     sinceMs: Math.min(...members.map((organization) => organization.sinceMs)),
     organizations: members,
   }));

@@ -5,6 +5,7 @@
 import type { Alert, AlertInputs, Condition, IdentityLabels, Signal } from '../model/alert';
 import type { QuarantineReason } from '../model/notification';
 import type { Cause } from '../model/organization';
+import { withoutAddresses } from '../model/without-addresses';
 import {
   announcedRow,
   type CatalogueRow,
@@ -102,7 +103,7 @@ function openStormsOf(alerts: Alert[]): Partial<Record<Cause, number>> {
 
 function conditionSignal(condition: Condition, options: EvaluateOptions, nowMs: number): Signal {
   const row = conditionRows[condition.name];
-  const { labels = {} } = condition;
+  const labels = labelsOf(condition);
   // A process that was started anew knows less of the beginning than the alert that is open.
   const begunMs = options.startsAtMs.get(fingerprintOf(row.name, labels)) ?? condition.sinceMs;
   const sinceMs = Math.min(condition.sinceMs, begunMs);
@@ -119,6 +120,11 @@ function conditionSignal(condition: Condition, options: EvaluateOptions, nowMs: 
     },
   );
   return { ...signal, severity: time.severity, annotations: { ...signal.annotations, ...time.annotations } };
+}
+
+/** A connection may be named by an e-mail address, which labels must not hold. */
+function labelsOf({ labels = {} }: Condition): IdentityLabels {
+  return Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, withoutAddresses(value)]));
 }
 
 /** One signal for each group of reasons: what has to be looked at in the same way is one page. */

@@ -4,12 +4,13 @@
 import type { Command } from 'commander';
 import { type Api, pageRowsMax } from '../model/api';
 import type { ConnectionView } from '../model/consent';
+import { withoutAddresses } from '../model/without-addresses';
 import { type Action, allPages, type CommandContext, withApi } from './context';
 import { exitCodes } from './exit-code';
 import { type Column, shortTime } from './output';
 
 const columns: Column<ConnectionView>[] = [
-  { title: 'ID', of: ({ id }) => id },
+  { title: 'ID', of: shownId },
   { title: 'USER', of: ({ user }) => user, gives: true },
   { title: 'METHOD', of: ({ auth }) => auth },
   { title: 'STATUS', of: ({ status }) => status },
@@ -60,6 +61,12 @@ async function revoke({ output }: CommandContext, api: Api, id: string): Promise
     output.next('See who waits for a new consent: tramline organizations list');
   }
   return exitCodes.done;
+}
+
+/** With the name that alerts and the log give it, where that is another. */
+function shownId({ id }: ConnectionView): string {
+  const told = withoutAddresses(id);
+  return told === id ? id : `${id} (${told})`;
 }
 
 function endOf({ expiresAt, renews, status }: ConnectionView): string {

@@ -1,10 +1,12 @@
 /**
  * JSON log lines on standard output, one function for each line there is. `error` wakes someone and has a heading in
  * the runbook; `warn` heals itself; `info` is the two wide lines, `delivery` and `attempt`, and the process's own
- * start and stop; `debug` is for a laptop. No line takes free-form objects, and no line holds a secret.
+ * start and stop; `debug` is for a laptop. No line takes free-form objects, and no line holds a secret or an e-mail
+ * address.
  */
 import { type DestinationStream, pino, stdTimeFunctions } from 'pino';
 import type { Alert } from '../model/alert';
+import { withoutAddresses } from '../model/without-addresses';
 import type {
   AccessChange,
   AlertPost,
@@ -63,7 +65,8 @@ const censored = ['authorization', 'token', 'secret', 'password', 'refresh', 'ke
 
 export function makeLog(options: LogOptions): Log {
   const output = options.stream === undefined ? openStandardOutput() : null;
-  const stream = options.stream ?? (output as DestinationStream);
+  const written = options.stream ?? (output as DestinationStream);
+  const stream: DestinationStream = { write: (line) => written.write(withoutAddresses(line)) };
   const redact = { paths: censored.flatMap((name) => [name, `*.${name}`]), censor: '[secret]' };
   const logger = pino(
     {

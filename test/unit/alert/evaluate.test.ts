@@ -62,6 +62,25 @@ test('a condition is the signal of its row, with what is known and since when', 
   ]);
 });
 
+test('a connection named by an e-mail address is told as one digest, in labels and in texts', () => {
+  const connectionId = 'ann.smith@example.org';
+  const signals = evaluated({
+    blocked: [aBlocked({ cause: 'refused-grant', connectionId })],
+    conditions: [
+      {
+        name: 'token-expiring',
+        sinceMs: noonMs,
+        detail: `The consent of ${connectionId} ends.`,
+        labels: { connection_id: connectionId },
+      },
+    ],
+  });
+  const ids = signals.map(({ labels }) => labels.connection_id);
+  expect(ids).toEqual([expect.stringMatching(/^address-[0-9a-f]{12}$/), ids[0]]);
+  expect(JSON.stringify(signals)).not.toContain('@');
+  for (const { annotations } of signals) expect(annotations.first_step).toContain(`Find ${ids[0]} in`);
+});
+
 test('every named condition pages under the name of its row', () => {
   const names = Object.keys(conditionRows) as ConditionName[];
   const conditions = names.map((name) => ({ name, sinceMs: noonMs, detail: '' }));

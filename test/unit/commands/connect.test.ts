@@ -87,6 +87,12 @@ test('connections are listed and revoked', async () => {
   expect((await shell.run('connections', 'revoke', 'nobody')).code).toBe(3);
 });
 
+test('a connection named by an e-mail address is listed with the name that alerts and the log give it', async () => {
+  const named = { ...connection, id: 'ann@example.org' };
+  Object.assign(shell.sample.connections, { list: async () => [named] });
+  expect((await shell.run('connections')).out).toMatch(/\nann@example\.org \(address-[0-9a-f]{12}\) +ann /);
+});
+
 test('stored tokens are sealed anew by migrate --reencrypt', async () => {
   const { code, out } = await shell.run('migrate', '--reencrypt');
   expect([code, out]).toEqual([

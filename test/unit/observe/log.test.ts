@@ -46,6 +46,19 @@ test('a healthy day at info is wide lines and nothing else', () => {
   expect(names()).toEqual(['info delivery', 'info delivery', 'info attempt']);
 });
 
+test('no line names a person by an address: a connection that is named so has a digest', () => {
+  const log = open('debug');
+  const connectionId = 'ann.smith@example.org';
+  log.attempt({ ...attempt, connectionId });
+  log.trouble({ place: 'connections', code: 'x', detail: `${connectionId} is refused` });
+  log.alert({ ...alert, labels: { connection_id: connectionId } });
+  expect(written).toHaveLength(3);
+  expect(JSON.stringify(written)).not.toContain('@');
+  const [first] = written as [{ connectionId: string }];
+  expect(first.connectionId).toMatch(/^address-[0-9a-f]{12}$/);
+  expect(written[1]).toMatchObject({ detail: `${first.connectionId} is refused` });
+});
+
 test('an accepted delivery is one line with its counts, its reasons and its trace', () => {
   open('info').deliveryAccepted(accepted);
   expect(written[0]).toMatchObject({
