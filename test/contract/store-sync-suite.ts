@@ -167,6 +167,16 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       expect(await hand.records()).toHaveLength(2);
     });
 
+    test('a page never wins over a read that found nothing there since it was asked for', async () => {
+      const begun = await begin();
+      await hand.put([hintOf('1')]);
+      expect(await hand.store.finishGone(goneBy(await hand.take()))).toMatchObject({ outcome: 'gone' });
+      under.advance(1000);
+      expect(await page(begun, { drafts: [draftOf('1', 'old')] })).toMatchObject({ changed: 0, left: 1 });
+      expect(await hand.take()).toMatchObject({ address: address('1'), reconciled: true });
+      expect(await hand.records()).toEqual([]);
+    });
+
     test('a page that agrees with a newer read asks for nothing', async () => {
       const begun = await begin();
       await hand.publish('1', 'a');

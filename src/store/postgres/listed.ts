@@ -80,8 +80,10 @@ export async function finishDraft(
 async function finishNew(slate: Slate, listed: Listed, draft: EventDraft): Promise<'changed' | 'left'> {
   const { address, organizationId } = draft;
   const provisional = listed.atAddress.get(address);
-  if (provisional !== undefined && provisional.state !== 'done') {
+  if (provisional !== undefined && (provisional.state !== 'done' || isSuperseded(provisional, listed))) {
     noteListed(slate, listed, provisional);
+    // A read found nothing there since the page was asked for: only another one knows better.
+    makeDue(slate, provisional);
     tryAgain(slate, provisional, draft);
     return 'left';
   }

@@ -123,12 +123,15 @@ export function finishDraft(
 function finishNew(context: Context, listed: Listed, draft: EventDraft): 'changed' | 'left' {
   const { database } = context;
   const provisional = database.get(
-    `SELECT t.id, t.state, t.lane, t.read_at FROM aliases a JOIN tasks o ON o.id = a.task_id
+    `SELECT t.id, t.state, t.lane, t.read_at, t.accepted_revision FROM aliases a JOIN tasks o ON o.id = a.task_id
      JOIN tasks t ON t.id = coalesce(o.joined_to, o.id) WHERE a.address = ?`,
     draft.address,
   );
-  if (provisional !== undefined && provisional.state !== 'done') {
+  const readSince = Number(provisional?.accepted_revision ?? 0) > listed.revision;
+  if (provisional !== undefined && (provisional.state !== 'done' || readSince)) {
     noteListed(context, listed, provisional);
+    // A read found nothing there since the page was asked for: only another one knows better.
+    makeDue(context, provisional);
     tryAgain(context, provisional, draft);
     return 'left';
   }
