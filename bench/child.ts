@@ -56,7 +56,7 @@ export async function startChild(
 }
 
 /**
- * Node's flags for a program: the command's own for `serve`, none for a floor; and those of `BENCH_FLAGS_SERVE=--cpu-prof`,
+ * Node's flags for a program: the command's own for `serve`, also when it counts nothing, none for a floor; and those of `BENCH_FLAGS_SERVE=--cpu-prof`,
  * for whoever looks for where time goes.
  */
 function flags(entry: string): string[] {
@@ -65,7 +65,7 @@ function flags(entry: string): string[] {
     .replaceAll('-', '_')
     .toUpperCase();
   const wanted = (process.env[`BENCH_FLAGS_${name}`] ?? '').split(' ').filter((flag) => flag !== '');
-  return name === 'SERVE' ? [...nodeFlags(), ...wanted] : wanted;
+  return name.startsWith('SERVE') ? [...nodeFlags(), ...wanted] : wanted;
 }
 
 function pathOf(entry: string): string {

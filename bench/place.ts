@@ -35,6 +35,9 @@ export interface World {
   latencyMs: number;
 }
 
+/** The command as it ships, or without what it measures of itself. */
+export type ServeProgram = 'serve' | 'serve-uncounted';
+
 export interface Place {
   folder: string;
   simulator(): Promise<Simulator>;
@@ -45,7 +48,7 @@ export interface Place {
   generator(): Promise<Generator>;
   authorization(): Promise<string>;
   /** `serve` on a new store, unless the settings name one. With Kafka when a topic prefix is given. */
-  serve(settings?: Record<string, string>, topicPrefix?: string): Promise<Receiver>;
+  serve(settings?: Record<string, string>, topicPrefix?: string, program?: ServeProgram): Promise<Receiver>;
   bareReceiver(): Promise<Receiver>;
   /** Reads what it is posted, through the service's own client. */
   bareReads(): Promise<Child>;
@@ -116,8 +119,12 @@ class BenchPlace implements Place {
     return WEBHOOK_AUTHORIZATION as string;
   }
 
-  async serve(settings: Record<string, string> = {}, topicPrefix?: string): Promise<Receiver> {
-    const child = await this.#start('bench/programs/serve', {
+  async serve(
+    settings: Record<string, string> = {},
+    topicPrefix?: string,
+    program: ServeProgram = 'serve',
+  ): Promise<Receiver> {
+    const child = await this.#start(`bench/programs/${program}`, {
       ...(await this.#settings()),
       ...(topicPrefix === undefined
         ? {}

@@ -1,6 +1,6 @@
 // What telemetry costs of notification → Kafka: `serve` with logs, metrics and traces to a collector as they ship, with
-// every trace kept, and with nothing but errors logged and the SDK off, which is the floor. The collector is a process
-// of its own that takes everything and answers at once.
+// every trace kept, and with nothing but errors logged, the SDK off and nothing counted, which is the floor. The collector is
+// a process of its own that takes everything and answers at once.
 import { type Figure, type Line, line, medianMicros } from '../figure';
 import { inTurns, median, medianRatio } from '../measure';
 import type { Place } from '../place';
@@ -16,7 +16,7 @@ async function measure(place: Place): Promise<Line[]> {
   const endpoint = await place.collector();
   const without = { OTEL_SDK_DISABLED: 'true', LOG_LEVEL: 'error' };
   const shipped = { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint };
-  const off = await place.serve(without, 'telemetry-off');
+  const off = await place.serve(without, 'telemetry-off', 'serve-uncounted');
   const on = await place.serve(shipped, 'telemetry-on');
   const full = await place.serve({ ...shipped, OTEL_TRACES_SAMPLER: 'always_on' }, 'telemetry-full');
   const from = (turn: number) => turn * shape.notifications;
