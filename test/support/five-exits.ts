@@ -33,6 +33,23 @@ export async function expectExitsToAgree(story: Story): Promise<void> {
   expect(requests.length).toBeGreaterThanOrEqual(calls);
   expect(requests.filter(({ verdict }) => !verdict.valid && verdict.reason === 'unsigned')).toEqual([]);
 
+  // Nobody reads a resource but an attempt, or a probe of what was refused; and no call is made that metrics do not tell
+  // of. One whose connection died under it may be repeated, as one call.
+  const answered = requests.filter(({ status }) => status !== undefined && status !== null);
+  const resources = await pathsOfResources(story);
+  const told = (labels = {}) => story.metric('http_client_request_duration_seconds_count', labels);
+  const probes = await told({ url_template: 'probe' });
+  expect(answered.filter(({ path }) => resources.has(path)).length).toBeLessThanOrEqual(calls + probes);
+  await until(async () => (await told()) >= answered.length, {
+    ...soon,
+    what: `metrics to tell of the ${answered.length} calls that were answered`,
+  });
+
   expect(story.log('fault')).toEqual([]);
   expect(await story.metric('tramline_faults_total')).toBe(0);
+}
+
+async function pathsOfResources(story: Story): Promise<Set<string>> {
+  const { equipment, fieldOperations } = await story.simulator.state();
+  return new Set([...equipment, ...fieldOperations].map(({ uri }) => new URL(uri).pathname));
 }
