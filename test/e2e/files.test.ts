@@ -8,7 +8,9 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { runCommand } from '../support/command';
+import { generateRequests } from '../support/generated-requests';
 import { startCommand } from '../support/live-command';
+import { faultOfAnswer } from '../support/openapi';
 import { temporaryFolder } from '../support/service';
 import { beginStory, type Story } from '../support/story';
 import { until } from '../support/until';
@@ -24,7 +26,7 @@ interface File {
 }
 
 beforeAll(async () => {
-  story = await beginStory();
+  story = await beginStory({ settings: { PUBLIC_URL: 'https://tramline.example' } });
   folder = temporaryFolder();
 });
 afterAll(() => story.end());
@@ -126,4 +128,26 @@ test('a disk that takes only a part of a file leaves nothing behind and says so'
   const { status, stderr } = spawnSync('bash', ['-c', command], { env: environment, encoding: 'utf8' });
   expect([status, stderr]).toEqual([1, expect.stringMatching(/EFBIG|are on disk/)]);
   expect(existsSync(output)).toBe(false);
+});
+
+// Last: some of it changes the world.
+test('whatever any described route is asked, its answer is described, and no fault of ours', async () => {
+  const requests = generateRequests(4, 20_260);
+  expect(requests.length).toBeGreaterThan(200);
+  const faults: string[] = [];
+  for (const { method, path, address, body, isPublic } of requests) {
+    const base = isPublic ? story.service.publicUrl : story.service.operationsUrl;
+    const answer = await fetch(`${base}${address}`, {
+      method,
+      redirect: 'manual',
+      ...(body === null ? {} : { body, headers: { 'content-type': 'application/json' } }),
+    });
+    const mediaType = answer.headers.get('content-type') ?? '';
+    const text = await answer.text();
+    const read: unknown = /[/+]json/.test(mediaType) ? JSON.parse(text) : text;
+    const fault = faultOfAnswer({ method, path, status: answer.status, mediaType, body: read });
+    if (fault !== null) faults.push(`${fault} (${address} ${body})`);
+  }
+  expect(faults).toEqual([]);
+  expect(story.log('fault')).toEqual([]);
 });
