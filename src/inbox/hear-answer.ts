@@ -25,6 +25,7 @@ export type Asked = Pick<
   'address' | 'connectionId' | 'organizationId' | 'hintedOrganizationId' | 'failedAtMs'
 >;
 
+/** A probe asks the address that was refused, else the last known one; empty when there is neither. */
 export function askedBy({ refusedAddress, knownAddress, connectionId, organizationId }: DueProbe): Asked {
   const address = refusedAddress ?? knownAddress ?? '';
   return { address, connectionId, organizationId, hintedOrganizationId: null, failedAtMs: null };
