@@ -115,9 +115,12 @@ export interface ListedPage {
   connectionId: string;
   drafts: EventDraft[];
   hints: ListedHint[];
-  /** `next`: its address. `end`: there is no more. */
+  /**
+   * `next`: its address; null when there is no more, but not all of it could be read: then it is begun anew, with the
+   * change token from before. `end`: there is no more, and nothing of it was left.
+   */
   after:
-    | { next: string }
+    | { next: string | null }
     | {
         end: true;
         /** False when only changes were listed, or nothing: what was listed before is still there. */

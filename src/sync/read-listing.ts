@@ -111,15 +111,19 @@ async function readPages(
       const changed = behind?.partial === true ? behind : null;
       const changeToken =
         page.changeToken === null ? null : { token: page.changeToken, asked: askedOf(listing) };
-      const whole = !changesOnly && changed === null && pass.whole;
+      const ended = {
+        end: true,
+        whole: !changesOnly && pass.whole,
+        // What could not be read before the place where a former process left it is in no list after a new token.
+        changeToken: pass.whole ? changeToken : listing.opened.changeToken,
+      } as const;
+      // With an end that is partial there is none: what is missing would be in no list after the new token.
       await finish(
         reading,
         listing,
         page,
         state,
-        page.next === null
-          ? { end: true, whole, changeToken: whole || changesOnly ? changeToken : null }
-          : { next: page.next },
+        page.next === null && changed === null ? ended : { next: page.next },
       );
       pass.from = page.next;
       if (page.next === null) return changed;

@@ -156,6 +156,20 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       expect((await begin()).listing.changeToken).toEqual(changeToken);
     });
 
+    test('a listing of which something was left is begun anew, with the change token from before', async () => {
+      const changeToken = { token: 't1', asked: 'c1 https://p/1' };
+      const first = await begin();
+      await page(first, { after: { end: true, whole: true, changeToken } });
+      await hand.store.endRun(first.run, counts, true);
+      const begun = await begin();
+      await page(begun, { after: { next: 'https://p/2' } });
+      await page(begun, { drafts: [draftOf('1', 'a')], after: { next: null } });
+      const again = { ended: false, nextAddress: null, changeToken };
+      expect(await begin()).toMatchObject({ resumed: true, listing: again });
+      await hand.store.endRun(begun.run, counts, false);
+      expect(await begin()).toMatchObject({ resumed: false, listing: again });
+    });
+
     test('a page never wins over a read that was accepted since it was asked for', async () => {
       await hand.publish('1', 'a');
       const begun = await begin();

@@ -36,13 +36,13 @@ const item = (id: string, operations: string | null = null): Item => ({
   deleted: false,
   body: { id },
 });
-const pageOf = (items: Item[], next: string | null = null): ItemsPage => ({
+const pageOf = (items: Item[], next: string | null = null, changeToken: string | null = null): ItemsPage => ({
   partial: false,
   items,
   address: 'https://p',
   mediaType: 'm',
   next,
-  changeToken: null,
+  changeToken,
 });
 
 type OrganizationsPage = { partial: false; organizations: SeenOrganization[] };
@@ -62,6 +62,7 @@ const organizations = (...seen: SeenOrganization[]): OrganizationsPage => ({
 /** Each listing answers its turns one after the other, and the last one again and again. */
 function stage(script: Script, more: Partial<SyncDoors> = {}) {
   const asked: string[] = [];
+  const tokens: (string | null)[] = [];
   const refused: string[] = [];
   const faults: unknown[] = [];
   const turns = new Map<string, number>();
@@ -77,7 +78,8 @@ function stage(script: Script, more: Partial<SyncDoors> = {}) {
     store: hand.store,
     provider: {
       organizations: (connectionId) => answer(`organizations ${connectionId}`, 'organizations'),
-      listing({ of, connectionId }) {
+      listing({ of, connectionId, changeToken }) {
+        if (of.what === 'field-operations') tokens.push(changeToken);
         const name = of.what === 'equipment' ? 'equipment' : of.address;
         return answer(`${connectionId} ${name}`, name);
       },
@@ -121,7 +123,7 @@ function stage(script: Script, more: Partial<SyncDoors> = {}) {
     sync.begin({ organizationId, full: false });
     return sync.ended();
   };
-  return { run, sync, asked, refused, faults };
+  return { run, sync, asked, tokens, refused, faults };
 }
 
 test('a page that fails for a while is asked for again', async () => {
@@ -259,6 +261,63 @@ test('a list that changes again and again is partial, however long it is, and mi
     expect(asked.filter((name) => name === 'equipment')).toHaveLength(2);
     expect(await hand.store.take(10)).toEqual([]);
   }
+});
+
+const operationsOf = (...turns: (ItemsPage | PartialEnd)[][]): Script => ({
+  fields: [[pageOf([item('f1', 'ops-1')])]],
+  'ops-1': turns,
+});
+
+test.each(['malformed-entry', 'changed-meanwhile'])(
+  'changes whose list is partial at its end (%s) are asked for again by the token from before',
+  async (reason) => {
+    await stage(operationsOf([pageOf([item('o1')], null, 't1')])).run();
+    const changes = stage(operationsOf([pageOf([item('o2')], null, 't2'), partial(null, reason)]));
+    expect(await changes.run()).toMatchObject({ published: 1, partial: [{ scope: '4711/fields/f1' }] });
+    const next = stage(operationsOf([pageOf([item('o3')], null, 't3')]));
+    expect(await next.run()).toMatchObject({ published: 1, partial: [] });
+    const last = stage(operationsOf([pageOf([])]));
+    await last.run();
+    expect([changes.tokens[0], next.tokens, last.tokens]).toEqual(['t1', ['t1'], ['t3']]);
+  },
+);
+
+test('a first list that is partial at its end gives no token, and is no list that was read', async () => {
+  const forbidden = () => (stopped.asked.includes('ops-1') ? 'no more calls' : null);
+  const unreadable = partial(null, 'malformed-entry');
+  const stopped: ReturnType<typeof stage> = stage(
+    operationsOf([pageOf([item('o1')], null, 't1'), unreadable]),
+    { forbidden },
+  );
+  expect(await stopped.run()).toMatchObject({ state: 'stopped' });
+  const { run, tokens } = stage(operationsOf([pageOf([item('o1')], null, 't2'), unreadable]));
+  expect(await run()).toMatchObject({
+    resumed: true,
+    trouble: 'failed',
+    partial: [{ scope: '4711/fields/f1' }],
+  });
+  const { run: later, tokens: asked } = stage(operationsOf([pageOf([])]));
+  await later();
+  expect([tokens, asked]).toEqual([[''], ['']]);
+});
+
+test('changes that a stopped run left half read are asked for again by the token from before', async () => {
+  await stage(operationsOf([pageOf([item('o1')], null, 't1')])).run();
+  const forbidden = () => (stopped.asked.includes('ops-1') ? 'no more calls' : null);
+  const stopped: ReturnType<typeof stage> = stage(
+    operationsOf([pageOf([item('o2')], '2', 't2'), pageOf([])]),
+    {
+      forbidden,
+    },
+  );
+  expect(await stopped.run()).toMatchObject({ state: 'stopped' });
+  expect(await stage(operationsOf([pageOf([], null, 't2')])).run()).toMatchObject({
+    resumed: true,
+    partial: [],
+  });
+  const { run, tokens } = stage(operationsOf([pageOf([])]));
+  await run();
+  expect(tokens).toEqual(['t1']);
 });
 
 test('a listing that a stopped run left says nothing of what it does not hold', async () => {
