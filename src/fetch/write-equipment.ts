@@ -1,14 +1,16 @@
 /**
  * Equipment written: created in an organization, or changed. What is not wished is sent back as it stands, since the
- * provider takes the whole of what a client may write. A success is read back, so that what is shown is the provider's.
+ * provider takes the whole of what a client may write; but not what speaks against the wish. A success is read back, so
+ * that what is shown is the provider's, and is none where the provider does not show what was wished.
  */
 import type { Connection } from '../model/connection';
 import type { AcceptedView, EquipmentWish, RawItem, RawRead } from '../model/provider-data';
 import type { EquipmentAddresses } from './equipment-addresses';
 import { idAt } from './equipment-ids';
 import type { ProviderDoors } from './options';
-import { organizationReaches } from './reach';
+import { faultOf, organizationReaches } from './reach';
 import type { ReadRecord } from './read-record';
+import { isReferenceTo, singleOf, unkeptWish } from './unkept-wish';
 import { makeWriteDocument, type WriteParts, type Written } from './write-document';
 
 export interface WriteEquipmentParts extends WriteParts {
@@ -40,7 +42,8 @@ export function makeWriteEquipment(parts: WriteEquipmentParts) {
     // 202, or a 201 that does not say where: accepted, and not to be seen yet.
     if (id === null) return { value: accepted };
     const read = await readRecord('equipment', id, organizationId);
-    return 'fault' in read && read.fault.answer?.kind === 'gone' ? { value: accepted } : read;
+    if ('fault' in read) return read.fault.answer?.kind === 'gone' ? { value: accepted } : read;
+    return asWished(read.value, wish, organizationId);
   }
 
   async function update(
@@ -58,7 +61,26 @@ export function makeWriteEquipment(parts: WriteEquipmentParts) {
     const ownId = await idAt('new', id, doors);
     const body = { id: ownId, ...bodyOf(wish, current) };
     const written = await write({ method: 'PUT', address: equipment.record(ownId), operation, body }, reach);
-    return 'fault' in written ? written : readRecord('equipment', id, organizationId);
+    if ('fault' in written) return written;
+    const after = await readRecord('equipment', id, organizationId);
+    return 'fault' in after ? after : asWished(after.value, wish, organizationId);
+  }
+
+  /** The older endpoints name things otherwise: what they show is not compared. */
+  function asWished(item: RawItem, wish: EquipmentWish, organizationId: string | null): RawRead<RawItem> {
+    const { address, body, connectionId } = item;
+    const url = new URL(address);
+    const unkept = parts.equipment.holds(url) ? unkeptWish(wish, body) : null;
+    if (unkept === null) return { value: item };
+    const detail = `the provider took it without a refusal, but shows ${unkept}`;
+    const answer = {
+      kind: 'refused',
+      code: 'not-as-wished',
+      detail,
+      origin: url.origin,
+      connectionId,
+    } as const;
+    return { fault: faultOf(answer, address, organizationId) };
   }
 
   return { create, update };
@@ -69,8 +91,10 @@ const typeNames = { make: 'EquipmentMake', type: 'EquipmentType', model: 'Equipm
 
 function bodyOf(wish: EquipmentWish, current: Record<string, unknown>): Record<string, unknown> {
   const body: Record<string, unknown> = { '@type': categoryOf(wish, current) };
+  const left = contradicted(wish, current);
   for (const name of kept) {
-    const value = single(current[name]);
+    if (left.includes(name)) continue;
+    const value = singleOf(current[name]);
     if (value !== undefined && value !== null) body[name] = value;
   }
   if (wish.name !== null) body.name = wish.name;
@@ -82,18 +106,24 @@ function bodyOf(wish: EquipmentWish, current: Record<string, unknown>): Record<s
   return body;
 }
 
+/** A model has one make and one type: what stood there before does not go with another. */
+function contradicted(
+  { makeId, typeId, modelId }: EquipmentWish,
+  { make, type, model }: Record<string, unknown>,
+): string[] {
+  if (modelId !== null) return isReferenceTo(model, modelId) ? [] : ['make', 'type'];
+  const isOther =
+    (makeId !== null && !isReferenceTo(make, makeId)) || (typeId !== null && !isReferenceTo(type, typeId));
+  return isOther ? ['model'] : [];
+}
+
 function categoryOf({ category }: EquipmentWish, current: Record<string, unknown>): unknown {
   if (category === null) return current['@type'] ?? 'Machine';
   return category === 'machine' ? 'Machine' : 'Implement';
 }
 
-/** Some records wrap what is one thing in a list. */
-function single(value: unknown): unknown {
-  return Array.isArray(value) ? value[0] : value;
-}
-
 function ownerOf(record: Record<string, unknown>): string | null {
-  const { id } = (single(record.organization) ?? {}) as { id?: unknown };
+  const { id } = (singleOf(record.organization) ?? {}) as { id?: unknown };
   return typeof id === 'string' || typeof id === 'number' ? String(id) : null;
 }
 

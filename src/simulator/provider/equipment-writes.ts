@@ -4,7 +4,7 @@ import type { Router } from 'express';
 import { isObject, type Json, type JsonObject } from '../json';
 import { modelReferences, reference } from '../world/equipment';
 import type { Organization } from '../world/organizations';
-import { MAKES, MODELS, type Model, TYPES, typeOf } from '../world/vocabulary';
+import { MAKES, MODELS, TYPES, typeOf } from '../world/vocabulary';
 import type { Seen } from '../world/world';
 import { route } from './entry';
 import type { Exchange } from './exchange';
@@ -38,7 +38,8 @@ export function serveEquipmentWrites(router: Router, provider: Provider): void {
     route((exchange, { id }) => {
       const { seen, organization } = contributed(provider, exchange, id!);
       const patch = checked(provider, jsonObject(exchange), { organization, before: seen });
-      provider.announce(world.change('equipment', seen.id, { patch }, nowMs(), 0)!);
+      const take = modelDisplaced(seen.content(), patch) ? ['model', 'isgType'] : [];
+      provider.announce(world.change('equipment', seen.id, { patch, take }, nowMs(), 0)!);
       coverage.count('equipment-update');
       return { status: 204 };
     }),
@@ -135,20 +136,33 @@ function readSerialNumber(
     problems.push({ message: 'serialNumber is used in this organization', field, value: serialNumber });
 }
 
-/** A model brings its make and type; without one, make and type stand alone. */
+/** A model brings its make and type, and goes with no others; without one, make and type stand alone. */
 function readReferences(seed: number, body: JsonObject, kind: Json, problems: Problem[]): JsonObject {
   const model = find(body, 'model', MODELS, problems);
+  const make = find(body, 'make', MAKES, problems);
+  const type = find(body, 'type', TYPES, problems);
   if (model) {
     if (typeOf(model).category !== kind)
       problems.push({ message: `The model is no ${String(kind)}`, field: 'model.id', value: model.id });
-    return modelReferences(seed, model as Model);
+    if (make && make.id !== model.makeId)
+      problems.push({ message: 'make is not the one of the model', field: 'make.id', value: make.id });
+    if (type && type.id !== model.typeId)
+      problems.push({ message: 'type is not the one of the model', field: 'type.id', value: type.id });
+    return modelReferences(seed, model);
   }
-  const make = find(body, 'make', MAKES, problems);
-  const type = find(body, 'type', TYPES, problems);
   return {
     ...(make ? { make: reference(seed, 'EquipmentMake', make, { certified: true }) } : {}),
     ...(type ? { type: reference(seed, 'EquipmentType', type, {}) } : {}),
   };
+}
+
+/** True where a change names a make or type that the record's model does not have, and no model. */
+function modelDisplaced(before: JsonObject, patch: JsonObject): boolean {
+  const idOf = (one: Json | undefined): Json => (isObject(one) ? (one.id ?? null) : null);
+  const model = MODELS.find(({ id }) => id === idOf(before.model));
+  if (model === undefined || patch.model !== undefined) return false;
+  const [make, type] = [idOf(patch.make), idOf(patch.type)];
+  return (make !== null && make !== model.makeId) || (type !== null && type !== model.typeId);
 }
 
 function find<T extends { id: number }>(

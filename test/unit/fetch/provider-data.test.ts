@@ -248,7 +248,7 @@ describe('a record that is refused without a reason', () => {
 });
 
 describe('writing equipment', () => {
-  const record = { ...machine(7, { name: 'New' }), links: [] };
+  const record = { ...machine(7, { name: 'New', model: [{ id: 66280 }] }), links: [] };
   const accepted = (id: string | null) => ({ id, organizationId: '4711', visible: false });
 
   test('a wish is posted to its organization, without what is not wished, and read back', async () => {
@@ -303,28 +303,85 @@ describe('writing equipment', () => {
     });
   });
 
-  test('a change sends the whole of what a client may write, and what is not wished as it stands', async () => {
-    const before = machine(7, {
-      name: 'Old',
-      serialNumber: 'S1',
-      make: [{ id: 1 }],
-      model: { id: 2 },
-      type: null,
-    });
-    equipmentApi().get('/isg/equipment/7').query(true).reply(200, before, json);
-    const body = {
-      '@type': 'Machine',
-      id: '7',
-      name: 'New',
-      serialNumber: 'S2',
-      make: { id: 1 },
-      model: { '@type': 'EquipmentModel', id: 'x-1' },
+  const unwished: EquipmentWish = { ...wish, category: null, name: null, modelId: null };
+  const kept = { name: 'Old', serialNumber: 'S1' };
+  const references = { make: [{ id: 33, ERID: 'e-33' }], type: { id: 222 }, model: { id: 65015 } };
+  const [make, type, model] = [{ id: 33, ERID: 'e-33' }, { id: 222 }, { id: 65015 }];
+  const wished = (kind: string, id: unknown) => ({ '@type': `Equipment${kind}`, id });
+  /** Reads what it was, sends the change and reads what it is; the body that was sent. */
+  async function change(before: object, changed: Partial<EquipmentWish>, after: object) {
+    equipmentApi().get('/isg/equipment/7').query(true).reply(200, machine(7, before), json);
+    let sent: unknown;
+    equipmentApi()
+      .put('/isg/equipment/7', (body) => {
+        sent = body;
+        return true;
+      })
+      .reply(204);
+    equipmentApi().get('/isg/equipment/7').query(true).reply(200, machine(7, after), json);
+    const read = await staged.client.data.updateEquipment('7', null, { ...unwished, ...changed });
+    return { sent, read };
+  }
+
+  test.each<[string, Partial<EquipmentWish>, object]>([
+    [
+      'a name: all the rest',
+      { name: 'New', serialNumber: 'S2' },
+      { name: 'New', serialNumber: 'S2', make, type, model },
+    ],
+    ['another make: no model', { makeId: '1' }, { ...kept, make: wished('Make', 1), type }],
+    ['another type: no model', { typeId: '219' }, { ...kept, make, type: wished('Type', 219) }],
+    ['the make that it has', { makeId: 'e-33' }, { ...kept, make: wished('Make', 'e-33'), type, model }],
+    [
+      'another model: neither make nor type',
+      { modelId: '65014' },
+      { ...kept, model: wished('Model', 65014) },
+    ],
+    [
+      'model and make: both of them',
+      { modelId: '65014', makeId: '1' },
+      { ...kept, make: wished('Make', 1), model: wished('Model', 65014) },
+    ],
+  ])('with %s is sent as it stands', async (_what, changed, expected) => {
+    const { name, serialNumber, makeId, typeId, modelId } = { ...unwished, ...changed };
+    const after = {
+      name,
+      serialNumber,
+      make: { id: makeId, ERID: 'e' },
+      type: [{ id: Number(typeId) }],
+      model: { id: 1, ERID: modelId },
     };
-    equipmentApi().put('/isg/equipment/7', body).reply(204);
-    equipmentApi().get('/isg/equipment/7').query(true).reply(200, record, json);
-    const changed = { ...wish, category: null, serialNumber: 'S2', modelId: 'x-1' };
-    expect(await staged.client.data.updateEquipment('7', null, changed)).toMatchObject({
-      value: { body: { name: 'New' } },
+    const { sent, read } = await change({ ...kept, ...references }, changed, after);
+    expect(sent).toEqual({ '@type': 'Machine', id: '7', ...expected });
+    expect(read).toMatchObject({ value: { body: { id: 7 } } });
+  });
+
+  test.each<[Partial<EquipmentWish>, string]>([
+    [{ makeId: '1' }, 'make 33 instead of 1'],
+    [
+      { category: 'implement', modelId: '5' },
+      'category machine instead of implement, model 65015 instead of 5',
+    ],
+    [{ name: 'New', serialNumber: 'S2' }, 'name "Old" instead of "New", no serial number instead of "S2"'],
+  ])('a change to %j that the record does not show afterwards is no success', async (changed, words) => {
+    const { read } = await change({ ...kept, ...references }, changed, { name: 'Old', ...references });
+    expect(read).toMatchObject({
+      fault: {
+        answer: { kind: 'refused', code: 'not-as-wished' },
+        detail: `the provider took it without a refusal, but shows ${words}`,
+        address: expect.stringContaining('/isg/equipment/7'),
+      },
+    });
+  });
+
+  test('what was created otherwise than wished is told', async () => {
+    equipmentApi().post('/isg/organizations/4711/equipment').reply(201, { id: 7 }, json);
+    equipmentApi()
+      .get('/isg/equipment/7')
+      .query(true)
+      .reply(200, machine(7, { name: 'New' }), json);
+    expect(await staged.client.data.createEquipment('4711', wish)).toMatchObject({
+      fault: { detail: expect.stringMatching(/shows no model instead of 66280$/) },
     });
   });
 

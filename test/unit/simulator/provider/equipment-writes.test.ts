@@ -106,6 +106,30 @@ test('an update changes what it names, is announced, and keeps the rest', async 
   expect((await get(simulator, `${simulator.equipment}${path}`)).status).toBe(404);
 });
 
+test('a make or type that is not the model’s is refused, and without the model it takes the model’s place', async () => {
+  const contradicting = { ...machine, make: { id: 33 }, type: { id: 230 } };
+  const refused = await create(contradicting);
+  expect([refused.status, refused.body.map(({ field }: Body) => field)]).toEqual([
+    400,
+    ['make.id', 'type.id'],
+  ]);
+  const agreeing = { ...machine, model: { id: 65015 }, make: { id: 33 }, type: { id: 222 } };
+  const path = new URL((await create(agreeing)).headers.location!).pathname.slice(4);
+  const record = async (): Promise<Body> => (await get(simulator, `${simulator.equipment}${path}`)).body;
+  const idsNow = async () => {
+    const { make, type, model } = await record();
+    return [make, type, model].map((one) => [one].flat()[0]?.id);
+  };
+  const change = (body: unknown) => write('PUT', path, body);
+  expect((await change({ model: { id: 65015 }, make: { id: 1 } })).body[0].field).toBe('make.id');
+  expect((await change({ make: { id: 33 }, name: 'Kept' })).status).toBe(204);
+  expect(await idsNow()).toEqual([33, 222, 65015]);
+  expect((await change({ make: { id: 1 } })).status).toBe(204);
+  expect(await idsNow()).toEqual([1, 222, undefined]);
+  expect((await change({ model: { id: 65014 } })).status).toBe(204);
+  expect(await idsNow()).toEqual([1, 222, 65014]);
+});
+
 test('a client changes nothing that no client has created', async () => {
   expect((await write('PUT', '/equipment/217001', { name: 'Mine' })).status).toBe(403);
   expect((await write('DELETE', '/equipment/217001')).status).toBe(403);
