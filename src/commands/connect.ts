@@ -70,9 +70,12 @@ async function connect(
 async function follow(context: CommandContext, api: Api, { id }: ConsentView): Promise<number> {
   const { clock } = context;
   const interrupted = context.interrupted();
+  let noted: ConsentFailure | null = null;
   for (;;) {
     const consent = await api.connections.consent(id);
     if (consent.step === 'done' || consent.step === 'failed') return tell(context, consent);
+    if (consent.code !== null && consent.code !== noted) warn(context, consent.code, null);
+    noted = consent.code;
     await clock.wait(pollMs, interrupted);
     if (interrupted.aborted) return exitCodes.interrupted;
   }
@@ -91,6 +94,10 @@ const endings: Record<ConsentFailure, [exitCode: number, sentence: string]> = {
   'consent-declined': [exitCodes.customerMustAct, 'The user declined; nothing was changed.'],
   'consent-expired': [exitCodes.customerMustAct, 'Nobody answered in time.'],
   'consent-other-user': [exitCodes.customerMustAct, 'Another user consented than the one who was asked.'],
+  'consent-other-browser': [
+    exitCodes.customerMustAct,
+    'It came back in another browser than the one where the link was opened; it has to be finished there.',
+  ],
   'consent-refused': [exitCodes.refusedByProvider, 'The provider does not accept the answer.'],
   'provider-unavailable': [exitCodes.failed, 'The provider does not answer now.'],
   'provider-answer-unusable': [exitCodes.failed, 'The provider’s answer cannot be used.'],
@@ -99,13 +106,20 @@ const endings: Record<ConsentFailure, [exitCode: number, sentence: string]> = {
 function tell({ output }: CommandContext, consent: ConsentView): number {
   if (output.json) output.item(consent.connection ?? consent);
   if (consent.code !== null) {
-    const [exitCode, sentence] = endings[consent.code];
-    const detail = consent.detail === null ? '' : ` (${consent.detail})`;
-    output.warn(`tramline: ${consent.code}: ${sentence}${detail}`);
-    return exitCode;
+    return warn({ output }, consent.code, consent.detail);
   }
   if (consent.connection !== null && !output.json) show(output, consent.connection);
   return exitCodes.done;
+}
+
+function warn(
+  { output }: Pick<CommandContext, 'output'>,
+  code: ConsentFailure,
+  detail: string | null,
+): number {
+  const [exitCode, sentence] = endings[code];
+  output.warn(`tramline: ${code}: ${sentence}${detail === null ? '' : ` (${detail})`}`);
+  return exitCode;
 }
 
 function show(output: CommandContext['output'], connection: ConnectionView): void {

@@ -39,7 +39,7 @@ export function randomKey(): string {
 }
 
 /** `what` keeps a value of one kind from opening a step of another. */
-export function hashOf(what: 'link' | 'answer' | 'carried' | 'browser', value: string): string {
+export function hashOf(what: 'link' | 'answer' | 'carried' | 'browser' | 'cookie', value: string): string {
   return createHash('sha256').update(`${what} ${value}`).digest('hex');
 }
 

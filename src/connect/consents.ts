@@ -37,6 +37,12 @@ export interface BrowserAnswer {
   declined: boolean;
 }
 
+export interface Opened {
+  address: string;
+  /** What the browser will come back with: the state, or the request token. */
+  token: string;
+}
+
 export type Ended = ConsentView & { seen: SeenOrganization[] | null };
 
 export interface Consents {
@@ -47,13 +53,14 @@ export interface Consents {
   /** What a command carried. Throws `command.not-found` where nothing waits for it. */
   answer(consentId: string, answer: ConsentAnswer): Promise<ConsentView>;
   /** A browser opens the link: where it goes on. null when the link opens nothing. Throws `GrantRefusal`. */
-  open(link: string, browser: string): Promise<string | null>;
-  /** A browser comes back. null when nobody waits for it. */
+  open(link: string, browser: string): Promise<Opened | null>;
+  /** A browser comes back. null when nobody waits for it; another browser than began it ends nothing. */
   returned(answer: BrowserAnswer, browser: string): Promise<Ended | null>;
 }
 
 const linkLifeMs = 900_000;
 const outcomeLifeMs = 3_600_000;
+const strangeBrowser = 'it came back in another browser than it began in';
 const outOfBand = 'urn:ietf:wg:oauth:2.0:oob';
 
 /**
@@ -72,7 +79,7 @@ export function makeConsents(doors: ConsentDoors): Consents {
       const none = { sealed: null, browser: null, connectionId: null, code: null, detail: null };
       const record: ConsentRecord = { auth, step: 'link', carried: own !== null, callback, user, ...none };
       if (record.carried) {
-        const address = await begin(consentId, record).catch(rethrowAsProblem);
+        const { address } = await begin(consentId, record).catch(rethrowAsProblem);
         return { ...(await view(consentId)), address };
       }
       const link = randomKey();
@@ -110,8 +117,12 @@ export function makeConsents(doors: ConsentDoors): Consents {
       if (taken === null) return null;
       const record = recordOf(taken);
       const { consentId } = taken;
-      if (!equalInConstantTime(record.browser ?? '', hashOf('browser', browser)))
-        return fail(consentId, record, 'consent-refused', 'it came back in another browser than it began in');
+      if (!equalInConstantTime(record.browser ?? '', hashOf('browser', browser))) {
+        // Whoever learns of the way back must not end it for the one who began: it opens once more, as long as before.
+        const noted = { ...record, code: 'consent-other-browser', detail: strangeBrowser } as const;
+        await save(consentId, hashOf('answer', token), noted, Math.max(1, taken.expiresAtMs - clock.nowMs()));
+        return { ...(await view(consentId)), seen: null };
+      }
       if (declined) return fail(consentId, record, 'consent-declined', 'the user declined');
       if (code === null) return fail(consentId, record, 'consent-refused', 'it came back without an answer');
       return end(consentId, record, code);
@@ -128,18 +139,18 @@ function makeProgress(doors: ConsentDoors) {
     store.saveConsent({ consentId, key, body: JSON.stringify(record) }, lifeMs);
 
   /** Asks the provider and keeps what its answer is checked with; resolves to where the user goes. */
-  async function begin(consentId: string, record: ConsentRecord): Promise<string> {
+  async function begin(consentId: string, record: ConsentRecord): Promise<Opened> {
     const { address, pending } = await methods.begin(record);
     const sealed = sealPending(consentId, pending, sealer);
     const key = record.carried ? hashOf('carried', consentId) : hashOf('answer', pending.token);
     await save(consentId, key, { ...record, step: 'asked', sealed }, linkLifeMs);
-    return address;
+    return { address, token: pending.token };
   }
 
   /** From the user's answer to the end, whichever it is. */
   async function end(consentId: string, record: ConsentRecord, code: string): Promise<Ended> {
     const pending = openPending(consentId, record.sealed ?? '', sealer);
-    const taken: ConsentRecord = { ...record, step: 'taken', sealed: null };
+    const taken: ConsentRecord = { ...record, step: 'taken', sealed: null, code: null, detail: null };
     await save(consentId, null, taken, linkLifeMs);
     try {
       const grant = await methods.redeem(record, pending, code);

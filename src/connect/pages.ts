@@ -50,6 +50,11 @@ const failures: Record<ConsentFailure, [status: number, title: string, sentence:
     'Not connected',
     'The provider did not accept the answer, or it does not belong to this request. Ask for a new link.',
   ],
+  'consent-other-browser': [
+    400,
+    'Not connected yet',
+    'This came back in another browser than the one where it began. Finish it there, or ask for a new link.',
+  ],
   'consent-other-user': [
     403,
     'Not connected',

@@ -5,6 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express';
+import { hashOf } from './consent-record';
 import type { BrowserAnswer, Consents } from './consents';
 import { GrantRefusal } from './grant-refusal';
 import { beginPage, donePage, failedPage, faultPage, type Page, unknownPage } from './pages';
@@ -21,6 +22,8 @@ export interface ConnectRoutesDoors {
 export type ConnectRoutes = Router;
 
 const cookieSeconds = 900;
+/** How many consents a browser may have under way; the earliest is given up for one more. */
+const cookiesMax = 20;
 /** Longer than any link, state, token, verifier or code. */
 const valueCharsMax = 4096;
 /**
@@ -34,7 +37,10 @@ const whereConsentIs = "'self' https: http://127.0.0.1:* http://localhost:*";
  * is shown as a page with a status, and told to `failed`.
  */
 export function makeConnectRoutes({ consents, secure, failed }: ConnectRoutesDoors): ConnectRoutes {
-  const cookieName = secure ? '__Host-tramline-connect' : 'tramline-connect';
+  const prefix = secure ? '__Host-tramline-connect-' : 'tramline-connect-';
+  const bound = { httpOnly: true, secure, sameSite: 'lax', path: '/' } as const;
+  // One for each consent, so that two of them in one browser do not end each other.
+  const cookieNameOf = (token: string) => `${prefix}${hashOf('cookie', token).slice(0, 16)}`;
   const router = express.Router({ strict: true, caseSensitive: true });
   router.use((request, response, next) => {
     response.set({
@@ -56,22 +62,22 @@ export function makeConnectRoutes({ consents, secure, failed }: ConnectRoutesDoo
   router.post('/', async (request, response) => {
     const link = parameterOf(request, 'link');
     const browser = randomBytes(32).toString('base64url');
-    const address = link === null ? null : await consents.open(link, browser);
-    if (address === null) return show(response, unknownPage());
-    response.cookie(cookieName, browser, {
-      httpOnly: true,
-      secure,
-      sameSite: 'lax',
-      path: '/',
-      maxAge: cookieSeconds * 1000,
-    });
-    response.redirect(303, address);
+    const opened = link === null ? null : await consents.open(link, browser);
+    if (opened === null) return show(response, unknownPage());
+    const held = cookiesOf(request).filter(([name]) => name.startsWith(prefix));
+    // Browsers name the earliest first (RFC 6265 section 5.4).
+    const given = held.slice(0, Math.max(0, held.length + 1 - cookiesMax));
+    for (const [name] of given) response.clearCookie(name, bound);
+    response.cookie(cookieNameOf(opened.token), browser, { ...bound, maxAge: cookieSeconds * 1000 });
+    response.redirect(303, opened.address);
   });
   router.get('/callback', async (request, response) => {
     const answer = answerOf(request);
-    const browser = cookieOf(request, cookieName);
-    response.clearCookie(cookieName, { httpOnly: true, secure, sameSite: 'lax', path: '/' });
-    const ended = answer === null ? null : await consents.returned(answer, browser);
+    if (answer === null) return show(response, unknownPage());
+    const own = cookieNameOf(answer.token);
+    const browser = cookiesOf(request).find(([name]) => name === own)?.[1] ?? '';
+    response.clearCookie(own, bound);
+    const ended = await consents.returned(answer, browser);
     if (ended === null) return show(response, unknownPage());
     show(response, ended.code === null ? donePage(ended.seen) : failedPage(ended.code));
   });
@@ -116,10 +122,9 @@ function parameterOf(request: Request, name: string): string | null {
   return typeof value === 'string' && value !== '' && value.length <= valueCharsMax ? value : null;
 }
 
-function cookieOf(request: Request, name: string): string {
-  for (const part of (request.headers.cookie ?? '').split(';')) {
+function cookiesOf(request: Request): [name: string, value: string][] {
+  return (request.headers.cookie ?? '').split(';').flatMap((part): [string, string][] => {
     const at = part.indexOf('=');
-    if (at > 0 && part.slice(0, at).trim() === name) return part.slice(at + 1).trim();
-  }
-  return '';
+    return at > 0 ? [[part.slice(0, at).trim(), part.slice(at + 1).trim()]] : [];
+  });
 }

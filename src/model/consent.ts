@@ -28,6 +28,8 @@ export type ConsentFailure =
   | 'consent-expired'
   /** The provider refuses the verifier, the code or the request itself. */
   | 'consent-refused'
+  /** It came back in another browser than it began in; it goes on waiting for that one. */
+  | 'consent-other-browser'
   /** Somebody else consented than the one who was asked. */
   | 'consent-other-user'
   /** The provider gives no answer now, or one that cannot be used. */
@@ -56,6 +58,7 @@ export interface ConsentView {
   /** Where a person goes next: our link, or the provider's page where the command carries the answer; else null. */
   address: string | null;
   expiresAt: string;
+  /** Of a consent that still waits: what went wrong on the way and did not end it. */
   code: ConsentFailure | null;
   detail: string | null;
   /** Once it is done. */

@@ -22,6 +22,7 @@ test('the link is printed, the answer is waited for, and the connection is shown
 test.each([
   ['consent-declined', 5],
   ['consent-expired', 5],
+  ['consent-other-browser', 5],
   ['consent-other-user', 5],
   ['consent-refused', 4],
   ['provider-unavailable', 1],
@@ -30,6 +31,14 @@ test.each([
   shell.sample.consents = [{ ...consent, step: 'failed', code: failure, detail: 'so' }];
   const { code, error } = await shell.run('connect');
   expect([code, error]).toEqual([exitCode, expect.stringContaining(`${failure}: `)]);
+});
+
+test('what came back in another browser is said once, and the consent is waited for', async () => {
+  const waits = { ...consent, step: 'asked' as const, code: 'consent-other-browser' as const };
+  shell.sample.consents = [waits, waits, ...shell.sample.consents];
+  const { code, out, error } = await shell.run('connect');
+  expect([code, out]).toEqual([0, expect.stringContaining('Connected: c1')]);
+  expect(error.split('consent-other-browser')).toHaveLength(2);
 });
 
 test('an interrupt ends the waiting', async () => {

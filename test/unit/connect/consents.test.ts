@@ -90,7 +90,7 @@ test('the callback is signed, the template is expanded, and secrets that hold a 
   const { id, address } = await consents.ask({ ...byLink, user: 'ann' });
   expect(address).toMatch(/^https:\/\/tramline\.test\/connect\?link=[\w-]{43}$/);
   const page = await consents.open(linkOf(address), 'browser');
-  expect(page).toBe('https://pages.provider.test/consent?oauth_token=request%20token');
+  expect(page?.address).toBe('https://pages.provider.test/consent?oauth_token=request%20token');
   expect(called[0]).toMatchObject({
     method: 'GET',
     sign: { token: null, callback: 'https://tramline.test/connect/callback' },
@@ -127,6 +127,25 @@ test('a provider that does not answer leaves the link as it was; one that refuse
     code: 'consent-refused',
     detail: 'the request token call at https://provider.test/oauth/request_token: expected 200, got 401',
   });
+});
+
+test('what comes back in another browser is said to be that, and ends nothing for the one that began', async () => {
+  const consents = consentsWith();
+  const { id, address } = await consents.ask(byLink);
+  await consents.open(linkOf(address), 'browser');
+  const back = { token: 'request token', code: 'v', declined: false };
+  under.advance(60_000);
+  for (const other of [back, { ...back, declined: true }]) {
+    expect(await consents.returned(other, '')).toMatchObject({
+      step: 'asked',
+      code: 'consent-other-browser',
+    });
+  }
+  expect(called).toHaveLength(1);
+  expect(await consents.view(id)).toMatchObject({ step: 'asked', code: 'consent-other-browser' });
+  under.advance(839_000);
+  expect(await consents.returned(back, 'browser')).toMatchObject({ step: 'done', code: null });
+  expect(await consents.view(id)).toMatchObject({ step: 'done', code: null, detail: null });
 });
 
 test('a consent that nobody answers runs out', async () => {

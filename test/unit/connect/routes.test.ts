@@ -6,6 +6,8 @@ import { GrantRefusal } from '../../../src/connect/grant-refusal';
 import { makeConnectRoutes } from '../../../src/connect/routes';
 
 const consentPage = 'https://signin.provider.test/consent?oauth_token=t';
+const cookieOf = ({ headers }: { headers: Record<string, unknown> }) =>
+  String(headers['set-cookie']).split(';')[0]!;
 const ended = (more: Partial<Ended> = {}): Ended => ({
   id: 'one',
   auth: 'oauth1',
@@ -28,7 +30,7 @@ function stage(more: Partial<Pick<Consents, 'open' | 'returned'>> = {}, secure =
   const consents: Pick<Consents, 'open' | 'returned'> = {
     async open(link) {
       heard.opened.push(link);
-      return link === 'good' ? consentPage : null;
+      return link.startsWith('good') ? { address: consentPage, token: `known${link.slice(4)}` } : null;
     },
     async returned(answer, browser) {
       heard.returned.push([answer, browser]);
@@ -63,7 +65,7 @@ test('the button leads to the provider and leaves a cookie that no script reads'
   const answer = await request(app).post('/connect?link=good');
   expect([answer.status, answer.headers.location]).toEqual([303, consentPage]);
   expect(String(answer.headers['set-cookie'])).toMatch(
-    /^tramline-connect=[\w-]{43}; Max-Age=900; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Lax$/,
+    /^tramline-connect-[0-9a-f]{16}=[\w-]{43}; Max-Age=900; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Lax$/,
   );
   expect(answer.headers).toMatchObject({
     'cache-control': 'no-store',
@@ -76,18 +78,44 @@ test('the button leads to the provider and leaves a cookie that no script reads'
 test('through https the cookie is bound to this host and to https', async () => {
   const { app } = stage({}, true);
   const answer = await request(app).post('/connect?link=good');
-  expect(String(answer.headers['set-cookie'])).toMatch(/^__Host-tramline-connect=.*; Secure; /);
+  expect(String(answer.headers['set-cookie'])).toMatch(/^__Host-tramline-connect-[0-9a-f]{16}=.*; Secure; /);
 });
 
 test('the way back knows the browser by its cookie, whose words are passed on, and forgets it', async () => {
   const { app, heard } = stage();
-  const cookie = 'other=1; tramline-connect=the-browser';
+  const own = cookieOf(await request(app).post('/connect?link=good'));
   const answer = await request(app)
     .get('/connect/callback?oauth_token=known&oauth_verifier=v')
-    .set('Cookie', cookie);
+    .set('Cookie', `other=1; ${own}`);
   expect(answer.status).toBe(200);
-  expect(String(answer.headers['set-cookie'])).toContain('tramline-connect=;');
-  expect(heard.returned).toEqual([[{ token: 'known', code: 'v', declined: false }, 'the-browser']]);
+  const [name, value] = own.split('=');
+  expect(cookieOf(answer)).toBe(`${name}=`);
+  expect(heard.returned).toEqual([[{ token: 'known', code: 'v', declined: false }, value]]);
+});
+
+test('two consents in one browser keep a cookie each, and the one that comes back leaves the other its own', async () => {
+  const { app, heard } = stage();
+  const first = cookieOf(await request(app).post('/connect?link=good'));
+  const second = cookieOf(await request(app).post('/connect?link=good-too').set('Cookie', first));
+  const both = `${first}; ${second}`;
+  const back = await request(app).get('/connect/callback?state=known-too&code=c').set('Cookie', both);
+  expect(back.headers['set-cookie']).toHaveLength(1);
+  expect(cookieOf(back).split('=')[0]).toBe(second.split('=')[0]);
+  await request(app).get('/connect/callback?state=known&code=c').set('Cookie', both);
+  expect(heard.returned.map(([, browser]) => browser)).toEqual([second.split('=')[1], first.split('=')[1]]);
+});
+
+test('a browser keeps the cookies of twenty consents; the earliest is given up for one more', async () => {
+  const { app } = stage();
+  const held = Array.from({ length: 20 }, (_, index) => `tramline-connect-${index}=b`);
+  const answer = await request(app)
+    .post('/connect?link=good')
+    .set('Cookie', `other=1; ${held.join('; ')}`);
+  const [given, own] = [answer.headers['set-cookie']].flat();
+  expect([given, own]).toEqual([
+    expect.stringMatching(/^tramline-connect-0=;/),
+    expect.stringMatching(/^tramline-connect-[0-9a-f]{16}=[\w-]{43};/),
+  ]);
 });
 
 test.each([
