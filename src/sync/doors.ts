@@ -88,6 +88,8 @@ export interface SyncDoors {
   connections(): string[];
   /** Of them, those that see the organization: the one that it is kept with first. */
   connectionsOf(organizationId: string, keptWith: string | null): string[];
+  /** What the connection is known to see, whether today's listing holds it or not. */
+  organizationsSeen(connectionId: string): string[];
   /** Organizations that only connections see whose users must consent anew. */
   closedOrganizations(): string[];
   /** A listing showed that its customer has not connected it. */

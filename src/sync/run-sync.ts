@@ -27,7 +27,11 @@ interface Tour extends Walk {
   tried: Map<string, Set<string>>;
   /** Why organizations of a connection could not be listed; the provider may answer later. */
   unlisted: string | null;
+  /** What each connection whose listing came to its end was known to see before. */
+  expected: Map<string, string[]>;
 }
+
+const notListed = 'no connection that sees it lists it';
 
 /** Throws `RunStopped`, and what the store throws. True when the wanted organization was seen, or all were wanted. */
 export async function runSync(reading: Reading): Promise<boolean> {
@@ -38,6 +42,7 @@ export async function runSync(reading: Reading): Promise<boolean> {
     slot: makeSlots(options.listingsAtOnce),
     unanswered: 0,
     unlisted: null,
+    expected: new Map(),
     refusing: new Set(),
     closed: new Set(),
     seen: new Set(),
@@ -55,8 +60,25 @@ export async function runSync(reading: Reading): Promise<boolean> {
   const found = organizationId !== null && tour.done.has(organizationId);
   if (found) progress.withdraw('organizations');
   else if (tour.unlisted !== null) throw new RunStopped(`not listed: ${tour.unlisted}`);
+  await tellMissing(tour);
   tellClosed(tour);
   return organizationId === null || tour.seen.has(organizationId);
+}
+
+/**
+ * Active ones that nobody was shown, though a connection is known to see them and all that see them were listed to the
+ * end: nothing is concluded from that but that this run is not whole.
+ */
+async function tellMissing({ doors, progress, seen, expected }: Tour): Promise<void> {
+  if (progress.wanted.organizationId !== null) return;
+  for (const id of new Set([...expected.values()].flat())) {
+    if (seen.has(id)) continue;
+    const known = await doors.store.access(id);
+    if (known?.access !== 'active') continue;
+    const through = doors.connectionsOf(id, known.connectionId);
+    if (through.length > 0 && through.every((connectionId) => expected.has(connectionId)))
+      progress.leavePartial(id, notListed, 'later');
+  }
 }
 
 /** What only those see whose users must consent anew, which no listing of today shows. */
@@ -83,6 +105,7 @@ async function* organizationsOf(tour: Tour, connectionId: string): AsyncGenerato
   for (let again = true; again; ) {
     again = false;
     const epochs = await doors.store.epochs();
+    const expected = doors.organizationsSeen(connectionId);
     mustGoOn(tour);
     for await (const page of doors.provider.organizations(connectionId, signal)) {
       if (!page.partial || page.answer !== null) progress.counts.calls += 1;
@@ -106,6 +129,7 @@ async function* organizationsOf(tour: Tour, connectionId: string): AsyncGenerato
         if (await isTurnOf(tour, organization, connectionId)) yield organization;
       }
     }
+    if (!again) tour.expected.set(connectionId, expected);
   }
 }
 
@@ -153,7 +177,6 @@ async function visitLeft(tour: Tour): Promise<void> {
         if (!organization.unconnected) await visit(tour, { organization, connectionId });
       } else if ('answer' in found && isPassing(found.answer)) tour.unlisted = `organization ${id}`;
     }
-    if (!tour.done.has(id) && through.size === 0)
-      progress.leavePartial(id, 'no connection that sees it lists it', 'later');
+    if (!tour.done.has(id) && through.size === 0) progress.leavePartial(id, notListed, 'later');
   }
 }

@@ -69,6 +69,7 @@ export function syncOf(settings: Settings, parts: SyncParts): Sync {
           ({ connectionId }) => connectionId,
         );
       },
+      organizationsSeen: (connectionId) => [...book.sees(connectionId)],
       closedOrganizations() {
         const of = (wanted: 'valid' | 'refused') =>
           book.connections().flatMap(({ connectionId, status }) => {

@@ -95,6 +95,7 @@ function stage(script: Script, more: Partial<SyncDoors> = {}) {
     nameEquipment: async (bodies) => bodies.map(() => null),
     connections: () => ['c1'],
     connectionsOf: () => ['c1'],
+    organizationsSeen: () => [],
     closedOrganizations: () => [],
     unconnected: async () => {},
     learned: async () => {},
@@ -226,6 +227,44 @@ test('where every consent was refused, users must consent; a list that nobody co
     partial: [{ scope: 'organizations' }],
   });
   expect(await stage({}, refused).run('4711')).toMatchObject({ reason: null, trouble: 'customer-must-act' });
+});
+
+test('a full run in whose listings a known, active organization is missing is partial, and the store behind', async () => {
+  await hand.store.learn(['4711', '4724', '4730'].map((id) => ({ id, name: null, connectionId: 'c1' })));
+  await hand.observe({ cause: 'not-connected', actionUrl: null, message: null }, '4730');
+  const stranger = { key: '4711/equipment/9', sequence: 5, offset: '1', eventId: 'a' };
+  await hand.store.noteFound({ topic: 't', partition: 0, nextOffset: '2', records: [stranger] });
+  under.advance(1000);
+  const run = async (...listed: string[]) => {
+    const page = organizations(...listed.map((id) => seenAs(id)));
+    const { sync } = stage(
+      { organizations: [[page]] },
+      { organizationsSeen: () => ['4711', '4724', '4730'] },
+    );
+    sync.begin({ organizationId: null, full: true });
+    const view = await sync.ended();
+    under.advance(1000);
+    return { ...view, behind: (await hand.store.behindSince()) !== null };
+  };
+  const missing = (scope: string) => ({ scope, detail: 'no connection that sees it lists it' });
+  expect(await run()).toMatchObject({
+    state: 'ended',
+    trouble: 'later',
+    partial: [missing('4711'), missing('4724')],
+    behind: true,
+  });
+  expect(await run('4724')).toMatchObject({ trouble: 'later', partial: [missing('4711')], behind: true });
+  expect(await run('4711', '4724')).toMatchObject({ trouble: 'none', partial: [], behind: false });
+});
+
+test('what a listing that could not be read to its end does not hold is not called missing', async () => {
+  await hand.store.learn([{ id: '4724', name: null, connectionId: 'c1' }]);
+  const page = organizations(seenAs('4711'));
+  const { run } = stage(
+    { organizations: [[page, partial(null, 'malformed-entry')]] },
+    { organizationsSeen: () => ['4711', '4724'] },
+  );
+  expect(await run()).toMatchObject({ trouble: 'failed', partial: [{ scope: 'organizations' }] });
 });
 
 test('what is not listed any more is read', async () => {
