@@ -20,6 +20,7 @@ interface ConnectOptions {
 }
 
 const pollMs = 500;
+const namedMax = 20;
 
 export function registerConnect(program: Command, action: Action): void {
   program
@@ -108,8 +109,19 @@ function tell({ output }: CommandContext, consent: ConsentView): number {
   if (consent.code !== null) {
     return warn({ output }, consent.code, consent.detail);
   }
-  if (consent.connection !== null && !output.json) show(output, consent.connection);
+  if (consent.connection === null) return exitCodes.done;
+  if (!output.json) show(output, consent.connection);
+  if (consent.unseen.length > 0) output.warn(unseenSentence(consent.connection.user, consent.unseen));
   return exitCodes.done;
+}
+
+/** The provider need not say who consented; what the new token is shown may tell. */
+function unseenSentence(user: string, unseen: string[]): string {
+  const more = unseen.length > namedMax ? ` and ${unseen.length - namedMax} more` : '';
+  return (
+    `tramline: The new token is not shown ${unseen.slice(0, namedMax).join(', ')}${more}, which this connection ` +
+    `saw before. If somebody else than ${user} consented, let ${user} sign in at the provider and connect again.`
+  );
 }
 
 function warn(

@@ -21,6 +21,8 @@ export interface ConsentRecord {
   /** Hash of what binds it to the browser that opened the link. */
   browser: string | null;
   connectionId: string | null;
+  /** Once it is done: what the connection saw before and this token was not shown; null: that was not learned. */
+  unseen: string[] | null;
   code: ConsentFailure | null;
   detail: string | null;
 }

@@ -5,7 +5,13 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { ConnectionAuth } from '../model/connection';
-import type { ConsentAnswer, ConsentFailure, ConsentView, ConsentWanted } from '../model/consent';
+import type {
+  ConnectionView,
+  ConsentAnswer,
+  ConsentFailure,
+  ConsentView,
+  ConsentWanted,
+} from '../model/consent';
 import { Problem } from '../model/problem';
 import type { Connections, Consents as ConsentStore } from '../model/store';
 import type { Clock } from '../tools/clock';
@@ -76,7 +82,14 @@ export function makeConsents(doors: ConsentDoors): Consents {
       const auth = wanted ?? doors.auth;
       const callback = callbackOf(doors, auth, own);
       const consentId = randomUUID();
-      const none = { sealed: null, browser: null, connectionId: null, code: null, detail: null };
+      const none = {
+        sealed: null,
+        browser: null,
+        connectionId: null,
+        unseen: null,
+        code: null,
+        detail: null,
+      };
       const record: ConsentRecord = { auth, step: 'link', carried: own !== null, callback, user, ...none };
       if (record.carried) {
         const { address } = await begin(consentId, record).catch(rethrowAsProblem);
@@ -154,9 +167,11 @@ function makeProgress(doors: ConsentDoors) {
     await save(consentId, null, taken, linkLifeMs);
     try {
       const grant = await methods.redeem(record, pending, code);
-      const connectionId = await keepConnection(doors, grant, record.user);
+      const { connectionId, before } = await keepConnection(doors, grant, record.user);
       const seen = await doors.connected(connectionId);
-      await save(consentId, null, { ...taken, step: 'done', connectionId }, outcomeLifeMs);
+      const shown = seen === null ? null : new Set(seen.map(({ id }) => id));
+      const unseen = shown === null ? null : before.filter((id) => !shown.has(id));
+      await save(consentId, null, { ...taken, step: 'done', connectionId, unseen }, outcomeLifeMs);
       return { ...(await view(consentId)), seen };
     } catch (error) {
       if (!(error instanceof GrantRefusal)) throw error;
@@ -177,7 +192,7 @@ function makeProgress(doors: ConsentDoors) {
   async function view(consentId: string): Promise<ConsentView> {
     const stored = await store.findConsent(consentId);
     if (stored === null) throw new Problem('command.not-found', 'there is no such consent');
-    const { auth, step, code, detail, connectionId } = recordOf(stored);
+    const { auth, step, code, detail, connectionId, unseen } = recordOf(stored);
     const over = step !== 'done' && step !== 'failed' && stored.expiresAtMs <= clock.nowMs();
     const connection = connectionId === null ? null : await store.findConnection(connectionId);
     return {
@@ -188,11 +203,20 @@ function makeProgress(doors: ConsentDoors) {
       expiresAt: new Date(stored.expiresAtMs).toISOString(),
       code: over ? 'consent-expired' : code,
       detail: over ? 'nobody answered in time' : detail,
-      connection: connection === null ? null : viewOf(connection),
+      connection: connection === null ? null : shownBy(viewOf(connection), unseen),
+      unseen: unseen ?? [],
     };
   }
 
   return { save, begin, end, fail, view };
+}
+
+/** The row keeps what a former token saw and no other connection sees; here stands what the new one was shown. */
+function shownBy(connection: ConnectionView, unseen: string[] | null): ConnectionView {
+  if (unseen === null) return { ...connection, organizations: [] };
+  const missed = new Set(unseen);
+  const organizations = connection.organizations.filter((id) => !missed.has(id));
+  return { ...connection, organizations };
 }
 
 /** Where the answer goes. Throws `settings.invalid`. */

@@ -19,14 +19,14 @@ export interface KeepDoors {
 }
 
 /**
- * The connection's id. `expected` is who was asked, null when nobody was named; when the provider names another, the
+ * The connection's id, and the organizations that it saw until now. `expected` is who was asked, null when nobody was named; when the provider names another, the
  * grant is given back and `GrantRefusal` says so.
  */
 export async function keepConnection(
   { store, sealer, calls, server }: KeepDoors,
   grant: Grant,
   expected: string | null,
-): Promise<string> {
+): Promise<{ connectionId: string; before: string[] }> {
   const named = await whoseToken(calls, grant);
   if (expected !== null && named !== null && named !== expected) {
     if (server !== null && grant.auth === 'oauth2') {
@@ -45,5 +45,5 @@ export async function keepConnection(
     status: 'valid',
     organizations: [],
   });
-  return connectionId;
+  return { connectionId, before: known?.organizations ?? [] };
 }

@@ -21,7 +21,8 @@ export function beginPage(): Page {
   ]);
 }
 
-export function donePage(seen: SeenOrganization[] | null): Page {
+/** `unseen`: how many organizations the connection saw before, and this user was not shown. They are named to nobody here. */
+export function donePage(seen: SeenOrganization[] | null, unseen: number): Page {
   if (seen === null) {
     return page(200, 'Connected', [
       text('Consent was given. Which organizations it is for is being learned now. You can close this page.'),
@@ -31,6 +32,14 @@ export function donePage(seen: SeenOrganization[] | null): Page {
   const connected = seen.filter(({ unconnected }) => !unconnected);
   return page(200, 'Connected', [
     text(`Consent was given for ${count(seen.length)}. You can close this page.`),
+    ...(unseen === 0
+      ? []
+      : [
+          text(
+            `It does not show ${count(unseen)} that the consent before it showed. If another user was asked to ` +
+              'consent, sign out at the provider and ask for a new link.',
+          ),
+        ]),
     ...(open.length === 0
       ? []
       : [text('Not connected yet. They are read once someone connects them:'), list(open, 'connect')]),

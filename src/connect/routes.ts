@@ -79,7 +79,7 @@ export function makeConnectRoutes({ consents, secure, failed }: ConnectRoutesDoo
     response.clearCookie(own, bound);
     const ended = await consents.returned(answer, browser);
     if (ended === null) return show(response, unknownPage());
-    show(response, ended.code === null ? donePage(ended.seen) : failedPage(ended.code));
+    show(response, ended.code === null ? donePage(ended.seen, ended.unseen.length) : failedPage(ended.code));
   });
   const answerError: ErrorRequestHandler = (error, _request, response, _next) => {
     failed(error);

@@ -61,8 +61,10 @@ export interface ConsentView {
   /** Of a consent that still waits: what went wrong on the way and did not end it. */
   code: ConsentFailure | null;
   detail: string | null;
-  /** Once it is done. */
+  /** Once it is done; `organizations` are those that its new token was shown, none where that is not known yet. */
   connection: ConnectionView | null;
+  /** Ids of organizations that the connection saw before, and that its new token was not shown. */
+  unseen: string[];
 }
 
 /** A token that signs or is sent, whether a connection's or one on its way to one. */

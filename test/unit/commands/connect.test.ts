@@ -41,6 +41,15 @@ test('what came back in another browser is said once, and the consent is waited 
   expect(error.split('consent-other-browser')).toHaveLength(2);
 });
 
+test('organizations that the new token is not shown are warned of', async () => {
+  shell.sample.consents = [{ ...consent, step: 'done', connection, unseen: ['4724'] }];
+  const { code, out, error } = await shell.run('connect', '--user', 'ann', '--json');
+  expect([code, out]).toEqual([0, expect.stringContaining('"organizations":["4711","4712"]')]);
+  expect(error).toContain(
+    'not shown 4724, which this connection saw before. If somebody else than ann consented',
+  );
+});
+
 test('an interrupt ends the waiting', async () => {
   shell.sample.consents = [consent];
   shell.interrupt.abort();

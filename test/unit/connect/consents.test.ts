@@ -179,6 +179,29 @@ test('without a name from anybody each consent is a connection of its own', asyn
   expect(new Set((await under.store.listConnections()).map(({ user }) => user)).size).toBe(2);
 });
 
+test('where the provider names nobody, what a new token is shown is what is told, and what it misses is named', async () => {
+  let shown: string[] | null = [];
+  const consents = consentsWith({
+    async connected(connectionId) {
+      if (shown === null) return null;
+      await under.store.learn(shown.map((id) => ({ id, name: null, connectionId })));
+      await under.store.keepSights(connectionId, shown);
+      return shown.map((id) => ({ id, name: null, unconnected: false, connectUrl: null, manageUrl: null }));
+    },
+  });
+  const consentShown = async (ids: string[] | null) => {
+    shown = ids;
+    const { id } = await consents.ask({ auth: 'oauth1', user: 'ann', callback: 'oob' });
+    await consents.answer(id, { code: 'v', token: null });
+    const { connection, unseen } = await consents.view(id);
+    return [connection!.organizations, unseen];
+  };
+  expect(await consentShown(['4711', '4712'])).toEqual([['4711', '4712'], []]);
+  expect(await consentShown(['4712', '4724'])).toEqual([['4712', '4724'], ['4711']]);
+  expect(await consentShown(['4711', '4712', '4724'])).toEqual([['4711', '4712', '4724'], []]);
+  expect(await consentShown(null)).toEqual([[], []]);
+});
+
 test('another user’s consent is given back', async () => {
   const consents = consentsWith({ auth: 'oauth2' });
   const { id } = await consents.ask({ auth: null, user: 'bob', callback: 'oob' });

@@ -17,6 +17,7 @@ const ended = (more: Partial<Ended> = {}): Ended => ({
   code: null,
   detail: null,
   connection: null,
+  unseen: [],
   seen: [],
   ...more,
 });
@@ -184,6 +185,13 @@ test('organizations are named with where to connect them; every word is escaped'
   expect(text).toContain('href="https://provider.test/connections?a=&#34;b"');
   expect(text).toContain('href="https://provider.test/manage"');
   expect(text).toContain('<li>2');
+});
+
+test('what a consent shows no more is counted for the person, and not named', async () => {
+  const { app } = stage({ returned: async () => ended({ unseen: ['4711'] }) });
+  const { text } = await request(app).get('/connect/callback?state=known&code=c');
+  expect(text).toContain('does not show one organization that the consent before it showed');
+  expect(text).not.toContain('4711');
 });
 
 test('what is learned later is said to be', async () => {

@@ -144,6 +144,7 @@ export const consent: ConsentView = {
   code: null,
   detail: null,
   connection: null,
+  unseen: [],
 };
 
 export interface SampleStore {
