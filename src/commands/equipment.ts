@@ -92,7 +92,12 @@ function withWishes(command: Command, category: Option): Command {
     .option('--model <id>', 'its model, as in `tramline models`');
 }
 
-function list({ output }: CommandContext, { provider }: Api, options: Filters): Promise<number> {
+async function list({ output }: CommandContext, { provider }: Api, options: Filters): Promise<number> {
+  // Several are asked for in one list, at the provider too, and a comma is what parts them.
+  if (options.serialNumber?.some((one) => one.includes(','))) {
+    const instead = 'list its organization and look for it there';
+    throw new Problem('command.usage', `a serial number with a comma cannot be asked for: ${instead}`);
+  }
   const listing = provider.equipment({
     organizationIds: options.organization ?? [],
     ids: options.id ?? [],

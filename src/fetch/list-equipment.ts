@@ -1,8 +1,9 @@
 /**
  * Equipment listed as it is asked for: organization by organization, so that one that is closed hides no other, or by
- * ids and serial numbers through every connection. The same serial number in two organizations is two records.
+ * ids and serial numbers through every connection. What is listed fits every filter, and no record comes twice. The same
+ * serial number in two organizations is two records.
  */
-import type { EquipmentFilter, RawListed } from '../model/provider-data';
+import type { EquipmentFilter, RawItem, RawListed } from '../model/provider-data';
 import type { Caller } from './caller';
 import { equipmentEmbeds } from './embed';
 import type { EquipmentAddresses } from './equipment-addresses';
@@ -28,6 +29,8 @@ export interface EquipmentParts extends ListParts {
 
 /** Values of one filter in one address; an address has at most 2,048 characters. */
 const valuesMax = 40;
+/** So many ids are remembered, to see whether one comes again: those that were listed last. */
+const shownMax = 100_000;
 
 /** Throws only what the store throws; holds one page at a time. */
 export async function* listEquipment(
@@ -37,15 +40,17 @@ export async function* listEquipment(
 ): AsyncGenerator<RawListed> {
   const { doors, equipment, oldEquipment } = parts;
   const side = oldEquipment === null ? 'new' : 'old';
-  const filter = { ...wanted, ids: await Promise.all(wanted.ids.map((id) => idAt(side, id, doors))) };
+  const ids = await Promise.all(wanted.ids.map((id) => idAt(side, id, doors)));
+  const serialNumbers = [...new Set(wanted.serialNumbers)];
+  const filter = { ...wanted, ids: [...new Set(ids)], serialNumbers };
   if (oldEquipment !== null) return yield* listOld(parts, oldEquipment, filter, caller);
   const byId = filter.ids.length > 0 || filter.serialNumbers.length > 0;
   const byOrganization = !byId || filter.organizationIds.length > 0;
   const reaches = byOrganization
     ? organizationReaches(doors, filter.organizationIds)
     : connectionReaches(doors, null);
-  // Several connections may see one record that is asked for by its id alone.
-  const shown = byOrganization ? null : new Set<string>();
+  // Several connections may see one record, one may go by two names, and a list may shift between its pages.
+  const shown = new Set<string>();
   for (const reached of reaches) {
     if ('fault' in reached) {
       yield reached;
@@ -65,7 +70,10 @@ export async function* listEquipment(
     for (const first of addressesOf(filter, reach, equipment)) {
       const walk = { first, operation: 'equipment-list', reach, caller, embeds: equipmentEmbeds } as const;
       for await (const line of itemsOf(parts, { ...walk, limits: equipmentLimits })) {
-        if ('fault' in line || isNew(line.item.body, shown)) yield withAddress(line, equipment);
+        if ('fault' in line) yield line;
+        else if (hasAskedSerial(line.item.body, filter) && isNew(idOf(line.item.body), shown)) {
+          yield withAddress(line.item, equipment);
+        }
       }
     }
   }
@@ -90,10 +98,14 @@ async function* listOld(
       yield { fault: faultOf(listed.answer as never, null, organizationId) };
       continue;
     }
+    // A number may be a machine's and an implement's, and in several organizations: each is a record of its own.
+    const shown = new Set<string>();
     for (const first of listed.addresses) {
       const walk = { first, operation: 'equipment-list', reach, caller, embeds: [] } as const;
       for await (const line of itemsOf(parts, walk)) {
-        if ('fault' in line || fits(line.item.body, filter)) yield line;
+        if ('fault' in line || (fits(line.item.body, filter) && isNew(oldNameOf(line.item.body), shown))) {
+          yield line;
+        }
       }
     }
   }
@@ -102,29 +114,39 @@ async function* listOld(
 function fits(body: unknown, { ids, serialNumbers, category, archived }: EquipmentFilter): boolean {
   const record = (body ?? {}) as Record<string, unknown>;
   const serialNumber = record.serialNumber ?? record.vin;
-  const named = ids.length > 0 || serialNumbers.length > 0;
   return (
-    (!named || ids.includes(idOf(body) ?? '') || serialNumbers.includes(String(serialNumber))) &&
+    (ids.length === 0 || ids.includes(idOf(body) ?? '')) &&
+    (serialNumbers.length === 0 || serialNumbers.includes(String(serialNumber))) &&
     (category === null || String(record['@type']).toLowerCase() === category) &&
     (archived === null || (record.archived === true) === archived)
   );
 }
 
-function isNew(body: unknown, shown: Set<string> | null): boolean {
-  const id = idOf(body);
-  if (shown === null || id === null) return true;
+/** Both filters are not sent together: what that would mean is not said. An entry without an id is shown as unreadable. */
+function hasAskedSerial(body: unknown, { ids, serialNumbers }: EquipmentFilter): boolean {
+  if (ids.length === 0 || serialNumbers.length === 0 || idOf(body) === null) return true;
+  return serialNumbers.includes(String((body as Record<string, unknown>).serialNumber));
+}
+
+function isNew(id: string | null, shown: Set<string>): boolean {
+  if (id === null) return true;
   if (shown.has(id)) return false;
+  if (shown.size >= shownMax) shown.clear();
   shown.add(id);
   return true;
 }
 
+function oldNameOf(body: unknown): string | null {
+  const id = idOf(body);
+  return id === null ? null : `${(body as Record<string, unknown>)['@type']} ${id}`;
+}
+
 /** An item without a link of its own stands where its id says. */
-function withAddress(line: RawListed, equipment: EquipmentAddresses): RawListed {
-  if ('fault' in line) return line;
-  const { body, address } = line.item;
+function withAddress(item: RawItem, equipment: EquipmentAddresses): RawListed {
+  const { body, address } = item;
   const id = idOf(body);
   const isOwn = !new URL(address).search.includes('itemLimit=');
-  return isOwn || id === null ? line : { item: { ...line.item, address: equipment.record(id) } };
+  return { item: isOwn || id === null ? item : { ...item, address: equipment.record(id) } };
 }
 
 function idOf(body: unknown): string | null {
@@ -133,7 +155,7 @@ function idOf(body: unknown): string | null {
   return typeof id === 'string' || typeof id === 'number' ? String(id) : null;
 }
 
-/** The first pages' addresses: ids before serial numbers, in parts that fit. */
+/** The first pages' addresses, in parts that fit: by ids, else by serial numbers, else all. */
 function addressesOf(
   filter: EquipmentFilter,
   { organizationId }: Reach,
@@ -155,5 +177,5 @@ function addressesOf(
     Array.from({ length: Math.ceil(values.length / valuesMax) }, (_none, place) =>
       addressWith([name, values.slice(place * valuesMax, (place + 1) * valuesMax).join(',')]),
     );
-  return [...parts('ids', ids), ...parts('serialNumbers', serialNumbers)];
+  return ids.length > 0 ? parts('ids', ids) : parts('serialNumbers', serialNumbers);
 }

@@ -57,7 +57,14 @@ export function makeWriteEquipment(parts: WriteEquipmentParts) {
     const { connectionId, body: known } = before.value;
     const connection = doors.connections().find((one) => one.connectionId === connectionId) as Connection;
     const current = (known ?? {}) as Record<string, unknown>;
-    const reach = { connection, organizationId: organizationId ?? ownerOf(current) };
+    const owner = ownerOf(current);
+    if (organizationId !== null && owner !== null && owner !== organizationId) {
+      const { origin } = new URL(before.value.address);
+      const answer = { kind: 'gone', certain: false, connectionId, origin } as const;
+      const detail = `it is in organization ${owner}, not in ${organizationId}`;
+      return { fault: { ...faultOf(answer, before.value.address, organizationId), detail } };
+    }
+    const reach = { connection, organizationId: organizationId ?? owner };
     const ownId = await idAt('new', id, doors);
     const body = { id: ownId, ...bodyOf(wish, current) };
     const written = await write({ method: 'PUT', address: equipment.record(ownId), operation, body }, reach);
@@ -123,7 +130,7 @@ function categoryOf({ category }: EquipmentWish, current: Record<string, unknown
 }
 
 function ownerOf(record: Record<string, unknown>): string | null {
-  const { id } = (singleOf(record.organization) ?? {}) as { id?: unknown };
+  const { id } = (singleOf(record.organization ?? record.owningOrganization) ?? {}) as { id?: unknown };
   return typeof id === 'string' || typeof id === 'number' ? String(id) : null;
 }
 

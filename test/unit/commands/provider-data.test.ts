@@ -66,6 +66,12 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect(provider.asked.at(-1)).toEqual(['equipment', anything]);
   });
 
+  test('a serial number with a comma cannot be asked for, and is not taken for two', async () => {
+    const { code, out, error } = await shell.run('equipment', 'list', '--serial-number', 'S,1');
+    expect([code, out, error]).toEqual([2, '', expect.stringContaining('comma')]);
+    expect(provider.asked).toEqual([]);
+  });
+
   test('an empty list is an empty array, and a sentence for people', async () => {
     expect((await shell.json('equipment')).value).toEqual([]);
     expect((await shell.run('equipment')).out).toBe('There is no such equipment.\n');

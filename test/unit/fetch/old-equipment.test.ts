@@ -200,13 +200,15 @@ describe('for a person', () => {
     [{}, ['1', '2', '3']],
     [{ category: 'implement' }, ['3']],
     [{ archived: true }, ['2']],
-    [{ ids: ['3'], serialNumbers: ['S1'] }, ['1', '3']],
+    [{ ids: ['1', '3'], serialNumbers: ['S1'] }, ['1']],
+    [{ ids: ['3'], serialNumbers: ['S1'] }, []],
     [{ archived: false, serialNumbers: ['S2'] }, []],
   ])('%j is filtered here, since the endpoints know no filter', async (filter, ids) => {
     nock.cleanAll();
     organization();
     catalog();
     listed('machines', [
+      record('machines', 1, { vin: 'S1' }),
       record('machines', 1, { vin: 'S1' }),
       record('machines', 2, { serialNumber: 'S2', archived: true }),
     ]);

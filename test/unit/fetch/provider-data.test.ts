@@ -96,31 +96,49 @@ describe('equipment', () => {
     expect(items[0]).toMatchObject({ mediaType: 'application/json', connectionId: 'c1' });
   });
 
+  const filters = { organizationIds: ['4711'], category: 'implement', archived: false } as const;
+
   test('every filter stands in the address, by the contract’s names', async () => {
-    equipmentApi()
-      .get(
-        '/isg/equipment?organizationIds=4711&category=implement&archived=false&ids=7,8&embed=devices%2Cequipment&itemLimit=1000',
-      )
-      .reply(200, { links: [], values: [machine(7)] }, json);
+    for (const [name, values] of [
+      ['ids', '7,8'],
+      ['serialNumbers', 'A%20B'],
+    ]) {
+      equipmentApi()
+        .get(
+          `/isg/equipment?organizationIds=4711&category=implement&archived=false&${name}=${values}&embed=devices%2Cequipment&itemLimit=1000`,
+        )
+        .reply(200, { links: [], values: [machine(7)] }, json);
+    }
+    const { data } = staged.client;
+    const filter: EquipmentFilter = { ...any, ...filters, organizationIds: ['4711'] };
+    expect(itemsOf(await allOf(data.equipment({ ...filter, ids: ['7', '8', '7'] })))).toHaveLength(1);
+    expect(itemsOf(await allOf(data.equipment({ ...filter, serialNumbers: ['A B'] })))).toHaveLength(1);
+  });
+
+  test('what is asked for by id and serial number fits both, and what cannot be read is not hidden', async () => {
+    const values = [machine(7, { serialNumber: 'A' }), machine(8, { serialNumber: 'B' }), machine(9), 'text'];
     equipmentApi()
       .get('/isg/equipment')
-      .query({
-        organizationIds: '4711',
-        category: 'implement',
-        archived: 'false',
-        serialNumbers: 'A B',
-        embed: 'devices,equipment',
-        itemLimit: '1000',
-      })
-      .reply(200, { links: [], values: [] }, json);
-    const filter: EquipmentFilter = {
-      organizationIds: ['4711'],
-      ids: ['7', '8'],
-      serialNumbers: ['A B'],
-      category: 'implement',
-      archived: false,
-    };
-    expect(itemsOf(await allOf(staged.client.data.equipment(filter)))).toHaveLength(1);
+      .query(({ ids, serialNumbers }) => ids === '7,8,9' && serialNumbers === undefined)
+      .reply(200, { links: [], values }, json);
+    const filter = { ...any, organizationIds: ['4711'], ids: ['7', '8', '9'], serialNumbers: ['A', 'C'] };
+    const items = itemsOf(await allOf(staged.client.data.equipment(filter)));
+    expect(items.map(({ body }) => body)).toEqual([values[0], 'text']);
+  });
+
+  test('no record comes twice, also from the pages of one organization', async () => {
+    const more = `${equipmentOrigin}/isg/equipment?organizationIds=4711&pageOffset=1`;
+    equipmentApi()
+      .get('/isg/equipment')
+      .query(({ pageOffset }) => pageOffset === undefined)
+      .reply(200, { links: [link('nextPage', more)], values: [machine(7), machine(8)] }, json);
+    equipmentApi()
+      .get('/isg/equipment')
+      .query(({ pageOffset }) => pageOffset === '1')
+      .reply(200, { links: [], values: [machine(8), machine(9)] }, json);
+    const lines = await allOf(staged.client.data.equipment({ ...any, organizationIds: ['4711'] }));
+    expect(itemsOf(lines).map(({ body }) => (body as { id: number }).id)).toEqual([7, 8, 9]);
+    expect(faultsOf(lines)).toMatchObject([{ detail: expect.stringContaining('changed-meanwhile') }]);
   });
 
   test('what is asked for by id goes through every connection, and a record that two see is one', async () => {
@@ -373,6 +391,17 @@ describe('writing equipment', () => {
       },
     });
   });
+
+  test.each([{ organization: { id: 4712 } }, { organization: null, owningOrganization: [{ id: 4712 }] }])(
+    'a record of another organization than the named one is not changed: %j',
+    async (owner) => {
+      equipmentApi().get('/isg/equipment/7').query(true).reply(200, machine(7, owner), json);
+      expect(await staged.client.data.updateEquipment('7', '4711', wish)).toMatchObject({
+        fault: { answer: { kind: 'gone' }, detail: 'it is in organization 4712, not in 4711' },
+      });
+      expect(staged.calls.filter(({ method }) => method === 'PUT')).toEqual([]);
+    },
+  );
 
   test('what was created otherwise than wished is told', async () => {
     equipmentApi().post('/isg/organizations/4711/equipment').reply(201, { id: 7 }, json);
