@@ -1,7 +1,10 @@
 /**
  * The bytes of a file, range by range, so that no file is ever in memory whole and a cut costs one range. Each range must
- * be of the same version as the one before, and exactly what was asked for.
+ * be of the same version as the one before, and exactly what was asked for. Where no answer proves that, the file's
+ * record is read again before the last bytes are given: what may be a mix is never given whole.
  */
+import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { Answer } from '../model/answer';
 import { Problem } from '../model/problem';
 import type { FileContent, RawFault, RawRead } from '../model/provider-data';
@@ -28,7 +31,7 @@ export interface RangeParts {
 export function makeFileContent(parts: RangeParts) {
   const { line, callers, timeoutMs } = parts;
 
-  async function range(found: Found, from: number, version: string | null): Promise<RawRead<Range>> {
+  async function range(found: Found, from: number, before: Before): Promise<RawRead<Range>> {
     const { item, reach } = found;
     const url = new URL(item.address);
     const question = { url, operation: 'file', connection: reach.connection } as const;
@@ -42,20 +45,17 @@ export function makeFileContent(parts: RangeParts) {
     try {
       const exchange = await line.exchange({ ...question, headers }, attempt);
       const read =
-        exchange.status === null ? null : rangeOf(exchange.status, exchange.headers, exchange.body, from);
+        exchange.status === null
+          ? null
+          : rangeOf(exchange.status, exchange.headers, exchange.body, from, stateOf(item.body));
       if (read === null) {
         const verdict = line.verdictOf(exchange, question);
         const caller = callers.within(attempt);
         const answer = await answerOf(verdict as never, reach, parts.organizations, caller);
         return { fault: faultOf(answer, item.address, null) };
       }
-      const changed = version !== null && 'bytes' in read && read.version !== version;
-      const detail = changed
-        ? 'the file has changed since its first bytes were read'
-        : 'fault' in read && read.fault;
-      if (typeof detail === 'string')
-        return { fault: { answer: null, detail, address: item.address, organizationId: null } };
-      return { value: read as Range };
+      if ('fault' in read) return wrong(item.address, read.fault);
+      return isOther(read, before) ? wrong(item.address, hasChanged) : { value: read };
     } finally {
       attempt.end();
     }
@@ -64,16 +64,27 @@ export function makeFileContent(parts: RangeParts) {
   async function content(id: string, from: number, version: string | null): Promise<RawRead<FileContent>> {
     const found = await parts.find(id);
     if ('fault' in found) return found;
-    const first = await range(found.value, from, version);
+    const first = await range(found.value, from, { version });
     if ('fault' in first) return first;
     const { bytesTotal, version: read, sha256 } = first.value;
-    const address = shownAddress(found.value.item.address) ?? '';
+    const { item } = found.value;
+    const inOne = from === 0 && first.value.bytes.length === bytesTotal;
+    if (!inOne && read === null && sha256 === null) return wrong(item.address, nothingTells);
+    const address = shownAddress(item.address) ?? '';
     const next = async (at: number) => {
-      const more = await range(found.value, at, read);
+      const more = await range(found.value, at, first.value);
       if ('fault' in more) throw cut(more.fault, address);
       return more.value;
     };
-    const chunks = chunksFrom(from, first.value, next);
+    const isProven = inOne || sha256 !== null || read?.startsWith(weak) === false;
+    const prove = async () => {
+      if (isProven) return;
+      const again = await parts.find(id);
+      if ('fault' in again) throw cut(again.fault, address);
+      const same = isDeepStrictEqual(stateOf(again.value.item.body), stateOf(item.body));
+      if (!same) throw cut(wrong(item.address, hasChanged).fault, address);
+    };
+    const chunks = chunksFrom(from, first.value, next, prove);
     return { value: { address, from, bytesTotal, version: read, sha256, chunks } };
   }
 
@@ -88,17 +99,53 @@ interface Range {
   sha256: string | null;
 }
 
+/** What was read before of the file; what is left out is not known. */
+type Before = Pick<Range, 'version'> & Partial<Range>;
+
+/** What a file's record says of its bytes. */
+export interface RecordState {
+  modifiedTime: string | null;
+  size: string | null;
+}
+
+const weak = 'W/';
+const hasChanged = 'the file has changed since its first bytes were read';
+const nothingTells =
+  'it comes in several ranges, and neither an ETag, a digest nor a time tells one version of it from another';
+
+function wrong(address: string, detail: string): { fault: RawFault } {
+  return { fault: { answer: null, detail, address, organizationId: null } };
+}
+
+function isOther(read: Range, { version, bytesTotal = read.bytesTotal, sha256 = null }: Before): boolean {
+  if (version !== null && read.version !== version) return true;
+  return bytesTotal !== read.bytesTotal || (sha256 ?? read.sha256) !== (read.sha256 ?? sha256);
+}
+
+function stateOf(record: unknown): RecordState {
+  const { modifiedTime, nativeSize } = Object(record) as { modifiedTime?: unknown; nativeSize?: unknown };
+  return { modifiedTime: textOf(modifiedTime), size: textOf(nativeSize) };
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
+}
+
+/** `prove` is awaited before the last bytes are given. */
 async function* chunksFrom(
   from: number,
   first: Range,
   next: (at: number) => Promise<Range>,
+  prove: () => Promise<void>,
 ): AsyncGenerator<Uint8Array> {
   let at = from;
   let range = first;
   for (;;) {
-    if (range.bytes.length > 0) yield range.bytes;
     at += range.bytes.length;
-    if (at >= first.bytesTotal || range.bytes.length === 0) return;
+    const isLast = at >= first.bytesTotal || range.bytes.length === 0;
+    if (isLast) await prove();
+    if (range.bytes.length > 0) yield range.bytes;
+    if (isLast) return;
     range = await next(at);
   }
 }
@@ -109,8 +156,9 @@ export function rangeOf(
   headers: ReceivedHeaders,
   body: Buffer,
   from: number,
+  record: RecordState,
 ): Range | { fault: string } | null {
-  const version = headers.etag ?? null;
+  const version = versionOf(headers, record);
   const sha256 = sha256Of(headers);
   if (status === 200) {
     // The provider does not know ranges: all of it came, within the bound of an answer.
@@ -128,6 +176,18 @@ export function rangeOf(
     return { fault: `expected bytes from ${from}, got ${body.length} bytes as another range` };
   }
   return { bytes: body, bytesTotal: Number(total), version, sha256 };
+}
+
+/**
+ * A strong ETag (RFC 9110 section 8.8.3). Without one what the answer and the record say together, in the form of a weak
+ * ETag: of two equal ones the bytes may still differ. null where neither names a time.
+ */
+function versionOf(headers: ReceivedHeaders, { modifiedTime, size }: RecordState): string | null {
+  const { etag = '', 'last-modified': lastModified = null } = headers;
+  if (etag !== '' && !etag.startsWith(weak)) return etag;
+  if (lastModified === null && modifiedTime === null) return null;
+  const said = JSON.stringify([etag, lastModified, modifiedTime, size]);
+  return `${weak}"${createHash('sha256').update(said).digest('hex').slice(0, 32)}"`;
 }
 
 /** `Repr-Digest` (RFC 9530), or `Digest` before it; lower-case hex. */

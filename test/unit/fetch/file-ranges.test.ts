@@ -4,7 +4,7 @@ import { rangeOf } from '../../../src/fetch/file-ranges';
 describe('one answer', () => {
   const body = Buffer.from('abcdef');
   const of = (status: number, headers: Record<string, string>, from: number) =>
-    rangeOf(status, headers, body, from);
+    rangeOf(status, headers, body, from, { modifiedTime: null, size: null });
 
   test('that is the whole file is taken from where it is wanted', () => {
     expect(of(200, {}, 2)).toEqual({

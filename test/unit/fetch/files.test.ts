@@ -39,13 +39,15 @@ function listed(...values: object[]): void {
 }
 
 /** The listing and the record of a file, as `content` asks for them. */
-function found(id = 'f1'): void {
+function found(id = 'f1', more: object = {}): void {
   listed({ id: 'f0', links: [fileLink('f0')] });
-  api().get(`/platform/files/${id}`).reply(200, { id, nativeSize: '2500' }, axiom);
+  api()
+    .get(`/platform/files/${id}`)
+    .reply(200, { id, nativeSize: '2500', ...more }, axiom);
 }
 
 /** One range of 2,500 bytes. */
-function range(from: number, to: number, headers: Record<string, string> = {}): void {
+function range(from: number, to: number, headers: Record<string, string | undefined> = {}): void {
   api()
     .get('/platform/files/f1')
     .matchHeader('range', `bytes=${from}-${from + 999}`)
@@ -53,9 +55,9 @@ function range(from: number, to: number, headers: Record<string, string> = {}): 
     .matchHeader('accept-encoding', 'identity')
     .reply(206, Buffer.alloc(to - from + 1, 7), {
       ...bytes,
-      etag: '"v1"',
+      ...('etag' in headers ? {} : { etag: '"v1"' }),
       'content-range': `bytes ${from}-${to}/2500`,
-      ...headers,
+      ...(Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined)) as object),
     });
 }
 
@@ -173,6 +175,99 @@ test.each([
     });
   },
 );
+
+describe.each([
+  ['no ETag', undefined],
+  ['a weak ETag', 'W/"v1"'],
+])('a file with %s and no digest', (_what, etag) => {
+  const monday = 'Mon, 02 Mar 2026 10:00:00 GMT';
+  const modifiedTime = '2026-03-02T10:00:00.100Z';
+  const opened = async (from = 0, version: string | null = null) => {
+    const read = await staged.client.data.fileContent('f1', from, version);
+    if ('fault' in read) throw new Error(read.fault.detail);
+    return read.value;
+  };
+  const allRanges = (last = monday) => {
+    for (const from of [0, 1000]) range(from, from + 999, { etag, 'last-modified': monday });
+    range(2000, 2499, { etag, 'last-modified': last });
+  };
+  /** What is given until it fails, and how. */
+  const givenOf = async (chunks: AsyncIterable<Uint8Array>) => {
+    const lengths: number[] = [];
+    try {
+      for await (const chunk of chunks) lengths.push(chunk.byteLength);
+      return { lengths, code: null };
+    } catch (error) {
+      return { lengths, code: (error as { code: string }).code };
+    }
+  };
+
+  test('is whole when its time stayed and its record says the same at the end; a cut one is read on', async () => {
+    found('f1', { modifiedTime });
+    allRanges();
+    found('f1', { modifiedTime });
+    const { version, chunks } = await opened();
+    expect(await givenOf(chunks)).toEqual({ lengths: [1000, 1000, 500], code: null });
+    expect(version).toMatch(/^W\/"[0-9a-f]{32}"$/);
+    found('f1', { modifiedTime });
+    range(2000, 2499, { etag, 'last-modified': monday });
+    found('f1', { modifiedTime });
+    expect(await givenOf((await opened(2000, version)).chunks)).toEqual({ lengths: [500], code: null });
+    found('f1', { modifiedTime: '2026-03-02T10:00:00.200Z' });
+    range(2000, 2499, { etag, 'last-modified': monday });
+    await expect(opened(2000, version)).rejects.toThrow('the file has changed');
+  });
+
+  test('is cut where the time of its bytes changes', async () => {
+    found('f1', { modifiedTime });
+    allRanges('Mon, 02 Mar 2026 10:00:01 GMT');
+    const { chunks } = await opened();
+    expect(await givenOf(chunks)).toEqual({ lengths: [1000, 1000], code: 'provider.malformed' });
+  });
+
+  test.each([{ modifiedTime: '2026-03-02T10:00:00.200Z' }, { modifiedTime, nativeSize: '2501' }])(
+    'is never given whole when its record says %j at the end',
+    async (later) => {
+      found('f1', { modifiedTime });
+      allRanges();
+      found('f1', later);
+      const { chunks } = await opened();
+      expect(await givenOf(chunks)).toEqual({ lengths: [1000, 1000], code: 'provider.malformed' });
+    },
+  );
+
+  test('is cut where its record cannot be read at the end, to be read on', async () => {
+    found('f1', { modifiedTime });
+    allRanges();
+    api().get('/platform/files?itemLimit=100').reply(500);
+    const { chunks } = await opened();
+    expect(await givenOf(chunks)).toEqual({ lengths: [1000, 1000], code: 'provider.unavailable' });
+  });
+
+  test('and no time is given only where it comes in one piece', async () => {
+    found();
+    range(0, 999, { etag });
+    await expect(opened()).rejects.toThrow('neither an ETag, a digest nor a time');
+    found();
+    range(0, 999, { etag, 'content-range': 'bytes 0-999/1000' });
+    expect(await givenOf((await opened()).chunks)).toEqual({ lengths: [1000], code: null });
+  });
+});
+
+test.each([
+  ['length', { 'content-range': 'bytes 1000-1999/2501' }],
+  ['digest', { 'repr-digest': `sha-256=:${Buffer.alloc(32, 2).toString('base64')}:` }],
+])('a range of a file of another %s cuts it', async (_what, other) => {
+  found();
+  range(0, 999, { 'repr-digest': `sha-256=:${Buffer.alloc(32, 1).toString('base64')}:` });
+  range(1000, 1999, other);
+  const read = await staged.client.data.fileContent('f1', 0, null);
+  if ('fault' in read) throw new Error(read.fault.detail);
+  await expect(lengthsOf(read.value.chunks)).rejects.toMatchObject({
+    code: 'provider.malformed',
+    message: expect.stringContaining('the file has changed'),
+  });
+});
 
 test('a first range that is refused is a fault, not a cut', async () => {
   found();
