@@ -8,13 +8,28 @@ import { route } from './entry';
 import type { Exchange } from './exchange';
 import { EQUIPMENT_PAGE, equipmentCollection, pageRequest, takeSome } from './paging';
 import { admit, admittedOrganization, type Provider, present, userOf, userWith } from './provider';
-import { Refusal } from './refusal';
+import { invalid, type Problem, Refusal } from './refusal';
 import { Serialized } from './serialized';
 
 const LIST_EMBEDS = ['devices', 'equipment', 'icon', 'pairingDetails'] as const;
 const RECORD_EMBEDS = [...LIST_EMBEDS, 'offsets', 'capabilities'] as const;
 /** Every embed a record can show: what the simulator's own controls print. */
 export const ALL_EMBEDS: ReadonlySet<string> = new Set(RECORD_EMBEDS);
+/** What a list call may be asked by; `category` is the contract's word, `categories` the provider's other one. */
+const LIST_PARAMETERS: readonly string[] = [
+  'ids',
+  'serialNumbers',
+  'organizationIds',
+  'principalIds',
+  'category',
+  'categories',
+  'capableOf',
+  'organizationRole.type',
+  'archived',
+  'embed',
+  'pageOffset',
+  'itemLimit',
+];
 const NO_EMBEDS: ReadonlySet<string> = new Set();
 const WRAPPED = ['make', 'type', 'isgType', 'model', 'organization'] as const;
 
@@ -40,6 +55,7 @@ export function serveEquipment(router: Router, provider: Provider): void {
       userWith(provider, exchange, 'eq1');
       const query = new URLSearchParams(exchange.query);
       if (query.size === 0) throw new Refusal(400, 'At least one query parameter is required.');
+      checkParameters(query);
       const embeds = readEmbeds(query, LIST_EMBEDS);
       if (embeds.size > 0) coverage.count('equipment-embed');
       const page = pageRequest(provider, exchange, query, EQUIPMENT_PAGE);
@@ -51,6 +67,15 @@ export function serveEquipment(router: Router, provider: Provider): void {
       return { json: equipmentCollection(address, query, page, { taken: values, more }) };
     }),
   );
+}
+
+/** Throws 400 for a parameter that is unknown or empty: a client that loses its filter is not shown everything instead. */
+function checkParameters(query: URLSearchParams): void {
+  const problems: Problem[] = [...new Set(query.keys())].flatMap((field): Problem[] => {
+    if (!LIST_PARAMETERS.includes(field)) return [{ message: `${field} is unknown`, field }];
+    return values(query, field).length === 0 ? [{ message: `${field} must not be empty`, field }] : [];
+  });
+  if (problems.length > 0) throw invalid(problems);
 }
 
 /** Throws 400 for an embed that this call does not know, and for pairing details without what is paired. */
@@ -112,7 +137,7 @@ function* matching(provider: Provider, exchange: Exchange, query: URLSearchParam
   }
 }
 
-/** `category` is the contract's word, `categories` the provider's other one. Throws 400 for values that are unknown. */
+/** Throws 400 for values that are unknown. */
 function recordFilter({ coverage }: Provider, query: URLSearchParams): (seen: Seen) => boolean {
   const categories = [...values(query, 'category'), ...values(query, 'categories')].map((text) =>
     text.toLowerCase(),

@@ -93,6 +93,18 @@ test('filters by id, serial number, category, archived and capability', async ()
   expect((await equipment('?archived=maybe')).status).toBe(400);
 });
 
+test.each([
+  ['organizationIds=', 'organizationIds'],
+  ['organizationIds=,&archived=true', 'organizationIds'],
+  ['ids=217001&serialNumbers=', 'serialNumbers'],
+  ['organizationIds=4711&capableOf=', 'capableOf'],
+  ['foo=1', 'foo'],
+  ['organizationIds=4711&organizationId=4724', 'organizationId'],
+])('?%s is refused with 400: a filter that is lost lists nothing', async (query, field) => {
+  const { status, body } = await equipment(`?${query}`);
+  expect([status, body[0]?.field]).toEqual([400, field]);
+});
+
 test('one serial number may be used by several organizations', async () => {
   const { serialNumber } = (await equipment('/217025')).body;
   expect(ids(await equipment(`?serialNumbers=${serialNumber}`))).toEqual([217025, 217055, 217085]);
