@@ -46,7 +46,13 @@ async function follow(
   alone: boolean,
 ): Promise<SyncView> {
   let view = await api.startSync(wanted);
+  let told = false;
   while (view.state === 'running') {
+    if (view.waitsUntil !== null && !told) {
+      told = true;
+      output.progress(null);
+      output.warn(`the provider asks for a pause until ${view.waitsUntil}: the sync waits for its end`);
+    }
     output.progress(progressOf(view));
     // A service goes on without whoever watches; a sync of this process ends with it.
     if (interrupted.aborted) break;

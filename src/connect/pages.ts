@@ -77,9 +77,10 @@ const failures: Record<ConsentFailure, [status: number, title: string, sentence:
   ],
 };
 
-export function failedPage(code: ConsentFailure): Page {
+/** `more` is a sentence of our own that helps beside it. */
+export function failedPage(code: ConsentFailure, more: string | null = null): Page {
   const [status, title, sentence] = failures[code];
-  return page(status, title, [text(sentence)]);
+  return page(status, title, [text(sentence), ...(more === null ? [] : [text(more)])]);
 }
 
 /** A link that opens nothing, or a return that nobody waits for: a stranger learns no more than that. */

@@ -5,6 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express';
+import { oauth1Ending } from '../model/connection';
 import { hashOf } from './consent-record';
 import type { BrowserAnswer, Consents } from './consents';
 import { GrantRefusal } from './grant-refusal';
@@ -79,7 +80,12 @@ export function makeConnectRoutes({ consents, secure, failed }: ConnectRoutesDoo
     response.clearCookie(own, bound);
     const ended = await consents.returned(answer, browser);
     if (ended === null) return show(response, unknownPage());
-    show(response, ended.code === null ? donePage(ended.seen, ended.unseen.length) : failedPage(ended.code));
+    show(
+      response,
+      ended.code === null
+        ? donePage(ended.seen, ended.unseen.length)
+        : failedPage(ended.code, switchOverOf(ended.detail)),
+    );
   });
   const answerError: ErrorRequestHandler = (error, _request, response, _next) => {
     failed(error);
@@ -87,11 +93,19 @@ export function makeConnectRoutes({ consents, secure, failed }: ConnectRoutesDoo
     if (!isRefusal) return show(response, faultPage());
     show(
       response,
-      failedPage(error.fault === 'unavailable' ? 'provider-unavailable' : 'provider-answer-unusable'),
+      failedPage(
+        error.fault === 'unavailable' ? 'provider-unavailable' : 'provider-answer-unusable',
+        switchOverOf(error.message),
+      ),
     );
   };
   router.use(answerError);
   return router;
+}
+
+/** Where a refusal may be the end of OAuth 1, the person is told the way on, which the operator goes. */
+function switchOverOf(detail: string | null): string | null {
+  return detail?.includes(oauth1Ending) ? oauth1Ending : null;
 }
 
 function policy(formAction: string): string {

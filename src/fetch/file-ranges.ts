@@ -65,7 +65,7 @@ export function makeFileContent(parts: RangeParts) {
     const found = await parts.find(id);
     if ('fault' in found) return found;
     const first = await range(found.value, from, { version });
-    if ('fault' in first) return first;
+    if ('fault' in first) return { fault: withStatus(first.fault, found.value) };
     const { bytesTotal, version: read, sha256 } = first.value;
     const { item } = found.value;
     const inOne = from === 0 && first.value.bytes.length === bytesTotal;
@@ -89,6 +89,15 @@ export function makeFileContent(parts: RangeParts) {
   }
 
   return content;
+}
+
+/** A file that is listed before its bytes came is no absent one: its record says how far it is. */
+function withStatus(fault: RawFault, { item, reach }: Found): RawFault {
+  const { status } = (item.body ?? {}) as { status?: unknown };
+  if (fault.answer?.kind !== 'gone' || typeof status !== 'string' || status === 'READY') return fault;
+  const message = `its status is ${status.slice(0, 100)}, and the provider has no bytes of it`;
+  const { connectionId } = reach.connection;
+  return { ...fault, answer: { kind: 'refused-unattributed', connectionId, message }, detail: message };
 }
 
 /** What came of a range: all of it, in one piece. */

@@ -33,7 +33,8 @@ export function organizationReaches(doors: ProviderDoors, organizationIds: strin
   const seen = valid.flatMap(({ connectionId }) => [...doors.sees(connectionId)]);
   const lost = lostOrganizations(doors, new Set(seen));
   const wanted = new Set(organizationIds.length > 0 ? organizationIds : [...seen, ...lost.keys()]);
-  if (wanted.size === 0) return [{ fault: nobody(doors, 'no valid connection sees an organization') }];
+  if (wanted.size === 0 || connections.length === 0)
+    return [{ fault: nobody(doors, 'no valid connection sees an organization') }];
   return [...wanted].map((organizationId): Reached => {
     const claim = { connectionId: null, organizationId, hintedUser: null, hintedOrganizationId: null };
     const connection = chooseConnection(claim, connections, doors.sees);
@@ -72,7 +73,12 @@ function lostOrganizations(doors: ProviderDoors, seen: ReadonlySet<string>): Map
 
 /** Nothing can be asked: every consent was refused, or there is none. */
 function nobody(doors: ProviderDoors, detail: string): RawFault {
-  const refused = doors.connections().find(({ status }) => status === 'refused');
+  const connections = doors.connections();
+  if (connections.length === 0) {
+    const first = 'no user has consented yet: tramline connect';
+    return { ...unreachable(null, first), answer: { kind: 'no-connection', detail: first, nobody: true } };
+  }
+  const refused = connections.find(({ status }) => status === 'refused');
   return refused === undefined ? unreachable(null, detail) : refusedConsent(refused.connectionId, null);
 }
 

@@ -51,8 +51,8 @@ export type Answer =
     }
   /** 400, 405, 406 and other answers that another attempt will not change. */
   | { kind: 'refused'; code: string; detail: string; origin: string; connectionId: string }
-  /** No connection may read it. */
-  | { kind: 'no-connection'; detail: string }
+  /** No connection may read it; `nobody`: there is none at all, a user must consent first. */
+  | { kind: 'no-connection'; detail: string; nobody?: true }
   /** The gate refused the address: no request was made. */
   | { kind: 'address-refused'; code: 'address-refused' | 'address-template'; detail: string }
   /** The attempt was cut off because the process is stopping. */

@@ -62,6 +62,8 @@ export interface SyncView extends SyncCounts {
   /** Listings that were not read to their end: nothing is concluded from what they do not hold. At most 100. */
   partial: { scope: string; detail: string }[];
   trouble: SyncTrouble;
+  /** Until when the provider asked for a pause that the run waits for; null while it waits for none. */
+  waitsUntil: string | null;
   /** Why it stopped; null unless it did. */
   reason: string | null;
 }

@@ -149,8 +149,9 @@ function codeOf(answer: RawFault['answer'], address: string | null): ProblemCode
       // An address that the provider named is its own fault; one that was only to be made, that of whoever asked.
       return address === null ? 'command.usage' : 'provider.refused';
     case 'gone':
-    case 'no-connection':
       return 'command.not-found';
+    case 'no-connection':
+      return answer.nobody ? 'provider.action-required' : 'command.not-found';
     case 'action-required':
     case 'not-connected':
     case 'reauthorize':

@@ -27,6 +27,8 @@ export class Progress {
   resumed = false;
   state: SyncView['state'] = 'running';
   reason: string | null = null;
+  /** Milliseconds since the epoch; null while no pause of the provider is waited for. */
+  waitsUntilMs: number | null = null;
   /** Met beside the listings that are named. */
   readonly #troubles = new Set<SyncTrouble>();
   #endedAtMs: number | null = null;
@@ -82,6 +84,7 @@ export class Progress {
       skipped: [...this.#skipped],
       partial: [...this.#partial].map(([scope, { detail }]) => ({ scope, detail })),
       trouble: syncTroubles.findLast((trouble) => met.has(trouble)) ?? 'none',
+      waitsUntil: this.waitsUntilMs === null ? null : new Date(this.waitsUntilMs).toISOString(),
       reason,
     };
   }
@@ -108,6 +111,7 @@ export function idleView(): SyncView {
     skipped: [],
     partial: [],
     trouble: 'none',
+    waitsUntil: null,
     reason: null,
   };
 }

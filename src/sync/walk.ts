@@ -59,13 +59,16 @@ export interface Tries {
  * False, at once, for what does not pass by waiting, and when that was done often enough.
  */
 export async function waitOut(
-  { doors, options, signal }: Reading,
+  { doors, options, progress, signal }: Reading,
   answer: Answer | null,
   tries: Tries,
 ): Promise<boolean> {
   if (answer?.kind === 'rate-limited' && tries.waits < coolDownWaitsMax) {
     tries.waits += 1;
-    await doors.clock.wait(Math.min(Math.max(doors.coolDownMs(), 1), coolDownWaitMsMax), signal);
+    const coolDownMs = Math.max(doors.coolDownMs(), 1);
+    progress.waitsUntilMs = doors.clock.nowMs() + coolDownMs;
+    await doors.clock.wait(Math.min(coolDownMs, coolDownWaitMsMax), signal);
+    progress.waitsUntilMs = null;
     return true;
   }
   if (answer?.kind !== 'transient' || tries.failures >= options.repeatsMax) return false;

@@ -115,7 +115,10 @@ test('a file that is too large, or not yet there, leaves nothing behind', async 
   const refused = await run('files', 'get', large.id, '--output', output, '--bytes-max', '1000000');
   expect([refused.code, refused.error]).toEqual([1, expect.stringContaining('60000000 bytes')]);
   const pending = (await files()).find(({ status }) => status === 'UPLOAD_PENDING') as File;
-  expect((await run('files', 'get', pending.id, '--output', output)).code).toBe(3);
+  const early = await run('files', 'get', pending.id, '--output', output);
+  expect([early.code, early.error]).toEqual([4, expect.stringContaining('its status is UPLOAD_PENDING')]);
+  const at = await run('files', 'get', large.id, '--output', `${folder}/`);
+  expect([at.code, at.error]).toEqual([2, expect.stringContaining('is a folder')]);
   expect(existsSync(output)).toBe(false);
   expect(readdirSync(folder).filter((name) => name.endsWith('.part'))).toEqual([]);
 });

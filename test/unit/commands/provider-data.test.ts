@@ -109,6 +109,7 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
       'the provider has no such thing: the detail',
     ],
     [{ kind: 'no-connection', detail: '' }, 3, 'the detail'],
+    [{ kind: 'no-connection', detail: '', nobody: true }, 5, 'the detail'],
     [
       { kind: 'not-connected', actionUrl: 'https://c.test/', connectionId: 'c1' },
       5,

@@ -38,6 +38,19 @@ test.each([
   expect(ended.error).toContain(said);
 });
 
+test('that a pause of the provider is waited for is said once', async () => {
+  const shell = makeShell();
+  const waits = { ...idleView(), state: 'running' as const, waitsUntil: '2026-03-01T00:10:00.000Z' };
+  const views = [waits, { ...waits, waitsUntil: null }, waits, { ...idleView(), state: 'ended' as const }];
+  shell.api.startSync = async () => waits;
+  shell.api.sync = async () => views.shift()!;
+  const { code, error } = await shell.run('sync');
+  expect([code, error.split('asks for a pause until 2026-03-01T00:10:00.000Z')]).toEqual([
+    0,
+    [expect.any(String), ': the sync waits for its end\n'],
+  ]);
+});
+
 test('what is left to a read is said', async () => {
   const shell = makeShell();
   shell.api.startSync = async () => ({ ...idleView(), state: 'ended', listed: 3, left: 2 });

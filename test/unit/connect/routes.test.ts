@@ -4,6 +4,7 @@ import request from 'supertest';
 import type { BrowserAnswer, Consents, Ended } from '../../../src/connect/consents';
 import { GrantRefusal } from '../../../src/connect/grant-refusal';
 import { makeConnectRoutes } from '../../../src/connect/routes';
+import { oauth1Ending } from '../../../src/model/connection';
 
 const consentPage = 'https://signin.provider.test/consent?oauth_token=t';
 const cookieOf = ({ headers }: { headers: Record<string, unknown> }) =>
@@ -171,6 +172,16 @@ test('what the provider does wrong is a page and a line for the operator; what w
     expect(answer.text).not.toContain(error.message);
     expect(heard.failed).toEqual([error]);
   }
+});
+
+test('where a refusal may be the end of OAuth 1, the page names the way on', async () => {
+  const error = new GrantRefusal('client-refused', `the catalog: expected 200, got 401. ${oauth1Ending}`);
+  const { app } = stage({ open: () => Promise.reject(error) });
+  const { text } = await request(app).post('/connect?link=good');
+  expect(text).toContain('The provider ends OAuth 1');
+  expect(text).not.toContain('got 401');
+  const back = stage({ returned: async () => ended({ code: 'consent-refused', detail: error.message }) });
+  expect((await request(back.app).get('/connect/callback?state=s&code=c')).text).toContain('ends OAuth 1');
 });
 
 test('organizations are named with where to connect them; every word is escaped', async () => {

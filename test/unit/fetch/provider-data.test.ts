@@ -187,17 +187,17 @@ describe('equipment', () => {
   });
 
   test.each([
-    ['there is none', [], 'no-connection'],
-    ['consents are refused', [connectionOf({ status: 'refused' })], 'reauthorize'],
-  ])('where %s nothing is asked', async (_what, connections, kind) => {
+    ['there is none', [], { kind: 'no-connection', nobody: true }],
+    ['consents are refused', [connectionOf({ status: 'refused' })], { kind: 'reauthorize' }],
+  ])('where %s nothing is asked', async (_what, connections, answer) => {
     nock.cleanAll();
     staged = stageClient({}, connections);
     const { data } = staged.client;
     for (const lines of [data.equipment(any), data.equipment({ ...any, ids: ['7'] }), data.files(null)]) {
-      expect(faultsOf(await allOf(lines))).toMatchObject([{ answer: { kind } }]);
+      expect(faultsOf(await allOf(lines))).toMatchObject([{ answer }]);
     }
     for (const read of [data.reference('makes'), data.file('f'), data.createEquipment('4711', wish)]) {
-      expect(await read).toMatchObject({ fault: { answer: { kind } } });
+      expect(await read).toMatchObject({ fault: { answer } });
     }
   });
 

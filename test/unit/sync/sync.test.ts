@@ -133,6 +133,29 @@ test('a page that fails for a while is asked for again', async () => {
   expect(asked.filter((name) => name === 'equipment')).toHaveLength(2);
 });
 
+test('while the provider’s pause is waited for, the run says until when', async () => {
+  const limited = { ...partial(transient), answer: { kind: 'rate-limited', retryAfterMs: 600_000 } as const };
+  let waitsUntil: string | null = null;
+  const { run, sync } = stage(
+    { equipment: [[limited], [pageOf([item('1')])]] },
+    {
+      coolDownMs: () => 600_000,
+      clock: {
+        nowMs: under.nowMs,
+        wait: (ms) => {
+          waitsUntil ??= sync.view().waitsUntil;
+          return ms > 10_000 && ms !== 60_000 ? new Promise(() => {}) : Promise.resolve();
+        },
+      },
+    },
+  );
+  const until = new Date(under.nowMs() + 600_000).toISOString();
+  expect([await run(), waitsUntil]).toMatchObject([
+    { state: 'ended', published: 1, waitsUntil: null },
+    until,
+  ]);
+});
+
 test('a listing that goes on failing is left, and nothing is missed', async () => {
   await stage({ equipment: [[pageOf([item('1'), item('2')])]] }).run();
   const { run } = stage({ equipment: [[partial(transient)]] });
