@@ -1,5 +1,5 @@
 // The command says in its first line how Node is to be started; who starts it in another way must say the same.
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { nodeFlags } from '../support/node-flags';
 import { repositoryRoot } from '../support/repository';
@@ -22,4 +22,12 @@ test('every script starts the command with the flags of its first line', () => {
 test('a script that starts it without them is caught', () => {
   const scripts = { bare: 'node dist/src/cli.js serve', other: 'node --flag dist/src/cli.js', build: 'tsc' };
   expect(scriptsWithOtherFlags(scripts, ['--flag'])).toEqual(['bare']);
+});
+
+test('the command that the package names is executable once it is built', () => {
+  const { bin } = JSON.parse(readFileSync(join(repositoryRoot(), 'package.json'), 'utf8')) as {
+    bin: { tramline: string };
+  };
+  const mode = statSync(join(repositoryRoot(), bin.tramline)).mode & 0o777;
+  expect(mode.toString(8)).toBe('755');
 });
