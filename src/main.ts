@@ -237,19 +237,21 @@ async function closeAll(parts: Parts, graceMs: number): Promise<boolean> {
 
 /** Serves until a signal, then drains; resolves to the exit code. Prints one line when ready. */
 export async function serve(loaded: LoadedSettings, around?: Around): Promise<number> {
+  // Whoever reads that line may send a signal before this process has gone on: it is heard from the beginning.
+  const signalled = firstSignal(loaded.settings.shutdownSeconds * 1000);
   const service = await startService(loaded, around);
   const { observer, ready } = service;
+  endOnFault(observer);
   observer.log.starting({ role: ready.role, version, store: ready.store, events: ready.events });
   process.stdout.write(`${JSON.stringify(ready)}\n`);
-  const signal = await firstSignal(observer);
+  const { signal, overdue } = await signalled;
   observer.log.draining({ signal });
-  const overdue = setTimeout(() => process.exit(1), loaded.settings.shutdownSeconds * 1000);
   await service.stop();
   clearTimeout(overdue);
   return 0;
 }
 
-function firstSignal(observer: Observer): Promise<string> {
+function endOnFault(observer: Observer): void {
   const fatal = (error: unknown): void => {
     observer.fault('pipeline', error);
     observer.log.flush();
@@ -257,12 +259,18 @@ function firstSignal(observer: Observer): Promise<string> {
   };
   process.on('uncaughtException', fatal);
   process.on('unhandledRejection', fatal);
+}
+
+/** The first ends the process within `graceMs`, also while it starts; a second one at once. */
+function firstSignal(graceMs: number): Promise<{ signal: string; overdue: NodeJS.Timeout }> {
   return new Promise((resolve) => {
+    let isHeard = false;
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      process.once(signal, () => {
+      process.on(signal, () => {
         // What was acknowledged is on disk at every moment: an end at once loses nothing.
-        process.on(signal, () => process.exit(130));
-        resolve(signal);
+        if (isHeard) process.exit(130);
+        isHeard = true;
+        resolve({ signal, overdue: setTimeout(() => process.exit(1), graceMs) });
       });
     }
   });

@@ -2,7 +2,7 @@
  * T1 to T4: SIGTERM. Readiness goes first, what is in flight ends, what was not begun is given back, and the process is
  * gone within its grace with 0, whatever the provider and Kafka do. What was answered 204 is there in the next life.
  */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -12,7 +12,9 @@ import { systemClock } from '../../src/tools/clock';
 import { evidenceOf, readTopics } from '../support/evidence';
 import { type KafkaCluster, kafkaAvailable, startKafka } from '../support/kafka';
 import { checkLedger } from '../support/ledger-checker';
+import { startCommand } from '../support/live-command';
 import { describeWithNeighbour } from '../support/neighbour';
+import { temporaryFolder } from '../support/ready-process';
 import { repositoryRoot } from '../support/repository';
 import { beginStory, notificationOf, type Resource, type Story, soon } from '../support/story';
 import { until } from '../support/until';
@@ -76,6 +78,27 @@ async function untilDraining(): Promise<void> {
 async function untilReading(machine: Resource): Promise<void> {
   await until(async () => (await story.readsOf(machine)).length > 0, soon);
 }
+
+test('T1: a signal that comes while the process starts ends it with 0, and the next one starts', async () => {
+  story = await beginStory({ delivers: false });
+  const folder = temporaryFolder();
+  const file = join(folder, 'tramline.db');
+  const environment = {
+    ...story.simulator.environment,
+    HOST: '127.0.0.1',
+    PORT: '0',
+    OPERATIONS_PORT: '0',
+    DATABASE_URL: `sqlite:${file}`,
+  };
+  const command = startCommand(['serve'], environment);
+  await until(() => existsSync(file), { ...soon, everyMs: 1, what: 'the store to be opened' });
+  command.interrupt();
+  expect(await command.ended).toMatchObject({ code: 0 });
+  const next = startCommand(['serve'], environment);
+  await next.untilPrinted(/"operations"/);
+  next.interrupt();
+  expect(await next.ended).toMatchObject({ code: 0 });
+});
 
 test('T2: requests on kept connections during the drain are answered and close them, and none is lost', async () => {
   story = await beginStory({ delivers: false });
