@@ -5,6 +5,9 @@
 import type { Element } from '../../src/model/notification';
 import { type DamageableStore, draftOf, Hand, hintOf, sumOf } from './store-hand';
 
+/** It waits for an operator, and keeps its delivery. */
+const forOperator: Element = { line: 'quarantined', reason: 'malformed-notification', path: '', raw: '{}' };
+
 export function storeDamageSuite(name: string, open: () => Promise<DamageableStore>): void {
   describe(`a store that was damaged: ${name}`, () => {
     let under: DamageableStore;
@@ -90,11 +93,8 @@ export function storeDamageSuite(name: string, open: () => Promise<DamageableSto
 
     test('an event that vanished is in no line of the ledger, and one that retention took is a published one', async () => {
       const dayMs = 86_400_000;
-      // What waits for an operator keeps its delivery, and with it the read whose event retention takes.
-      await hand.put([
-        hintOf('1'),
-        { line: 'quarantined', reason: 'malformed-notification', path: '', raw: '{}' },
-      ]);
+      // With the delivery stays the read whose event retention takes.
+      await hand.put([hintOf('1'), forOperator]);
       await hand.finish(await hand.take(), draftOf('1', 'a'));
       await hand.sendAll();
       for (const content of ['b', 'c']) {
@@ -114,9 +114,8 @@ export function storeDamageSuite(name: string, open: () => Promise<DamageableSto
     });
 
     test('an event that vanished is told from those that retention took, however old it is', async () => {
-      const kept: Element = { line: 'quarantined', reason: 'malformed-notification', path: '', raw: '{}' };
       for (const id of ['1', '2']) {
-        await hand.put([hintOf(id), kept]);
+        await hand.put([hintOf(id), forOperator]);
         await hand.finish(await hand.take(), draftOf(id, 'a'));
       }
       await hand.sendAll();
@@ -133,10 +132,7 @@ export function storeDamageSuite(name: string, open: () => Promise<DamageableSto
     });
 
     test('what a version took that did not mark it counts as published', async () => {
-      await hand.put([
-        hintOf('1'),
-        { line: 'quarantined', reason: 'malformed-notification', path: '', raw: '{}' },
-      ]);
+      await hand.put([hintOf('1'), forOperator]);
       await hand.finish(await hand.take(), draftOf('1', 'a'));
       await hand.sendAll();
       for (const content of ['b', 'c']) {

@@ -2,8 +2,7 @@
 // also when Alertmanager is killed in between.
 // Method: the service's alerting on a store in memory, driven by real time with short settings; a receiver that keeps
 // every notification. What would reach a person is what the receiver has.
-import { setTimeout as delay } from 'node:timers/promises';
-import { makeAlerting } from '../../../src/alert/alerting';
+import { type Alerting, makeAlerting } from '../../../src/alert/alerting';
 import { makeAlertmanagerSink } from '../../../src/alert/alertmanager';
 import type { AlertSink } from '../../../src/alert/sink';
 import type { Alert } from '../../../src/model/alert';
@@ -22,7 +21,17 @@ import { describeWithNeighbour } from '../../support/neighbour';
 import { until } from '../../support/until';
 import { aBlocked, anAlert } from '../../unit/alert/samples';
 
-const within = { withinMs: 15_000 };
+/** Alertings under test, by hand: each wait is made of their steps. */
+const running = new Set<Pick<Alerting, 'step'>>();
+
+/** Steps until Alertmanager, another process, has come to what is awaited. */
+function stepUntil(condition: () => boolean): Promise<true> {
+  const stepped = async () => {
+    for (const alerting of running) await alerting.step();
+    return condition();
+  };
+  return until(stepped, { withinMs: 15_000, what: condition.toString() }) as Promise<true>;
+}
 
 describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real Alertmanager', () => {
   const started: { stop(): Promise<void> }[] = [];
@@ -43,7 +52,7 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
     return instance;
   }
 
-  /** The service's alerting at work, some twenty rounds a second, until it is stopped. */
+  /** The service's alerting at work: a step in each round of a wait, until it is stopped. */
   function run(urls: string[], store = makeMemoryAlerts(), holdMs = 0, holder = 'a') {
     const sink = makeAlertmanagerSink({ urls, openMs: 600 });
     const alerting = makeAlerting({
@@ -64,13 +73,7 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
       },
       random: () => 0,
     });
-    let isStopped = false;
-    const loop = (async () => {
-      while (!isStopped) {
-        await alerting.step();
-        await delay(50);
-      }
-    })();
+    running.add(alerting);
     const service = {
       store,
       /** Alertmanager does not gather what began long ago, so only a fresh state shows what gathering does. */
@@ -81,11 +84,10 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
       /** Waits until a post that began later than now was taken. */
       async nextPost() {
         const nowMs = Date.now();
-        await until(() => store.rows().some(({ sent }) => (sent.alertmanager?.atMs ?? 0) > nowMs), within);
+        await stepUntil(() => store.rows().some(({ sent }) => (sent.alertmanager?.atMs ?? 0) > nowMs));
       },
       async stop() {
-        isStopped = true;
-        await loop;
+        running.delete(alerting);
       },
     };
     started.push(service);
@@ -102,7 +104,7 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
     const { url } = await alertmanager({ webhookUrl: recorder.url });
     const service = run([url]);
     service.block();
-    await until(() => told(recorder).length > 0, within);
+    await stepUntil(() => told(recorder).length > 0);
     for (let round = 0; round < 3; round += 1) await service.nextPost();
     const [sinceMs] = service.store.rows().map((alert) => alert.startsAtMs) as [number];
     expect(told(recorder)).toMatchObject([
@@ -125,7 +127,7 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
       },
     ]);
     service.accept();
-    await until(isOver(recorder), within);
+    await stepUntil(isOver(recorder));
     await service.nextPost();
     expect(states(recorder)).toEqual(['firing', 'resolved']);
     // Alertmanager writes times without trailing zeros.
@@ -137,11 +139,11 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
     const { url } = await alertmanager({ webhookUrl: recorder.url });
     const service = run([url]);
     service.block();
-    await until(() => states(recorder).length === 1, within);
+    await stepUntil(() => states(recorder).length === 1);
     service.accept();
-    await until(isOver(recorder), within);
+    await stepUntil(isOver(recorder));
     service.block();
-    await until(() => states(recorder).length === 3, within);
+    await stepUntil(() => states(recorder).length === 3);
     const [first, , third] = told(recorder);
     expect(third).toMatchObject({ status: 'firing', labels: first?.labels });
     expect(Date.parse(third?.startsAt ?? '')).toBeGreaterThan(Date.parse(first?.startsAt ?? ''));
@@ -152,11 +154,11 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
     const instance = await alertmanager({ webhookUrl: recorder.url });
     const service = run([instance.url]);
     service.block();
-    await until(() => states(recorder).length === 1, within);
+    await stepUntil(() => states(recorder).length === 1);
     await instance.restart();
     await service.nextPost();
     service.accept();
-    await until(isOver(recorder), within);
+    await stepUntil(isOver(recorder));
   });
 
   test('A-2: killed before the end and started again after it, it tells the end', async () => {
@@ -164,12 +166,12 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
     const instance = await alertmanager({ webhookUrl: recorder.url });
     const service = run([instance.url]);
     service.block();
-    await until(() => states(recorder).length === 1, within);
+    await stepUntil(() => states(recorder).length === 1);
     await instance.kill();
     service.accept();
-    await until(() => service.store.rows()[0]?.state === 'resolved', within);
+    await stepUntil(() => service.store.rows()[0]?.state === 'resolved');
     await instance.restart();
-    await until(isOver(recorder), within);
+    await stepUntil(isOver(recorder));
   });
 
   test('A-2: killed with the end already taken but not yet told, it tells the end', async () => {
@@ -177,12 +179,12 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
     const instance = await alertmanager({ webhookUrl: recorder.url, groupIntervalMs: 1_500 });
     const service = run([instance.url]);
     service.block();
-    await until(() => states(recorder).length === 1, within);
+    await stepUntil(() => states(recorder).length === 1);
     for (let round = 0; round < 3; round += 1) await service.nextPost();
     service.accept();
-    await until(() => service.store.rows()[0]?.sent.alertmanager?.state === 'resolved', within);
+    await stepUntil(() => service.store.rows()[0]?.sent.alertmanager?.state === 'resolved');
     await instance.restart();
-    await until(isOver(recorder), within);
+    await stepUntil(isOver(recorder));
   });
 
   test('K9: a service that is started anew ends what its predecessor paged', async () => {
@@ -190,11 +192,11 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
     const { url } = await alertmanager({ webhookUrl: recorder.url });
     const service = run([url]);
     service.block();
-    await until(() => states(recorder).length === 1, within);
+    await stepUntil(() => states(recorder).length === 1);
     await service.stop();
     const next = run([url], service.store);
     next.accept();
-    await until(isOver(recorder), within);
+    await stepUntil(isOver(recorder));
     expect(states(recorder)).toEqual(['firing', 'resolved']);
   });
 
@@ -205,13 +207,13 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
     await away.kill();
     const service = run([away.url, there.url]);
     service.block();
-    await until(() => states(recorder).length === 1, within);
+    await stepUntil(() => states(recorder).length === 1);
     expect(states(late)).toEqual([]);
     await away.restart();
-    await until(() => states(late).length === 1, within);
+    await stepUntil(() => states(late).length === 1);
     service.accept();
-    await until(isOver(recorder), within);
-    await until(isOver(late), within);
+    await stepUntil(isOver(recorder));
+    await stepUntil(isOver(late));
     expect(told(late)[0]?.startsAt).toBe(told(recorder)[0]?.startsAt);
   });
 
@@ -225,7 +227,7 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
     const blocked = aBlocked({ sinceMs: Date.now() - 60_000 });
     for (const each of [one!, two!]) each.store.inputs.blocked.push(blocked);
     for (const each of [one!, two!, one!, two!]) await each.nextPost();
-    await until(() => told(recorder).length > 0, within);
+    await stepUntil(() => told(recorder).length > 0);
     const [first, ...more] = (await (await fetch(`${url}/api/v2/alerts`)).json()) as NotifiedAlert[];
     expect(more).toEqual([]);
     expect(first?.labels).toEqual({
@@ -239,7 +241,7 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
     // One of them ends first; what the other says then is the end for both.
     await two!.stop();
     one!.accept();
-    await until(isOver(recorder), within);
+    await stepUntil(isOver(recorder));
     await one!.nextPost();
     expect(states(recorder)).toEqual(['firing', 'resolved']);
     expect(told(recorder).map(({ labels }) => labels)).toEqual([first?.labels, first?.labels]);
@@ -251,9 +253,9 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
     const { url } = await alertmanager({ webhookUrl: recorder.url, groupWaitMs: 400 });
     const service = run([url]);
     service.block(0);
-    await until(() => service.store.rows()[0]?.sent.alertmanager?.state === 'firing', within);
+    await stepUntil(() => service.store.rows()[0]?.sent.alertmanager?.state === 'firing');
     service.accept();
-    await until(isOver(recorder), within);
+    await stepUntil(isOver(recorder));
     expect(states(recorder)).toEqual(['firing', 'resolved']);
   });
 
@@ -278,13 +280,13 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
         taken: good.map((alert) => alert.fingerprint),
         failed: [{ fingerprint: bad.fingerprint, retry: false }],
       });
-      await until(() => told(recorder).length === 3, within);
+      await stepUntil(() => told(recorder).length === 3);
     });
 
     test('another severity ends the old label set in the same post', async () => {
       const alert = recent({});
       await sink.post([alert], Date.now());
-      await until(() => told(recorder).length === 1, within);
+      await stepUntil(() => told(recorder).length === 1);
       const nowMs = Date.now();
       const sent = {
         state: 'firing',
@@ -294,7 +296,7 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
         failures: 0,
       } as const;
       await sink.post([{ ...alert, severity: 'critical', sent: { alertmanager: sent } }], nowMs);
-      await until(() => told(recorder).length === 3, within);
+      await stepUntil(() => told(recorder).length === 3);
       const changes = told(recorder)
         .slice(1)
         .map(({ status, labels }) => `${labels.severity} ${status}`);
@@ -307,7 +309,7 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
       );
       const { taken } = await sink.post(alerts, Date.now());
       expect(taken).toHaveLength(2000);
-      await until(() => told(recorder).length === 2000, within);
+      await stepUntil(() => told(recorder).length === 2000);
     });
   });
 });

@@ -13,8 +13,6 @@ import { type Call, type CallResult, openEngine, type VerbName } from '../../../
 import { settingsFor } from '../../contract/open-sqlite';
 import { aliasHintOf, deliveryOf, draftOf, goneBy, heldBy, hintOf, terms } from '../../contract/store-hand';
 
-jest.setTimeout(60_000);
-
 /** What the next transaction of the engine that is told so runs into. */
 const fault = { commit: null as Error | null, rollback: null as Error | null };
 
