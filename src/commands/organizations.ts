@@ -184,8 +184,8 @@ function show(output: CommandContext['output'], nowMs: number, organization: Org
     output.value(organization);
     return;
   }
-  const { history = [], since, ...more } = organization;
-  const shown = { ...more, since: since && agedTime(since, nowMs) };
+  const { history = [], since, forgotten: _, ...more } = organization;
+  const shown = { ...more, access: accessOf(organization), since: since && agedTime(since, nowMs) };
   for (const [name, value] of Object.entries(shown)) {
     output.prose(`${name.padEnd(11)} `, String(value ?? '–'));
   }

@@ -128,7 +128,8 @@ export function makeApi(doors: ApiDoors): Api {
     },
     alerts: async () => (await store.listAlerts()).map(alertView),
     testAlerts,
-    explain: async (of) => (await store.explain(of)) ?? notFound('delivery, event or resource', of),
+    explain: async (of) =>
+      (await store.explain(of)) ?? notFound('delivery (d12), event id or resource address', of),
     ledger: async () => ledgerView(await store.ledger()),
     check,
     config: async () => config(),

@@ -53,7 +53,9 @@ test('the next step of organizations is of one that must act, never of one that 
   expect(both).not.toContain('probe 9');
   expect(both).toContain('2 organizations: 1 terms-required, 1 forgotten');
   expect(await shown(forgotten, active)).toContain('→ What needs a person: tramline alerts');
-  expect((await shell.run('organizations', 'get', '9')).out).toContain('Organization 9 was forgotten');
+  const one = (await shell.run('organizations', 'get', '9')).out;
+  expect(one).toContain('Organization 9 was forgotten');
+  expect(one).toMatch(/^access +forgotten$/m);
 });
 
 test('an operator who revoked a connection is named in the history', async () => {
