@@ -72,6 +72,7 @@ export async function startPostgresStores(): Promise<{
 
     return {
       store,
+      staysHalfOpen: true,
       setAside,
       advance: (ms) => {
         nowMs += ms;

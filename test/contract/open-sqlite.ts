@@ -60,6 +60,7 @@ export async function openSqlite(): Promise<DamageableStore> {
   return {
     store,
     setAside,
+    staysHalfOpen: false,
     advance: (ms) => {
       nowMs += ms;
     },

@@ -5,7 +5,7 @@
  * gap, no event changed its bytes and no due task is hidden; in the end everything comes to rest, and the newest event of
  * each resource is the truth.
  */
-import fc from 'fast-check';
+import fc from '../support/properties';
 import { type DamageableStore, heldBy, hintOf, terms } from './store-hand';
 import { ids, organizations, type Step, World } from './store-model-world';
 

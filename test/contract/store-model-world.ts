@@ -102,7 +102,7 @@ export class World {
     }, place);
     this.held = [];
     this.pages = [];
-    this.restrained.clear();
+    if (!this.under.staysHalfOpen) this.restrained.clear();
     const repeated = this.unanswered.splice(0);
     const unsure = repeated.reduce((sum, elements) => sum + elements.length, 0);
     const { accepted } = await this.hand.store.ledger();

@@ -10,7 +10,7 @@ import {
   type Socket,
   type Server as TcpServer,
 } from 'node:net';
-import fastCheck from 'fast-check';
+import fastCheck from '../support/properties';
 import { beginStory, notificationOf, type Story, soon } from '../support/story';
 import { until } from '../support/until';
 

@@ -2,16 +2,15 @@
  * A group that fails leaves nothing behind, in the tables or in memory: whoever had the same calls executed one by one, or
  * not at all, cannot tell the difference afterwards.
  */
-
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import type { TakenTask } from '../../../src/model/task';
 import type { Database } from '../../../src/store/sqlite/database';
 import { type Call, type CallResult, openEngine, type VerbName } from '../../../src/store/sqlite/engine';
 import { settingsFor } from '../../contract/open-sqlite';
 import { aliasHintOf, deliveryOf, draftOf, goneBy, heldBy, hintOf, terms } from '../../contract/store-hand';
+import fc from '../../support/properties';
 
 /** What the next transaction of the engine that is told so runs into. */
 const fault = { commit: null as Error | null, rollback: null as Error | null };

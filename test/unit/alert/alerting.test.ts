@@ -1,6 +1,5 @@
 // Goal: on-call's state follows the true state, through failing and slow sinks, restarts and a store that is away.
 // Method: the real parts on a store in memory, recording sinks and a clock that is moved by hand.
-import fc from 'fast-check';
 import { type AlertingParts, makeAlerting } from '../../../src/alert/alerting';
 import { pageOf } from '../../../src/alert/page';
 import type { AlertSink, PostResult, SinkName } from '../../../src/alert/sink';
@@ -8,6 +7,7 @@ import type { Alert, Condition } from '../../../src/model/alert';
 import { Problem } from '../../../src/model/problem';
 import { makeHandClock } from '../../support/hand-clock';
 import { makeMemoryAlerts } from '../../support/memory-alerts';
+import fc from '../../support/properties';
 import { aBlocked, anAlert, noonMs } from './samples';
 
 const options = {

@@ -1,5 +1,4 @@
 // Goal: the evaluator turns states into signals, one for each thing a person has to do, and takes any named cause.
-import fc from 'fast-check';
 import {
   conditionRows,
   type QuarantineGroup,
@@ -9,6 +8,7 @@ import {
 import { type EvaluateInputs, evaluate, openOf } from '../../../src/alert/evaluate';
 import { fingerprintOf } from '../../../src/alert/fingerprint';
 import type { Alert, Condition, ConditionName, Signal } from '../../../src/model/alert';
+import fc from '../../support/properties';
 import { aBlocked, anAlert, minuteMs, noonMs } from './samples';
 
 const dayMs = 86_400_000;

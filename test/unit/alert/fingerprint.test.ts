@@ -1,6 +1,6 @@
 // Goal: identity is name and labels, nothing else, and is never ambiguous.
-import fc from 'fast-check';
 import { fingerprintOf } from '../../../src/alert/fingerprint';
+import fc from '../../support/properties';
 
 test('the order of labels does not matter', () => {
   expect(fingerprintOf('A', { x: '1', y: '2' })).toBe(fingerprintOf('A', { y: '2', x: '1' }));

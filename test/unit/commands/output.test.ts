@@ -1,6 +1,6 @@
 // What people read must fit a terminal and cannot move its cursor, whatever names a provider sends.
-import fastCheck from 'fast-check';
 import { type Column, layOut, makeOutput, visible } from '../../../src/commands/output';
+import fastCheck from '../../support/properties';
 
 const columns = [
   { title: 'ID', of: (row: { id: string }) => row.id },

@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import fastCheck from 'fast-check';
 import { type Environment, loadSettings, telemetryWishes } from '../../../src/config';
 import { rows } from '../../../src/config/describe';
 import { isProblem } from '../../../src/model/problem';
+import fastCheck from '../../support/properties';
 
 const key = Buffer.alloc(32, 7).toString('base64');
 const complete: Environment = {

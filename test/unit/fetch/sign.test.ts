@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import { makeGate } from '../../../src/fetch/gate';
 import { makeSigner, type RequestToSign } from '../../../src/fetch/sign';
 import { Secret } from '../../../src/tools/secret';
+import fc from '../../support/properties';
 import { connectionOf, stillClock } from '../../support/provider-client';
 import { baseStringOf, encode, headerPairs, signatureOf } from '../../support/rfc5849';
 

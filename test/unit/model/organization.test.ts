@@ -2,7 +2,6 @@
  * Organization access as a state machine, against a model that is written as a table: every pair of a state and what may
  * be said is in it, and what nobody may say cannot be written down.
  */
-import fc from 'fast-check';
 import {
   type Access,
   accessOf,
@@ -13,6 +12,7 @@ import {
   type Said,
   transition,
 } from '../../../src/model/organization';
+import fc from '../../support/properties';
 
 const causes: Cause[] = ['terms', 'required-action', 'not-connected', 'refused-grant'];
 const blocks = <Named extends Cause>(cause: Named) => ({ cause, actionUrl: null, message: null });

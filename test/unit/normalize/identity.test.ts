@@ -1,9 +1,9 @@
 /**
  * Hashes: equal for what says the same, different for what does not.
  */
-import fc from 'fast-check';
 import { contentHashOf, contentTextOf, wireHashOf } from '../../../src/normalize/identity';
 import { convertUnit } from '../../../src/normalize/units';
+import fc from '../../support/properties';
 
 const quantity = (value: number, unitId: string) => {
   const converted = convertUnit(value, unitId);

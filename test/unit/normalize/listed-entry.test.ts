@@ -1,8 +1,8 @@
 /**
  * What is only shown: files and reference data. Read leniently, and whatever is handed in is an entry or a refusal.
  */
-import fc from 'fast-check';
 import { readFileEntry, readReferenceEntry } from '../../../src/normalize/listed-entry';
+import fc from '../../support/properties';
 
 const source = { address: 'https://provider.example/platform/files/5', mediaType: 'application/json' };
 

@@ -4,13 +4,13 @@
  */
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
-import fc from 'fast-check';
 import type { NormalizedDocument } from '../../../src/model/event';
 import { dataschemaOf } from '../../../src/model/event';
 import type { EventKind } from '../../../src/model/resource';
 import { eventSchemas, normalizeDocument, normalizerVersion } from '../../../src/normalize/normalize';
 import { draftEvent } from '../../../src/publish/draft-event';
 import { writeJsonSchema } from '../../../src/tools/schema';
+import fc from '../../support/properties';
 import { documentNames, type Json, type JsonObject, normalized, providerDocument } from './provider-document';
 
 const codes = [

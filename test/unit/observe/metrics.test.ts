@@ -2,11 +2,11 @@
 // labels that come out are compared with the checked-in list; what a stranger can influence must not add a series.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import fastCheck from 'fast-check';
 import type { RefusalReason } from '../../../src/observe/lines';
 import { type Metrics, makeMetrics } from '../../../src/observe/metrics';
 import { startTelemetry, type Telemetry } from '../../../src/observe/telemetry';
 import { refusalReasons, type RefusalReason as WebhookReason } from '../../../src/webhook/refusals';
+import fastCheck from '../../support/properties';
 import { accepted, attempt, call, gauges, post, refused, sent } from './sample-lines';
 
 const options = {

@@ -6,7 +6,6 @@ import {
   InMemorySpanExporter,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
-import fastCheck from 'fast-check';
 import {
   formatTraceparent,
   makeQuietTraces,
@@ -15,6 +14,7 @@ import {
   type SentPlace,
   type SpanBatch,
 } from '../../../src/observe/traces';
+import fastCheck from '../../support/properties';
 
 const incoming = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 const quiet = makeQuietTraces();

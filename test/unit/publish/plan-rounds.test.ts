@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import { type OutboxRow, recordBytes, slotOf } from '../../../src/model/event';
 import { groupByPartition, planRounds } from '../../../src/publish/plan-rounds';
 import { makeHandClock } from '../../support/hand-clock';
 import { makeMemoryOutbox } from '../../support/memory-outbox';
+import fc from '../../support/properties';
 
 function rowsOf(keys: { topic: string; key: string; bytes?: number }[]): OutboxRow[] {
   const outbox = makeMemoryOutbox(makeHandClock(0));

@@ -1,7 +1,7 @@
 // Goal: what goes onto the wire is the Kafka protocol. kafkajs's own encoder is the oracle; a real broker checks the
 // rest in the integration suite.
-import fc from 'fast-check';
 import { encodeProduceBody, type WireBatch } from '../../../src/publish/produce-body';
+import fc from '../../support/properties';
 
 const crc32c: (bytes: Buffer) => number = require('kafkajs/src/protocol/recordBatch/crc32C');
 const kafkajsRequest: (parameters: unknown) => { encode(): Promise<{ buffer: Buffer }> } =

@@ -3,12 +3,12 @@
 // Method: random histories of two relays on one outbox, against a model of brokers that keep epochs for each partition.
 // Sends are written or not, answered or not, arrive after their producer was given up, or take longer than the lease
 // while the other relay works; relays vanish without a word.
-import fc from 'fast-check';
 import { slotOf } from '../../../src/model/event';
 import { makeRelay, type Relay, relayDefaults } from '../../../src/publish/relay';
 import type { Batch, Outcome, PublishTarget } from '../../../src/publish/target';
 import { type HandClock, makeHandClock } from '../../support/hand-clock';
 import { type MemoryOutbox, makeMemoryOutbox } from '../../support/memory-outbox';
+import fc from '../../support/properties';
 import { failure } from '../../support/scripted-target';
 
 type Fate = 'acknowledged' | 'unanswered' | 'lost' | 'late' | 'not-led' | 'held-up';

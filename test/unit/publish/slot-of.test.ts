@@ -1,8 +1,8 @@
 // Goal: store, publisher and every other Kafka client put a key into the same partition. kafkajs's default partitioner,
 // which agrees with the Java client, is the oracle.
-import fc from 'fast-check';
 import { Partitioners } from 'kafkajs';
 import { slotOf } from '../../../src/model/event';
+import fc from '../../support/properties';
 
 function partitionByKafkajs(key: string, partitions: number): number {
   const partitionMetadata = Array.from({ length: partitions }, (_, partitionId) => ({

@@ -1,8 +1,8 @@
 /**
  * Fairness between organizations: whoever was served least goes first, and nobody gets more than a share while others wait.
  */
-import fc from 'fast-check';
 import { Lanes, type OpenAt } from '../../../src/store/sqlite/lanes';
+import fc from '../../support/properties';
 
 const always = () => 0;
 const grantsOf = (lanes: Lanes, limit: number, openAt: OpenAt = always) =>

@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import { Secret } from '../../../src/tools/secret';
 import { makeJudge } from '../../../src/webhook/judge';
 import { readBody } from '../../../src/webhook/read-body';
+import fc from '../../support/properties';
 import { notification, settingsWith } from './receiver';
 
 const { judge, setAside } = makeJudge(settingsWith().eventTypes, () => [new Secret('planted-canary')]);

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { digitsOf } from '../../../src/webhook/exact-number';
 import { readBody } from '../../../src/webhook/read-body';
+import fc from '../../support/properties';
 
 const read = (text: string) => readBody(Buffer.from(text));
 const faultOf = (body: Buffer) => {

@@ -1,5 +1,5 @@
-import fc from 'fast-check';
 import { scanJson } from '../../../src/webhook/scan-json';
+import fc from '../../support/properties';
 
 const scan = (text: string, depthMax = 64, valuesMax = 1000) =>
   scanJson(Buffer.from(text), { depthMax, valuesMax });

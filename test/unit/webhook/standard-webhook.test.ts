@@ -1,8 +1,8 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { Secret } from '../../../src/tools/secret';
 import { checkStandardWebhook, hmacKeyOf } from '../../../src/webhook/standard-webhook';
+import fc from '../../support/properties';
 
 const secretText = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
 const secret = new Secret(secretText);
