@@ -110,7 +110,9 @@ export interface SyncDoors {
 }
 
 export interface SyncOptions {
-  /** Listings read at the same time. */
+  /** Pages of listings asked for at the same time. */
+  requestsAtOnce: number;
+  /** Listings in hand at the same time: while a page of one is written, another one asks. */
   listingsAtOnce: number;
   /** Organizations worked on at the same time. */
   organizationsAtOnce: number;

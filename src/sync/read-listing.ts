@@ -92,16 +92,16 @@ async function readPages(
   pass: Pass,
   state: { revision: number; items: number },
 ): Promise<PartialEnd | null> {
-  const { doors, progress, signal } = reading;
+  const { doors, progress, signal, ask } = reading;
   const { connectionId, of } = listing;
   const forbidden = doors.forbidden();
   if (forbidden !== null) return { partial: true, reason: 'forbidden', detail: forbidden, answer: null };
   const changesOnly = pass.changeToken !== null && pass.changeToken !== '';
   const { from, changeToken: token, unpaged } = pass;
-  const ask = { connectionId, of, from, changeToken: token, unpaged };
-  const pages = doors.provider.listing(ask, signal)[Symbol.asyncIterator]();
+  const request = { connectionId, of, from, changeToken: token, unpaged };
+  const pages = doors.provider.listing(request, signal)[Symbol.asyncIterator]();
   try {
-    let page = await nextOf(pages);
+    let page = await ask(() => nextOf(pages));
     while (page !== null && !page.partial) {
       progress.counts.pages += 1;
       progress.counts.calls += 1;
@@ -129,7 +129,7 @@ async function readPages(
       if (page.next === null) return changed;
       const stop = doors.forbidden();
       if (stop !== null) return { partial: true, reason: 'forbidden', detail: stop, answer: null };
-      page = await nextOf(pages);
+      page = await ask(() => nextOf(pages));
     }
     if (page === null)
       return { partial: true, reason: 'malformed-page', detail: 'no page came', answer: null };

@@ -3,8 +3,11 @@
  * failure.
  */
 
-/** Runs work when one of `limit` places is free, in the order of asking. */
-export function makeSlots(limit: number): <Result>(work: () => Promise<Result>) => Promise<Result> {
+/** Runs work when a place is free, in the order of asking. */
+export type Slots = <Result>(work: () => Promise<Result>) => Promise<Result>;
+
+/** `limit` places. */
+export function makeSlots(limit: number): Slots {
   const waiting: (() => void)[] = [];
   let taken = 0;
   return async (work) => {

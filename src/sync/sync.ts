@@ -10,6 +10,7 @@ import type { SyncDoors, SyncOptions } from './doors';
 import { underLease } from './keep-lease';
 import { idleView, Progress, type Wanted } from './progress';
 import { runSync } from './run-sync';
+import { makeSlots } from './slots';
 import { RunStopped } from './walk';
 
 export interface ScheduleOptions extends SyncOptions {
@@ -58,7 +59,14 @@ export function makeSync(doors: SyncDoors, options: ScheduleOptions, failed: (er
   async function runOnce(progress: Progress, signal: AbortSignal): Promise<void> {
     const { run, resumed } = await store.beginRun(progress.wanted);
     Object.assign(progress, { run, resumed });
-    const seen = await runSync({ doors, options, progress, run, signal });
+    const seen = await runSync({
+      doors,
+      options,
+      progress,
+      run,
+      signal,
+      ask: makeSlots(options.requestsAtOnce),
+    });
     if (signal.aborted) throw new RunStopped(stopped ? 'the process stops' : 'the lease was lost');
     // Where nobody's consent is valid nothing was read: what is to be judged anew still is.
     const whole = progress.isWhole() && doors.connections().length > 0;

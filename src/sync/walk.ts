@@ -7,7 +7,7 @@ import type { ListingName, SyncTrouble } from '../model/sync';
 import { backoffMs } from '../tools/backoff';
 import type { SeenOrganization, SyncDoors, SyncOptions } from './doors';
 import type { Progress } from './progress';
-import type { makeSlots } from './slots';
+import type { Slots } from './slots';
 
 export interface Reading {
   doors: SyncDoors;
@@ -15,10 +15,13 @@ export interface Reading {
   progress: Progress;
   run: number;
   signal: AbortSignal;
+  /** Waits for a place among the requests for pages. */
+  ask: Slots;
 }
 
 export interface Walk extends Reading {
-  slot: ReturnType<typeof makeSlots>;
+  /** Waits for a place among the listings in hand. */
+  slot: Slots;
   /** Organizations that refused while they were listed. */
   refusing: Set<string>;
   /** Of them, those that another connection may still show. */

@@ -142,10 +142,12 @@ export function pathOptions(settings: Settings): PathSettings {
 
 /** Listings leave most of the places to reads that somebody waits for. */
 export function syncOptions(settings: Settings): Omit<ScheduleOptions, 'holder'> {
+  const requestsAtOnce = Math.max(1, Math.min(4, Math.floor(settings.providerConcurrency / 4)));
   return {
     intervalMs: settings.syncIntervalSeconds * 1000,
     leaseMs: settings.leaseSeconds * 1000,
-    listingsAtOnce: Math.max(1, Math.min(4, Math.floor(settings.providerConcurrency / 4))),
+    requestsAtOnce,
+    listingsAtOnce: 2 * requestsAtOnce,
     organizationsAtOnce: 2,
     goneShareMax: settings.goneShareMax,
     repeatsMax: 4,

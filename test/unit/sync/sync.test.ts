@@ -1,6 +1,7 @@
 // Goal: a run goes on past what fails, concludes nothing from what it could not read, and stops where it must.
 // Method: the real embedded store, a provider whose listings are scripted, a clock that stands still.
 import type { Answer } from '../../../src/model/answer';
+import type { ListedPage, ListingRequest } from '../../../src/model/sync';
 import type { Item, ItemsPage, PartialEnd, SeenOrganization, SyncDoors } from '../../../src/sync/doors';
 import { makeSlots } from '../../../src/sync/slots';
 import { makeSync, nextOf } from '../../../src/sync/sync';
@@ -112,6 +113,7 @@ function stage(script: Script, more: Partial<SyncDoors> = {}) {
     intervalMs: 0,
     leaseMs: 60_000,
     holder: 'h',
+    requestsAtOnce: 1,
     listingsAtOnce: 2,
     organizationsAtOnce: 2,
     goneShareMax: 0.05,
@@ -124,7 +126,7 @@ function stage(script: Script, more: Partial<SyncDoors> = {}) {
     sync.begin({ organizationId, full: false });
     return sync.ended();
   };
-  return { run, sync, asked, tokens, refused, faults };
+  return { run, sync, doors, asked, tokens, refused, faults };
 }
 
 test('a page that fails for a while is asked for again', async () => {
@@ -455,6 +457,37 @@ test('what is due next follows from the last run', () => {
     wanted: { organizationId: '1', full: true },
   });
   expect(nextOf(last, { ...at, intervalMs: 0 }).wanted).toBeNull();
+});
+
+test('while a page is written another one is asked for, and one at a time', async () => {
+  const operations = ['o1', 'o2', 'o3'];
+  const fields = [pageOf(operations.map((address, place) => item(`f${place}`, address)))];
+  let asking = 0;
+  const told = { asked: 0, asking: 0 };
+  let secondAsked = () => {};
+  const isSecondAsked = new Promise<void>((resolve) => {
+    secondAsked = resolve;
+  });
+  async function* pages({ of }: ListingRequest) {
+    if (of.what === 'fields') return yield* fields;
+    asking += 1;
+    told.asking = Math.max(told.asking, asking);
+    await new Promise(setImmediate);
+    asking -= 1;
+    if (of.what === 'field-operations') told.asked += 1;
+    if (told.asked === 2) secondAsked();
+    yield pageOf([]);
+  }
+  const store: SyncDoors['store'] = Object.assign(Object.create(hand.store), {
+    async finishPage(page: ListedPage) {
+      if (told.asked > 0) await isSecondAsked;
+      return hand.store.finishPage(page);
+    },
+  });
+  const { provider } = stage({}).doors;
+  const { run } = stage({}, { store, provider: { ...provider, listing: pages } });
+  expect(await run()).toMatchObject({ state: 'ended', partial: [] });
+  expect(told).toMatchObject({ asked: 3, asking: 1 });
 });
 
 test('no more work runs at once than there are places', async () => {
