@@ -3,6 +3,7 @@
  * that was asked for, 1 after a fault, 2 when the settings or the store do not let it start.
  */
 import { randomUUID } from 'node:crypto';
+import { countAlerts } from './alert/count-alerts';
 import { type LoadedSettings, type Settings, telemetryWishes } from './config';
 import type { Delivery } from './model/notification';
 import type { Store } from './model/store';
@@ -120,12 +121,7 @@ function observerOf(settings: Settings, store: Store, worker: () => Worker | nul
     gauges: {
       counts: () => store.counts(),
       sandboxLeft: () => worker()?.meter.view().limits ?? [],
-      async alertsFiring() {
-        const firing = { critical: 0, warning: 0, info: 0 };
-        for (const alert of await store.listAlerts())
-          if (alert.state === 'firing') firing[alert.severity] += 1;
-        return firing;
-      },
+      alerts: async () => countAlerts(await store.listAlerts(), systemClock.nowMs()),
     },
   });
 }

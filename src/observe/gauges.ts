@@ -24,6 +24,7 @@ export function observeGauges(meter: Meter, gauges: Gauges): () => void {
   const unsent = gauge('tramline.outbox_pending', 'Decided events that are not acknowledged.');
   const organizations = gauge('tramline.organizations', 'Organizations, by access.');
   const alerts = gauge('tramline.alerts_active', 'Firing alerts, by severity.');
+  const ended = gauge('tramline.alert_over_age', 'Age of the end of what paged; 0 while it fires.', 's');
   const reachable = gauge('tramline.store_reachable', 'Whether the store answered this collection.');
   const sandbox = gauge('tramline.sandbox_left', 'What the provider’s sandbox leaves, by limit.');
   const lag = gauge('nodejs.eventloop.delay.p99', 'Delay of the event loop since the last collection.', 's');
@@ -35,7 +36,7 @@ export function observeGauges(meter: Meter, gauges: Gauges): () => void {
       result.observe(started, performance.timeOrigin / 1000);
       for (const { limit, left } of gauges.sandboxLeft?.() ?? []) result.observe(sandbox, left, { limit });
       try {
-        const [counts, firing] = await Promise.all([gauges.counts(), gauges.alertsFiring()]);
+        const [counts, { firing, over }] = await Promise.all([gauges.counts(), gauges.alerts()]);
         result.observe(reachable, 1);
         result.observe(pending, counts.due + counts.waiting);
         result.observe(oldest, (counts.oldestDueAgeMs ?? 0) / 1000);
@@ -47,12 +48,13 @@ export function observeGauges(meter: Meter, gauges: Gauges): () => void {
           result.observe(organizations, count, { access });
         }
         for (const [severity, count] of Object.entries(firing)) result.observe(alerts, count, { severity });
+        for (const { name, ageMs } of over) result.observe(ended, ageMs / 1000, { name });
       } catch {
         // The store's trouble is told by this gauge and by readiness; the other metrics are still worth having.
         result.observe(reachable, 0);
       }
     },
-    [pending, oldest, tasks, unsent, organizations, alerts, reachable, sandbox, lag, started],
+    [pending, oldest, tasks, unsent, organizations, alerts, ended, reachable, sandbox, lag, started],
   );
   return () => void delay.disable();
 }

@@ -201,6 +201,9 @@ export interface Gauges {
   counts: Inspection['counts'];
   /** What the provider's sandbox leaves, by limit; none in production. */
   sandboxLeft?(): { limit: SandboxLimit; left: number }[];
-  /** Firing alerts by severity. */
-  alertsFiring(): Promise<Record<'critical' | 'warning' | 'info', number>>;
+  /** Firing alerts by severity, and by name how long ago what paged for the platform ended; 0 while it fires. */
+  alerts(): Promise<{
+    firing: Record<'critical' | 'warning' | 'info', number>;
+    over: { name: string; ageMs: number }[];
+  }>;
 }

@@ -35,7 +35,7 @@ export function makeLoneSync({ settings }: LoadedSettings, store: Store): LoneSy
       },
       gauges: {
         counts: () => store.counts(),
-        alertsFiring: async () => ({ critical: 0, warning: 0, info: 0 }),
+        alerts: async () => ({ firing: { critical: 0, warning: 0, info: 0 }, over: [] }),
       },
     });
     worker = await wireWorker(settings, store, observer);

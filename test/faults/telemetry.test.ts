@@ -45,6 +45,7 @@ const placeOf = ({ traceId, spanId }: CollectorSpan) => ({ traceId, spanId });
 
 /** Metrics that one good delivery need not make. */
 const unfed = new Set([
+  'tramline_alert_over_age_seconds',
   'tramline_alert_posts_total',
   'tramline_provider_lag_seconds',
   'tramline_quarantined_total',

@@ -17,6 +17,7 @@ type Told = { name: string; labels: Labels };
 type Route = { matchers?: string[]; routes?: Route[]; group_by?: string[] };
 type Inhibition = { source_matchers: string[]; target_matchers: string[]; equal: string[] };
 type Configuration = { route: Route; inhibit_rules: Inhibition[] };
+type Rule = { record?: string; expr: string };
 type RuleTest = { alert_rule_test?: { alertname: string; exp_alerts: { exp_labels: Labels }[] }[] };
 
 const files = repositoryFiles();
@@ -72,7 +73,7 @@ function ownAlerts(nowMs: number): Told[] {
 }
 
 const own = [dayMs / 2, 10 * dayMs, 29 * dayMs].flatMap(ownAlerts);
-const ofRules = ['rules.test.yml', 'rules.budget.test.yml']
+const ofRules = ['rules.test.yml', 'rules.budget.test.yml', 'rules.outage.test.yml']
   .flatMap((file) => (parse(textOf(`deploy/prometheus/${file}`)) as { tests: RuleTest[] }).tests)
   .flatMap(({ alert_rule_test: cases = [] }) => cases)
   .flatMap(({ alertname, exp_alerts: firing }) =>
@@ -167,9 +168,13 @@ test('an incident silences only itself under a lower severity, or symptoms of th
     expect([source, sources.length > 0, targets.length > 0]).toEqual([source, true, true]);
     expect([...sources, ...targets].filter(({ labels }) => labels.service !== 'tramline')).toEqual([]);
   }
-  for (const { equal } of others) expect(equal).toEqual(['service']);
+  const ofWindows = others.filter(({ source_matchers: source }) => source.join() === aftermath);
+  expect(ofWindows.map(({ equal }) => equal)).toEqual([['service', 'slo', 'window']]);
+  for (const one of others) if (!ofWindows.includes(one)) expect(one.equal).toEqual(['service']);
 });
 
+/** What an outage left behind tells nobody; what it fires for has paged. */
+const aftermath = 'alertname="TramlineOutageAftermath"';
 const severities = ['critical', 'warning', 'info', 'none'];
 
 /** Who silences whom by what is shipped: an alert of one name and urgency, and another that differs in either. */
@@ -193,9 +198,26 @@ function silences(): { source: Told; target: Told }[] {
 const rankOf = ({ labels }: Told): number => severities.indexOf(labels.severity ?? '');
 
 test('nothing silences what is more urgent than itself', () => {
-  const found = silences().filter(({ source, target }) => rankOf(source) > rankOf(target));
+  const found = silences()
+    .filter(({ source }) => !areMatched(source.labels, [aftermath]))
+    .filter(({ source, target }) => rankOf(source) > rankOf(target));
   expect(found.map(({ source, target }) => `${source.name} silences ${target.name}`)).toEqual([]);
   expect(silences().length).toBeGreaterThan(inhibitions.length);
+});
+
+test('what silences in the name of an outage fires for names that page, and silences the budgets alone', () => {
+  const { groups } = parse(textOf('deploy/prometheus/rules.yml')) as { groups: { rules: Rule[] }[] };
+  const outage = groups.flatMap(({ rules }) => rules).filter(({ record = '' }) => /^slo:outage/.test(record));
+  const expressions = outage.map(({ expr }) => expr).join();
+  const named = [...expressions.matchAll(/\b(?:alert)?name=~?"([^"]+)"/g)].flatMap(([, names = '']) =>
+    names.split('|'),
+  );
+  const paging = everyAlert.filter(({ labels }) => labels.severity === 'critical').map(({ name }) => name);
+  expect(named.length).toBeGreaterThan(5);
+  expect(named.filter((name) => !paging.includes(name))).toEqual([]);
+  const silenced = silences().filter(({ source }) => areMatched(source.labels, [aftermath]));
+  const targets = new Set(silenced.map(({ target }) => target.name));
+  expect([...targets].sort()).toEqual(['TramlineFreshnessBudgetBurn', 'TramlineIntakeBudgetBurn']);
 });
 
 test('no silence comes back to where it began: something is always heard', () => {

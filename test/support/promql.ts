@@ -54,6 +54,8 @@ export function unknownIn(
   const known = (metric: string): string[] | undefined =>
     exported.get(metric) ?? exported.get(metric.replace(/_(bucket|sum|count)$/, ''));
   const carried = new Set([
+    'alertname',
+    'alertstate',
     'le',
     'job',
     'instance',

@@ -24,7 +24,7 @@ describeWithNeighbour('Prometheus', prometheusToolsAvailable(), 'what deploy/ sh
     });
   });
 
-  test.each(['rules.test.yml', 'rules.budget.test.yml', 'rules.hold.test.yml'])(
+  test.each(['rules.test.yml', 'rules.budget.test.yml', 'rules.hold.test.yml', 'rules.outage.test.yml'])(
     'R6, A-12: each rule fires and stays quiet as %s says',
     (tests) => {
       const { code, output } = runTool('deploy/prometheus', 'promtool', 'test', 'rules', tests);
@@ -84,6 +84,7 @@ describeWithNeighbour('Prometheus', prometheusToolsAvailable(), 'what deploy/ sh
     ['on-call', 'warning', 'TramlineBacklogOld', 'on-call-office-hours'],
     ['platform', 'warning', 'TramlineQuarantineNotEmpty', 'platform'],
     ['on-call', 'none', 'TramlineWatchdog', 'dead-man'],
+    ['on-call', 'none', 'TramlineOutageAftermath', 'nobody'],
   ])('what %s owns and is %s (%s) is told to %s', (owner, severity, alertname, receivers) => {
     const { output } = runTool(
       'deploy/alertmanager',

@@ -63,8 +63,9 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'the shipped conf
 
   /** Each incident that somebody is told of: to whom, of what, and in brackets what it holds silently. */
   async function incidents(): Promise<string[]> {
-    const told = (await groups()).filter(({ alerts }) =>
-      alerts.some(({ status }) => status.state === 'active'),
+    const told = (await groups()).filter(
+      ({ receiver, alerts }) =>
+        receiver.name !== 'nobody' && alerts.some(({ status }) => status.state === 'active'),
     );
     return told
       .map(({ receiver, alerts }) => {
@@ -108,6 +109,32 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'the shipped conf
     await end(({ alertname }) => alertname === 'TramlineStoreUnavailable');
     await told([
       'on-call: TramlineStoreUnreachable a, TramlineStoreUnreachable b, TramlineStoreUnreachable c',
+    ]);
+  });
+
+  test('what an outage left in the windows of a budget is no second incident, and what burns without one is', async () => {
+    const burn = (slo: string, window: string) =>
+      `critical on-call Tramline${slo}BudgetBurn slo=tramline-${slo.toLowerCase()} window=${window}`;
+    const aftermath = (slo: string, window: string) =>
+      `none on-call TramlineOutageAftermath slo=tramline-${slo} window=${window}`;
+    await fire(
+      'critical on-call TramlineStoreUnavailable',
+      ...unreachable,
+      burn('Intake', '1h'),
+      aftermath('intake', '1h'),
+      aftermath('intake', '6h'),
+      aftermath('freshness', '1h'),
+    );
+    await told([
+      'on-call: (TramlineStoreUnreachable a), (TramlineStoreUnreachable b), (TramlineStoreUnreachable c), TramlineStoreUnavailable',
+    ]);
+    await end(({ alertname = '' }) => alertname.startsWith('TramlineStore'));
+    await fire(burn('Intake', '6h'), burn('Freshness', '1h'));
+    await told([]);
+    await end(({ alertname, window }) => alertname === 'TramlineOutageAftermath' && window === '1h');
+    await told([
+      'on-call: (TramlineIntakeBudgetBurn), TramlineIntakeBudgetBurn',
+      'on-call: TramlineFreshnessBudgetBurn',
     ]);
   });
 

@@ -114,6 +114,7 @@ test('gauges show what the store counts', async () => {
   expect(text).toContain('tramline_inbox_oldest_pending_age_seconds 1.5\n');
   expect(text).toContain('tramline_organizations{access="terms-required"} 1\n');
   expect(text).toContain('tramline_alerts_active{severity="warning"} 1\n');
+  expect(text).toContain('tramline_alert_over_age_seconds{name="TramlineKafkaUnavailable"} 2.5\n');
   expect(text).toContain('tramline_store_reachable 1\n');
 });
 

@@ -90,6 +90,9 @@ export const gauges: Gauges = {
     oldestDueAgeMs: 1500,
     organizations: { active: 9, 'terms-required': 1, 'not-connected': 0, reauthorize: 0 },
   }),
-  alertsFiring: async () => ({ critical: 0, warning: 1, info: 0 }),
+  alerts: async () => ({
+    firing: { critical: 0, warning: 1, info: 0 },
+    over: [{ name: 'TramlineKafkaUnavailable', ageMs: 2500 }],
+  }),
   sandboxLeft: () => [{ limit: 'calls', left: 1234 }],
 };
