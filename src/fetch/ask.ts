@@ -27,6 +27,8 @@ export interface Request extends Question {
   body?: unknown;
   /** They replace those of the same name. */
   headers?: SentHeaders;
+  /** It asks for what changed since something that is known: only to such a question 304 is an answer. */
+  changesOnly?: boolean;
   /** Told the headers of the answer, when there is one. */
   heard?(headers: ReceivedHeaders): void;
 }
@@ -37,7 +39,7 @@ export type Ask = (question: Request, attempt: Attempt) => Promise<Verdict>;
 /** One exchange with what belongs to every call, and what `classify` makes of it. */
 export interface Line {
   exchange(request: Request, attempt: Attempt): Promise<Exchange>;
-  verdictOf(exchange: Exchange, question: Question): Verdict;
+  verdictOf(exchange: Exchange, question: Request): Verdict;
 }
 
 export interface AskParts {
@@ -106,12 +108,13 @@ export function makeLine({ options, doors, client, signer, isEquipment }: AskPar
 
   return {
     exchange,
-    verdictOf: (received, { url, connection, address }) => {
+    verdictOf: (received, { url, connection, address, changesOnly = false }) => {
       const verdict = classify(received, {
         connectionId: connection?.connectionId ?? '',
         origin: url.origin,
         address: address ?? url.href,
         vendor,
+        changesOnly,
         auth: connection?.auth ?? options.auth,
         depthMax: options.depthMax,
         nowMs: doors.clock.nowMs(),

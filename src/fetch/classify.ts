@@ -26,6 +26,8 @@ export interface Classification {
   /** Where the document counts as read. */
   address: string;
   vendor: string;
+  /** Asked was for what changed since something that is known. */
+  changesOnly: boolean;
   /** How the request was signed. */
   auth: ConnectionAuth;
   depthMax: number;
@@ -43,7 +45,7 @@ export function classify(exchange: Exchange, about: Classification): Verdict {
   }
   const { status, headers, body } = exchange;
   if (status === 200) return classifyDocument(headers, body, about);
-  if (status === 304) return { kind: 'not-modified', connectionId: about.connectionId };
+  if (status === 304) return classifyNotModified(about);
   if (status < 300) return transient('empty-answer', `status ${status} carries no document`, about);
   if (status < 400) return transient('redirected', `status ${status}; redirects are not followed`, about);
   if (status >= 500) {
@@ -51,6 +53,12 @@ export function classify(exchange: Exchange, about: Classification): Verdict {
     return { ...transient(`status-${status}`, describe(status, headers, body), about), retryAfterMs };
   }
   return classifyRefusal(status, headers, body, about);
+}
+
+/** Where nothing is known that could be unchanged, the document itself was asked for, and did not come. */
+function classifyNotModified(about: Classification): Answer {
+  if (about.changesOnly) return { kind: 'not-modified', connectionId: about.connectionId };
+  return transient('not-modified-unasked', 'status 304, where not only changes were asked for', about);
 }
 
 function classifyDocument(headers: ReceivedHeaders, body: Buffer, about: Classification): Answer {

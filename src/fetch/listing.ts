@@ -102,21 +102,25 @@ export function makeListItems(parts: ListingParts): ListItems {
       ...(changeToken !== null && { [tokenHeader]: changeToken }),
       ...(unpaged && { [unpagedHeader]: 'true' }),
     };
+    // A token is of the whole list: what stands behind its first page is in no list of what changed.
+    let changesOnly = request.from === null && changeToken !== null && changeToken !== '';
     const listing: Listing = {
       first: firstOf(request),
       operation: of.what === 'equipment' ? 'equipment-list' : of.what,
       connection,
       ...(of.what === 'equipment' && { limits: equipmentLimits }),
       unpaged,
-      call: (question) =>
-        caller.call({
-          ...question,
-          headers,
+      call: (question) => {
+        const asked = { ...question, headers, changesOnly };
+        changesOnly = false;
+        return caller.call({
+          ...asked,
           heard: (answered) => {
             const token = answered[tokenHeader];
             if (typeof token === 'string' && token !== '') received = token;
           },
-        }),
+        });
+      },
     };
     let unreadable: Unreadable | null = null;
     for await (const page of pages(listing)) {

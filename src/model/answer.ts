@@ -14,7 +14,7 @@ export interface ReadDocument {
 
 export type Answer =
   | { kind: 'ok'; document: ReadDocument }
-  /** 304. */
+  /** 304 to a question for what changed only. */
   | { kind: 'not-modified'; connectionId: string }
   /** 404 or 410; `certain` for 410. */
   | { kind: 'gone'; certain: boolean; connectionId: string; origin: string }

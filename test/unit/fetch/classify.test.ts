@@ -7,6 +7,7 @@ const about: Classification = {
   origin: 'https://api.example.test',
   address: 'https://api.example.test/x',
   vendor: 'acme',
+  changesOnly: false,
   auth: 'oauth1',
   depthMax: 8,
   nowMs: startMs,
@@ -16,7 +17,7 @@ function answered(
   status: number,
   body: unknown = '',
   headers: Record<string, string> = {},
-  auth: Classification['auth'] = 'oauth1',
+  more: Partial<Classification> = {},
 ) {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   const exchange: Exchange = {
@@ -25,7 +26,7 @@ function answered(
     body: Buffer.from(text),
     wireBytes: text.length,
   };
-  return classify(exchange, { ...about, auth });
+  return classify(exchange, { ...about, ...more });
 }
 
 const said = (message: string) => ({
@@ -74,8 +75,9 @@ test.each([301, 302, 303, 307, 308])('status %i is not followed', (status) => {
   });
 });
 
-test('F-14: 304 is not modified', () => {
-  expect(answered(304)).toEqual({ kind: 'not-modified', connectionId: 'c1' });
+test('F-14: 304 is not modified where changes were asked for, and no answer where nothing is known', () => {
+  expect(answered(304, '', {}, { changesOnly: true })).toEqual({ kind: 'not-modified', connectionId: 'c1' });
+  expect(answered(304)).toMatchObject({ kind: 'transient', code: 'not-modified-unasked' });
 });
 
 test('404 is gone, and 410 for certain', () => {
@@ -260,5 +262,8 @@ test('a place for a person is http or https', () => {
 test('what a bearer token is refused for is never its signature, whatever the words are', () => {
   const body = said('JWT exp timestamp is in the past');
   expect(answered(401, body)).toMatchObject({ kind: 'transient', code: 'signature-refused' });
-  expect(answered(401, body, {}, 'oauth2')).toMatchObject({ kind: 'reauthorize', connectionId: 'c1' });
+  expect(answered(401, body, {}, { auth: 'oauth2' })).toMatchObject({
+    kind: 'reauthorize',
+    connectionId: 'c1',
+  });
 });

@@ -96,6 +96,23 @@ test('F-14: a change token is sent where it is wanted, and the new one handed on
   });
 });
 
+test('F-14: a 304 that nobody asked for ends a listing in its middle, and is never the answer that nothing is new', async () => {
+  const next = { rel: 'nextPage', uri: 'https://a.test/next' };
+  const body = { values: [{ id: 1 }], links: [next] };
+  const changesAskedFor = async (more: Partial<ListingRequest>, of: ListingRequest['of'] = operations) => {
+    const { asked, page } = await list({ of, ...more }, { body });
+    expect(page).toMatchObject({ partial: true, reason: 'loop' });
+    return asked.map(({ changesOnly }) => changesOnly);
+  };
+  expect(await changesAskedFor({ changeToken: 'old' })).toEqual([true, false]);
+  expect(await changesAskedFor({ changeToken: '' })).toEqual([false, false]);
+  expect(await changesAskedFor({})).toEqual([false, false]);
+  expect(await changesAskedFor({ changeToken: 'old', from: `${operations.address}?pageOffset=100` })).toEqual(
+    [false, false],
+  );
+  expect(await changesAskedFor({}, { what: 'equipment', organizationId: '4711' })).toEqual([false, false]);
+});
+
 test('the whole list at once is asked for by header, without a limit', async () => {
   const { asked, page } = await list({ of: operations, unpaged: true }, { body: { values: [] } });
   expect(asked[0]!.headers).toEqual({ 'x-acme-no-paging': 'true' });

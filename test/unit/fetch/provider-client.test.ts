@@ -94,6 +94,21 @@ describe('one call', () => {
     expect(staged.calls[1]).toMatchObject({ operation: 'equipment', elapsedMs: null });
   });
 
+  test('F-14: a 304 where nothing is known yet is neither a read that ended nor a list without anything', async () => {
+    catalog();
+    equipmentApi().get('/isg/equipment/217001?embed=devices,equipment').reply(304);
+    const { answer } = await staged.client.read(requestFor(`${equipmentOrigin}/isg/equipment/217001`));
+    expect(answer).toMatchObject({ kind: 'transient', code: 'not-modified-unasked' });
+    equipmentApi().get('/isg/equipment').query(true).reply(304);
+    const of = { what: 'equipment', organizationId: '4711' } as const;
+    const request = { connectionId: 'c1', of, from: null, changeToken: null, unpaged: false };
+    const pages = [];
+    for await (const page of staged.client.listing(request, new AbortController().signal)) pages.push(page);
+    expect(pages).toMatchObject([
+      { partial: true, answer: { kind: 'transient', code: 'not-modified-unasked' } },
+    ]);
+  });
+
   test('equipment named by a filter is taken out of its collection', async () => {
     catalog();
     equipmentApi()
@@ -253,7 +268,7 @@ describe('the catalog', () => {
     [404, '', { kind: 'transient', code: 'catalog-unavailable' }],
     [410, '', { kind: 'transient', code: 'catalog-unavailable' }],
     [400, '', { kind: 'transient', code: 'catalog-unavailable' }],
-    [304, '', { kind: 'transient', code: 'catalog-unavailable' }],
+    [304, '', { kind: 'transient', code: 'not-modified-unasked' }],
     [
       403,
       said('Access Denied'),
