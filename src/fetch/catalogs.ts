@@ -34,7 +34,7 @@ export interface Catalogs {
 
 export interface CatalogsParts {
   catalogUrl: URL;
-  /** Whether there is a catalog for the application alone: OAuth 1.0 signs without a user, OAuth 2 does not. */
+  /** Whether OAuth 1 connections need the catalog of the application alone: OAuth 2 signs nothing without a user. */
   application: boolean;
   timeoutMs: number;
   ask: Ask;
@@ -68,14 +68,19 @@ export function makeCatalogs(parts: CatalogsParts): Catalogs {
     return 'answer' in result && context.catalog !== null ? { catalog: context.catalog } : result;
   }
 
-  /** Where OAuth 1.0 gives the application a catalog of its own, it names the authorization addresses. */
+  /** The application's own names the authorization addresses of OAuth 1, and concerns no consent of another kind. */
+  const needsApplication = ({ auth }: Connection) => parts.application && auth === 'oauth1';
+
   async function readApplication(connection: Connection, fresh: boolean): Promise<Answer | null> {
     const context = contextOf(null);
     if (isCurrent(context) && !fresh) return null;
     const result = await (fresh ? context.read.next() : readOrKeep(context));
     if ('catalog' in result) return null;
-    // Refused for the application, refused for each of its connections.
-    return { ...result.answer, connectionId: connection.connectionId } as Answer;
+    const { connectionId } = connection;
+    // No token was shown, so none is refused: the client is.
+    if (result.answer.kind === 'reauthorize')
+      return { kind: 'client-refused', connectionId, message: result.answer.message };
+    return { ...result.answer, connectionId } as Answer;
   }
 
   async function read(connection: Connection, fresh: boolean): Promise<CatalogResult> {
@@ -84,7 +89,7 @@ export function makeCatalogs(parts: CatalogsParts): Catalogs {
     let result: CatalogResult;
     if (fresh) result = await context.read.next();
     else result = before !== null && isCurrent(context) ? { catalog: before } : await readOrKeep(context);
-    if ('answer' in result || !parts.application) return result;
+    if ('answer' in result || !needsApplication(connection)) return result;
     const refusal = await readApplication(connection, fresh && before !== result.catalog);
     return refusal === null ? result : { answer: refusal };
   }
@@ -96,7 +101,7 @@ export function makeCatalogs(parts: CatalogsParts): Catalogs {
   }
 
   function known(connection: Connection): Catalog | null {
-    if (parts.application && !isCurrent(contextOf(null))) return null;
+    if (needsApplication(connection) && !isCurrent(contextOf(null))) return null;
     const context = contextOf(connection);
     return isCurrent(context) ? context.catalog : null;
   }

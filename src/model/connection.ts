@@ -8,7 +8,8 @@ export type ConnectionAuth = 'oauth1' | 'oauth2';
 /** What a person should know when an OAuth 1 token is refused: the provider's own dates, and the way on. */
 export const oauth1Ending =
   'The provider ends OAuth 1 (tokens after 2021-07-01; OAuth 2 is required from 2022-05-01): ' +
-  'switch over with `tramline connect --auth oauth2`.';
+  'set PROVIDER_AUTH=oauth2 and PROVIDER_ISSUER, restart, and switch over with ' +
+  '`tramline connect --auth oauth2 --user NAME`, NAME as `tramline connections list` shows it.';
 
 /** A token as the settings name it. */
 export interface NamedToken {

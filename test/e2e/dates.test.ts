@@ -216,7 +216,7 @@ describe.each([
   afterAll(() => stage.story.end());
 
   const user = 'harrow-user-1';
-  const switchOver = 'tramline connect --auth oauth2';
+  const switchOver = 'set PROVIDER_AUTH=oauth2 and PROVIDER_ISSUER, restart, and switch over';
 
   test(`it is read by on ${before}; on ${end} and ${after} a person is told to switch over, which goes on`, async () => {
     stage = await beginConnectStory({ flags: { auth: 'oauth1', 'oauth1-ends': end, today: before } });
@@ -240,7 +240,7 @@ describe.each([
     expect(alert).toMatchObject({ name: 'TramlineReauthorize', state: 'firing' });
     expect(alert!.annotations.description).toContain(switchOver);
     const shown = await runCommand(['organizations', 'get', organizationId], stage.environment);
-    expect(shown.out + shown.error).toContain(switchOver);
+    expect((shown.out + shown.error).replace(/\s+/g, ' ')).toContain(switchOver);
 
     await story.simulator.setToday({ today: after });
     await story.simulator.changeEquipment(other!.id, { name: 'After the end' });
@@ -258,5 +258,11 @@ describe.each([
     expect(await story.untilRest()).toMatchObject({ parked: 0, lost: 0, quarantined: 0 });
     expect((await story.eventsOf(machine!)).map(({ sequence }) => Number(sequence))).toEqual([1, 2]);
     await until(async () => (await story.alerts()).every(({ state }) => state === 'resolved'), soon);
+
+    // The settings still name OAuth 1, and the catalog is read anew: the consent is another kind, and lasts.
+    await story.simulator.moveLinks();
+    const synced = await runCommand(['sync', '--json'], stage.environment);
+    expect(JSON.parse(synced.out)).toMatchObject({ partial: [], trouble: 'none' });
+    expect(await stage.connections()).toMatchObject([{ user, auth: 'oauth2', status: 'valid' }]);
   });
 });

@@ -17,9 +17,11 @@ const connection: Connection = {
   status: 'valid',
 };
 
-function stage() {
+function stage(auth: Connection['auth'] = 'oauth2', application = false) {
+  const own = { ...connection, auth };
   const state = { nowMs: 1_000, uri: 'https://api.example/first', fails: false, reads: 0 };
-  const ask: Ask = async ({ url }) => {
+  const ask: Ask = async ({ url, connection: asked }) => {
+    if (asked === null) return { kind: 'reauthorize', connectionId: '', message: 'Unauthorized' };
     state.reads += 1;
     if (state.fails)
       return {
@@ -40,20 +42,22 @@ function stage() {
   const gate = { refuseAuthorization: () => undefined } as unknown as ReturnType<typeof makeGate>;
   const catalogs = makeCatalogs({
     catalogUrl,
-    application: false,
+    application,
     timeoutMs: 1_000,
     ask,
     gate,
-    connections: () => [connection],
+    connections: () => [own],
     nowMs: () => state.nowMs,
   });
-  const address = async () => {
+  const addressBy = async (read: typeof catalogs.of) => {
     const attempt = new Attempt(1_000);
-    const result = await catalogs.of(connection, attempt);
+    const result = await read(own, attempt);
     attempt.end();
     return 'catalog' in result ? result.catalog.links.get('files') : result.answer.kind;
   };
-  return { state, catalogs, address };
+  const address = () => addressBy(catalogs.of);
+  const addressAnew = () => addressBy(catalogs.again);
+  return { state, catalogs, address, addressAnew };
 }
 
 test('a catalog is read once in five minutes, and then what it says now counts', async () => {
@@ -83,4 +87,12 @@ test('without any, the provider’s trouble is the answer', async () => {
   const { state, address } = stage();
   state.fails = true;
   expect(await address()).toBe('transient');
+});
+
+test('an application that is refused concerns no OAuth 2 consent, and refuses no OAuth 1 token', async () => {
+  const { state, address, addressAnew } = stage('oauth2', true);
+  expect(await address()).toBe('https://api.example/first');
+  state.uri = 'https://api.example/moved';
+  expect(await addressAnew()).toBe('https://api.example/moved');
+  expect(await stage('oauth1', true).address()).toBe('client-refused');
 });
