@@ -5,7 +5,7 @@ import { storeAddress } from '../config/addresses';
 import { Problem } from '../model/problem';
 import { type Moved, moveStore } from '../store/move/move-store';
 
-/** Throws `settings.invalid` when `from` is no embedded store, or `to` no scaled one. */
+/** Throws `settings.invalid` when `from` is not an embedded store that is there, or `to` not a scaled one. */
 export async function moveBetween(
   from: string,
   to: string,

@@ -12,7 +12,7 @@ import {
   type Database as Target,
 } from '../postgres/database';
 import { migrate } from '../postgres/migrate';
-import { openDatabase as openSource, type Database as Source } from '../sqlite/database';
+import { openExisting, type Database as Source } from '../sqlite/database';
 import { untoldPrefix } from '../store-rules';
 import { copyTable, type PageSize, type Place, pageSize, placesTable, readBack } from './copy-table';
 import { type MovedTable, movedNames, tablesToMove } from './tables';
@@ -37,11 +37,12 @@ const moveLock = 7_126_005;
 const longMs = 600_000;
 
 /**
- * Throws `store.locked` when the source is served, `store.moved` when it was moved elsewhere, `store.refused` when the
- * target is in use or does not hold what was copied, `store.unavailable`. To be repeated after whatever ended it.
+ * Throws `settings.invalid` when `file` is no embedded store (nothing is made then), `store.locked` when it is served,
+ * `store.moved` when it was moved elsewhere, `store.refused` when the target is in use or does not hold what was copied,
+ * `store.unavailable`. To be repeated after whatever ended it.
  */
 export async function moveStore({ file, url, paged, page = pageSize }: MoveOptions): Promise<Moved> {
-  const source = openSource(file);
+  const source = openExisting(file);
   const target = openTarget({ url, connections: 2 });
   try {
     await migrate(poolConfig({ url, connections: 1 }));

@@ -3,7 +3,7 @@
  * telling a store that is unavailable from a call that is at fault. WAL: a commit survives the machine.
  */
 import { existsSync, mkdirSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { Problem } from '../../model/problem';
 import { migrations } from './migrations';
@@ -113,6 +113,36 @@ export function openDatabase(file: string): Database {
   };
   migrate(connection, database);
   return database;
+}
+
+/**
+ * Like `openDatabase`, of a file that is there already. Throws `settings.invalid`, which names the whole path, when there is
+ * none or when it is no store of ours; nothing is made or changed then.
+ */
+export function openExisting(file: string): Database {
+  mustBeStore(resolve(file));
+  return openDatabase(file);
+}
+
+function mustBeStore(file: string): void {
+  if (!existsSync(file)) throw new Problem('settings.invalid', `${file} is not there: no store was found`);
+  let connection: DatabaseSync | null = null;
+  try {
+    connection = new DatabaseSync(file, { timeout: 0 });
+    connection.exec('PRAGMA locking_mode = EXCLUSIVE');
+    if (connection.prepare('SELECT 1 FROM migrations WHERE name = ?').get(migrations[0]!.name) !== undefined)
+      return;
+  } catch (error) {
+    if (!isUnknownName(error)) throw openingFault(file, error);
+  } finally {
+    connection?.close();
+  }
+  throw new Problem('settings.invalid', `${file} is not a store of Tramline`);
+}
+
+/** SQLite's answer to a table or column that is not there. */
+function isUnknownName(error: unknown): boolean {
+  return (error as { errcode?: number }).errcode === 1;
 }
 
 /** On a file system that has no room for folders, such as /proc, Node's own recursion never ends. */

@@ -2,7 +2,7 @@
  * An embedded store is moved into a scaled one whole: interrupted anywhere it goes on, what was moved is the same to
  * everybody who asks, and neither the moved nor the half-moved store serves.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -253,6 +253,34 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'moving a store to Post
     );
     await expect(move()).rejects.toThrow(/deliveries is not what was copied/);
     await expect(openTarget()).rejects.toMatchObject({ code: 'store.moved' });
+  });
+
+  test('what is no store is not moved: its path is named, nothing is made or changed, here or there', async () => {
+    const absent = join(folder, 'none', 'tramlime.db');
+    const empty = join(folder, 'empty.db');
+    writeFileSync(empty, '');
+    const text = join(folder, 'text.db');
+    writeFileSync(text, 'a farm '.repeat(2000));
+    const another = join(folder, 'another.db');
+    const strange = new DatabaseSync(another);
+    strange.exec('CREATE TABLE meta (name TEXT, value INTEGER); CREATE TABLE migrations (version INTEGER)');
+    strange.close();
+    const directory = join(folder, 'directory.db');
+    mkdirSync(directory);
+    const before = readdirSync(folder, { recursive: true }).sort();
+    const bytes = readFileSync(another);
+    for (const path of [absent, empty, text, another, directory]) {
+      file = path;
+      const refused = expect.objectContaining({
+        code: 'settings.invalid',
+        message: expect.stringContaining(path),
+      });
+      await expect(move()).rejects.toEqual(refused);
+    }
+    expect(readdirSync(folder, { recursive: true }).sort()).toEqual(before);
+    expect(readFileSync(another)).toEqual(bytes);
+    const made = "SELECT count(*)::int AS count FROM information_schema.tables WHERE table_schema = 'public'";
+    expect(await server.query(made, databases.at(-1)!)).toEqual([{ count: 0 }]);
   });
 
   test('a store that is served cannot be moved', async () => {
