@@ -2,7 +2,7 @@
 // dashboards name metrics that exist, and each rule is shown firing and not firing.
 // Method: pure checks over the files, each shown a bad example first. What promtool says of them is asked elsewhere.
 import { parse } from 'yaml';
-import { catalogue } from '../../src/alert/catalogue';
+import { catalogue, testRow } from '../../src/alert/catalogue';
 import { table } from '../../src/config/table';
 import { namedIn, parseMetricsList, unknownIn } from '../support/promql';
 import { type RepositoryFile, repositoryFiles } from './repository-files';
@@ -11,6 +11,7 @@ type Rule = {
   alert?: string;
   record?: string;
   expr: string;
+  keep_firing_for?: string;
   labels: Record<string, string>;
   annotations?: Record<string, string>;
 };
@@ -59,6 +60,27 @@ test('every name that may page has a complete runbook, and no runbook is of a na
     [...names].sort().map((name) => `deploy/runbooks/${name}.md`),
   );
   for (const page of pages) expect([page.path, gapsOf(page)]).toEqual([page.path, []]);
+});
+
+const inWords: Record<string, string> = { '5m': 'five', '10m': 'ten', '15m': 'fifteen' };
+
+/** What is said of an alert's end, in its page. */
+function endOf(name: string): string {
+  const text = textOf(`deploy/runbooks/${name}.md`);
+  return text.slice(text.indexOf('## How it ends')).replace(/\s+/g, ' ');
+}
+
+test('a page says for how long its alert fires on when what it tells is over', () => {
+  const lingering = alerts.filter(({ keep_firing_for: kept }) => kept !== undefined);
+  expect(lingering.length).toBeGreaterThan(10);
+  for (const { alert, keep_firing_for: kept = '' } of lingering) {
+    const said = new RegExp(`fires? for ${inWords[kept]} minutes more|for ${inWords[kept]} under`);
+    expect([alert, kept, endOf(alert)]).toEqual([alert, kept, expect.stringMatching(said)]);
+  }
+  // The service holds its own; its test ends at once.
+  for (const { name } of catalogue.filter((row) => row !== testRow)) {
+    expect([name, endOf(name)]).toEqual([name, expect.stringContaining('closes after its hold')]);
+  }
 });
 
 test('every rule that pages says what, who and where to read on', () => {
