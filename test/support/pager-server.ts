@@ -6,7 +6,15 @@ import type { AddressInfo } from 'node:net';
 
 export type Answer = { status: number; body?: string; headers?: Record<string, string> };
 
-export type PagerDutyIncident = { open: boolean; severity: string; summary: string; triggers: number };
+export type PagerDutyIncident = {
+  open: boolean;
+  severity: string;
+  summary: string;
+  /** Since it was opened last. */
+  triggers: number;
+  /** How often it was opened. */
+  pages: number;
+};
 
 export type PagerDutyServer = {
   /** Of the enqueue endpoint. */
@@ -70,7 +78,7 @@ function take(stand: Pick<PagerDutyServer, 'incidents' | 'opened'>, event: Recor
     return;
   }
   stand.opened += 1;
-  stand.incidents.set(key, { open: true, severity, summary, triggers: 1 });
+  stand.incidents.set(key, { open: true, severity, summary, triggers: 1, pages: (incident?.pages ?? 0) + 1 });
 }
 
 const eventFields = ['routing_key', 'event_action', 'dedup_key', 'payload', 'links', 'client', 'client_url'];
