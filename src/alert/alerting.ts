@@ -112,9 +112,9 @@ export function makeAlerting(parts: AlertingParts): Alerting {
     const signals = evaluate({ ...inputs, conditions, nowMs }, { ...options, ...openOf(answered) });
     const gathered = gather(signals, inputs.suspected, answered, nowMs);
     const converged = converge(gathered, answered, nowMs, options);
-    const told = alone ? converged.filter(({ name }) => platformNames.has(name)) : converged;
-    const offers = offersOf(lanes, told, nowMs, options);
-    const alerts = offered(converged, offers, nowMs);
+    const isTold = ({ name }: Alert) => !alone || platformNames.has(name);
+    const alerts = converged.map((alert) => (isTold(alert) ? offeredToAll(lanes, alert, nowMs) : alert));
+    const offers = offersOf(lanes, alerts.filter(isTold), nowMs, options);
     // Texts change with every task that comes to wait: they are saved no more often than they are sent.
     const isRefresh = nowMs - refreshedAtMs >= options.resendMs;
     if (isRefresh) refreshedAtMs = nowMs;
@@ -178,15 +178,9 @@ function offersOf(lanes: Lane[], alerts: Alert[], nowMs: number, options: Alerti
     .filter(({ due }) => due.length > 0);
 }
 
-/** The alerts with whom they are about to be told to. */
-function offered(alerts: Alert[], offers: Offer[], nowMs: number): Alert[] {
-  const sinksOf = new Map<Alert, Lane[]>();
-  for (const { lane, due } of offers) {
-    for (const alert of due) sinksOf.set(alert, [...(sinksOf.get(alert) ?? []), lane]);
-  }
-  return alerts.map((alert) =>
-    (sinksOf.get(alert) ?? []).reduce((told, { sink }) => offeredTo(sink.name, told, nowMs), alert),
-  );
+/** With whom it is to be told to: also those that are not ready, which are told of its end where it comes first. */
+function offeredToAll(lanes: Lane[], alert: Alert, nowMs: number): Alert {
+  return lanes.reduce((told, { sink }) => offeredTo(sink.name, told, nowMs), alert);
 }
 
 /** Waits until all posts are answered, or for as long as a round may wait. */

@@ -33,7 +33,7 @@ export function pickDue(
 }
 
 function isNews(alert: Alert, sent: SentState | undefined): boolean {
-  // What ended before the sink was ever offered it is no news to it.
+  // What ended before the sink was among the settings is no news to it.
   if (sent === undefined) return alert.state === 'firing';
   return sent.state !== alert.state || (alert.state === 'firing' && sent.severity !== alert.severity);
 }
@@ -44,12 +44,16 @@ function isRepeated(alert: Alert, sent: SentState | undefined, nowMs: number, ti
 }
 
 /**
- * To be saved before the post: whoever ends before the answer is recorded must not forget that the sink may know of the
- * alert, or its end would be told to nobody. The same object when the sink was offered it before.
+ * To be saved before the post, and while the sink may not be posted to: whoever ends before the answer is recorded must
+ * not forget that the sink may know of the alert, or its end would be told to nobody. The same object when there is
+ * nothing to add: it is over, or the sink was offered it since it began.
  */
 export function offeredTo(sink: AlertSink['name'], alert: Alert, nowMs: number): Alert {
-  if (alert.sent[sink] !== undefined) return alert;
-  return { ...alert, sent: { ...alert.sent, [sink]: untold(alert.severity, nowMs) } };
+  const sent = alert.sent[sink];
+  if (alert.state === 'resolved' || (sent !== undefined && sent.state !== 'resolved')) return alert;
+  const offered =
+    sent === undefined ? untold(alert.severity, nowMs) : { ...sent, state: null, severity: alert.severity };
+  return { ...alert, sent: { ...alert.sent, [sink]: offered } };
 }
 
 /** What the sink has of an alert after it was offered `posted`. A refused state is not offered again as news. */

@@ -259,6 +259,28 @@ test('A-1: while a sink fails, the other is served, and then it gets the latest 
   expect(world.store.rows()[0]?.sent.alertmanager).toMatchObject({ state: 'firing', failures: 0 });
 });
 
+test('A-1: what came and went while a sink asked to be left alone is told there as it ended, also the second time', async () => {
+  const world = setUp();
+  const { answer } = world.log;
+  world.store.inputs.blocked = [aBlocked({ organizationId: '2' })];
+  await world.pass(2);
+  world.store.inputs.blocked = [];
+  await world.pass(32);
+  expect(world.log.news().flat()).toEqual([`${terms} firing`, `${terms} resolved`]);
+  world.log.answer = async () => ({ taken: [], failed: [], status: 429, retryAfterMs: 300_000 });
+  world.store.inputs.blocked = [aBlocked()];
+  await world.pass(2);
+  expect(world.log.news()).toEqual([[`${terms} firing`]]);
+  world.log.answer = answer;
+  const shortly = ['2', '3'].map((organizationId) => aBlocked({ organizationId, sinceMs: noonMs + 37_000 }));
+  world.store.inputs.blocked = [aBlocked(), ...shortly];
+  await world.pass(2);
+  world.store.inputs.blocked = [aBlocked()];
+  await world.pass(300);
+  const told = world.log.posts.flat().map(({ state, labels }) => `${labels.organization_id} ${state}`);
+  expect(told.sort()).toEqual(['2 resolved', '3 resolved', '4711 firing']);
+});
+
 test('a sink that refuses an alert is not asked about it in a hurry', async () => {
   const world = setUp();
   world.log.answer = async (alerts) => ({

@@ -1,5 +1,5 @@
 // Goal: a sink is told of each change once, of what lasts again and again if it needs that, and only of the latest state.
-import { pickDue, sentAfter } from '../../../src/alert/due';
+import { offeredTo, pickDue, sentAfter } from '../../../src/alert/due';
 import type { SentState } from '../../../src/model/alert';
 import { anAlert, noonMs } from './samples';
 
@@ -75,6 +75,16 @@ test('an end is recorded under the severity that the sink knew', () => {
     state: 'resolved',
     severity: 'critical',
   });
+});
+
+test('what fires is offered to a sink once, and again after its end was told there', () => {
+  const first = offeredTo('log', anAlert(), at(1));
+  expect(first.sent.log).toEqual(sent({ state: null, sinceMs: at(1), atMs: at(1) }));
+  expect(offeredTo('log', first, at(2))).toBe(first);
+  const again = anAlert(told({ state: 'resolved', failures: 2 }));
+  expect(offeredTo('log', again, at(2)).sent.log).toMatchObject({ state: null, failures: 2 });
+  const ended = anAlert({ state: 'resolved', resolvedAtMs: at(1) });
+  expect(offeredTo('log', ended, at(2))).toBe(ended);
 });
 
 test('a failure counts and leaves what the sink has', () => {
