@@ -83,7 +83,22 @@ test('a page says for how long its alert fires on when what it tells is over', (
   }
 });
 
-test('every rule that pages says what, who and where to read on', () => {
+/** While these fire something waits, here or at the provider. */
+const waiting = new Set(
+  [
+    'IntakeBudgetBurn',
+    'FreshnessBudgetBurn',
+    'StoreUnreachable',
+    'BacklogOld',
+    'OutboxStuck',
+    'ProviderErrors',
+  ]
+    .concat('QuarantineGrowing', 'MalformedDeliveries', 'TimestampsRefused', 'Down', 'Restarting')
+    .concat('MetricsAbsent')
+    .map((name) => `Tramline${name}`),
+);
+
+test('every rule that pages says what, who, where to read on, and until when what waits is kept', () => {
   const bases = new Set<string>();
   for (const { alert, labels, annotations = {} } of alerts) {
     expect(alert).toMatch(/^Tramline([A-Z][a-z]+)+$/);
@@ -92,7 +107,11 @@ test('every rule that pages says what, who and where to read on', () => {
       owner: expect.stringMatching(/^(customer-success|on-call|platform)$/),
       service: 'tramline',
     });
-    expect(Object.keys(annotations).sort()).toEqual(['description', 'runbook_url', 'summary']);
+    const until = waiting.has(alert) ? ['until_when'] : [];
+    expect([alert, Object.keys(annotations).sort()]).toEqual([
+      alert,
+      ['description', 'runbook_url', 'summary', ...until],
+    ]);
     expect(annotations.runbook_url).toMatch(new RegExp(`/deploy/runbooks/${alert}\\.md$`));
     bases.add((annotations.runbook_url ?? '').replace(/[^/]+$/, ''));
   }
