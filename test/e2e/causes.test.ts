@@ -84,4 +84,7 @@ test('a clock that is off and a missing scope are alerts of the platform, and th
   const refused = await inState('TramlineClientRefused', 'firing');
   expect(refused.annotations).toMatchObject({ owner: 'platform', kept_until: expect.any(String) });
   expect(await story.ledger()).toMatchObject({ quarantined: 0, parked: 0, lost: 0 });
+  // The rules of the budgets are told what paged, and for how long it is over.
+  const clock = { name: 'TramlineClockOff' };
+  expect(await story.metric('tramline_alert_over_age_seconds', clock)).toBeGreaterThan(0);
 });
