@@ -108,7 +108,11 @@ function tell({ output }: CommandContext, view: SyncView, interrupted: boolean):
         `${pages} pages, ${calls} calls, ${(tookMs / 1000).toFixed(1)} s`,
     );
   }
-  for (const { id, access } of view.skipped) output.warn(`organization ${id} is ${access}: skipped`);
+  for (const { id, access } of view.skipped) {
+    output.warn(
+      `organization ${id} is ${access}: skipped; what it waits for: tramline organizations get ${id}`,
+    );
+  }
   for (const { scope, detail } of view.partial) output.warn(`${scope} was not read to its end: ${detail}`);
   if (view.state === 'stopped') output.warn(`stopped: ${view.reason}; the next sync goes on from here`);
 }

@@ -60,11 +60,7 @@ export async function* listEquipment(
     // Only the catalog says which addresses are for authorization.
     const catalog = await caller.catalog(reach.connection, false);
     if ('answer' in catalog) {
-      const { answer } = catalog;
-      const detail = 'detail' in answer ? answer.detail : 'the catalog was not answered';
-      yield {
-        fault: { answer: answer as never, detail, address: null, organizationId: reach.organizationId },
-      };
+      yield { fault: faultOf(catalog.answer as never, null, reach.organizationId) };
       continue;
     }
     for (const first of addressesOf(filter, reach, equipment)) {

@@ -4,6 +4,7 @@
  * say; what it means is decided elsewhere.
  */
 import type { Answer } from '../model/answer';
+import { toldIn } from '../model/answer-words';
 import type { Connection } from '../model/connection';
 import type { ListingRequest } from '../model/sync';
 import type { Caller } from './caller';
@@ -146,12 +147,8 @@ async function* listOld(
   const listed = await old.listings(organizationId, connection, caller);
   if ('answer' in listed) {
     const { answer } = listed;
-    return yield {
-      partial: true,
-      reason: 'call-failed',
-      detail: 'its organization was not answered',
-      answer,
-    };
+    const detail = `its organization was not answered (${answer.kind})${toldIn(answer)}`;
+    return yield { partial: true, reason: 'call-failed', detail, answer };
   }
   const { addresses, unshared } = listed;
   let unreadable: Unreadable | null = null;

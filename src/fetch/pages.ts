@@ -3,6 +3,7 @@
  * followed in circles or without end. A listing that could not be followed to its end says so as its last item; it is
  * never taken as all there is.
  */
+import { toldIn, wordsIn } from '../model/answer-words';
 import type { Connection } from '../model/connection';
 import { shownAddress } from '../model/shown-address';
 import type { Question } from './ask';
@@ -113,7 +114,8 @@ export function makePages(gate: Gate, pagesMax: number): Pages {
       const { body, mediaType } = verdict.document;
       const { values, total } = partsOf(body);
       if (!Array.isArray(values)) {
-        return yield end('malformed-page', `expected a list of values, got ${typeNameOf(values ?? body)}`);
+        const got = values === undefined ? typeNameOf(body) : typeNameOf(values, 'an object');
+        return yield end('malformed-page', `expected a list of values, got ${got}`);
       }
       if (typeof total === 'number') totals.add(total);
       empty = values.length === 0 ? empty + 1 : 0;
@@ -182,22 +184,28 @@ function partsOf(body: unknown): { values?: unknown; total?: unknown } {
   return typeof body === 'object' && body !== null ? body : {};
 }
 
-function typeNameOf(value: unknown): string {
+function typeNameOf(value: unknown, object = 'an object without it'): string {
   if (value === null) return 'null';
-  return Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'an object without it' : typeof value;
+  return Array.isArray(value) ? 'a list' : typeof value === 'object' ? object : typeof value;
 }
 
-/** A partial end in words, with the code of the failed call. */
-export function partialDetail({ reason, detail, page, verdict }: PartialEnd): string {
+/** A partial end in words: with the code of the failed call, and last what was said to it. */
+export function partialDetail(page: PartialEnd): string {
+  const said = page.verdict === null ? null : wordsIn(page.verdict);
+  return said === null ? headOf(page) : `${headOf(page)} – ${said}`;
+}
+
+/** As `partialDetail`, with the address, without what may be secret in it, and with where a customer acts. */
+export function partialSentence(page: PartialEnd): string {
+  const { address, verdict } = page;
+  const shown = address === null ? null : shownAddress(address);
+  const told = verdict === null ? '' : toldIn(verdict);
+  return `${headOf(page)}${shown === null || told.includes(shown) ? '' : ` at ${shown}`}${told}`;
+}
+
+function headOf({ reason, detail, page, verdict }: PartialEnd): string {
   const code = verdict === null ? reason : 'code' in verdict ? verdict.code : verdict.kind;
   return `page ${page}: ${detail} (${code})`;
-}
-
-/** As `partialDetail`, with the address, without what may be secret in it. */
-export function partialSentence(page: PartialEnd): string {
-  const detail = partialDetail(page);
-  const shown = page.address === null ? null : shownAddress(page.address);
-  return shown === null ? detail : `${detail} at ${shown}`;
 }
 
 const oldForm = /(?:;|%3b)(start|count)=([^;/%]*)/gi;

@@ -3,6 +3,7 @@
  * becomes for whoever asked: a fault with its address. Each organization is asked for once, through one connection.
  */
 import type { Answer } from '../model/answer';
+import { wordsIn } from '../model/answer-words';
 import type { Connection } from '../model/connection';
 import type { RawFault, RawListed } from '../model/provider-data';
 import { attributeRefusal, type Owner } from './attribute-refusal';
@@ -162,8 +163,7 @@ export function faultOf(
   address: string | null,
   organizationId: string | null,
 ): RawFault {
-  const said = 'detail' in answer ? answer.detail : 'message' in answer ? answer.message : null;
-  return { answer, detail: said ?? answer.kind, address, organizationId };
+  return { answer, detail: wordsIn(answer) ?? answer.kind, address, organizationId };
 }
 
 /** The one fault that says most: a refusal over an absence, an absence over nothing. */

@@ -4,6 +4,8 @@
 import { type SyncCounts, type SyncTrouble, type SyncView, syncTroubles } from '../model/sync';
 
 const namedMax = 100;
+/** An address, where a customer acts, and the provider's words. */
+const detailCharsMax = 1500;
 
 export interface Wanted {
   organizationId: string | null;
@@ -45,7 +47,7 @@ export class Progress {
 
   leavePartial(scope: string, detail: string, trouble: SyncTrouble): void {
     if (this.#partial.size < namedMax || this.#partial.has(scope))
-      this.#partial.set(scope, { detail: detail.slice(0, 400), trouble });
+      this.#partial.set(scope, { detail: detail.slice(0, detailCharsMax), trouble });
     else this.#troubles.add(trouble);
   }
 

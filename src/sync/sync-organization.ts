@@ -2,6 +2,7 @@
  * One organization through one connection: its equipment, and its fields with the operations of each. Only where all of
  * that was read to its end something may be missing from it; what is missing is read, and only that read decides.
  */
+import { toldIn } from '../model/answer-words';
 import type { ResourceKind } from '../model/resource';
 import type { ListingName, ListingRequest } from '../model/sync';
 import type { Item, ItemsPage } from './doors';
@@ -85,7 +86,8 @@ async function syncFields(walk: Walk, place: Place): Promise<End> {
     if ('answer' in today || today.organization === null) {
       const answer = 'answer' in today ? today.answer : null;
       await hearRefusal(walk, id, answer);
-      walk.progress.leavePartial(opened.scope, 'its address of today was not found', troubleOf(answer));
+      const detail = `its address of today was not found${answer === null ? '' : toldIn(answer)}`;
+      walk.progress.leavePartial(opened.scope, detail, troubleOf(answer));
       return 'partial';
     }
     links = today.organization.links;

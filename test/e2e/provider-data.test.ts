@@ -164,13 +164,19 @@ test('tables have at most 80 columns and no colour where nobody looks', async ()
 
 test('a page that cannot be read names its address, what was expected and what came, and hides no other', async () => {
   const match = { path: `^/isg/equipment\\?organizationIds=${first}` };
-  await story.simulator.setFaults([{ match, times: 1, status: 200, body: { values: 'none' } }]);
-  const { code, out, error } = await run('equipment', 'list', '--json');
-  expect(code).toBe(1);
-  expect(error).toContain('expected a list of values, got string');
-  expect(error).toContain(`/isg/equipment?organizationIds=${first}`);
-  const documents = JSON.parse(out) as Document[];
-  expect(new Set(documents.map(({ organizationId }) => organizationId))).toEqual(new Set([second]));
+  const html = { headers: { 'content-type': 'text/html' }, body: '<html>Sign in</html>' };
+  for (const [fault, said] of [
+    [{ body: { values: 'none' } }, 'expected a list of values, got string'],
+    [html, 'expected a JSON document, got text/html, '],
+  ] as const) {
+    await story.simulator.setFaults([{ match, times: 1, status: 200, ...fault }]);
+    const { code, out, error } = await run('equipment', 'list', '--json');
+    expect(code).toBe(1);
+    expect(error).toContain(said);
+    expect(error).toContain(`/isg/equipment?organizationIds=${first}`);
+    const documents = JSON.parse(out) as Document[];
+    expect(new Set(documents.map(({ organizationId }) => organizationId))).toEqual(new Set([second]));
+  }
   await story.simulator.setFaults([]);
 });
 

@@ -82,8 +82,13 @@ test.each([
     await until(async () => (await firing()).length > 0, soon);
     const [alert] = (await story.alerts()).filter(({ state }) => state === 'firing');
     expect(JSON.stringify(alert)).toContain(located ? organization.actionUrl! : message);
-    const { code, error } = await run('equipment', 'get', machine!.id);
-    expect([code, error]).toEqual([5, expect.stringContaining(message)]);
+    for (const words of [
+      ['get', machine!.id],
+      ['list', '--organization', organizationId],
+    ]) {
+      const { code, error } = await run('equipment', ...words);
+      expect([words[0], code, error]).toEqual([words[0], 5, expect.stringContaining(message)]);
+    }
 
     await story.simulator.setOrganization(organizationId, { requiredAction: null });
     await story.untilEvents(machine!, before + 1);
@@ -96,8 +101,18 @@ test('a scope or licence that is missing is one alert for the client, sets nothi
   await story.simulator.changeClient({ scopes: 'org1 ag1 ag2 files offline_access' });
   const before = [await announce(machine!), await announce(other!)];
   await until(async () => (await firing()).includes('TramlineClientRefused'), soon);
-  const { code, error } = await run('equipment', 'get', machine!.id);
-  expect([code, error]).toEqual([4, expect.stringContaining('scopes needed: eq1')]);
+  const { organizationId } = machine!;
+  for (const words of [
+    ['get', machine!.id],
+    ['list', '--organization', organizationId],
+  ]) {
+    const { code, error } = await run('equipment', ...words);
+    expect([words[0], code, error]).toEqual([words[0], 4, expect.stringContaining('scopes needed: eq1')]);
+  }
+  const synced = await run('sync', '--organization', organizationId);
+  const listing = `${organizationId}/equipment was not read to its end: page 1: .*`;
+  const where = `at ${story.simulator.equipment}/equipment\\?organizationIds=${organizationId}&.* – `;
+  expect(synced.error).toMatch(new RegExp(`${listing}${where}.*scopes needed: eq1`));
   expect(await firing()).toEqual(['TramlineClientRefused']);
   expect(await story.quarantine()).toEqual([]);
   expect((await story.organization(machine!.organizationId)).access).toBe('active');

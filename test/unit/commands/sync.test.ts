@@ -25,7 +25,7 @@ test.each([
   [
     { state: 'ended', trouble: 'customer-must-act', skipped: [{ id: '1', access: 'terms-required' }] },
     5,
-    'organization 1 is terms-required',
+    'organization 1 is terms-required: skipped; what it waits for: tramline organizations get 1',
   ],
   [{ state: 'ended', partial: [{ scope: '1/fields', detail: 'it is not shared' }] }, 0, 'it is not shared'],
   [{ state: 'ended', trouble: 'failed', reason: 'no connection sees organization 9' }, 1, ''],

@@ -176,7 +176,8 @@ describe('a listing', () => {
     api().get('/platform/organizations/4711/machines').query(true).reply(500);
     expect(await pagesOf()).toMatchObject([{ partial: true, answer: { kind: 'transient' } }]);
     api().get('/platform/organizations?itemLimit=100').reply(503);
-    expect(await pagesOf()).toMatchObject([{ partial: true, detail: 'its organization was not answered' }]);
+    const detail = 'its organization was not answered (transient) – status 503';
+    expect(await pagesOf()).toMatchObject([{ partial: true, detail }]);
   });
 });
 

@@ -5,6 +5,7 @@ import {
   equipmentLimits,
   makePages,
   type Page,
+  type PartialEnd,
   partialDetail,
   partialSentence,
   platformLimits,
@@ -180,6 +181,9 @@ test('F-15: a page that fails ends partial, in words that name it', async () => 
   );
   expect(last).toMatchObject({ partial: true, reason: 'call-failed', verdict: { code: 'status-503' } });
   expect(partialDetail(last as never)).toBe('page 2: it was not answered with a page (status-503)');
+  expect(partialSentence(last as never)).toBe(
+    'page 2: it was not answered with a page (status-503) at https://a.test/organizations',
+  );
   expect(
     partialDetail({ partial: true, reason: 'loop', detail: 'x', page: 2, address: null, verdict: null }),
   ).toBe('page 2: x (loop)');
@@ -194,4 +198,53 @@ test('F-15: a page that fails ends partial, in words that name it', async () => 
       verdict: gone,
     }),
   ).toBe('page 1: x (gone)');
+});
+
+test.each<[PartialEnd['verdict'], string, string]>([
+  [
+    {
+      kind: 'action-required',
+      cause: 'terms',
+      actionUrl: 'https://act.test/terms',
+      message: 'Please accept the terms.',
+      connectionId: 'c1',
+    },
+    'page 1: x (action-required) – Please accept the terms.',
+    'page 1: x (action-required) at https://a.test/o?ids=1; a customer acts at https://act.test/terms – ' +
+      'Please accept the terms.',
+  ],
+  [
+    { kind: 'forbidden', connectionId: 'c1', message: 'scopes needed: eq1', client: true },
+    'page 1: x (forbidden) – scopes needed: eq1',
+    'page 1: x (forbidden) at https://a.test/o?ids=1 – scopes needed: eq1',
+  ],
+  [
+    {
+      kind: 'transient',
+      code: 'html-answer',
+      detail: 'expected a JSON document, got text/html, 9 bytes at https://a.test/o?ids=1',
+      origin: 'https://a.test',
+      connectionId: 'c1',
+      retryAfterMs: null,
+    },
+    'page 1: x (html-answer) – expected a JSON document, got text/html, 9 bytes at https://a.test/o?ids=1',
+    'page 1: x (html-answer) – expected a JSON document, got text/html, 9 bytes at https://a.test/o?ids=1',
+  ],
+])(
+  'a page that is refused or unreadable is told with what was said, and where: %j',
+  (verdict, detail, sentence) => {
+    const address = 'https://a.test/o?ids=1&token=canary';
+    const page = { partial: true, reason: 'call-failed', detail: 'x', page: 1, address, verdict } as const;
+    expect([partialDetail(page), partialSentence(page)]).toEqual([detail, sentence]);
+  },
+);
+
+test.each([
+  [{}, 'an object without it'],
+  [{ values: { a: 1 } }, 'an object'],
+  [{ values: null }, 'null'],
+  [{ values: 'none' }, 'string'],
+])('what stands where a list of values was expected is named: %j', async (body, got) => {
+  const { last } = await follow(() => body as never);
+  expect(last).toMatchObject({ detail: `expected a list of values, got ${got}` });
 });

@@ -172,7 +172,7 @@ describe('equipment', () => {
       },
       {
         answer: null,
-        detail: 'page 1: expected a list of values, got an object without it (malformed-page)',
+        detail: 'page 1: expected a list of values, got an object (malformed-page)',
         address: expect.stringContaining('/isg/equipment?organizationIds=4711'),
         organizationId: '4711',
       },
