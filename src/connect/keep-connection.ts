@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Grant, TokenCalls } from '../model/consent';
 import type { Connections } from '../model/store';
+import type { Clock } from '../tools/clock';
 import type { Sealer } from '../tools/secret';
 import type { AuthorizationServer } from './authorization-server';
 import { GrantRefusal } from './grant-refusal';
@@ -16,18 +17,20 @@ export interface KeepDoors {
   sealer: Sealer;
   calls: TokenCalls;
   server: AuthorizationServer | null;
+  clock: Pick<Clock, 'wait'>;
 }
 
 /**
- * The connection's id, and the organizations that it saw until now. `expected` is who was asked, null when nobody was named; when the provider names another, the
- * grant is given back and `GrantRefusal` says so.
+ * The connection's id, and the organizations that it saw until now. `expected` is who was asked, null when nobody was
+ * named; when the provider names another, the grant is given back and `GrantRefusal` says so. Where the provider names
+ * its users and could not be asked, nothing is stored, nothing is given back, and `GrantRefusal` says why.
  */
 export async function keepConnection(
-  { store, sealer, calls, server }: KeepDoors,
+  { store, sealer, calls, server, clock }: KeepDoors,
   grant: Grant,
   expected: string | null,
 ): Promise<{ connectionId: string; before: string[] }> {
-  const named = await whoseToken(calls, grant);
+  const named = await whoseToken({ calls, clock }, grant);
   if (expected !== null && named !== null && named !== expected) {
     if (server !== null && grant.auth === 'oauth2') {
       await server.revoke(grant.refresh ?? grant.token, 'refresh_token').catch(() => false);

@@ -1,23 +1,56 @@
 /**
  * Whose consent a new token is: the provider's own word, where it gives one. The catalog is read again here, in the new
  * security context; its `currentUser` names the user, else the subject of a token that is a JWT. A name is not proof of
- * anything but which connection a consent replaces.
+ * anything but which connection a consent replaces, so one that cannot be read is never taken for one that is not given.
  */
-import type { TokenCalls, UserToken } from '../model/consent';
+import type { TokenCalls, TokenReply, UserToken } from '../model/consent';
+import type { Clock } from '../tools/clock';
+import { callAt, GrantRefusal, refusalOf } from './grant-refusal';
 
-const nameText = /^\P{Cc}{1,200}$/u;
-
-/** null when the provider does not say. Never rejects. */
-export async function whoseToken(calls: TokenCalls, token: UserToken): Promise<string | null> {
-  const catalog = await calls.links(token);
-  const address = 'links' in catalog ? catalog.links.get('currentUser') : undefined;
-  const read = address === undefined ? null : await calls.read(address, token);
-  const named = read !== null && 'document' in read ? accountOf(read.document) : null;
-  return named ?? (token.auth === 'oauth2' ? subjectOf(token.token.open()) : null);
+export interface WhoseDoors {
+  calls: Pick<TokenCalls, 'catalogAddress' | 'links' | 'read'>;
+  clock: Pick<Clock, 'wait'>;
 }
 
-function accountOf(document: unknown): string | null {
-  if (typeof document !== 'object' || document === null) return null;
+const nameText = /^\P{Cc}{1,200}$/u;
+/** A consent cannot be answered twice, so a read that fails for the moment is worth another; the browser waits. */
+const pausesMs = [500, 1500];
+
+/** null when the provider does not say. Throws `GrantRefusal` where it could not be asked. */
+export async function whoseToken({ calls, clock }: WhoseDoors, token: UserToken): Promise<string | null> {
+  const { links } = await readPatiently(
+    () => calls.links(token),
+    callAt('the catalog', calls.catalogAddress),
+    clock,
+  );
+  const address = links.get('currentUser');
+  if (address !== undefined) {
+    const call = callAt('the current user', address);
+    const { document } = await readPatiently(() => calls.read(address, token), call, clock);
+    if (typeof document !== 'object' || document === null)
+      throw new GrantRefusal('unusable', `${call}: expected an object, got none`);
+    const named = accountOf(document);
+    if (named !== null) return named;
+  }
+  return token.auth === 'oauth2' ? subjectOf(token.token.open()) : null;
+}
+
+async function readPatiently<T extends object>(
+  read: () => Promise<T | TokenReply>,
+  call: string,
+  clock: WhoseDoors['clock'],
+): Promise<T> {
+  for (let tried = 0; ; tried += 1) {
+    const reply = await read();
+    if (!('status' in reply)) return reply;
+    const refusal = refusalOf(reply, call);
+    const pauseMs = pausesMs[tried];
+    if (pauseMs === undefined || refusal.fault !== 'unavailable') throw refusal;
+    await clock.wait(pauseMs);
+  }
+}
+
+function accountOf(document: object): string | null {
   const { accountName, userName, id } = document as Record<string, unknown>;
   return [accountName, userName, id].find(isName) ?? null;
 }

@@ -26,6 +26,8 @@ let reply: (call: TokenCall) => TokenReply;
 let userLinks: Map<string, string>;
 let document: unknown;
 let revoked: number;
+/** How often each of these reads is answered so from now on. */
+let troubles: { of: 'catalog' | 'currentUser'; times: number; reply: TokenReply } | null;
 
 beforeEach(async () => {
   under = await openSqlite();
@@ -33,6 +35,7 @@ beforeEach(async () => {
   userLinks = new Map();
   document = null;
   revoked = 0;
+  troubles = null;
   reply = ({ url }) =>
     form(
       url.endsWith('request_token')
@@ -49,8 +52,11 @@ function consentsWith(more: Partial<ConsentDoors> = {}) {
       called.push(call);
       return reply(call);
     },
-    links: async (token) => ({ links: token === null ? catalog : userLinks }),
-    read: async () => ({ document }),
+    async links(token) {
+      if (token === null) return { links: catalog };
+      return troubleOf('catalog') ?? { links: userLinks };
+    },
+    read: async () => troubleOf('currentUser') ?? { document },
     close: () => {},
   };
   const grant: Grant = {
@@ -80,6 +86,12 @@ function consentsWith(more: Partial<ConsentDoors> = {}) {
     clock: { nowMs: under.nowMs, wait: async () => {} },
     ...more,
   });
+}
+
+function troubleOf(read: 'catalog' | 'currentUser'): TokenReply | null {
+  if (troubles?.of !== read || troubles.times === 0) return null;
+  troubles.times -= 1;
+  return troubles.reply;
 }
 
 const byLink = { auth: null, user: null, callback: null };
@@ -208,6 +220,60 @@ test('another user’s consent is given back', async () => {
   expect(await consents.answer(id, { code: 'c', token: null })).toMatchObject({ code: 'consent-other-user' });
   expect(revoked).toBe(1);
   expect(await under.store.listConnections()).toEqual([]);
+});
+
+describe('where the catalog has a current user', () => {
+  const busy: TokenReply = { status: 503, mediaType: '', body: '', retryAfterMs: null };
+  const always = Number.POSITIVE_INFINITY;
+  const consentOf = async (auth: 'oauth1' | 'oauth2', user: string | null) => {
+    const consents = consentsWith();
+    const { id } = await consents.ask({ auth, user, callback: 'oob' });
+    return consents.answer(id, { code: 'v', token: null });
+  };
+  beforeEach(async () => {
+    userLinks = new Map([['currentUser', 'https://provider.test/users/@currentUser']]);
+    document = { accountName: 'alice' };
+    await consentOf('oauth1', 'alice');
+    document = { accountName: 'bob' };
+  });
+
+  test.each([
+    ['the catalog is not answered', 'catalog', busy, 'provider-unavailable'],
+    ['it is not answered', 'currentUser', busy, 'provider-unavailable'],
+    ['it breaks off', 'currentUser', { status: null, code: 'invalid-json' }, 'provider-unavailable'],
+    ['it is refused', 'currentUser', { ...busy, status: 403 }, 'consent-refused'],
+  ] as [string, 'catalog' | 'currentUser', TokenReply, string][])(
+    'and %s, nobody is taken for anybody: nothing is stored, nothing is given back',
+    async (_what, of, reply, code) => {
+      const before = await under.store.listConnections();
+      for (const auth of ['oauth1', 'oauth2'] as const) {
+        for (const user of ['alice', null]) {
+          troubles = { of, times: always, reply };
+          const ended = await consentOf(auth, user);
+          expect(ended).toMatchObject({ step: 'failed', code, connection: null });
+          expect(ended.detail).toContain('https://');
+        }
+      }
+      expect([await under.store.listConnections(), revoked]).toEqual([before, 0]);
+    },
+  );
+
+  test('what is no object names nobody by mistake', async () => {
+    document = 'alice';
+    expect(await consentOf('oauth2', null)).toMatchObject({ code: 'provider-answer-unusable' });
+  });
+
+  test('a read that fails for the moment is repeated', async () => {
+    document = { accountName: 'alice' };
+    for (const read of ['catalog', 'currentUser'] as const) {
+      troubles = { of: read, times: 2, reply: busy };
+      expect(await consentOf('oauth2', 'alice')).toMatchObject({
+        step: 'done',
+        connection: { user: 'alice' },
+      });
+    }
+    expect(await under.store.listConnections()).toHaveLength(1);
+  });
 });
 
 test('what is missing to ask for a consent is named', async () => {
