@@ -56,6 +56,12 @@ export const eventsBytesMax = 8_000_000;
 /** Names of `meta` that remember whose access is to be told as soon as it is learned. */
 export const untoldPrefix = 'untold-access:';
 
+/**
+ * Of a key's row `s` in `sequences`: the number of its newest event that was sent, or is to be. Numbers above it were
+ * refused by Kafka, and no record has them; the one below may be a record of another life of the store.
+ */
+export const newestNumber = 'CASE WHEN s.sequence > s.refused THEN s.sequence ELSE s.below_refused END';
+
 /** The counts with which a replay begins. */
 export function nothingReplayed(): ReplayCounts {
   return { selected: 0, keys: 0, replayed: 0 };

@@ -11,6 +11,7 @@ import {
   draftOf,
   goneBy,
   Hand,
+  header,
   heldBy,
   hintOf,
   type StoreUnderTest,
@@ -544,6 +545,75 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
         const page = await hand.store.listEvents({ after: 0, limit: 10, type: null, organizationId: null });
         expect(page.events.map(({ position }) => position)).toEqual([1, 3]);
         expect(page.floor).toBe(2);
+      });
+    });
+
+    describe('retention of a key whose next record was refused', () => {
+      const refuse = async () => {
+        const [first] = await hand.records();
+        await hand.store.quarantineRecord(first!.row, 'record-too-large', 'x');
+      };
+      const sequences = async () => {
+        const all = { after: 0, limit: 10, type: null, organizationId: null };
+        return (await hand.store.listEvents(all)).events.map(({ record }) =>
+          Number(header(record, 'ce_sequence')),
+        );
+      };
+      const sweepLater = async () => {
+        under.advance(31 * dayMs);
+        while ((await hand.store.sweep()) > 0);
+      };
+      const send = async () => {
+        const rows = await hand.records();
+        await hand.store.markSent(rows.map(({ row }) => ({ row, partition: 1, offset: '1' })));
+      };
+
+      test('the event before it is the newest one, and stays until another was published', async () => {
+        await hand.publish('1', 'a');
+        await hand.publish('1', 'b');
+        await send();
+        for (const content of ['c', 'd']) {
+          await hand.publish('1', content);
+          await refuse();
+        }
+        await sweepLater();
+        expect(await sequences()).toEqual([2]);
+        await hand.publish('1', 'e');
+        await sweepLater();
+        expect(await sequences()).toEqual([2]);
+        await send();
+        await sweepLater();
+        expect(await sequences()).toEqual([5]);
+      });
+
+      test('a replay sends that one, until another is decided or the refused one is released', async () => {
+        const newest = async () => {
+          const all = { events: null, keys: null, organizationId: null, topic: null };
+          const { events } = await hand.store.selectReplay(all, 0, 1e9, 100);
+          return events.filter((event) => event.newest).map(({ row }) => row);
+        };
+        await hand.publish('1', 'a');
+        await hand.publish('1', 'b');
+        const [, second] = await hand.records();
+        await send();
+        await hand.publish('1', 'c');
+        expect(await newest()).toEqual([]);
+        await refuse();
+        const [entry] = await hand.store.listQuarantine({ limit: 1, after: null });
+        const { replay, counts } = await hand.store.beginReplay('x');
+        expect(await newest()).toEqual([second!.row]);
+        expect(await hand.store.resendNewest({ replay, after: 9, counts }, await newest())).toBe(1);
+        expect((await hand.records()).map(({ sequence }) => sequence)).toEqual([2]);
+        await send();
+        await hand.store.releaseQuarantine(entry!.id);
+        expect(await newest()).toEqual([]);
+        await refuse();
+        expect(await newest()).toEqual([second!.row]);
+        await hand.finish(await hand.take(), draftOf('1', 'd'));
+        await send();
+        expect(await sequences()).toEqual([1, 2, 4]);
+        expect((await newest()).length).toBe(1);
+        expect(await newest()).not.toEqual([second!.row]);
       });
     });
 

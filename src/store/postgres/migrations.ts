@@ -122,6 +122,18 @@ ALTER TABLE reads ADD COLUMN swept BOOLEAN NOT NULL DEFAULT false;
 INSERT INTO meta (name, value) VALUES ('marked', 0), ('unmarked', 0);
 `;
 
+/**
+ * refused: the highest number whose record Kafka refused. below_refused: the highest below it that it did not refuse.
+ */
+const refused = `
+ALTER TABLE sequences ADD COLUMN refused BIGINT NOT NULL DEFAULT 0, ADD COLUMN below_refused BIGINT NOT NULL DEFAULT 0;
+UPDATE sequences SET refused = r.number, below_refused = r.number - 1
+  FROM (SELECT key, max(sequence) AS number FROM outbox WHERE state = 3 AND position IS NULL GROUP BY key) r
+  WHERE sequences.key = r.key;
+CREATE INDEX outbox_unsent_key ON outbox (key) WHERE state = 0;
+CREATE INDEX outbox_aside ON outbox (id) WHERE state > 2;
+`;
+
 export const migrations: Migration[] = [
   { name: '0001-path', kind: 'expand', sql: firstSchema },
   { name: '0002-sync', kind: 'expand', sql: syncs },
@@ -133,4 +145,5 @@ export const migrations: Migration[] = [
   { name: '0008-beats', kind: 'expand', sql: beats },
   { name: '0009-equipment', kind: 'expand', sql: equipment },
   { name: '0010-swept', kind: 'expand', sql: swept },
+  { name: '0011-refused', kind: 'expand', sql: refused },
 ];

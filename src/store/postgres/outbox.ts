@@ -210,13 +210,31 @@ export async function quarantineRecord(
   reason: QuarantineReason,
   detail: string,
 ): Promise<void> {
-  const record = await context.database.get(
-    'UPDATE outbox SET state = 3 WHERE id = $1 AND state = 0 RETURNING key',
+  const { database } = context;
+  // Keys are locked before their rows.
+  await database.get(
+    'SELECT key FROM sequences WHERE key = (SELECT key FROM outbox WHERE id = $1) FOR NO KEY UPDATE',
+    row,
+  );
+  const record = await database.get(
+    'UPDATE outbox SET state = 3 WHERE id = $1 AND state = 0 RETURNING key, sequence, position',
     row,
   );
   if (record === undefined) return;
+  if (record.position === null) await noteRefused(context, record.key, record.sequence);
   const organizationId = String(record.key).split('/')[0]!;
   await insertEntries(context, [{ what: 'record', reason, path: '', detail, organizationId, outboxId: row }]);
+}
+
+/** No record has the number: the newest event of the key is the one before it, unless that was refused as well. */
+async function noteRefused({ database }: Context, key: string, number: number): Promise<void> {
+  await database.run(
+    `UPDATE sequences SET refused = greatest(refused, $2::bigint),
+       below_refused = CASE WHEN $2 > refused + 1 OR $2 = below_refused THEN $2 - 1 ELSE below_refused END
+     WHERE key = $1`,
+    key,
+    number,
+  );
 }
 
 export async function resendLogged({ database }: Context): Promise<number> {

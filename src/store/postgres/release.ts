@@ -77,11 +77,17 @@ async function releaseRecord(context: Context, entryId: number, outboxId: number
     record.key,
   );
   if (!(await close(context, entryId, 'released'))) return 'not-found';
-  await database.run(
+  const unsent = await database.run(
     'UPDATE outbox SET state = 0 WHERE id = $1 AND state = 3 AND sequence = $2',
     outboxId,
     newest!.sequence,
   );
+  // It is the newest of its key once more.
+  if (unsent > 0)
+    await database.run(
+      'UPDATE sequences SET refused = sequence - 1 WHERE key = $1 AND refused = sequence',
+      record.key,
+    );
   if (task === undefined || (task.state !== 'done' && task.state !== 'settling')) return 'released';
   const nowMs = context.nowMs();
   const dueAt = task.read_at === null ? nowMs : Math.max(nowMs, task.read_at + context.settings.readGapMs);

@@ -5,13 +5,13 @@
  */
 import type { Acknowledgement, OutboxRow } from '../../model/event';
 import type { ReplayRun, ReplaySelection, ReplayStep, SelectedPage } from '../../model/replay';
-import { nothingReplayed, runsKept } from '../store-rules';
+import { newestNumber, nothingReplayed, runsKept } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import { outboxRowOf, rowColumns } from './outbox';
 
 /** Of rows `o` with the sequences `s` of their keys. */
-const isNewest = 'o.state IN (1, 2) AND o.sequence = s.sequence';
+const isNewest = `o.state IN (1, 2) AND o.sequence = ${newestNumber}`;
 
 export async function beginReplay(context: Context, asked: string): Promise<ReplayRun> {
   const { database } = context;

@@ -6,6 +6,7 @@
  * goes on from there.
  */
 import { fenceOf } from '../read-fence';
+import { newestNumber } from '../store-rules';
 import type { Context, InTransaction } from './context';
 import type { Row } from './database';
 
@@ -67,11 +68,15 @@ function oldOf(rows: Row[], at: string, beforeMs: number): Row[] {
   return young < 0 ? rows : rows.slice(0, young);
 }
 
-/** Positions rise with the time of sending: the log is walked from its beginning, again and again. */
+/**
+ * Positions rise with the time of sending: the log is walked from its beginning, again and again. What waits to be sent
+ * may be refused: until it is not, the event before it may be its key's newest.
+ */
 async function sweepEvents(context: Context): Promise<number> {
   const { database, settings } = context;
   const rows = await database.all(
-    `SELECT o.id, o.position, o.sent_at, o.sequence < s.sequence AS superseded
+    `SELECT o.id, o.position, o.sent_at, o.sequence < ${newestNumber} AND NOT EXISTS (
+         SELECT 1 FROM outbox u WHERE u.state = 0 AND u.key = o.key AND u.sequence > o.sequence) AS superseded
      FROM outbox o JOIN sequences s ON s.key = o.key WHERE o.position > $1 ORDER BY o.position LIMIT $2`,
     await sweptUntil(context, 'events'),
     rowsMax,

@@ -323,4 +323,17 @@ INSERT INTO meta (name, value) VALUES ('marked', 0), ('unmarked', 0);
 `,
   },
   { name: '0012-equipment-rows', sql: equipmentRows },
+  {
+    name: '0013-refused',
+    sql: `
+-- refused: the highest number whose record Kafka refused. below_refused: the highest below it that it did not refuse.
+ALTER TABLE sequences ADD COLUMN refused INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sequences ADD COLUMN below_refused INTEGER NOT NULL DEFAULT 0;
+UPDATE sequences SET refused = r.number, below_refused = r.number - 1
+  FROM (SELECT key, max(sequence) AS number FROM outbox WHERE state = 3 AND position IS NULL GROUP BY key) r
+  WHERE sequences.key = r.key;
+CREATE INDEX outbox_unsent_key ON outbox (key) WHERE state = 0;
+CREATE INDEX outbox_aside ON outbox (id) WHERE state > 2;
+`,
+  },
 ];

@@ -168,12 +168,23 @@ export function quarantineRecord(
   detail: string,
 ): void {
   const record = context.database.get(
-    'UPDATE outbox SET state = 3 WHERE id = ? AND state = 0 RETURNING key, task_id',
+    'UPDATE outbox SET state = 3 WHERE id = ? AND state = 0 RETURNING key, sequence, position',
     row,
   );
   if (record === undefined) return;
+  if (record.position === null) noteRefused(context, String(record.key), Number(record.sequence));
   const organizationId = String(record.key).split('/')[0]!;
   insertQuarantine(context, { what: 'record', reason, path: '', detail, organizationId, outboxId: row });
+}
+
+/** No record has the number: the newest event of the key is the one before it, unless that was refused as well. */
+function noteRefused({ database }: Context, key: string, number: number): void {
+  database.run(
+    `UPDATE sequences SET refused = max(refused, ?1),
+       below_refused = iif(?1 > refused + 1 OR ?1 = below_refused, ?1 - 1, below_refused) WHERE key = ?2`,
+    number,
+    key,
+  );
 }
 
 export function resendLogged(context: Context): number {

@@ -42,9 +42,15 @@ function releaseRecord(context: Context, outboxId: number): void {
   const { database } = context;
   const record = database.get(
     `UPDATE outbox SET state = iif(sequence = (SELECT s.sequence FROM sequences s WHERE s.key = outbox.key), 0, state)
-     WHERE id = ? AND state = 3 RETURNING task_id`,
+     WHERE id = ? AND state = 3 RETURNING task_id, key, sequence, state`,
     outboxId,
   );
+  // It is the newest of its key once more.
+  if (record?.state === 0)
+    database.run(
+      'UPDATE sequences SET refused = sequence - 1 WHERE key = ? AND refused = sequence',
+      record.key as string,
+    );
   const task = database.get(
     `SELECT t.* FROM tasks p JOIN tasks t ON t.id = coalesce(p.joined_to, p.id)
      WHERE p.id = ? AND t.state IN ('done', 'settling')`,

@@ -5,6 +5,7 @@
  * told of its end.
  */
 import { fenceOf } from '../read-fence';
+import { newestNumber } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 
@@ -35,11 +36,16 @@ export function sweep(context: Context): number {
   return events + sweepDeliveries(context, journalledAfterMs) + entries + alerts + replayed;
 }
 
-/** Positions rise with the time of sending: the log is walked from its beginning, so many rows a call, again and again. */
+/**
+ * Positions rise with the time of sending: the log is walked from its beginning, so many rows a call, again and again.
+ * What waits to be sent may be refused: until it is not, the event before it may be its key's newest.
+ */
 function sweepEvents(context: Context, nowMs: number): number {
   const { database, swept } = context;
   const rows = database.all(
-    `SELECT o.id, o.position, o.state, o.sent_at, o.event_id, o.task_id, o.cause, o.sequence < s.sequence AS superseded
+    `SELECT o.id, o.position, o.state, o.sent_at, o.event_id, o.task_id, o.cause,
+       o.sequence < ${newestNumber} AND NOT EXISTS (
+         SELECT 1 FROM outbox u WHERE u.state = 0 AND u.key = o.key AND u.sequence > o.sequence) AS superseded
      FROM outbox o CROSS JOIN sequences s ON s.key = o.key WHERE o.position > ? ORDER BY o.position LIMIT ?`,
     swept.position,
     rowsMax,
