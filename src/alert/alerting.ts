@@ -110,7 +110,7 @@ export function makeAlerting(parts: AlertingParts): Alerting {
     const nowMs = clock.nowMs();
     const { alerts: answered, gone } = letGo(record(known, collectFrom(lanes)), nowMs);
     const signals = evaluate({ ...inputs, conditions, nowMs }, { ...options, ...openOf(answered) });
-    const gathered = gather(signals, inputs.suspected, answered, nowMs);
+    const gathered = gather(signals, inputs, answered, nowMs);
     const converged = converge(gathered, answered, nowMs, options);
     const isTold = ({ name }: Alert) => !alone || platformNames.has(name);
     const alerts = converged.map((alert) => (isTold(alert) ? offeredToAll(lanes, alert, nowMs) : alert));

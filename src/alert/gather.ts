@@ -3,7 +3,7 @@
  * them pages. Where many organizations are still to be asked whether they are blocked, those that are known to be wait for
  * them: probes have a budget, and the first second may not see enough. Keeps only since when; a restart gathers anew.
  */
-import type { Alert, Signal } from '../model/alert';
+import type { Alert, AlertInputs, Signal } from '../model/alert';
 import { fingerprintOf } from './fingerprint';
 
 export interface Gathered {
@@ -19,19 +19,24 @@ export interface GatherOptions {
   groupAbove: number;
 }
 
-/** `suspected`: how many organizations are still to be asked whether they are blocked. */
-export type Gather = (signals: Signal[], suspected: number, alerts: Alert[], nowMs: number) => Gathered;
+/** How many organizations are still to be asked whether they are blocked. */
+export type Suspects = Pick<AlertInputs, 'suspected' | 'refused'>;
+
+export type Gather = (signals: Signal[], suspects: Suspects, alerts: Alert[], nowMs: number) => Gathered;
 
 /** Nobody waits longer for what is suspected, however small the budget of probes. */
 const suspectMsMax = 30_000;
 
 /**
  * Signals of firing alerts pass; new ones pass together, `gatherMs` after the first of them was seen. One of a single
- * organization is held for longer while it could, with those that are suspected, be one of many.
+ * organization is held for longer while it could, with those that are suspected, be one of many: those of which a request
+ * was refused; what is asked for other reasons only while one after the other is found blocked.
  */
 export function makeGather({ gatherMs, groupAbove }: GatherOptions): Gather {
   let sinceMs: number | null = null;
-  return (signals, suspected, alerts, nowMs) => {
+  /** How many of one organization were held at the most, and since when. */
+  let grown = { count: 0, atMs: 0 };
+  return (signals, { suspected, refused }, alerts, nowMs) => {
     const open = new Set(alerts.filter(({ state }) => state === 'firing').map((alert) => alert.fingerprint));
     const isOpen = (signal: Signal) => open.has(fingerprintOf(signal.name, signal.labels));
     const passed = signals.filter(isOpen);
@@ -39,12 +44,15 @@ export function makeGather({ gatherMs, groupAbove }: GatherOptions): Gather {
       sinceMs = null;
       return { passed, held: [] };
     }
+    if (sinceMs === null) grown = { count: 0, atMs: nowMs };
     sinceMs ??= nowMs;
     const heldMs = nowMs - sinceMs;
     const fresh = signals.filter((signal) => !isOpen(signal));
-    if (heldMs < gatherMs) return { passed, held: fresh };
     const lone = fresh.filter(isOfOne);
-    if (lone.length > 0 && lone.length + suspected > groupAbove && heldMs < suspectMsMax) {
+    if (lone.length > grown.count) grown = { count: lone.length, atMs: nowMs };
+    if (heldMs < gatherMs) return { passed, held: fresh };
+    const alike = nowMs - grown.atMs < gatherMs ? suspected : refused;
+    if (lone.length > 0 && lone.length + alike > groupAbove && heldMs < suspectMsMax) {
       return { passed: signals.filter((signal) => isOpen(signal) || !isOfOne(signal)), held: lone };
     }
     sinceMs = null;

@@ -136,4 +136,6 @@ export interface AlertInputs {
   quarantined: { reason: string; count: number; oldestMs: number }[];
   /** How many that may be read now are being asked whether they are blocked, or wait to be asked. */
   suspected: number;
+  /** Of those, how many since a request of theirs was refused: their work waits for it. */
+  refused: number;
 }

@@ -359,6 +359,28 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         ]);
       });
 
+      test('that waiting work asked for goes before what notifications asked for, also where one did before', async () => {
+        const told = (id: string) => ({
+          ...({ line: 'acted', eventTypeId: 'requiredCustomerAction', dueAt: null } as const),
+          probeOrganizationId: id,
+        });
+        await hand.put([told('1'), told('2'), told('3')]);
+        under.advance(1);
+        await hand.put([hintOf('a'), told('4711'), told('4')]);
+        under.advance(1);
+        await refused(await hand.take());
+        await hand.store.requestProbe('3', false);
+        await hand.store.requestProbe('4', true);
+        await hand.put([told('4711')]);
+        await hand.reopen();
+        expect(await hand.store.takeProbes(4, 1000)).toMatchObject([
+          { organizationId: '4', askedBy: 'operator' },
+          { organizationId: '3', askedBy: 'refused-request' },
+          { organizationId: '4711', askedBy: 'refused-request' },
+          { organizationId: '1', askedBy: 'notification' },
+        ]);
+      });
+
       test('begins within the budget of the minute, however many are due, also after a restart', async () => {
         const asked = Array.from({ length: 4000 }, (_, index) => ({
           ...({ line: 'acted', eventTypeId: 'requiredCustomerAction', dueAt: null } as const),

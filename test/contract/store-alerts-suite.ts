@@ -2,9 +2,20 @@
  * What every store promises about what alerts are made of and how organizations are shown: announced actions, since when
  * work waits, whose consent was refused, what is told by a mark, pages.
  */
+import { evaluate, openOf } from '../../src/alert/evaluate';
+import { makeGather } from '../../src/alert/gather';
 import type { Alert, AlertState } from '../../src/model/alert';
 import type { HintElement } from '../../src/model/notification';
-import { address, draftOf, Hand, hintOf, type StoreUnderTest, sealedConnection, terms } from './store-hand';
+import {
+  address,
+  draftOf,
+  Hand,
+  heldBy,
+  hintOf,
+  type StoreUnderTest,
+  sealedConnection,
+  terms,
+} from './store-hand';
 
 const open: { cause: null } = { cause: null };
 const dayMs = 86_400_000;
@@ -132,19 +143,59 @@ export function storeAlertsSuite(name: string, openStore: () => Promise<StoreUnd
     });
 
     test('it is told how many are to be asked, or are being asked, whether they are blocked', async () => {
-      const suspected = async () => (await hand.store.alertInputs()).suspected;
+      const suspected = async () => {
+        const inputs = await hand.store.alertInputs();
+        return [inputs.suspected, inputs.refused];
+      };
       await hand.put([hintOf('a'), hintOf('x', '4712'), hintOf('y', '4713')]);
-      expect(await suspected()).toBe(0);
-      for (const id of ['4711', '4712', '4713']) await hand.store.requestProbe(id, true);
-      expect(await suspected()).toBe(3);
+      expect(await suspected()).toEqual([0, 0]);
+      for (const id of ['4711', '4712']) await hand.store.requestProbe(id, false);
+      await hand.store.requestProbe('4713', true);
+      expect(await suspected()).toEqual([3, 2]);
       expect(await hand.store.takeProbes(2, 60_000)).toHaveLength(2);
-      expect(await suspected()).toBe(3);
-      await hand.observe(terms, '4711');
-      await hand.observe(open, '4712');
-      expect(await suspected()).toBe(1);
-      await hand.store.takeProbes(2, 60_000);
+      expect(await suspected()).toEqual([3, 2]);
       await hand.observe(open, '4713');
-      expect(await suspected()).toBe(0);
+      expect(await suspected()).toEqual([2, 2]);
+      await hand.observe(terms, '4711');
+      expect(await suspected()).toEqual([1, 1]);
+      await hand.store.takeProbes(2, 60_000);
+      await hand.observe(open, '4712');
+      expect(await suspected()).toEqual([0, 0]);
+    });
+
+    test('a block is told within two seconds, also while thousands are asked that were only announced to act', async () => {
+      const announced = Array.from({ length: 2500 }, (_, index) => ({
+        ...({ line: 'acted', eventTypeId: 'requiredCustomerAction' } as const),
+        probeOrganizationId: String(10_000 + index),
+        dueAt: new Date(under.nowMs() + 60 * dayMs).toISOString(),
+      }));
+      await hand.put([...announced, hintOf('a')]);
+      const gather = makeGather({ gatherMs: 1000, groupAbove: 50 });
+      const said = { ...{ groupAbove: 50, journalMs: 30 * dayMs, ownNames: [] }, ...openOf([]) };
+      const told = async () => {
+        const nowMs = under.nowMs();
+        const inputs = await hand.store.alertInputs();
+        const signals = evaluate({ ...inputs, conditions: [], nowMs }, { runbookBase: 'https://r', ...said });
+        return gather(signals, inputs, [], nowMs).passed.map(({ labels }) => labels.organization_id);
+      };
+      const probeAll = async () => {
+        for (const { organizationId } of await hand.store.takeProbes(4, 30_000)) {
+          await hand.observe(organizationId === '4711' ? terms : open, organizationId);
+        }
+      };
+      for (let round = 0; round < 50; round += 1) await probeAll();
+      const probe = { organizationId: '4711', refusedAddress: address('a'), connectionId: 'c1' };
+      const task = await hand.takeAt(address('a'));
+      await hand.store.giveBack({ ...heldBy(task), code: 'action-required', probe, dueInMs: 0 });
+      const refusedMs = under.nowMs();
+      let paged: unknown[] = [];
+      while (paged.length === 0 && under.nowMs() - refusedMs < 60_000) {
+        under.advance(100);
+        await probeAll();
+        paged = await told();
+      }
+      expect(paged).toEqual(['4711']);
+      expect(under.nowMs() - refusedMs).toBeLessThan(2000);
     });
 
     test('its mark is another once an access changed or something was set aside, and the same while work comes and goes', async () => {

@@ -56,16 +56,17 @@ export async function alertInputs(context: Context): Promise<AlertInputs> {
   );
   const quarantined = entries.map(({ reason, count, oldest }) => ({ reason, count, oldestMs: oldest }));
   const announced = await announcedActions(database);
-  return { blocked, announced, quarantined, suspected: await suspectedCount(context) };
+  return { blocked, announced, quarantined, ...(await suspects(context)) };
 }
 
-async function suspectedCount(context: Context): Promise<number> {
+async function suspects(context: Context): Promise<Pick<AlertInputs, 'suspected' | 'refused'>> {
   const row = await context.database.get(
-    `SELECT count(*)::integer AS count FROM organizations WHERE (probe_at IS NOT NULL OR probe_lease_until > 0)
+    `SELECT count(*)::integer AS suspected,
+       (count(*) FILTER (WHERE probe_asked_by = 'refused-request'))::integer AS refused FROM organizations WHERE (probe_at IS NOT NULL OR probe_lease_until > 0)
        AND access = 'active' AND (probe_lease_until > $1 OR probe_at <= $1)`,
     context.nowMs(),
   );
-  return row!.count;
+  return { suspected: row!.suspected, refused: row!.refused };
 }
 
 /** Epochs only rise, and so do the numbers of what is set aside. */

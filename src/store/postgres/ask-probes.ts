@@ -13,6 +13,11 @@ import { ensureOrganizations } from './organization-rows';
 /** Claims of an organization wait at most so long for the answer of a probe that a refusal asked for. */
 const heldMsMax = 30_000;
 
+/** What asked for the probe that is due, once `asker` asks too, for `atMs`: whoever goes first of those that did. */
+const askedByThen = (asker: string, atMs: string) => `CASE WHEN o.probe_at <= ${atMs} AND NOT (
+  ${asker} = 'refused-request' AND o.access = 'active' AND o.probe_asked_by IS DISTINCT FROM 'operator')
+  THEN o.probe_asked_by ELSE ${asker} END`;
+
 /** Asks for a probe at a time; an earlier one that was asked for stays, and is an operator's once one asks too. */
 export async function askProbe(
   context: Context,
@@ -49,7 +54,7 @@ export async function hintProbes(
        FROM unnest($1::text[], $2::text[]) AS h (id, due_at) JOIN organizations o ON o.id = h.id
        ORDER BY o.id FOR NO KEY UPDATE OF o)
      UPDATE organizations o SET action_due_at = coalesce(nullif(l.due_at, o.action_met), o.action_due_at),
-       probe_asked_by = CASE WHEN o.probe_at <= l.at THEN o.probe_asked_by ELSE $5 END,
+       probe_asked_by = ${askedByThen('$5::text', 'l.at')},
        probe_at = least(coalesce(o.probe_at, l.at), l.at)
      FROM locked l WHERE o.id = l.id`,
     [...dueAt.keys()],
@@ -81,7 +86,7 @@ export async function holdForProbe(context: Context, refused: RefusedRequest): P
   const held = await context.database.get(
     `WITH asked AS (SELECT id, greatest($4, probed_at + $5) AS at FROM organizations WHERE id = $1 FOR NO KEY UPDATE)
      UPDATE organizations o SET refused_address = coalesce($2, o.refused_address), connection_id = $3,
-       probe_asked_by = CASE WHEN o.probe_at <= a.at THEN o.probe_asked_by ELSE 'refused-request' END,
+       probe_asked_by = ${askedByThen(`'refused-request'`, 'a.at')},
        probe_at = least(coalesce(o.probe_at, a.at), a.at)
      FROM asked a WHERE o.id = a.id RETURNING o.access, a.at`,
     refused.organizationId,

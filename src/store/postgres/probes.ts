@@ -15,12 +15,13 @@ import { storable } from './quarantine-entries';
 const probeDueAt = `CASE WHEN probe_lease_until = 0 THEN probe_at
   ELSE greatest(coalesce(probe_at, probe_lease_until), probe_lease_until) END`;
 
-const probeRank = `CASE WHEN probe_asked_by = 'operator' THEN 0 WHEN access = 'active' THEN 1 ELSE 2 END`;
+const probeRank = `CASE WHEN probe_asked_by = 'operator' THEN 0 WHEN access <> 'active' THEN 3
+  WHEN probe_asked_by = 'refused-request' THEN 1 ELSE 2 END`;
 
 /** So many of its waiting tasks are looked at to find an address of its own: one that a delivery names proves nothing. */
 const waitingLookedAt = 100;
 
-/** Those that an operator waits for first, then whoever is not known to be blocked, then the longest due. */
+/** Those that an operator waits for first, then work that waits to know whether it is blocked, then the longest due. */
 export async function takeProbes(context: Context, limit: number, leaseMs: number): Promise<DueProbe[]> {
   const { database } = context;
   const nowMs = context.nowMs();

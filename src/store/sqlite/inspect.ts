@@ -204,14 +204,17 @@ function revokedConnections({ database }: Context): Set<string> {
   return new Set(rows.map(({ id }) => String(id)));
 }
 
-function suspectedCount(context: Context): number {
+function suspects(context: Context): Pick<AlertInputs, 'suspected' | 'refused'> {
   const nowMs = context.nowMs();
-  let count = 0;
-  for (const { access, probeAtMs, probeLeaseUntilMs } of context.organizations.all()) {
+  let suspected = 0;
+  let refused = 0;
+  for (const { access, probeAtMs, probeLeaseUntilMs, probeAskedBy } of context.organizations.all()) {
     const isAsked = probeLeaseUntilMs > nowMs || (probeAtMs !== null && probeAtMs <= nowMs);
-    if (access === 'active' && isAsked) count += 1;
+    if (access !== 'active' || !isAsked) continue;
+    suspected += 1;
+    if (probeAskedBy === 'refused-request') refused += 1;
   }
-  return count;
+  return { suspected, refused };
 }
 
 /** Epochs only rise, and so do the numbers of what is set aside. */
@@ -270,7 +273,7 @@ export function alertInputs(context: Context): AlertInputs {
       dueAtMs: Date.parse(String(row.action_due_at)),
     }))
     .filter(({ dueAtMs }) => !Number.isNaN(dueAtMs));
-  return { blocked, announced, quarantined, suspected: suspectedCount(context) };
+  return { blocked, announced, quarantined, ...suspects(context) };
 }
 
 export function listAlerts(context: Context): Alert[] {

@@ -15,11 +15,12 @@ const heldMsMax = 30_000;
 /** So many of its waiting tasks are looked at to find an address of its own. */
 const waitingLookedAt = 100;
 
-/** The earliest wins: what is asked for twice is asked once, for an operator if one did. */
+/** The earliest wins: what is asked for twice is asked once, for whoever goes first of those that did. */
 function ask(context: Context, organization: CachedOrganization, atMs: number, askedBy: ProbeAsker): void {
   const isAsked = organization.probeAtMs !== null && organization.probeAtMs <= atMs;
   if (!isAsked) schedule(context, organization, atMs, askedBy);
-  else if (askedBy === 'operator') schedule(context, organization, organization.probeAtMs, askedBy);
+  else if (rankOf(organization, askedBy) < rankOf(organization, organization.probeAskedBy))
+    schedule(context, organization, organization.probeAtMs, askedBy);
 }
 
 /** `askedBy` null: by whom it was asked for before. */
@@ -111,7 +112,7 @@ export function probeUnlessGranted(context: Context, organizationId: string): vo
   if (organization?.access === 'reauthorize') ask(context, organization, context.nowMs(), 'consent');
 }
 
-/** Those that an operator waits for first, then whoever is not known to be blocked: its work waits. Then the longest due. */
+/** Those that an operator waits for first, then work that waits to know whether it is blocked. Then the longest due. */
 export function takeProbes(context: Context, limit: number, leaseMs: number): DueProbe[] {
   const nowMs = context.nowMs();
   if (readingPause(context) !== null) return [];
@@ -139,7 +140,7 @@ function firstDue(context: Context, limit: number): CachedOrganization[] {
   for (const organization of context.organizations.all()) {
     const dueMs = probeDueMs(organization);
     if (dueMs === null || dueMs > nowMs) continue;
-    const due = { organization, rank: rankOf(organization), dueMs };
+    const due = { organization, rank: rankOf(organization, organization.probeAskedBy), dueMs };
     const place = first.findIndex(
       (other) => due.rank < other.rank || (due.rank === other.rank && dueMs < other.dueMs),
     );
@@ -150,9 +151,11 @@ function firstDue(context: Context, limit: number): CachedOrganization[] {
   return first.map(({ organization }) => organization);
 }
 
-function rankOf({ access, probeAskedBy }: CachedOrganization): number {
-  if (probeAskedBy === 'operator') return 0;
-  return access === 'active' ? 1 : 2;
+/** Of one that is blocked it matters to nobody else what asked: its probe is repeated. */
+function rankOf({ access }: CachedOrganization, askedBy: ProbeAsker | null): number {
+  if (askedBy === 'operator') return 0;
+  if (access !== 'active') return 3;
+  return askedBy === 'refused-request' ? 1 : 2;
 }
 
 /** Its time stays in its row until it is answered: a process that starts probes again. */

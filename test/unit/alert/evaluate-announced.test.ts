@@ -97,6 +97,7 @@ describe('an incident of many', () => {
         announced: many(count),
         quarantined: [],
         suspected: 0,
+        refused: 0,
         conditions: [],
         nowMs,
       };

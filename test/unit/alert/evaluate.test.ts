@@ -26,6 +26,7 @@ function evaluated(inputs: Partial<EvaluateInputs>): Signal[] {
     announced: [],
     quarantined: [],
     suspected: 0,
+    refused: 0,
     conditions: [],
     nowMs: noonMs + minuteMs,
   };
@@ -192,7 +193,14 @@ test('a process that was started anew goes on counting the time of the alert tha
     detail: 'status-503',
     labels: { origin: 'https://p.example' },
   };
-  const inputs = { blocked: [], announced: [], quarantined: [], suspected: 0, nowMs: noonMs + 29 * dayMs };
+  const inputs = {
+    blocked: [],
+    announced: [],
+    quarantined: [],
+    suspected: 0,
+    refused: 0,
+    nowMs: noonMs + 29 * dayMs,
+  };
   const open = anAlert({ name: 'TramlineProviderUnavailable', labels: condition.labels as never });
   const [signal] = evaluate({ ...inputs, conditions: [condition] }, { ...options, ...openOf([open]) });
   expect(signal).toMatchObject({ sinceMs: noonMs, annotations: { kept_until: '2026-03-31T12:00:00Z' } });
@@ -297,6 +305,7 @@ test('whatever is blocked, no fingerprint comes twice and no name of an organiza
         announced: [],
         quarantined: [],
         suspected: 0,
+        refused: 0,
         conditions: [],
         nowMs: noonMs,
       };

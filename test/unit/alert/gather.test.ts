@@ -4,10 +4,14 @@ import { makeGather } from '../../../src/alert/gather';
 import type { Alert, Signal } from '../../../src/model/alert';
 import { anAlert, aSignal, noonMs } from './samples';
 
+const none = { suspected: 0, refused: 0 };
+const refused = (count: number) => ({ suspected: count, refused: count });
+const asked = (count: number) => ({ suspected: count, refused: 0 });
+
 /** Which pass. */
 function makePassing(gatherMs: number) {
   const gather = makeGather({ gatherMs, groupAbove: 3 });
-  return (signals: Signal[], alerts: Alert[], nowMs: number) => gather(signals, 0, alerts, nowMs).passed;
+  return (signals: Signal[], alerts: Alert[], nowMs: number) => gather(signals, none, alerts, nowMs).passed;
 }
 
 const signal = (id: string) => aSignal({ labels: { organization_id: id } });
@@ -42,12 +46,15 @@ test('after a moment without new ones the gathering begins anew', () => {
 
 test('what does not pass is held, and what is held is known', () => {
   const gather = makeGather({ gatherMs: 1000, groupAbove: 3 });
-  expect(gather([signal('1'), signal('2')], 0, [alert('1')], noonMs)).toEqual({
+  expect(gather([signal('1'), signal('2')], none, [alert('1')], noonMs)).toEqual({
     passed: [signal('1')],
     held: [signal('2')],
   });
-  expect(gather([signal('1'), signal('2')], 0, [alert('1')], noonMs + 1000).held).toEqual([]);
-  expect(gather([signal('1')], 0, [alert('1')], noonMs + 1001)).toEqual({ passed: [signal('1')], held: [] });
+  expect(gather([signal('1'), signal('2')], none, [alert('1')], noonMs + 1000).held).toEqual([]);
+  expect(gather([signal('1')], none, [alert('1')], noonMs + 1001)).toEqual({
+    passed: [signal('1')],
+    held: [],
+  });
 });
 
 describe('while many are still to be asked whether they are blocked', () => {
@@ -60,27 +67,49 @@ describe('while many are still to be asked whether they are blocked', () => {
 
   test('nobody is told of the few that are known, for half a minute at most', () => {
     const gather = gathering();
-    expect(gather(lone('1', '2'), 2, [], noonMs).passed).toEqual([]);
-    expect(gather(lone('1', '2'), 2, [], noonMs + 1000)).toEqual({ passed: [], held: lone('1', '2') });
-    expect(gather(lone('1', '2'), 2, [], noonMs + 29_999).passed).toEqual([]);
-    expect(gather(lone('1', '2'), 2, [], noonMs + 30_000).passed).toEqual(lone('1', '2'));
+    expect(gather(lone('1', '2'), refused(2), [], noonMs).passed).toEqual([]);
+    expect(gather(lone('1', '2'), refused(2), [], noonMs + 1000)).toEqual({
+      passed: [],
+      held: lone('1', '2'),
+    });
+    expect(gather(lone('1', '2'), refused(2), [], noonMs + 29_999).passed).toEqual([]);
+    expect(gather(lone('1', '2'), refused(2), [], noonMs + 30_000).passed).toEqual(lone('1', '2'));
   });
 
   test('they are told of as soon as the others are found open, or as one', () => {
     const open = gathering();
-    open(lone('1', '2'), 9, [], noonMs);
-    expect(open(lone('1', '2'), 9, [], noonMs + 1500).passed).toEqual([]);
-    expect(open(lone('1', '2'), 1, [], noonMs + 1501).passed).toEqual(lone('1', '2'));
+    open(lone('1', '2'), refused(9), [], noonMs);
+    expect(open(lone('1', '2'), refused(9), [], noonMs + 1500).passed).toEqual([]);
+    expect(open(lone('1', '2'), refused(1), [], noonMs + 1501).passed).toEqual(lone('1', '2'));
     const many = gathering();
-    many(lone('1', '2'), 9, [], noonMs);
-    expect(many([covering('all', noonMs)], 5, [], noonMs + 1500).passed).toEqual([covering('all', noonMs)]);
+    many(lone('1', '2'), refused(9), [], noonMs);
+    expect(many([covering('all', noonMs)], refused(5), [], noonMs + 1500).passed).toEqual([
+      covering('all', noonMs),
+    ]);
   });
 
   test('what is no organization’s waits for the usual moment only', () => {
     const gather = gathering();
     const one = covering('1', null);
     const kafka = aSignal({ name: 'TramlineKafkaUnavailable', labels: {} });
-    gather([one, kafka], 9, [], noonMs);
-    expect(gather([one, kafka], 9, [], noonMs + 1000)).toEqual({ passed: [kafka], held: [one] });
+    gather([one, kafka], refused(9), [], noonMs);
+    expect(gather([one, kafka], refused(9), [], noonMs + 1000)).toEqual({ passed: [kafka], held: [one] });
+  });
+
+  test('one whose like nothing shows is not held for what is asked without a refusal', () => {
+    const gather = gathering();
+    expect(gather(lone('1'), asked(2500), [], noonMs).passed).toEqual([]);
+    expect(gather(lone('1'), asked(2500), [], noonMs + 999).passed).toEqual([]);
+    expect(gather(lone('1'), asked(2500), [], noonMs + 1000).passed).toEqual(lone('1'));
+  });
+
+  test('what is asked without a refusal counts while one after the other is found blocked', () => {
+    const gather = gathering();
+    expect(gather(lone('1'), asked(9), [], noonMs).passed).toEqual([]);
+    expect(gather(lone('1', '2'), asked(8), [], noonMs + 900).passed).toEqual([]);
+    expect(gather(lone('1', '2'), asked(8), [], noonMs + 1500).held).toEqual(lone('1', '2'));
+    expect(gather(lone('1', '2', '3'), asked(7), [], noonMs + 1800).held).toEqual(lone('1', '2', '3'));
+    expect(gather(lone('1', '2', '3'), asked(7), [], noonMs + 2799).passed).toEqual([]);
+    expect(gather(lone('1', '2', '3'), asked(7), [], noonMs + 2800).passed).toEqual(lone('1', '2', '3'));
   });
 });
