@@ -228,15 +228,9 @@ function joinParts(options: ProviderOptions, doors: ProviderDoors) {
   const listItems = makeListItems({ vendor: options.vendor, gate, pages, equipment, oldEquipment });
   const relocate = makeRelocate({ gate, pages, organizations, equipment, catalogOrigin, clock });
   const { equipmentRecords = async () => [] } = doors;
-  const readResource = makeReadResource({
-    ask,
-    callers,
-    organizations,
-    relocate,
-    equipment,
-    oldEquipment,
-    equipmentRecords,
-  });
+  const reading = { ask, callers, organizations, relocate, equipment, equipmentRecords };
+  const readResource = makeReadResource({ ...reading, oldEquipment });
+  const readWrittenEquipment = makeReadResource({ ...reading, oldEquipment: null });
   const probeOrganization = makeProbeOrganization({
     ask,
     gate,
@@ -257,6 +251,7 @@ function joinParts(options: ProviderOptions, doors: ProviderDoors) {
     oldEquipment,
     relocate,
     readResource,
+    readWrittenEquipment,
     probeOrganization,
     listItems,
   };

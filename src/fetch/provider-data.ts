@@ -35,6 +35,8 @@ export interface DataParts {
   oldEquipment: OldEquipment | null;
   relocate: Relocate;
   readResource: ReadResource;
+  /** Of equipment, in the equipment API alone. */
+  readWrittenEquipment: ReadResource;
 }
 
 /** A range of a file; smaller where answers may not be that large. */
@@ -45,8 +47,11 @@ export function makeProviderData(parts: DataParts): ProviderData {
   const { timeoutMs } = options;
   const alone = () => callers.alone(timeoutMs);
   const rangeBytes = Math.min(rangeBytesMax, options.bodyBytesMax);
-  const readRecord = makeReadRecord({ ...parts, timeoutMs, catalogUrl: new URL(options.catalogUrl) });
-  const equipment = makeWriteEquipment({ ...parts, readRecord, timeoutMs });
+  const catalogUrl = new URL(options.catalogUrl);
+  const readRecord = makeReadRecord({ ...parts, timeoutMs, catalogUrl });
+  const readResource = parts.readWrittenEquipment;
+  const readWritten = makeReadRecord({ ...parts, readResource, timeoutMs, catalogUrl });
+  const equipment = makeWriteEquipment({ ...parts, readRecord: readWritten, timeoutMs });
   const reference = makeReference({ ...parts, caller: alone });
   const files = makeFiles({ ...parts, timeoutMs });
 

@@ -1,12 +1,13 @@
 /**
  * Equipment written: created in an organization, or changed. What is not wished is sent back as it stands, since the
  * provider takes the whole of what a client may write; but not what speaks against the wish. A success is read back, so
- * that what is shown is the provider's, and is none where the provider does not show what was wished.
+ * that what is shown is the provider's, and is none where the provider does not show what was wished. Both are read where
+ * they are written, in the equipment API: the older endpoints name what a client may write otherwise.
  */
 import type { Connection } from '../model/connection';
 import type { AcceptedView, EquipmentWish, RawItem, RawRead } from '../model/provider-data';
 import type { EquipmentAddresses } from './equipment-addresses';
-import { idAt } from './equipment-ids';
+import { mayShow } from './equipment-ids';
 import type { ProviderDoors } from './options';
 import { faultOf, organizationReaches } from './reach';
 import type { ReadRecord } from './read-record';
@@ -16,6 +17,7 @@ import { makeWriteDocument, type WriteParts, type Written } from './write-docume
 export interface WriteEquipmentParts extends WriteParts {
   doors: ProviderDoors;
   equipment: EquipmentAddresses;
+  /** In the equipment API alone. */
   readRecord: ReadRecord;
 }
 
@@ -52,11 +54,15 @@ export function makeWriteEquipment(parts: WriteEquipmentParts) {
     wish: EquipmentWish,
   ): Promise<RawRead<RawItem>> {
     const { doors, equipment, readRecord } = parts;
-    const before = await readRecord('equipment', id, organizationId);
+    const records = (await doors.equipmentRecords?.({ id, as: 'known' })) ?? [];
+    const seenAs = records.find(({ side }) => side === 'new')?.id ?? null;
+    const before = await readRecord('equipment', seenAs ?? id, organizationId);
     if ('fault' in before) return before;
     const { connectionId, body: known } = before.value;
     const connection = doors.connections().find((one) => one.connectionId === connectionId) as Connection;
     const current = (known ?? {}) as Record<string, unknown>;
+    // Where it was seen at the older endpoints alone, its number may be another's in the equipment API.
+    if (seenAs === null && !mayShow(current, records)) return anotherPiece(before.value, organizationId);
     const owner = ownerOf(current);
     if (organizationId !== null && owner !== null && owner !== organizationId) {
       const { origin } = new URL(before.value.address);
@@ -65,32 +71,39 @@ export function makeWriteEquipment(parts: WriteEquipmentParts) {
       return { fault: { ...faultOf(answer, before.value.address, organizationId), detail } };
     }
     const reach = { connection, organizationId: organizationId ?? owner };
-    const ownId = await idAt('new', id, doors);
+    const ownId = String(current.id ?? seenAs ?? id);
     const body = { id: ownId, ...bodyOf(wish, current) };
     const written = await write({ method: 'PUT', address: equipment.record(ownId), operation, body }, reach);
     if ('fault' in written) return written;
-    const after = await readRecord('equipment', id, organizationId);
+    const after = await readRecord('equipment', ownId, organizationId);
     return 'fault' in after ? after : asWished(after.value, wish, organizationId);
   }
 
-  /** The older endpoints name things otherwise: what they show is not compared. */
-  function asWished(item: RawItem, wish: EquipmentWish, organizationId: string | null): RawRead<RawItem> {
-    const { address, body, connectionId } = item;
-    const url = new URL(address);
-    const unkept = parts.equipment.holds(url) ? unkeptWish(wish, body) : null;
-    if (unkept === null) return { value: item };
-    const detail = `the provider took it without a refusal, but shows ${unkept}`;
-    const answer = {
-      kind: 'refused',
-      code: 'not-as-wished',
-      detail,
-      origin: url.origin,
-      connectionId,
-    } as const;
-    return { fault: faultOf(answer, address, organizationId) };
-  }
-
   return { create, update };
+}
+
+/** A success only where the provider shows what was wished. */
+function asWished(item: RawItem, wish: EquipmentWish, organizationId: string | null): RawRead<RawItem> {
+  const unkept = unkeptWish(wish, item.body);
+  if (unkept === null) return { value: item };
+  const detail = `the provider took it without a refusal, but shows ${unkept}`;
+  return refusedAt(item, 'not-as-wished', detail, organizationId);
+}
+
+function anotherPiece(item: RawItem, organizationId: string | null): RawRead<never> {
+  const detail =
+    'that number is another piece of equipment in the equipment API; a sync of it tells which is meant';
+  return refusedAt(item, 'another-piece', detail, organizationId);
+}
+
+function refusedAt(
+  { address, connectionId }: RawItem,
+  code: string,
+  detail: string,
+  organizationId: string | null,
+): RawRead<never> {
+  const { origin } = new URL(address);
+  return { fault: faultOf({ kind: 'refused', code, detail, origin, connectionId }, address, organizationId) };
 }
 
 const kept = ['name', 'serialNumber', 'make', 'type', 'model', 'icon'] as const;

@@ -160,26 +160,90 @@ test('people name it as events do, in lists and for a change, too', async () => 
   const lines: unknown[] = [];
   for await (const line of staged.client.data.equipment(filter)) lines.push(line);
   expect(lines).toMatchObject([{ item: { body: { id: 7 } } }]);
-  const catalog = { links: [{ rel: 'organizations', uri: `${origin}/platform/organizations` }] };
-  nock(origin).get('/platform/').times(2).reply(200, catalog, axiom);
-  answers('81', null);
   answers('7', { id: 7, ERID: 'e7', organization: { id: 4711 } });
-  let sent: unknown;
-  nock(equipmentOrigin)
-    .put('/isg/equipment/7', (body) => {
-      sent = body;
-      return true;
-    })
-    .reply(204);
-  answers('81', null);
+  const sent = accepts('7');
   answers('7', { id: 7, name: 'New' });
-  const wish = { category: null, name: 'New', serialNumber: null, makeId: null, typeId: null, modelId: null };
-  const changed = await staged.client.data.updateEquipment('81', '4711', wish);
-  expect(changed).toMatchObject({ value: { body: { name: 'New' } } });
-  expect(sent).toMatchObject({ id: '7', name: 'New' });
+  expect(await renamed('81')).toMatchObject({ value: { body: { name: 'New' } } });
+  expect(sent).toMatchObject([{ id: '7', name: 'New' }]);
 });
 
+const whole = {
+  serialNumber: 's7',
+  make: { id: 1 },
+  type: { id: 2 },
+  model: { id: 3 },
+  icon: { name: 'tractor' },
+};
+const renamed = (id: string) => {
+  const wish = { category: null, name: 'New', serialNumber: null, makeId: null, typeId: null, modelId: null };
+  return staged.client.data.updateEquipment(id, '4711', wish);
+};
+/** The bodies that were sent to a record of the equipment API. */
+function accepts(id: string): unknown[] {
+  const sent: unknown[] = [];
+  const keep = (body: unknown) => sent.push(body) > 0;
+  nock(equipmentOrigin).put(`/isg/equipment/${id}`, keep).reply(204);
+  return sent;
+}
+
 describe('at the older endpoints', () => {
+  /** What is read there names its facts otherwise, and may be asked for or not. */
+  function mayAskOlder(): void {
+    const { serialNumber: vin, make: equipmentMake, type: equipmentType, model: equipmentModel } = whole;
+    const record = {
+      '@type': 'Machine',
+      id: '81',
+      GUID: 'e7',
+      vin,
+      equipmentMake,
+      equipmentType,
+      equipmentModel,
+    };
+    const links = [{ rel: 'machines', uri: `${origin}/platform/organizations/4711/machines` }];
+    const self = { rel: 'self', uri: oldAddress };
+    const listed = { links: [], values: [{ ...record, links: [self] }] };
+    const optional = (path: string, body: object) =>
+      nock(origin).get(path).query(true).optionally().times(2).reply(200, body, axiom);
+    const organizations = { rel: 'organizations', uri: `${origin}/platform/organizations` };
+    optional('/platform/', { links: [organizations] });
+    optional('/platform/organizations', { links: [], values: [{ id: '4711', links }] });
+    optional('/platform/organizations/4711/machines', listed);
+    optional('/platform/machines/81', record);
+  }
+
+  test('a change sends back all that stands in the equipment API, and is compared with what it shows then', async () => {
+    stage('old', [newer, older]);
+    mayAskOlder();
+    answers('7', { id: 7, name: 'Old', ...whole });
+    const sent = accepts('7');
+    answers('7', { id: 7, name: 'Old', ...whole });
+    expect(await renamed('81')).toMatchObject({
+      fault: { detail: expect.stringContaining('shows name "Old" instead of "New"') },
+    });
+    expect(sent).toEqual([{ '@type': 'Machine', id: '7', ...whole, name: 'New' }]);
+  });
+
+  test('a machine that was seen there alone is not another one that has its number in the equipment API', async () => {
+    stage('old', [older]);
+    mayAskOlder();
+    answers('81', { id: 81, ERID: 'e9', serialNumber: 's9' });
+    expect(await renamed('81')).toMatchObject({
+      fault: { answer: { kind: 'refused', code: 'another-piece' } },
+    });
+    expect(staged.calls.filter(({ method }) => method === 'PUT')).toEqual([]);
+  });
+
+  test('where its number is nobody’s, the equipment API is asked by its ERID, and the change sent under its own id', async () => {
+    stage('old', [older]);
+    mayAskOlder();
+    answers('81', null);
+    answers('e7', { id: 7, ERID: 'e7', name: 'Old', ...whole });
+    const sent = accepts('7');
+    answers('7', { id: 7, name: 'New', ...whole });
+    expect(await renamed('81')).toMatchObject({ value: { body: { name: 'New' } } });
+    expect(sent).toEqual([{ '@type': 'Machine', id: '7', ...whole, name: 'New' }]);
+  });
+
   test('it is asked for by the id that it was seen by there', async () => {
     stage('old', [newer, older]);
     organization();
