@@ -102,17 +102,19 @@ export function transition(current: CauseSet, observation: Observation, nowMs: n
 }
 
 /**
- * Has the customer done what was announced for `dueAt`? So says a success that ends a block, or one after the time: before
- * it an organization is read whether its customer acted or not.
+ * Has the customer done what was announced for `dueAt`? So says a success that ends a block for terms or another action, or
+ * one after the time: before it an organization is read whether its customer acted or not, and who connected it again or
+ * gave a new consent did something else.
  */
 export function isActionMet(
+  current: CauseSet,
   { found }: Observation,
-  { previous }: Transition,
   dueAt: string | null,
   nowMs: number,
 ): boolean {
   if (dueAt === null || found.cause !== null) return false;
-  return previous !== 'active' || Date.parse(dueAt) <= nowMs;
+  const acted = current.terms !== undefined || current['required-action'] !== undefined;
+  return acted || Date.parse(dueAt) <= nowMs;
 }
 
 /** An organization as commands and the console show it. */

@@ -277,6 +277,22 @@ export function storeAlertsSuite(name: string, openStore: () => Promise<StoreUnd
         expect(await dueNow()).toEqual([dueMs + dayMs]);
       });
 
+      test('lasts when a connection or a consent comes back, which are not what was announced', async () => {
+        const dueMs = tomorrow();
+        await announce(dueMs);
+        await hand.observe({ cause: 'not-connected', actionUrl: null, message: null });
+        await hand.observe(open);
+        expect(await dueNow()).toEqual([dueMs]);
+        await hand.observe({ cause: 'refused-grant', actionUrl: null, message: null, connectionId: 'c1' });
+        await hand.observe(open);
+        await announce(dueMs);
+        expect(await dueNow()).toEqual([dueMs]);
+        await hand.observe({ cause: 'required-action', actionUrl: null, message: null });
+        await hand.observe({ cause: 'refused-grant', actionUrl: null, message: null, connectionId: 'c1' });
+        await hand.observe(open);
+        expect(await dueNow()).toEqual([]);
+      });
+
       test('whose time is past when it comes only asks for a probe', async () => {
         await announce(under.nowMs() - 3_600_000);
         expect(await dueNow()).toEqual([]);

@@ -65,7 +65,7 @@ export async function observeLocked(
   }
   const next = transition(causes, observation, nowMs);
   const epoch = next.changed ? row.epoch + 1 : row.epoch;
-  const isMet = isActionMet(observation, next, row.action_due_at, nowMs);
+  const isMet = isActionMet(causes, observation, row.action_due_at, nowMs);
   const dueMs = isMet ? null : askedAtDueMs(row, nowMs);
   const probe = probeAfter(context, row, observation, next, { asked, dueMs });
   const opened = next.changed && next.access === 'active';

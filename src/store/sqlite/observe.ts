@@ -39,7 +39,7 @@ export function observe(context: Context, observation: Observation): Transition 
   organization.heldUntilMs = 0;
   organization.access = next.access;
   if (next.changed) organization.epoch += 1;
-  const isMet = isActionMet(observation, next, row.action_due_at as string | null, nowMs);
+  const isMet = isActionMet(causes, observation, row.action_due_at as string | null, nowMs);
   database.run(
     `UPDATE organizations SET causes = ?, access = ?, epoch = ?, since = iif(?, ?, since),
        probe_interval_ms = iif(?, ?, probe_interval_ms), refused_address = iif(?, NULL, refused_address),
