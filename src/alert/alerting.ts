@@ -23,7 +23,7 @@ export interface AlertingOptions {
   resendMs: number;
   /** An alert ends when its state has been over for so long; longer than receivers gather, or short ones are lost. */
   holdMs: number;
-  /** More organizations of one cause than this within five minutes are one incident. */
+  /** More organizations of one cause than this within five minutes are one incident, and states of one name within a day. */
   groupAbove: number;
   /** What is new waits so long for more of its kind. */
   gatherMs: number;

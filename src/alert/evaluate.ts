@@ -2,15 +2,12 @@
  * What needs a person now, from what the store and the process know: a pure function from states to signals. It keeps
  * nothing; when something is told, held or ended is decided elsewhere.
  */
-import type { Alert, AlertInputs, Condition, IdentityLabels, Signal } from '../model/alert';
+import type { Alert, AlertInputs, Condition, Signal } from '../model/alert';
 import type { QuarantineReason } from '../model/notification';
 import type { Cause } from '../model/organization';
-import { withoutAddresses } from '../model/without-addresses';
 import {
   announcedRow,
-  type CatalogueRow,
   catalogue,
-  conditionRows,
   manyOrganizationsRow,
   type QuarantineGroup,
   quarantineGroupOf,
@@ -19,10 +16,11 @@ import {
   runbookFileOf,
 } from './catalogue';
 import { announcedSignals } from './evaluate-announced';
+import { conditionSignals } from './evaluate-conditions';
 import { organizationSignals } from './evaluate-organizations';
 import { fingerprintOf } from './fingerprint';
-import { plainMessage, plainTime } from './plain-text';
-import { timeOf } from './time-of-condition';
+import { plainTime } from './plain-text';
+import { signalOfRow } from './signal-of-row';
 
 export interface EvaluateInputs extends AlertInputs {
   conditions: Condition[];
@@ -30,7 +28,7 @@ export interface EvaluateInputs extends AlertInputs {
 }
 
 export interface EvaluateOptions {
-  /** More organizations of one cause than this, within five minutes, are one incident. */
+  /** More organizations of one cause than this, within five minutes, are one incident; so are states of one name, within a day. */
   groupAbove: number;
   /** Where the runbooks are published, without a slash at the end; their file name follows it. */
   runbookBase: string;
@@ -44,6 +42,8 @@ export interface EvaluateOptions {
   ownNames: readonly string[];
   /** When the alerts that are open began, by fingerprint. */
   startsAtMs: ReadonlyMap<string, number>;
+  /** The open incidents of many subscriptions or consents, by name. */
+  openMany: ReadonlyMap<string, Alert>;
 }
 
 const groupWithinMs = 300_000;
@@ -58,7 +58,7 @@ export function evaluate(inputs: EvaluateInputs, options: EvaluateOptions): Sign
     ...organizationSignals(inputs.blocked, { ...options, groupWithinMs, nowMs: inputs.nowMs }),
     ...announcedSignals(inputs.announced, options.groupAbove, inputs.nowMs, options.openAnnouncedUntilMs),
     ...quarantineSignals(inputs.quarantined),
-    ...inputs.conditions.map((condition) => conditionSignal(condition, options, inputs.nowMs)),
+    ...conditionSignals(inputs.conditions, { ...options, nowMs: inputs.nowMs }),
   ];
   const unique = new Map<string, Signal>();
   for (const signal of signals) {
@@ -80,14 +80,16 @@ export function evaluate(inputs: EvaluateInputs, options: EvaluateOptions): Sign
 /** What evaluating needs to know of the alerts that there are. */
 export function openOf(
   alerts: Alert[],
-): Pick<EvaluateOptions, 'openStorms' | 'openAnnouncedUntilMs' | 'startsAtMs'> {
+): Pick<EvaluateOptions, 'openStorms' | 'openAnnouncedUntilMs' | 'startsAtMs' | 'openMany'> {
   const firing = alerts.filter(({ state }) => state === 'firing');
   const startsAtMs = new Map(firing.map((alert) => [alert.fingerprint, alert.startsAtMs]));
-  const announced = firing.find(({ name, labels }) => name === announcedRow.name && labels.scope === 'many');
+  const many = firing.filter(({ labels }) => labels.scope === 'many');
+  const openMany = new Map(many.map((alert) => [alert.name, alert]));
   return {
     openStorms: openStormsOf(firing),
-    openAnnouncedUntilMs: announced?.coversUntilMs ?? null,
+    openAnnouncedUntilMs: openMany.get(announcedRow.name)?.coversUntilMs ?? null,
     startsAtMs,
+    openMany,
   };
 }
 
@@ -101,32 +103,6 @@ function openStormsOf(alerts: Alert[]): Partial<Record<Cause, number>> {
   return open;
 }
 
-function conditionSignal(condition: Condition, options: EvaluateOptions, nowMs: number): Signal {
-  const row = conditionRows[condition.name];
-  const labels = labelsOf(condition);
-  // A process that was started anew knows less of the beginning than the alert that is open.
-  const begunMs = options.startsAtMs.get(fingerprintOf(row.name, labels)) ?? condition.sinceMs;
-  const sinceMs = Math.min(condition.sinceMs, begunMs);
-  const time = timeOf({ ...condition, sinceMs }, options.journalMs, row.severity, nowMs);
-  const detail = plainMessage(condition.detail, 1000, [...options.ownNames, ...Object.values(labels)]);
-  const since = `It has been so since ${plainTime(sinceMs)}.`;
-  const id = labels.subscription_id ?? labels.connection_id ?? 'ID';
-  const signal = fromRow(
-    { ...row, firstStep: row.firstStep.replace('{id}', () => id) },
-    {
-      labels,
-      description: [detail, since, time.sentence].filter((text) => text !== '').join(' '),
-      sinceMs,
-    },
-  );
-  return { ...signal, severity: time.severity, annotations: { ...signal.annotations, ...time.annotations } };
-}
-
-/** A connection may be named by an e-mail address, which labels must not hold. */
-function labelsOf({ labels = {} }: Condition): IdentityLabels {
-  return Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, withoutAddresses(value)]));
-}
-
 /** One signal for each group of reasons: what has to be looked at in the same way is one page. */
 function quarantineSignals(quarantined: AlertInputs['quarantined']): Signal[] {
   const waiting = quarantined.filter(({ count }) => count > 0);
@@ -136,7 +112,7 @@ function quarantineSignals(quarantined: AlertInputs['quarantined']): Signal[] {
     const count = reasons.reduce((sum, reason) => sum + reason.count, 0);
     const sinceMs = Math.min(...reasons.map(({ oldestMs }) => oldestMs));
     const list = reasons.map((reason) => `${reason.count} ${reason.reason}`).join(', ');
-    const signal = fromRow(
+    const signal = signalOfRow(
       { ...quarantineRow, owner },
       {
         labels: { group },
@@ -153,22 +129,4 @@ function quarantineSignals(quarantined: AlertInputs['quarantined']): Signal[] {
 
 function groupOf(reason: string): QuarantineGroup {
   return Object.hasOwn(quarantineGroupOf, reason) ? quarantineGroupOf[reason as QuarantineReason] : 'other';
-}
-
-function fromRow(
-  row: CatalogueRow,
-  parts: { labels: IdentityLabels; description: string; sinceMs: number },
-): Signal {
-  return {
-    name: row.name,
-    severity: row.severity,
-    labels: parts.labels,
-    annotations: {
-      summary: row.summary,
-      description: parts.description,
-      owner: row.owner,
-      first_step: row.firstStep,
-    },
-    sinceMs: parts.sinceMs,
-  };
 }

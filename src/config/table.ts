@@ -201,7 +201,7 @@ export const table = {
   ALERT_GROUP_ABOVE: withDefault(
     wholeNumber(1, 100_000),
     '50',
-    'More organizations of one cause than this become one incident.',
+    'More organizations, subscriptions or consents of one cause than this become one incident.',
   ),
   ALERT_RUNBOOK_URL: withDefault(
     webFolder,

@@ -35,6 +35,7 @@ const options: EvaluateOptions = {
   openAnnouncedUntilMs: null,
   ownNames: [],
   startsAtMs: new Map(),
+  openMany: new Map(),
 };
 
 /** Everything that the service may tell, in a world where all of it holds since `sinceMs`. */

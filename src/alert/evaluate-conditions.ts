@@ -1,0 +1,167 @@
+/**
+ * Signals for the states of the platform that processes know: one for each, one for many subscriptions or consents at
+ * once, and one for a provider that is away, whatever of it was asked. Pure.
+ */
+import type { Alert, Condition, ConditionName, Covers, IdentityLabels, Signal } from '../model/alert';
+import { withoutAddresses } from '../model/without-addresses';
+import { conditionRows } from './catalogue';
+import { findStorm } from './find-storm';
+import { fingerprintOf, subjectOf } from './fingerprint';
+import { plainMessage, plainName, plainTime } from './plain-text';
+import { signalOfRow } from './signal-of-row';
+import { timeOf } from './time-of-condition';
+
+export interface ConditionOptions {
+  /** More states of one name than this within a day are one incident. */
+  groupAbove: number;
+  /** How long waiting notifications are kept one by one. */
+  journalMs: number;
+  /** Hosts of the settings: they may stand in texts, however much they look like a token. */
+  ownNames: readonly string[];
+  /** When the alerts that are open began, by fingerprint. */
+  startsAtMs: ReadonlyMap<string, number>;
+  /** The open incidents of many, by name. */
+  openMany: ReadonlyMap<string, Pick<Alert, 'coversUntilMs' | 'quietSinceMs'>>;
+  nowMs: number;
+}
+
+/** Heartbeats are hours apart and consents end at their own minutes: one cause shows within a day. */
+const groupWithinMs = 86_400_000;
+const namedMax = 20;
+const detailMax = 1000;
+
+/**
+ * A signal for each state, but one for all of a name that began in numbers above `groupAbove`, until none of them is left,
+ * and one for all origins of a provider that is away. The same told by several processes is one state, since the earliest.
+ */
+export function conditionSignals(conditions: Condition[], options: ConditionOptions): Signal[] {
+  const byName = Map.groupBy(conditions, ({ name }) => name);
+  return [...byName].flatMap(([name, named]) => {
+    const states = distinct(named, options);
+    if (name === 'provider-unavailable') return [ofProvider(states, options)];
+    const storm = findStorm(
+      states.map(({ sinceMs }) => sinceMs),
+      openUntil(name, options),
+      { above: options.groupAbove, withinMs: groupWithinMs },
+    );
+    if (storm === null) return states.map((state) => signalOf(state, options));
+    const inside = states.filter(({ sinceMs }) => sinceMs <= storm.untilMs);
+    const outside = states.filter(({ sinceMs }) => sinceMs > storm.untilMs);
+    return [ofMany(inside, storm.untilMs, options), ...outside.map((state) => signalOf(state, options))];
+  });
+}
+
+/** Each once. A process that was started anew knows less of the beginning than the alert that is open. */
+function distinct(named: Condition[], { startsAtMs }: ConditionOptions): Condition[] {
+  const known = new Map<string, Condition>();
+  for (const condition of named) {
+    const labels = labelsOf(condition);
+    const fingerprint = fingerprintOf(conditionRows[condition.name].name, labels);
+    const twin = known.get(fingerprint);
+    const begunMs = twin?.sinceMs ?? startsAtMs.get(fingerprint) ?? condition.sinceMs;
+    known.set(fingerprint, {
+      ...(twin ?? { ...condition, labels }),
+      sinceMs: Math.min(condition.sinceMs, begunMs),
+    });
+  }
+  return [...known.values()];
+}
+
+/** A connection may be named by an e-mail address, which labels must not hold. */
+function labelsOf({ labels = {} }: Condition): IdentityLabels {
+  return Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, withoutAddresses(value)]));
+}
+
+/**
+ * Until when a state must have begun to belong to the open incident of many. What comes back while that is held, as after
+ * a start that has to learn everything anew, belongs to it.
+ */
+function openUntil(name: ConditionName, { openMany, nowMs }: ConditionOptions): number | null {
+  const open = openMany.get(conditionRows[name].name);
+  if (open === undefined) return null;
+  return open.quietSinceMs === null ? open.coversUntilMs : nowMs;
+}
+
+/** `labels` are the signal's; what the state ends with is read from `of`. */
+function toSignal(
+  of: Condition,
+  labels: IdentityLabels,
+  what: string,
+  id: string,
+  options: ConditionOptions,
+): Signal {
+  const row = conditionRows[of.name];
+  const begunMs = options.startsAtMs.get(fingerprintOf(row.name, labels)) ?? of.sinceMs;
+  const sinceMs = Math.min(of.sinceMs, begunMs);
+  const time = timeOf({ ...of, sinceMs }, options.journalMs, row.severity, options.nowMs);
+  const since = `It has been so since ${plainTime(sinceMs)}.`;
+  const description = [what, since, time.sentence].filter((text) => text !== '').join(' ');
+  const firstStep = row.firstStep.replace('{id}', () => id);
+  const signal = signalOfRow({ ...row, firstStep }, { labels, description, sinceMs });
+  return { ...signal, severity: time.severity, annotations: { ...signal.annotations, ...time.annotations } };
+}
+
+function signalOf(state: Condition, options: ConditionOptions): Signal {
+  const { labels = {} } = state;
+  const id = labels.subscription_id ?? labels.connection_id ?? 'ID';
+  return toSignal(state, labels, detailOf(state, options), id, options);
+}
+
+/** As urgent as the one that ends first. Of at least one. */
+function ofMany(states: Condition[], untilMs: number, options: ConditionOptions): Signal {
+  const sorted = states.toSorted(
+    (left, right) =>
+      (left.endsAtMs ?? left.sinceMs) - (right.endsAtMs ?? right.sinceMs) ||
+      (idOf(left) < idOf(right) ? -1 : 1),
+  );
+  const [first] = sorted as [Condition];
+  const count = sorted.length === 1 ? `1 ${kindOf(first)}` : `${sorted.length} ${kindOf(first)}s at once`;
+  const more = sorted.length - namedMax;
+  const named = sorted.slice(0, namedMax).map((state) => plainName(idOf(state), 80));
+  const list = `${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  const oldest = { ...first, sinceMs: earliest(sorted) };
+  const what = `${count}: ${list}. The first: ${detailOf(first, options)}`;
+  return {
+    ...toSignal(oldest, { scope: 'many' }, what, 'ID', options),
+    covers: coversOf(sorted, untilMs),
+  };
+}
+
+/** Which of its origins were asked is no matter of the incident's identity. */
+function ofProvider(states: Condition[], options: ConditionOptions): Signal {
+  const sorted = states.toSorted((left, right) => left.sinceMs - right.sinceMs);
+  const [first] = sorted as [Condition];
+  const details = sorted.slice(0, namedMax).map((state) => {
+    const detail = detailOf(state, options).replace(/[^.!?]$/, '$&.');
+    const origin = idOf(state);
+    return URL.canParse(origin) ? `At ${origin}: ${detail}` : detail;
+  });
+  return {
+    ...toSignal(first, {}, details.join(' '), 'ID', options),
+    covers: coversOf(sorted, (sorted.at(-1) as Condition).sinceMs),
+  };
+}
+
+function coversOf(states: Condition[], untilMs: number): Covers {
+  const [{ name }] = states as [Condition];
+  const subjects = states.map(({ labels = {} }) => subjectOf(labels));
+  return { names: [conditionRows[name].name], subjects, untilMs };
+}
+
+function detailOf({ detail, labels = {} }: Condition, { ownNames }: ConditionOptions): string {
+  return plainMessage(detail, detailMax, [...ownNames, ...Object.values(labels)]);
+}
+
+function idOf({ labels = {} }: Condition): string {
+  return Object.values(labels).join(' ');
+}
+
+/** What there are many of, as its label says: subscription, connection. */
+function kindOf({ labels = {} }: Condition): string {
+  return Object.keys(labels).join(' ').replace(/_id$/, '');
+}
+
+/** Of more than a call takes as arguments. */
+function earliest(states: Condition[]): number {
+  return states.reduce((first, { sinceMs }) => Math.min(first, sinceMs), Number.POSITIVE_INFINITY);
+}

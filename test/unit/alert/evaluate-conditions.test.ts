@@ -1,0 +1,179 @@
+// Goal: what hits many subscriptions or consents at once is one incident, and stays one on the way down; a provider that is
+// away is one incident, whatever of it was asked.
+import { converge } from '../../../src/alert/converge';
+import { evaluate, openOf } from '../../../src/alert/evaluate';
+import type { Alert, Condition, ConditionName, Signal } from '../../../src/model/alert';
+import { anAlert, minuteMs, noonMs } from './samples';
+
+const dayMs = 86_400_000;
+const holdMs = 75_000;
+
+function signalsOf(conditions: Condition[], alerts: Alert[] = [], nowMs = noonMs + 60 * minuteMs): Signal[] {
+  const options = {
+    groupAbove: 50,
+    runbookBase: 'https://runbooks.example',
+    ownNames: [],
+    journalMs: 30 * dayMs,
+  };
+  const inputs = { blocked: [], announced: [], quarantined: [], suspected: 0, refused: 0, conditions, nowMs };
+  return evaluate(inputs, { ...options, ...openOf(alerts) });
+}
+
+function afterwards(conditions: Condition[], alerts: Alert[], nowMs: number): Alert[] {
+  const passed = signalsOf(conditions, alerts, nowMs);
+  return converge({ passed, held: [] }, alerts, nowMs, { holdMs });
+}
+
+const firing = (alerts: Alert[]) =>
+  alerts
+    .filter(({ state }) => state === 'firing')
+    .map(({ labels }) => labels.subscription_id ?? labels.scope);
+
+/** One after the other, as their heartbeats were to come. */
+function silent(count: number, from = 0): Condition[] {
+  return Array.from({ length: count }, (_, index) => ({
+    name: 'subscription-silent' as const,
+    sinceMs: noonMs + index * 10_000,
+    detail: `Subscription s${from + index} has sent no heartbeat since 2026-03-01T11:00:00Z.`,
+    labels: { subscription_id: `s${from + index}` },
+  }));
+}
+
+test('subscriptions that fall silent together are one incident with their count, which names the first twenty', () => {
+  const [signal, ...others] = signalsOf(silent(200).toReversed());
+  expect(others).toEqual([]);
+  expect(signal).toMatchObject({
+    name: 'TramlineSubscriptionSilent',
+    severity: 'warning',
+    labels: { scope: 'many' },
+    sinceMs: noonMs,
+    annotations: { owner: 'on-call', until_when: expect.stringMatching(/^not known/) },
+    covers: {
+      names: ['TramlineSubscriptionSilent'],
+      subjects: expect.arrayContaining(['subscription_id="s199"']),
+    },
+  });
+  expect(signal?.annotations.description).toMatch(
+    /^200 subscriptions at once: s0, s1, .*, s19 and 180 more\. The first: Subscription s0 has sent no heartbeat/,
+  );
+  expect(signal?.annotations.description).toContain('It has been so since 2026-03-01T12:00:00Z.');
+  expect(signalsOf(silent(50))).toHaveLength(50);
+});
+
+test.each<[ConditionName, string, string]>([
+  ['subscription-expired', 'subscription_id', 'tramline subscriptions renew ID'],
+  ['subscription-ended', 'subscription_id', 'subscriptions end ID'],
+  ['organizations-unlisted', 'connection_id', 'Find ID in'],
+])('%s of many at once is one incident, whose first step names no single one', (name, label, step) => {
+  const conditions = Array.from({ length: 51 }, (_, index) => ({
+    name,
+    sinceMs: noonMs,
+    detail: `x${index} is in trouble.`,
+    labels: { [label]: `x${index}` },
+  }));
+  const signals = signalsOf(conditions);
+  expect(signals).toMatchObject([{ labels: { scope: 'many' } }]);
+  expect(signals[0]?.annotations.first_step).toContain(step);
+});
+
+test('consents that run out on one day are one incident, as urgent as the first of them', () => {
+  const tokens = Array.from({ length: 300 }, (_, index): Condition => {
+    const endsAtMs = noonMs + 30 * dayMs + index * 4 * minuteMs;
+    const labels = { connection_id: `c${index}` };
+    return {
+      name: 'token-expiring',
+      sinceMs: endsAtMs - 30 * dayMs,
+      detail: `c${index} ends.`,
+      labels,
+      endsAtMs,
+    };
+  });
+  const at = (days: number) => signalsOf(tokens.toReversed(), [], noonMs + days * dayMs);
+  expect(at(27)).toMatchObject([
+    { severity: 'warning', annotations: { until_when: '2026-03-31T12:00:00Z' } },
+  ]);
+  expect(at(28)).toMatchObject([{ severity: 'critical', labels: { scope: 'many' } }]);
+  expect(at(28)[0]?.annotations.description).toMatch(
+    /^300 connections at once: c0, c1, .* The first: c0 ends\./,
+  );
+});
+
+test('the same told by several processes counts once', () => {
+  expect(signalsOf([...silent(30), ...silent(30)])).toHaveLength(30);
+  expect(signalsOf([...silent(51), ...silent(51)])[0]?.annotations.description).toMatch(/^51 subscriptions/);
+});
+
+test('those that were told one by one go on in the incident of many, and none pages on the way down', () => {
+  let alerts: Alert[] = [];
+  const pass = (conditions: Condition[], seconds: number) => {
+    alerts = afterwards(conditions, alerts, noonMs + seconds * 1000);
+  };
+  pass(silent(50), 600);
+  expect(firing(alerts)).toHaveLength(50);
+  pass(silent(60), 610);
+  expect(firing(alerts)).toEqual(['many']);
+  expect(alerts.filter(({ state }) => state === 'resolved')[0]?.annotations.folded_into).toBe(
+    'TramlineSubscriptionSilent',
+  );
+  for (const left of [50, 21, 2, 1]) pass(silent(left), 700 - left);
+  expect(firing(alerts)).toEqual(['many']);
+  expect(alerts.find(({ labels }) => labels.scope === 'many')?.annotations.description).toMatch(
+    /^1 subscription: s0\. /,
+  );
+  pass([], 800);
+  pass([], 876);
+  expect(firing(alerts)).toEqual([]);
+  // The first lasting alert has told its start; a later one pages for itself.
+  pass(silent(2, 100), 900);
+  expect(firing(alerts)).toEqual(['s100', 's101']);
+});
+
+test('a process that was started anew, which knows of no beginning, goes on with the incident', () => {
+  const many = afterwards(silent(60), [], noonMs + 600_000);
+  const nowMs = noonMs + 3 * dayMs;
+  const held = afterwards([], many, nowMs);
+  const anew = silent(30).map((condition) => ({ ...condition, sinceMs: nowMs + 1000 }));
+  expect(firing(afterwards(anew, held, nowMs + 1000))).toEqual(['many']);
+});
+
+test('one that begins days after the others pages for itself', () => {
+  const alerts = afterwards(silent(60), [], noonMs + 600_000);
+  const nowMs = noonMs + 3 * dayMs;
+  const late = silent(1, 100).map((condition) => ({ ...condition, sinceMs: nowMs }));
+  expect(firing(afterwards([...silent(3), ...late], alerts, nowMs))).toEqual(['many', 's100']);
+});
+
+test('a provider that answers at none of its origins is one incident that names them', () => {
+  const away = (origin: string, detail: string, sinceMs = noonMs): Condition => ({
+    name: 'provider-unavailable',
+    sinceMs,
+    detail,
+    labels: { origin },
+  });
+  const one = away('https://api.example', 'timeout');
+  const all = [
+    one,
+    away('https://equipment.example', 'status-503', noonMs - 1000),
+    away('tokens', 'No token.'),
+  ];
+  const [signal, ...others] = signalsOf(all);
+  expect(others).toEqual([]);
+  expect(signal).toMatchObject({ labels: {}, severity: 'critical', sinceMs: noonMs - 1000 });
+  expect(signal?.annotations.description).toMatch(
+    /^At https:\/\/equipment\.example: status-503\. At https:\/\/api\.example: timeout\. No token\. It has been so/,
+  );
+  let alerts = afterwards([one], [], noonMs + 15_000);
+  alerts = afterwards(all, alerts, noonMs + 20_000);
+  expect(alerts).toHaveLength(1);
+});
+
+test('an outage that an earlier version told by origin goes on as the one incident', () => {
+  const labels = { origin: 'https://api.example' };
+  const open = anAlert({ name: 'TramlineProviderUnavailable', labels, startsAtMs: noonMs - minuteMs });
+  const condition: Condition = { name: 'provider-unavailable', sinceMs: noonMs, detail: 'timeout', labels };
+  const alerts = afterwards([condition], [open], noonMs);
+  expect(alerts).toMatchObject([
+    { labels: {}, state: 'firing', startsAtMs: noonMs - minuteMs },
+    { labels, state: 'resolved', annotations: { folded_into: 'TramlineProviderUnavailable' } },
+  ]);
+});
