@@ -7,6 +7,7 @@ import type { Condition } from '../model/alert';
 import {
   monthOf,
   monthsBetween,
+  monthsLater,
   type SandboxLimit,
   type SandboxUse,
   type SandboxView,
@@ -111,8 +112,7 @@ export function makeSandboxMeter(doors: MeterDoors, sinceMs: number | null): San
     const organizations = useOf('organizations', connected.all, 'connected now');
     const test = useOf('test-organizations', connected.test, 'of those named as such');
     if (sinceMs === null) return [calls, organizations, test];
-    const end = new Date(sinceMs);
-    end.setUTCMonth(end.getUTCMonth() + sandboxMost.months);
+    const end = new Date(monthsLater(sinceMs, sandboxMost.months));
     const detail = `until ${end.toISOString().slice(0, 10)}`;
     return [calls, organizations, test, useOf('months', monthsBetween(sinceMs, clock.nowMs()), detail)];
   }

@@ -32,13 +32,23 @@ export function monthOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 7);
 }
 
-/** Whole and begun months from one time to another: a part of a month counts by its days. Never negative. */
+/** The same time of day so many months later; what a month has too few of its days goes into the next one. */
+export function monthsLater(fromMs: number, months: number): number {
+  return new Date(fromMs).setUTCMonth(new Date(fromMs).getUTCMonth() + months);
+}
+
+/**
+ * Months from one time to another, to a tenth and never rounded up: so many are over only from `monthsLater` on. Never
+ * negative.
+ */
 export function monthsBetween(fromMs: number, toMs: number): number {
   const from = new Date(fromMs);
   const to = new Date(toMs);
-  const whole = (to.getUTCFullYear() - from.getUTCFullYear()) * 12 + to.getUTCMonth() - from.getUTCMonth();
-  const months = whole + (to.getUTCDate() - from.getUTCDate()) / 31;
-  return Math.max(0, Math.round(months * 10) / 10);
+  let whole = (to.getUTCFullYear() - from.getUTCFullYear()) * 12 + to.getUTCMonth() - from.getUTCMonth();
+  if (monthsLater(fromMs, whole) > toMs) whole -= 1;
+  const beganMs = monthsLater(fromMs, whole);
+  const part = (toMs - beganMs) / (monthsLater(fromMs, whole + 1) - beganMs);
+  return Math.max(0, Math.floor((whole + part) * 10) / 10);
 }
 
 /** What is used of a limit and what is left of it, to a tenth, never below 0. */

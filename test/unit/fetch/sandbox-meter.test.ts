@@ -155,6 +155,26 @@ test('months are counted by the calendar', () => {
   expect(months('2025-01-31', '2025-01-31')).toBe(0);
   expect(months('2025-01-15', '2026-07-15')).toBe(18);
   expect(months('2026-01-01', '2025-01-01')).toBe(0);
+  expect(months('2026-01-15', '2026-02-28')).toBe(1.4);
+  expect(months('2025-01-31', '2025-03-02T23:59:59.999Z')).toBe(0.9);
+  expect(months('2025-01-31', '2025-03-03')).toBe(1);
+});
+
+test.each([
+  ['2025-05-22', '2026-11-22'],
+  ['2025-07-15', '2027-01-15'],
+  ['2025-08-31', '2027-03-03'],
+  ['2025-12-01', '2027-06-01'],
+])('the months of a sandbox since %s end on %s, and a sync goes on until then', (since, end) => {
+  const meter = meterSince(since);
+  const monthsOf = () => meter.view().limits.find(({ limit }) => limit === 'months');
+  nowMs = Date.parse(end) - 1;
+  expect(monthsOf()).toMatchObject({ used: 17.9, left: 0.1, detail: `until ${end}` });
+  expect(meter.forbidden()).toBeNull();
+  expect(meter.conditions().map(({ detail }) => detail)).toEqual([expect.not.stringContaining('production')]);
+  nowMs = Date.parse(end);
+  expect(monthsOf()).toMatchObject({ used: 18, left: 0 });
+  expect(meter.forbidden()).toBe(`the 18 months of the sandbox are used (until ${end})`);
 });
 
 test('in production nothing is counted', async () => {
