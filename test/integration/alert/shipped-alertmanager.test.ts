@@ -1,9 +1,16 @@
 // Goal: what strikes the platform is one incident for whoever is on call, however many processes and names tell of it.
 // Method: the shipped configuration as it is, in a real Alertmanager, which is asked which groups it has for whom and which
-// of their alerts it silences: its times are too long to wait for, and its receivers are far away.
-import { readFileSync } from 'node:fs';
+// of their alerts it silences: its times are too long to wait for, and its receivers are far away. What it posts to Slack
+// is recorded: for that it waits for no company, and reads the recorder's address from its file.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Alertmanager, alertmanagerAvailable, startAlertmanager } from '../../support/alertmanager';
+import {
+  type Alertmanager,
+  alertmanagerAvailable,
+  recordNotifications,
+  startAlertmanager,
+} from '../../support/alertmanager';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { repositoryRoot } from '../../support/repository';
 import { until } from '../../support/until';
@@ -15,14 +22,28 @@ type Group = {
 };
 
 const within = { withinMs: 15_000 };
+const shipped = readFileSync(join(repositoryRoot(), 'deploy/alertmanager/alertmanager.yml'), 'utf8');
+
+/** ISO 8601, this long after now. */
+const at = (afterMs: number): string => new Date(Date.now() + afterMs).toISOString();
+
+type Posted = { labels: Labels; annotations?: Labels; startsAt: string; endsAt: string };
+
+async function postTo(manager: Alertmanager, alerts: Posted[]): Promise<void> {
+  const response = await fetch(`${manager.url}/api/v2/alerts`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(alerts),
+  });
+  expect(response.status).toBe(200);
+}
 
 describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'the shipped configuration', () => {
   let manager: Alertmanager;
   let firing: Labels[] = [];
 
   beforeAll(async () => {
-    const path = join(repositoryRoot(), 'deploy/alertmanager/alertmanager.yml');
-    manager = await startAlertmanager(readFileSync(path, 'utf8'));
+    manager = await startAlertmanager(shipped);
   });
   afterEach(async () => {
     await end(() => true);
@@ -30,14 +51,10 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'the shipped conf
   afterAll(() => manager.stop());
 
   async function post(alerts: Labels[], endsInMs: number): Promise<void> {
-    const endsAt = new Date(Date.now() + endsInMs).toISOString();
-    const startsAt = new Date(Date.now() - 60_000).toISOString();
-    const response = await fetch(`${manager.url}/api/v2/alerts`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(alerts.map((labels) => ({ labels, startsAt, endsAt }))),
-    });
-    expect(response.status).toBe(200);
+    await postTo(
+      manager,
+      alerts.map((labels) => ({ labels, startsAt: at(-60_000), endsAt: at(endsInMs) })),
+    );
   }
 
   /** `severity owner Name label=value …` of each. */
@@ -199,3 +216,51 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'the shipped conf
     ]);
   });
 });
+
+type SlackPost = { attachments: { title: string; text: string; mrkdwn_in: string[] }[] };
+
+describeWithNeighbour(
+  'Alertmanager',
+  alertmanagerAvailable(),
+  'what the shipped configuration posts to Slack',
+  () => {
+    test('the name of an organization neither mentions, links nor formats', async () => {
+      const recorder = await recordNotifications();
+      const folder = mkdtempSync(join(tmpdir(), 'tramline-slack-'));
+      const file = join(folder, 'url');
+      writeFileSync(file, recorder.url);
+      const ready = shipped
+        .replaceAll('/etc/alertmanager/secrets/slack-webhook-url', file)
+        .replace('group_wait: 15s', 'group_wait: 0s');
+      const manager = await startAlertmanager(ready);
+      const labels = { service: 'tramline', owner: 'customer-success', severity: 'warning' };
+      const annotations = {
+        summary: 'A&B waits.',
+        description: '*Farm* <!channel> <https://evil.example|accept here> is blocked.',
+        action_url: 'https://terms.example/accept?a=1&b=2',
+      };
+      const times = { startsAt: at(-60_000), endsAt: at(600_000) };
+      try {
+        await postTo(manager, [
+          { labels: { ...labels, alertname: 'TramlineTermsRequired' }, annotations, ...times },
+        ]);
+        await until(() => recorder.notifications.length > 0, { ...within, what: 'a post to Slack' });
+        const [{ attachments }] = recorder.notifications as unknown as [SlackPost];
+        const { title, text, mrkdwn_in: read } = attachments[0]!;
+        expect(title).toBe('FIRING TramlineTermsRequired (warning)');
+        // Slack reads asterisks as markup in the fields named here only, and angle brackets everywhere.
+        expect(read).toEqual(['pretext']);
+        expect(attachments[0]).not.toHaveProperty('pretext', expect.anything());
+        expect(text.split('\n').slice(0, 2)).toEqual([
+          'A&amp;B waits.',
+          '*Farm* &lt;!channel&gt; &lt;https://evil.example|accept here&gt; is blocked.',
+        ]);
+        expect(text).toContain('Where: https://terms.example/accept?a=1&amp;b=2\n');
+      } finally {
+        await manager.stop();
+        await recorder.stop();
+        rmSync(folder, { recursive: true, force: true });
+      }
+    });
+  },
+);
