@@ -32,7 +32,10 @@ export function registerConnect(program: Command, action: Action): void {
       'the same with a callback of your own scheme, such as farm-app:done',
       ownScheme,
     )
-    .option('--user <name>', 'who is to consent; needed where the provider does not say who did')
+    .option(
+      '--user <name>',
+      'who is to consent, or whose connection by its id; needed where the provider does not say who did',
+    )
     .addOption(new Option('--auth <method>', 'instead of PROVIDER_AUTH').choices(['oauth1', 'oauth2']))
     .action(
       action((context, _argument, options: ConnectOptions) =>

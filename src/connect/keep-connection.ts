@@ -3,6 +3,7 @@
  * method of consent can change under a connection, and nothing is read or published anew for it.
  */
 import { randomUUID } from 'node:crypto';
+import type { SealedConnection } from '../model/connection';
 import type { Grant, TokenCalls } from '../model/consent';
 import type { Connections } from '../model/store';
 import type { Clock } from '../tools/clock';
@@ -21,32 +22,73 @@ export interface KeepDoors {
 }
 
 /**
- * The connection's id, and the organizations that it saw until now. `expected` is who was asked, null when nobody was
- * named; when the provider names another, the grant is given back and `GrantRefusal` says so. Where the provider names
- * its users and could not be asked, nothing is stored, nothing is given back, and `GrantRefusal` says why.
+ * The connection's id, and the organizations that it saw until now. `expected` is who was asked, by name or by the id of a
+ * connection, null when nobody was named; when the provider names another, the grant is given back and `GrantRefusal`
+ * says so. Where the provider names its users and could not be asked, nothing is stored, nothing is given back, and
+ * `GrantRefusal` says why.
  */
 export async function keepConnection(
-  { store, sealer, calls, server, clock }: KeepDoors,
+  doors: KeepDoors,
   grant: Grant,
   expected: string | null,
 ): Promise<{ connectionId: string; before: string[] }> {
-  const named = await whoseToken({ calls, clock }, grant);
-  if (expected !== null && named !== null && named !== expected) {
-    if (server !== null && grant.auth === 'oauth2') {
-      await server.revoke(grant.refresh ?? grant.token, 'refresh_token').catch(() => false);
-    }
-    throw new GrantRefusal('other-user', 'somebody else consented than the one who was asked');
+  const { store, sealer } = doors;
+  const named = await whoseToken(doors, grant);
+  const all = await store.listConnections();
+  const asked =
+    all.find(({ user }) => user === expected) ?? all.find(({ connectionId }) => connectionId === expected);
+  const ofUser = named === null ? undefined : all.find(({ user }) => user === named);
+  const refusal = otherUser(asked, ofUser, named, expected);
+  if (refusal !== null) {
+    await giveBack(doors.server, grant);
+    throw refusal;
   }
-  const user = named ?? expected;
-  const known = user === null ? undefined : (await store.listConnections()).find((one) => one.user === user);
+  const known = asked ?? ofUser ?? (expected === null ? switchedOver(all, grant) : undefined);
   const connectionId = known?.connectionId ?? `c-${randomUUID().slice(0, 8)}`;
   await store.saveConnection({
     ...sealTokens(connectionId, grant, sealer),
     connectionId,
-    user: user ?? connectionId,
+    user: named ?? known?.user ?? expected ?? connectionId,
     auth: grant.auth,
     status: 'valid',
     organizations: [],
   });
   return { connectionId, before: known?.organizations ?? [] };
+}
+
+/** Of whom neither the provider nor an operator ever said a name. */
+function isNameless({ user, connectionId }: Pick<SealedConnection, 'user' | 'connectionId'>): boolean {
+  return user === connectionId;
+}
+
+/** null: whoever consented may be the one who was asked. */
+function otherUser(
+  asked: SealedConnection | undefined,
+  ofUser: SealedConnection | undefined,
+  named: string | null,
+  expected: string | null,
+): GrantRefusal | null {
+  if (named === null || expected === null) return null;
+  if (asked === undefined || !isNameless(asked)) {
+    if (named === (asked?.user ?? expected)) return null;
+    return new GrantRefusal('other-user', 'somebody else consented than the one who was asked');
+  }
+  if (ofUser === undefined || ofUser === asked) return null;
+  return new GrantRefusal(
+    'other-user',
+    `who consented has connection ${ofUser.connectionId} already: where both are of one user, end the other by ` +
+      `\`tramline connections revoke ${asked.connectionId}\``,
+  );
+}
+
+async function giveBack(server: AuthorizationServer | null, grant: Grant): Promise<void> {
+  if (server === null || grant.auth !== 'oauth2') return;
+  await server.revoke(grant.refresh ?? grant.token, 'refresh_token').catch(() => false);
+}
+
+/** The only connection that there is, where OAuth 1 named nobody: an OAuth 2 consent that names nobody to ask is its next. */
+function switchedOver(all: SealedConnection[], { auth }: Grant): SealedConnection | undefined {
+  const [only, ...others] = all;
+  if (only === undefined || others.length > 0 || !isNameless(only)) return undefined;
+  return only.auth === 'oauth1' && auth === 'oauth2' ? only : undefined;
 }

@@ -9,7 +9,7 @@ export interface Claim {
   connectionId: string | null;
   /** The owner as known; null when unknown. */
   organizationId: string | null;
-  /** The user whose subscription sent the hint. */
+  /** The user whose subscription sent the hint; one whom nobody had named is called by the connection's id. */
   hintedUser: string | null;
   /** What the delivery says the owner is. */
   hintedOrganizationId: string | null;
@@ -34,7 +34,8 @@ export function chooseConnection(
     const seesOwner = owner !== null && sees(connection.connectionId).has(owner);
     if (connection.connectionId === connectionId && (organizationId === null || seesOwner)) return connection;
     if (seesOwner) seeing ??= connection;
-    if (hintedUser === null || connection.user !== hintedUser) continue;
+    if (hintedUser === null) continue;
+    if (connection.user !== hintedUser && connection.connectionId !== hintedUser) continue;
     ofUser ??= connection;
     if (seesOwner) ofUserSeeing ??= connection;
   }

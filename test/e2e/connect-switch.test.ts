@@ -11,8 +11,8 @@ import { until } from '../support/until';
 let stage: ConnectStory;
 afterEach(() => stage.story.end());
 
-async function connectUser(name: string): Promise<void> {
-  const command = stage.connect('--user', name);
+async function connectUser(name: string, ...words: string[]): Promise<void> {
+  const command = stage.connect(...words);
   await stage.consent(command, name);
   expect((await command.ended).code).toBe(0);
 }
@@ -20,12 +20,13 @@ async function connectUser(name: string): Promise<void> {
 const sequences = async (machine: Resource): Promise<string[]> =>
   (await stage.story.eventsOf(machine)).map((event) => String(event.sequence));
 
-test('the same user’s OAuth 2 consent replaces the OAuth 1 one; organizations, tasks and sequences stay', async () => {
+test('an OAuth 2 consent replaces the OAuth 1 one, of which nobody said whose it is; organizations, tasks and sequences stay', async () => {
   stage = await beginConnectStory({ flags: { auth: 'oauth1' } });
   const { story } = stage;
   const user = 'harrow-user-1';
   await connectUser(user);
   const [before] = await stage.connections();
+  expect(before!.user).toBe(before!.id);
   const [machine] = await story.equipment();
   await story.simulator.changeEquipment(machine!.id, { name: 'By OAuth 1' });
   await story.untilEvents(machine!, 1);
@@ -36,7 +37,7 @@ test('the same user’s OAuth 2 consent replaces the OAuth 1 one; organizations,
   await story.serve({ settings: { PROVIDER_AUTH: 'oauth2' } });
   await connectUser(user);
   expect(await stage.connections()).toEqual([
-    { ...before!, auth: 'oauth2', renews: true, expiresAt: expect.any(String) },
+    { ...before!, user, auth: 'oauth2', renews: true, expiresAt: expect.any(String) },
   ]);
   expect(await story.untilRest()).toMatchObject({ published: 1, lost: 0 });
   expect((await story.tasks()).map(({ id, resourceId }) => [id, resourceId])).toEqual(tasks);
@@ -52,8 +53,8 @@ test('the same user’s OAuth 2 consent replaces the OAuth 1 one; organizations,
 test('of two users who see one organization one is used, and the other takes over when it fails', async () => {
   stage = await beginConnectStory({ flags: { users: 2, overlap: 1 } });
   const { story } = stage;
-  await connectUser('harrow-user-1');
-  await connectUser('harrow-user-2');
+  await connectUser('harrow-user-1', '--user', 'harrow-user-1');
+  await connectUser('harrow-user-2', '--user', 'harrow-user-2');
   const all = await stage.connections();
   expect(all.map(({ organizations }) => organizations.length)).toEqual([2, 2]);
   const [machine] = await story.equipment();
@@ -101,7 +102,7 @@ test('of two users who see one organization one is used, and the other takes ove
   });
 
   // It is kept, also when the first user is back.
-  await connectUser(first);
+  await connectUser(first, '--user', first);
   expect(await change('Four', 4)).toBe(second);
   expect(await sync()).toBe(second);
   expect(await story.events()).toHaveLength(known + 3);

@@ -222,6 +222,53 @@ test('another user’s consent is given back', async () => {
   expect(await under.store.listConnections()).toEqual([]);
 });
 
+describe('a consent of which OAuth 1 named nobody', () => {
+  const consentOf = async (auth: 'oauth1' | 'oauth2', user: string | null) => {
+    const consents = consentsWith();
+    const { id } = await consents.ask({ auth, user, callback: 'oob' });
+    return consents.answer(id, { code: 'v', token: null });
+  };
+  const all = async () => (await under.store.listConnections()).map(({ user, auth }) => [user, auth]);
+
+  test('is followed by the OAuth 2 one under the same id, which brings the name', async () => {
+    const first = (await consentOf('oauth1', null)).connection!;
+    const next = await consentOf('oauth2', null);
+    expect(next.connection).toMatchObject({ id: first.id, user: 'ann', auth: 'oauth2' });
+    expect(await all()).toEqual([['ann', 'oauth2']]);
+  });
+
+  test('is followed by the one that is asked for by its id, whichever others there are', async () => {
+    const first = (await consentOf('oauth1', null)).connection!;
+    const other = (await consentOf('oauth1', null)).connection!;
+    expect((await consentOf('oauth1', other.id)).connection).toMatchObject({ id: other.id, user: other.id });
+    const next = await consentOf('oauth2', first.id);
+    expect(next.connection).toMatchObject({ id: first.id, user: 'ann', auth: 'oauth2' });
+    expect(await all()).toHaveLength(2);
+    // A name that is known is held to, whichever way it is asked for.
+    expect((await consentOf('oauth2', first.id)).connection).toMatchObject({ id: first.id, user: 'ann' });
+    expect((await consentOf('oauth1', first.id)).connection).toMatchObject({ id: first.id, user: 'ann' });
+  });
+
+  test('is not taken for that of a user who has another connection, nor for one of several', async () => {
+    await consentOf('oauth2', null);
+    const nameless = (await consentOf('oauth1', null)).connection!;
+    const refused = await consentOf('oauth2', nameless.id);
+    expect(refused).toMatchObject({ code: 'consent-other-user', connection: null });
+    expect(refused.detail).toContain(`tramline connections revoke ${nameless.id}`);
+    expect(revoked).toBe(1);
+    expect((await consentOf('oauth2', null)).connection).toMatchObject({ user: 'ann' });
+    const former = [nameless.id, 'oauth1'];
+    expect(await all()).toEqual(expect.arrayContaining([former, ['ann', 'oauth2']]));
+  });
+
+  test('is not followed by that of a user who was named, or by the same method', async () => {
+    await consentOf('oauth1', null);
+    await consentOf('oauth1', null);
+    await consentOf('oauth2', 'ann');
+    expect(await all()).toHaveLength(3);
+  });
+});
+
 describe('where the catalog has a current user', () => {
   const busy: TokenReply = { status: 503, mediaType: '', body: '', retryAfterMs: null };
   const always = Number.POSITIVE_INFINITY;

@@ -36,6 +36,11 @@ test('of those that see the owner, the hinted user’s goes first', () => {
   expect(chosen({ organizationId: '1', hintedUser: 'bob' })).toBe('ann');
 });
 
+test('a user whom nobody had named is still known by the connection’s id', () => {
+  expect(chosen({ hintedUser: 'bob-2' })).toBe('bob-2');
+  expect(chosen({ organizationId: '2', hintedUser: 'ann' })).toBe('ann');
+});
+
 test('what a delivery says about the owner changes nothing when the owner is known', () => {
   expect(chosen({ organizationId: '1', hintedOrganizationId: '3', hintedUser: 'bob' })).toBe('ann');
 });
