@@ -38,15 +38,17 @@ export async function adoptGiven(
   seen: SeenSubscription[],
 ): Promise<void> {
   const { book } = doors;
-  const known = new Set(doors.connections().map((connection) => connection.connectionId));
+  const valid = doors.connections().filter(({ status }) => status === 'valid');
+  const known = new Set(valid.map((connection) => connection.connectionId));
   const live = givenOf(doors, seen);
   for (const row of book.inState('token', 'given')) {
     const elsewhere = row.connectionId !== null && row.connectionId !== connectionId;
     if (elsewhere && known.has(row.connectionId as string)) continue;
     const own = live.filter(({ token }) => token === row.secret.open());
-    const [first] = own;
-    if (first === undefined || own.some(({ id }) => id === row.subscriptionId)) continue;
-    await book.bind(row.id, first.id, connectionId);
+    const same = own.find(({ id }) => id === row.subscriptionId);
+    const next = same ?? own[0];
+    if (next === undefined || (same !== undefined && !elsewhere)) continue;
+    await book.bind(row.id, next.id, { connectionId });
   }
 }
 

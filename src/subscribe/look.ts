@@ -1,9 +1,11 @@
 /**
  * One look at the subscriptions that were made here, and at those whose tokens the settings name: what has expired is
  * renewed; what somebody ended, or what cannot be renewed, is found; a creation that got no answer is known by its token.
- * What cannot be looked at stays as it was found.
+ * Where the consent that made one is gone, any other connection that lists it takes it over. What cannot be looked at
+ * stays as it was found.
  */
 import type { Condition } from '../model/alert';
+import type { Connection } from '../model/connection';
 import type { RawFault } from '../model/provider-data';
 import type { Clock } from '../tools/clock';
 import type { SeenSubscription } from './documents';
@@ -13,7 +15,8 @@ import type { HeldSecret } from './held-secrets';
 import type { SecretBook } from './secret-book';
 import { listOne, putStatus } from './subscriptions';
 
-export interface LookDoors extends Pick<SubscribeDoors, 'book' | 'calls' | 'connections' | 'target'> {
+export interface LookDoors
+  extends Pick<SubscribeDoors, 'book' | 'calls' | 'connections' | 'sees' | 'target'> {
   clock: Clock;
 }
 
@@ -24,36 +27,99 @@ export type Findings = ReadonlyMap<string, Finding>;
 /** A token whose subscription is nowhere to be found was never taken. */
 const forgottenMs = 86_400_000;
 
-/** Costs a listing for each valid connection that has subscriptions. Rejects as the store does. */
+/** Costs a listing for each valid connection that may have some. Rejects as the store does. */
 export async function lookAtSubscriptions(doors: LookDoors, before: Findings): Promise<Findings> {
-  const { book, clock } = doors;
+  const { book } = doors;
   const found = new Map<string, Finding>();
   await keepGiven(book);
-  for (const { connectionId, status } of doors.connections()) {
+  const valid = doors.connections().filter(({ status }) => status === 'valid');
+  let whole = valid.length > 0;
+  for (const connection of valid) {
+    const { connectionId } = connection;
     const own = book.held('token').filter((row) => row.connectionId === connectionId);
-    if (status !== 'valid' || (own.length === 0 && book.givenTokens().length === 0)) continue;
+    const left = leftOf(book.held('token'), valid);
+    if (own.length + left.length === 0 && book.givenTokens().length === 0) continue;
     const { seen, fault } = await listOne(doors, connectionId);
+    whole &&= fault === null;
     await adopt(doors, own, seen, fault === null);
+    await takeOver(book, left, seen, connection);
     await adoptGiven(doors, connectionId, seen);
-    const bound = boundTokens(book).filter((row) => row.connectionId === connectionId);
-    const ids = [
-      ...bound.map(({ subscriptionId }) => subscriptionId),
-      ...givenOf(doors, seen).map(({ id }) => id),
-    ];
-    for (const id of new Set(ids)) {
-      const subscription = seen.find((one) => one.id === id);
-      const earlier = before.get(id);
-      if (subscription === undefined && fault !== null) {
-        if (earlier !== undefined) found.set(id, earlier);
-        continue;
-      }
-      const trouble = subscription === undefined ? unlisted(id) : await judge(doors, subscription);
-      if (trouble === null) continue;
-      const sinceMs = earlier?.name === trouble.name ? earlier.sinceMs : clock.nowMs();
-      found.set(id, { ...trouble, sinceMs, labels: { subscription_id: id } });
-    }
+    await judgeAll(doors, connectionId, seen, fault === null, { before, found });
+  }
+  for (const row of leftOf(boundTokens(book), valid)) {
+    const { subscriptionId: id, connectionId } = row;
+    const earlier = before.get(id);
+    const trouble = whole && isUntold(doors, row, valid) ? abandoned(id, connectionId) : null;
+    const still = trouble === null ? earlier : findingOf(doors, id, trouble, earlier);
+    if (still !== undefined) found.set(id, still);
   }
   return found;
+}
+
+/** What one connection lists, each as it should be or found. */
+async function judgeAll(
+  doors: LookDoors,
+  connectionId: string,
+  seen: SeenSubscription[],
+  whole: boolean,
+  { before, found }: { before: Findings; found: Map<string, Finding> },
+): Promise<void> {
+  const bound = boundTokens(doors.book).filter((row) => row.connectionId === connectionId);
+  const ids = [
+    ...bound.map(({ subscriptionId }) => subscriptionId),
+    ...givenOf(doors, seen).map(({ id }) => id),
+  ];
+  for (const id of new Set(ids)) {
+    const subscription = seen.find((one) => one.id === id);
+    const earlier = before.get(id);
+    if (subscription === undefined && !whole) {
+      if (earlier !== undefined) found.set(id, earlier);
+      continue;
+    }
+    const trouble = subscription === undefined ? unlisted(id) : await judge(doors, subscription);
+    if (trouble !== null) found.set(id, findingOf(doors, id, trouble, earlier));
+  }
+}
+
+function findingOf(
+  { clock }: LookDoors,
+  id: string,
+  trouble: Trouble,
+  earlier: Finding | undefined,
+): Finding {
+  const sinceMs = earlier?.name === trouble.name ? earlier.sinceMs : clock.nowMs();
+  return { ...trouble, sinceMs, labels: { subscription_id: id } };
+}
+
+/** Those of a connection that is refused, or is no more. */
+function leftOf<Row extends HeldSecret>(rows: Row[], valid: readonly Connection[]): Row[] {
+  const known = new Set(valid.map(({ connectionId }) => connectionId));
+  return rows.filter(({ connectionId }) => connectionId !== null && !known.has(connectionId));
+}
+
+/** A connection that lists one may renew it, and what it announces is read by its user's. */
+async function takeOver(
+  book: SecretBook,
+  left: HeldSecret[],
+  seen: SeenSubscription[],
+  { connectionId, user }: Connection,
+): Promise<void> {
+  for (const row of left) {
+    const subscription = seen.find(({ id, token }) =>
+      row.subscriptionId === null ? token === row.secret.open() : id === row.subscriptionId,
+    );
+    if (subscription !== undefined) await book.bind(row.id, subscription.id, { connectionId, user });
+  }
+}
+
+/** Of a refused consent that is not told itself, since others see its organizations. One erased here is an operator's act. */
+function isUntold(
+  { connections, sees }: LookDoors,
+  { connectionId }: HeldSecret,
+  valid: readonly Connection[],
+): boolean {
+  if (!connections().some((one) => one.connectionId === connectionId)) return false;
+  return [...sees(connectionId as string)].every((id) => valid.some((one) => sees(one.connectionId).has(id)));
 }
 
 /** Those whose subscription is known, of the settings too. */
@@ -67,6 +133,13 @@ type Trouble = Pick<Finding, 'name' | 'detail'>;
 
 function unlisted(id: string): Trouble {
   return { name: 'subscription-ended', detail: `Subscription ${id} is not listed any more.` };
+}
+
+function abandoned(id: string, connectionId: string | null): Trouble {
+  const detail =
+    `Subscription ${id} is listed by no connection: that of ${connectionId}, which had it, is refused. Whether it lasts ` +
+    'is not known, and nobody can renew it.';
+  return { name: 'subscription-ended', detail };
 }
 
 /** null: it is as it should be, or is so again. */

@@ -21,8 +21,12 @@ export type NewSecret = Pick<SavedWebhookSecret, 'kind' | 'user' | 'connectionId
 export interface SecretBook extends HeldSecrets {
   /** Keeps a new one, accepted from now on. Throws `settings.invalid` without keys. */
   offer(secret: Secret, made: NewSecret): Promise<HeldSecret>;
-  /** A token's subscription is known; null: that of a token of the settings has ended. */
-  bind(id: string, subscriptionId: string | null, connectionId?: string | null): Promise<void>;
+  /** A token's subscription is known, and whose it is now; null: that of a token of the settings has ended. */
+  bind(
+    id: string,
+    subscriptionId: string | null,
+    of?: Partial<Pick<NewSecret, 'connectionId' | 'user'>>,
+  ): Promise<void>;
   /** A token of the settings is kept, so that its heartbeats are noted. Nothing without keys. */
   keep(token: Pick<HeldToken, 'token' | 'user'>): Promise<void>;
   /** The provider uses this Authorization value: what was before it is not accepted any more. */
@@ -91,11 +95,10 @@ export function makeSecretBook(doors: SecretBookDoors): SecretBook {
       await refresh();
       return memory.find(saved.id) as HeldSecret;
     },
-    async bind(id, subscriptionId, connectionId) {
+    async bind(id, subscriptionId, of = {}) {
       const row = memory.find(id);
       const state = row?.state === 'given' ? 'given' : 'active';
-      const of = connectionId === undefined ? (row?.connectionId ?? null) : connectionId;
-      if (row !== null) await save({ ...row, state, subscriptionId, connectionId: of });
+      if (row !== null) await save({ ...row, state, subscriptionId, ...of });
       await refresh();
     },
     async keep({ token, user }) {

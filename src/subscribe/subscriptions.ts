@@ -50,7 +50,7 @@ export function makeSubscriptionsApi(doors: SubscribeDoors): SubscriptionsApi {
       if (found !== null && found.status !== 'Terminated') await changeStatus(doors, found, 'Terminated');
       for (const token of tokens) await doors.book.drop(token.id);
       for (const token of doors.book.inState('token', 'given')) {
-        if (token.subscriptionId === id) await doors.book.bind(token.id, null, null);
+        if (token.subscriptionId === id) await doors.book.bind(token.id, null, { connectionId: null });
       }
       const body = { status: 'Terminated' };
       return viewOf((found === null ? null : await findAgain(doors, found)) ?? { id, body });

@@ -85,6 +85,7 @@ export function wireSubscribing(settings: Settings, parts: SubscribingParts): Su
       target,
       calls: parts.calls,
       connections: parts.connections,
+      sees: parts.sees,
       confirm: async () => void (await api.delivery()),
       pausedMs: parts.pausedMs,
       leaseMs: settings.leaseSeconds * 1000,

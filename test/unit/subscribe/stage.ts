@@ -15,6 +15,7 @@ export interface Stage {
   book: SecretBook;
   clock: HandClock;
   connections: Connection[];
+  sees: Map<string, ReadonlySet<string>>;
   doors: SubscribeDoors;
 }
 
@@ -38,7 +39,7 @@ export function stageRoom(
     },
   });
   const connections = [connectionOf(), connectionOf({ connectionId: 'c2', user: 'bob' })];
-  const sees = new Map([
+  const sees = new Map<string, ReadonlySet<string>>([
     ['c1', new Set(['4711', '4712'])],
     ['c2', new Set(['4712'])],
   ]);
@@ -62,5 +63,5 @@ export function stageRoom(
     clock,
     ...more,
   };
-  return { calls, store, book, clock, connections, doors };
+  return { calls, store, book, clock, connections, sees, doors };
 }

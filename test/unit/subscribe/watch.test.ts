@@ -176,6 +176,52 @@ test('where heartbeats are not expected nobody is silent', async () => {
   expect(told()).toEqual([]);
 });
 
+describe('a subscription whose consent is refused', () => {
+  const other = () => stage.calls.listed.get('c2')![0]!;
+  /** Another user sees the same from now on, and the provider shows that one the subscription too. */
+  const refuse = (listed: boolean) => {
+    const [first] = stage.connections;
+    stage.connections[0] = { ...first!, status: 'refused' };
+    if (listed) stage.calls.listed.set('c2', [{ ...own(), status: 'Expired' }]);
+  };
+
+  test('is taken over and renewed by another connection that lists it, and is that one’s from then on', async () => {
+    refuse(true);
+    await look();
+    expect([other().status, told()]).toEqual(['Active', []]);
+    expect(stage.book.held('token')).toMatchObject([
+      { connectionId: 'c2', user: 'bob', subscriptionId: 's1' },
+    ]);
+    stage.calls.listed.set('c2', [{ ...other(), status: 'Terminated' }]);
+    await look();
+    expect(told()).toEqual(['subscription-ended']);
+  });
+
+  test('is told where nobody lists it and all it announces is read by others, and not while a listing breaks off', async () => {
+    refuse(false);
+    await look();
+    // The refused consent itself is told: nobody else sees 4711.
+    expect(told()).toEqual([]);
+    stage.sees.set('c2', new Set(['4711', '4712']));
+    stage.calls.faults.list = faultOf('transient');
+    await look();
+    expect(told()).toEqual([]);
+    stage.calls.faults = {};
+    await look();
+    expect(watch.conditions()).toMatchObject([
+      { name: 'subscription-ended', detail: expect.stringContaining('s1 is listed by no connection') },
+    ]);
+    const [{ sinceMs } = { sinceMs: 0 }] = watch.conditions();
+    stage.calls.faults.list = faultOf('transient');
+    await look();
+    expect(watch.conditions()).toMatchObject([{ sinceMs }]);
+    stage.calls.faults = {};
+    await makeSubscriptionsApi(stage.doors).end('s1');
+    await look();
+    expect(told()).toEqual([]);
+  });
+});
+
 describe('a subscription whose token the settings name', () => {
   const target = 'https://tramline.example/webhooks';
   const other = (more: object = {}) => ({
@@ -204,6 +250,21 @@ describe('a subscription whose token the settings name', () => {
     expect(watch.conditions()).toMatchObject([
       { name: 'subscription-ended', labels: { subscription_id: 'x1' } },
     ]);
+  });
+
+  test('is the next connection’s that lists it when its own is refused, and told when none does', async () => {
+    stage.calls.listed.set('c2', [other()]);
+    await watch.step();
+    stage.connections[1] = { ...stage.connections[1]!, status: 'refused' };
+    await look();
+    expect(told()).toEqual(['subscription-ended']);
+    stage.calls.listed.set('c1', [other()]);
+    await look();
+    expect(told()).toEqual([]);
+    expect(stage.book.inState('token', 'given')[0]).toMatchObject({
+      connectionId: 'c1',
+      subscriptionId: 'x1',
+    });
   });
 
   test('is let go of when it is ended here, and when another one has taken its place', async () => {
