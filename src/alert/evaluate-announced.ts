@@ -1,7 +1,8 @@
 /**
  * Signals for Required Customer Actions that are announced for a time: a warning before the block, more urgent as the
  * time comes near. Over when the organization is blocked, which is another alert, or when the time has passed and it is
- * still read. Many at once are one, and stay one until none of them is left. Pure.
+ * still read. Each organization is told by the nearest of its times. Many at once are one, and stay one until none of them
+ * is left. Pure.
  */
 import type { AlertInputs, IdentityLabels, Signal } from '../model/alert';
 import { announcedPastStep, announcedRow } from './catalogue';
@@ -16,6 +17,7 @@ const urgentMs = 2 * dayMs;
 /** Whoever is not blocked a day after the time has acted. */
 const afterMs = dayMs;
 const namedMax = 20;
+const furtherMax = 5;
 
 // Before its time a read that succeeds shows nothing: whether the customer acted or not, it succeeds.
 const aheadWords =
@@ -34,36 +36,45 @@ export function announcedSignals(
   nowMs: number,
   openUntilMs: number | null,
 ): Signal[] {
-  const near = announced.filter(({ dueAtMs }) => dueAtMs - nowMs < aheadMs && nowMs - dueAtMs < afterMs);
-  const isOpen = openUntilMs !== null && near.some(({ dueAtMs }) => dueAtMs <= openUntilMs);
+  const near = announced
+    .filter(({ dueAtMs }) => dueAtMs - nowMs < aheadMs && nowMs - dueAtMs < afterMs)
+    .toSorted((left, right) => left.dueAtMs - right.dueAtMs);
+  const times = Map.groupBy(near, ({ organizationId }) => organizationId);
+  const nearest = [...times.values()].map(([first]) => first as Announced);
+  const isOpen = openUntilMs !== null && nearest.some(({ dueAtMs }) => dueAtMs <= openUntilMs);
   const [inside, outside] = isOpen
     ? [
-        near.filter(({ dueAtMs }) => dueAtMs <= openUntilMs),
-        near.filter(({ dueAtMs }) => dueAtMs > openUntilMs),
+        nearest.filter(({ dueAtMs }) => dueAtMs <= openUntilMs),
+        nearest.filter(({ dueAtMs }) => dueAtMs > openUntilMs),
       ]
-    : [[], near];
-  if (outside.length > groupAbove) return [manySignal(near, nowMs)];
-  const singles = outside.map((one) => signalOf(one, nowMs));
+    : [[], nearest];
+  // The further times of these organizations are part of it too: they would page one by one as the first ones are met.
+  if (outside.length > groupAbove) return [manySignal(nearest, nowMs, near.at(-1)!.dueAtMs)];
+  const singles = outside.map(({ organizationId }) => signalOf(times.get(organizationId)!, nowMs));
   return isOpen ? [manySignal(inside, nowMs, openUntilMs), ...singles] : singles;
 }
 
-function signalOf(one: Announced, nowMs: number): Signal {
+/** Of one organization, its times in order. */
+function signalOf(times: Announced[], nowMs: number): Signal {
+  const [one, ...further] = times as [Announced, ...Announced[]];
+  const acts = one.dueAtMs > nowMs ? 'must act' : 'was to act';
+  const named = further.slice(0, furtherMax).map(({ dueAtMs }) => plainTime(dueAtMs));
+  const more = further.length > furtherMax ? ` and ${further.length - furtherMax} more times` : '';
+  const again = further.length > 0 ? ` It must act again by ${named.join(', ')}${more}.` : '';
   return signal(
     { organization_id: one.organizationId },
-    `${nameOf(one)} ${one.dueAtMs > nowMs ? 'must act' : 'was to act'} at the provider by ${plainTime(one.dueAtMs)}.`,
+    `${nameOf(one)} ${acts} at the provider by ${plainTime(one.dueAtMs)}.${again}`,
     plainName(one.organizationId, 80),
     one,
     nowMs,
   );
 }
 
-/** `untilMs`: the latest time that it stands for. */
-function manySignal(near: Announced[], nowMs: number, untilMs?: number): Signal {
-  const soonest = near.toSorted((left, right) => left.dueAtMs - right.dueAtMs);
-  const [first] = soonest as [Announced];
-  const last = soonest.at(-1) as Announced;
+/** One of each organization, the soonest first. `untilMs`: the latest time that it stands for. */
+function manySignal(near: Announced[], nowMs: number, untilMs: number): Signal {
+  const [first] = near as [Announced];
   const more = near.length - namedMax;
-  const named = soonest.slice(0, namedMax).map(nameOf).join(', ');
+  const named = near.slice(0, namedMax).map(nameOf).join(', ');
   const all = signal(
     { scope: 'many' },
     `${near.length} organization${near.length === 1 ? '' : 's'} must act at the provider, the first by ` +
@@ -73,7 +84,7 @@ function manySignal(near: Announced[], nowMs: number, untilMs?: number): Signal 
     nowMs,
   );
   const subjects = near.map(({ organizationId }) => subjectOf({ organization_id: organizationId }));
-  const covers = { names: [announcedRow.name], subjects, untilMs: untilMs ?? last.dueAtMs };
+  const covers = { names: [announcedRow.name], subjects, untilMs };
   return { ...all, covers };
 }
 

@@ -101,22 +101,6 @@ export function transition(current: CauseSet, observation: Observation, nowMs: n
   return { causes, access, previous: before, changed };
 }
 
-/**
- * Has the customer done what was announced for `dueAt`? So says a success that ends a block for terms or another action, or
- * one after the time: before it an organization is read whether its customer acted or not, and who connected it again or
- * gave a new consent did something else.
- */
-export function isActionMet(
-  current: CauseSet,
-  { found }: Observation,
-  dueAt: string | null,
-  nowMs: number,
-): boolean {
-  if (dueAt === null || found.cause !== null) return false;
-  const acted = current.terms !== undefined || current['required-action'] !== undefined;
-  return acted || Date.parse(dueAt) <= nowMs;
-}
-
 /** An organization as commands and the console show it. */
 export interface OrganizationView {
   id: string;

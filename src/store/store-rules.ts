@@ -28,21 +28,6 @@ export function hintedGapMs({ probeMs }: Pick<StoreRules, 'probeMs'>): number {
   return Math.min(hintedGapMsMax, 4 * probeMs);
 }
 
-/** A time that is past when it is announced warns of nothing: the probe says what came of it. */
-export function stillAhead(dueAt: string | null, nowMs: number): string | null {
-  return dueAt !== null && Date.parse(dueAt) > nowMs ? dueAt : null;
-}
-
-/** When an organization that may be read is asked again whether its customer acted: at the time that was announced. */
-export function askedAtDueMs(
-  { action_due_at: dueAt, action_met: met }: { action_due_at?: unknown; action_met?: unknown },
-  nowMs: number,
-): number | null {
-  if (typeof dueAt !== 'string' || dueAt === met) return null;
-  const ahead = stillAhead(dueAt, nowMs);
-  return ahead === null ? null : Date.parse(ahead);
-}
-
 /** A sync that was left so long ago says too little of today: another one begins. */
 export const resumableMs = 86_400_000;
 /** So many runs of a sync, and so many replays, stay on record. */

@@ -5,7 +5,6 @@
 import { evaluate, openOf } from '../../src/alert/evaluate';
 import { makeGather } from '../../src/alert/gather';
 import type { Alert, AlertState } from '../../src/model/alert';
-import type { HintElement } from '../../src/model/notification';
 import {
   address,
   draftOf,
@@ -249,15 +248,15 @@ export function storeAlertsSuite(name: string, openStore: () => Promise<StoreUnd
     });
 
     describe('an announced action', () => {
-      const announce = (dueAtMs: number) =>
-        hand.put([
-          {
+      const announce = (...dueAtMs: number[]) =>
+        hand.put(
+          dueAtMs.map((timeMs) => ({
             line: 'acted',
             eventTypeId: 'requiredCustomerAction',
             probeOrganizationId: '4711',
-            dueAt: new Date(dueAtMs).toISOString(),
-          } as unknown as HintElement,
-        ]);
+            dueAt: new Date(timeMs).toISOString(),
+          })),
+        );
       const dueNow = async () => (await hand.store.alertInputs()).announced.map(({ dueAtMs }) => dueAtMs);
       const tomorrow = () => under.nowMs() + dayMs;
       beforeEach(() => hand.put([hintOf('a')]));
@@ -289,6 +288,48 @@ export function storeAlertsSuite(name: string, openStore: () => Promise<StoreUnd
         expect(await dueNow()).toEqual([dueMs]);
         await hand.observe({ cause: 'required-action', actionUrl: null, message: null });
         await hand.observe({ cause: 'refused-grant', actionUrl: null, message: null, connectionId: 'c1' });
+        await hand.observe(open);
+        expect(await dueNow()).toEqual([]);
+      });
+
+      test('stays beside those for other times, and each is asked for at its own', async () => {
+        const nextInMs = async () => (await hand.store.nextDueInMs('probe')) ?? Number.NaN;
+        const [firstMs, secondMs, thirdMs] = [tomorrow(), tomorrow() + 9 * dayMs, tomorrow() + 39 * dayMs];
+        await announce(secondMs);
+        await announce(firstMs, thirdMs, firstMs);
+        await announce(secondMs);
+        expect(await dueNow()).toEqual([firstMs, secondMs, thirdMs]);
+        await hand.store.takeProbes(1, 30_000);
+        await hand.observe(open);
+        await hand.reopen();
+        for (const later of [[secondMs, thirdMs], [thirdMs], []]) {
+          expect(await dueNow()).toHaveLength(later.length + 1);
+          under.advance((await nextInMs()) - 1);
+          expect(await hand.store.takeProbes(1, 30_000)).toEqual([]);
+          under.advance(1);
+          expect(await hand.store.takeProbes(1, 30_000)).toHaveLength(1);
+          await hand.observe(open);
+          expect(await dueNow()).toEqual(later);
+        }
+        expect(under.nowMs()).toBe(thirdMs);
+        expect(await nextInMs()).toBeNaN();
+      });
+
+      test('for a later time outlives the block that another ended in', async () => {
+        const dueMs = tomorrow();
+        await announce(dueMs, dueMs + dayMs);
+        await hand.observe(terms);
+        await hand.observe(open);
+        expect(await dueNow()).toEqual([dueMs + dayMs]);
+        await announce(dueMs);
+        expect(await dueNow()).toEqual([dueMs + dayMs]);
+        await hand.observe(terms);
+        under.advance(dayMs);
+        await hand.observe(open);
+        expect(await dueNow()).toEqual([]);
+        await announce(dueMs + 2 * dayMs);
+        expect(await dueNow()).toEqual([dueMs + 2 * dayMs]);
+        await hand.store.forgetOrganization('4711');
         await hand.observe(open);
         expect(await dueNow()).toEqual([]);
       });

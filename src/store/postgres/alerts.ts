@@ -3,6 +3,7 @@
  */
 import type { Alert, AlertInputs } from '../../model/alert';
 import { type CauseSet, leadingCause } from '../../model/organization';
+import { type AnnouncedColumns, announcedOf } from '../announced-actions';
 import type { Context } from './context';
 import { isForgotten } from './organizations';
 
@@ -79,12 +80,14 @@ export async function alertMark({ database }: Context): Promise<string> {
 
 async function announcedActions(database: Context['database']): Promise<AlertInputs['announced']> {
   const rows = await database.all(
-    `SELECT id, name, action_due_at FROM organizations
-     WHERE access = 'active' AND action_due_at IS DISTINCT FROM action_met ORDER BY id`,
+    `SELECT id, name, announced, action_due_at, action_met FROM organizations
+     WHERE access = 'active' AND action_due_at IS NOT NULL ORDER BY id`,
   );
-  return rows
-    .map(({ id, name, action_due_at }) => ({ organizationId: id, name, dueAtMs: Date.parse(action_due_at) }))
-    .filter(({ dueAtMs }) => !Number.isNaN(dueAtMs));
+  return rows.flatMap((row) =>
+    announcedOf(row as AnnouncedColumns)
+      .filter(({ met }) => !met)
+      .map(({ dueAtMs }) => ({ organizationId: row.id, name: row.name, dueAtMs })),
+  );
 }
 
 export async function listAlerts({ database }: Context): Promise<Alert[]> {

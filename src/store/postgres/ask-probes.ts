@@ -5,10 +5,11 @@
 
 import type { ProbeAsker } from '../../model/organization';
 import type { RefusedRequest } from '../../model/task';
-import { hintedGapMs, stillAhead } from '../store-rules';
+import { type AnnouncedColumns, announcedColumns, announcedOf, withAnnounced } from '../announced-actions';
+import { hintedGapMs } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
-import { ensureOrganizations } from './organization-rows';
+import { ensureOrganizations, lockOrganizations } from './organization-rows';
 
 /** Claims of an organization wait at most so long for the answer of a probe that a refusal asked for. */
 const heldMsMax = 30_000;
@@ -42,25 +43,27 @@ export async function hintProbes(
 ): Promise<void> {
   if (hinted.length === 0) return;
   context.news.add('work');
-  const dueAt = new Map<string, string | null>();
-  for (const hint of hinted) {
-    const ahead = stillAhead(hint.dueAt, context.nowMs());
-    dueAt.set(hint.organizationId, ahead ?? dueAt.get(hint.organizationId) ?? null);
+  const ids = [...new Set(hinted.map(({ organizationId }) => organizationId))];
+  await ensureOrganizations(context, ids);
+  const rows = [...(await lockOrganizations(context, ids)).values()];
+  const nowMs = context.nowMs();
+  const announced = new Map(rows.map((row) => [row.id as string, announcedOf(row as AnnouncedColumns)]));
+  for (const { organizationId, dueAt } of hinted) {
+    const known = announced.get(organizationId) ?? [];
+    announced.set(organizationId, withAnnounced(known, dueAt, nowMs));
   }
-  await ensureOrganizations(context, [...dueAt.keys()]);
+  const columns = rows.map(({ id }) => announcedColumns(announced.get(id) ?? []));
   await context.database.run(
-    `WITH locked AS (
-       SELECT o.id, h.due_at, greatest($3, o.probed_at + $4) AS at
-       FROM unnest($1::text[], $2::text[]) AS h (id, due_at) JOIN organizations o ON o.id = h.id
-       ORDER BY o.id FOR NO KEY UPDATE OF o)
-     UPDATE organizations o SET action_due_at = coalesce(nullif(l.due_at, o.action_met), o.action_due_at),
-       probe_asked_by = ${askedByThen('$5::text', 'l.at')},
+    `UPDATE organizations o SET announced = l.announced, action_due_at = l.due_at, action_met = l.met,
+       probe_asked_by = ${askedByThen('$6::text', 'l.at')},
        probe_at = least(coalesce(o.probe_at, l.at), l.at)
-     FROM locked l WHERE o.id = l.id`,
-    [...dueAt.keys()],
-    [...dueAt.values()],
-    context.nowMs(),
-    hintedGapMs(context.settings),
+     FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[]) AS l (id, at, announced, due_at, met)
+     WHERE o.id = l.id`,
+    rows.map(({ id }) => id),
+    rows.map(({ probed_at }) => Math.max(nowMs, probed_at + hintedGapMs(context.settings))),
+    columns.map((row) => row.announced),
+    columns.map((row) => row.action_due_at),
+    columns.map((row) => row.action_met),
     askedBy,
   );
 }

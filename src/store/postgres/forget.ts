@@ -25,7 +25,8 @@ export async function forgetOrganization(
   await database.run(
     `UPDATE organizations SET name = NULL, causes = $2, access = $3, epoch = $4, since = $5, was_read = false,
        probe_at = NULL, probe_interval_ms = NULL, probed_at = 0, probe_lease_until = 0, refused_address = NULL,
-       known_address = NULL, connection_id = NULL, action_due_at = NULL, action_met = NULL WHERE id = $1`,
+       known_address = NULL, connection_id = NULL, announced = NULL, action_due_at = NULL,
+       action_met = NULL WHERE id = $1`,
     ...[id, JSON.stringify(next.causes), next.access, epoch, context.nowMs()],
   );
   await database.run('DELETE FROM sights WHERE organization_id = $1', id);

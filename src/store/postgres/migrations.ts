@@ -134,6 +134,14 @@ CREATE INDEX outbox_unsent_key ON outbox (key) WHERE state = 0;
 CREATE INDEX outbox_aside ON outbox (id) WHERE state > 2;
 `;
 
+/**
+ * 'announced' holds all announced times by which the customer is to act, as JSON. 'action_due_at' and 'action_met' are what
+ * versions before it know of them: the nearest that is due, and the nearest that is met.
+ */
+const announced = `
+ALTER TABLE organizations ADD COLUMN announced TEXT;
+`;
+
 export const migrations: Migration[] = [
   { name: '0001-path', kind: 'expand', sql: firstSchema },
   { name: '0002-sync', kind: 'expand', sql: syncs },
@@ -146,4 +154,5 @@ export const migrations: Migration[] = [
   { name: '0009-equipment', kind: 'expand', sql: equipment },
   { name: '0010-swept', kind: 'expand', sql: swept },
   { name: '0011-refused', kind: 'expand', sql: refused },
+  { name: '0012-announced', kind: 'expand', sql: announced },
 ];

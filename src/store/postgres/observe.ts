@@ -5,7 +5,6 @@
 import {
   type Access,
   type CauseSet,
-  isActionMet,
   leadingCause,
   type Observation,
   type ProbeAsker,
@@ -13,7 +12,14 @@ import {
   transition,
 } from '../../model/organization';
 import { accessEvent } from '../access-event';
-import { askedAtDueMs, untoldPrefix } from '../store-rules';
+import {
+  type AnnouncedColumns,
+  announcedAfter,
+  announcedColumns,
+  announcedOf,
+  askedAtDueMs,
+} from '../announced-actions';
+import { untoldPrefix } from '../store-rules';
 import type { Context } from './context';
 import { ensureOrganizations, lockOrganizations } from './organization-rows';
 import { laterMs } from './probes';
@@ -21,7 +27,7 @@ import { storable } from './quarantine-entries';
 import { writeEvents } from './write-events';
 
 /** What is read of a locked organization here. */
-export interface ObservedRow {
+export interface ObservedRow extends AnnouncedColumns {
   id: string;
   name: string | null;
   causes: string;
@@ -31,8 +37,6 @@ export interface ObservedRow {
   probe_interval_ms: number | null;
   probed_at: number;
   probe_lease_until: number;
-  action_due_at: string | null;
-  action_met: string | null;
 }
 
 export type Observed = Transition & { applied: boolean };
@@ -65,16 +69,16 @@ export async function observeLocked(
   }
   const next = transition(causes, observation, nowMs);
   const epoch = next.changed ? row.epoch + 1 : row.epoch;
-  const isMet = isActionMet(causes, observation, row.action_due_at, nowMs);
-  const dueMs = isMet ? null : askedAtDueMs(row, nowMs);
+  const left = announcedAfter(announcedOf(row), causes, observation, nowMs);
+  const columns = announcedColumns(left);
+  const dueMs = askedAtDueMs(left, nowMs);
   const probe = probeAfter(context, row, observation, next, { asked, dueMs });
   const opened = next.changed && next.access === 'active';
   await context.database.run(
     `UPDATE organizations SET causes = $2, access = $3, epoch = $4, since = CASE WHEN $5 THEN $6 ELSE since END,
        refused_address = CASE WHEN $7 THEN NULL ELSE refused_address END, was_read = was_read OR $8,
        probe_at = $9, probe_interval_ms = $10, probe_lease_until = $11, probed_at = $12,
-       action_met = CASE WHEN $13 THEN action_due_at ELSE action_met END,
-       probe_asked_by = coalesce($14, probe_asked_by) WHERE id = $1`,
+       probe_asked_by = coalesce($13, probe_asked_by), announced = $14, action_due_at = $15, action_met = $16 WHERE id = $1`,
     row.id,
     JSON.stringify(next.causes),
     next.access,
@@ -88,8 +92,10 @@ export async function observeLocked(
     leaseUntilMs,
     // The first hint after an end is news, and probes at once.
     opened ? 0 : row.probed_at,
-    isMet,
     probe.askedBy,
+    columns.announced,
+    columns.action_due_at,
+    columns.action_met,
   );
   context.lanes.open(row.id, next.access === 'active' ? 0 : null);
   if (opened) context.lanes.narrow(row.id);

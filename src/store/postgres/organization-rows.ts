@@ -27,7 +27,7 @@ export async function lockOrganizations(context: Context, ids: string[]): Promis
   if (ids.length === 0) return new Map();
   const rows = await context.database.all(
     `SELECT id, name, causes, access, epoch, since, was_read, known_address, probe_at, probe_interval_ms, probed_at,
-       probe_lease_until, refused_address, connection_id, action_due_at, action_met, gone_at, present_before
+       probe_lease_until, refused_address, connection_id, announced, action_due_at, action_met, gone_at, present_before
      FROM organizations WHERE id = ANY($1::text[]) ORDER BY id FOR NO KEY UPDATE`,
     [...new Set(ids)],
   );

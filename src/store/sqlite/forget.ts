@@ -33,7 +33,7 @@ export function forgetOrganization(context: Context, organizationId: string): Fo
   database.run(
     `UPDATE organizations SET name = NULL, causes = ?, access = ?, epoch = ?, since = ?, was_read = 0, probe_at = NULL,
        probe_interval_ms = NULL, probed_at = NULL, refused_address = NULL, known_address = NULL, connection_id = NULL,
-       action_due_at = NULL, action_met = NULL WHERE id = ?`,
+       announced = NULL, action_due_at = NULL, action_met = NULL WHERE id = ?`,
     JSON.stringify(next.causes),
     next.access,
     organization.epoch,

@@ -10,6 +10,7 @@ import {
   leadingCause,
   type OrganizationView,
 } from '../../model/organization';
+import { type AnnouncedColumns, announcedOf } from '../announced-actions';
 import type { Context } from './context';
 import type { Row } from './database';
 
@@ -264,15 +265,18 @@ export function alertInputs(context: Context): AlertInputs {
     .map((row) => ({ reason: String(row.reason), count: Number(row.count), oldestMs: Number(row.oldest) }));
   const announced = context.database
     .all(
-      `SELECT id, name, action_due_at FROM organizations
-       WHERE access = 'active' AND action_due_at IS NOT action_met ORDER BY id`,
+      `SELECT id, name, announced, action_due_at, action_met FROM organizations
+       WHERE access = 'active' AND action_due_at IS NOT NULL ORDER BY id`,
     )
-    .map((row) => ({
-      organizationId: String(row.id),
-      name: row.name as string | null,
-      dueAtMs: Date.parse(String(row.action_due_at)),
-    }))
-    .filter(({ dueAtMs }) => !Number.isNaN(dueAtMs));
+    .flatMap((row) =>
+      announcedOf(row as unknown as AnnouncedColumns)
+        .filter(({ met }) => !met)
+        .map(({ dueAtMs }) => ({
+          organizationId: String(row.id),
+          name: row.name as string | null,
+          dueAtMs,
+        })),
+    );
   return { blocked, announced, quarantined, ...suspects(context) };
 }
 

@@ -336,4 +336,12 @@ CREATE INDEX outbox_unsent_key ON outbox (key) WHERE state = 0;
 CREATE INDEX outbox_aside ON outbox (id) WHERE state > 2;
 `,
   },
+  {
+    name: '0014-announced',
+    sql: `
+-- All announced times by which the customer is to act, as JSON. action_due_at and action_met are what versions before it
+-- know of them: the nearest that is due, and the nearest that is met.
+ALTER TABLE organizations ADD COLUMN announced TEXT;
+`,
+  },
 ];

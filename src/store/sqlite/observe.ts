@@ -5,14 +5,20 @@
 import {
   type Access,
   type CauseSet,
-  isActionMet,
   leadingCause,
   type Observation,
   type Transition,
   transition,
 } from '../../model/organization';
 import { accessEvent, type ToldAccess } from '../access-event';
-import { askedAtDueMs, untoldPrefix } from '../store-rules';
+import {
+  type AnnouncedColumns,
+  announcedAfter,
+  announcedColumns,
+  announcedOf,
+  askedAtDueMs,
+} from '../announced-actions';
+import { untoldPrefix } from '../store-rules';
 import type { Context } from './context';
 import { type CachedOrganization, remember } from './organization-cache';
 import { later, schedule } from './probes';
@@ -22,7 +28,7 @@ export function observe(context: Context, observation: Observation): Transition 
   const { database } = context;
   const organization = context.organizations.ensure(observation.organizationId, database, context.undo);
   const row = database.get(
-    'SELECT causes, name, action_due_at, action_met FROM organizations WHERE id = ?',
+    'SELECT causes, name, announced, action_due_at, action_met FROM organizations WHERE id = ?',
     organization.id,
   )!;
   const causes = JSON.parse(String(row.causes)) as CauseSet;
@@ -39,11 +45,13 @@ export function observe(context: Context, observation: Observation): Transition 
   organization.heldUntilMs = 0;
   organization.access = next.access;
   if (next.changed) organization.epoch += 1;
-  const isMet = isActionMet(causes, observation, row.action_due_at as string | null, nowMs);
+  const announced = announcedOf(row as unknown as AnnouncedColumns);
+  const left = announcedAfter(announced, causes, observation, nowMs);
+  const columns = announcedColumns(left);
   database.run(
     `UPDATE organizations SET causes = ?, access = ?, epoch = ?, since = iif(?, ?, since),
        probe_interval_ms = iif(?, ?, probe_interval_ms), refused_address = iif(?, NULL, refused_address),
-       was_read = was_read OR ?, action_met = iif(?, action_due_at, action_met) WHERE id = ?`,
+       was_read = was_read OR ?, announced = ?, action_due_at = ?, action_met = ? WHERE id = ?`,
     JSON.stringify(next.causes),
     next.access,
     organization.epoch,
@@ -53,10 +61,12 @@ export function observe(context: Context, observation: Observation): Transition 
     next.access === 'active' ? null : context.settings.probeMs,
     next.access === 'active' ? 1 : 0,
     observation.found.cause === null ? 1 : 0,
-    isMet ? 1 : 0,
+    columns.announced,
+    columns.action_due_at,
+    columns.action_met,
     organization.id,
   );
-  const dueMs = isMet ? null : askedAtDueMs(row, nowMs);
+  const dueMs = askedAtDueMs(left, nowMs);
   scheduleAfter(context, organization, observation, next, { asked, dueMs });
   if (next.changed) {
     writeTransition(context, organization, observation, next, previous, row.name as string | null);

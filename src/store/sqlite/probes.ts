@@ -4,8 +4,9 @@
  */
 import type { DueProbe, ProbeAgain, ProbeAsker } from '../../model/organization';
 import type { RefusedRequest } from '../../model/task';
+import { type AnnouncedColumns, announcedColumns, announcedOf, withAnnounced } from '../announced-actions';
 import { probeBudgetName, probeBudgetOf } from '../probe-budget';
-import { hintedGapMs, stillAhead } from '../store-rules';
+import { hintedGapMs } from '../store-rules';
 import type { Context } from './context';
 import { type CachedOrganization, remember } from './organization-cache';
 import { readingPause } from './pauses';
@@ -55,16 +56,24 @@ export function hintProbe(
   askedBy: ProbeAsker,
 ): void {
   const organization = context.organizations.ensure(organizationId, context.database, context.undo);
-  const ahead = stillAhead(dueAt, context.nowMs());
-  if (ahead !== null) {
-    // What the customer has done is not due again.
-    context.database.run(
-      'UPDATE organizations SET action_due_at = coalesce(nullif(?, action_met), action_due_at) WHERE id = ?',
-      ahead,
-      organizationId,
-    );
-  }
+  if (dueAt !== null) announce(context, organizationId, dueAt);
   ask(context, organization, hintedAtMs(context, organization), askedBy);
+}
+
+function announce({ database, nowMs }: Context, organizationId: string, dueAt: string): void {
+  const row = database.get(
+    'SELECT announced, action_due_at, action_met FROM organizations WHERE id = ?',
+    organizationId,
+  );
+  const announced = announcedOf(row as unknown as AnnouncedColumns);
+  const columns = announcedColumns(withAnnounced(announced, dueAt, nowMs()));
+  database.run(
+    'UPDATE organizations SET announced = ?, action_due_at = ?, action_met = ? WHERE id = ?',
+    columns.announced,
+    columns.action_due_at,
+    columns.action_met,
+    organizationId,
+  );
 }
 
 function hintedAtMs(context: Context, { probedAtMs }: CachedOrganization): number {

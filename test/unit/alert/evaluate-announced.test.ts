@@ -63,6 +63,40 @@ test('many are one, which names the first twenty', () => {
   expect(announcedSignals(many, 60, noonMs, null)).toHaveLength(60);
 });
 
+describe('of several times of one organization', () => {
+  const at = (days: number, organizationId = '4711') => ({
+    ...one,
+    organizationId,
+    dueAtMs: noonMs + days * dayMs,
+  });
+  const untils = (nowMs: number) =>
+    announcedSignals([at(40), at(1), at(12)], 50, nowMs, null).map(
+      ({ annotations }) => annotations.until_when,
+    );
+
+  test('the nearest is told, with those after it, until it is a day past', () => {
+    const signals = announcedSignals([at(40), at(12), at(1)], 50, noonMs, null);
+    expect(signals).toMatchObject([{ labels: { organization_id: '4711' }, severity: 'critical' }]);
+    expect(signals[0]?.annotations.description).toContain(
+      'must act at the provider by 2026-03-02T12:00:00Z. It must act again by 2026-03-13T12:00:00Z. Until',
+    );
+    expect(untils(noonMs + 1.5 * dayMs)).toEqual(['2026-03-02T12:00:00Z']);
+    expect(untils(noonMs + 2 * dayMs)).toEqual(['2026-03-13T12:00:00Z']);
+    expect(untils(noonMs + 13 * dayMs)).toEqual(['2026-04-10T12:00:00Z']);
+  });
+
+  test('many are one for all of them: none pages as the first times are met', () => {
+    const ids = Array.from({ length: 51 }, (_, index) => `${index}`);
+    const both = ids.flatMap((id) => [at(10, id), at(20, id)]);
+    const [many] = announcedSignals(both, 50, noonMs, null);
+    expect(many?.annotations.description).toMatch(/^51 organizations /);
+    const half = both.filter(
+      ({ organizationId, dueAtMs }) => +organizationId % 2 === 0 || dueAtMs > at(10).dueAtMs,
+    );
+    expect(announcedSignals(half, 50, noonMs, many!.covers!.untilMs)).toHaveLength(1);
+  });
+});
+
 describe('an incident of many', () => {
   const many = (count: number, days = 10) =>
     Array.from({ length: count }, (_, index) => ({
