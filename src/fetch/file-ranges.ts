@@ -1,6 +1,6 @@
 /**
  * The bytes of a file, range by range, so that no file is ever in memory whole and a cut costs one range. Each range must
- * be of the same version as the one before, and exactly what was asked for. Where no answer proves that, the file's
+ * be of the same version as the one before, and exactly what was asked for, wherever the file stands by then. Where no answer proves that, the file's
  * record is read again before the last bytes are given: what may be a mix is never given whole.
  */
 import { createHash } from 'node:crypto';
@@ -71,8 +71,17 @@ export function makeFileContent(parts: RangeParts) {
     const inOne = from === 0 && first.value.bytes.length === bytesTotal;
     if (!inOne && read === null && sha256 === null) return wrong(item.address, nothingTells);
     const address = shownAddress(item.address) ?? '';
+    let current = found.value;
     const next = async (at: number) => {
-      const more = await range(found.value, at, first.value);
+      let more = await range(current, at, first.value);
+      if ('fault' in more && more.fault.answer?.kind === 'gone') {
+        // Addresses may have moved since the last range: it is found again by its id, once.
+        const today = await parts.find(id);
+        if ('fault' in today) throw cut(today.fault, address);
+        const moved = today.value.item.address !== current.item.address;
+        current = today.value;
+        if (moved) more = await range(current, at, first.value);
+      }
       if ('fault' in more) throw cut(more.fault, address);
       return more.value;
     };

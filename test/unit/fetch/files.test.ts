@@ -159,7 +159,6 @@ test('a file is read on from where it was cut, while it is the same version', as
 test.each([
   [503, '', 'provider.unavailable', 'the file was cut: status-503'],
   [429, '', 'provider.unavailable', 'the file was cut: rate-limited'],
-  [404, '', 'provider.refused', 'the file was cut: gone'],
   [206, 'xx', 'provider.malformed', 'expected bytes from 1000, got 2 bytes as another range'],
 ])(
   'a range that is answered %i %j cuts the file with a coded reason',
@@ -175,6 +174,67 @@ test.each([
     });
   },
 );
+
+describe('a range that is not found', () => {
+  const notFound = () => {
+    found();
+    range(0, 999);
+    api().get('/platform/files/f1').matchHeader('range', 'bytes=1000-1999').reply(404, '', bytes);
+  };
+  const chunksOf = async () => {
+    const read = await staged.client.data.fileContent('f1', 0, null);
+    if ('fault' in read) throw new Error(read.fault.detail);
+    return lengthsOf(read.value.chunks);
+  };
+  /** All addresses are others, and the catalog says so. */
+  function moves(): void {
+    const links = [{ rel: 'files', uri: `${origin}/platform/moved` }];
+    const self = { rel: 'self', uri: `${origin}/platform/moved/f1` };
+    api().get('/platform/files?itemLimit=100').reply(404, '');
+    api().get('/platform/').reply(200, { links }, axiom);
+    const values = [{ id: 'f1', links: [self] }];
+    api().get('/platform/moved?itemLimit=100').reply(200, { links: [], total: 1, values }, axiom);
+    api().get('/platform/moved/f1').reply(200, { id: 'f1', nativeSize: '2500' }, axiom);
+  }
+  const movedRange = (from: number, to: number, etag: string) =>
+    api()
+      .get('/platform/moved/f1')
+      .matchHeader('range', `bytes=${from}-${from + 999}`)
+      .reply(206, Buffer.alloc(to - from + 1, 7), {
+        ...bytes,
+        etag,
+        'content-range': `bytes ${from}-${to}/2500`,
+      });
+
+  test('is read where the file stands by then, and so is the rest', async () => {
+    notFound();
+    moves();
+    movedRange(1000, 1999, '"v1"');
+    movedRange(2000, 2499, '"v1"');
+    expect(await chunksOf()).toEqual([1000, 1000, 500]);
+  });
+
+  test('is not read of another version that stands there', async () => {
+    notFound();
+    moves();
+    movedRange(1000, 1999, '"v2"');
+    await expect(chunksOf()).rejects.toMatchObject({
+      code: 'provider.malformed',
+      message: expect.stringContaining('the file has changed'),
+    });
+  });
+
+  test('cuts the file where its record still stands there, or is no more', async () => {
+    notFound();
+    found();
+    const refused = { code: 'provider.refused', message: `the file was cut: gone (${files}/f1)` };
+    await expect(chunksOf()).rejects.toMatchObject(refused);
+    notFound();
+    listed({ id: 'f0', links: [fileLink('f0')] });
+    api().get('/platform/files/f1').reply(404, '');
+    await expect(chunksOf()).rejects.toMatchObject(refused);
+  });
+});
 
 describe.each([
   ['no ETag', undefined],
