@@ -23,11 +23,6 @@ const dayMs = 86_400_000;
 /** Within this of the end of time, or a quarter of it where it is short, someone must act today. */
 const urgentMs = 2 * dayMs;
 
-/** Is the end of a time that is known long before so near, or over, that someone must act today? */
-export function isUrgentAt(endsAtMs: number, nowMs: number): boolean {
-  return endsAtMs - nowMs <= urgentMs;
-}
-
 /** For what waits, of an alert that has `severity` as long as there is time. */
 export function keptUntil(
   { sinceMs, consentEndsAtMs }: Waiting,
@@ -39,7 +34,7 @@ export function keptUntil(
   const until = plainTime(untilMs);
   const isUrgent = untilMs - nowMs <= Math.min(urgentMs, journalMs / 4);
   const ends = consentEndsAtMs !== null && consentEndsAtMs < untilMs ? plainTime(consentEndsAtMs) : null;
-  const endsSoon = ends !== null && isUrgentAt(consentEndsAtMs as number, nowMs);
+  const endsSoon = ends !== null && (consentEndsAtMs as number) - nowMs <= urgentMs;
   return {
     severity: isUrgent || endsSoon ? 'critical' : severity,
     annotations: {

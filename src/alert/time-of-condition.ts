@@ -3,7 +3,7 @@
  * known, and how urgent that makes its alert. Pure.
  */
 import type { Condition, ConditionName, Severity } from '../model/alert';
-import { isUrgentAt, type KeptUntil, keptUntil } from './kept-until';
+import { type KeptUntil, keptUntil } from './kept-until';
 import { plainTime } from './plain-text';
 
 export interface ConditionTime {
@@ -48,6 +48,8 @@ const keptAtProvider: ReadonlySet<ConditionName> = new Set([
   'subscription-silent',
 ]);
 const unknownMsMax = 86_400_000;
+/** What ends at a known time is told again so long before it, by another severity: a user's consent takes days to get. */
+const toldAgainMs = 7 * 86_400_000;
 
 const atProvider = 'not known: the provider does not say for how long it keeps what it could not announce';
 const inStore = 'no end while the store has space: what is decided waits in its order';
@@ -85,7 +87,7 @@ export function timeOf(
   }
   const end = plainTime(endsAtMs);
   return {
-    severity: isUrgentAt(endsAtMs, nowMs) ? 'critical' : severity,
+    severity: endsAtMs - nowMs <= toldAgainMs ? 'critical' : severity,
     annotations: { until_when: end, consent_ends: end },
     sentence: `From ${end} nothing is read with it; what waits then is kept, and read with a new one.`,
   };

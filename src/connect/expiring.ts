@@ -1,6 +1,6 @@
 /**
- * Which consents run out soon: said from 30 days before, more urgently as the time comes near, until there is another or
- * it is refused. A token that is renewed by itself is not meant. The connection is named by its id, its user nowhere. Pure.
+ * Which consents run out soon: said from 30 days before, and again by the alert's severity at seven, until there is
+ * another or it is refused. A token that is renewed by itself is not meant. The connection is named by its id, its user nowhere. Pure.
  */
 import type { Condition } from '../model/alert';
 import type { Connection } from '../model/connection';

@@ -26,7 +26,7 @@ test('a consent, a sandbox and an announced action that come to their end are th
   const ending = tokens.map(({ refresh: _refresh, ...token }) => ({
     ...token,
     connection: `${token.connection}-ending`,
-    expiresAt: inDays(5),
+    expiresAt: inDays(10),
   }));
   const settings = {
     PROVIDER_TOKENS: JSON.stringify(ending),

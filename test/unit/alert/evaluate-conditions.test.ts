@@ -89,10 +89,10 @@ test('consents that run out on one day are one incident, as urgent as the first 
     };
   });
   const at = (days: number) => signalsOf(tokens.toReversed(), [], noonMs + days * dayMs);
-  expect(at(27)).toMatchObject([
+  expect(at(22)).toMatchObject([
     { severity: 'warning', annotations: { until_when: '2026-03-31T12:00:00Z' } },
   ]);
-  expect(at(28)).toMatchObject([{ severity: 'critical', labels: { scope: 'many' } }]);
+  expect(at(23)).toMatchObject([{ severity: 'critical', labels: { scope: 'many' } }]);
   expect(at(28)[0]?.annotations.description).toMatch(
     /^300 connections at once: c0, c1, .* The first: c0 ends\./,
   );

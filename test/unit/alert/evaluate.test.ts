@@ -262,7 +262,7 @@ test('every alert says until when nothing is lost, or why no such time is known'
   ]);
 });
 
-test('a consent that runs out is one incident that grows worse, with its end', () => {
+test('a consent that runs out is one incident with its end, told anew by its severity at seven days', () => {
   const endsAtMs = noonMs + 30 * dayMs;
   const at = (nowMs: number) => {
     const condition = { name: 'token-expiring' as const, sinceMs: noonMs, detail: 'c1 ends.', endsAtMs };
@@ -273,7 +273,7 @@ test('a consent that runs out is one incident that grows worse, with its end', (
     });
     return signal?.severity;
   };
-  expect([noonMs, endsAtMs - 3 * dayMs, endsAtMs - 2 * dayMs, endsAtMs + dayMs].map(at)).toEqual([
+  expect([noonMs, endsAtMs - 7 * dayMs - 1, endsAtMs - 7 * dayMs, endsAtMs + dayMs].map(at)).toEqual([
     'warning',
     'warning',
     'critical',

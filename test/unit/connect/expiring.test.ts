@@ -1,4 +1,5 @@
-// The end of a consent is announced twice, for its connection, and for those only that cannot be renewed.
+// The end of a consent is one state of its connection from 30 days before, and of those only that cannot be renewed.
+// How urgent it is, and so when it is told again, is the alert room's.
 import { expiringConditions } from '../../../src/connect/expiring';
 import type { Connection } from '../../../src/model/connection';
 import { Secret } from '../../../src/tools/secret';
