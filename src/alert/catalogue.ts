@@ -61,7 +61,8 @@ export const organizationRows: Record<Cause, OrganizationRow> = {
     summary: 'A consent was refused by the provider: it expired or was revoked.',
     because: 'the provider refuses the consent it was read with',
     remedy: 'the user of the connection gives consent anew',
-    firstStep: 'Find {id} in `tramline connections list`; then send its user the link of `tramline connect`.',
+    firstStep:
+      'Find {id} in `tramline connections list`; then send its user the link of `tramline connect --user NAME`.',
   },
 };
 
@@ -211,7 +212,8 @@ export const conditionRows: Record<ConditionName, CatalogueRow> = {
     severity: 'warning',
     owner: 'customer-success',
     summary: 'A consent runs out soon and cannot be renewed.',
-    firstStep: 'Find {id} in `tramline connections list`; `tramline connect` makes the link for its user.',
+    firstStep:
+      'Find {id} in `tramline connections list`; `tramline connect --user NAME` makes the link for its user.',
   },
   'topic-denied': {
     name: 'TramlineTopicDenied',

@@ -26,3 +26,12 @@ test.each(catalogue.map((row) => [row.name, row] as const))('%s is a name and se
   expect(row.summary).toMatch(/^[A-Z].+\.$/);
   expect(row.firstStep).toMatch(/^[A-Z].+\.$/);
 });
+
+test('a new consent for a connection is asked for by its user’s name: without it another connection may come of it', () => {
+  const steps = new Map(catalogue.map(({ name, firstStep }) => [name, firstStep]));
+  for (const name of ['TramlineReauthorize', 'TramlineTokenExpiring'])
+    expect([name, steps.get(name)]).toEqual([
+      name,
+      expect.stringContaining('`tramline connect --user NAME`'),
+    ]);
+});
