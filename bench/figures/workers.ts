@@ -10,7 +10,7 @@ import { drainOnce, type Shape } from './drain';
 const rounds = 5;
 const latencyMs = 50;
 const readsInFlight = 16;
-const shape: Shape = { name: 'to workers', connections: 4, elements: 50, notifications: 2400 };
+const shape: Shape = { name: 'to workers', connections: 4, elements: 50, notifications: 6000 };
 
 export const workers: Figure = { name: 'workers', world: { latencyMs }, measure };
 
