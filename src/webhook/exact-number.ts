@@ -27,6 +27,9 @@ function losesDigits(value: number, source: string): boolean {
   return Number.isInteger(value) ? !Number.isSafeInteger(value) : String(value) !== source;
 }
 
+/** Is kept as its source text. */
+export const isExact = (value: object): boolean => sourceJson.isRawJSON(value);
+
 /** The decimal digits of a whole number that is not negative, however long; null for anything else. */
 export function digitsOf(value: unknown): string | null {
   const text = sourceJson.isRawJSON(value) ? value.rawJSON : Number.isSafeInteger(value) ? String(value) : '';

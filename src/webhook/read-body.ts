@@ -4,6 +4,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { parseExactly } from './exact-number';
+import { membersIn, repeatedMembers } from './repeated-members';
 import { scanJson } from './scan-json';
 
 export const elementsMax = 256;
@@ -20,26 +21,34 @@ export type BodyFault =
   | 'no-elements'
   | 'too-many-elements';
 
-export type BodyReading = { elements: unknown[] } | { fault: BodyFault };
+export interface BodyElements {
+  elements: unknown[];
+  /** By the place of an element: a JSON pointer to a member of it that came twice. */
+  repeated: ReadonlyMap<number, string>;
+}
+
+export type BodyReading = BodyElements | { fault: BodyFault };
+
+const none: ReadonlyMap<number, string> = new Map();
 
 /**
- * A byte order mark counts as not JSON (RFC 8259, section 8.1). Of two members of one name the last counts; a member
- * named `__proto__` is a member like any other. Whole numbers that JavaScript cannot hold keep their digits.
+ * A byte order mark counts as not JSON (RFC 8259, section 8.1). A member named `__proto__` is a member like any other.
+ * Whole numbers that JavaScript cannot hold keep their digits.
  */
 export function readBody(body: Buffer): BodyReading {
   if (body.length === 0) return { fault: 'empty' };
   if (!isUtf8(body)) return { fault: 'not-utf8' };
   const scan = scanJson(body, bounds);
-  if (scan === 'too-deep' || scan === 'too-many-values') return { fault: scan };
+  if (typeof scan === 'string') return { fault: scan };
   let value: unknown;
   try {
     const text = body.toString('utf8');
-    value = scan === 'exact' ? parseExactly(text) : JSON.parse(text);
+    value = scan.exact ? parseExactly(text) : JSON.parse(text);
   } catch {
     return { fault: 'not-json' };
   }
   if (!Array.isArray(value)) return { fault: 'not-an-array' };
   if (value.length === 0) return { fault: 'no-elements' };
   if (value.length > elementsMax) return { fault: 'too-many-elements' };
-  return { elements: value };
+  return { elements: value, repeated: membersIn(value) === scan.members ? none : repeatedMembers(body) };
 }

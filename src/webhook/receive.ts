@@ -13,7 +13,7 @@ import type { AwaitStore } from './await-store';
 import { makeFailureLimit } from './failed-authentication';
 import { type Judge, makeJudge } from './judge';
 import { checkMediaType } from './media-type';
-import { readBody } from './read-body';
+import { type BodyElements, readBody } from './read-body';
 import { redactBody } from './redact';
 import type { RefusalReason } from './refusals';
 import type { Responder } from './respond';
@@ -131,7 +131,7 @@ function makeReceiveBody(
       bodyHash: hash('sha256', body),
       bytes: body.length,
       traceparent: readTraceparent(headers.traceparent),
-      elements: judgeAll(judge, reading.elements, verdicts),
+      elements: judgeAll(judge, reading, verdicts),
     };
     for (const id of heartbeatsOf(delivery.elements, verdicts)) doors.heartbeat?.(id);
     const setAside = (reason: QuarantineReason) =>
@@ -169,9 +169,13 @@ function heartbeatsOf(elements: readonly Element[], verdicts: readonly TokenVerd
   });
 }
 
-function judgeAll(judge: Judge, elements: readonly unknown[], verdicts: readonly TokenVerdict[]): Element[] {
-  return elements.map((element, at) => {
+function judgeAll(judge: Judge, body: BodyElements, verdicts: readonly TokenVerdict[]): Element[] {
+  return body.elements.map((element, at) => {
     const { holds, user } = verdicts[at] as TokenVerdict;
-    return holds ? judge.judge(element, user) : judge.setAside(element, 'unauthenticated', '/token');
+    if (!holds) return judge.setAside(element, 'unauthenticated', '/token');
+    const repeated = body.repeated.get(at);
+    // The sender may have meant the first.
+    if (repeated !== undefined) return judge.setAside(element, 'malformed-notification', repeated);
+    return judge.judge(element, user);
   });
 }

@@ -9,8 +9,14 @@ export interface JsonBounds {
   valuesMax: number;
 }
 
-/** `exact` says that numbers must be read from their source text: one has 16 digits or more, or an exponent. */
-export type JsonScan = 'plain' | 'exact' | 'too-deep' | 'too-many-values';
+export interface JsonShape {
+  /** Numbers must be read from their source text: one has 16 digits or more, or an exponent. */
+  exact: boolean;
+  /** Colons outside strings. */
+  members: number;
+}
+
+export type JsonScan = JsonShape | 'too-deep' | 'too-many-values';
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -19,6 +25,7 @@ const exactDigits = 16;
 export function scanJson(bytes: Uint8Array, bounds: JsonBounds): JsonScan {
   let depth = 0;
   let values = 0;
+  let members = 0;
   let digits = 0;
   let exact = false;
   const length = bytes.length;
@@ -37,12 +44,13 @@ export function scanJson(bytes: Uint8Array, bounds: JsonBounds): JsonScan {
       } else if (byte === 0x5d || byte === 0x7d) depth -= 1;
       else if (byte === 0x2c || byte === 0x3a) {
         values += 1;
+        if (byte === 0x3a) members += 1;
         if (values > bounds.valuesMax) return 'too-many-values';
       } else if ((byte | 0x20) === 0x65 && digits > 0) exact = true;
       digits = 0;
     }
   }
-  return exact ? 'exact' : 'plain';
+  return { exact, members };
 }
 
 /** The position of the closing quote, or the end of the bytes. */

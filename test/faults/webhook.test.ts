@@ -386,12 +386,15 @@ describe('W14: JSON made to hurt is a 400 or set aside; nothing crashes, and ids
     expect(({} as { hurt?: number }).hurt).toBeUndefined();
   });
 
-  test('of two members of one name the last counts, once', async () => {
+  test('an element with two members of one name is set aside, whichever was meant; others are not', async () => {
     const receiver = await startReceiver();
-    const twice = good.replace('{', '{"targetResource":"https://api.acme.test/first",');
-    expect((await post(receiver.port, twice)).status).toBe(204);
-    expect(receiver.deliveries[0]?.elements).toEqual([
-      expect.objectContaining({ line: 'hint', address: notification().targetResource }),
+    const twice = good.slice(1, -1).replace('{', '{"event\\u0054ypeId":"heartbeat",');
+    const deep = good.slice(1, -1).replace('"key"', '"key":"other","key"');
+    expect((await post(receiver.port, `[${good.slice(1, -1)},${twice},${deep}]`)).status).toBe(204);
+    expect(receiver.deliveries[0]?.elements).toMatchObject([
+      { line: 'hint', address: notification().targetResource },
+      { line: 'quarantined', reason: 'malformed-notification', path: '/eventTypeId' },
+      { line: 'quarantined', reason: 'malformed-notification', path: '/metadata/0/key' },
     ]);
   });
 

@@ -1,5 +1,6 @@
 import { digitsOf } from '../../../src/webhook/exact-number';
 import { readBody } from '../../../src/webhook/read-body';
+import { repeatedMembers } from '../../../src/webhook/repeated-members';
 import fc from '../../support/properties';
 
 const read = (text: string) => readBody(Buffer.from(text));
@@ -9,9 +10,9 @@ const faultOf = (body: Buffer) => {
 };
 
 test('an array of 1 to 256 is read as it is', () => {
-  expect(read('[1]')).toEqual({ elements: [1] });
+  expect(read('[1]')).toEqual({ elements: [1], repeated: new Map() });
   const many = JSON.stringify(Array.from({ length: 256 }, (_, at) => at));
-  expect(read(many)).toEqual({ elements: JSON.parse(many) });
+  expect(read(many)).toMatchObject({ elements: JSON.parse(many) });
 });
 
 test.each([
@@ -56,8 +57,28 @@ test('a member named `__proto__` is a member like any other, and changes no prot
   expect(element.polluted).toBeUndefined();
 });
 
-test('of two members of one name the last counts', () => {
-  expect(read('[{"a":1,"a":2}]')).toEqual({ elements: [{ a: 2 }] });
+test('a member that came before under the same name is named, however it is written and wherever it is', () => {
+  const fine = '{"a":"{\\"a\\":1,","b":[{"a":1},{"a":1}],"c":{"a":9007199254740993,"__proto__":1}}';
+  const text = `[${fine},{"a":1,"a":2},7,{"b":[1,{"c/d":1,"c/d":2}]},{"a":{},"\\u0061":[]}]`;
+  expect(read(`[${fine}]`)).toMatchObject({ repeated: new Map() });
+  expect(read(text)).toMatchObject({
+    repeated: new Map([
+      [1, '/a'],
+      [3, '/b/1/c~1d'],
+      [4, '/a'],
+    ]),
+  });
+});
+
+test('what was written from values has no member twice', () => {
+  fc.assert(
+    fc.property(fc.array(fc.jsonValue({ maxDepth: 5 }), { minLength: 1, maxLength: 9 }), (values) => {
+      const text = JSON.stringify(values);
+      expect(repeatedMembers(Buffer.from(text))).toEqual(new Map());
+      expect(readBody(Buffer.from(text))).toMatchObject({ repeated: new Map() });
+    }),
+    { numRuns: 300 },
+  );
 });
 
 test.each(['9007199254740993', '340282366920938463463374607431768211456', '18446744073709551616'])(
