@@ -4,6 +4,7 @@
  * that is not the product's.
  */
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { Webhook } from 'standardwebhooks';
 import { evidenceOf } from '../support/evidence';
 import { checkLedger } from '../support/ledger-checker';
@@ -58,12 +59,26 @@ async function start(failpoint: Failpoint | null, more: Record<string, string> =
 const ask = async <Answer>(path: string): Promise<Answer> =>
   (await fetch(`${service.operationsUrl}${path}`)).json() as Promise<Answer>;
 
-/** Changes one machine, waits for the death at the failpoint, starts again and waits for quiet. */
-async function changeAndDieAt(failpoint: Failpoint): Promise<void> {
+/** What the store's file says, without the product. */
+function rowsOf(sql: string): unknown[] {
+  const file = new DatabaseSync(join(folder, 'tramline.db'), { readOnly: true });
+  try {
+    return file.prepare(sql).all();
+  } finally {
+    file.close();
+  }
+}
+
+const readsOfMachines = async () =>
+  (await simulator.requests()).filter(({ path }) => String(path).includes('/equipment/'));
+
+/** Changes one machine, waits for the death at the failpoint, looks, starts again and waits for quiet. */
+async function changeAndDieAt(failpoint: Failpoint, look = () => {}): Promise<void> {
   await start(failpoint);
   const [machine] = (await simulator.state()).equipment;
   await simulator.changeEquipment(machine!.id, { name: 'Changed once' });
   expect((await service.exited).signal).toBe('SIGKILL');
+  look();
   await start(null);
   await until(async () => {
     const { notificationsPending } = await simulator.counts();
@@ -134,21 +149,25 @@ test('K3: killed after the 204 and before the claim, it is read without a new de
 
 test('K4: killed after the claim, the task is taken again at once and not twice', async () => {
   await changeAndDieAt('S5 claimed');
-  const reads = (await simulator.requests()).filter(({ path }) => String(path).includes('/equipment/'));
-  expect(reads).toHaveLength(1);
+  expect(await readsOfMachines()).toHaveLength(1);
   await reckon(1);
 });
 
 test('K6: killed after the fetch and before the decision, it is read again and decided once', async () => {
   await changeAndDieAt('S7 fetched');
-  const reads = (await simulator.requests()).filter(({ path }) => String(path).includes('/equipment/'));
-  expect(reads).toHaveLength(2);
+  expect(await readsOfMachines()).toHaveLength(2);
   await reckon(1);
 });
 
 test('K7: killed after the decision and before it is sent, it is sent after the restart', async () => {
-  await changeAndDieAt('S8 decided');
+  let decided: unknown[] = [];
+  await changeAndDieAt('S8 decided', () => {
+    decided = rowsOf('SELECT event_id, value FROM outbox WHERE state = 0');
+  });
+  expect(decided).toHaveLength(1);
+  expect(await readsOfMachines()).toHaveLength(1);
   await reckon(1);
+  expect(rowsOf('SELECT event_id, value FROM outbox')).toEqual(decided);
 });
 
 test('K8: killed after the log took it and before it is marked, it is the same event', async () => {
@@ -157,7 +176,10 @@ test('K8: killed after the log took it and before it is marked, it is the same e
 });
 
 test('killed after it was marked, nothing is left to do', async () => {
-  await changeAndDieAt('S10 marked');
+  await changeAndDieAt('S10 marked', () => {
+    expect(rowsOf('SELECT event_id FROM outbox WHERE state = 0')).toEqual([]);
+    expect(rowsOf('SELECT event_id FROM outbox WHERE state <> 0')).toHaveLength(1);
+  });
   await reckon(1);
 });
 
