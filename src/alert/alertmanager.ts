@@ -1,6 +1,6 @@
 /**
  * The sink for Alertmanager (API v2). Every given instance is told everything, since instances share no alerts; the
- * post counts when one of them took it, and the repetitions reach the one that was away. Labels, start and end follow
+ * post counts when one of them took it, the others are named, and the repetitions reach the one that was away. Labels, start and end follow
  * what Alertmanager makes of them; whom it then notifies is its own configuration.
  */
 import type { Alert } from '../model/alert';
@@ -12,7 +12,7 @@ import {
 } from './alertmanager-instance';
 import { type AlertmanagerMemory, makeAlertmanagerMemory, type Telling } from './alertmanager-memory';
 import { areLabelsValid, labelsOf, type PostableAlert, postable } from './alertmanager-payload';
-import type { AlertSink, PostResult } from './sink';
+import type { AlertSink, InstanceResult, PostResult } from './sink';
 
 export interface AlertmanagerOptions {
   /** Addresses of all instances, not of a load balancer before them. */
@@ -28,6 +28,7 @@ export interface AlertmanagerOptions {
 }
 
 interface Neighbour {
+  name: string;
   instance: AlertmanagerInstance;
   memory: AlertmanagerMemory;
 }
@@ -40,6 +41,7 @@ export function makeAlertmanagerSink(options: AlertmanagerOptions): AlertSink {
   if (urls.length === 0) throw new Problem('settings.invalid', 'no Alertmanager address is given');
   urls.forEach(checkAddress);
   const neighbours = urls.map((url) => ({
+    name: nameOf(url),
     instance: makeAlertmanagerInstance(url),
     memory: makeAlertmanagerMemory(openMs),
   }));
@@ -74,7 +76,12 @@ export function makeAlertmanagerSink(options: AlertmanagerOptions): AlertSink {
     async post(alerts, nowMs) {
       const valid = alerts.filter((alert) => areLabelsValid(labelsOf(alert, alert.severity)));
       const answers = await Promise.all(neighbours.map((neighbour) => tell(neighbour, valid, nowMs)));
-      return judge(alerts, new Set(valid), answers);
+      const result = judge(alerts, new Set(valid), answers);
+      if (neighbours.length === 1 || valid.length === 0) return result;
+      return {
+        ...result,
+        instances: neighbours.map((neighbour, at) => resultOf(neighbour, valid, answers[at])),
+      };
     },
   };
 }
@@ -110,6 +117,22 @@ function payloadsOf(
   const payloads = [postable(alert, severity, endsAtMs, generatorUrl)];
   if (known !== null && known !== severity) payloads.push(postable(alert, known, nowMs, generatorUrl));
   return payloads;
+}
+
+function nameOf(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname.replace(/\/+$/, '')}`;
+}
+
+/** Of one instance: that of the alert that fared worst. */
+function resultOf({ name }: Neighbour, alerts: Alert[], answer: InstanceAnswer | undefined): InstanceResult {
+  const outcomes = alerts.map(({ fingerprint }) => answer?.outcomes.get(fingerprint) ?? 'failed');
+  const outcome = outcomes.includes('failed')
+    ? 'unreachable'
+    : outcomes.includes('refused')
+      ? 'refused'
+      : 'accepted';
+  return { name, outcome, status: answer?.status ?? null };
 }
 
 /** Taken when one instance took it; refused when every answer was a refusal. The status is that of the worst answer. */

@@ -11,10 +11,13 @@ import type { AlertSink, PostResult, SinkName } from './sink';
 /** One post, or the part of it that ended alike. */
 export interface PostLine {
   sink: SinkName;
-  outcome: 'accepted' | 'refused' | 'unreachable';
+  /** `partial`: some of the sink's instances took it, and others did not. */
+  outcome: 'accepted' | 'partial' | 'refused' | 'unreachable';
   alerts: number;
   status: number | null;
   tookMs: number;
+  /** Which instances did not take it; only where there are several, and some did not. */
+  missed?: string[];
 }
 
 /** What became of one alert of a post. */
@@ -76,14 +79,15 @@ export function makeLane(
     }));
     results.push(...posted);
     const byOutcome = Map.groupBy(posted, (alert) => alert.outcome);
+    const { status, missed } = answer;
     for (const [outcome, { length }] of byOutcome) {
-      const { status } = answer;
       onPost({
         sink: sink.name,
-        outcome: lineOutcomes[outcome],
+        outcome: outcome === 'taken' && missed.length > 0 ? 'partial' : lineOutcomes[outcome],
         alerts: length,
         status,
         tookMs: atMs - beganAtMs,
+        ...(missed.length === 0 ? {} : { missed }),
       });
     }
     failures = byOutcome.has('failed') ? failures + 1 : 0;
@@ -104,15 +108,24 @@ export function makeLane(
   };
 }
 
-async function answerOf(
-  sink: AlertSink,
-  alerts: Alert[],
-  nowMs: number,
-): Promise<{ outcomes: Map<string, PostOutcome>; status: number | null; retryAfterMs: number | null }> {
+interface Answer {
+  outcomes: Map<string, PostOutcome>;
+  status: number | null;
+  retryAfterMs: number | null;
+  missed: string[];
+}
+
+async function answerOf(sink: AlertSink, alerts: Alert[], nowMs: number): Promise<Answer> {
   const outcomes = new Map<string, PostOutcome>();
   // Whatever a sink throws, its alerts are simply not told yet.
   const result = await sink.post(alerts, nowMs).catch((): PostResult => ({ taken: [], failed: [] }));
   for (const fingerprint of result.taken) outcomes.set(fingerprint, 'taken');
   for (const { fingerprint, retry } of result.failed) outcomes.set(fingerprint, retry ? 'failed' : 'refused');
-  return { outcomes, status: result.status ?? null, retryAfterMs: result.retryAfterMs ?? null };
+  const missed = (result.instances ?? []).filter(({ outcome }) => outcome !== 'accepted');
+  return {
+    outcomes,
+    status: result.status ?? null,
+    retryAfterMs: result.retryAfterMs ?? null,
+    missed: missed.map(({ name }) => name),
+  };
 }

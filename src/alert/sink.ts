@@ -7,6 +7,15 @@ import type { Alert } from '../model/alert';
 /** A metric label, and the key under which it is stored what the sink has. */
 export type SinkName = 'alertmanager' | 'pagerduty' | 'slack' | 'log';
 
+/** What one of several far sides that share nothing made of a post. */
+export interface InstanceResult {
+  /** Its address without user info and query; never a secret. */
+  name: string;
+  outcome: 'accepted' | 'refused' | 'unreachable';
+  /** The HTTP status of its last answer; null when the last request had none. */
+  status: number | null;
+}
+
 export interface PostResult {
   /** Fingerprints that the far side took as they are. */
   taken: string[];
@@ -16,6 +25,8 @@ export interface PostResult {
   status?: number | null;
   /** How long the far side asks to be left alone; null or absent when it does not ask. */
   retryAfterMs?: number | null;
+  /** Where the far side is several: what was taken may be missing at some of them until it is repeated. */
+  instances?: InstanceResult[];
 }
 
 export interface AlertSink {

@@ -5,26 +5,32 @@
 import type { Alert } from '../model/alert';
 import { runbookFileOf, testRow } from './catalogue';
 import { fingerprintOf } from './fingerprint';
-import type { AlertSink, PostResult, SinkName } from './sink';
+import type { AlertSink, InstanceResult, PostResult, SinkName } from './sink';
 
 export interface SinkTest {
   sink: SinkName;
-  outcome: 'accepted' | 'refused' | 'unreachable';
+  /** Which of several far sides; left out where there is one. */
+  instance?: string;
+  outcome: InstanceResult['outcome'];
   /** The HTTP status of the answer that tells most; null when there was none. */
   status: number | null;
   /** For a person. */
   detail: string;
 }
 
-/** Never rejects; each sink is bounded in time by itself. `runbookBase` is where runbooks are published. */
-export function testSinks(sinks: AlertSink[], runbookBase: string, nowMs: number): Promise<SinkTest[]> {
-  return Promise.all(sinks.map((sink) => testSink(sink, `${runbookBase}/${runbookFileOf(testRow)}`, nowMs)));
+/**
+ * One line for each sink, and for each instance of one that has several. Never rejects; each sink is bounded in time by
+ * itself. `runbookBase` is where runbooks are published.
+ */
+export async function testSinks(sinks: AlertSink[], runbookBase: string, nowMs: number): Promise<SinkTest[]> {
+  const runbookUrl = `${runbookBase}/${runbookFileOf(testRow)}`;
+  return (await Promise.all(sinks.map((sink) => testSink(sink, runbookUrl, nowMs)))).flat();
 }
 
-async function testSink(sink: AlertSink, runbookUrl: string, nowMs: number): Promise<SinkTest> {
+async function testSink(sink: AlertSink, runbookUrl: string, nowMs: number): Promise<SinkTest[]> {
   const firing = testAlert(runbookUrl, nowMs);
   const began = await offer(sink, firing, nowMs);
-  if (began.outcome !== 'accepted') return { sink: sink.name, ...began, detail: refusals[began.outcome] };
+  if (began.every(({ outcome }) => outcome !== 'accepted')) return began.map((one) => untaken(sink, one));
   const told = {
     state: 'firing',
     severity: firing.severity,
@@ -34,8 +40,22 @@ async function testSink(sink: AlertSink, runbookUrl: string, nowMs: number): Pro
   } as const;
   const over: Alert = { ...firing, state: 'resolved', resolvedAtMs: nowMs, sent: { [sink.name]: told } };
   const ended = await offer(sink, over, nowMs);
-  const detail = ended.outcome === 'accepted' ? endings[sink.name] : 'took the test page, but not its end';
-  return { sink: sink.name, ...ended, detail };
+  return began.map((one, at) => {
+    if (one.outcome !== 'accepted') return untaken(sink, one);
+    const end = ended[at] ?? { ...one, outcome: 'unreachable' as const, status: null };
+    const detail = end.outcome === 'accepted' ? endings[sink.name] : 'took the test page, but not its end';
+    return { sink: sink.name, ...end, detail };
+  });
+}
+
+type Offered = Pick<SinkTest, 'instance' | 'outcome' | 'status'>;
+
+function untaken(sink: AlertSink, one: Offered): SinkTest {
+  return {
+    sink: sink.name,
+    ...one,
+    detail: one.outcome === 'refused' ? refusals.refused : refusals.unreachable,
+  };
 }
 
 const refusals = {
@@ -51,15 +71,13 @@ const endings: Record<SinkName, string> = {
   log: 'wrote both lines, the page and its end',
 };
 
-async function offer(
-  sink: AlertSink,
-  alert: Alert,
-  nowMs: number,
-): Promise<Pick<SinkTest, 'outcome' | 'status'>> {
+/** What was made of it: one answer, or one of each instance, always in the same order. */
+async function offer(sink: AlertSink, alert: Alert, nowMs: number): Promise<Offered[]> {
   const nothing: PostResult = { taken: [], failed: [] };
-  const { taken, failed, status = null } = await sink.post([alert], nowMs).catch(() => nothing);
-  if (taken.length > 0) return { outcome: 'accepted', status };
-  return { outcome: failed[0]?.retry === false ? 'refused' : 'unreachable', status };
+  const { taken, failed, status = null, instances } = await sink.post([alert], nowMs).catch(() => nothing);
+  if (instances !== undefined) return instances.map(({ name, ...rest }) => ({ instance: name, ...rest }));
+  if (taken.length > 0) return [{ outcome: 'accepted', status }];
+  return [{ outcome: failed[0]?.retry === false ? 'refused' : 'unreachable', status }];
 }
 
 /** Routed as a real page is. Each test has an identity of its own, so that two of them are two pages. */

@@ -134,8 +134,9 @@ async function test({ output }: CommandContext, api: Api): Promise<number> {
     output.line('No sink is named: alerts are log lines of the running service.');
     output.next('To page somebody, set ALERTMANAGER_URLS, PAGERDUTY_ROUTING_KEY or SLACK_WEBHOOK_URL.');
   } else {
-    for (const { sink, outcome, status, detail } of tests) {
+    for (const { sink, instance, outcome, status, detail } of tests) {
       output.line(`${sink.padEnd(13)} ${outcome}${status === null ? '' : ` (${status})`}`);
+      if (instance !== undefined) output.line(`  ${instance}`);
       output.prose('  ', detail);
     }
     const failed = tests.find(({ outcome }) => outcome !== 'accepted');

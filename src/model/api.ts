@@ -55,9 +55,11 @@ export interface AlertView {
   annotations: Record<string, string>;
 }
 
-/** What one sink made of a test page and of its end. */
+/** What one sink, or one of its instances where it has several, made of a test page and of its end. */
 export interface AlertTestLine {
   sink: 'alertmanager' | 'pagerduty' | 'slack' | 'log';
+  /** The address of the instance; left out where the sink is one. */
+  instance?: string;
   outcome: 'accepted' | 'refused' | 'unreachable';
   status: number | null;
   detail: string;

@@ -154,10 +154,13 @@ export type Sink = 'alertmanager' | 'pagerduty' | 'slack' | 'log';
 
 export interface AlertPost {
   sink: Sink;
-  outcome: 'accepted' | 'refused' | 'unreachable';
+  /** `partial`: some of the sink's instances took it, and others did not. */
+  outcome: 'accepted' | 'partial' | 'refused' | 'unreachable';
   alerts: number;
   status: number | null;
   tookMs: number;
+  /** Addresses of the instances that did not take it. */
+  missed?: string[];
 }
 
 export interface AccessChange {

@@ -263,9 +263,31 @@ test('of two instances with one away, the post counts, and all is told to the on
   const [there, away] = [await startInstance(), await startInstance()];
   await away.close();
   const sink = makeAlertmanagerSink({ urls: [away.url, there.url] });
-  expect(await sink.post([alert], noonMs)).toEqual({ taken: [fingerprint], failed: [], status: null });
+  const instances = [
+    { name: new URL(away.url).origin, outcome: 'unreachable', status: null },
+    { name: new URL(there.url).origin, outcome: 'accepted', status: 200 },
+  ];
+  expect(await sink.post([alert], noonMs)).toEqual({
+    taken: [fingerprint],
+    failed: [],
+    status: null,
+    instances,
+  });
   expect(there.posts).toHaveLength(1);
   expect(away.posts).toHaveLength(0);
+});
+
+test('what one instance refused of a post is told of that instance', async () => {
+  const [one, other] = [await startInstance(), await startInstance()];
+  const sink = makeAlertmanagerSink({ urls: [one.url, other.url] });
+  one.answer = say(400);
+  expect(await sink.post([alert], noonMs)).toMatchObject({
+    taken: [fingerprint],
+    instances: [
+      { name: new URL(one.url).origin, outcome: 'refused', status: 400 },
+      { name: new URL(other.url).origin, outcome: 'accepted', status: 200 },
+    ],
+  });
 });
 
 test('of two instances that both refuse, it is refused; when one only failed, it is tried again', async () => {

@@ -35,6 +35,24 @@ test('what each alert came to is known once', async () => {
   ]);
 });
 
+test('what only some instances of a sink took is told with those that did not', async () => {
+  const { lane, lines } = laneOf(async () => ({
+    taken: [first],
+    failed: [{ fingerprint: second, retry: true }],
+    status: null,
+    instances: [
+      { name: 'http://one', outcome: 'accepted', status: 200 },
+      { name: 'http://two', outcome: 'unreachable', status: null },
+    ],
+  }));
+  await lane.post(alerts.slice(0, 2));
+  expect(lines.map(({ outcome, missed }) => [outcome, missed])).toEqual([
+    ['partial', ['http://two']],
+    ['unreachable', ['http://two']],
+  ]);
+  expect(lane.collect().map(({ outcome }) => outcome)).toEqual(['taken', 'failed']);
+});
+
 test('while a post is under way there is no other', async () => {
   let answer: (result: PostResult) => void = () => {};
   const { lane, clock, lines } = laneOf(

@@ -76,6 +76,29 @@ test('an end that is not taken is said', async () => {
   ]);
 });
 
+test('A-11: of several Alertmanagers each says for itself whether it took the page', async () => {
+  const sink = makeAlertmanagerSink({ urls: ['http://live:9093', 'http://dead:9093', 'http://dies:9093'] });
+  let posts = 0;
+  const answers = jest.spyOn(globalThis, 'fetch').mockImplementation(async (address, options) => {
+    const { hostname } = new URL(String(address));
+    if (hostname === 'dead') throw new Error('away');
+    if (options?.body === undefined) return new Response('{"uptime":"2026-03-01T00:00:00Z"}');
+    if (hostname === 'dies' && ++posts > 1) return new Response('', { status: 500 });
+    return new Response('');
+  });
+  const tests = await testSinks([sink], base, noonMs);
+  answers.mockRestore();
+  expect(tests).toMatchObject(
+    [
+      { sink: 'alertmanager', instance: 'http://live:9093', outcome: 'accepted', status: 200 },
+      { instance: 'http://dead:9093', outcome: 'unreachable', status: null, detail: /no answer/ },
+      { instance: 'http://dies:9093', outcome: 'unreachable', status: 500, detail: /not its end/ },
+    ].map((line) =>
+      'detail' in line ? { ...line, detail: expect.stringMatching(line.detail as RegExp) } : line,
+    ),
+  );
+});
+
 test('Alertmanager is told an end that lies ahead, since it would not notify of one that is over', async () => {
   const posts: { endsAt: string; labels: Record<string, string> }[][] = [];
   const sink = makeAlertmanagerSink({ urls: ['http://127.0.0.1:9'], openMs: 60_000 });

@@ -273,6 +273,16 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     const { code, out } = await shell.run('alerts', 'test');
     expect(code).toBe(1);
     expect(out).toContain('pagerduty     unreachable\n  gives no answer\n');
+    const instance = 'http://am-2.example:9093';
+    shell.alertTests = [
+      took,
+      { sink: 'alertmanager', instance, outcome: 'unreachable', status: null, detail: 'gives no answer' },
+    ];
+    const ofOne = await shell.run('alerts', 'test');
+    expect([ofOne.code, ofOne.out]).toEqual([
+      1,
+      expect.stringContaining(`alertmanager  unreachable\n  ${instance}\n  gives no answer\n`),
+    ]);
   });
 
   test('the ledger adds up, and ends with 1 when something is lost', async () => {
