@@ -131,7 +131,10 @@ export interface AlertInputs {
     /** When the last consent that sees it ends for good; null when one is renewed, or names no end, or none sees it. */
     consentEndsAtMs: number | null;
   }[];
-  /** Required Customer Actions that were announced, one for each time, of organizations that are not blocked. */
+  /**
+   * Required Customer Actions that were announced, one for each time, of organizations that are not blocked. Of one that no
+   * connection sees and that never was read nothing is told: it is read by nobody here, whatever its customer does.
+   */
   announced: { organizationId: string; name: string | null; dueAtMs: number }[];
   quarantined: { reason: string; count: number; oldestMs: number }[];
   /** How many that may be read now are being asked whether they are blocked, or wait to be asked. */

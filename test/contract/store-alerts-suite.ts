@@ -248,18 +248,37 @@ export function storeAlertsSuite(name: string, openStore: () => Promise<StoreUnd
     });
 
     describe('an announced action', () => {
-      const announce = (...dueAtMs: number[]) =>
+      const announceTo = (organizationId: string, ...dueAtMs: number[]) =>
         hand.put(
           dueAtMs.map((timeMs) => ({
             line: 'acted',
             eventTypeId: 'requiredCustomerAction',
-            probeOrganizationId: '4711',
+            probeOrganizationId: organizationId,
             dueAt: new Date(timeMs).toISOString(),
           })),
         );
+      const announce = (...dueAtMs: number[]) => announceTo('4711', ...dueAtMs);
       const dueNow = async () => (await hand.store.alertInputs()).announced.map(({ dueAtMs }) => dueAtMs);
       const tomorrow = () => under.nowMs() + dayMs;
-      beforeEach(() => hand.put([hintOf('a')]));
+      const learn = (id: string) => hand.store.learn([{ id, name: null, connectionId: 'c1' }]);
+      beforeEach(async () => {
+        await hand.store.saveConnection(sealedConnection('c1'));
+        await learn('4711');
+      });
+
+      test('of who is seen by no connection and never was read is told nobody, until it is', async () => {
+        await announceTo('999999', tomorrow());
+        await announceTo('888888', tomorrow());
+        await hand.put([hintOf('x', '777777')]);
+        await announceTo('777777', tomorrow());
+        expect(await dueNow()).toEqual([]);
+        await learn('999999');
+        await hand.observe(open, '888888');
+        expect((await hand.store.alertInputs()).announced).toMatchObject([
+          { organizationId: '888888' },
+          { organizationId: '999999' },
+        ]);
+      });
 
       test('is over when a block is ended, and the same one announced again is not due again', async () => {
         const dueMs = tomorrow();

@@ -81,7 +81,8 @@ export async function alertMark({ database }: Context): Promise<string> {
 async function announcedActions(database: Context['database']): Promise<AlertInputs['announced']> {
   const rows = await database.all(
     `SELECT id, name, announced, action_due_at, action_met FROM organizations
-     WHERE access = 'active' AND action_due_at IS NOT NULL ORDER BY id`,
+     WHERE access = 'active' AND action_due_at IS NOT NULL
+       AND (was_read OR id IN (SELECT organization_id FROM sights)) ORDER BY id`,
   );
   return rows.flatMap((row) =>
     announcedOf(row as AnnouncedColumns)

@@ -266,7 +266,8 @@ export function alertInputs(context: Context): AlertInputs {
   const announced = context.database
     .all(
       `SELECT id, name, announced, action_due_at, action_met FROM organizations
-       WHERE access = 'active' AND action_due_at IS NOT NULL ORDER BY id`,
+       WHERE access = 'active' AND action_due_at IS NOT NULL
+         AND (was_read = 1 OR id IN (SELECT organization_id FROM sights)) ORDER BY id`,
     )
     .flatMap((row) =>
       announcedOf(row as unknown as AnnouncedColumns)
