@@ -256,7 +256,7 @@ async function endRead(path: Path, task: TakenTask, read: ReadDocument, tracepar
       reason: 'malformed-document',
       path: judged.path,
       detail,
-      raw: keptDocument(read.body),
+      raw: keptDocument(read.body, path.settings),
     });
   }
   const { organizationId } = judged.document;
@@ -265,7 +265,7 @@ async function endRead(path: Path, task: TakenTask, read: ReadDocument, tracepar
     const reason = 'organization-mismatch';
     return (
       (await awaitSight(path, task, reason, detail)) ??
-      quarantine(path, { ...held, reason, path: '', detail, raw: keptDocument(read.body) })
+      quarantine(path, { ...held, reason, path: '', detail, raw: keptDocument(read.body, path.settings) })
     );
   }
   const [known = null] = await path.nameEquipment([read.body]);

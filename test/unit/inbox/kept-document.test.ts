@@ -3,19 +3,35 @@
  */
 import { keptDocument } from '../../../src/inbox/kept-document';
 
+const named = { includeOperatorNames: true };
+
 test('a small document is kept whole, whatever it is', () => {
-  expect(keptDocument({ surprise: [1, { deep: null }] })).toBe('{"surprise":[1,{"deep":null}]}');
-  expect(keptDocument('text')).toBe('"text"');
-  expect(keptDocument(null)).toBe('null');
+  expect(keptDocument({ surprise: [1, { deep: null }] }, named)).toBe('{"surprise":[1,{"deep":null}]}');
+  expect(keptDocument('text', named)).toBe('"text"');
+  expect(keptDocument(null, named)).toBe('null');
 });
 
 test('what JSON cannot hold is kept as nothing', () => {
-  expect(keptDocument(undefined)).toBeNull();
+  expect(keptDocument(undefined, named)).toBeNull();
 });
 
 test('a large document is cut at 64 KiB, never within a character', () => {
-  const kept = keptDocument({ name: 'ä'.repeat(70_000) })!;
+  const kept = keptDocument({ name: 'ä'.repeat(70_000) }, named)!;
   expect(Buffer.byteLength(kept)).toBeLessThanOrEqual(65_536);
   expect(Buffer.byteLength(kept)).toBeGreaterThan(65_530);
   expect(kept).not.toContain('\ufffd');
+});
+
+test('no name of a person is kept where events leave them out, in whatever shape it came', () => {
+  const operators = [{ '@type': 'Operator', name: 'M. Okafor', license: 'X1', operatorId: 'o1' }];
+  const body = { machines: [{ operators }, { operators: operators[0] }, { operators: 'M. Okafor' }] };
+  const kept = keptDocument(body, { includeOperatorNames: false })!;
+  expect(kept).not.toContain('Okafor');
+  expect(kept).not.toContain('X1');
+  const [first, second] = (JSON.parse(kept) as typeof body).machines;
+  expect([first, second]).toEqual([
+    { operators: [{ operatorId: 'o1' }] },
+    { operators: [{ operatorId: 'o1' }] },
+  ]);
+  expect(JSON.parse(keptDocument(body, named)!)).toEqual(body);
 });
