@@ -3,8 +3,10 @@
  * Pure: both stores hand over rows with the same names.
  */
 import type { ExplainStep } from '../model/inspection';
+import { leftOutStep, stepsMax } from './left-out';
 
 export interface EventToTell {
+  id: number;
   event_id: string;
   topic: string;
   key: string;
@@ -12,7 +14,9 @@ export interface EventToTell {
   position: number | null;
   partition: number | null;
   log_offset: string | null;
+  task_id: number | null;
   cause: string;
+  headers: string;
   decided_at: number;
   sent_at: number | null;
   /** 0 unsent, 1 in the embedded log, 2 in Kafka, 3 quarantined, 4 set aside. */
@@ -37,13 +41,14 @@ export interface ReplayToTell {
   sent_at: number | null;
 }
 
-/** `entry` is that of a quarantined record, where it is still kept. */
-export function eventSteps(
-  event: EventToTell,
-  replays: ReplayToTell[],
-  entry: EntryToTell | null,
-  nowMs: number,
-): ExplainStep[] {
+/** An event with what happened to it since: `replays` are the newest, and one more than are told where there are more. */
+export interface ToldEvent extends EventToTell {
+  replays: ReplayToTell[];
+  /** That of a quarantined record, where it is still kept. */
+  entry: EntryToTell | null;
+}
+
+export function eventSteps(event: ToldEvent, nowMs: number): ExplainStep[] {
   const { event_id: eventId, key, sequence, cause, topic, partition, log_offset: offset, position } = event;
   const steps: ExplainStep[] = [
     {
@@ -62,23 +67,29 @@ export function eventSteps(
       at: at(event.sent_at),
       step: 'sent',
       text: `published at position ${position} to ${where}`,
+      eventId,
       position,
       topic,
       partition,
       offset,
     });
   }
-  return [...steps, ...stateSteps(event, entry, nowMs), ...replays.map(replayStep)];
+  const replays = event.replays.slice(-stepsMax);
+  const leftOut =
+    replays.length < event.replays.length
+      ? [leftOutStep(replays[0]!.at, 'times that it was sent again')]
+      : [];
+  const again = replays.map((line) => ({ ...replayStep(line), eventId }));
+  return [...steps, ...stateSteps(event, nowMs), ...leftOut, ...again];
 }
 
 /** Why it is not where it was to go. */
 function stateSteps(
-  { state, topic, sequence, key, sent_at }: EventToTell,
-  entry: EntryToTell | null,
+  { event_id: eventId, state, topic, sequence, key, sent_at, entry }: ToldEvent,
   nowMs: number,
 ): ExplainStep[] {
   if (state === 0 && sent_at === null)
-    return [{ at: at(nowMs), step: 'unsent', text: `it waits to be sent to ${topic}`, topic }];
+    return [{ at: at(nowMs), step: 'unsent', text: `it waits to be sent to ${topic}`, eventId, topic }];
   if (state === 3) {
     const ended = entry === null || entry.state === 'waiting' ? '' : `, and was ${entry.state}`;
     const why = entry === null ? '' : ` as q${entry.id}: ${entry.reason}`;
@@ -88,13 +99,14 @@ function stateSteps(
         at: at(entry?.at ?? nowMs),
         step: 'quarantined',
         text,
+        eventId,
         entry: entry === null ? null : `q${entry.id}`,
       },
     ];
   }
   if (state === 4) {
     const text = `it never goes out: its topic held sequence ${sequence} of ${key}, or a higher one, which this store did not know of. What it told is published anew above that`;
-    return [{ at: at(nowMs), step: 'set-aside', text }];
+    return [{ at: at(nowMs), step: 'set-aside', text, eventId }];
   }
   return [];
 }

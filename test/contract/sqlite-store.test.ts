@@ -8,6 +8,7 @@ import { storeBehindSuite } from './store-behind-suite';
 import { storeCasesSuite } from './store-cases-suite';
 import { storeConnectionsSuite } from './store-connections-suite';
 import { storeDamageSuite } from './store-damage-suite';
+import { storeExplainSuite } from './store-explain-suite';
 import { storeReplaySuite } from './store-replay-suite';
 import { storeSuite } from './store-suite';
 import { storeSyncSuite } from './store-sync-suite';
@@ -19,6 +20,7 @@ const suites = [
   storeAlertsSuite,
   storeConnectionsSuite,
   storeSyncSuite,
+  storeExplainSuite,
   storeReplaySuite,
   storeBehindSuite,
   storeDamageSuite,

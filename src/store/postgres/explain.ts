@@ -1,89 +1,96 @@
 /**
- * The journey of a delivery, an event or a resource, told from the journal: what came, what was decided and why, where
- * it went. Whichever process did it, it stands in the same rows.
+ * Loads what the journal holds of a delivery, an event or a resource: rows only, in sets, each found by an index, so many
+ * of each kind at most. What they tell is put together elsewhere, for all stores alike. Whichever process did it, it
+ * stands in the same rows.
  */
-import type { ExplainStep, Inspection } from '../../model/inspection';
+import type { Inspection } from '../../model/inspection';
+import { type TransitionToTell, transitionOf } from '../access-step';
 import {
   type EntryToTell,
   type EventToTell,
   expiredSteps,
-  isReconciled,
   type ReplayToTell,
-  replayStep,
-  eventSteps as stepsOfEvent,
-  syncStep,
+  type ToldEvent,
 } from '../event-steps';
+import {
+  type Asked,
+  addressesMax,
+  type Covered,
+  type DeliveryToTell,
+  deliverySteps,
+  eventJourney,
+  type HintToTell,
+  type ReadToTell,
+  type RunToTell,
+  resourceSteps,
+  type TaskToTell,
+} from '../journey';
+import { stepsMax } from '../left-out';
 import { fenceOf } from '../read-fence';
-import { makeSwitchSteps } from '../switch-steps';
 import type { Context } from './context';
-import type { Row } from './database';
 import { tasksNamed } from './sweep';
-
-/** At most so many hints or reads of one resource are told. */
-const stepsMax = 200;
 
 type Explanation = NonNullable<Awaited<ReturnType<Inspection['explain']>>>;
 
+/** One more than is told says that there is more. */
+const rowsMax = stepsMax + 1;
+
 const eventColumns = `id, event_id, topic, key, sequence, position, partition, log_offset, task_id, cause, decided_at,
   sent_at, state, headers`;
-const readColumns =
-  'r.task_id, r.fence, r.generation, r.outcome, r.reason, r.event_id, r.connection_id, r.at';
+const readColumns = 'task_id, fence, generation, outcome, reason, event_id, connection_id, at';
+const replayColumns = 'replay, at, topic, partition, log_offset, sent_at';
 
 export async function explain(context: Context, of: string): Promise<Explanation | null> {
   if (of.includes('\0')) return null;
   const delivery = /^d(\d{1,15})$/.exec(of)?.[1];
   if (delivery !== undefined) return explainDelivery(context, of, Number(delivery));
-  const { database } = context;
-  const event = await database.get(`SELECT ${eventColumns} FROM outbox WHERE event_id = $1`, of);
-  if (event !== undefined) return { of, what: 'event', steps: await eventJourney(context, event) };
-  const known = await database.get(
-    'SELECT t.id, t.joined_to FROM aliases a JOIN tasks t ON t.id = a.task_id WHERE a.address = $1',
-    of,
-  );
-  if (known === undefined) return null;
-  const steps: ExplainStep[] = [];
-  for (const id of [known.id, known.joined_to])
-    if (id !== null) steps.push(...(await resourceSteps(context, id)));
-  return { of, what: 'resource', steps: steps.sort((left, right) => left.at.localeCompare(right.at)) };
+  return (await explainEvent(context, of)) ?? (await explainResource(context, of));
 }
 
-function at(ms: number): string {
-  return new Date(ms).toISOString();
+/** Rows as the statement's columns make them. */
+async function rows<Wanted>({ database }: Context, sql: string, ...values: unknown[]): Promise<Wanted[]> {
+  return (await database.all(sql, ...(values as never[]))) as unknown as Wanted[];
 }
 
 async function explainDelivery(context: Context, of: string, id: number): Promise<Explanation | null> {
-  const { database } = context;
-  const delivery = await database.get(
+  const [delivery] = await rows<DeliveryToTell>(
+    context,
     'SELECT received_at, message_id, traceparent, notifications, elements FROM deliveries WHERE id = $1',
     id,
   );
   if (delivery === undefined) return expired(context, of, id);
-  const named = await tasksNamed(context, [delivery.elements]);
-  const hinted = await database.all(
+  const covered = await coveredOf(context, await tasksNamed(context, [delivery.elements]), id);
+  return { of, what: 'delivery', steps: deliverySteps(delivery, covered, context.nowMs()) };
+}
+
+/** What became of what the delivery said of each of these tasks, and of those which they were joined to. */
+async function coveredOf(context: Context, named: number[], delivery: number): Promise<Covered[]> {
+  const hinted = await rows<(ReadToTell | { task_id: null }) & { hinted_task: number }>(
+    context,
     `WITH named AS (
        SELECT unnest($2::bigint[]) AS id
        UNION SELECT t.joined_to FROM tasks t WHERE t.id = ANY($2::bigint[]) AND t.joined_to IS NOT NULL)
-     SELECT n.id AS hinted_task, ${readColumns}
+     SELECT n.id AS hinted_task, r.*
      FROM named n JOIN LATERAL (
        SELECT min(generation) AS generation FROM hints WHERE task_id = n.id AND delivery_id = $1) h
        ON h.generation IS NOT NULL
      LEFT JOIN LATERAL (
-       SELECT task_id, fence, generation, outcome, reason, event_id, connection_id, at FROM reads
+       SELECT ${readColumns} FROM reads
        WHERE task_id = n.id AND generation >= h.generation ORDER BY generation, fence LIMIT 1) r
        ON true
-     ORDER BY n.id LIMIT $3`,
-    id,
+     ORDER BY n.id`,
+    delivery,
     named,
-    stepsMax,
   );
-  const covering = hinted.filter(({ task_id }) => task_id !== null);
-  const waiting = hinted.filter(({ task_id }) => task_id === null).map(({ hinted_task }) => hinted_task);
-  const steps = [
-    ...acceptedSteps(delivery),
-    ...(await readSteps(context, covering)),
-    ...(await waitingSteps(context, waiting)),
-  ];
-  return { of, what: 'delivery', steps };
+  const reads = hinted.filter((row): row is ReadToTell & { hinted_task: number } => row.task_id !== null);
+  const events = Map.groupBy(await eventsOfReads(context, reads), ({ cause }) => cause);
+  const undecided = hinted.filter(({ task_id }) => task_id === null).map(({ hinted_task }) => hinted_task);
+  const waiting = new Map((await waitingOf(context, undecided)).map((task) => [task.id, task]));
+  return hinted.map((row) =>
+    row.task_id === null
+      ? { waiting: waiting.get(row.hinted_task) }
+      : { read: row, events: events.get(`read ${row.task_id}/${row.fence}`) ?? [] },
+  );
 }
 
 /** Deliveries are numbered as they come: what is below the oldest was here. */
@@ -93,175 +100,175 @@ async function expired({ database, nowMs }: Context, of: string, id: number): Pr
   return { of, what: 'delivery', steps: expiredSteps(oldest, nowMs()) };
 }
 
-function acceptedSteps(delivery: Row): ExplainStep[] {
-  const receivedAt = at(delivery.received_at);
-  const elements = JSON.parse(delivery.elements) as { line: string; eventTypeId?: string }[];
-  return [
-    {
-      at: receivedAt,
-      step: 'accepted',
-      text: `a delivery was stored and answered 204; notifications in it: ${delivery.notifications}`,
-      notifications: delivery.notifications,
-      messageId: delivery.message_id,
-      traceparent: delivery.traceparent,
-    },
-    ...elements.map((element, index) => ({
-      at: receivedAt,
-      step: element.line,
-      text: `notification ${index}: ${element.line} (${element.eventTypeId ?? 'no type'})`,
-      ...element,
-    })),
-  ];
-}
-
-async function eventJourney(context: Context, event: Row): Promise<ExplainStep[]> {
-  const fence = fenceOf(event.cause);
-  const read =
-    fence === null
-      ? undefined
-      : await context.database.get(
-          `SELECT ${readColumns} FROM reads r WHERE r.task_id = $1 AND r.fence = $2`,
-          event.task_id,
-          fence,
-        );
-  if (read === undefined) return (await eventSteps(context, [event])).get(event.event_id)!;
-  return [...(await askedSteps(context, event, read)), ...(await readSteps(context, [read]))];
-}
-
-/** What had it read. */
-async function askedSteps(context: Context, event: Row, read: Row): Promise<ExplainStep[]> {
-  const { database } = context;
-  if (!isReconciled(event.headers)) return hintSteps(context, event.task_id, read.generation);
-  const replays = await database.all(
-    `SELECT * FROM replayed WHERE task_id = $1 AND at <= $3
-       AND at >= (SELECT coalesce(max(at), 0) FROM reads WHERE task_id = $1 AND fence < $2) ORDER BY id LIMIT $4`,
-    event.task_id,
-    read.fence,
-    read.at,
-    stepsMax,
+async function explainEvent(context: Context, of: string): Promise<Explanation | null> {
+  const [event] = await toldEvents(
+    context,
+    await rows(context, `SELECT ${eventColumns} FROM outbox WHERE event_id = $1`, of),
   );
-  if (replays.length > 0) return replays.map((line) => replayStep(line as ReplayToTell));
-  const run = await database.get(
-    'SELECT id, began_at FROM sync_runs WHERE began_at <= $1 ORDER BY id DESC LIMIT 1',
-    read.at,
-  );
-  return [syncStep((run as { id: number; began_at: number } | undefined) ?? null, read.at)];
+  if (event === undefined) return null;
+  const read = await readOf(context, event);
+  const found =
+    read === undefined
+      ? { transition: await transitionRow(context, event.cause) }
+      : { read, asked: await askedFor(context, read) };
+  return { of, what: 'event', steps: eventJourney(event, found, context.nowMs()) };
 }
 
-async function resourceSteps(context: Context, taskId: number): Promise<ExplainStep[]> {
-  const reads = await context.database.all(
-    `SELECT ${readColumns} FROM reads r WHERE r.task_id = $1 ORDER BY r.fence DESC LIMIT $2`,
-    taskId,
-    stepsMax,
-  );
-  return [
-    ...(await hintSteps(context, taskId, Number.MAX_SAFE_INTEGER)),
-    ...(await readSteps(context, reads.reverse())),
-    ...(await readAgainSteps(context, taskId)),
-    ...(await waitingSteps(context, [taskId])),
-  ];
+async function readOf(
+  context: Context,
+  { task_id: task, cause }: EventToTell,
+): Promise<ReadToTell | undefined> {
+  const fence = fenceOf(cause);
+  if (fence === null) return undefined;
+  const sql = `SELECT ${readColumns} FROM reads WHERE task_id = $1 AND fence = $2`;
+  return (await rows<ReadToTell>(context, sql, task, fence))[0];
 }
 
-async function hintSteps(context: Context, taskId: number, generation: number): Promise<ExplainStep[]> {
-  const rows = await context.database.all(
-    `SELECT h.generation, h.element, d.id, d.received_at FROM hints h JOIN deliveries d ON d.id = h.delivery_id
-     WHERE h.task_id = $1 AND h.generation <= $2 ORDER BY h.generation DESC LIMIT $3`,
-    taskId,
+async function transitionRow(context: Context, cause: string): Promise<TransitionToTell | undefined> {
+  const named = transitionOf(cause);
+  if (named === null) return undefined;
+  const [row] = await rows<TransitionToTell>(
+    context,
+    `SELECT at, access, previous, cause, said_by, asked_by FROM organization_history
+     WHERE organization_id = $1 AND epoch = $2`,
+    named.organizationId,
+    named.epoch,
+  );
+  return row;
+}
+
+/** What had it read: the hints that no earlier read covers, and what replays asked for since the read before. */
+async function askedFor(
+  context: Context,
+  { task_id: task, fence, generation, at }: ReadToTell,
+): Promise<Asked> {
+  const hints = await rows<HintToTell>(
+    context,
+    `SELECT h.task_id, h.generation, h.element, d.id, d.received_at FROM hints h JOIN deliveries d ON d.id = h.delivery_id
+     WHERE h.task_id = $1 AND h.generation <= $3 AND h.generation > coalesce((
+       SELECT generation FROM reads WHERE task_id = $1 AND fence < $2 AND generation < $3
+       ORDER BY fence DESC LIMIT 1), 0)
+     ORDER BY h.generation DESC LIMIT $4`,
+    task,
+    fence,
     generation,
-    stepsMax,
+    rowsMax,
   );
-  return rows.reverse().map((row) => ({
-    at: at(row.received_at),
-    step: 'hinted',
-    text: `delivery d${row.id} said that it changed`,
-    deliveryId: `d${row.id}`,
-    element: row.element,
-    generation: row.generation,
+  const readAgain = await rows<ReplayToTell>(
+    context,
+    `SELECT ${replayColumns} FROM replayed WHERE task_id = $1 AND at <= $3 AND at > coalesce((
+       SELECT at FROM reads WHERE task_id = $1 AND fence < $2 ORDER BY fence DESC LIMIT 1), 0)
+     ORDER BY id DESC LIMIT $4`,
+    task,
+    fence,
+    at,
+    rowsMax,
+  );
+  return { hints: hints.reverse(), readAgain: readAgain.reverse(), runs: await runs(context) };
+}
+
+/** All that are kept, which are few. */
+function runs(context: Context): Promise<RunToTell[]> {
+  return rows(context, 'SELECT id, began_at FROM sync_runs ORDER BY id');
+}
+
+/** A move decides two, and the read names the last, which stands right after the other among those of its task. */
+async function eventsOfReads(context: Context, reads: ReadToTell[]): Promise<ToldEvent[]> {
+  const found = await rows<EventToTell>(
+    context,
+    `SELECT e.* FROM unnest($1::bigint[], $2::text[]) AS r (task_id, event_id)
+     JOIN outbox last ON last.event_id = r.event_id
+     CROSS JOIN LATERAL (
+       SELECT ${eventColumns} FROM outbox WHERE task_id = r.task_id AND id <= last.id
+       ORDER BY id DESC LIMIT 2) e
+     ORDER BY e.id`,
+    reads.map(({ task_id }) => task_id),
+    reads.map(({ event_id }) => event_id),
+  );
+  return toldEvents(context, found);
+}
+
+/** In the order of the rows. */
+async function toldEvents(context: Context, events: EventToTell[]): Promise<ToldEvent[]> {
+  if (events.length === 0) return [];
+  const ids = events.map(({ id }) => id);
+  const replays = await rows<ReplayToTell & { outbox_id: number }>(
+    context,
+    `SELECT r.* FROM unnest($1::bigint[]) AS e (id) CROSS JOIN LATERAL (
+       SELECT id, outbox_id, ${replayColumns} FROM replayed WHERE outbox_id = e.id AND topic IS NOT NULL
+       ORDER BY id DESC LIMIT $2) r
+     ORDER BY r.id`,
+    ids,
+    rowsMax,
+  );
+  const entries = await rows<EntryToTell & { outbox_id: number }>(
+    context,
+    `SELECT DISTINCT ON (outbox_id) outbox_id, id, reason, at, state FROM quarantine
+     WHERE outbox_id = ANY($1::bigint[]) ORDER BY outbox_id, id DESC`,
+    ids,
+  );
+  const ofRow = Map.groupBy(replays, ({ outbox_id }) => outbox_id);
+  const entryOf = new Map(entries.map((entry) => [entry.outbox_id, entry]));
+  return events.map((event) => ({
+    ...event,
+    replays: ofRow.get(event.id) ?? [],
+    entry: entryOf.get(event.id) ?? null,
   }));
 }
 
-async function readSteps(context: Context, reads: Row[]): Promise<ExplainStep[]> {
-  const ids = reads.flatMap(({ event_id }) => event_id ?? []);
-  const rows =
-    ids.length === 0
-      ? []
-      : await context.database.all(
-          `SELECT ${eventColumns} FROM outbox WHERE event_id = ANY($1::text[])`,
-          ids,
-        );
-  const events = await eventSteps(context, rows);
-  const switchSteps = makeSwitchSteps();
-  return reads.flatMap((read) => {
-    const switched = switchSteps(read.task_id, read.connection_id, at(read.at));
-    const step: ExplainStep = {
-      at: at(read.at),
-      step: read.outcome,
-      text: `read and decided: ${read.outcome}${read.reason === null ? '' : ` (${read.reason})`}`,
-      generation: read.generation,
-      connectionId: read.connection_id,
-      eventId: read.event_id,
-    };
-    return [...switched, step, ...(events.get(read.event_id) ?? [])];
-  });
+/** The resource at this address, under whatever address it was read. */
+async function explainResource(context: Context, of: string): Promise<Explanation | null> {
+  const [known] = await rows<{ id: number }>(
+    context,
+    `SELECT coalesce(t.joined_to, t.id) AS id FROM aliases a JOIN tasks t ON t.id = a.task_id WHERE a.address = $1`,
+    of,
+  );
+  if (known === undefined) return null;
+  const joined = await rows<{ id: number }>(
+    context,
+    'SELECT id FROM tasks WHERE joined_to = $1 ORDER BY id DESC LIMIT $2',
+    known.id,
+    addressesMax + 1,
+  );
+  const tasks = [known.id, ...joined.slice(0, addressesMax).map(({ id }) => id)];
+  /** Of each task in turn the newest, in order; `sql` selects them from its newest, named by \`n.id\`. */
+  const ofEach = <Wanted>(sql: string): Promise<Wanted[]> =>
+    rows<Wanted>(
+      context,
+      `SELECT found.* FROM unnest($1::bigint[]) WITH ORDINALITY AS n (id, nth)
+       CROSS JOIN LATERAL (${sql} LIMIT $2) found ORDER BY n.nth, found.place`,
+      tasks,
+      rowsMax,
+    );
+  const resource = {
+    hints: await ofEach<HintToTell>(
+      `SELECT h.generation AS place, h.task_id, h.generation, h.element, d.id, d.received_at
+       FROM hints h JOIN deliveries d ON d.id = h.delivery_id WHERE h.task_id = n.id
+       ORDER BY h.generation DESC`,
+    ),
+    reads: await ofEach<ReadToTell>(
+      `SELECT fence AS place, ${readColumns} FROM reads WHERE task_id = n.id ORDER BY fence DESC`,
+    ),
+    events: await toldEvents(
+      context,
+      await ofEach(`SELECT id AS place, ${eventColumns} FROM outbox WHERE task_id = n.id ORDER BY id DESC`),
+    ),
+    readAgain: await ofEach<ReplayToTell>(
+      `SELECT id AS place, ${replayColumns} FROM replayed WHERE task_id = n.id ORDER BY id DESC`,
+    ),
+    runs: await runs(context),
+    waiting: await waitingOf(context, tasks),
+    hasMore: joined.length > addressesMax,
+  };
+  return { of, what: 'resource', steps: resourceSteps(resource, context.nowMs()) };
 }
 
-async function readAgainSteps({ database }: Context, taskId: number): Promise<ExplainStep[]> {
-  const replays = await database.all(
-    'SELECT * FROM replayed WHERE task_id = $1 ORDER BY id DESC LIMIT $2',
-    taskId,
-    stepsMax,
-  );
-  return replays.reverse().map((line) => replayStep(line as ReplayToTell));
-}
-
-/** The steps of each, by the event's id. */
-async function eventSteps({ database, nowMs }: Context, events: Row[]): Promise<Map<string, ExplainStep[]>> {
-  if (events.length === 0) return new Map();
-  const replays = await database.all(
-    `SELECT * FROM replayed WHERE outbox_id = ANY($1::bigint[]) AND topic IS NOT NULL ORDER BY id DESC LIMIT $2`,
-    events.map(({ id }) => id),
-    stepsMax,
-  );
-  const ofRow = Map.groupBy(replays.reverse(), ({ outbox_id }) => outbox_id as number);
-  const entries = await database.all(
-    `SELECT DISTINCT ON (outbox_id) outbox_id, id, reason, at, state FROM quarantine
-     WHERE outbox_id = ANY($1::bigint[]) ORDER BY outbox_id, id DESC`,
-    events.map(({ id }) => id),
-  );
-  const entryOf = new Map(
-    entries.map((entry) => [entry.outbox_id as number, entry as unknown as EntryToTell]),
-  );
-  return new Map(
-    events.map((event) => [
-      event.event_id as string,
-      stepsOfEvent(
-        event as EventToTell,
-        (ofRow.get(event.id) ?? []) as ReplayToTell[],
-        entryOf.get(event.id) ?? null,
-        nowMs(),
-      ),
-    ]),
-  );
-}
-
-async function waitingSteps(context: Context, taskIds: number[]): Promise<ExplainStep[]> {
-  if (taskIds.length === 0) return [];
-  const tasks = await context.database.all(
-    `SELECT t.state, t.due_at, t.attempts, t.code, t.detail, o.access FROM tasks t
+/** In the order of their numbers; none of those that are done. */
+function waitingOf(context: Context, tasks: number[]): Promise<(TaskToTell & { id: number })[]> {
+  return rows(
+    context,
+    `SELECT t.id, t.state, t.due_at, t.attempts, t.code, t.detail, o.access FROM tasks t
      LEFT JOIN organizations o ON o.id = t.lane WHERE t.id = ANY($1::bigint[]) AND t.state <> 'done' ORDER BY t.id`,
-    taskIds,
+    tasks,
   );
-  return tasks.map((task) => {
-    const parked = task.due_at !== null && task.access !== null && task.access !== 'active';
-    const state: string = parked ? 'parked' : task.state;
-    const why = parked ? `its organization is ${task.access}` : (task.code ?? 'it is its turn soon');
-    return {
-      at: at(context.nowMs()),
-      step: state,
-      text: `now ${state}: ${why}`,
-      dueAt: task.due_at === null ? null : at(task.due_at),
-      attempts: task.attempts,
-      detail: task.detail,
-    };
-  });
 }

@@ -142,6 +142,12 @@ const announced = `
 ALTER TABLE organizations ADD COLUMN announced TEXT;
 `;
 
+/** What a resource's journey begins from: its events, whatever decided them, and the tasks of its other addresses. */
+const journeys = `
+CREATE INDEX outbox_task ON outbox (task_id, id) WHERE task_id IS NOT NULL;
+CREATE INDEX tasks_joined ON tasks (joined_to, id) WHERE joined_to IS NOT NULL;
+`;
+
 export const migrations: Migration[] = [
   { name: '0001-path', kind: 'expand', sql: firstSchema },
   { name: '0002-sync', kind: 'expand', sql: syncs },
@@ -155,4 +161,5 @@ export const migrations: Migration[] = [
   { name: '0010-swept', kind: 'expand', sql: swept },
   { name: '0011-refused', kind: 'expand', sql: refused },
   { name: '0012-announced', kind: 'expand', sql: announced },
+  { name: '0013-journeys', kind: 'expand', sql: journeys },
 ];

@@ -1,92 +1,86 @@
 /**
- * The journey of a delivery, an event or a resource, told from the journal: what came, what was decided and why, where
- * it went.
+ * Loads what the journal holds of a delivery, an event or a resource: rows only, each found by an index, so many of each
+ * kind at most. What they tell is put together elsewhere, for all stores alike.
  */
 import type { ExplainStep } from '../../model/inspection';
+import { type TransitionToTell, transitionOf } from '../access-step';
 import {
   type EntryToTell,
   type EventToTell,
   expiredSteps,
-  isReconciled,
   type ReplayToTell,
-  replayStep,
-  eventSteps as stepsOfEvent,
-  syncStep,
+  type ToldEvent,
 } from '../event-steps';
+import {
+  type Asked,
+  addressesMax,
+  type Covered,
+  type DeliveryToTell,
+  deliverySteps,
+  eventJourney,
+  type HintToTell,
+  type ReadToTell,
+  type ResourceToTell,
+  type RunToTell,
+  resourceSteps,
+  type TaskToTell,
+} from '../journey';
+import { stepsMax } from '../left-out';
 import { fenceOf } from '../read-fence';
-import { makeSwitchSteps } from '../switch-steps';
 import type { Context } from './context';
-import type { Row } from './database';
 import { tasksOf } from './sweep';
 
-/** At most so many hints or reads of one resource are told. */
-const stepsMax = 200;
-
 export type Explanation = { of: string; what: 'delivery' | 'event' | 'resource'; steps: ExplainStep[] };
+
+/** One more than is told says that there is more. */
+const rowsMax = stepsMax + 1;
+
+const eventColumns = `id, event_id, topic, key, sequence, position, partition, log_offset, task_id, cause, decided_at,
+  sent_at, state, headers`;
+const readColumns = 'task_id, fence, generation, outcome, reason, event_id, connection_id, at';
+const replayColumns = 'replay, at, topic, partition, log_offset, sent_at';
 
 export function explain(context: Context, of: string): Explanation | null {
   const delivery = /^d(\d{1,15})$/.exec(of)?.[1];
   if (delivery !== undefined) return explainDelivery(context, of, Number(delivery));
-  const event = context.database.get('SELECT * FROM outbox WHERE event_id = ?', of);
-  if (event !== undefined) return explainEvent(context, of, event);
-  const known = context.database.all(
-    `SELECT t.id, t.joined_to FROM aliases a JOIN tasks t ON t.id = a.task_id WHERE a.address = ?`,
-    of,
-  )[0];
-  if (known === undefined) return null;
-  const tasks = [known.id, known.joined_to].filter((id) => id !== null).map(Number);
-  const steps = tasks.flatMap((id) => resourceSteps(context, id));
-  return { of, what: 'resource', steps: steps.sort((left, right) => left.at.localeCompare(right.at)) };
+  return explainEvent(context, of) ?? explainResource(context, of);
 }
 
-function at(ms: unknown): string {
-  return new Date(Number(ms)).toISOString();
+/** Rows as the statement's columns make them. */
+function rows<Wanted>({ database }: Context, sql: string, ...values: (string | number | null)[]): Wanted[] {
+  return database.all(sql, ...values) as unknown as Wanted[];
 }
 
 function explainDelivery(context: Context, of: string, id: number): Explanation | null {
-  const { database } = context;
-  const delivery = database.get('SELECT * FROM deliveries WHERE id = ?', id);
+  const [delivery] = rows<DeliveryToTell>(
+    context,
+    'SELECT received_at, message_id, traceparent, notifications, elements FROM deliveries WHERE id = ?',
+    id,
+  );
   if (delivery === undefined) return expired(context, of, id);
-  const steps: ExplainStep[] = [
-    {
-      at: at(delivery.received_at),
-      step: 'accepted',
-      text: `a delivery was stored and answered 204; notifications in it: ${delivery.notifications}`,
-      notifications: delivery.notifications,
-      messageId: delivery.message_id,
-      traceparent: delivery.traceparent,
-    },
-  ];
-  const elements = JSON.parse(String(delivery.elements)) as {
-    line: string;
-    eventTypeId?: string;
-    address?: string;
-  }[];
-  for (const [index, element] of elements.entries()) {
-    steps.push({
-      at: at(delivery.received_at),
-      step: element.line,
-      text: `notification ${index}: ${element.line} (${element.eventTypeId ?? 'no type'})`,
-      ...element,
-    });
-  }
-  for (const task of tasksOf(context, id)) {
-    const hint = database.get(
-      'SELECT min(generation) AS generation FROM hints WHERE task_id = ? AND delivery_id = ?',
-      task.id as number,
-      id,
-    )!;
-    if (hint.generation === null) continue;
-    const covering = database.get(
-      'SELECT * FROM reads WHERE task_id = ? AND generation >= ? ORDER BY generation, fence LIMIT 1',
-      task.id as number,
-      hint.generation as number,
-    );
-    steps.push(
-      ...(covering === undefined ? waitingSteps(context, Number(task.id)) : readSteps(context, [covering])),
-    );
-  }
-  return { of, what: 'delivery', steps };
+  const tasks = tasksOf(context, id).map((task) => Number(task.id));
+  const covered = tasks
+    .toSorted((left, right) => left - right)
+    .flatMap((task) => coveredOf(context, task, id));
+  return { of, what: 'delivery', steps: deliverySteps(delivery, covered, context.nowMs()) };
+}
+
+/** What became of what the delivery said of one task; none when it said nothing of it. */
+function coveredOf(context: Context, task: number, delivery: number): Covered[] {
+  const hint = context.database.get(
+    'SELECT min(generation) AS generation FROM hints WHERE task_id = ? AND delivery_id = ?',
+    task,
+    delivery,
+  )!;
+  if (hint.generation === null) return [];
+  const [read] = rows<ReadToTell>(
+    context,
+    `SELECT ${readColumns} FROM reads WHERE task_id = ? AND generation >= ? ORDER BY generation, fence LIMIT 1`,
+    task,
+    Number(hint.generation),
+  );
+  if (read === undefined) return [{ waiting: waitingOf(context, task)[0] }];
+  return [{ read, events: eventsOfRead(context, read).map((event) => toldEvent(context, event)) }];
 }
 
 /** Deliveries are numbered as they come: what is below the oldest was here. */
@@ -96,149 +90,141 @@ function expired({ database, nowMs }: Context, of: string, id: number): Explanat
   return { of, what: 'delivery', steps: expiredSteps(oldest, nowMs()) };
 }
 
-function explainEvent(context: Context, of: string, event: Row): Explanation {
-  const steps: ExplainStep[] = [];
-  const fence = fenceOf(String(event.cause));
-  if (fence !== null) {
-    const read = context.database.get(
-      'SELECT * FROM reads WHERE task_id = ? AND fence = ?',
-      event.task_id as number,
-      fence,
-    );
-    if (read !== undefined) {
-      steps.push(...askedSteps(context, event, read));
-      steps.push(...readSteps(context, [read]));
-    }
-  }
-  if (steps.length === 0) steps.push(...eventSteps(context, event));
-  return { of, what: 'event', steps };
+function explainEvent(context: Context, of: string): Explanation | null {
+  const [event] = rows<EventToTell>(context, `SELECT ${eventColumns} FROM outbox WHERE event_id = ?`, of);
+  if (event === undefined) return null;
+  const read = readOf(context, event);
+  const found =
+    read === undefined
+      ? { transition: transitionRow(context, event.cause) }
+      : { read, asked: askedFor(context, read) };
+  return { of, what: 'event', steps: eventJourney(toldEvent(context, event), found, context.nowMs()) };
 }
 
-/** What had it read. */
-function askedSteps(context: Context, event: Row, read: Row): ExplainStep[] {
-  const { database } = context;
-  const task = Number(event.task_id);
-  if (!isReconciled(String(event.headers))) return hintSteps(context, task, Number(read.generation));
-  const before = database.get(
-    'SELECT coalesce(max(at), 0) AS at FROM reads WHERE task_id = ? AND fence < ?',
+function readOf(context: Context, { task_id: task, cause }: EventToTell): ReadToTell | undefined {
+  const fence = fenceOf(cause);
+  if (fence === null) return undefined;
+  return rows<ReadToTell>(
+    context,
+    `SELECT ${readColumns} FROM reads WHERE task_id = ? AND fence = ?`,
     task,
-    read.fence as number,
-  )!;
-  const replays = database.all(
-    'SELECT * FROM replayed WHERE task_id = ? AND at >= ? AND at <= ? ORDER BY id LIMIT ?',
+    fence,
+  )[0];
+}
+
+function transitionRow(context: Context, cause: string): TransitionToTell | undefined {
+  const named = transitionOf(cause);
+  if (named === null) return undefined;
+  return rows<TransitionToTell>(
+    context,
+    `SELECT at, access, previous, cause, said_by, asked_by FROM organization_history
+     WHERE organization_id = ? AND epoch = ?`,
+    named.organizationId,
+    named.epoch,
+  )[0];
+}
+
+/** What had it read: the hints that no earlier read covers, and what replays asked for since the read before. */
+function askedFor(context: Context, { task_id: task, fence, generation, at }: ReadToTell): Asked {
+  const hints = rows<HintToTell>(
+    context,
+    `SELECT h.task_id, h.generation, h.element, d.id, d.received_at FROM hints h JOIN deliveries d ON d.id = h.delivery_id
+     WHERE h.task_id = ?1 AND h.generation <= ?3 AND h.generation > coalesce((
+       SELECT generation FROM reads WHERE task_id = ?1 AND fence < ?2 AND generation < ?3
+       ORDER BY fence DESC LIMIT 1), 0)
+     ORDER BY h.generation DESC LIMIT ?4`,
     task,
-    before.at as number,
-    read.at as number,
-    stepsMax,
+    fence,
+    generation,
+    rowsMax,
   );
-  if (replays.length > 0) return replays.map((line) => replayStep(line as unknown as ReplayToTell));
-  const run = database.get(
-    'SELECT id, began_at FROM sync_runs WHERE began_at <= ? ORDER BY id DESC LIMIT 1',
-    read.at as number,
+  const readAgain = rows<ReplayToTell>(
+    context,
+    `SELECT ${replayColumns} FROM replayed WHERE task_id = ?1 AND at <= ?3 AND at > coalesce((
+       SELECT at FROM reads WHERE task_id = ?1 AND fence < ?2 ORDER BY fence DESC LIMIT 1), 0)
+     ORDER BY id DESC LIMIT ?4`,
+    task,
+    fence,
+    at,
+    rowsMax,
   );
-  return [syncStep((run as { id: number; began_at: number } | undefined) ?? null, Number(read.at))];
+  return { hints: hints.reverse(), readAgain: readAgain.reverse(), runs: runs(context) };
 }
 
-function resourceSteps(context: Context, taskId: number): ExplainStep[] {
-  const reads = context.database.all(
-    'SELECT * FROM reads WHERE task_id = ? ORDER BY fence DESC LIMIT ?',
-    taskId,
-    stepsMax,
+/** All that are kept, which are few. */
+function runs(context: Context): RunToTell[] {
+  return rows<RunToTell>(context, 'SELECT id, began_at FROM sync_runs ORDER BY id');
+}
+
+/** Those of one read: a move decides two, and the read names the last, which stands right after the other. */
+function eventsOfRead(context: Context, { task_id: task, fence, event_id: last }: ReadToTell): EventToTell[] {
+  if (last === null) return [];
+  return rows<EventToTell>(
+    context,
+    `SELECT ${eventColumns} FROM outbox WHERE task_id = ? AND id <= (SELECT id FROM outbox WHERE event_id = ?)
+     ORDER BY id DESC LIMIT 2`,
+    task,
+    last,
+  )
+    .filter(({ cause }) => cause === `read ${task}/${fence}`)
+    .reverse();
+}
+
+function toldEvent(context: Context, event: EventToTell): ToldEvent {
+  const replays = rows<ReplayToTell>(
+    context,
+    `SELECT ${replayColumns} FROM replayed WHERE outbox_id = ? AND topic IS NOT NULL ORDER BY id DESC LIMIT ?`,
+    event.id,
+    rowsMax,
   );
-  return [
-    ...hintSteps(context, taskId, Number.MAX_SAFE_INTEGER),
-    ...readSteps(context, reads.reverse()),
-    ...readAgainSteps(context, taskId),
-    ...waitingSteps(context, taskId),
-  ];
-}
-
-function hintSteps(context: Context, taskId: number, generation: number): ExplainStep[] {
-  return context.database
-    .all(
-      `SELECT h.generation, h.element, d.id, d.received_at FROM hints h JOIN deliveries d ON d.id = h.delivery_id
-       WHERE h.task_id = ? AND h.generation <= ? ORDER BY h.generation DESC LIMIT ?`,
-      taskId,
-      generation,
-      stepsMax,
-    )
-    .reverse()
-    .map((row) => ({
-      at: at(row.received_at),
-      step: 'hinted',
-      text: `delivery d${row.id} said that it changed`,
-      deliveryId: `d${row.id}`,
-      element: row.element,
-      generation: row.generation,
-    }));
-}
-
-function readSteps(context: Context, reads: Row[]): ExplainStep[] {
-  const switchSteps = makeSwitchSteps();
-  return reads.flatMap((read) => [
-    ...switchSteps(read.task_id, read.connection_id, at(read.at)),
-    ...stepsOfRead(context, read),
-  ]);
-}
-
-function stepsOfRead(context: Context, read: Row): ExplainStep[] {
-  const step: ExplainStep = {
-    at: at(read.at),
-    step: String(read.outcome),
-    text: `read and decided: ${read.outcome}${read.reason === null ? '' : ` (${read.reason})`}`,
-    generation: read.generation,
-    connectionId: read.connection_id,
-    eventId: read.event_id,
-  };
-  if (read.event_id === null) return [step];
-  const event = context.database.get('SELECT * FROM outbox WHERE event_id = ?', read.event_id as string);
-  return event === undefined ? [step] : [step, ...eventSteps(context, event)];
-}
-
-function eventSteps({ database, nowMs }: Context, event: Row): ExplainStep[] {
-  const replays = database.all(
-    'SELECT * FROM replayed WHERE outbox_id = ? AND topic IS NOT NULL ORDER BY id DESC LIMIT ?',
-    event.id as number,
-    stepsMax,
-  );
-  const entry = database.get(
+  const [entry] = rows<EntryToTell>(
+    context,
     'SELECT id, reason, at, state FROM quarantine WHERE outbox_id = ? ORDER BY id DESC LIMIT 1',
-    event.id as number,
+    event.id,
   );
-  return stepsOfEvent(
-    event as unknown as EventToTell,
-    replays.reverse() as unknown as ReplayToTell[],
-    (entry as unknown as EntryToTell | undefined) ?? null,
-    nowMs(),
-  );
+  return { ...event, replays: replays.reverse(), entry: entry ?? null };
 }
 
-function readAgainSteps({ database }: Context, taskId: number): ExplainStep[] {
-  const replays = database.all(
-    'SELECT * FROM replayed WHERE task_id = ? ORDER BY id DESC LIMIT ?',
-    taskId,
-    stepsMax,
+/** The resource at this address, under whatever address it was read. */
+function explainResource(context: Context, of: string): Explanation | null {
+  const known = context.database.get(
+    `SELECT coalesce(t.joined_to, t.id) AS id FROM aliases a JOIN tasks t ON t.id = a.task_id WHERE a.address = ?`,
+    of,
   );
-  return replays.reverse().map((line) => replayStep(line as unknown as ReplayToTell));
+  if (known === undefined) return null;
+  const joined = context.database
+    .all(
+      'SELECT id FROM tasks WHERE joined_to = ? ORDER BY id DESC LIMIT ?',
+      known.id as number,
+      addressesMax + 1,
+    )
+    .map(({ id }) => Number(id));
+  const tasks = [Number(known.id), ...joined.slice(0, addressesMax)];
+  const ofEach = <Wanted>(sql: string): Wanted[] =>
+    tasks.flatMap((task) => rows<Wanted>(context, sql, task, rowsMax).reverse());
+  const resource: ResourceToTell = {
+    hints: ofEach(
+      `SELECT h.task_id, h.generation, h.element, d.id, d.received_at FROM hints h
+       JOIN deliveries d ON d.id = h.delivery_id WHERE h.task_id = ? ORDER BY h.generation DESC LIMIT ?`,
+    ),
+    reads: ofEach(`SELECT ${readColumns} FROM reads WHERE task_id = ? ORDER BY fence DESC LIMIT ?`),
+    events: ofEach<EventToTell>(
+      `SELECT ${eventColumns} FROM outbox WHERE task_id = ? ORDER BY id DESC LIMIT ?`,
+    ).map((event) => toldEvent(context, event)),
+    readAgain: ofEach(`SELECT ${replayColumns} FROM replayed WHERE task_id = ? ORDER BY id DESC LIMIT ?`),
+    runs: runs(context),
+    waiting: tasks.flatMap((task) => waitingOf(context, task)),
+    hasMore: joined.length > addressesMax,
+  };
+  return { of, what: 'resource', steps: resourceSteps(resource, context.nowMs()) };
 }
 
-function waitingSteps(context: Context, taskId: number): ExplainStep[] {
-  const task = context.database.get(
-    `SELECT t.*, o.access FROM tasks t LEFT JOIN organizations o ON o.id = t.lane WHERE t.id = ?`,
-    taskId,
+/** None when it is done. */
+function waitingOf(context: Context, task: number): TaskToTell[] {
+  return rows<TaskToTell>(
+    context,
+    `SELECT t.state, t.due_at, t.attempts, t.code, t.detail, o.access FROM tasks t
+     LEFT JOIN organizations o ON o.id = t.lane WHERE t.id = ? AND t.state <> 'done'`,
+    task,
   );
-  if (task === undefined || task.state === 'done') return [];
-  const parked = task.due_at !== null && task.access !== null && task.access !== 'active';
-  const state = parked ? 'parked' : String(task.state);
-  const why = parked ? `its organization is ${task.access}` : (task.code ?? 'it is its turn soon');
-  return [
-    {
-      at: new Date(context.nowMs()).toISOString(),
-      step: state,
-      text: `now ${state}: ${why}`,
-      dueAt: task.due_at === null ? null : at(task.due_at),
-      attempts: task.attempts,
-      detail: task.detail,
-    },
-  ];
 }

@@ -344,4 +344,12 @@ CREATE INDEX outbox_aside ON outbox (id) WHERE state > 2;
 ALTER TABLE organizations ADD COLUMN announced TEXT;
 `,
   },
+  {
+    name: '0015-journeys',
+    sql: `
+-- What a resource's journey begins from: its events, whatever decided them, and the tasks of its other addresses.
+CREATE INDEX outbox_task ON outbox (task_id) WHERE task_id IS NOT NULL;
+CREATE INDEX tasks_joined ON tasks (joined_to) WHERE joined_to IS NOT NULL;
+`,
+  },
 ];

@@ -1,0 +1,244 @@
+/**
+ * Journeys, put together from rows of the journal in the order in which things happened. Pure: every store hands over
+ * rows with the same names, so that all of them tell the same. What is bounded says what it leaves out.
+ */
+import type { ExplainStep } from '../model/inspection';
+import { accessStep, type TransitionToTell, transitionOf } from './access-step';
+import {
+  eventSteps,
+  isReconciled,
+  type ReplayToTell,
+  replayStep,
+  syncStep,
+  type ToldEvent,
+} from './event-steps';
+import { leftOutStep, stepsMax } from './left-out';
+import { makeSwitchSteps } from './switch-steps';
+
+/** Of one resource's further addresses so many are looked at, the newest. */
+export const addressesMax = 50;
+
+export interface DeliveryToTell {
+  received_at: number;
+  message_id: string | null;
+  traceparent: string | null;
+  notifications: number;
+  elements: string;
+}
+
+export interface HintToTell {
+  task_id: number;
+  generation: number;
+  element: number;
+  /** Of its delivery. */
+  id: number;
+  received_at: number;
+}
+
+export interface ReadToTell {
+  task_id: number;
+  fence: number;
+  generation: number;
+  outcome: string;
+  reason: string | null;
+  event_id: string | null;
+  connection_id: string | null;
+  at: number;
+}
+
+/** A task that is not done, with the access of its lane's organization. */
+export interface TaskToTell {
+  state: string;
+  due_at: number | null;
+  attempts: number;
+  code: string | null;
+  detail: string | null;
+  access: string | null;
+}
+
+export interface RunToTell {
+  id: number;
+  began_at: number;
+}
+
+/** The first read that covers what the delivery said of one task, with its events; or the task, while none does. */
+export type Covered = { read: ReadToTell; events: ToldEvent[] } | { waiting: TaskToTell | undefined };
+
+export function deliverySteps(delivery: DeliveryToTell, covered: Covered[], nowMs: number): ExplainStep[] {
+  const receivedAt = at(delivery.received_at);
+  const elements = JSON.parse(delivery.elements) as { line: string; eventTypeId?: string }[];
+  return [
+    {
+      at: receivedAt,
+      step: 'accepted',
+      text: `a delivery was stored and answered 204; notifications in it: ${delivery.notifications}`,
+      notifications: delivery.notifications,
+      messageId: delivery.message_id,
+      traceparent: delivery.traceparent,
+    },
+    ...elements.map((element, index) => ({
+      at: receivedAt,
+      step: element.line,
+      text: `notification ${index}: ${element.line} (${element.eventTypeId ?? 'no type'})`,
+      ...element,
+    })),
+    ...covered.flatMap((one) => {
+      if (!('read' in one)) return one.waiting === undefined ? [] : [waitingStep(one.waiting, nowMs)];
+      return [readStep(one.read), ...one.events.flatMap((event) => eventSteps(event, nowMs))];
+    }),
+  ];
+}
+
+/** What had a read made: hints since the read before it that covered less, or lines of replays since that read. */
+export interface Asked {
+  hints: HintToTell[];
+  readAgain: ReplayToTell[];
+  runs: RunToTell[];
+}
+
+/** An event of a listing or of a transition has no read. */
+export function eventJourney(
+  event: ToldEvent,
+  found: { read: ReadToTell; asked: Asked } | { transition: TransitionToTell | undefined },
+  nowMs: number,
+): ExplainStep[] {
+  const own = eventSteps(event, nowMs);
+  if ('read' in found) {
+    const { read, asked } = found;
+    const { hints, readAgain, runs } = asked;
+    if (!isReconciled(event.headers)) return [...hintSteps(hints), readStep(read), ...own];
+    const askers =
+      readAgain.length > 0 ? readAgainSteps(readAgain) : [syncStep(runAt(runs, read.at), read.at)];
+    return [...askers, readStep(read), ...own];
+  }
+  const named = transitionOf(event.cause);
+  if (named === null || found.transition === undefined) return own;
+  return [accessStep(named.organizationId, found.transition), ...own];
+}
+
+/** What is known of all tasks of one resource. Each list holds the newest of each task, and one more where there are more. */
+export interface ResourceToTell {
+  hints: HintToTell[];
+  reads: ReadToTell[];
+  events: ToldEvent[];
+  readAgain: ReplayToTell[];
+  runs: RunToTell[];
+  waiting: TaskToTell[];
+  /** It has more addresses than were looked at. */
+  hasMore: boolean;
+}
+
+export function resourceSteps(resource: ResourceToTell, nowMs: number): ExplainStep[] {
+  const reads = newest(resource.reads, (read) => read.at);
+  const events = newest(resource.events, (event) => event.decided_at);
+  const steps = [
+    ...hintSteps(resource.hints),
+    ...readAgainSteps(resource.readAgain),
+    ...leftOut(resource.reads, reads, (read) => read.at, 'reads of it'),
+    ...decidedSteps(reads, events, resource, nowMs),
+    ...leftOut(resource.events, events, (event) => event.decided_at, 'events of it'),
+    ...(resource.hasMore ? [moreAddressesStep(nowMs)] : []),
+    ...resource.waiting.map((task) => waitingStep(task, nowMs)),
+  ];
+  return steps.sort((left, right) => (left.at < right.at ? -1 : Number(left.at > right.at)));
+}
+
+/** The reads with the events that each of them decided, and the events that none of these did. */
+function decidedSteps(
+  reads: ReadToTell[],
+  events: ToldEvent[],
+  { readAgain, runs }: ResourceToTell,
+  nowMs: number,
+): ExplainStep[] {
+  const ofCause = Map.groupBy(events, ({ cause }) => cause);
+  const switchSteps = makeSwitchSteps();
+  const readAt = new Map<number, number>();
+  const steps = reads.flatMap((read) => {
+    const sinceMs = readAt.get(read.task_id) ?? 0;
+    readAt.set(read.task_id, read.at);
+    const cause = `read ${read.task_id}/${read.fence}`;
+    const own = ofCause.get(cause) ?? [];
+    ofCause.delete(cause);
+    const isListed =
+      own.some(({ headers }) => isReconciled(headers)) &&
+      !readAgain.some((line) => line.at > sinceMs && line.at <= read.at);
+    return [
+      ...switchSteps(read.task_id, read.connection_id, at(read.at)),
+      ...(isListed ? [syncStep(runAt(runs, read.at), read.at)] : []),
+      readStep(read),
+      ...own.flatMap((event) => eventSteps(event, nowMs)),
+    ];
+  });
+  return [...steps, ...[...ofCause.values()].flat().flatMap((event) => eventSteps(event, nowMs))];
+}
+
+function at(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** The newest so many, in order. */
+function newest<Row>(rows: Row[], atMs: (row: Row) => number): Row[] {
+  return rows.toSorted((left, right) => atMs(left) - atMs(right)).slice(-stepsMax);
+}
+
+function leftOut<Row>(all: Row[], told: Row[], atMs: (row: Row) => number, what: string): ExplainStep[] {
+  return told.length < all.length ? [leftOutStep(atMs(told[0]!), what)] : [];
+}
+
+function hintSteps(all: HintToTell[]): ExplainStep[] {
+  const hints = newest(all, (hint) => hint.received_at);
+  return [
+    ...leftOut(all, hints, (hint) => hint.received_at, 'notifications of it'),
+    ...hints.map((hint) => ({
+      at: at(hint.received_at),
+      step: 'hinted',
+      text: `delivery d${hint.id} said that it changed`,
+      deliveryId: `d${hint.id}`,
+      element: hint.element,
+      generation: hint.generation,
+    })),
+  ];
+}
+
+function readAgainSteps(all: ReplayToTell[]): ExplainStep[] {
+  const lines = newest(all, (line) => line.at);
+  return [
+    ...leftOut(all, lines, (line) => line.at, 'reads that replays asked for'),
+    ...lines.map((line) => replayStep(line)),
+  ];
+}
+
+function readStep(read: ReadToTell): ExplainStep {
+  return {
+    at: at(read.at),
+    step: read.outcome,
+    text: `read and decided: ${read.outcome}${read.reason === null ? '' : ` (${read.reason})`}`,
+    generation: read.generation,
+    connectionId: read.connection_id,
+    eventId: read.event_id,
+  };
+}
+
+function waitingStep(task: TaskToTell, nowMs: number): ExplainStep {
+  const parked = task.due_at !== null && task.access !== null && task.access !== 'active';
+  const state = parked ? 'parked' : task.state;
+  const why = parked ? `its organization is ${task.access}` : (task.code ?? 'it is its turn soon');
+  return {
+    at: at(nowMs),
+    step: state,
+    text: `now ${state}: ${why}`,
+    dueAt: task.due_at === null ? null : at(task.due_at),
+    attempts: task.attempts,
+    detail: task.detail,
+  };
+}
+
+function moreAddressesStep(nowMs: number): ExplainStep {
+  const text = `it has more addresses: what came through others than its newest ${addressesMax} is not told here`;
+  return { at: at(nowMs), step: 'left-out', text };
+}
+
+/** The last that had begun; null when it is no longer kept. */
+function runAt(runs: RunToTell[], atMs: number): RunToTell | null {
+  return runs.findLast((run) => run.began_at <= atMs) ?? null;
+}

@@ -1,0 +1,215 @@
+/**
+ * What every store tells of a journey: each event with its own sequence and its own place, by its id, by the delivery
+ * that announced it and by every address of its resource; whatever decided it. The suite compares whole texts, so that
+ * all stores tell the same.
+ */
+import type { ExplainStep } from '../../src/model/inspection';
+import {
+  address,
+  aliasHintOf,
+  aliasOf,
+  draftOf,
+  goneBy,
+  Hand,
+  hintOf,
+  type StoreUnderTest,
+  terms,
+} from './store-hand';
+
+const organizationId = '4711';
+
+export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTest>): void {
+  describe(`journeys: ${name}`, () => {
+    let under: StoreUnderTest;
+    let hand: Hand;
+    beforeEach(async () => {
+      under = await open();
+      hand = new Hand(under);
+      nextOffset = 0;
+    });
+    afterEach(() => under.close());
+
+    let nextOffset = 0;
+    /** To a partition of its owner's number: each record has a place of its own. */
+    const sendToKafka = async () => {
+      const rows = await hand.records();
+      await hand.store.markSent(
+        rows.map(({ row, key }) => ({
+          row,
+          partition: Number(key.split('/')[0]),
+          offset: String(nextOffset++),
+        })),
+      );
+      return rows;
+    };
+    const steps = async (of: string): Promise<ExplainStep[]> => (await hand.store.explain(of))!.steps;
+    const names = async (of: string) => (await steps(of)).map(({ step }) => step);
+    /** `key sequence -> partition@offset` of each event, in the order in which they are told. */
+    const events = async (of: string): Promise<string[]> => {
+      const told = await steps(of);
+      return told
+        .filter(({ step }) => step === 'decided')
+        .map(({ eventId, key, sequence }) => {
+          const sent = told.find((one) => one.step === 'sent' && one.eventId === eventId);
+          return `${key} ${sequence} -> ${sent?.partition}@${sent?.offset}`;
+        });
+    };
+    const list = async (id: string, content: string): Promise<number> => {
+      const { run } = await hand.store.beginRun({ organizationId: null, full: true });
+      const wanted = [{ scope: '4711/equipment', organizationId }];
+      const { listings, revision } = await hand.store.openListings(run, wanted);
+      await hand.store.finishPage({
+        run,
+        revision,
+        listingId: listings[0]!.id,
+        connectionId: 'c1',
+        drafts: [draftOf(id, content)],
+        hints: [],
+        after: { end: true, whole: true, changeToken: null },
+      });
+      const counts = { listed: 0, changed: 0, unchanged: 0, published: 0, left: 0, pages: 0, calls: 0 };
+      await hand.store.endRun(run, counts, true);
+      under.advance(1000);
+      return run;
+    };
+
+    test('each event of a move is told with its own sequence, topic, partition and offset', async () => {
+      await hand.publish('1', 'a');
+      await sendToKafka();
+      await hand.put([hintOf('1')]);
+      await hand.finish(await hand.takeAt(address('1')), draftOf('1', 'a', { organizationId: '9' }));
+      const [left, made] = await sendToKafka();
+      const before = '4711/equipment/1 1 -> 4711@0';
+      const moved = ['4711/equipment/1 2 -> 4711@1', '9/equipment/1 1 -> 9@2'];
+      expect(await events(left!.eventId)).toEqual([moved[0]]);
+      expect(await events(made!.eventId)).toEqual([moved[1]]);
+      expect(await events('d2')).toEqual(moved);
+      expect(await events(address('1'))).toEqual([before, ...moved]);
+      for (const { eventId } of [left!, made!])
+        expect(await names(eventId)).toEqual(['hinted', 'published', 'decided', 'sent']);
+      expect((await steps(left!.eventId))[0]).toMatchObject({ deliveryId: 'd2' });
+      expect((await steps(left!.eventId))[2]!.text).toContain('with sequence 2 of 4711/equipment/1');
+    });
+
+    test('an event is traced to the notifications that its own read covers', async () => {
+      await hand.publish('1', 'a');
+      await hand.put([hintOf('1')]);
+      await hand.put([hintOf('1')]);
+      await hand.finish(await hand.take(), draftOf('1', 'b'), { settleMs: 10 });
+      under.advance(1000);
+      await hand.finish(await hand.take(), draftOf('1', 'c'));
+      for (const row of (await sendToKafka()).slice(1)) {
+        const hinted = (await steps(row.eventId)).filter(({ step }) => step === 'hinted');
+        expect(hinted.map(({ deliveryId }) => deliveryId)).toEqual(['d2', 'd3']);
+      }
+    });
+
+    test('what a sync run published is told by its address, and so is what a replay sent again', async () => {
+      const run = await list('1', 'a');
+      const [row] = await sendToKafka();
+      const place = '4711/equipment/1 1 -> 4711@0';
+      expect(await events(address('1'))).toEqual([place]);
+      expect((await steps(address('1')))[0]!.text).toContain(`run ${run} of the sync found it`);
+      const { replay, counts } = await hand.store.beginReplay('x');
+      await hand.store.resendNewest({ replay, after: 9, counts }, [row!.row]);
+      await sendToKafka();
+      expect((await steps(address('1'))).at(-1)).toMatchObject({
+        step: 'replayed',
+        replay,
+        partition: 4711,
+        offset: '1',
+        eventId: row!.eventId,
+      });
+      under.advance(5000);
+      await hand.put([hintOf('1')]);
+      await hand.finish(await hand.take(), draftOf('1', 'a'));
+      expect(await events(address('1'))).toEqual([place]);
+      expect(await names(address('1'))).toEqual(['decided', 'sent', 'replayed', 'hinted', 'unchanged']);
+    });
+
+    test('what a sync or a replay had read is traced to it by the address as well', async () => {
+      await hand.publish('1', 'a');
+      const [row] = await sendToKafka();
+      const { replay, counts } = await hand.store.beginReplay('x');
+      await hand.store.readAgain({ replay, after: 9, counts }, [row!.row]);
+      await hand.finish(await hand.take(), draftOf('1', 'b'), { reconciled: true });
+      under.advance(1000);
+      const { run } = await hand.store.beginRun({ organizationId: null, full: true });
+      await hand.store.hintAbsent(run, organizationId, 'equipment', 0.05);
+      await hand.store.finishGone(goneBy(await hand.take()));
+      await sendToKafka();
+      const told = await steps(address('1'));
+      expect(told.map(({ step }) => step).filter((step) => step !== 'sent')).toEqual([
+        ...['hinted', 'published', 'decided'],
+        ...['read-again', 'published', 'decided'],
+        ...['listed', 'gone', 'decided'],
+      ]);
+      expect(told.find(({ step }) => step === 'read-again')).toMatchObject({ replay });
+      expect(told.find(({ step }) => step === 'listed')).toMatchObject({ run });
+    });
+
+    test('what was read through any address of a resource is told by each of them, the newest included', async () => {
+      await hand.publish('1', 'a');
+      await hand.put([aliasHintOf('1')]);
+      await hand.finish(await hand.takeAt(aliasOf('1')), draftOf('1', 'b'));
+      under.advance(1000);
+      await hand.publish('1', 'c');
+      await sendToKafka();
+      const all = [0, 1, 2].map((offset) => `4711/equipment/1 ${offset + 1} -> 4711@${offset}`);
+      for (const asked of [address('1'), aliasOf('1')]) expect(await events(asked)).toEqual(all);
+      expect(await steps(address('1'))).toEqual(await steps(aliasOf('1')));
+    });
+
+    test('an access event is traced to the transition, and to what said so', async () => {
+      await hand.put([hintOf('1')]);
+      const { epoch } = (await hand.store.access(organizationId))!;
+      const observed = { organizationId, epoch, found: terms, by: 'probe', askedBy: 'notification' } as const;
+      await hand.store.observe(observed);
+      const [row] = await sendToKafka();
+      const [transition, ...rest] = await steps(row!.eventId);
+      expect(transition).toMatchObject({
+        step: 'access',
+        text: 'the access of its organization 4711 went from active to terms-required: so said a probe, which a notification asked for (terms)',
+        organizationId,
+        previous: 'active',
+        access: 'terms-required',
+        by: 'probe',
+        askedBy: 'notification',
+      });
+      expect(rest.map(({ step }) => step)).toEqual(['decided', 'sent']);
+    });
+
+    test('every resource of a delivery is told, in one order', async () => {
+      const ids = Array.from({ length: 256 }, (_, id) => String(id));
+      await hand.put(ids.map((id) => hintOf(id)));
+      for (const task of await hand.store.take(255))
+        await hand.finish(task, draftOf(task.address.split('/').at(-1)!, 'a'));
+      await sendToKafka();
+      const told = await names('d1');
+      const count = (wanted: string) => told.filter((step) => step === wanted).length;
+      expect(['hint', 'published', 'decided', 'sent', 'due'].map(count)).toEqual([256, 255, 255, 255, 1]);
+      expect(told).not.toContain('left-out');
+    });
+
+    test('where a bound is, what it leaves out is said', async () => {
+      await hand.publish('1', 'a');
+      const [row] = await sendToKafka();
+      await hand.put(Array.from({ length: 250 }, () => hintOf('1')));
+      const { replay, counts } = await hand.store.beginReplay('x');
+      const again = Array.from({ length: 201 }, () => ({ row: row!.row, partition: 0, offset: '7' }));
+      await hand.store.noteHistory({ replay, after: 9, counts }, 'audit', again);
+      const told = await steps(address('1'));
+      const of = (wanted: string) => told.filter(({ step }) => step === wanted);
+      expect([of('hinted').length, of('replayed').length]).toEqual([200, 200]);
+      expect(
+        of('left-out')
+          .map(({ text }) => text)
+          .sort(),
+      ).toEqual([
+        'the newest 200 notifications of it are told here, older ones are not',
+        'the newest 200 times that it was sent again are told here, older ones are not',
+      ]);
+      expect(of('hinted')[0]).toMatchObject({ generation: 52 });
+    });
+  });
+}
