@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { countAlerts } from './alert/count-alerts';
+import { alertsLease } from './alert/leader';
 import { type LoadedSettings, type Settings, telemetryWishes } from './config';
 import type { Delivery } from './model/notification';
 import type { Store } from './model/store';
@@ -121,7 +122,10 @@ function observerOf(settings: Settings, store: Store, worker: () => Worker | nul
     gauges: {
       counts: () => store.counts(),
       sandboxLeft: () => worker()?.meter.view().limits ?? [],
-      alerts: async () => countAlerts(await store.listAlerts(), systemClock.nowMs()),
+      alerts: async () => ({
+        ...countAlerts(await store.listAlerts(), systemClock.nowMs()),
+        unattendedMs: await store.leaseFreeMs(alertsLease),
+      }),
     },
   });
 }

@@ -26,7 +26,8 @@ export interface Leader {
   giveBack(): Promise<void>;
 }
 
-const leaseName = 'alerts';
+/** Whoever holds it evaluates the alerts. */
+export const alertsLease = 'alerts';
 const leaseMs = 15_000;
 const renewMs = 5_000;
 /** As far ahead as the end of what fires is set: an outage of twice this ends no alert. */
@@ -47,7 +48,7 @@ export function makeLeader(store: LeaderStore, clock: Clock, holder: string): Le
       const known = identityOf(own);
       if (nowMs - confirmedAtMs >= renewMs || known !== told) {
         try {
-          leads = await store.holdLease(leaseName, holder, leaseMs);
+          leads = await store.holdLease(alertsLease, holder, leaseMs);
           const heard = await store.shareConditions(holder, own, toldMs);
           others = leads ? heard : [];
           confirmedAtMs = nowMs;
@@ -63,7 +64,7 @@ export function makeLeader(store: LeaderStore, clock: Clock, holder: string): Le
       if (!leads) return;
       leads = false;
       confirmedAtMs = Number.NEGATIVE_INFINITY;
-      await store.holdLease(leaseName, holder, 0);
+      await store.holdLease(alertsLease, holder, 0);
     },
   };
 }

@@ -82,6 +82,8 @@ export interface Inspection {
     oldestDueAgeMs: number | null;
     organizations: Record<Access, number>;
   }>;
+  /** For how long nobody holds a named lease: 0 while somebody does, null where nobody ever did. */
+  leaseFreeMs(name: string): Promise<number | null>;
   /** Deletes what is beyond its retention, a bounded amount a call; the number of rows deleted. */
   sweep(): Promise<number>;
   /** How much of the disk it takes: of the embedded store what is in use, of the scaled one the whole database. */

@@ -25,6 +25,11 @@ export function observeGauges(meter: Meter, gauges: Gauges): () => void {
   const organizations = gauge('tramline.organizations', 'Organizations, by access.');
   const alerts = gauge('tramline.alerts_active', 'Firing alerts, by severity.');
   const ended = gauge('tramline.alert_over_age', 'Age of the end of what paged; 0 while it fires.', 's');
+  const unattended = gauge(
+    'tramline.alerts_unattended',
+    'For how long no process evaluates the alerts, where none ever did since this one began; 0 while one does.',
+    's',
+  );
   const reachable = gauge('tramline.store_reachable', 'Whether the store answered this collection.');
   const sandbox = gauge('tramline.sandbox_left', 'What the provider’s sandbox leaves, by limit.');
   const lag = gauge('nodejs.eventloop.delay.p99', 'Delay of the event loop since the last collection.', 's');
@@ -36,7 +41,10 @@ export function observeGauges(meter: Meter, gauges: Gauges): () => void {
       result.observe(started, performance.timeOrigin / 1000);
       for (const { limit, left } of gauges.sandboxLeft?.() ?? []) result.observe(sandbox, left, { limit });
       try {
-        const [counts, { firing, over }] = await Promise.all([gauges.counts(), gauges.alerts()]);
+        const [counts, { firing, over, unattendedMs }] = await Promise.all([
+          gauges.counts(),
+          gauges.alerts(),
+        ]);
         result.observe(reachable, 1);
         result.observe(pending, counts.due + counts.waiting);
         result.observe(oldest, (counts.oldestDueAgeMs ?? 0) / 1000);
@@ -49,12 +57,26 @@ export function observeGauges(meter: Meter, gauges: Gauges): () => void {
         }
         for (const [severity, count] of Object.entries(firing)) result.observe(alerts, count, { severity });
         for (const { name, ageMs } of over) result.observe(ended, ageMs / 1000, { name });
+        result.observe(unattended, (unattendedMs ?? performance.now()) / 1000);
       } catch {
         // The store's trouble is told by this gauge and by readiness; the other metrics are still worth having.
         result.observe(reachable, 0);
       }
     },
-    [pending, oldest, tasks, unsent, organizations, alerts, ended, reachable, sandbox, lag, started],
+    [
+      pending,
+      oldest,
+      tasks,
+      unsent,
+      organizations,
+      alerts,
+      ended,
+      unattended,
+      reachable,
+      sandbox,
+      lag,
+      started,
+    ],
   );
   return () => void delay.disable();
 }

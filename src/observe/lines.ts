@@ -208,5 +208,7 @@ export interface Gauges {
   alerts(): Promise<{
     firing: Record<'critical' | 'warning' | 'info', number>;
     over: { name: string; ageMs: number }[];
+    /** For how long no process evaluates them: 0 while one does, null where none ever did. */
+    unattendedMs: number | null;
   }>;
 }

@@ -618,12 +618,21 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         expect(pages).toEqual([8, 3, 0]);
       });
 
-      test('a lease has one holder until it runs out', async () => {
+      test('a lease has one holder until it runs out, and it is known for how long nobody has it', async () => {
+        expect(await store.leaseFreeMs('relay')).toBeNull();
         expect(await store.holdLease('relay', 'a', 1000)).toBe(true);
         expect(await store.holdLease('relay', 'b', 1000)).toBe(false);
         expect(await store.holdLease('relay', 'a', 1000)).toBe(true);
-        under.advance(1000);
+        under.advance(999);
+        expect(await store.leaseFreeMs('relay')).toBe(0);
+        under.advance(61_001);
+        expect(await store.leaseFreeMs('relay')).toBe(61_000);
         expect(await store.holdLease('relay', 'b', 1000)).toBe(true);
+        expect(await store.leaseFreeMs('relay')).toBe(0);
+        // Given back.
+        await store.holdLease('relay', 'b', 0);
+        under.advance(5000);
+        expect(await store.leaseFreeMs('relay')).toBe(5000);
       });
 
       test('what a process tells of the platform, the others hear until it tells anew, or its time is over', async () => {

@@ -65,6 +65,9 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several processes on P
     const machines = await changeAll('North');
     for (const machine of machines) await story.untilEvents(machine, 1);
     expect(await story.untilRest()).toMatchObject({ accepted: machines.length, published: machines.length });
+    // The receiver pages nobody, and tells whether one does who can.
+    const metrics = await (await fetch(`${story.service.operationsUrl}/metrics`)).text();
+    expect(metrics).toContain('\ntramline_alerts_unattended_seconds 0\n');
   });
 
   test('a worker that is told to stop leaves everything to the other', async () => {

@@ -94,7 +94,7 @@ const waiting = new Set(
     'ProviderErrors',
   ]
     .concat('QuarantineGrowing', 'MalformedDeliveries', 'TimestampsRefused', 'Down', 'Restarting')
-    .concat('MetricsAbsent')
+    .concat('MetricsAbsent', 'WorkersAbsent')
     .map((name) => `Tramline${name}`),
 );
 

@@ -28,3 +28,8 @@ export async function holdLease(
   );
   return held === 1;
 }
+
+export async function leaseFreeMs({ database, nowMs }: Context, name: string): Promise<number | null> {
+  const lease = await database.get('SELECT until FROM leases WHERE name = $1', name);
+  return lease === undefined ? null : Math.max(0, nowMs() - lease.until);
+}

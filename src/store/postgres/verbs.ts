@@ -19,7 +19,7 @@ import { explain } from './explain';
 import { finishPage } from './finish-page';
 import { forgetOrganization } from './forget';
 import { keepSample } from './keep-sample';
-import { holdLease } from './leases';
+import { holdLease, leaseFreeMs } from './leases';
 import { ledger } from './ledger';
 import { observe } from './observe';
 import { access, accessHistory, epochs, findOrganization, learn, listOrganizations } from './organizations';
@@ -96,6 +96,7 @@ export const verbs = {
   explain,
   ledger,
   counts,
+  leaseFreeMs,
   storeBytes,
   ready,
   beginRun,

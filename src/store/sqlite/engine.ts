@@ -49,6 +49,7 @@ import { observe } from './observe';
 import { OrganizationCache } from './organization-cache';
 import {
   holdLease,
+  leaseFreeMs,
   listEvents,
   markSent,
   pickUnsent,
@@ -145,6 +146,7 @@ export const verbs = {
   ledgerPage,
   ledgerOfDeliveries,
   counts,
+  leaseFreeMs,
   sweep,
   storeBytes,
   ready,

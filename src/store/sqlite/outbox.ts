@@ -27,6 +27,11 @@ export function holdLease(context: Context, name: string, holder: string, leaseM
   );
 }
 
+export function leaseFreeMs(context: Context, name: string): number | null {
+  const lease = context.database.get('SELECT until FROM leases WHERE name = ?', name);
+  return lease === undefined ? null : Math.max(0, context.nowMs() - Number(lease.until));
+}
+
 export function pickUnsent(
   context: Context,
   limit: number,

@@ -166,6 +166,25 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'the shipped conf
     ]);
   });
 
+  test('workers that are gone are one incident, with what waits for them, and none beside a store that is away', async () => {
+    await fire(
+      'critical on-call TramlineWorkersAbsent',
+      'critical on-call TramlineDown instance=a job=tramline',
+      'critical on-call TramlineOutboxStuck',
+      'warning on-call TramlineBacklogOld',
+      'critical on-call TramlineFreshnessBudgetBurn slo=tramline-freshness window=1h',
+    );
+    await told(['on-call: TramlineDown a, TramlineWorkersAbsent']);
+    await end(({ alertname }) => alertname === 'TramlineDown');
+    await fire('critical on-call TramlineMetricsAbsent');
+    await told(['on-call: (TramlineWorkersAbsent), TramlineMetricsAbsent']);
+    await end(({ alertname }) => alertname !== 'TramlineWorkersAbsent');
+    await fire(...unreachable);
+    await told([
+      'on-call: TramlineStoreUnreachable a, TramlineStoreUnreachable b, TramlineStoreUnreachable c',
+    ]);
+  });
+
   test('a wrong clock is one incident, with whatever is refused for it', async () => {
     await fire('critical platform TramlineTimestampsRefused');
     await told(['on-call: TramlineTimestampsRefused']);

@@ -115,7 +115,20 @@ test('gauges show what the store counts', async () => {
   expect(text).toContain('tramline_organizations{access="terms-required"} 1\n');
   expect(text).toContain('tramline_alerts_active{severity="warning"} 1\n');
   expect(text).toContain('tramline_alert_over_age_seconds{name="TramlineKafkaUnavailable"} 2.5\n');
+  expect(text).toContain('tramline_alerts_unattended_seconds 7.5\n');
   expect(text).toContain('tramline_store_reachable 1\n');
+});
+
+test('alerts that nobody ever evaluated are unattended since the process began', async () => {
+  const alerts = async () => ({ ...(await gauges.alerts()), unattendedMs: null });
+  const other = startTelemetry(options);
+  const alone = makeMetrics(other.meter, { ...gauges, alerts });
+  const before = performance.now() / 1000;
+  const told = /^tramline_alerts_unattended_seconds (\S+)$/m.exec(await other.metricsText());
+  expect(Number(told?.[1])).toBeGreaterThanOrEqual(before);
+  expect(Number(told?.[1])).toBeLessThanOrEqual(performance.now() / 1000);
+  alone.stop();
+  await other.shutdown();
 });
 
 test('a store that does not answer leaves the other metrics readable', async () => {

@@ -93,6 +93,7 @@ export const gauges: Gauges = {
   alerts: async () => ({
     firing: { critical: 0, warning: 1, info: 0 },
     over: [{ name: 'TramlineKafkaUnavailable', ageMs: 2500 }],
+    unattendedMs: 7500,
   }),
   sandboxLeft: () => [{ limit: 'calls', left: 1234 }],
 };
