@@ -3,8 +3,16 @@
  * it.
  */
 
-import { checkProof, type ProofEvidence, residentBytesMax, restMsMax } from '../prove/check';
+import {
+  checkProof,
+  type Finding,
+  moreFilesMax,
+  type ProofEvidence,
+  residentBytesMax,
+  restMsMax,
+} from '../prove/check';
 import { makeRandom } from '../prove/random';
+import { verdictOf } from '../prove/run';
 import type { Row } from '../support/evidence';
 import { evidenceFrom } from '../support/evidence';
 import type { TopicRecord } from '../support/ledger-checker';
@@ -92,7 +100,8 @@ function honest(): ProofEvidence {
   const tables = {
     outbox,
     deliveries,
-    tasks: [{ id: 1, state: 'done' }],
+    tasks: [{ id: 1, state: 'done', lane: '4711', due_at: null }],
+    organizations: [{ id: '4711', access: 'active' }],
     hints: [1, 2].map((generation) => ({ task_id: 1, generation })),
     reads: [1, 2].map((fence) => ({
       task_id: 1,
@@ -136,6 +145,7 @@ function honest(): ProofEvidence {
     openPages: ['A'],
     expectedPages: ['A'],
     residentBytes: [1],
+    files: [{ role: 'all', whenReady: 30, atRest: 40 }],
     postsOf: (page) => [`of ${page}`],
   };
 }
@@ -319,6 +329,13 @@ const doctored: [string, string[], (evidence: ProofEvidence) => void][] = [
       evidence.residentBytes = [residentBytesMax + 1];
     },
   ],
+  [
+    'a process that leaves files open',
+    ['files'],
+    (evidence) => {
+      evidence.files = [{ role: 'all', whenReady: 30, atRest: 31 + moreFilesMax }];
+    },
+  ],
 ];
 
 test.each(doctored)('%s is found', (_what, kinds, doctor) => {
@@ -326,6 +343,36 @@ test.each(doctored)('%s is found', (_what, kinds, doctor) => {
   evidence.truth = structuredClone(evidence.truth);
   doctor(evidence);
   expect(kindsOf(evidence).sort()).toEqual([...kinds].sort());
+});
+
+test.each([
+  ['nothing found, everything come to', 0, [], false, 0],
+  ['a finding', 1, [], false, 1],
+  ['a step that was never come to', 0, ['at S9 acknowledged', 'SIGTERM'], false, 1],
+  ['a step that was never come to, which is said to be enough', 0, ['at S9 acknowledged'], true, 0],
+  ['a finding beside a step that was never come to', 1, ['at S9 acknowledged'], true, 1],
+])('%s decides how the proof ends', (_what, count, unreached, partial, code) => {
+  const findings: Finding[] = Array.from({ length: count }, () => ({ kind: 'end', text: '' }));
+  const verdict = verdictOf({ findings, unreached, kills: 13 }, partial);
+  expect(verdict.code).toBe(code);
+  for (const step of unreached) expect(verdict.line).toContain(step);
+  expect(verdict.line.includes('--kills 60')).toBe(unreached.length > 0);
+});
+
+test.each([
+  ['a record that Kafka refused', { quarantined: 1, published: 1 }, { state: 3 }, {}],
+  ['a record that was never sent', { waiting: 1, published: 1 }, { state: 0 }, {}],
+  ['a hint of a blocked organization', { parked: 1, published: 1 }, {}, { access: 'terms-required' }],
+])('%s has its own line', (_what, lines, row, organization) => {
+  const { tables, ledger } = honest();
+  Object.assign(tables.outbox[1]!, row);
+  Object.assign(tables.organizations[0]!, organization);
+  if ('access' in organization) {
+    tables.reads.pop();
+    tables.tasks[0]!.due_at = 1;
+  }
+  const found = evidenceFrom(tables, 2, ledger.records).lines;
+  expect(Object.fromEntries(Object.entries(found).filter(([, count]) => count > 0))).toEqual(lines);
 });
 
 test('the same seed decides the same, another seed something else', () => {

@@ -1,11 +1,11 @@
-// What is broken, when, and how it is healed: processes by SIGKILL at a random moment or by themselves at a named step,
-// by SIGSTOP beyond their lease, by SIGTERM; brokers paused and killed, one or all; the store's own process; the pager
+// What is broken, when, and how it is healed: processes by SIGKILL, by SIGSTOP beyond their lease and by SIGTERM, each at a
+// random moment or by themselves at a named step; brokers paused and killed, one or all; the store's own process; the pager
 // refusing. One thing at a time, healed before the next but for what a process does by itself. Before each, `near` is
 // told, so that something is on its way through that very moment.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Failpoint } from '../support/serve-with-failpoints';
 import type { Random } from './random';
-import { type Actor, addressOf, type Stage } from './stage';
+import { type Actor, type AtStep, addressOf, type Stage } from './stage';
 
 /** Each is reached at least once before chance chooses. */
 export const failpoints: Failpoint[] = [
@@ -27,8 +27,8 @@ export type Chaos = {
   strike(): Promise<string>;
   /** Processes of the service that SIGKILL ended so far. */
   kills(): number;
-  /** How much of what must happen at least once has not: named steps, and neighbours that fall. */
-  missing(): number;
+  /** What must happen at least once and has not: named steps, and what else must fall. */
+  missing(): string[];
   /** By what was done. */
   counts: Record<string, number>;
   /** Whether that receiver has been stopped by SIGSTOP at any time since then, in milliseconds since the epoch. */
@@ -100,21 +100,26 @@ export function makeChaos({ stage, random, near, acceptedBy }: ChaosOptions): Ch
   const startAll = (actors: Actor[]) => Promise.all(actors.map((one) => stage.start(one)));
 
   /**
-   * Starts it so that it ends by itself at a named step; killed when it does not get there in time. One process at a time
-   * renews, publishes and pages: all give that up first, and the others come back afterwards.
+   * Starts it so that it ends, is told to end or stands still by itself at a named step; killed when it does not get there
+   * in time. One process at a time renews, publishes and pages: all give that up first, and the others come back afterwards.
    */
-  async function killAt(actor: Actor, failpoint: Failpoint): Promise<string> {
+  async function strikeAt(
+    actor: Actor,
+    failpoint: Failpoint,
+    signal: AtStep['signal'] = 'SIGKILL',
+  ): Promise<string> {
     await near(`at ${failpoint}`);
     const rivals = leads(failpoint) ? stage.actors.filter((other) => other !== actor && works(other)) : [];
     if (rivals.length === 0) await end(actor);
     else await Promise.all([actor, ...rivals].map(stop));
     const renews = failpoint === 'S6 renewed';
     if (renews) await stage.simulator.expireTokens();
-    await reach(actor, failpoint);
-    await end(actor);
+    const stopMs = random.chance(0.5) ? beyondLeaseMs : random.between(500, 2000);
+    const isOver = await reach(actor, { failpoint, signal, stopMs });
+    if (!isOver) await end(actor);
     await startAll([actor, ...rivals]);
     if (renews) await consentAnew();
-    return `at ${failpoint}`;
+    return nameOf({ failpoint, signal });
   }
 
   /** The refresh token that the provider gave last is lost: no process can help that connection, a person can. */
@@ -123,25 +128,50 @@ export function makeChaos({ stage, random, near, acceptedBy }: ChaosOptions): Ch
     await stage.consent();
   }
 
-  async function reach(actor: Actor, failpoint: Failpoint): Promise<void> {
-    await stage.start(actor, failpoint);
-    if (failpoint === 'S4 answered') return untilAnswered(actor);
+  /** True when the process has ended in order: everything else is for the driver to end. */
+  async function reach(actor: Actor, at: AtStep): Promise<boolean> {
+    const { failpoint, signal } = at;
+    if (signal === 'SIGSTOP') return standStill(actor, at);
+    await stage.start(actor, at);
+    if (failpoint === 'S4 answered') {
+      await untilAnswered(actor);
+      return false;
+    }
     const ended = await Promise.race([actor.service!.exited, delay(stepWaitMs, null, { ref: false })]);
-    if (ended === null) return;
-    if (ended.signal === 'SIGKILL') arrive(failpoint);
-    else await complain(actor, `ended on its way to ${failpoint}`);
+    if (ended === null) return false;
+    const asAsked = signal === 'SIGTERM' ? ended.code === 0 : ended.signal === 'SIGKILL';
+    if (asAsked) arrive(at);
+    else await complain(actor, `ended on its way to ${nameOf(at)}`);
+    return signal === 'SIGTERM';
   }
 
-  function arrive(failpoint: Failpoint): void {
-    reached.add(failpoint);
-    note(`at ${failpoint}`);
+  /** Until it was stopped there and goes on, believing that it still holds what it held. */
+  async function standStill(actor: Actor, at: AtStep): Promise<boolean> {
+    const address = addressOf(actor);
+    stoppedUntilMs.set(address, Number.POSITIVE_INFINITY);
+    await stage.start(actor, at);
+    const isThere = () => actor.service!.lines().some((line) => line.startsWith('{"failpoint"'));
+    for (let waited = 0; waited < stepWaitMs && !isThere(); waited += 50) await delay(50);
+    if (isThere()) {
+      await delay(at.stopMs);
+      arrive(at);
+      await moment();
+    }
+    stoppedUntilMs.set(address, Date.now());
+    return false;
+  }
+
+  function arrive(at: Pick<AtStep, 'failpoint' | 'signal'>): void {
+    if (at.signal === 'SIGKILL') reached.add(at.failpoint);
+    note(nameOf(at));
   }
 
   /** It accepts and takes nothing: its end comes from outside, after a 204 of its own was seen. */
   async function untilAnswered(actor: Actor): Promise<void> {
     const before = acceptedBy(addressOf(actor));
     for (let waited = 0; waited < stepWaitMs; waited += 20) {
-      if (acceptedBy(addressOf(actor)) > before) return arrive('S4 answered');
+      if (acceptedBy(addressOf(actor)) > before)
+        return arrive({ failpoint: 'S4 answered', signal: 'SIGKILL' });
       await delay(20);
     }
   }
@@ -209,6 +239,12 @@ export function makeChaos({ stage, random, near, acceptedBy }: ChaosOptions): Ch
     return what === 'SIGTERM' ? terminate(actor) : breakNeighbour(what);
   }
 
+  /** Where it ends from outside nothing else can happen to it. */
+  function signalAt(failpoint: Failpoint): AtStep['signal'] {
+    if (failpoint === 'S4 answered' || random.chance(0.5)) return 'SIGKILL';
+    return random.chance(0.5) ? 'SIGTERM' : 'SIGSTOP';
+  }
+
   function someNeighbour(): string {
     if (stage.store.crash !== null && random.chance(0.5)) return 'store killed';
     if (random.chance(0.25)) return 'pager refused';
@@ -217,7 +253,7 @@ export function makeChaos({ stage, random, near, acceptedBy }: ChaosOptions): Ch
 
   return {
     kills: () => kills,
-    missing: () => queue.length + falls.length,
+    missing: () => [...queue.map((step) => `at ${step}`), ...falls],
     counts,
     stoppedSince: (address, sinceMs) => (stoppedUntilMs.get(address) ?? 0) >= sinceMs,
     reached,
@@ -228,7 +264,7 @@ export function makeChaos({ stage, random, near, acceptedBy }: ChaosOptions): Ch
       const step = queue[0];
       if (falls.length > 0 && what > 0.75) return breakByName(falls.shift()!, actor);
       if (step !== undefined && what < 0.45 && canReach(actor, step)) {
-        const told = await killAt(actor, queue.shift()!);
+        const told = await strikeAt(actor, queue.shift()!);
         if (reached.has(step)) return told;
         // Nothing came by in time that would have led there: it is tried again later.
         queue.push(step);
@@ -238,10 +274,14 @@ export function makeChaos({ stage, random, near, acceptedBy }: ChaosOptions): Ch
       if (what < 0.8) return freeze(actor, random.chance(0.3));
       if (what < 0.84) return terminate(actor);
       if (what < 0.9) return breakNeighbour(someNeighbour());
-      return killAt(actor, random.pick(failpoints.filter((at) => canReach(actor, at))));
+      const at = random.pick(failpoints.filter((one) => canReach(actor, one)));
+      return strikeAt(actor, at, signalAt(at));
     },
   };
 }
+
+const nameOf = ({ failpoint, signal }: Pick<AtStep, 'failpoint' | 'signal'>): string =>
+  signal === 'SIGKILL' ? `at ${failpoint}` : `at ${failpoint}, ${signal}`;
 
 const works = ({ role }: Actor): boolean => role !== 'receiver';
 

@@ -33,7 +33,8 @@ export type Finding =
         | 'page'
         | 'end'
         | 'slow'
-        | 'large';
+        | 'large'
+        | 'files';
       text: string;
     };
 
@@ -41,6 +42,9 @@ export type Truth = { id: string; organizationId: string; uri: string; content: 
 
 /** Where the service says that it has sent events of this address, as it tells everyone who asks. */
 export type Explained = { address: string; sent: { topic: string; partition: number; offset: string }[] };
+
+/** Files and sockets that a process has open. */
+export type OpenFiles = { role: string; whenReady: number; atRest: number };
 
 export type ProofEvidence = {
   ledger: LedgerEvidence;
@@ -73,10 +77,13 @@ export type ProofEvidence = {
   /** From the last heal to rest. */
   restAfterMs: number;
   residentBytes: number[];
+  files: OpenFiles[];
 };
 
 export const restMsMax = 60_000;
 export const residentBytesMax = 400 * 1024 * 1024;
+/** Connections to the provider, to brokers, to the store and to whoever looks are opened as they are needed. */
+export const moreFilesMax = 192;
 
 export function checkProof(evidence: ProofEvidence): Finding[] {
   return [
@@ -261,6 +268,13 @@ function checkRest(evidence: ProofEvidence): Finding[] {
   for (const bytes of evidence.residentBytes) {
     if (bytes > residentBytesMax)
       found.push({ kind: 'large', text: `a process took ${bytes} bytes of memory` });
+  }
+  for (const { role, whenReady, atRest } of evidence.files) {
+    if (atRest > whenReady + moreFilesMax)
+      found.push({
+        kind: 'files',
+        text: `${role} had ${whenReady} files open when ready and ${atRest} at rest`,
+      });
   }
   return found;
 }

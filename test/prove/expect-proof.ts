@@ -16,6 +16,7 @@ export async function expectProof(store: StoreUnderProof, processes: number): Pr
   if (report.findings.length > 0) throw new Error([...findingsOf(report), tableOf(report)].join('\n'));
   expect(report.kills).toBeGreaterThanOrEqual(kills);
   expect(report.sent.accepted).toBeGreaterThan(500);
+  expect(report.unreached).toEqual([]);
   expect(new Set(report.steps)).toEqual(new Set(failpoints));
   expect(Object.keys(report.broken)).toEqual(expect.arrayContaining(report.musts));
   const near = Object.values(report.onceNear).reduce((sum, count) => sum + count, 0);

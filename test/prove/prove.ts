@@ -6,11 +6,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { evidenceFrom, readTopics } from '../support/evidence';
 import { until } from '../support/until';
 import { makeChaos, mustsOf } from './chaos';
-import { checkProof, type Explained, type Finding, restMsMax } from './check';
+import { checkProof, type Explained, type Finding, type OpenFiles, restMsMax } from './check';
 import { makeLoad } from './load';
 import { makeRandom } from './random';
 import { type Sender, type SenderLog, startSender } from './sender';
-import { leaseSeconds, makeStage, resendSeconds, type Stage } from './stage';
+import { leaseSeconds, makeStage, openFilesOf, resendSeconds, type Stage } from './stage';
 import type { StoreUnderProof } from './store';
 
 export type ProofOptions = {
@@ -42,6 +42,8 @@ export type ProofReport = {
   onceByQuarter: number[];
   /** What had to be broken at least once. */
   musts: string[];
+  /** What of that, and which named steps, no process ever came to. */
+  unreached: string[];
   lines: Record<string, number>;
   records: number;
   repeats: number;
@@ -50,6 +52,10 @@ export type ProofReport = {
   restAfterMs: number;
   /** From rest until on-call saw what is true. */
   pagesAfterMs: number;
+  /** At rest, of the process that has most. */
+  residentBytes: number;
+  /** Of each process: when it was ready, and at rest. */
+  files: OpenFiles[];
   findings: Finding[];
 };
 
@@ -99,7 +105,7 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
       goesOn = false;
     });
     // Named steps that were not come by are tried again, for as long again.
-    const goOnFor = () => chaos.kills() < (chaos.missing() > 0 ? 2 : 1) * options.kills;
+    const goOnFor = () => chaos.kills() < (chaos.missing().length > 0 ? 2 : 1) * options.kills;
     const slowest = { what: 'nothing', recoveredAfterMs: 0 };
     const noteRecovery = async (what: string, sinceMs: number) => {
       await sender.nextAccepted();
@@ -128,6 +134,9 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
     const pagesAfterMs = Date.now() - restedAtMs;
     const openPages = stage.onCall.open();
     const residentBytes = stage.actors.map(({ service }) => residentBytesOf(service!.pid));
+    const files = stage.actors.map(({ role, service, filesWhenReady }) => {
+      return { role, whenReady: filesWhenReady, atRest: openFilesOf(service!.pid) };
+    });
     const toldLedger = await toldBy(stage);
     const explained = await explainedBy(stage, [...load.onceOnly]);
     await stopAll(stage);
@@ -142,6 +151,7 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
       openPages,
       expectedPages,
       residentBytes,
+      files,
       explained,
       states: await store.states(),
       postsOf: stage.onCall.toldOf,
@@ -176,6 +186,9 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
       onceNear: load.onceNear,
       onceByQuarter: load.onceByQuarter,
       musts: mustsOf(stage),
+      unreached: chaos.missing(),
+      residentBytes: Math.max(...residentBytes),
+      files,
       lines: ledger.lines,
       records: records.length,
       repeats: records.length - new Set(ids).size,

@@ -1,11 +1,12 @@
 // `npm run prove -- --kills N --seed S --store sqlite|postgres --processes N --minutes M`: runs the proof, prints what was
-// done and what was found as a table, and exits with 1 when a promise is broken.
+// done and what was found as a table, and exits with 1 when a promise is broken, or when a named step or a neighbour's
+// fall that belongs to the proof was never come to, unless `--partial` says that this is enough.
 import { parseArgs } from 'node:util';
 import { cleanUp } from '../support/service';
 import { type ProofReport, prove } from './prove';
 import { postgresUnderProof, type StoreUnderProof, sqliteUnderProof } from './store';
 
-const usage = `npm run prove -- [--kills N] [--seed S] [--store sqlite|postgres] [--processes N] [--minutes M] [--json]`;
+const usage = `npm run prove -- [--kills N] [--seed S] [--store sqlite|postgres] [--processes N] [--minutes M] [--partial] [--json]`;
 
 function fail(text: string): never {
   process.stderr.write(`${text}\n${usage}\n`);
@@ -27,6 +28,7 @@ function asked() {
         store: { type: 'string', default: 'sqlite' },
         processes: { type: 'string', default: '1' },
         minutes: { type: 'string', default: '0' },
+        partial: { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
       },
     }).values;
@@ -41,6 +43,12 @@ async function storeOf(name: string, processes: number): Promise<StoreUnderProof
   if (processes !== 1) return fail('one process at a time may have an SQLite store');
   return sqliteUnderProof();
 }
+
+/** All that a notification can become; 0 of one is said as well. */
+const ledgerLines = [
+  ...['published', 'merged', 'unchanged', 'gone', 'acted', 'ignored'],
+  ...['parked', 'quarantined', 'discarded', 'waiting'],
+];
 
 /** The report for a terminal. */
 export function tableOf(report: ProofReport): string {
@@ -59,20 +67,23 @@ export function tableOf(report: ProofReport): string {
       .map(([what, count]): [string, number] => [`  near ${what}`, count]),
     ['  by quarter of the run', report.onceByQuarter.join(', ')],
     ['changes at the provider', report.changes],
-    ['tries of a delivery; deliveries sent', `${sent.tries}; ${sent.deliveries}`],
+    ['deliveries sent; tries of them', `${sent.sent.deliveries}; ${sent.tries}`],
     ['deliveries answered 204', sent.deliveries],
-    ['notifications accepted', sent.accepted],
+    ['notifications sent; accepted', `${sent.sent.notifications}; ${sent.accepted}`],
     ...Object.entries(sent.others).map(([status, count]): [string, number] => [
       status === '0' ? '  tries without an answer' : `  answers ${status}`,
       count,
     ]),
-    ...Object.entries(lines).map(([line, count]): [string, number] => [`  ${line}`, count]),
+    ...ledgerLines.map((line): [string, number] => [`  ${line}`, lines[line] ?? 0]),
     ['lost', kindOf('lost', 'missing', 'unjournalled', 'unpublished', 'untrue')],
     ['invented', kindOf('invented', 'untraced', 'unexplained')],
     ['records; repeats of the same bytes', `${report.records}; ${report.repeats}`],
     ['differing duplicates', kindOf('differs')],
     ['order violations', kindOf('order', 'newest')],
-    ['other violations', kindOf('stranger', 'dishonest', 'answer', 'told', 'page', 'end', 'slow', 'large')],
+    ['other violations', kindOf(...otherKinds)],
+    ['never come to', report.unreached.length],
+    ['largest process at rest', `${Math.round(report.residentBytes / 1_048_576)} MiB`],
+    ['files open when ready; at rest', report.files.map((of) => `${of.whenReady}; ${of.atRest}`).join(', ')],
     ['longest time without a 204', `${sent.longestSilenceMs} ms`],
     ['slowest recovery to a 204', `${report.slowest.recoveredAfterMs} ms after ${report.slowest.what}`],
     ['rest after the last heal', `${report.restAfterMs} ms`],
@@ -82,9 +93,29 @@ export function tableOf(report: ProofReport): string {
   return rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
 }
 
+const otherKinds = ['stranger', 'dishonest', 'answer', 'told', 'page', 'end', 'slow', 'large', 'files'];
+
 /** What was found, a finding a line, fifty at most. */
 export const findingsOf = ({ findings }: ProofReport): string[] =>
   findings.slice(0, 50).map(({ kind, text }) => `${kind}: ${text}`);
+
+/** A kill is a chance to come to a step: with fewer there may be no time for all. */
+const killsForAll = 60;
+
+/** Whether what was done is the whole proof, in one line, and the exit code. */
+export function verdictOf(
+  { findings, unreached, kills }: Pick<ProofReport, 'findings' | 'unreached' | 'kills'>,
+  partial: boolean,
+): { line: string; code: 0 | 1 } {
+  const broken = findings.length > 0 ? `${findings.length} violations` : 'no violation';
+  if (unreached.length === 0)
+    return { line: `${broken}; every named step was come to`, code: findings.length > 0 ? 1 : 0 };
+  const enough = kills < killsForAll ? `; --kills ${killsForAll} or more comes to all` : '';
+  return {
+    line: `${broken}, but never come to: ${unreached.join(', ')}${enough}`,
+    code: findings.length === 0 && partial ? 0 : 1,
+  };
+}
 
 async function run(): Promise<void> {
   const words = asked();
@@ -98,10 +129,11 @@ async function run(): Promise<void> {
     tell: (line) => process.stderr.write(`${line}\n`),
   });
   await cleanUp();
+  const { line, code } = verdictOf(report, words.partial);
   process.stdout.write(
-    `${words.json ? JSON.stringify(report) : [tableOf(report), ...findingsOf(report)].join('\n')}\n`,
+    `${words.json ? JSON.stringify(report) : [tableOf(report), ...findingsOf(report), line].join('\n')}\n`,
   );
-  process.exit(report.findings.length === 0 ? 0 : 1);
+  process.exit(code);
 }
 
 if (require.main === module) {

@@ -7,8 +7,11 @@ import type { Random } from './random';
 export type Notification = Record<string, unknown>;
 
 export type SenderLog = {
+  /** What was given to it to send, answered or not. */
+  sent: { deliveries: number; notifications: number };
   /** Notifications in deliveries that were answered 204. */
   accepted: number;
+  /** Deliveries that were answered 204. */
   deliveries: number;
   /** Tries of a delivery, answered or not. */
   tries: number;
@@ -64,6 +67,7 @@ export function startSender(
   stoppedSince: (target: string, sinceMs: number) => boolean,
 ): Sender {
   const log: SenderLog = {
+    sent: { deliveries: 0, notifications: 0 },
     accepted: 0,
     deliveries: 0,
     tries: 0,
@@ -147,6 +151,10 @@ export function startSender(
   }
 
   const enqueue = (stranger: boolean) => (notifications: Notification[]) => {
+    if (!stranger) {
+      log.sent.deliveries += 1;
+      log.sent.notifications += notifications.length;
+    }
     queue.push({ notifications, stranger });
     work();
   };

@@ -1,13 +1,14 @@
 // What the proof runs on: a simulator, a Kafka of two brokers, a store and n processes of the service, each real, each
 // with an address of its own that outlives its deaths. Starts, breaks and heals them; decides nothing.
 import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Browser } from '../support/browser';
 import { freePort } from '../support/free-port';
 import { type KafkaCluster, startKafka } from '../support/kafka';
 import { repositoryRoot } from '../support/repository';
 import type { Failpoint } from '../support/serve-with-failpoints';
-import { EndedBeforeReady, type Service, startService, temporaryFolder } from '../support/service';
+import { EndedBeforeReady, type Exit, type Service, startService, temporaryFolder } from '../support/service';
 import { type Simulator, startSimulator } from '../support/simulator';
 import { type OnCall, startOnCall } from './on-call';
 import type { StoreUnderProof } from './store';
@@ -29,7 +30,12 @@ export type Actor = {
   environment: Record<string, string>;
   /** Ends that nobody asked for, and orderly stops that did not end with 0. */
   complaints: string[];
+  /** Files and sockets that its process had open when it was ready. */
+  filesWhenReady: number;
 };
+
+/** What happens to a process at a named step: it ends, is told to end, or stands still for `stopMs` and goes on. */
+export type AtStep = { failpoint: Failpoint; signal: 'SIGKILL' | 'SIGTERM' | 'SIGSTOP'; stopMs: number };
 
 export type Stage = {
   simulator: Simulator;
@@ -40,8 +46,8 @@ export type Stage = {
   topics: string[];
   /** Where deliveries are posted. */
   receivers(): string[];
-  /** As `serve` does, or, given a named step, so that it ends there by itself: also before it is ready. */
-  start(actor: Actor, failpoint?: Failpoint): Promise<void>;
+  /** As `serve` does, or, given a named step, so that this happens to it there: also before it is ready. */
+  start(actor: Actor, at?: AtStep): Promise<void>;
   /** The provider's user consents anew, by a link that the service gives. All processes run. */
   consent(): Promise<void>;
   stop(): Promise<void>;
@@ -102,10 +108,14 @@ export async function makeStage(options: StageOptions): Promise<Stage> {
     actors,
     topics: kinds.map((kind) => `${settings.KAFKA_TOPIC_PREFIX}.${kind}.v1`),
     receivers: () => actors.filter(({ role }) => role !== 'worker').map(addressOf),
-    async start(actor, failpoint) {
+    async start(actor, at) {
       const { environment } = actor;
-      if (failpoint === undefined) actor.service = await startService({ dataFolder: folder, environment });
-      else actor.service = await startWithFailpoint(folder, { ...environment, FAILPOINT: failpoint });
+      if (at !== undefined) {
+        actor.service = await startWithFailpoint(folder, environment, at);
+        return;
+      }
+      actor.service = await startService({ dataFolder: folder, environment });
+      actor.filesWhenReady = openFilesOf(actor.service.pid);
     },
     async consent() {
       const { operationsUrl } = actors.at(-1)!.service!;
@@ -131,12 +141,18 @@ function userOf({ environment }: Simulator): string {
 }
 
 /** Work that waits may take it to its named step before it is ready: then it has ended when this answers. */
-async function startWithFailpoint(dataFolder: string, environment: Record<string, string>): Promise<Service> {
+async function startWithFailpoint(
+  dataFolder: string,
+  settings: Record<string, string>,
+  { failpoint, signal, stopMs }: AtStep,
+): Promise<Service> {
   const entry = 'dist/test/support/serve-with-failpoints.js';
+  const what = { FAILPOINT: failpoint, FAILPOINT_SIGNAL: signal, FAILPOINT_STOP_MS: String(stopMs) };
   try {
-    return await startService({ dataFolder, environment, entry });
+    return await startService({ dataFolder, environment: { ...settings, ...what }, entry });
   } catch (error) {
-    if (!(error instanceof EndedBeforeReady) || error.exit.signal !== 'SIGKILL') throw error;
+    const asked = (exit: Exit) => (signal === 'SIGTERM' ? exit.code === 0 : exit.signal === 'SIGKILL');
+    if (!(error instanceof EndedBeforeReady) || !asked(error.exit)) throw error;
     return Object.assign(error.started, { publicUrl: '', operationsUrl: '', dataFolder });
   }
 }
@@ -151,7 +167,14 @@ function rolesOf(processes: number): Role[] {
 
 async function makeActor(role: Role, environment: Record<string, string>): Promise<Actor> {
   const port = String(await freePort());
-  return { role, service: null, environment: { ...environment, ROLE: role, PORT: port }, complaints: [] };
+  const own = { ...environment, ROLE: role, PORT: port };
+  return { role, service: null, environment: own, complaints: [], filesWhenReady: 0 };
+}
+
+/** Files and sockets that a process has open now; of one that has ended, none. */
+export function openFilesOf(pid: number): number {
+  const folder = `/proc/${pid}/fd`;
+  return existsSync(folder) ? readdirSync(folder).length : 0;
 }
 
 function migrate(environment: Record<string, string>): void {

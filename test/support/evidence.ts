@@ -7,14 +7,15 @@ import type { DecidedEvent, LedgerEvidence, TopicRecord } from './ledger-checker
 export type Row = Record<string, string | number | null>;
 
 /** The tables that tell what became of everything, as rows; the same in every store. */
-export type Tables = Record<'outbox' | 'deliveries' | 'tasks' | 'reads' | 'hints', Row[]>;
+export type Tables = Record<'outbox' | 'deliveries' | 'tasks' | 'reads' | 'hints' | 'organizations', Row[]>;
 
 /** Asks a store for its tables. */
 export async function tablesBy(ask: (sql: string) => Promise<Row[]>): Promise<Tables> {
   return {
     outbox: await ask('SELECT * FROM outbox ORDER BY id'),
     deliveries: await ask('SELECT id, notifications, acted, ignored, quarantined, elements FROM deliveries'),
-    tasks: await ask('SELECT id, state FROM tasks'),
+    tasks: await ask('SELECT id, state, lane, due_at FROM tasks'),
+    organizations: await ask('SELECT id, access FROM organizations'),
     reads: await ask('SELECT task_id, fence, generation, outcome, event_id FROM reads ORDER BY fence'),
     hints: await ask('SELECT task_id, generation FROM hints'),
   };
@@ -69,7 +70,10 @@ function embeddedRecord(row: Row): TopicRecord {
   return { topic, partition: 0, offset: String(row.position), key, headers, value };
 }
 
-/** Each hint falls into the line of the first read that covers it; what is no hint stands in its delivery. */
+/**
+ * Each hint falls into the line of the first read that covers it, and where that was published, into what became of the
+ * event; what is no hint stands in its delivery. Nobody releases or gives up a record here.
+ */
 function linesOf(tables: Tables): Record<string, number> {
   const lines: Record<string, number> = {};
   const add = (line: string, count = 1) => {
@@ -78,7 +82,21 @@ function linesOf(tables: Tables): Record<string, number> {
   for (const delivery of tables.deliveries) {
     for (const line of ['acted', 'ignored', 'quarantined']) add(line, Number(delivery[line]));
   }
-  const states = new Map(tables.tasks.map((row) => [String(row.id), String(row.state)]));
+  const blocked = new Set(
+    tables.organizations.flatMap(({ id, access }) => (access === 'active' ? [] : [id])),
+  );
+  const undecided = new Map(
+    tables.tasks.map(({ id, state, lane, due_at }) => {
+      if (state === 'quarantined') return [String(id), 'quarantined'];
+      return [String(id), due_at !== null && blocked.has(lane!) ? 'parked' : 'waiting'];
+    }),
+  );
+  const becameOf = new Map(
+    tables.outbox.map(({ event_id, state }) => [
+      event_id,
+      { 0: 'waiting', 3: 'quarantined', 4: 'waiting' }[Number(state)] ?? 'published',
+    ]),
+  );
   const reads = Map.groupBy(tables.reads, (read) => String(read.task_id));
   for (const hint of tables.hints) {
     const task = String(hint.task_id);
@@ -86,12 +104,13 @@ function linesOf(tables: Tables): Record<string, number> {
       (read) => Number(read.generation) >= Number(hint.generation),
     );
     const first = Math.min(...covering.map((read) => Number(read.generation)));
-    const outcomes = covering
-      .filter((read) => Number(read.generation) === first)
-      .map((read) => String(read.outcome));
-    if (outcomes.length === 0) add(states.get(task) === 'quarantined' ? 'quarantined' : 'waiting');
+    const deciding = covering.filter((read) => Number(read.generation) === first);
+    const published = deciding.findLast(({ outcome }) => outcome === 'published');
+    const last = deciding.at(-1);
+    if (last === undefined) add(undecided.get(task) ?? 'waiting');
     else if (Number(hint.generation) < first) add('merged');
-    else add(outcomes.includes('published') ? 'published' : outcomes.at(-1)!);
+    else if (published === undefined) add(String(last.outcome));
+    else add(becameOf.get(published.event_id!) ?? 'published');
   }
   return lines;
 }

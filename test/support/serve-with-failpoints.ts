@@ -1,5 +1,8 @@
 // The service as `serve` builds it, with one more door before each way to the outside: at a named step the process kills
-// itself, or stops answering, as the test asked for in FAILPOINT. Only this program reads that variable.
+// itself, or stops answering, as the test asked for in FAILPOINT; with FAILPOINT_SIGNAL it sends itself another signal
+// there, once: SIGTERM, or SIGSTOP with somebody to continue it after FAILPOINT_STOP_MS. Only this program reads those
+// variables, and says `{"failpoint": …}` before it stops.
+import { spawn } from 'node:child_process';
 import { loadSettings } from '../../src/config';
 import { serve } from '../../src/main';
 import type { OutsideDoors } from '../../src/wire';
@@ -21,13 +24,24 @@ export type Failpoint =
   | 'store hangs';
 
 const failpoint = process.env.FAILPOINT;
+const signal = process.env.FAILPOINT_SIGNAL ?? 'SIGKILL';
 const never = new Promise<never>(() => {});
+let reached = false;
 
-/** kill -9, by ourselves: nothing after this line runs. */
+/** After kill -9, by ourselves, nothing runs; after any other signal what was under way goes on. */
 function die(at: Failpoint): Promise<never> | undefined {
-  if (failpoint !== at) return undefined;
-  process.kill(process.pid, 'SIGKILL');
-  return never;
+  if (failpoint !== at || reached) return undefined;
+  reached = true;
+  if (signal === 'SIGSTOP') {
+    process.stdout.write(`${JSON.stringify({ failpoint: at })}\n`);
+    const seconds = Number(process.env.FAILPOINT_STOP_MS) / 1000;
+    spawn('sh', ['-c', `sleep ${seconds}; kill -CONT ${process.pid}`], {
+      detached: true,
+      stdio: 'ignore',
+    }).unref();
+  }
+  process.kill(process.pid, signal);
+  return signal === 'SIGKILL' ? never : undefined;
 }
 
 function around(doors: OutsideDoors): OutsideDoors {
