@@ -23,7 +23,7 @@ export interface KafkaTargetOptions {
   connectTimeoutMs: number;
   /** For one request to a broker. */
   requestTimeoutMs: number;
-  /** For one send with its repetitions. Must be well below the relay's lease. */
+  /** For one send with its repetitions; the relay's lease is renewed meanwhile. */
   sendTimeoutMs: number;
   /** Waits before the repetitions inside one send. */
   repeatAfterMs: number[];

@@ -1,6 +1,7 @@
 /**
  * The lease that makes one relay the leader, as seen from the relay: confirmed by the store, and trusted only for as long
- * as the store granted it, counted from before it was asked. Pure but for the store's verb.
+ * as the store granted it, counted from before it was asked; renewed while something long is under way. Pure but for the
+ * store's verb.
  */
 import type { LeaseHeld, Outbox } from '../model/store';
 import type { Clock } from '../tools/clock';
@@ -22,20 +23,49 @@ export interface Lease {
   isHeld(): boolean;
   /** Whether a third of its time is over. */
   isAging(): boolean;
+  /**
+   * What `work` answers or throws, once no renewal is under way any more. Until then it is renewed each time a third of it is
+   * over, and never once it has run out; where the store does not answer, it runs out as ever.
+   */
+  during<T>(work: Promise<T>): Promise<T>;
   /** Ends it, so that another need not wait; does nothing when it is not held. */
   giveBack(): Promise<void>;
 }
 
+/** Why a wait is over; a reason of its own, since the default one is an error with its stack. */
+const over = 'over';
+
 export function makeLease(outbox: Outbox, { clock, leaseName, holder, leaseMs }: LeaseOptions): Lease {
   let sinceMs = Number.NEGATIVE_INFINITY;
   const ageMs = () => clock.nowMs() - sinceMs;
+  async function confirm(): Promise<boolean> {
+    const askedMs = clock.nowMs();
+    const held = await outbox.holdLease(leaseName, holder, leaseMs);
+    sinceMs = held ? askedMs : Number.NEGATIVE_INFINITY;
+    return held;
+  }
+  /** What lapsed may have been another's since, however soon it is held again: it stays lapsed. */
+  async function renewUntil(ended: AbortSignal): Promise<void> {
+    for (;;) {
+      await clock.wait(leaseMs / 3, ended);
+      const untilMs = sinceMs + leaseMs;
+      if (ended.aborted || clock.nowMs() >= untilMs) return;
+      await confirm().catch(() => false);
+      if (clock.nowMs() >= untilMs) sinceMs = Number.NEGATIVE_INFINITY;
+    }
+  }
   return {
     held: { name: leaseName, holder },
-    async confirm() {
-      const askedMs = clock.nowMs();
-      const held = await outbox.holdLease(leaseName, holder, leaseMs);
-      sinceMs = held ? askedMs : Number.NEGATIVE_INFINITY;
-      return held;
+    confirm,
+    async during(work) {
+      const ended = new AbortController();
+      const renewal = renewUntil(ended.signal);
+      try {
+        return await work;
+      } finally {
+        ended.abort(over);
+        await renewal;
+      }
     },
     isHeld: () => ageMs() < leaseMs,
     isAging: () => ageMs() >= leaseMs / 3,

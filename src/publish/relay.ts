@@ -32,7 +32,7 @@ export interface RelayOptions extends LeaseOptions {
   random: () => number;
 }
 
-/** `leaseMs` is well above what one send of Kafka may take. */
+/** `leaseMs` is well above what the store needs to renew it, which happens during a send as well. */
 export const relayDefaults = {
   ends: null,
   leaseName: 'relay-0',
@@ -247,10 +247,11 @@ class OutboxRelay implements Relay {
   private async send(round: Batch[]): Promise<boolean> {
     if (this.closing || (this.lease.isAging() && !(await this.confirm()))) return false;
     const startedMs = this.nowMs();
-    const { outcomes, spent } = await this.target.send(round);
+    const { outcomes, spent } = await this.lease.during(this.target.send(round));
     // Held up beyond the lease: another may have sent since, and what is newest is no longer ours to say.
     if (!this.lease.isHeld()) {
       await this.stepDown();
+      this.trouble ??= { sinceMs: startedMs, attempts: 0, detail: lapsed };
       return false;
     }
     const sentRows: OutboxRow[] = [];
@@ -338,6 +339,8 @@ class OutboxRelay implements Relay {
     return this.options.clock.nowMs();
   }
 }
+
+const lapsed = 'The lease runs out while records are sent: the store is slow, or this process stands still.';
 
 const unnamed: Failure = {
   sent: false,

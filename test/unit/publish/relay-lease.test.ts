@@ -6,14 +6,14 @@ import { makeRelay, relayDefaults } from '../../../src/publish/relay';
 import type { Batch } from '../../../src/publish/target';
 import { makeHandClock } from '../../support/hand-clock';
 import { makeMemoryOutbox } from '../../support/memory-outbox';
-import { failAll, makeScriptedTarget } from '../../support/scripted-target';
+import { failAll, failure, makeScriptedTarget } from '../../support/scripted-target';
 
-function setUp(hooks: RelayHooks = {}) {
+function setUp(hooks: RelayHooks = {}, leaseMs = 60_000) {
   const clock = makeHandClock(1_000_000);
   const outbox = makeMemoryOutbox(clock);
   outbox.add({ topic: 't', key: 'a' });
   const target = makeScriptedTarget();
-  const options = { ...relayDefaults, random: () => 0.5, clock };
+  const options = { ...relayDefaults, leaseMs, random: () => 0.5, clock };
   const relay = makeRelay(outbox, target, { ...options, holder: 'me' }, hooks);
   const other = makeRelay(outbox, makeScriptedTarget(), { ...options, holder: 'another' });
   return { clock, outbox, target, relay, other };
@@ -72,6 +72,57 @@ test('K12: a relay that was held up beyond its lease marks nothing of what it se
   expect(target.calls).toEqual(['open', 'send', 'discard']);
   await relay.step();
   expect(target.written.map(({ key, sequence }) => key + sequence)).toEqual(['a1', 'a1']);
+});
+
+test('a leader that loses its lease in every send is told of, until one ends in time', async () => {
+  const { clock, target, relay } = setUp();
+  const heldUp = async (batches: Batch[]) => {
+    await clock.advance(60_000);
+    return { outcomes: target.write(batches), spent: false };
+  };
+  target.script = [heldUp, heldUp];
+  await relay.step();
+  await relay.step();
+  expect(relay.conditions()).toMatchObject([
+    { name: 'kafka-unavailable', detail: expect.stringContaining('lease') },
+  ]);
+  await relay.step();
+  expect(relay.conditions()).toEqual([]);
+});
+
+test('a send that takes longer than the lease keeps it: what was acknowledged goes once, a mute broker is told of', async () => {
+  const { clock, outbox, target, relay } = setUp({}, 8000);
+  outbox.add({ topic: 'mute', key: 'b' });
+  const oneMute = async (batches: Batch[]) => {
+    const outcomes = batches.map((batch) =>
+      batch.topic === 'mute' ? failure('retry', 'TIMED_OUT') : target.write([batch])[0]!,
+    );
+    for (let second = 0; second < 10; second += 1) await clock.advance(1000);
+    return { outcomes, spent: true };
+  };
+  target.script = Array.from({ length: 20 }, () => oneMute);
+  for (let turn = 0; turn < 20; turn += 1) {
+    await relay.step();
+    await clock.advance(1000);
+  }
+  expect(target.written.map(({ topic }) => topic)).toEqual(['t']);
+  expect(outbox.rows.map(({ sent }) => sent !== null)).toEqual([true, false]);
+  expect(relay.conditions()).toMatchObject([{ name: 'kafka-unavailable' }]);
+});
+
+test('K12: a lease that ran out during a send is not trusted again because it could be taken again', async () => {
+  const { clock, outbox, target, relay } = setUp({}, 9000);
+  target.script = [
+    async (batches: Batch[]) => {
+      // Another led meanwhile, and gave it back.
+      outbox.giveLeaseTo('another', 0);
+      await clock.advance(9000);
+      return { outcomes: target.write(batches), spent: false };
+    },
+  ];
+  await relay.step();
+  expect(outbox.calls).not.toContain('markSent');
+  expect(target.calls).toEqual(['open', 'send', 'discard']);
 });
 
 test('between two sends of one step the lease is confirmed when it has aged', async () => {
