@@ -128,10 +128,22 @@ export function openPool(settings: DatabaseSettings, connections: number): Pool 
 const lookUps = '-c enable_seqscan=off -c enable_bitmapscan=off -c jit=off';
 const sessionOptions = `-c synchronous_commit=on -c default_transaction_isolation=read\\ committed ${lookUps}`;
 
+/**
+ * What the address says of `options` and what every session needs, joined: pg would take the address's alone. Of two words
+ * on one setting the server takes the last.
+ */
+function sessionOf(url: string): Pick<PoolConfig, 'connectionString' | 'options'> {
+  const address = new URL(url);
+  const theirs = address.searchParams.getAll('options').at(-1);
+  if (theirs === undefined) return { connectionString: url, options: sessionOptions };
+  address.searchParams.delete('options');
+  return { connectionString: address.href, options: `${theirs} ${sessionOptions}` };
+}
+
 /** Connection settings of every client; `options` speaks before the defaults of role and database do. */
 export function poolConfig({ url, connections }: DatabaseSettings): PoolConfig {
   return {
-    connectionString: url,
+    ...sessionOf(url),
     max: connections,
     connectionTimeoutMillis: connectMs,
     idleTimeoutMillis: 60_000,
@@ -142,7 +154,6 @@ export function poolConfig({ url, connections }: DatabaseSettings): PoolConfig {
     lock_timeout: lockMsMax,
     // A process that was stopped in the middle must not keep what others wait for.
     idle_in_transaction_session_timeout: 4000,
-    options: sessionOptions,
     types: {
       getTypeParser: ((oid: number, format: 'text') =>
         oid === types.builtins.INT8

@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
+import { Client } from 'pg';
 import type { Store } from '../../../src/model/store';
 import type { TakenTask } from '../../../src/model/task';
 import { poolConfig } from '../../../src/store/postgres/database';
@@ -69,6 +70,20 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
       expect(steps.map(({ step }) => step)).toEqual(expect.arrayContaining(expected));
       expect(steps.find(({ step }) => step === 'sent')).toMatchObject({ partition: 0, offset: '7' });
       expect(steps.find(({ step }) => step === 'replayed')).toMatchObject({ partition: 0, offset: '8' });
+    }
+  });
+
+  test('what the address says of a session is heard, and takes nothing from what every session needs', async () => {
+    const options = encodeURIComponent('-c search_path=elsewhere,public -c enable_seqscan=on');
+    for (const theirs of ['', `?options=${options}&application_name=x`]) {
+      const client = new Client(poolConfig({ url: server.url('postgres') + theirs, connections: 1 }));
+      await client.connect();
+      const shown = async (name: string) => (await client.query(`SHOW ${name}`)).rows[0][name];
+      expect(await shown('search_path')).toBe(theirs === '' ? '"$user", public' : 'elsewhere,public');
+      for (const name of ['enable_seqscan', 'enable_bitmapscan', 'jit'])
+        expect(await shown(name)).toBe('off');
+      expect(await shown('synchronous_commit')).toBe('on');
+      await client.end();
     }
   });
 
