@@ -77,6 +77,8 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
     // Half of everything is announced once only: three for every two kills.
     equipment: Math.max(20, Math.ceil(options.kills / 2) - 10),
   });
+  let goesOn = true;
+  let endSending = () => {};
   try {
     const sender = startSender(
       () => stage.receivers(),
@@ -84,6 +86,7 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
       makeRandom(seed + 1),
       (target, sinceMs) => chaos.stoppedSince(target, sinceMs),
     );
+    endSending = sender.end;
     const load = await makeLoad(stage.simulator, sender, makeRandom(seed + 2));
     const beganAtMs = Date.now();
     const lastsMs = options.minutes * 60_000;
@@ -95,7 +98,6 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
       near: (what) => load.tellOnceNear(what, shareOver()),
       acceptedBy: (address) => sender.log.byReceiver.get(address) ?? 0,
     });
-    let goesOn = true;
     const loading = goOn(() => goesOn, load.step, sender).catch((error: Error) => {
       const last = stage.simulator.lines().slice(-20).join('\n');
       throw new Error(`the provider's stand-in failed: ${error.message}\n${last}`, { cause: error });
@@ -194,6 +196,8 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
       repeats: records.length - new Set(ids).size,
     };
   } finally {
+    goesOn = false;
+    endSending();
     await stage.stop();
   }
 }

@@ -49,6 +49,8 @@ export type Sender = {
   nextAccepted(): Promise<void>;
   /** Resolves when everything queued was accepted. */
   settled(): Promise<void>;
+  /** Repeats nothing any more. */
+  end(): void;
 };
 
 const connections = 8;
@@ -84,6 +86,7 @@ export function startSender(
   const queue: { notifications: Notification[]; stranger: boolean }[] = [];
   const ownDelayMs = watchOwnDelay();
   let busy = 0;
+  let ended = false;
   let tellAccepted: (() => void)[] = [];
 
   async function post(target: string, notifications: Notification[], value: string): Promise<number> {
@@ -116,7 +119,7 @@ export function startSender(
   }
 
   async function deliver(notifications: Notification[]): Promise<void> {
-    for (;;) {
+    while (!ended) {
       const target = random.pick(targets());
       const sinceMs = Date.now();
       const delayedMs = ownDelayMs();
@@ -164,6 +167,10 @@ export function startSender(
     sendAsStranger: enqueue(true),
     waiting: () => queue.length + busy,
     nextAccepted: () => new Promise((resolve) => tellAccepted.push(resolve)),
+    end() {
+      ended = true;
+      queue.length = 0;
+    },
     async settled() {
       while (queue.length + busy > 0) await delay(20);
     },

@@ -46,7 +46,7 @@ export type KafkaCluster = {
   stop(): Promise<void>;
 };
 
-const startMsMax = 90_000;
+const startMsMax = 240_000;
 
 let availability: Availability | undefined;
 
