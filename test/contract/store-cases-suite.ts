@@ -617,6 +617,70 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
       });
     });
 
+    describe('retention of what nobody notified, and of what Kafka refused', () => {
+      const sweepAll = async () => {
+        while ((await hand.store.sweep()) > 0);
+      };
+      const send = async () => {
+        const rows = await hand.records();
+        await hand.store.markSent(rows.map(({ row }) => ({ row, partition: 1, offset: '1' })));
+        return rows;
+      };
+
+      test('reads that replays asked for go by their own age, but for the one that decided the newest event', async () => {
+        await hand.publish('1', 'a');
+        const [sent] = await send();
+        const selection = { events: null, keys: null, organizationId: null, topic: null };
+        const kept: number[] = [];
+        for (const content of ['b', 'b', 'b', 'b']) {
+          under.advance(31 * dayMs);
+          await hand.put([hintOf('9', '99')]);
+          const { replay, counts } = await hand.store.beginReplay('x');
+          const { events } = await hand.store.selectReplay(selection, 0, 1e9, 9);
+          const newest = events.filter((event) => event.newest).map(({ row }) => row);
+          await hand.store.readAgain({ replay, after: 1, counts }, newest);
+          await hand.store.endReplay(replay);
+          await hand.finish(await hand.takeAt(address('1')), draftOf('1', content));
+          await send();
+          await sweepAll();
+          const { steps } = (await hand.store.explain(address('1')))!;
+          kept.push(steps.filter(({ step }) => step === 'published' || step === 'unchanged').length);
+        }
+        expect(kept).toEqual([1, 2, 2, 2]);
+        expect(await hand.store.explain(sent!.eventId)).toBeNull();
+      });
+
+      test('a refused record goes once somebody has discarded it and its time is over, however new it is', async () => {
+        const refused: string[] = [];
+        for (const content of ['a', 'b']) {
+          await hand.publish('1', content);
+          const [record] = await hand.records();
+          refused.push(record!.eventId);
+          await hand.store.quarantineRecord(record!.row, 'record-too-large', 'x');
+        }
+        const [first] = await hand.store.listQuarantine({ limit: 1, after: null });
+        await hand.store.discardQuarantine(first!.id);
+        const there = async () => {
+          await sweepAll();
+          const told = await Promise.all(refused.map((id) => hand.store.explain(id)));
+          return told.map((explained) => explained !== null);
+        };
+        expect(await there()).toEqual([true, true]);
+        under.advance(31 * dayMs);
+        await hand.put([hintOf('9', '99')]);
+        const ledger = await hand.store.ledger();
+        expect(await there()).toEqual([false, true]);
+        expect(sumOf(ledger)).toBe(ledger.accepted);
+        const after = await hand.store.ledger();
+        expect(sumOf(after)).toBe(after.accepted);
+        const [second] = await hand.store.listQuarantine({ limit: 1, after: null });
+        await hand.store.discardQuarantine(second!.id);
+        expect(await there()).toEqual([false, false]);
+        await hand.publish('1', 'c');
+        expect((await hand.records()).map(({ sequence }) => sequence)).toEqual([3]);
+      });
+    });
+
     describe('a pause that the provider asked for', () => {
       const taken = async () => [await hand.store.take(10), await hand.store.takeProbes(10, 30_000)];
 

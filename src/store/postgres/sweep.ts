@@ -22,7 +22,8 @@ const alertMs = 86_400_000;
 export async function sweep(inTransaction: InTransaction): Promise<number> {
   const events = await inTransaction(sweepEvents);
   const deliveries = await inTransaction(sweepDeliveries);
-  return events + deliveries + (await inTransaction(sweepSettled));
+  const reads = await inTransaction(sweepReads);
+  return events + deliveries + reads + (await inTransaction(sweepSettled));
 }
 
 async function sweepSettled(context: Context): Promise<number> {
@@ -44,16 +45,67 @@ async function sweepSettled(context: Context): Promise<number> {
     context.nowMs() - settings.journalMs,
     rowsMax,
   );
-  return entries + alerts + replayed;
+  return entries + alerts + replayed + (await sweepAside(context));
 }
 
-async function sweptUntil({ database }: Context, what: 'events' | 'deliveries'): Promise<number> {
+/**
+ * Records that Kafka refused or that were set aside, once nobody has to look at them and no read tells of them any more. One
+ * that was published before is its key's newest event for as long as there is no other.
+ */
+async function sweepAside(context: Context): Promise<number> {
+  const gone = await context.database.all(
+    `DELETE FROM outbox WHERE id IN (
+       SELECT o.id FROM outbox o WHERE o.state > 2 AND o.decided_at < $1
+         AND NOT EXISTS (SELECT 1 FROM quarantine q WHERE q.outbox_id = o.id AND q.state = 'waiting')
+         AND NOT EXISTS (SELECT 1 FROM reads r WHERE r.task_id = o.task_id AND r.event_id = o.event_id)
+         AND (o.position IS NULL OR o.sequence < (SELECT ${newestNumber} FROM sequences s WHERE s.key = o.key))
+       ORDER BY o.id LIMIT $2) AND state > 2 RETURNING position`,
+    context.nowMs() - context.settings.journalMs,
+    rowsMax,
+  );
+  const floor = Math.max(0, ...gone.map(({ position }) => position ?? 0));
+  if (floor > 0) await raiseFloor(context, floor);
+  return gone.length;
+}
+
+/**
+ * Reads of what nobody notified go by their own age, those of deliveries with these. What decided an event that is still in
+ * the log stays with it. The table is walked from its beginning, so many rows a call.
+ */
+async function sweepReads(context: Context): Promise<number> {
+  const { database, settings } = context;
+  const from = [await sweptUntil(context, 'reads'), await sweptUntil(context, 'reads-fence')];
+  const last = await database.get(
+    `SELECT task_id, fence FROM reads WHERE (task_id, fence) > ($1::bigint, $2::bigint) ORDER BY task_id, fence
+     LIMIT 1 OFFSET $3`,
+    ...from,
+    rowsMax - 1,
+  );
+  const gone = await database.run(
+    `DELETE FROM reads r WHERE (task_id, fence) > ($1::bigint, $2::bigint)
+       AND (task_id, fence) <= ($3::bigint, $4::bigint) AND at < $5
+       AND NOT EXISTS (SELECT 1 FROM hints h WHERE h.task_id = r.task_id AND h.generation <= r.generation)
+       AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.event_id = r.event_id AND o.state < 3)`,
+    ...from,
+    last?.task_id ?? Number.MAX_SAFE_INTEGER,
+    last?.fence ?? 0,
+    context.nowMs() - settings.journalMs,
+  );
+  await noteSwept(context, 'reads', last?.task_id ?? 0);
+  await noteSwept(context, 'reads-fence', last?.fence ?? 0);
+  return gone;
+}
+
+/** The log and the journals that are walked. */
+type Walked = 'events' | 'deliveries' | 'reads' | 'reads-fence';
+
+async function sweptUntil({ database }: Context, what: Walked): Promise<number> {
   const row = await database.get('SELECT value FROM meta WHERE name = $1', `swept-${what}`);
   return row?.value ?? 0;
 }
 
 /** 0: it begins anew. */
-async function noteSwept({ database }: Context, what: 'events' | 'deliveries', until: number): Promise<void> {
+async function noteSwept({ database }: Context, what: Walked, until: number): Promise<void> {
   await database.run(
     `INSERT INTO meta AS m (name, value) VALUES ($1, $2)
      ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE m.value <> excluded.value`,
@@ -91,13 +143,22 @@ async function sweepEvents(context: Context): Promise<number> {
     superseded,
   );
   await markReads(context, gone);
-  const floor = gone.reduce((highest, { position }) => Math.max(highest, position), 0);
+  await raiseFloor(
+    context,
+    gone.reduce((highest, { position }) => Math.max(highest, position), 0),
+  );
+  return gone.length;
+}
+
+async function raiseFloor({ database }: Context, position: number): Promise<void> {
   await database.run(
     `UPDATE meta SET value = f.value FROM meta f, meta k
      WHERE meta.name = 'unmarked' AND f.name = 'floor' AND k.name = 'marked' AND f.value > k.value`,
   );
-  await database.run(`UPDATE meta SET value = greatest(value, $1) WHERE name IN ('floor', 'marked')`, floor);
-  return gone.length;
+  await database.run(
+    `UPDATE meta SET value = greatest(value, $1) WHERE name IN ('floor', 'marked')`,
+    position,
+  );
 }
 
 /** Reads say that their events were taken, so that one which vanished in any other way can be told from those. */

@@ -34,7 +34,7 @@ export interface Context {
   /** What each process told of itself, by its name. */
   conditions: Map<string, { untilMs: number; conditions: Condition[] }>;
   /** How far retention has walked through the log and the journal; 0 when it begins anew. */
-  swept: { position: number; delivery: number };
+  swept: { position: number; delivery: number; readOfTask: number; readWithFence: number };
   /** Why the call that is executed set things aside. */
   setAside: QuarantineReason[];
   /** Registers how to take back a change in memory when the transaction around this call is rolled back. */

@@ -237,7 +237,7 @@ export function openEngine(settings: StoreSettings, nowMs: () => number): Engine
     organizations: new OrganizationCache(),
     leases: new Map(),
     conditions: new Map(),
-    swept: { position: 0, delivery: 0 },
+    swept: { position: 0, delivery: 0, readOfTask: 0, readWithFence: 0 },
     setAside: [],
     undo,
     nextRevision: () => ++counters.revision,

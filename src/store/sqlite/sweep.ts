@@ -33,7 +33,8 @@ export function sweep(context: Context): number {
     journalledAfterMs,
   );
   const events = sweepEvents(context, nowMs);
-  return events + sweepDeliveries(context, journalledAfterMs) + entries + alerts + replayed;
+  const journalled = sweepDeliveries(context, journalledAfterMs) + sweepReads(context, journalledAfterMs);
+  return events + journalled + sweepAside(context, journalledAfterMs) + entries + alerts + replayed;
 }
 
 /**
@@ -56,16 +57,64 @@ function sweepEvents(context: Context, nowMs: number): number {
   const gone = old.filter(({ state, superseded }) => superseded === 1 && (state === 1 || state === 2));
   const last = gone.at(-1);
   if (last === undefined) return 0;
+  for (const event of gone) takeEvent(context, event);
+  raiseFloor(context, Number(last.position));
+  return gone.length;
+}
+
+function raiseFloor({ database }: Context, position: number): void {
   database.run(
     `UPDATE meta SET value = (SELECT value FROM meta WHERE name = 'floor') WHERE name = 'unmarked'
        AND (SELECT value FROM meta WHERE name = 'floor') > (SELECT value FROM meta WHERE name = 'marked')`,
   );
-  for (const event of gone) takeEvent(context, event);
-  database.run(
-    `UPDATE meta SET value = max(value, ?) WHERE name IN ('floor', 'marked')`,
-    Number(last.position),
+  database.run(`UPDATE meta SET value = max(value, ?) WHERE name IN ('floor', 'marked')`, position);
+}
+
+/**
+ * Records that Kafka refused or that were set aside, once nobody has to look at them and no read tells of them any more. One
+ * that was published before is its key's newest event for as long as there is no other.
+ */
+function sweepAside(context: Context, beforeMs: number): number {
+  const gone = context.database.all(
+    `DELETE FROM outbox WHERE id IN (
+       SELECT o.id FROM outbox o WHERE o.state > 2 AND o.decided_at < ?
+         AND NOT EXISTS (SELECT 1 FROM quarantine q WHERE q.outbox_id = o.id AND q.state = 'waiting')
+         AND NOT EXISTS (SELECT 1 FROM reads r WHERE r.task_id = o.task_id AND r.event_id = o.event_id)
+         AND (o.position IS NULL OR o.sequence < (SELECT ${newestNumber} FROM sequences s WHERE s.key = o.key))
+       ORDER BY o.id LIMIT ?) RETURNING position`,
+    beforeMs,
+    rowsMax,
   );
+  const floor = Math.max(0, ...gone.map(({ position }) => Number(position ?? 0)));
+  if (floor > 0) raiseFloor(context, floor);
   return gone.length;
+}
+
+/**
+ * Reads of what nobody notified go by their own age, those of deliveries with these. What decided an event that is still in
+ * the log stays with it. The table is walked from its beginning, so many rows a call.
+ */
+function sweepReads({ database, swept }: Context, beforeMs: number): number {
+  const { readOfTask, readWithFence } = swept;
+  const last = database.get(
+    `SELECT task_id, fence FROM reads WHERE (task_id, fence) > (?, ?) ORDER BY task_id, fence LIMIT 1 OFFSET ?`,
+    readOfTask,
+    readWithFence,
+    rowsMax - 1,
+  );
+  const gone = database.run(
+    `DELETE FROM reads WHERE (task_id, fence) > (?, ?) AND (task_id, fence) <= (?, ?) AND at < ?
+       AND NOT EXISTS (SELECT 1 FROM hints h WHERE h.task_id = reads.task_id AND h.generation <= reads.generation)
+       AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.event_id = reads.event_id AND o.state < 3)`,
+    readOfTask,
+    readWithFence,
+    Number(last?.task_id ?? Number.MAX_SAFE_INTEGER),
+    Number(last?.fence ?? 0),
+    beforeMs,
+  );
+  swept.readOfTask = Number(last?.task_id ?? 0);
+  swept.readWithFence = Number(last?.fence ?? 0);
+  return gone;
 }
 
 /** Its read says that it was taken, so that an event which vanished in any other way can be told from it. */
