@@ -68,8 +68,8 @@ export interface PathDoors {
   decided(): void;
   /** An organization's access changed. */
   accessChanged(): void;
-  /** Resolves when nothing is asked through the refused connection any more. */
-  connectionRefused(): Promise<void>;
+  /** Resolves when it is heeded that a connection was refused, or is taken again. */
+  connectionsChanged(): Promise<void>;
 }
 
 export interface PathSettings {
@@ -345,7 +345,7 @@ function accessOf(doors: PathDoors, health: ProviderHealth, wakeWork: () => void
       doors.decided();
       doors.accessChanged();
     },
-    connectionRefused: doors.connectionRefused,
+    connectionsChanged: doors.connectionsChanged,
     answered: wakeWork,
   });
   return access;

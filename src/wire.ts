@@ -10,6 +10,7 @@ import { makeProcessWatch } from './alert/process-watch';
 import type { AlertSink } from './alert/sink';
 import type { Settings } from './config';
 import type { ConnectionBook } from './connect/connection-book';
+import type { ProviderDoors } from './fetch/options';
 import type { ProviderClient } from './fetch/provider-client';
 import type { SandboxMeter } from './fetch/sandbox-meter';
 import type { Condition } from './model/alert';
@@ -114,7 +115,7 @@ export async function wireWorker(
     renewal: lateRenewal(() => connecting),
     equipmentRecords: (sought) => doors.store.equipmentRecords(sought),
     clock,
-    refused: (...told) => hearRefusal(book, pipeline, observer, ...told),
+    ...hearConsents(() => ({ book, pipeline }), observer),
     called: heard.called,
   });
   const outside = around({
@@ -134,7 +135,7 @@ export async function wireWorker(
       clock,
       decided: () => loops.relay.wake(),
       accessChanged: () => loops.alert.wake(),
-      connectionRefused: () => book.refresh(),
+      connectionsChanged: () => book.refresh(),
     },
     options.pathOptions(settings),
   );
@@ -192,17 +193,21 @@ function mayListAll(book: ConnectionBook, meter: SandboxMeter): () => boolean {
 }
 
 /** Reads tell of refused consents themselves, and many may meet one at once: once is enough. */
-function hearRefusal(
-  book: ConnectionBook,
-  { access }: Pipeline,
+function hearConsents(
+  joined: () => { book: ConnectionBook; pipeline: Pipeline },
   observer: Observer,
-  refusedId: string,
-  message: string | null,
-): void {
-  const isValid = book.connections().some(({ connectionId, status }) => {
-    return connectionId === refusedId && status === 'valid';
-  });
-  if (isValid) void access.refuseGrant(refusedId, message).catch(troubleOf(observer, 'connections'));
+): Required<Pick<ProviderDoors, 'refused' | 'accepted'>> {
+  const failed = troubleOf(observer, 'connections');
+  return {
+    refused(refusedId, message) {
+      const { book, pipeline } = joined();
+      const isValid = book.connections().some(({ connectionId, status }) => {
+        return connectionId === refusedId && status === 'valid';
+      });
+      if (isValid) void pipeline.access.refuseGrant(refusedId, message).catch(failed);
+    },
+    accepted: (connectionId) => joined().pipeline.access.acceptGrant(connectionId).catch(failed),
+  };
 }
 
 /** What others do is heeded; what went to the embedded log before brokers were named is sent. */

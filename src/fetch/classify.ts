@@ -7,7 +7,7 @@ import type { Answer } from '../model/answer';
 import type { ConnectionAuth } from '../model/connection';
 import { shownAddress } from '../model/shown-address';
 import type { Exchange, ReceivedHeaders } from './client';
-import { errorMessageOf, shown } from './error-message';
+import { errorMessageOf, isForeign, isPage, shown } from './error-message';
 import { mediaTypeOf, parseDocument } from './parse-document';
 
 /** Refused for a reason that only the organization can tell; `client` when the words name a scope or licence. */
@@ -85,10 +85,16 @@ function classifyRefusal(
   if (status === 429) {
     return { kind: 'rate-limited', retryAfterMs: retryAfterOf(headers, about.nowMs) ?? retryAfterMsDefault };
   }
-  const message = errorMessageOf(body, mediaTypeOf(headers['content-type']));
-  if (status === 401) return classifyUnauthorized(message, headers, about);
+  const mediaType = mediaTypeOf(headers['content-type']);
+  const message = errorMessageOf(body, mediaType);
+  // A gateway's page, or one under maintenance: it says nothing of what was asked, nor of who asked.
+  // Errors of 403 have no documented shape.
+  const isOthers = status === 403 ? isPage(body, mediaType) : isForeign(body, mediaType);
+  const foreign = isOthers ? transient(`status-${status}`, describe(status, headers, body), about) : null;
+  if (status === 401) return classifyUnauthorized(message, headers, foreign, about);
   const action = requiredActionOf(status, headers, message, about);
   if (action !== null) return action;
+  if (foreign !== null) return foreign;
   if (status === 403) return { kind: 'forbidden', connectionId, message, client: namesClient(message) };
   if (passing.has(status)) return transient(`status-${status}`, describe(status, headers, body), about);
   return {
@@ -104,6 +110,7 @@ function classifyRefusal(
 function classifyUnauthorized(
   message: string | null,
   headers: ReceivedHeaders,
+  foreign: Answer | null,
   about: Classification,
 ): Answer {
   const { connectionId, auth } = about;
@@ -112,6 +119,8 @@ function classifyUnauthorized(
     return transient('signature-refused', shown(said) ?? '', about);
   if (/licen[cs]e|consumer[ _-]key|client[ -](?:key )?unknown/i.test(said))
     return { kind: 'client-refused', connectionId, message };
+  // RFC 6750 section 3 and OAuth 1.0's problem reporting name the token in the header, whatever the body is.
+  if (foreign !== null && !/token|oauth/i.test(headers['www-authenticate'] ?? '')) return foreign;
   return { kind: 'reauthorize', connectionId, message };
 }
 

@@ -6,6 +6,7 @@
 const bodyBytesRead = 16_384;
 const messageCharsMax = 500;
 const messagesMax = 3;
+const pageTypes = new Set(['text/html', 'application/xhtml+xml']);
 
 /** At most 500 characters without control characters; null when the body says nothing a person could read. */
 export function errorMessageOf(body: Buffer, mediaType: string): string | null {
@@ -14,6 +15,23 @@ export function errorMessageOf(body: Buffer, mediaType: string): string | null {
   const messages = messagesOf(parse(text));
   if (messages !== null) return shown(messages.slice(0, messagesMax).join('; '));
   return /^\s*[{[<]/.test(text) ? null : shown(text);
+}
+
+/** Written for a person by something on the way; no error of the provider is. */
+export function isPage(body: Buffer, mediaType: string): boolean {
+  return pageTypes.has(mediaType) || /^\s*</.test(body.toString('utf8', 0, bodyBytesRead));
+}
+
+/**
+ * A body that none of the provider's errors has: a page, or JSON of another shape that does not speak of the caller's
+ * rights either. Plain text and nothing at all also come from the provider.
+ */
+export function isForeign(body: Buffer, mediaType: string): boolean {
+  if (isPage(body, mediaType)) return true;
+  const text = body.toString('utf8', 0, bodyBytesRead);
+  const value = parse(text);
+  const hasFields = typeof value === 'object' && value !== null && Object.keys(value).length > 0;
+  return hasFields && messagesOf(value) === null && !/token|auth|credential/i.test(text);
 }
 
 /** The provider's words for a person to read: one line, at most 500 characters; null when nothing is left. */

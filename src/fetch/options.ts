@@ -36,6 +36,9 @@ export interface ProviderOptions {
   unitSystem: 'metric' | 'english' | 'mixed' | null;
   /** Sent as the preferred kind of yields; null = the provider's own choice. */
   yieldPreference: 'mass' | 'volume' | null;
+  /** From one probe of whoever is blocked to the next, doubling up to the bound. */
+  probeMs: number;
+  probeMsMax: number;
 }
 
 /** What a call was for: a closed list, used as a metric label. */
@@ -84,4 +87,6 @@ export interface ProviderDoors {
   called(call: Called): void;
   /** The provider refuses what the user of the connection gave, whatever was asked of it. */
   refused?(connectionId: string, message: string | null): void;
+  /** The provider takes again what it refused of the connection's user: resolves when it counts as valid. Must not reject. */
+  accepted?(connectionId: string): Promise<void>;
 }

@@ -9,7 +9,7 @@ import type { ProviderData } from '../model/provider-data';
 import type { ResourceIdentity } from '../model/resource';
 import type { SubscriptionCalls } from '../model/subscription';
 import type { ListingRequest } from '../model/sync';
-import { makeAsk, makeHeardLine, makeLine } from './ask';
+import { type Line, makeAsk, makeHeardLine, makeLine } from './ask';
 import { Attempt } from './attempt';
 import { makeCallers } from './caller';
 import { makeCatalogs } from './catalogs';
@@ -31,8 +31,10 @@ import {
   unreadableSentence,
 } from './pages';
 import { makeProbeOrganization } from './probe-organization';
+import { makeProvenLine } from './proven-line';
 import { makeProviderData } from './provider-data';
 import { makeReadResource } from './read-resource';
+import { makeAskAgain } from './refused-again';
 import { makeRelocate } from './relocate';
 import { makeRenewingLine } from './renewing-line';
 import { makeSigner } from './sign';
@@ -93,7 +95,7 @@ const nothing: ReadCost = { calls: 0, bytes: 0, tookMs: 0, status: null };
 export function makeProviderClient(options: ProviderOptions, doors: ProviderDoors): ProviderClient {
   const { timeoutMs } = options;
   const parts = joinParts(options, doors);
-  const { gate, catalogs, callers, organizations, readResource, probeOrganization } = parts;
+  const { gate, catalogs, callers, organizations, readResource, probeOrganization, askAgain } = parts;
 
   const connectionOf = (connectionId: string) => validConnection(doors, connectionId);
 
@@ -128,7 +130,11 @@ export function makeProviderClient(options: ProviderOptions, doors: ProviderDoor
 
   async function probe(due: DueProbe, signal?: AbortSignal): Promise<Answer> {
     const claim = { ...due, hintedUser: null, hintedOrganizationId: null };
-    const connection = chooseConnection(claim, doors.connections(), doors.sees);
+    let connection = chooseConnection(claim, doors.connections(), doors.sees);
+    if (connection === null) {
+      await askAgain(due);
+      connection = chooseConnection(claim, doors.connections(), doors.sees);
+    }
     if (connection === null) return noConnection(claim);
     const attempt = new Attempt(timeoutMs, signal);
     const result = await catalogs.of(connection, attempt);
@@ -208,8 +214,10 @@ function joinParts(options: ProviderOptions, doors: ProviderDoors) {
   const client = makeHttpClient(options);
   const signer = makeSigner({ ...options, clock });
   const plain = makeLine({ options, doors, client, signer, isEquipment: equipment.holds });
-  const renewed = doors.renewal === undefined ? plain : makeRenewingLine(plain, doors.renewal);
-  const line = doors.refused === undefined ? renewed : makeHeardLine(renewed, doors.refused);
+  const { renewal } = doors;
+  const renewed = (calls: Line) => (renewal === undefined ? calls : makeRenewingLine(calls, renewal));
+  const proven = makeProvenLine({ plain, renewed, catalogUrl: catalogAddress, timeoutMs });
+  const line = doors.refused === undefined ? proven : makeHeardLine(proven, doors.refused);
   const ask = makeAsk(line);
   const catalogs = makeCatalogs({
     catalogUrl: catalogAddress,
@@ -254,6 +262,7 @@ function joinParts(options: ProviderOptions, doors: ProviderDoors) {
     readWrittenEquipment,
     probeOrganization,
     listItems,
+    askAgain: makeAskAgain(options, doors, proven.show),
   };
 }
 

@@ -175,6 +175,11 @@ export interface Connections {
     connectionId: string,
     message: string | null,
   ): Promise<{ observed: { observation: Observation; transition: Transition }[] }>;
+  /**
+   * The provider takes the refused token again: it is valid, and organizations whose grant was refused are probed at once.
+   * False when it is not refused, as after another consent.
+   */
+  acceptConnection(connectionId: string): Promise<boolean>;
   /** null when it is unknown or was revoked. */
   findConnection(connectionId: string): Promise<SealedConnection | null>;
   /**

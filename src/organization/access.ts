@@ -19,8 +19,8 @@ export interface AccessDoors {
   probed(line: { organizationId: string; found: Answer['kind']; tookMs: number }): void;
   /** The access as shown changed: history, event and alert follow. */
   changed(observation: Observation, transition: Transition): void;
-  /** A connection was refused: resolves when nothing is asked through it any more. */
-  connectionRefused(): Promise<void>;
+  /** A connection was refused, or is taken again: resolves when that is heeded by whatever is asked from now on. */
+  connectionsChanged(): Promise<void>;
   /** Something was observed, even if nothing changed: work that waited for the answer may go on. */
   answered(): void;
   clock: Clock;
@@ -35,6 +35,8 @@ export interface OrganizationAccess {
   nextProbe(organizationId: string, withinMs: number): Promise<Found>;
   /** The token was refused: organizations that no other valid connection sees need a new consent. */
   refuseGrant(connectionId: string, message: string | null): Promise<void>;
+  /** The refused token is taken again: what it alone sees is probed at once. */
+  acceptGrant(connectionId: string): Promise<void>;
   /** A connection is given up: the same for what it alone saw. False when it is unknown. */
   revokeGrant(connectionId: string): Promise<boolean>;
   /** What we have to do with it ends; null when it is unknown. Its connections are ended before. */
@@ -62,6 +64,11 @@ export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
     await ended(observed);
   }
 
+  async function acceptGrant(connectionId: string): Promise<void> {
+    await store.acceptConnection(connectionId);
+    await doors.connectionsChanged();
+  }
+
   async function revokeGrant(connectionId: string): Promise<boolean> {
     const revoked = await store.revokeConnection(connectionId);
     if (revoked !== null) await ended(revoked.observed);
@@ -70,7 +77,7 @@ export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
 
   /** A connection is no longer used; what that means for organizations was observed with it. */
   async function ended(observed: { observation: Observation; transition: Transition }[]): Promise<void> {
-    await doors.connectionRefused();
+    await doors.connectionsChanged();
     for (const { observation, transition } of observed) {
       if (transition.changed) doors.changed(observation, transition);
     }
@@ -105,6 +112,7 @@ export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
 
   return {
     refuseGrant,
+    acceptGrant,
     revokeGrant,
     forget,
     async probe(due, signal) {

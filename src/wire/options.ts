@@ -87,6 +87,8 @@ export function providerOptions(settings: Settings): ProviderOptions {
     connectionsMax: settings.providerConcurrency,
     unitSystem: settings.providerUnitSystem === 'none' ? null : settings.providerUnitSystem,
     yieldPreference: settings.providerYieldPreference,
+    probeMs: settings.probeSeconds * 1000,
+    probeMsMax: settings.probeSecondsMax * 1000,
   };
 }
 

@@ -98,6 +98,26 @@ export function storeConnectionsSuite(name: string, openStore: () => Promise<Sto
       expect(await hand.store.findConnection('c1')).toEqual(connection('c1'));
     });
 
+    test('a token that is taken again is valid, and probes whose grant was refused; no other is touched', async () => {
+      await hand.store.saveConnection(connection('c1'));
+      await learn('c1', '4711');
+      expect(await hand.store.acceptConnection('c1')).toBe(false);
+      await hand.store.refuseConnection('c1', 'a mistake');
+      expect([(await hand.store.findConnection('c1'))!.status, await access()]).toEqual([
+        'refused',
+        'reauthorize',
+      ]);
+      const mark = await hand.store.connectionsMark();
+      expect(await hand.store.acceptConnection('c1')).toBe(true);
+      expect((await hand.store.findConnection('c1'))!.status).toBe('valid');
+      expect(await hand.store.connectionsMark()).not.toBe(mark);
+      const [due] = await hand.store.takeProbes(10, 30_000);
+      expect(due).toMatchObject({ organizationId: '4711', askedBy: 'schedule' });
+      await hand.store.revokeConnection('c1');
+      expect(await hand.store.acceptConnection('c1')).toBe(false);
+      expect(await hand.store.acceptConnection('unknown')).toBe(false);
+    });
+
     test.each(['refuse', 'revoke'])(
       '%sd it passes what it listed on to another that sees it, for good',
       async (verb) => {

@@ -63,8 +63,48 @@ test('F-10: a 403 for terms pages once with who and where, parks, and ends by it
 describe('F-12: a 403 for one resource only', () => {
   const denied = { status: 403, body: { errors: [{ message: 'Access Denied' }] } };
 
-  test('sets that resource aside and blocks neither the organization nor the connection', async () => {
-    story = await beginStory({ delivers: false });
+  const unauthorized = { status: 401, body: { errors: [{ message: 'Unauthorized' }] } };
+  const accesses = async (): Promise<string> => {
+    const organizations = (await story.ask('/api/organizations')) as { access: string }[];
+    return [...new Set(organizations.map(({ access }) => access))].join();
+  };
+  const isPaged = (state: string) => () =>
+    story.log('alert').some((page) => page.name === 'TramlineReauthorize' && page.state === state);
+
+  /** The same token is taken elsewhere, or it was no answer of the provider. */
+  async function refuseTokensHereAndThere(machine: Resource, gated: Resource): Promise<void> {
+    const page = { status: 401, body: '<html>sign in</html>', headers: { 'content-type': 'text/html' } };
+    await story.simulator.setFaults([
+      { match: { path: pathOf(machine) }, ...unauthorized },
+      { match: { path: pathOf(gated) }, times: 1, ...page },
+    ]);
+    const before = (await story.eventsOf(gated)).length;
+    await story.simulator.changeEquipment(gated.id, { name: 'Behind a gateway' });
+    await story.post([notificationOf(machine), notificationOf(gated)]);
+    await until(async () => (await story.quarantine()).length === 1, soon);
+    expect(await story.quarantine()).toMatchObject([{ what: 'task', reason: 'no-access' }]);
+    await story.untilEvents(gated, before + 1);
+    expect(await accesses()).toBe('active');
+  }
+
+  /** The provider takes no token for a while, and nobody consents anew when it does. */
+  async function refuseTokensEverywhere({ organizationId }: Resource): Promise<void> {
+    const probe = () => story.ask(`/api/organizations/${organizationId}/probe`, 'POST');
+    await story.simulator.setFaults([{ match: {}, ...unauthorized }]);
+    await probe();
+    await until(async () => (await accesses()) === 'reauthorize', soon);
+    await until(isPaged('firing'), soon);
+    await probe();
+    expect(await accesses()).toBe('reauthorize');
+    await story.simulator.setFaults([]);
+    await probe();
+    await until(async () => (await accesses()) === 'active', soon);
+    await until(isPaged('resolved'), soon);
+  }
+
+  test('sets that resource aside and blocks neither the organization nor the connection, and so does a 401', async () => {
+    const settings = { PROBE_SECONDS: '600', PROBE_SECONDS_MAX: '600' };
+    story = await beginStory({ delivers: false, settings });
     const [machine, other] = await story.equipment();
     await publish(machine!, 'Allowed');
     await story.simulator.setFaults([{ match: { path: pathOf(machine!) }, ...denied }]);
@@ -80,6 +120,9 @@ describe('F-12: a 403 for one resource only', () => {
     await story.simulator.setFaults([]);
     await publish(machine!, 'Allowed again');
     expect(await story.quarantine()).toEqual([]);
+
+    await refuseTokensHereAndThere(machine!, other!);
+    await refuseTokensEverywhere(machine!);
   });
 
   test('lets one that was never read wait alone: the refusal is laid on nobody', async () => {

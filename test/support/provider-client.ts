@@ -60,6 +60,8 @@ export function optionsOf(more: Partial<ProviderOptions> = {}): ProviderOptions 
     connectionsMax: 4,
     unitSystem: null,
     yieldPreference: null,
+    probeMs: 15_000,
+    probeMsMax: 900_000,
     ...more,
   };
 }

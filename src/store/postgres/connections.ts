@@ -3,7 +3,7 @@
  * change who has a valid grant are made one after the other: each must see what the one before it took away.
  */
 import type { SealedConnection, SealedTokens } from '../../model/connection';
-import type { Observation, Transition } from '../../model/organization';
+import type { Observation, ProbeAsker, Transition } from '../../model/organization';
 import type { Context } from './context';
 import type { Row } from './database';
 import { type ObservedRow, observeLocked } from './observe';
@@ -59,7 +59,11 @@ async function write(
 }
 
 /** Other processes see that it changed, and those whose grant was refused are asked at once. */
-async function changed(context: Context, connectionId: string): Promise<void> {
+async function changed(
+  context: Context,
+  connectionId: string,
+  askedBy: ProbeAsker = 'consent',
+): Promise<void> {
   await touchConnections(context);
   const refused = await context.database.all(
     `SELECT o.id FROM organizations o JOIN sights s ON s.organization_id = o.id
@@ -69,10 +73,11 @@ async function changed(context: Context, connectionId: string): Promise<void> {
   const ids = refused.map(({ id }) => id as string);
   await lockOrganizations(context, ids);
   await context.database.run(
-    `UPDATE organizations SET probe_at = $2, probe_asked_by = 'consent'
+    `UPDATE organizations SET probe_at = $2, probe_asked_by = $3
      WHERE id = ANY($1::text[]) AND access = 'reauthorize' AND (probe_at IS NULL OR probe_at > $2)`,
     ids,
     context.nowMs(),
+    askedBy,
   );
 }
 
@@ -164,6 +169,16 @@ export async function refuseConnection(
   if (refused === 1) await touchConnections(context);
   await passOn(context, connectionId);
   return { observed: await blockThoseAlone(context, connectionId, message, 'grant') };
+}
+
+/** No consent was given: those who are asked now are asked again by themselves. */
+export async function acceptConnection(context: Context, connectionId: string): Promise<boolean> {
+  const accepted = await context.database.run(
+    `UPDATE connections SET status = 'valid', refused_message = NULL WHERE id = $1 AND status = 'refused'`,
+    connectionId,
+  );
+  if (accepted === 1) await changed(context, connectionId, 'schedule');
+  return accepted === 1;
 }
 
 /** The row stays, empty: what the settings name and was imported once is not imported again. */

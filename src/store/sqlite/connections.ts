@@ -2,7 +2,7 @@
  * Connections with their sealed tokens, and which organizations each sees. Nothing here can open a token.
  */
 import type { SealedConnection, SealedTokens } from '../../model/connection';
-import type { Observation, Transition } from '../../model/organization';
+import type { Observation, ProbeAsker, Transition } from '../../model/organization';
 import type { Context } from './context';
 import type { Row } from './database';
 import { observe, tellUntold } from './observe';
@@ -58,13 +58,13 @@ export function saveConnection(context: Context, connection: SealedConnection): 
 }
 
 /** Other processes see that it changed, and those whose grant was refused are asked at once. */
-function changed(context: Context, connectionId: string): void {
+function changed(context: Context, connectionId: string, askedBy: ProbeAsker = 'consent'): void {
   touchConnections(context);
   const sights = context.database.all(
     'SELECT organization_id AS id FROM sights WHERE connection_id = ?',
     connectionId,
   );
-  for (const { id } of sights) probeUnlessGranted(context, String(id));
+  for (const { id } of sights) probeUnlessGranted(context, String(id), askedBy);
 }
 
 /** Other processes see that something about connections changed. */
@@ -152,6 +152,16 @@ export function refuseConnection(
   if (refused === 1) touchConnections(context);
   passOn(context, connectionId);
   return { observed: blockThoseAlone(context, connectionId, message, 'grant') };
+}
+
+/** No consent was given: those who are asked now are asked again by themselves. */
+export function acceptConnection(context: Context, connectionId: string): boolean {
+  const accepted = context.database.run(
+    `UPDATE connections SET status = 'valid', refused_message = NULL WHERE id = ? AND status = 'refused'`,
+    connectionId,
+  );
+  if (accepted === 1) changed(context, connectionId, 'schedule');
+  return accepted === 1;
 }
 
 /** The row stays, empty: what the settings name and was imported once is not imported again. */

@@ -8,6 +8,7 @@ import { Problem } from '../../model/problem';
 import type { Store } from '../../model/store';
 import { shareConditions } from './conditions';
 import {
+  acceptConnection,
   connectionsMark,
   findConnection,
   importConnections,
@@ -117,6 +118,7 @@ export const verbs = {
   importConnections,
   listConnections,
   refuseConnection,
+  acceptConnection,
   findConnection,
   saveConnection,
   replaceTokens,

@@ -115,10 +115,10 @@ export function requestProbe(context: Context, organizationId: string, onDemand:
   return true;
 }
 
-/** A new consent may have ended a refused grant: the provider says so. */
-export function probeUnlessGranted(context: Context, organizationId: string): void {
+/** A refused grant may have ended: the provider says so. */
+export function probeUnlessGranted(context: Context, organizationId: string, askedBy: ProbeAsker): void {
   const organization = context.organizations.get(organizationId);
-  if (organization?.access === 'reauthorize') ask(context, organization, context.nowMs(), 'consent');
+  if (organization?.access === 'reauthorize') ask(context, organization, context.nowMs(), askedBy);
 }
 
 /** Those that an operator waits for first, then work that waits to know whether it is blocked. Then the longest due. */

@@ -62,6 +62,8 @@ async function begin(auth: 'oauth1' | 'oauth2'): Promise<Stage> {
       connectionsMax: 8,
       unitSystem: 'metric',
       yieldPreference: null,
+      probeMs: 15_000,
+      probeMsMax: 900_000,
     },
     {
       connections: () => [connection],

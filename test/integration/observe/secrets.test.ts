@@ -133,7 +133,8 @@ function settingsFor(): Record<string, string> {
     LOG_LEVEL: 'debug',
     READ_GAP_MS: '0',
     SETTLE_SECONDS: '0',
-    PROBE_SECONDS: '1',
+    // Whoever is blocked stays so: the refused token would be taken when it is shown again.
+    PROBE_SECONDS: '300',
     ALERT_RESEND_SECONDS: '1',
   };
 }
@@ -229,6 +230,8 @@ async function refuseInEveryWay(machines: Resource[], foreign: Resource): Promis
   const wordsOf = (text: string) => ({ errors: [{ message: text }] });
   const words = wordsOf(said);
   const [bare, limited, down, page, wrong] = machines;
+  const ended = { status: 401, body: wordsOf(quote(tokens[1]!)) };
+  const catalog = { match: { path: `^${new URL(simulator.catalog).pathname}$` } };
   const at = ({ id }: Resource) => ({ match: { path: `/equipment/${id}` } });
   await simulator.setFaults([
     { ...at(bare!), times: 1, status: 403, body: words },
@@ -236,8 +239,9 @@ async function refuseInEveryWay(machines: Resource[], foreign: Resource): Promis
     { ...at(down!), times: 1, status: 500, body: words },
     { ...at(page!), times: 1, body: `<html>${said}</html>`, headers: { 'content-type': 'text/html' } },
     { ...at(wrong!), times: 1, status: 400, body: words },
-    // Also after the token was renewed.
-    { ...at(foreign), times: 2, status: 401, body: wordsOf(quote(tokens[1]!)) },
+    // Also after the token was renewed, and elsewhere.
+    { ...at(foreign), times: 2, ...ended },
+    { ...catalog, ...ended },
   ]);
   expect(
     (await post([bare!, limited!, down!, page!, wrong!, foreign].map((one) => announcement(one)))).status,
@@ -252,13 +256,15 @@ async function refuseInEveryWay(machines: Resource[], foreign: Resource): Promis
     'x-harrow-terms-location': 'http://127.0.0.1:1/terms',
   };
   // Of one that was read before: whose it is is proven.
-  await simulator.setFaults([{ ...at(down!), status: 403, body: words, headers: warning }]);
+  const restricted = { ...at(down!), status: 403, body: words, headers: warning };
+  await simulator.setFaults([{ ...catalog, ...ended }, restricted]);
   await post([announcement(down!)]);
   await until(async () => {
     const organizations = await askJson<{ access: string }[]>('/api/organizations');
     const blocked = organizations.map(({ access }) => access).sort();
     return blocked.join() === 'reauthorize,terms-required';
   }, soon);
+  await simulator.setFaults([restricted]);
   await until(() => toldToSinks().includes('TramlineTermsRequired'), soon);
 }
 

@@ -173,6 +173,46 @@ describe('401', () => {
   );
 });
 
+describe('what something on the way wrote', () => {
+  const page = '<html>gateway: sign in</html>';
+  const html = { 'content-type': 'text/html' };
+  const maintenance = { status: 'maintenance' };
+
+  test.each([
+    [401, page, html],
+    [401, page, {}],
+    [401, maintenance, {}],
+    [403, page, html],
+    [400, page, html],
+    [405, maintenance, {}],
+  ] as [number, unknown, Record<string, string>][])('as a %i passes', (status, body, headers) => {
+    expect(answered(status, body, headers)).toMatchObject({
+      kind: 'transient',
+      code: `status-${status}`,
+      origin: about.origin,
+      connectionId: 'c1',
+    });
+  });
+
+  test.each(['Bearer error="invalid_token"', 'OAuth oauth_problem=token_rejected'])(
+    'is heeded where the header names the token: %s',
+    (challenge) => {
+      const headers = { ...html, 'www-authenticate': challenge };
+      expect(answered(401, page, headers)).toMatchObject({ kind: 'reauthorize', message: null });
+      expect(answered(401, page, { ...html, 'www-authenticate': 'Basic realm="proxy"' }).kind).toBe(
+        'transient',
+      );
+    },
+  );
+
+  test('is no JSON that speaks of the caller’s rights, whatever its shape, nor an empty one', () => {
+    const fault = { fault: { faultstring: 'Invalid Access Token', detail: { errorcode: 'oauth.v2' } } };
+    expect(answered(401, fault)).toMatchObject({ kind: 'reauthorize', message: null });
+    expect(answered(401, {})).toMatchObject({ kind: 'reauthorize' });
+    expect(answered(403, maintenance)).toMatchObject({ kind: 'forbidden' });
+  });
+});
+
 describe('a required customer action', () => {
   const terms = 'https://teammanager.example.test/organizations/4711/terms';
   const warning = 'partner.example.test "Requested Org is in a restricted state."';

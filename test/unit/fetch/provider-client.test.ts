@@ -280,7 +280,9 @@ describe('the catalog', () => {
     [429, '', { kind: 'rate-limited' }],
     [500, '', { kind: 'transient', code: 'status-500' }],
   ])('answered %i says nothing about the resource', async (status, body, expected) => {
-    api().get('/platform/').reply(status, body, axiom);
+    // Nothing else is known yet that could show whether the token is refused: the catalog is asked again.
+    const times = status === 401 ? 2 : 1;
+    api().get('/platform/').times(times).reply(status, body, axiom);
     expect((await staged.client.read(requestFor(operationUrl))).answer).toMatchObject(expected);
   });
 });
@@ -328,6 +330,18 @@ describe('a bare 403', () => {
     refusedOnce('requires scope ag2');
     expect((await staged.client.read(requestFor(operationUrl))).answer.kind).toBe('refused-unattributed');
     expect((await staged.client.read(requestFor(operationUrl))).answer.kind).toBe('client-refused');
+  });
+
+  test('is what a 401 of this address alone is: the same token is taken at the catalog', async () => {
+    api().get('/platform/fieldOperations/op-1').query(true).reply(401, said('Unauthorized'), axiom);
+    catalog();
+    organizations([self(`${origin}/platform/organizations/4711`)]);
+    const { answer, cost } = await staged.client.read(known);
+    expect(answer).toEqual({ kind: 'no-access', connectionId: 'c1', message: 'Unauthorized' });
+    expect(cost).toMatchObject({ calls: 2, status: 200 });
+    api().get('/platform/fieldOperations/op-1').query(true).reply(401, said('Unauthorized'), axiom);
+    api().get('/platform/').reply(401, said('Unauthorized'), axiom);
+    expect((await staged.client.read(known)).answer).toMatchObject({ kind: 'reauthorize' });
   });
 
   test('with a claimed owner is believed about the connections link only', async () => {
@@ -786,7 +800,7 @@ describe('a probe', () => {
 
   test('needs a connection and a catalog', async () => {
     expect((await staged.client.probe({ ...due, organizationId: '9' })).kind).toBe('no-connection');
-    api().get('/platform/').reply(401, '', axiom);
+    api().get('/platform/').twice().reply(401, '', axiom);
     expect((await staged.client.probe(due)).kind).toBe('reauthorize');
   });
 });

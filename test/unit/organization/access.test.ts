@@ -45,6 +45,10 @@ function stage(answer: Answer, changed = true, heldMs = 0) {
         ],
       };
     },
+    async acceptConnection(id: string) {
+      calls.push(`accept ${id}`);
+      return true;
+    },
     async access(id: string) {
       if (id === '2') return null;
       const causes =
@@ -59,7 +63,7 @@ function stage(answer: Answer, changed = true, heldMs = 0) {
     heard: async (_due, { kind }) => void calls.push(`heard ${kind}`),
     probed: ({ found }) => void calls.push(`probed ${found}`),
     changed: ({ organizationId }) => void calls.push(`changed ${organizationId}`),
-    connectionRefused: async () => void calls.push('connection refused'),
+    connectionsChanged: async () => void calls.push('connections changed'),
     answered: () => void calls.push('answered'),
     clock: makeHandClock(0),
   };
@@ -121,7 +125,13 @@ test('while the provider is left alone nothing is asked, and the probe comes whe
 test('a refused token is refused in the store, and what that changed is told', async () => {
   const { access, calls } = stage(terms);
   await access.refuseGrant('c1', 'expired');
-  expect(calls).toEqual(['refuse c1', 'connection refused', 'changed 1', 'answered']);
+  expect(calls).toEqual(['refuse c1', 'connections changed', 'changed 1', 'answered']);
+});
+
+test('a grant that is taken again is asked with at once', async () => {
+  const { access, calls } = stage(terms);
+  await access.acceptGrant('c1');
+  expect(calls).toEqual(['accept c1', 'connections changed']);
 });
 
 test('a listing that shows the connections link is said once, under the epoch before it', async () => {

@@ -1,0 +1,103 @@
+/**
+ * A refused token is refused everywhere: a 401 also comes for what one address does not give this application or user.
+ * So before a 401 counts as the token's, the same token is shown once somewhere else. However many calls are refused
+ * together, it is shown once for them. What the provider answers there costs the refused call nothing.
+ */
+import type { Connection } from '../model/connection';
+import type { Secret } from '../tools/secret';
+import type { Line } from './ask';
+import { Attempt } from './attempt';
+import type { Verdict } from './classify';
+import type { Exchange } from './client';
+import { errorMessageOf } from './error-message';
+import { mediaTypeOf } from './parse-document';
+import { makeSharedRead, type SharedRead } from './shared-read';
+import { answerOnTheWay, cutOnTheWay, type Way } from './waiting-answer';
+
+export interface ProofParts {
+  /** Calls with the token as it is. */
+  plain: Line;
+  /** Puts the renewal of tokens around a line, where they can be renewed. */
+  renewed(line: Line): Line;
+  /** Needs the user's token and costs the least. */
+  catalogUrl: URL;
+  timeoutMs: number;
+}
+
+/** What the provider says to this token from now on, away from where it was refused. Never rejects. */
+export type ShowToken = (connection: Connection, refusedAt: URL | null) => Promise<Verdict>;
+
+export interface ProvenLine extends Line {
+  show: ShowToken;
+}
+
+/** A 401 of one address alone becomes `forbidden`, as another refusal of what the user may not see. */
+export function makeProvenLine({ plain, renewed, catalogUrl, timeoutMs }: ProofParts): ProvenLine {
+  /** Whose token a 401 refused, and what is known of it beyond what it says itself. */
+  const refused = new WeakMap<Exchange, Connection>();
+  const verdicts = new WeakMap<Exchange, Verdict>();
+  const line = renewed({
+    verdictOf: plain.verdictOf,
+    async exchange(request, attempt) {
+      const exchange = await plain.exchange(request, attempt);
+      if (exchange.status === 401 && request.connection !== null) refused.set(exchange, request.connection);
+      return exchange;
+    },
+  });
+  /** Where each connection was last given its organizations: the other address that needs the token. */
+  const listings = new Map<string, URL>();
+  const shown = new WeakMap<Secret, Map<string, SharedRead<Verdict>>>();
+
+  async function ask(url: URL, connection: Connection): Promise<Verdict> {
+    const operation = url.href === catalogUrl.href ? 'catalog' : 'organizations';
+    const question = { url, operation, connection } as const;
+    const attempt = new Attempt(timeoutMs);
+    const exchange = await plain.exchange(question, attempt);
+    attempt.end();
+    return plain.verdictOf(exchange, question);
+  }
+
+  function show(connection: Connection, refusedAt: URL | null): Promise<Verdict> {
+    const { connectionId, token } = connection;
+    const isCatalog = refusedAt?.href === catalogUrl.href;
+    const url = (isCatalog ? listings.get(connectionId) : null) ?? catalogUrl;
+    const known = shown.get(token) ?? new Map<string, SharedRead<Verdict>>();
+    shown.set(token, known);
+    const shared = known.get(url.href) ?? makeSharedRead(() => ask(url, connection));
+    known.set(url.href, shared);
+    return shared.next();
+  }
+
+  /** Where the same token is not refused as such, nothing is concluded but from a success. */
+  async function judge(exchange: Exchange, connection: Connection, url: URL, attempt: Attempt) {
+    const { connectionId } = connection;
+    const way: Way = { code: 'catalog-unavailable', origin: catalogUrl.origin, connectionId };
+    const verdict = await attempt.during(show(connection, url));
+    if (typeof verdict === 'string') return cutOnTheWay(verdict, way);
+    if (verdict.kind === 'reauthorize') return null;
+    if (verdict.kind !== 'ok' && verdict.kind !== 'not-modified') return answerOnTheWay(verdict, way);
+    return { kind: 'forbidden', connectionId, message: wordsOf(exchange), client: false } as const;
+  }
+
+  return {
+    show,
+    async exchange(request, attempt) {
+      const exchange = await line.exchange(request, attempt);
+      const { connection, operation, url } = request;
+      if (connection === null) return exchange;
+      if (operation === 'organizations' && exchange.status === 200)
+        listings.set(connection.connectionId, url);
+      const shownIn = refused.get(exchange);
+      if (shownIn === undefined || line.verdictOf(exchange, request).kind !== 'reauthorize') return exchange;
+      const verdict = await judge(exchange, shownIn, url, attempt);
+      if (verdict !== null) verdicts.set(exchange, verdict);
+      return exchange;
+    },
+    verdictOf: (exchange, question) => verdicts.get(exchange) ?? line.verdictOf(exchange, question),
+  };
+}
+
+function wordsOf(exchange: Exchange): string | null {
+  if (exchange.status === null) return null;
+  return errorMessageOf(exchange.body, mediaTypeOf(exchange.headers['content-type']));
+}
