@@ -200,7 +200,7 @@ function tell({ observer }: Pick<Path, 'observer'>, error: unknown): void {
 async function fetch(path: Path, task: TakenTask, signal: AbortSignal, traceparent: string): Promise<Read> {
   const answer = leftAlone(task, path.health, path.clock.nowMs());
   if (answer === null) return path.provider.read(task, signal, traceparent);
-  return { answer, cost: { calls: 0, bytes: 0, tookMs: 0, status: null } };
+  return { answer, cost: { calls: 0, resends: 0, bytes: 0, tookMs: 0, status: null } };
 }
 
 type Hearing = Pick<Path, 'store' | 'health' | 'access' | 'clock' | 'wakeWork'>;

@@ -22,7 +22,7 @@ function stopsUnder(signal: AbortSignal): Set<(cut: Cut) => void> {
 }
 
 export class Attempt {
-  readonly cost: ReadCost = { calls: 0, bytes: 0, tookMs: 0, status: null };
+  readonly cost: ReadCost = { calls: 0, resends: 0, bytes: 0, tookMs: 0, status: null };
   /** null while it may go on. */
   cut: Cut | null = null;
   readonly #startedAt = performance.now();

@@ -64,6 +64,7 @@ export function makeHttpClient(bounds: HttpBounds): HttpClient {
         };
         exchangeOnce(sent, headersOf, attempt, kept, bounds, (first, mayRepeat) => {
           if (!mayRepeat || !repeatable || closed || attempt.cut !== null) return finish(first);
+          attempt.cost.resends += 1;
           exchangeOnce(sent, headersOf, attempt, fresh, bounds, finish);
         });
       });

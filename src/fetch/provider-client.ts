@@ -89,7 +89,7 @@ export interface ProviderClient {
   close(): void;
 }
 
-const nothing: ReadCost = { calls: 0, bytes: 0, tookMs: 0, status: null };
+const nothing: ReadCost = { calls: 0, resends: 0, bytes: 0, tookMs: 0, status: null };
 
 /** Throws `settings.invalid` when an address of the options is neither https nor http on a loopback literal. */
 export function makeProviderClient(options: ProviderOptions, doors: ProviderDoors): ProviderClient {

@@ -33,6 +33,7 @@ export function makeRenewingLine(line: Line, renewal: TokenRenewal): Line {
       if (first.status !== 401 || line.verdictOf(first, asked).kind !== 'reauthorize') return first;
       const renewed = await attempt.during(renewal.renew(ready.connection));
       if (!isRenewed(renewed)) return unrenewed(renewed, request, first);
+      attempt.cost.resends += 1;
       return line.exchange({ ...request, connection: renewed.connection }, attempt);
     },
     verdictOf: (exchange, question) => verdicts.get(exchange) ?? line.verdictOf(exchange, question),

@@ -61,6 +61,8 @@ export type Answer =
 /** What one read cost, for the wide line and the metrics. */
 export interface ReadCost {
   calls: number;
+  /** How many requests were sent once more: after a 401 with a new token, or since a kept connection was dead. */
+  resends: number;
   bytes: number;
   tookMs: number;
   status: number | null;

@@ -129,8 +129,6 @@ export interface ProviderCall {
   errorType: string | null;
   tookMs: number;
   bytes: number;
-  /** How often this request was sent before, within its read. */
-  resendCount: number;
   /** The provider's clock minus ours, from its `Date` header; null when it sent none. */
   clockOffsetMs: number | null;
   /** What the provider says it took itself, from its `Elapsed-Ms` header; null when it said nothing usable. */

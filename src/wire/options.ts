@@ -119,7 +119,6 @@ export function callLine(settings: Settings, call: Called, nowMs: number): Provi
     errorType: call.status === null ? 'no-answer' : call.status >= 400 ? String(call.status) : null,
     tookMs: call.tookMs,
     bytes: call.bytes,
-    resendCount: 0,
     clockOffsetMs: call.serverDateMs === null ? null : call.serverDateMs - nowMs,
     elapsedMs: call.elapsedMs,
   };

@@ -1,6 +1,7 @@
 /**
  * The provider's reads seen as spans, below the attempt that makes them. One read is one span, whatever number of calls
- * it takes; a read that asks nothing, since its address is refused or nobody may read it, has none.
+ * it takes; a read that asks nothing, since its address is refused or nobody may read it, has none. What was sent once
+ * more within it, and by how many attempts before it, is its resend count.
  */
 import type { ProviderClient } from '../fetch/provider-client';
 import type { Answer } from '../model/answer';
@@ -16,9 +17,10 @@ export function traceReads(
     const template = task.resource?.kind ?? 'resource';
     const span = observer.startFetch(traceparent, { method: 'GET', template, address: task.address });
     const read = await provider.read(task, signal);
-    const { calls, status } = read.cost;
+    const { calls, resends, status } = read.cost;
+    const resendCount = task.attempts + resends;
     // A span that is not ended is not exported.
-    if (calls > 0) span.end({ status, errorType: errorTypeOf(read.answer), resendCount: 0 });
+    if (calls > 0) span.end({ status, errorType: errorTypeOf(read.answer), resendCount });
     return read;
   };
 }

@@ -1,6 +1,6 @@
 // A provider client with plain settings for suites of the fetch room: a provider that only nock or a loopback
 // server stands behind, one connection that sees one organization, a clock that stands still, and every call recorded.
-import type { Called, ProviderOptions } from '../../src/fetch/options';
+import type { Called, ProviderDoors, ProviderOptions } from '../../src/fetch/options';
 import { makeProviderClient, type ProviderClient, type ReadRequest } from '../../src/fetch/provider-client';
 import type { Connection } from '../../src/model/connection';
 import type { EquipmentNames, EquipmentSought } from '../../src/model/equipment-names';
@@ -78,7 +78,11 @@ export interface Staged {
   book: { records: EquipmentNames[] | null; sought: EquipmentSought[] };
 }
 
-export function stageClient(more: Partial<ProviderOptions> = {}, connections = [connectionOf()]): Staged {
+export function stageClient(
+  more: Partial<ProviderOptions> = {},
+  connections = [connectionOf()],
+  doors: Partial<ProviderDoors> = {},
+): Staged {
   const calls: Called[] = [];
   const clock = stillClock();
   const sees = new Map([['c1', new Set(['4711'])]]);
@@ -96,6 +100,7 @@ export function stageClient(more: Partial<ProviderOptions> = {}, connections = [
       calls.push(call);
       staged.heard(call);
     },
+    ...doors,
   });
   const staged: Staged = { client, calls, heard: () => {}, connections, sees, clock, book };
   return staged;

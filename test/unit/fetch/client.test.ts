@@ -65,7 +65,9 @@ test('a kept connection that the far side resets is replaced once, with headers 
     return { 'x-nonce': String(nonce) };
   };
   await get(url, headersOf);
-  const exchange = await get(url, headersOf);
+  const attempt = new Attempt(2000);
+  const exchange = await client.send({ method: 'GET', url, body: null }, headersOf, attempt);
+  expect(attempt.end().resends).toBe(1);
   expect(exchange).toMatchObject({ status: 200, body: Buffer.from('3') });
   expect(sockets).toHaveLength(2);
 });

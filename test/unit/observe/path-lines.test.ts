@@ -60,7 +60,7 @@ test('an acceptance counts each element once, by what became of it', () => {
 });
 
 test('an attempt tells what is known of the resource, and the connection that read it', () => {
-  const cost = { calls: 1, bytes: 2, tookMs: 3, status: 200 };
+  const cost = { calls: 1, resends: 0, bytes: 2, tookMs: 3, status: 200 };
   const document = { body: {}, address: 'a', mediaType: 'm', connectionId: 'c2' };
   const read = (answer: Answer) =>
     attemptLine(task, { answer, cost }, endedAs('published', 'created', null), 't', 9);

@@ -57,7 +57,6 @@ export const call: ProviderCall = {
   errorType: null,
   tookMs: 8,
   bytes: 900,
-  resendCount: 0,
   clockOffsetMs: -1500,
   elapsedMs: 42,
 };

@@ -18,7 +18,7 @@ const ann: Connection = {
   expiresAt: null,
   status: 'valid',
 };
-const cost = { calls: 1, bytes: 2, tookMs: 3, status: 403 };
+const cost = { calls: 1, resends: 0, bytes: 2, tookMs: 3, status: 403 };
 const due = { organizationId: '1', epoch: 1, refusedAddress: null, knownAddress: null, connectionId: 'c1' };
 const request: ReadRequest = {
   address: 'https://provider.test/a',
