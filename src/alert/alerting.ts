@@ -9,7 +9,7 @@ import type { Clock } from '../tools/clock';
 import { makeAlertBook } from './alert-book';
 import { conditionRows } from './catalogue';
 import { converge } from './converge';
-import { offeredTo, pickDue, sentAfter } from './due';
+import { type DueTimes, offeredTo, pickDue, sentAfter } from './due';
 import { evaluate, openOf } from './evaluate';
 import { makeGather } from './gather';
 import { toldOf } from './held-text';
@@ -101,6 +101,7 @@ export function makeAlerting(parts: AlertingParts): Alerting {
   const book = makeAlertBook(parts.store, clock);
   const gather = makeGather(options);
   const leader = makeLeader(parts.store, clock, parts.holder);
+  const times = { ...options, startedAtMs: clock.nowMs() };
   let refreshedAtMs = Number.NEGATIVE_INFINITY;
 
   /** The alerts as they are now, and what of them is told to whom, saved; with how many of them moved. */
@@ -114,7 +115,7 @@ export function makeAlerting(parts: AlertingParts): Alerting {
     const converged = converge(gathered, answered, nowMs, options);
     const isTold = ({ name }: Alert) => !alone || platformNames.has(name);
     const alerts = converged.map((alert) => (isTold(alert) ? offeredToAll(lanes, alert, nowMs) : alert));
-    const offers = offersOf(lanes, alerts.filter(isTold), nowMs, options);
+    const offers = offersOf(lanes, alerts.filter(isTold), nowMs, times);
     // Texts change with every task that comes to wait: they are saved no more often than they are sent.
     const isRefresh = nowMs - refreshedAtMs >= options.resendMs;
     if (isRefresh) refreshedAtMs = nowMs;
@@ -171,10 +172,10 @@ function record(alerts: Alert[], answers: PostedAlert[]): Alert[] {
 }
 
 /** What has to be told now, to each sink that is ready. */
-function offersOf(lanes: Lane[], alerts: Alert[], nowMs: number, options: AlertingOptions): Offer[] {
+function offersOf(lanes: Lane[], alerts: Alert[], nowMs: number, times: DueTimes): Offer[] {
   return lanes
     .filter((lane) => lane.isReady())
-    .map((lane) => ({ lane, due: pickDue(lane.sink, alerts, nowMs, options) }))
+    .map((lane) => ({ lane, due: pickDue(lane.sink, alerts, nowMs, times) }))
     .filter(({ due }) => due.length > 0);
 }
 

@@ -10,7 +10,12 @@ export interface DueTimes {
   resendMs: number;
   /** For so long the end of an alert is sent again, at the same pace. */
   resolveRepeatMs: number;
+  /** When this process began: what was refused before may be taken now, by other settings. */
+  startedAtMs: number;
 }
+
+/** What a sink refused is offered again after this time: nothing changed by itself, but its far side may be mended. */
+const refusedAgainMs = 3_600_000;
 
 /** What happened to one alert in a post. */
 export type PostOutcome = 'taken' | 'failed' | 'refused';
@@ -25,7 +30,10 @@ export function pickDue(
   nowMs: number,
   times: DueTimes,
 ): Alert[] {
-  const news = alerts.filter((alert) => isNews(alert, alert.sent[sink.name]));
+  const news = alerts.filter((alert) => {
+    const sent = alert.sent[sink.name];
+    return isNews(alert, sent) && !isRefused(alert, sent, nowMs, times);
+  });
   if (!sink.repeats) return news;
   const repeated = alerts.filter((alert) => isRepeated(alert, alert.sent[sink.name], nowMs, times));
   const isRound = repeated.some((alert) => (alert.sent[sink.name]?.atMs ?? 0) + times.resendMs <= nowMs);
@@ -38,8 +46,18 @@ function isNews(alert: Alert, sent: SentState | undefined): boolean {
   return sent.state !== alert.state || (alert.state === 'firing' && sent.severity !== alert.severity);
 }
 
+/** Did the sink refuse just this, so lately that it would again? */
+function isRefused(alert: Alert, sent: SentState | undefined, nowMs: number, times: DueTimes): boolean {
+  const refused = sent?.refused;
+  if (refused === undefined || refused.state !== alert.state) return false;
+  if (alert.state === 'firing' && refused.severity !== alert.severity) return false;
+  // One that began since is another incident, whatever was said of the former.
+  const isOfBefore = refused.atMs < Math.max(times.startedAtMs, alert.startsAtMs);
+  return !isOfBefore && nowMs - refused.atMs < refusedAgainMs;
+}
+
 function isRepeated(alert: Alert, sent: SentState | undefined, nowMs: number, times: DueTimes): boolean {
-  if (sent === undefined || isNews(alert, sent)) return false;
+  if (sent === undefined || (isNews(alert, sent) && !isRefused(alert, sent, nowMs, times))) return false;
   return alert.state === 'firing' || nowMs - sent.sinceMs < times.resolveRepeatMs;
 }
 
@@ -56,7 +74,7 @@ export function offeredTo(sink: AlertSink['name'], alert: Alert, nowMs: number):
   return { ...alert, sent: { ...alert.sent, [sink]: offered } };
 }
 
-/** What the sink has of an alert after it was offered `posted`. A refused state is not offered again as news. */
+/** What the sink has of an alert after it was offered `posted`: what it refused it does not have. */
 export function sentAfter(
   before: SentState | undefined,
   posted: Pick<Alert, 'state' | 'severity'>,
@@ -66,6 +84,11 @@ export function sentAfter(
   if (outcome === 'failed') {
     return { ...(before ?? untold(posted.severity, nowMs)), failures: (before?.failures ?? 0) + 1 };
   }
+  if (outcome === 'refused') {
+    const known = before ?? untold(posted.severity, nowMs);
+    const refused = { state: posted.state, severity: posted.severity, atMs: nowMs };
+    return { ...known, atMs: nowMs, failures: known.failures + 1, refused };
+  }
   // An end is told under the severity that the sink knows the alert by.
   const severity = posted.state === 'resolved' ? (before?.severity ?? posted.severity) : posted.severity;
   const isSame = before?.state === posted.state && before.severity === severity;
@@ -74,7 +97,7 @@ export function sentAfter(
     severity,
     sinceMs: isSame ? before.sinceMs : nowMs,
     atMs: nowMs,
-    failures: outcome === 'taken' ? 0 : (before?.failures ?? 0) + 1,
+    failures: 0,
   };
 }
 

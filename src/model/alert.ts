@@ -84,10 +84,12 @@ export interface SentState {
   severity: Severity;
   /** When it first took this state. */
   sinceMs: number;
-  /** When it last took this state. */
+  /** When it last took this state, or refused one. */
   atMs: number;
   /** Attempts in a row that failed. */
   failures: number;
+  /** What it refused since it last took anything: the same is offered again in a while only. */
+  refused?: { state: AlertState; severity: Severity; atMs: number };
 }
 
 export interface Alert {

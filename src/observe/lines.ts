@@ -148,12 +148,15 @@ export interface Sent {
   freshnessMs: number[];
 }
 
-export type Sink = 'alertmanager' | 'pagerduty' | 'slack' | 'log';
+export const alertSinks = ['alertmanager', 'pagerduty', 'slack', 'log'] as const;
+export type Sink = (typeof alertSinks)[number];
+
+/** `partial`: some of the sink's instances took it, and others did not. */
+export const postOutcomes = ['accepted', 'partial', 'refused', 'unreachable'] as const;
 
 export interface AlertPost {
   sink: Sink;
-  /** `partial`: some of the sink's instances took it, and others did not. */
-  outcome: 'accepted' | 'partial' | 'refused' | 'unreachable';
+  outcome: (typeof postOutcomes)[number];
   alerts: number;
   status: number | null;
   tookMs: number;

@@ -19,7 +19,7 @@ import type {
   SecurityReason,
   Sent,
 } from './lines';
-import { places, securityReasons } from './lines';
+import { alertSinks, places, postOutcomes, securityReasons } from './lines';
 import { makeTally } from './tally';
 
 export interface Metrics {
@@ -71,6 +71,8 @@ export function makeMetrics(meter: Meter, gauges: Gauges): Metrics {
   const posts = meter.createCounter('tramline.alert_posts', {
     description: 'Posts to alert sinks, by how they were taken.',
   });
+  // Shown from the beginning with 0: one refused page is to be seen as an increase.
+  for (const sink of alertSinks) for (const outcome of postOutcomes) posts.add(0, { sink, outcome });
   const faults = makeTally<Place>(
     meter,
     'tramline.faults',

@@ -292,6 +292,33 @@ test('a sink that refuses an alert is not asked about it in a hurry', async () =
   expect(world.log.news()).toEqual([[`${terms} firing`]]);
 });
 
+test('what a sink refused is offered there again each hour and by a new process, as it then stands, until it is taken', async () => {
+  const world = setUp();
+  const { answer } = world.log;
+  world.log.answer = async (alerts) => ({
+    taken: [],
+    failed: alerts.map(({ fingerprint }) => ({ fingerprint, retry: false })),
+    status: 400,
+  });
+  world.store.inputs.blocked = [aBlocked()];
+  await world.pass(3600, 1);
+  expect(world.log.news()).toEqual([[`${terms} firing`]]);
+  await world.pass(4);
+  expect(world.log.news()).toEqual([[`${terms} firing`]]);
+  world.restart();
+  await world.pass(20);
+  expect(world.log.news()).toEqual([[`${terms} firing`]]);
+  world.store.inputs.blocked = [];
+  await world.pass(120);
+  expect(world.log.news()).toEqual([[`${terms} resolved`]]);
+  world.log.answer = answer;
+  world.restart();
+  await world.pass(2);
+  expect(world.log.news()).toEqual([[`${terms} resolved`]]);
+  await world.pass(2, 3600);
+  expect(world.log.news()).toEqual([]);
+});
+
 test('a sink that does not answer holds up neither the step nor the other sink', async () => {
   const world = setUp();
   let release: (result: PostResult) => void = () => {};

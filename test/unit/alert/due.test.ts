@@ -3,7 +3,7 @@ import { offeredTo, pickDue, sentAfter } from '../../../src/alert/due';
 import type { SentState } from '../../../src/model/alert';
 import { anAlert, noonMs } from './samples';
 
-const times = { resendMs: 60_000, resolveRepeatMs: 600_000 };
+const times = { resendMs: 60_000, resolveRepeatMs: 600_000, startedAtMs: noonMs };
 const repeating = { name: 'alertmanager', repeats: true } as const;
 const once = { name: 'log', repeats: false } as const;
 const at = (seconds: number): number => noonMs + seconds * 1000;
@@ -97,11 +97,31 @@ test('a failure counts and leaves what the sink has', () => {
   expect(sentAfter(sent({ failures: 4 }), anAlert(), 'taken', at(3))).toMatchObject({ failures: 0 });
 });
 
-test('a refused alert is no news any more, until it changes', () => {
+test('a refused alert is no news for an hour, until it changes, and to who began after the refusal', () => {
   const refused = sentAfter(undefined, anAlert(), 'refused', at(1));
-  expect(refused).toMatchObject({ state: 'firing', failures: 1 });
-  expect(pickDue(once, [anAlert({ sent: { log: refused } })], at(2), times)).toEqual([]);
+  expect(refused).toMatchObject({ state: null, failures: 1, refused: { state: 'firing', atMs: at(1) } });
+  const alert = anAlert({ sent: { log: refused } });
+  expect(pickDue(once, [alert], at(2), times)).toEqual([]);
+  expect(pickDue(once, [alert], at(3600), times)).toEqual([]);
+  expect(pickDue(once, [alert], at(3601), times)).toEqual([alert]);
+  expect(pickDue(once, [alert], at(2), { ...times, startedAtMs: at(2) })).toEqual([alert]);
+  for (const changed of [{ severity: 'critical' }, { startsAtMs: at(2) }] as const) {
+    expect(pickDue(once, [{ ...alert, ...changed }], at(2), times)).toHaveLength(1);
+  }
   const ended = anAlert({ state: 'resolved', resolvedAtMs: at(2), sent: { log: refused } });
   expect(pickDue(once, [ended], at(2), times)).toEqual([ended]);
   expect(sentAfter(refused, anAlert(), 'refused', at(3))).toMatchObject({ failures: 2 });
+});
+
+test('a refusal leaves what the sink has, and is forgotten with what it takes', () => {
+  const refused = sentAfter(sent(), anAlert({ severity: 'critical' }), 'refused', at(9));
+  expect(refused).toMatchObject({ state: 'firing', severity: 'warning', refused: { severity: 'critical' } });
+  expect(sentAfter(refused, anAlert(), 'taken', at(10))).toEqual(sent({ atMs: at(10) }));
+});
+
+test('what a sink that needs repetitions refused is repeated with the others, and no more often', () => {
+  const refused = { alertmanager: sentAfter(undefined, anAlert(), 'refused', at(1)) };
+  const alert = anAlert({ sent: refused });
+  expect(pickDue(repeating, [alert], at(60), times)).toEqual([]);
+  expect(pickDue(repeating, [alert], at(61), times)).toEqual([alert]);
 });

@@ -85,6 +85,15 @@ test('what keeps strangers out is there from the beginning, so that a first burs
   }
 });
 
+test('the outcomes of posts to sinks are there from the beginning, so that the first refusal is seen', async () => {
+  const text = await telemetry.metricsText();
+  for (const sink of ['alertmanager', 'pagerduty', 'slack', 'log']) {
+    for (const outcome of ['accepted', 'partial', 'refused', 'unreachable']) {
+      expect(text).toContain(`tramline_alert_posts_total{sink="${sink}",outcome="${outcome}"} 0\n`);
+    }
+  }
+});
+
 test('every reason for which a delivery is refused is counted under its own name', async () => {
   const reasons: RefusalReason[] = Object.keys(refusalReasons) as WebhookReason[];
   for (const reason of reasons) metrics.deliveryRefused({ status: 401, reason, tookMs: null });
