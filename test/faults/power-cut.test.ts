@@ -1,8 +1,11 @@
 /**
  * The power goes: of what the service wrote only that is left which was on disk, and of the rest any part. From a trace of
  * its system calls the files are rebuilt as a cut at many moments would have left them: each delivery that was answered
- * 204 before is in the journal, each event that anybody saw is in the outbox with the same bytes, and a service that is
- * started on such files goes on. A kill -9 is no such test: the system keeps what a dead process wrote.
+ * 204 before is in the journal, each event that anybody read of the embedded log is in the outbox under the same id, and a
+ * service that is started on such files goes on. A kill -9 is no such test: the system keeps what a dead process wrote.
+ * Not shown here: that rows are handed to Kafka only once they are on disk, so that what stands on a topic keeps its bytes;
+ * of that test/unit/store/flush.test.ts holds the store's calls, and the model of the stores, torn at any of them, compares
+ * every byte that was seen (test/contract/store-model-suite.ts).
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
