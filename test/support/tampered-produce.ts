@@ -1,5 +1,5 @@
 // Answers of real brokers to produce requests, said otherwise on their way: the records are appended, and the client is
-// told an error code of the test's choice. Knows the frames of the Kafka protocol as far as that needs (produce requests
+// told an error code of the test's choice, or hears that its connection was reset. Knows the frames of the Kafka protocol as far as that needs (produce requests
 // below version 9: a correlation id, then topics, then partitions).
 import type { Socket } from 'node:net';
 
@@ -14,8 +14,11 @@ export type TamperedProduce = {
   restore(): void;
 };
 
-/** The first `times` answers to produce requests on connections that are made from now on say `errorCode` for every partition. */
-export function tamperProduce(errorCode: number, times: number): TamperedProduce {
+/**
+ * The first `times` answers to produce requests on connections that are made from now on say this error code for every
+ * partition, or never come: their connection is reset instead.
+ */
+export function tamperProduce(errorCode: number | 'reset', times: number): TamperedProduce {
   let changed = 0;
   const connect = net.connect as (...given: unknown[]) => Socket;
   const spy = jest.spyOn(net, 'connect').mockImplementation((...given: unknown[]) => {
@@ -32,8 +35,12 @@ export function tamperProduce(errorCode: number, times: number): TamperedProduce
       if (event === 'data') {
         for (const frame of framesOf(values[0] as Buffer)) {
           if (changed >= times || !asked.delete(frame.readInt32BE(4))) continue;
-          sayError(frame, errorCode);
           changed += 1;
+          if (errorCode === 'reset') {
+            socket.destroy(Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }));
+            return true;
+          }
+          sayError(frame, errorCode);
         }
       }
       return emit(event, ...values);

@@ -308,6 +308,35 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'publishing to two brokers', ()
     }
   });
 
+  test('B14: a connection that is reset in the middle of a send costs the same bytes again at most, before anything later', async () => {
+    const topic = 'tramline.reset';
+    await create(declaration('reset', 1));
+    const tampered = tamperProduce('reset', 2);
+    try {
+      const { outbox, relay } = setUp('reset');
+      for (const key of ['a', 'b']) outbox.add({ topic, key });
+      await until(
+        async () => {
+          await relay.step();
+          return tampered.changed() === 2;
+        },
+        { withinMs: 60_000, everyMs: 20 },
+      );
+      outbox.add({ topic, key: 'c' });
+      await until(async () => (await relay.step()) === 'empty', { withinMs: 60_000, everyMs: 20 });
+      const records = await readTopic(cluster.brokers, topic);
+      expect(outbox.rows.map(({ sent }) => sent !== null)).toEqual([true, true, true]);
+      const keys = records.map(({ key }) => key?.toString());
+      expect([...new Set(keys)]).toEqual(['a', 'b', 'c']);
+      expect(keys.at(-1)).toBe('c');
+      const bytes = records.map(({ key, value, headers }) => JSON.stringify([key, value, headers]));
+      expect(new Set(bytes).size).toBe(3);
+      await relay.close();
+    } finally {
+      tampered.restore();
+    }
+  });
+
   test('B7: a relay that was fenced goes on with a new producer while it holds the lease', async () => {
     const topic = 'tramline.taken';
     await create(declaration('taken', 1));
