@@ -8,7 +8,10 @@ import type { CheckLine, CheckName } from '../model/api';
 export interface CheckDoors {
   /** Sentences that begin with the setting's name: what serving misses, and what is probably not meant. */
   settings: { missing: string[]; warnings: string[] };
-  /** Each resolves to what is worth knowing, or rejects with a message for people; null: not configured here. */
+  /**
+   * Each resolves to what is worth knowing, or rejects with a message for people, as `CheckFailure` with the step that mends
+   * it where that is not the usual one; null: not configured here.
+   */
   store: (() => Promise<string>) | null;
   /** `dateMs` is the provider's clock as its answer had it. */
   provider: (() => Promise<{ detail: string; dateMs: number | null }>) | null;
@@ -16,6 +19,16 @@ export interface CheckDoors {
   sinks: (() => Promise<string>) | null;
   nowMs(): number;
   timeoutMs?: number;
+}
+
+/** Why a part fails, and what to do about just that. */
+export class CheckFailure extends Error {
+  constructor(
+    message: string,
+    readonly next: string,
+  ) {
+    super(message);
+  }
 }
 
 const timeoutMsDefault = 5000;
@@ -32,7 +45,7 @@ export async function runCheck(doors: CheckDoors): Promise<CheckLine[]> {
     try {
       return line(name, 'ok', await within(door, timeoutMs));
     } catch (error) {
-      return line(name, 'failed', messageOf(error), next);
+      return line(name, 'failed', messageOf(error), error instanceof CheckFailure ? error.next : next);
     }
   };
   let dateMs: number | null = null;

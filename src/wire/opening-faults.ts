@@ -28,12 +28,19 @@ export function listenFault(error: unknown, { portName, port, hostName, host }: 
   return new Problem('settings.invalid', line, error);
 }
 
-/** The same code as before, with the setting's name. A store that is locked, moved or newer says itself what to do. */
+/** The same code as before, with the setting's name. A store that was moved or is newer says itself what to do. */
 export function storeFault(error: unknown): unknown {
   if (isProblem(error, 'settings.invalid'))
     return new Problem(
       error.code,
       `DATABASE_URL must name a store that can be used: ${error.message}`,
+      error,
+    );
+  if (isProblem(error, 'store.locked'))
+    return new Problem(
+      error.code,
+      `DATABASE_URL must name a store that no other process serves: ${error.message}; ` +
+        'TRAMLINE_URL is where commands ask that process',
       error,
     );
   if (!isProblem(error, 'store.unavailable')) return error;

@@ -16,6 +16,7 @@ import { documentOf } from '../normalize/known-as';
 import { readFileEntry, readReferenceEntry } from '../normalize/listed-entry';
 import { normalizeDocument } from '../normalize/normalize';
 import type { Observer } from '../observe/observer';
+import { CheckFailure } from '../operations/check';
 import { makeProviderApi } from '../operations/provider-api';
 import { draftEvent } from '../publish/draft-event';
 import { systemClock } from '../tools/clock';
@@ -68,17 +69,43 @@ export function providerApiOf(
   });
 }
 
-/** Asks for the first page of organizations through every connection. Rejects with a sentence where one is not answered. */
-export async function checkConnections(client: ProviderClient, book: ConnectionBook): Promise<string> {
+/**
+ * Asks for the first page of organizations through every valid connection. Rejects with a sentence where one is not
+ * answered, where a consent was refused or where there is none: `CheckFailure` where a user has to act.
+ */
+export async function checkConnections(
+  client: Pick<ProviderClient, 'organizations'>,
+  book: Pick<ConnectionBook, 'connections'>,
+): Promise<string> {
   const connections = book.connections();
-  if (connections.length === 0) throw new Error('there is no connection yet: no user has given consent');
-  for (const { connectionId } of connections) {
-    for await (const page of client.organizations(connectionId)) {
-      if (page.partial) throw new Error(`connection ${connectionId}: ${page.detail}`);
-      break;
-    }
+  if (connections.length === 0) {
+    const detail = 'there is no connection: no user has given consent, or each was revoked';
+    throw new CheckFailure(detail, '`tramline connect` prints a link for the user who gives consent.');
+  }
+  const refused: string[] = [];
+  for (const { connectionId, status } of connections) {
+    if (status === 'refused') refused.push(connectionId);
+    else if (!(await isAnswered(client, connectionId))) refused.push(connectionId);
+  }
+  if (refused.length > 0) {
+    const next =
+      'Their users consent anew: `tramline connections list` names them, for `tramline connect --user NAME`.';
+    throw new CheckFailure(`the provider refused the consent of ${refused.join(', ')}`, next);
   }
   return `answers for ${connections.length === 1 ? '1 connection' : `${connections.length} connections`}`;
+}
+
+/** False where its consent is refused. Rejects with a sentence where there is no answer otherwise. */
+async function isAnswered(
+  client: Pick<ProviderClient, 'organizations'>,
+  connectionId: string,
+): Promise<boolean> {
+  for await (const page of client.organizations(connectionId)) {
+    if (!page.partial) return true;
+    if (page.answer?.kind === 'reauthorize') return false;
+    throw new Error(`connection ${connectionId}: ${page.detail}`);
+  }
+  return true;
 }
 
 export interface OwnProvider {

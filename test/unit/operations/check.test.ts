@@ -1,5 +1,5 @@
 // A check walks the whole installation; the value lies in a part that fails being named, alone, and in time.
-import { type CheckDoors, runCheck } from '../../../src/operations/check';
+import { type CheckDoors, CheckFailure, runCheck } from '../../../src/operations/check';
 
 const healthy: CheckDoors = {
   settings: { missing: [], warnings: [] },
@@ -34,6 +34,14 @@ test('what fails or hangs is told in its own line, with what to do', async () =>
   expect(lines.filter(({ state }) => state === 'failed')).toEqual([
     { name: 'kafka', state: 'failed', detail: 'no broker answers', next: 'Look at KAFKA_BROKERS.' },
     { name: 'sinks', state: 'failed', detail: 'no answer within 0.03 s', next: expect.any(String) },
+  ]);
+});
+
+test('a part that knows what mends it says so', async () => {
+  const provider = () => Promise.reject(new CheckFailure('nobody consented', 'tramline connect'));
+  const lines = await runCheck({ ...healthy, provider });
+  expect(lines.filter(({ state }) => state === 'failed')).toEqual([
+    { name: 'provider', state: 'failed', detail: 'nobody consented', next: 'tramline connect' },
   ]);
 });
 

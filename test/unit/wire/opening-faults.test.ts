@@ -78,7 +78,16 @@ describe('a store that cannot be had', () => {
       code: 'store.unavailable',
       message: 'the store of DATABASE_URL is not there: ECONNREFUSED',
     });
-    const locked = new Problem('store.locked', 'in use');
-    expect(storeFault(locked)).toBe(locked);
+    const moved = new Problem('store.moved', 'it was moved');
+    expect(storeFault(moved)).toBe(moved);
+  });
+
+  test('a store that another process serves names the setting, and where commands ask that process', () => {
+    expect(storeFault(new Problem('store.locked', 't.db is in use by another process'))).toMatchObject({
+      code: 'store.locked',
+      message: expect.stringMatching(
+        /^DATABASE_URL must .*: t\.db is in use by another process; TRAMLINE_URL is/,
+      ),
+    });
   });
 });
