@@ -149,12 +149,6 @@ export function replayStep({
   };
 }
 
-/** The journey of a delivery that retention has taken; `oldest` is the first that is kept. */
-export function expiredSteps(oldest: number, nowMs: number): ExplainStep[] {
-  const text = `it is no longer kept: the journal begins with d${oldest}`;
-  return [{ at: at(nowMs), step: 'expired', text, oldest: `d${oldest}` }];
-}
-
 /** A read is told by a step of its own. */
 function reasonOf(cause: string): string {
   const run = /^sync (\d+)$/.exec(cause)?.[1];

@@ -12,7 +12,9 @@ import {
   syncStep,
   type ToldEvent,
 } from './event-steps';
+import { expiredEvent, expiredRead, expiredResource } from './expired-steps';
 import { leftOutStep, stepsMax } from './left-out';
+import { fenceOf } from './read-fence';
 import { makeSwitchSteps } from './switch-steps';
 
 /** Of one resource's further addresses so many are looked at, the newest. */
@@ -42,6 +44,8 @@ export interface ReadToTell {
   outcome: string;
   reason: string | null;
   event_id: string | null;
+  /** Retention has taken that event; a number where the store has no booleans. */
+  swept: boolean | number;
   connection_id: string | null;
   at: number;
 }
@@ -84,7 +88,7 @@ export function deliverySteps(delivery: DeliveryToTell, covered: Covered[], nowM
     })),
     ...covered.flatMap((one) => {
       if (!('read' in one)) return one.waiting === undefined ? [] : [waitingStep(one.waiting, nowMs)];
-      return [readStep(one.read), ...one.events.flatMap((event) => eventSteps(event, nowMs))];
+      return readWithEvents(one.read, one.events, nowMs);
     }),
   ];
 }
@@ -96,7 +100,7 @@ export interface Asked {
   runs: RunToTell[];
 }
 
-/** An event of a listing or of a transition has no read. */
+/** An event of a listing or of a transition has no read; that of another is no longer kept where it is not found. */
 export function eventJourney(
   event: ToldEvent,
   found: { read: ReadToTell; asked: Asked } | { transition: TransitionToTell | undefined },
@@ -111,9 +115,15 @@ export function eventJourney(
       readAgain.length > 0 ? readAgainSteps(readAgain) : [syncStep(runAt(runs, read.at), read.at)];
     return [...askers, readStep(read), ...own];
   }
+  if (fenceOf(event.cause) !== null) return [expiredRead(event.event_id, event.decided_at), ...own];
   const named = transitionOf(event.cause);
   if (named === null || found.transition === undefined) return own;
   return [accessStep(named.organizationId, found.transition), ...own];
+}
+
+/** The journey of an event of which nothing but its read is kept. */
+export function sweptJourney(read: ReadToTell, { hints, readAgain }: Asked, nowMs: number): ExplainStep[] {
+  return [...hintSteps(hints), ...readAgainSteps(readAgain), ...readWithEvents(read, [], nowMs)];
 }
 
 /** What is known of all tasks of one resource. Each list holds the newest of each task, and one more where there are more. */
@@ -140,6 +150,7 @@ export function resourceSteps(resource: ResourceToTell, nowMs: number): ExplainS
     ...(resource.hasMore ? [moreAddressesStep(nowMs)] : []),
     ...resource.waiting.map((task) => waitingStep(task, nowMs)),
   ];
+  if (steps.length === 0) return [expiredResource(nowMs)];
   return steps.sort((left, right) => (left.at < right.at ? -1 : Number(left.at > right.at)));
 }
 
@@ -165,11 +176,27 @@ function decidedSteps(
     return [
       ...switchSteps(read.task_id, read.connection_id, at(read.at)),
       ...(isListed ? [syncStep(runAt(runs, read.at), read.at)] : []),
-      readStep(read),
-      ...own.flatMap((event) => eventSteps(event, nowMs)),
+      ...readWithEvents(read, own, nowMs),
     ];
   });
-  return [...steps, ...[...ofCause.values()].flat().flatMap((event) => eventSteps(event, nowMs))];
+  const others = [...ofCause.values()].flat();
+  return [...steps, ...others.flatMap((event) => [...lostRead(event), ...eventSteps(event, nowMs)])];
+
+  /** Nothing is said where the read may be one that is left out. */
+  function lostRead(event: ToldEvent): ExplainStep[] {
+    const isOut = reads.length === stepsMax || fenceOf(event.cause) === null;
+    return isOut ? [] : [expiredRead(event.event_id, event.decided_at)];
+  }
+}
+
+function readWithEvents(read: ReadToTell, events: ToldEvent[], nowMs: number): ExplainStep[] {
+  const { event_id: last } = read;
+  const isTaken = last !== null && Boolean(read.swept) && !events.some(({ event_id }) => event_id === last);
+  return [
+    readStep(read),
+    ...events.flatMap((event) => eventSteps(event, nowMs)),
+    ...(isTaken ? [expiredEvent(last, read.at)] : []),
+  ];
 }
 
 function at(ms: number): string {

@@ -647,7 +647,7 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
           kept.push(steps.filter(({ step }) => step === 'published' || step === 'unchanged').length);
         }
         expect(kept).toEqual([1, 2, 2, 2]);
-        expect(await hand.store.explain(sent!.eventId)).toBeNull();
+        expect((await hand.store.explain(sent!.eventId))!.steps).toMatchObject([{ step: 'expired' }]);
       });
 
       test('a refused record goes once somebody has discarded it and its time is over, however new it is', async () => {

@@ -4,6 +4,7 @@
  * all stores tell the same.
  */
 import type { ExplainStep } from '../../src/model/inspection';
+import type { Element } from '../../src/model/notification';
 import {
   address,
   aliasHintOf,
@@ -210,6 +211,72 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
         'the newest 200 times that it was sent again are told here, older ones are not',
       ]);
       expect(of('hinted')[0]).toMatchObject({ generation: 52 });
+    });
+
+    describe('what retention took', () => {
+      const dayMs = 86_400_000;
+      const bad: Element = { line: 'quarantined', reason: 'malformed-notification', path: '/x', raw: '{}' };
+      const sweepLater = async () => {
+        under.advance(40 * dayMs);
+        await hand.put([hintOf('9')]);
+        while ((await hand.store.sweep()) > 0);
+      };
+
+      test('an event that was taken is told as expired, by its id, its delivery and its address', async () => {
+        // What waits for an operator keeps its delivery.
+        await hand.put([bad, hintOf('1')]);
+        await hand.finish(await hand.take(), draftOf('1', 'a'));
+        under.advance(1000);
+        await hand.publish('1', 'b');
+        const [taken, kept] = await sendToKafka();
+        await sweepLater();
+        const { eventId } = taken!;
+        const journey = [
+          'delivery d1 said that it changed',
+          'read and decided: published (first-seen)',
+          `event ${eventId}, which it decided, is no longer kept`,
+        ];
+        const texts = async (of: string) => (await steps(of)).map(({ text }) => text);
+        expect(await texts(eventId)).toEqual(journey);
+        expect((await texts('d1')).slice(-2)).toEqual(journey.slice(1));
+        expect((await texts(address('1'))).slice(0, 3)).toEqual(journey);
+        expect((await steps(address('1'))).at(-1)).toMatchObject({ step: 'sent', eventId: kept!.eventId });
+        expect(await names('d2')).toEqual(['expired']);
+      });
+
+      test('an event whose read was taken is told, and that what led to it is not', async () => {
+        await hand.publish('1', 'a');
+        const [row] = await sendToKafka();
+        await sweepLater();
+        for (const asked of [row!.eventId, address('1')]) {
+          expect(await names(asked)).toEqual(['expired', 'decided', 'sent']);
+          expect(await events(asked)).toEqual(['4711/equipment/1 1 -> 4711@0']);
+        }
+      });
+
+      test('a resource of which nothing is kept says so', async () => {
+        await hand.put([hintOf('1')]);
+        await hand.store.finishGone(goneBy(await hand.take()));
+        expect(await names(address('1'))).toEqual(['hinted', 'gone']);
+        await sweepLater();
+        expect(await names(address('1'))).toEqual(['expired']);
+      });
+
+      test('an event id that is not kept may have been, once something was taken', async () => {
+        await hand.publish('1', 'a');
+        await hand.publish('1', 'b');
+        await sendToKafka();
+        const unknown = '0123456789abcdef0123456789abcdef';
+        expect(await hand.store.explain(unknown)).toBeNull();
+        await sweepLater();
+        expect((await hand.store.explain(unknown))!).toMatchObject({
+          what: 'event',
+          steps: [
+            { step: 'expired', text: expect.stringContaining('up to position 1 only the newest'), floor: 1 },
+          ],
+        });
+        expect(await hand.store.explain('no-event-id')).toBeNull();
+      });
     });
   });
 }

@@ -5,13 +5,8 @@
  */
 import type { Inspection } from '../../model/inspection';
 import { type TransitionToTell, transitionOf } from '../access-step';
-import {
-  type EntryToTell,
-  type EventToTell,
-  expiredSteps,
-  type ReplayToTell,
-  type ToldEvent,
-} from '../event-steps';
+import type { EntryToTell, EventToTell, ReplayToTell, ToldEvent } from '../event-steps';
+import { expiredDelivery, isEventId, perhapsExpiredEvent } from '../expired-steps';
 import {
   type Asked,
   addressesMax,
@@ -23,6 +18,7 @@ import {
   type ReadToTell,
   type RunToTell,
   resourceSteps,
+  sweptJourney,
   type TaskToTell,
 } from '../journey';
 import { stepsMax } from '../left-out';
@@ -37,14 +33,16 @@ const rowsMax = stepsMax + 1;
 
 const eventColumns = `id, event_id, topic, key, sequence, position, partition, log_offset, task_id, cause, decided_at,
   sent_at, state, headers`;
-const readColumns = 'task_id, fence, generation, outcome, reason, event_id, connection_id, at';
+const readColumns = 'task_id, fence, generation, outcome, reason, event_id, swept, connection_id, at';
 const replayColumns = 'replay, at, topic, partition, log_offset, sent_at';
 
 export async function explain(context: Context, of: string): Promise<Explanation | null> {
   if (of.includes('\0')) return null;
   const delivery = /^d(\d{1,15})$/.exec(of)?.[1];
   if (delivery !== undefined) return explainDelivery(context, of, Number(delivery));
-  return (await explainEvent(context, of)) ?? (await explainResource(context, of));
+  return (
+    (await explainEvent(context, of)) ?? (await explainResource(context, of)) ?? explainTaken(context, of)
+  );
 }
 
 /** Rows as the statement's columns make them. */
@@ -93,11 +91,23 @@ async function coveredOf(context: Context, named: number[], delivery: number): P
   );
 }
 
-/** Deliveries are numbered as they come: what is below the oldest was here. */
+/** Deliveries are numbered as they come: what is below one that is kept was here. */
 async function expired({ database, nowMs }: Context, of: string, id: number): Promise<Explanation | null> {
-  const oldest = (await database.get('SELECT min(id) AS id FROM deliveries'))!.id as number | null;
-  if (oldest === null || id < 1 || id > oldest) return null;
-  return { of, what: 'delivery', steps: expiredSteps(oldest, nowMs()) };
+  const { oldest, last } = (await database.get('SELECT min(id) AS oldest, max(id) AS last FROM deliveries'))!;
+  if (last === null || id < 1 || id > last) return null;
+  return { of, what: 'delivery', steps: expiredDelivery(id, oldest, nowMs()) };
+}
+
+/** An event that is not kept: its read may know of it, as long as that is. */
+async function explainTaken(context: Context, of: string): Promise<Explanation | null> {
+  if (!isEventId(of)) return null;
+  const nowMs = context.nowMs();
+  const sql = `SELECT ${readColumns} FROM reads WHERE event_id = $1 AND swept`;
+  const [read] = await rows<ReadToTell>(context, sql, of);
+  if (read !== undefined)
+    return { of, what: 'event', steps: sweptJourney(read, await askedFor(context, read), nowMs) };
+  const floor: number = (await context.database.get("SELECT value FROM meta WHERE name = 'floor'"))!.value;
+  return floor === 0 ? null : { of, what: 'event', steps: perhapsExpiredEvent(floor, nowMs) };
 }
 
 async function explainEvent(context: Context, of: string): Promise<Explanation | null> {

@@ -148,6 +148,11 @@ CREATE INDEX outbox_task ON outbox (task_id, id) WHERE task_id IS NOT NULL;
 CREATE INDEX tasks_joined ON tasks (joined_to, id) WHERE joined_to IS NOT NULL;
 `;
 
+/** What is left of an event that retention has taken, as long as its read is kept. */
+const expired = `
+CREATE INDEX reads_swept ON reads (event_id) WHERE swept;
+`;
+
 export const migrations: Migration[] = [
   { name: '0001-path', kind: 'expand', sql: firstSchema },
   { name: '0002-sync', kind: 'expand', sql: syncs },
@@ -162,4 +167,5 @@ export const migrations: Migration[] = [
   { name: '0011-refused', kind: 'expand', sql: refused },
   { name: '0012-announced', kind: 'expand', sql: announced },
   { name: '0013-journeys', kind: 'expand', sql: journeys },
+  { name: '0014-expired', kind: 'expand', sql: expired },
 ];

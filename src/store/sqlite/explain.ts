@@ -4,13 +4,8 @@
  */
 import type { ExplainStep } from '../../model/inspection';
 import { type TransitionToTell, transitionOf } from '../access-step';
-import {
-  type EntryToTell,
-  type EventToTell,
-  expiredSteps,
-  type ReplayToTell,
-  type ToldEvent,
-} from '../event-steps';
+import type { EntryToTell, EventToTell, ReplayToTell, ToldEvent } from '../event-steps';
+import { expiredDelivery, isEventId, perhapsExpiredEvent } from '../expired-steps';
 import {
   type Asked,
   addressesMax,
@@ -23,6 +18,7 @@ import {
   type ResourceToTell,
   type RunToTell,
   resourceSteps,
+  sweptJourney,
   type TaskToTell,
 } from '../journey';
 import { stepsMax } from '../left-out';
@@ -37,13 +33,13 @@ const rowsMax = stepsMax + 1;
 
 const eventColumns = `id, event_id, topic, key, sequence, position, partition, log_offset, task_id, cause, decided_at,
   sent_at, state, headers`;
-const readColumns = 'task_id, fence, generation, outcome, reason, event_id, connection_id, at';
+const readColumns = 'task_id, fence, generation, outcome, reason, event_id, swept, connection_id, at';
 const replayColumns = 'replay, at, topic, partition, log_offset, sent_at';
 
 export function explain(context: Context, of: string): Explanation | null {
   const delivery = /^d(\d{1,15})$/.exec(of)?.[1];
   if (delivery !== undefined) return explainDelivery(context, of, Number(delivery));
-  return explainEvent(context, of) ?? explainResource(context, of);
+  return explainEvent(context, of) ?? explainResource(context, of) ?? explainTaken(context, of);
 }
 
 /** Rows as the statement's columns make them. */
@@ -83,11 +79,28 @@ function coveredOf(context: Context, task: number, delivery: number): Covered[] 
   return [{ read, events: eventsOfRead(context, read).map((event) => toldEvent(context, event)) }];
 }
 
-/** Deliveries are numbered as they come: what is below the oldest was here. */
+/** Deliveries are numbered as they come: what is below one that is kept was here. */
 function expired({ database, nowMs }: Context, of: string, id: number): Explanation | null {
-  const oldest = database.get('SELECT min(id) AS id FROM deliveries')!.id as number | null;
-  if (oldest === null || id < 1 || id > oldest) return null;
-  return { of, what: 'delivery', steps: expiredSteps(oldest, nowMs()) };
+  const { oldest, last } = database.get(
+    'SELECT (SELECT min(id) FROM deliveries) AS oldest, (SELECT max(id) FROM deliveries) AS last',
+  )!;
+  if (last === null || id < 1 || id > Number(last)) return null;
+  return { of, what: 'delivery', steps: expiredDelivery(id, Number(oldest), nowMs()) };
+}
+
+/** An event that is not kept: its read may know of it, as long as that is. */
+function explainTaken(context: Context, of: string): Explanation | null {
+  if (!isEventId(of)) return null;
+  const nowMs = context.nowMs();
+  const [read] = rows<ReadToTell>(
+    context,
+    `SELECT ${readColumns} FROM reads WHERE event_id = ? AND swept = 1`,
+    of,
+  );
+  if (read !== undefined)
+    return { of, what: 'event', steps: sweptJourney(read, askedFor(context, read), nowMs) };
+  const floor = Number(context.database.get("SELECT value FROM meta WHERE name = 'floor'")!.value);
+  return floor === 0 ? null : { of, what: 'event', steps: perhapsExpiredEvent(floor, nowMs) };
 }
 
 function explainEvent(context: Context, of: string): Explanation | null {

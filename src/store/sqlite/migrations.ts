@@ -352,4 +352,6 @@ CREATE INDEX outbox_task ON outbox (task_id) WHERE task_id IS NOT NULL;
 CREATE INDEX tasks_joined ON tasks (joined_to) WHERE joined_to IS NOT NULL;
 `,
   },
+  // What is left of an event that retention has taken, as long as its read is kept.
+  { name: '0016-expired', sql: 'CREATE INDEX reads_swept ON reads (event_id) WHERE swept = 1' },
 ];

@@ -59,7 +59,16 @@ test('every row that a journey tells is looked up', async () => {
   await hand.put([hintOf('1')]);
   const ids = (await hand.records()).map(({ eventId }) => eventId);
   statements = new Set();
-  for (const told of ['d1', 'd2', 'd3', 'd9', address('1'), aliasOf('1'), ...ids, 'nothing'])
+  for (const told of [
+    'd1',
+    'd2',
+    'd3',
+    'd9',
+    address('1'),
+    aliasOf('1'),
+    ...ids,
+    '0123456789abcdef0123456789abcdef',
+  ])
     await store.explain(told);
   const asked = [...statements];
   statements = null;
