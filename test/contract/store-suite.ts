@@ -537,6 +537,7 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
 
       test('the time for which a required action is announced is known as long as nothing is blocked', async () => {
         const action = { line: 'acted', eventTypeId: 'requiredCustomerAction' } as const;
+        await store.learn([{ id: '4711', name: null, connectionId: 'c1' }]);
         await put([{ ...action, probeOrganizationId: '4711', dueAt: '2031-05-01T00:00:00Z' }]);
         await put([{ ...action, probeOrganizationId: '4712', dueAt: null }]);
         const announced = { organizationId: '4711', name: null, dueAtMs: Date.UTC(2031, 4, 1) };
