@@ -30,7 +30,7 @@ function stepUntil(condition: () => boolean): Promise<true> {
     for (const alerting of running) await alerting.step();
     return condition();
   };
-  return until(stepped, { withinMs: 15_000, what: condition.toString() }) as Promise<true>;
+  return until(stepped, { withinMs: 50_000, what: condition.toString() }) as Promise<true>;
 }
 
 describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real Alertmanager', () => {
@@ -266,7 +266,7 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
     beforeEach(async () => {
       recorder = await receiver();
       const { url } = await alertmanager({ webhookUrl: recorder.url });
-      sink = makeAlertmanagerSink({ urls: [url], openMs: 0 });
+      sink = makeAlertmanagerSink({ urls: [url], openMs: 0, timeoutMs: 50_000 });
     });
 
     const recent = (of: Partial<Alert>): Alert => anAlert({ startsAtMs: Date.now() - 60_000, ...of });
