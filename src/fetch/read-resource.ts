@@ -121,9 +121,19 @@ async function askAt(
   if (old && verdict.kind === 'refused') verdict = await ask({ ...question, url: plain }, attempt);
   if (verdict.kind !== 'ok') return verdict;
   const body = singleDocument(verdict.document.body, id);
+  if (isNoResource(body)) {
+    const detail = 'expected a resource, got JSON without a type, an id or links';
+    const { connectionId } = connection;
+    return { kind: 'refused', code: 'not-a-resource', detail, origin: url.origin, connectionId, body };
+  }
   if (body !== null)
     return body === verdict.document.body ? verdict : { ...verdict, document: { ...verdict.document, body } };
   return { kind: 'gone', certain: false, connectionId: connection.connectionId, origin: url.origin };
+}
+
+/** What something on the way says of itself, such as that it is under maintenance. */
+function isNoResource(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && !('@type' in body || 'id' in body || 'links' in body);
 }
 
 /** The id by which a list of the equipment API shows it; null where that was not seen yet. */

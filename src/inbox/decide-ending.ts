@@ -12,6 +12,7 @@ import type {
   TakenTask,
 } from '../model/task';
 import { type BackoffBounds, backoffMs } from '../tools/backoff';
+import { keptDocument } from './kept-document';
 
 export interface EndingRules {
   goneAfterMs: number;
@@ -105,8 +106,14 @@ export function decideEnding(
       return quarantine('no-access', answer.message);
     case 'rate-limited':
       return postpone(answer.retryAfterMs + back(), answer.kind, null);
-    case 'refused':
-      return quarantine('request-refused', `${answer.code}: ${answer.detail}`);
+    case 'refused': {
+      const detail = `${answer.code}: ${answer.detail}`;
+      if (answer.body === undefined) return quarantine('request-refused', detail);
+      // No resource: whatever names it holds are nobody's to publish.
+      const raw = keptDocument(answer.body, { includeOperatorNames: false });
+      const reason = 'malformed-document';
+      return { verb: 'quarantineTask', ending: { ...held, reason, path: '/@type', detail, raw } };
+    }
     case 'no-connection':
       return quarantine('no-connection', answer.detail);
     case 'address-refused':

@@ -37,16 +37,23 @@ export function heldMs(asked: Asked, health: ProviderHealth, nowMs: number): num
   return origin === null ? 0 : health.heldMs(readingOf(asked, origin, asked.connectionId ?? ''), nowMs);
 }
 
-/** Whatever was tried of what is left alone comes back when that is over, to be the next trial. */
-export function paused<Kind extends Answer>(
+/**
+ * Whatever was tried of what is left alone comes back when that is over, to be the next trial. A refused request waits in
+ * the same way until its refusal is its own: a provider under maintenance refuses everybody.
+ */
+export function paused(
   asked: Asked,
-  answer: Kind,
+  answer: Exclude<Answer, { kind: 'ok' }>,
   health: ProviderHealth,
   nowMs: number,
-): Kind {
-  if (answer.kind !== 'transient') return answer;
-  const pauseMs = health.pauseMs(readingOf(asked, answer.origin, answer.connectionId), nowMs);
-  return { ...answer, retryAfterMs: Math.max(answer.retryAfterMs ?? 0, pauseMs) };
+): Exclude<Answer, { kind: 'ok' }> {
+  if (answer.kind !== 'transient' && answer.kind !== 'refused') return answer;
+  const { code, detail, origin, connectionId } = answer;
+  const reading = readingOf(asked, origin, connectionId);
+  if (answer.kind === 'refused' && health.isOwn(reading)) return answer;
+  const asksFor = answer.kind === 'transient' ? (answer.retryAfterMs ?? 0) : 0;
+  const retryAfterMs = Math.max(asksFor, health.pauseMs(reading, nowMs));
+  return { kind: 'transient', code, detail, origin, connectionId, retryAfterMs };
 }
 
 /** The answer of a task that is not tried, since what it belongs to only fails; null: it may be, and may be the trial. */
@@ -77,6 +84,7 @@ export async function hearAnswer(asked: Asked, answer: Answer, doors: AnswerDoor
     case 'rate-limited':
       return health.rateLimited(answer.retryAfterMs, nowMs);
     case 'transient':
+    case 'refused':
       if (answer.code === heldCode) return;
       return health.failed(
         readingOf(asked, answer.origin, answer.connectionId),

@@ -50,7 +50,15 @@ export type Answer =
       forbidden?: true;
     }
   /** 400, 405, 406 and other answers that another attempt will not change. */
-  | { kind: 'refused'; code: string; detail: string; origin: string; connectionId: string }
+  | {
+      kind: 'refused';
+      code: string;
+      detail: string;
+      origin: string;
+      connectionId: string;
+      /** Where a document came that is none of a resource: what came. */
+      body?: unknown;
+    }
   /** No connection may read it; `nobody`: there is none at all, a user must consent first. */
   | { kind: 'no-connection'; detail: string; nobody?: true }
   /** The gate refused the address: no request was made. */

@@ -61,12 +61,15 @@ afterAll(async () => {
 });
 
 test('S14: the provider’s own words are answered to nobody, and stand cut and on one line where they are kept', async () => {
-  const [machine] = await story.equipment(1);
+  const [machine, other] = await story.equipment(1);
   const words = `planted \u001b[31m<script>alert(1)</script>\n{"line":"alert"}\u202e ${'x'.repeat(2000)}`;
   await story.simulator.setFaults([
     { match: { path: `/equipment/${machine!.id}` }, status: 400, body: { errors: [{ message: words }] } },
   ]);
   const answers = [await story.post([notificationOf(machine!)])];
+  // What is refused is its own when another is answered.
+  await until(() => story.log('attempt').length > 0, soon);
+  expect((await story.post([notificationOf(other!)])).status).toBe(204);
   const [kept] = await until(async () => {
     const quarantine = await story.quarantine();
     return quarantine.length > 0 ? quarantine : null;
@@ -75,7 +78,8 @@ test('S14: the provider’s own words are answered to nobody, and stand cut and 
   expect(answers.map(({ status }) => status)).toEqual([204, 204, 400]);
   expect(JSON.stringify(answers)).not.toMatch(/planted|alert\(1\)/);
 
-  const attempt = await until(async () => story.log('attempt').at(-1) ?? null, soon);
+  const attempts = () => story.log('attempt').filter(({ address }) => address === machine!.uri);
+  const attempt = await until(async () => attempts().at(-1) ?? null, soon);
   for (const shown of [kept!.detail, attempt.detail].map(String)) {
     expect(shown).toContain('planted');
     expect(shown.length).toBeLessThan(600);

@@ -440,10 +440,20 @@ describe('F-6, F-7: a 200 that is no document', () => {
   });
 
   test('F-7: JSON of another shape is handed on whole, for the normalizer to judge', async () => {
-    script = (_request, response) => response.writeHead(200, json).end('{"surprise":[1,{"deep":null}]}');
+    script = (_request, response) =>
+      response.writeHead(200, json).end('{"id":"1","surprise":[1,{"deep":null}]}');
     expect((await read()).answer).toMatchObject({
       kind: 'ok',
-      document: { body: { surprise: [1, { deep: null }] } },
+      document: { body: { id: '1', surprise: [1, { deep: null }] } },
+    });
+  });
+
+  test('F-6: JSON that names no resource at all is refused as what came, which may be everybody’s', async () => {
+    script = (_request, response) => response.writeHead(200, json).end('{"status":"maintenance"}');
+    expect((await read()).answer).toMatchObject({
+      kind: 'refused',
+      code: 'not-a-resource',
+      body: { status: 'maintenance' },
     });
   });
 });

@@ -150,14 +150,19 @@ describe('F-1: answers of 5xx, of one organization and of all', () => {
   test('what waits for a provider that fails everybody ages nobody: one alert, and all is published', async () => {
     const machines = [...ofOne.splice(0, 2), ...ofOther.splice(0, 2)];
     const { published } = await story.ledger();
-    await story.simulator.setFaults([{ match: {}, status: 503 }]);
+    const refusal = { status: 405, body: { errors: [{ message: 'Under maintenance' }] } };
+    await story.simulator.setFaults([
+      { match: { path: `/equipment/${machines[0]!.id}` }, ...refusal },
+      { match: {}, status: 503 },
+    ]);
     await announce(machines);
     await until(async () => (await story.tasks('postponed')).length === machines.length, soon);
 
     await story.service.stop();
     letADayPass();
     await story.serve();
-    const failures = () => story.log('attempt').filter(({ code }) => code === 'status-503');
+    const codes = ['status-405', 'status-503'];
+    const failures = () => story.log('attempt').filter(({ code }) => codes.includes(String(code)));
     await until(() => failures().length >= 3, soon);
     await story.simulator.setFaults([{ match: {}, close: true }]);
     const downSinceMs = performance.now();
@@ -353,6 +358,8 @@ describe('an answer that is no document', () => {
       [{ status: 200, body: '' }, 'empty-answer'],
       [{ status: 204 }, 'empty-answer'],
       [{ status: 200, body: 'Service temporarily unavailable' }, 'invalid-json'],
+      [{ status: 200, body: { status: 'maintenance' } }, 'not-a-resource'],
+      [{ status: 400, headers: html, body: '<html>nginx</html>' }, 'status-400'],
     ]);
   });
 

@@ -238,7 +238,7 @@ async function refuseInEveryWay(machines: Resource[], foreign: Resource): Promis
     { ...at(limited!), times: 1, status: 429, body: words, headers: { 'retry-after': '1' } },
     { ...at(down!), times: 1, status: 500, body: words },
     { ...at(page!), times: 1, body: `<html>${said}</html>`, headers: { 'content-type': 'text/html' } },
-    { ...at(wrong!), times: 1, status: 400, body: words },
+    { ...at(wrong!), status: 400, body: words },
     // Also after the token was renewed, and elsewhere.
     { ...at(foreign), times: 2, ...ended },
     { ...catalog, ...ended },

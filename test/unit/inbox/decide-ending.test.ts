@@ -144,6 +144,14 @@ describe('refusals', () => {
   ] as const)('%j is set aside for an operator', (answer, reason) => {
     expect(decide(answer)).toMatchObject({ verb: 'quarantineTask', ending: { reason } });
   });
+  test('of a document that is none of a resource is set aside with what came', () => {
+    const body = { surprise: 1 };
+    const answer = { kind: 'refused', code: 'c', detail: 'd', origin, connectionId: 'c1', body } as const;
+    expect(decide(answer)).toMatchObject({
+      verb: 'quarantineTask',
+      ending: { reason: 'malformed-document', path: '/@type', detail: 'c: d', raw: '{"surprise":1}' },
+    });
+  });
 });
 
 describe('waiting', () => {

@@ -16,7 +16,7 @@ const taskOf = (organizationId: string, machine: number) =>
     failedAtMs: 500,
   }) as TakenTask;
 const task = taskOf('A', 1);
-const failed: Answer = {
+const failed: Extract<Answer, { kind: 'transient' }> = {
   kind: 'transient',
   code: 'status-503',
   detail: 'away',
@@ -102,6 +102,43 @@ test('what was tried in an outage comes back for the next trial, and no sooner t
     retryAfterMs: 60_000,
   });
   expect(paused(task, { kind: 'aborted' }, health, 1000)).toEqual({ kind: 'aborted' });
+});
+
+const refused: Answer = {
+  kind: 'refused',
+  code: 'status-405',
+  detail: 'status 405: under maintenance',
+  origin,
+  connectionId: 'c1',
+};
+
+test('what is refused to everybody is an outage, and waits as its failures do', async () => {
+  const { health, calls, hear } = stage();
+  for (const each of [task, taskOf('A', 2), taskOf('B', 3)]) {
+    await hear(refused, 1000, { ...each, failedAtMs: null });
+    expect(paused(each, refused, health, 1000)).toMatchObject({ kind: 'transient', code: 'status-405' });
+  }
+  expect(paused(task, refused, health, 1000)).toMatchObject({
+    retryAfterMs: health.pauseMs(
+      { ...task, origin, organizationId: 'A', lastAttemptMs: 500, connectionId: 'c1' },
+      1000,
+    ),
+  });
+  expect(calls).toEqual([]);
+  expect(health.troubles(20_000)).toMatchObject([
+    { name: 'provider-unavailable', detail: 'status-405: status 405: under maintenance' },
+  ]);
+});
+
+test('what is refused alone is its own: another was answered since it was refused before', async () => {
+  const { health, hear } = stage();
+  await hear({ kind: 'ok', document }, 600, taskOf('B', 3));
+  expect(paused({ ...task, failedAtMs: null }, refused, health, 1000)).toMatchObject({ kind: 'transient' });
+  expect(paused({ ...task, failedAtMs: 700 }, refused, health, 1000)).toMatchObject({ kind: 'transient' });
+  expect(paused(task, refused, health, 1000)).toBe(refused);
+  // A refusal is no answer for others: of two that are refused neither makes the other's its own.
+  await hear(refused, 900, taskOf('B', 4));
+  expect(paused({ ...task, failedAtMs: 700 }, refused, health, 1000)).toMatchObject({ kind: 'transient' });
 });
 
 test('an address that is none is left to the gate', () => {
