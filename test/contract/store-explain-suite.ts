@@ -183,8 +183,10 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
     test('every resource of a delivery is told, in one order', async () => {
       const ids = Array.from({ length: 256 }, (_, id) => String(id));
       await hand.put(ids.map((id) => hintOf(id)));
-      for (const task of await hand.store.take(255))
-        await hand.finish(task, draftOf(task.address.split('/').at(-1)!, 'a'));
+      const taken = await hand.store.take(255);
+      await Promise.all(
+        taken.map((task) => hand.finish(task, draftOf(task.address.split('/').at(-1)!, 'a'))),
+      );
       await sendToKafka();
       const told = await names('d1');
       const count = (wanted: string) => told.filter((step) => step === wanted).length;
