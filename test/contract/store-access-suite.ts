@@ -2,6 +2,7 @@
  * What every store promises about the access of organizations: who is probed and when, what an answer changes, and how
  * blocked work is let go.
  */
+import type { Alert } from '../../src/model/alert';
 import type { SealedConnection } from '../../src/model/connection';
 import type { ProbeAgain } from '../../src/model/organization';
 import {
@@ -202,6 +203,28 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         expect(sumOf(await hand.store.ledger())).toBe(5);
         expect((await hand.store.alertInputs()).blocked).toMatchObject([{ concerns: false }]);
         expect(await hand.store.forgetOrganization('unknown')).toBeNull();
+      });
+
+      test('is named by no stored alert any more, and others keep their texts', async () => {
+        await learn('c1');
+        const told = (fingerprint: string, description: string): Alert => ({
+          fingerprint,
+          name: 'TramlineTermsRequired',
+          severity: 'warning',
+          state: 'resolved',
+          labels: {},
+          annotations: { description },
+          startsAtMs: 0,
+          resolvedAtMs: 1,
+          returns: 0,
+          quietSinceMs: null,
+          coversUntilMs: null,
+          sent: {},
+        });
+        const other = told('b', 'Farm (organization 1) is blocked.');
+        await hand.store.saveAlerts([told('a', 'Farm (organization 4711) is blocked.'), other]);
+        await hand.store.forgetOrganization('4711');
+        expect(await hand.store.listAlerts()).toEqual([told('a', 'Organization 4711 is blocked.'), other]);
       });
 
       test('gives no ending of a read that was under way a meaning', async () => {

@@ -3,6 +3,8 @@
  * on rising; its connections were ended before, where they saw nobody else.
  */
 import { type CauseSet, type Forgotten, type Observation, transition } from '../../model/organization';
+import { withoutName } from '../forgotten-name';
+import { listAlerts, saveAlerts } from './alerts';
 import { touchConnections } from './connections';
 import type { Context } from './context';
 import { type ObservedRow, writeTransition } from './observe';
@@ -20,6 +22,7 @@ export async function forgetOrganization(
   const found = { cause: 'not-connected', actionUrl: null, message: null } as const;
   const observation: Observation = { organizationId: id, epoch: row.epoch, found, by: 'operator' };
   const next = transition(JSON.parse(row.causes) as CauseSet, observation, context.nowMs());
+  const { name } = (await database.get('SELECT name FROM organizations WHERE id = $1', id))!;
   // Whatever was asked before is an answer from an earlier epoch.
   const epoch = row.epoch + 1;
   await database.run(
@@ -30,6 +33,7 @@ export async function forgetOrganization(
     ...[id, JSON.stringify(next.causes), next.access, epoch, context.nowMs()],
   );
   await database.run('DELETE FROM sights WHERE organization_id = $1', id);
+  await saveAlerts(context, withoutName(await listAlerts(context), id, name));
   await touchConnections(context);
   context.lanes.open(id, null);
   const discarded = await discardWork(context, id);

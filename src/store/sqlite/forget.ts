@@ -3,8 +3,10 @@
  * on rising; its connections were ended before, where they saw nobody else.
  */
 import { type CauseSet, type Forgotten, type Observation, transition } from '../../model/organization';
+import { withoutName } from '../forgotten-name';
 import { touchConnections } from './connections';
 import type { Context } from './context';
+import { listAlerts, saveAlerts } from './inspect';
 import { endLease } from './leases';
 import { writeTransition } from './observe';
 import { remember } from './organization-cache';
@@ -13,7 +15,7 @@ export function forgetOrganization(context: Context, organizationId: string): Fo
   const { database } = context;
   const organization = context.organizations.get(organizationId);
   if (organization === undefined) return null;
-  const row = database.get('SELECT causes FROM organizations WHERE id = ?', organizationId)!;
+  const row = database.get('SELECT name, causes FROM organizations WHERE id = ?', organizationId)!;
   const found = { cause: 'not-connected', actionUrl: null, message: null } as const;
   const observation: Observation = { organizationId, epoch: organization.epoch, found, by: 'operator' };
   const next = transition(JSON.parse(String(row.causes)) as CauseSet, observation, context.nowMs());
@@ -41,6 +43,7 @@ export function forgetOrganization(context: Context, organizationId: string): Fo
     organizationId,
   );
   database.run('DELETE FROM sights WHERE organization_id = ?', organizationId);
+  saveAlerts(context, withoutName(listAlerts(context), organizationId, row.name as string | null));
   touchConnections(context);
   writeTransition(context, organization, observation, next, next.previous, null);
   return { observation, transition: next, discarded: discardWork(context, organizationId) };
