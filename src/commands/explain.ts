@@ -30,8 +30,16 @@ function nextOf({ what, steps }: Journey): string {
   const last = steps.at(-1);
   const said = `${last?.step} ${last?.text}`;
   if (/parked/.test(said)) return 'See who must act: tramline parked';
-  if (/quarantined/.test(said)) return 'Look at it: tramline quarantine list';
-  const address = steps.map(({ address }) => address).find((one) => typeof one === 'string');
+  const isGivenUp = last?.entryState === 'discarded';
+  if (/quarantined/.test(said) && !isGivenUp) {
+    const named = typeof last?.entry === 'string' ? `show ${last.entry}` : 'list';
+    return `Look at it: tramline quarantine ${named}`;
+  }
+  // What was set aside as it came has made nothing that has a journey.
+  const address = steps
+    .filter(({ step }) => step !== 'quarantined')
+    .map(({ address }) => address)
+    .find((one) => typeof one === 'string');
   if (what === 'resource' || address === undefined) return 'What needs a person: tramline alerts';
   return `Its whole journey: tramline explain ${address}`;
 }

@@ -4,6 +4,7 @@
  */
 import type { ExplainStep } from '../model/inspection';
 import { accessStep, type TransitionToTell, transitionOf } from './access-step';
+import type { Covered, DeliveryToTell, ElementEntry, ReadToTell, TaskToTell } from './covered';
 import {
   eventSteps,
   isReconciled,
@@ -14,19 +15,12 @@ import {
 } from './event-steps';
 import { expiredEvent, expiredRead, expiredResource } from './expired-steps';
 import { leftOutStep, stepsMax } from './left-out';
+import { asideOf, isParked, notificationSteps, whichOf } from './notification-steps';
 import { fenceOf } from './read-fence';
 import { makeSwitchSteps } from './switch-steps';
 
 /** Of one resource's further addresses so many are looked at, the newest. */
 export const addressesMax = 50;
-
-export interface DeliveryToTell {
-  received_at: number;
-  message_id: string | null;
-  traceparent: string | null;
-  notifications: number;
-  elements: string;
-}
 
 export interface HintToTell {
   task_id: number;
@@ -37,40 +31,19 @@ export interface HintToTell {
   received_at: number;
 }
 
-export interface ReadToTell {
-  task_id: number;
-  fence: number;
-  generation: number;
-  outcome: string;
-  reason: string | null;
-  event_id: string | null;
-  /** Retention has taken that event; a number where the store has no booleans. */
-  swept: boolean | number;
-  connection_id: string | null;
-  at: number;
-}
-
-/** A task that is not done, with the access of its lane's organization. */
-export interface TaskToTell {
-  state: string;
-  due_at: number | null;
-  attempts: number;
-  code: string | null;
-  detail: string | null;
-  access: string | null;
-}
-
 export interface RunToTell {
   id: number;
   began_at: number;
 }
 
-/** The first read that covers what the delivery said of one task, with its events; or the task, while none does. */
-export type Covered = { read: ReadToTell; events: ToldEvent[] } | { waiting: TaskToTell | undefined };
-
-export function deliverySteps(delivery: DeliveryToTell, covered: Covered[], nowMs: number): ExplainStep[] {
+/** `entries` are those of the delivery's own notifications. */
+export function deliverySteps(
+  delivery: DeliveryToTell,
+  covered: Covered[],
+  entries: ElementEntry[],
+  nowMs: number,
+): ExplainStep[] {
   const receivedAt = at(delivery.received_at);
-  const elements = JSON.parse(delivery.elements) as { line: string; eventTypeId?: string }[];
   return [
     {
       at: receivedAt,
@@ -80,15 +53,14 @@ export function deliverySteps(delivery: DeliveryToTell, covered: Covered[], nowM
       messageId: delivery.message_id,
       traceparent: delivery.traceparent,
     },
-    ...elements.map((element, index) => ({
-      at: receivedAt,
-      step: element.line,
-      text: `notification ${index}: ${element.line} (${element.eventTypeId ?? 'no type'})`,
-      ...element,
-    })),
+    ...notificationSteps(delivery, covered, entries),
     ...covered.flatMap((one) => {
-      if (!('read' in one)) return one.waiting === undefined ? [] : [waitingStep(one.waiting, nowMs)];
-      return readWithEvents(one.read, one.events, nowMs);
+      const ofNotifications = one.hints.map(({ element }) => element);
+      if ('read' in one) {
+        const [read, ...events] = readWithEvents(one.read, one.events, nowMs);
+        return [{ ...read!, ofNotifications }, ...events];
+      }
+      return one.waiting === undefined ? [] : [{ ...waitingStep(one.waiting, nowMs), ofNotifications }];
     }),
   ];
 }
@@ -247,13 +219,15 @@ function readStep(read: ReadToTell): ExplainStep {
 }
 
 function waitingStep(task: TaskToTell, nowMs: number): ExplainStep {
-  const parked = task.due_at !== null && task.access !== null && task.access !== 'active';
+  const parked = isParked(task);
   const state = parked ? 'parked' : task.state;
+  const aside = asideOf(task);
   const why = parked ? `its organization is ${task.access}` : (task.code ?? 'it is its turn soon');
   return {
-    at: at(nowMs),
+    at: at(aside?.at ?? nowMs),
     step: state,
-    text: `now ${state}: ${why}`,
+    text: aside === null ? `now ${state}: ${why}` : `${state} as ${whichOf(aside)}`,
+    entry: aside === null ? null : `q${aside.id}`,
     dueAt: task.due_at === null ? null : at(task.due_at),
     attempts: task.attempts,
     detail: task.detail,

@@ -194,6 +194,64 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
       expect(told).not.toContain('left-out');
     });
 
+    test('of each notification its type, its address, its line of the ledger and its entry are told', async () => {
+      const bad: Element = {
+        line: 'quarantined',
+        reason: 'malformed-notification',
+        path: '/metadata',
+        raw: JSON.stringify({ eventTypeId: 'equipment', targetResource: address('7'), metadata: 5 }),
+      };
+      await hand.put([
+        ...[hintOf('1'), hintOf('1'), hintOf('2'), hintOf('3')],
+        { line: 'ignored', eventTypeId: 'weather', address: null },
+        ...[bad, { ...bad, path: '', raw: '{"cut' }, bad],
+      ]);
+      await hand.finish(await hand.takeAt(address('1')), draftOf('1', 'a'));
+      await sendToKafka();
+      const [, forgotten, again] = await hand.store.listQuarantine({ limit: 3, after: null });
+      await hand.store.discardQuarantine(forgotten!.id);
+      await hand.store.rejudge(again!.id, hintOf('4'));
+      const told = async () =>
+        (await steps('d1')).filter(({ notification }) => notification !== undefined).map(({ text }) => text);
+      expect(await told()).toEqual([
+        `notification 0 (equipment) ${address('1')} → merged: one read answers it and a newer one of the same resource`,
+        `notification 1 (equipment) ${address('1')} → published (first-seen)`,
+        `notification 2 (equipment) ${address('2')} → waiting, taken`,
+        `notification 3 (equipment) ${address('3')} → waiting, taken`,
+        'notification 4 (weather) → ignored',
+        `notification 5 (equipment) ${address('7')} → quarantined as q1: malformed-notification at /metadata`,
+        'notification 6 (type unknown) → discarded as q2: malformed-notification',
+        `notification 7 (equipment) ${address('4')} → waiting, due; before, it was q3: malformed-notification at /metadata, which was released`,
+      ]);
+      expect((await steps('d1'))[7]).toMatchObject({
+        notification: 6,
+        ledger: 'discarded',
+        entry: 'q2',
+        entryState: 'discarded',
+      });
+    });
+
+    test('a resource that was set aside is told with its entry and the time of it, and when it is given up', async () => {
+      await hand.put([hintOf('1'), hintOf('2')]);
+      const [first] = await hand.store.take(2);
+      await hand.quarantine(first!);
+      const atEntry = new Date(under.nowMs()).toISOString();
+      under.advance(60_000);
+      const [entry] = await hand.store.listQuarantine({ limit: 1, after: null });
+      const line = async () => (await steps('d1'))[1]!;
+      expect(await line()).toMatchObject({ ledger: 'quarantined', entry: entry!.id, entryState: 'waiting' });
+      expect((await line()).text).toContain(`→ quarantined as ${entry!.id}: ${entry!.reason}`);
+      for (const asked of ['d1', address('1')])
+        expect((await steps(asked)).find(({ step }) => step === 'quarantined')).toMatchObject({
+          at: atEntry,
+          entry: entry!.id,
+          text: expect.stringContaining(`quarantined as ${entry!.id}: ${entry!.reason}`),
+        });
+      await hand.store.discardQuarantine(entry!.id);
+      expect(await line()).toMatchObject({ ledger: 'discarded', entry: entry!.id, entryState: 'discarded' });
+      expect((await line()).text).toContain(`→ discarded as ${entry!.id}`);
+    });
+
     test('where a bound is, what it leaves out is said', async () => {
       await hand.publish('1', 'a');
       const [row] = await sendToKafka();

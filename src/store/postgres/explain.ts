@@ -5,21 +5,26 @@
  */
 import type { Inspection } from '../../model/inspection';
 import { type TransitionToTell, transitionOf } from '../access-step';
+import type {
+  AsideToTell,
+  Covered,
+  DeliveryToTell,
+  ElementEntry,
+  Marked,
+  ReadToTell,
+  TaskToTell,
+} from '../covered';
 import type { EntryToTell, EventToTell, ReplayToTell, ToldEvent } from '../event-steps';
 import { expiredDelivery, isEventId, perhapsExpiredEvent } from '../expired-steps';
 import {
   type Asked,
   addressesMax,
-  type Covered,
-  type DeliveryToTell,
   deliverySteps,
   eventJourney,
   type HintToTell,
-  type ReadToTell,
   type RunToTell,
   resourceSteps,
   sweptJourney,
-  type TaskToTell,
 } from '../journey';
 import { stepsMax } from '../left-out';
 import { fenceOf } from '../read-fence';
@@ -58,7 +63,12 @@ async function explainDelivery(context: Context, of: string, id: number): Promis
   );
   if (delivery === undefined) return expired(context, of, id);
   const covered = await coveredOf(context, await tasksNamed(context, [delivery.elements]), id);
-  return { of, what: 'delivery', steps: deliverySteps(delivery, covered, context.nowMs()) };
+  const entries = await rows<ElementEntry>(
+    context,
+    'SELECT id, element, reason, path, at, state, raw FROM quarantine WHERE delivery_id = $1 ORDER BY id',
+    id,
+  );
+  return { of, what: 'delivery', steps: deliverySteps(delivery, covered, entries, context.nowMs()) };
 }
 
 /** What became of what the delivery said of each of these tasks, and of those which they were joined to. */
@@ -84,11 +94,36 @@ async function coveredOf(context: Context, named: number[], delivery: number): P
   const events = Map.groupBy(await eventsOfReads(context, reads), ({ cause }) => cause);
   const undecided = hinted.filter(({ task_id }) => task_id === null).map(({ hinted_task }) => hinted_task);
   const waiting = new Map((await waitingOf(context, undecided)).map((task) => [task.id, task]));
-  return hinted.map((row) =>
-    row.task_id === null
-      ? { waiting: waiting.get(row.hinted_task) }
-      : { read: row, events: events.get(`read ${row.task_id}/${row.fence}`) ?? [] },
+  const marked = await rows<Marked & { task_id: number }>(
+    context,
+    `SELECT task_id, element, generation FROM hints WHERE task_id = ANY($1::bigint[]) AND delivery_id = $2
+     ORDER BY task_id, generation`,
+    hinted.map(({ hinted_task }) => hinted_task),
+    delivery,
   );
+  const hintsOf = Map.groupBy(marked, ({ task_id }) => task_id);
+  const givenUp = await givenUpBy(context, reads);
+  return hinted.map((row) => {
+    const hints = hintsOf.get(row.hinted_task) ?? [];
+    if (row.task_id === null) return { hints, waiting: waiting.get(row.hinted_task) };
+    const own = events.get(`read ${row.task_id}/${row.fence}`) ?? [];
+    return { hints, read: row, events: own, givenUp: givenUp.get(row.task_id) ?? null };
+  });
+}
+
+/** By task: an operator's word ends one as a read would. */
+async function givenUpBy(context: Context, reads: ReadToTell[]): Promise<Map<number, AsideToTell>> {
+  const discarded = reads.filter(({ outcome }) => outcome === 'discarded');
+  if (discarded.length === 0) return new Map();
+  const entries = await rows<AsideToTell & { task_id: number }>(
+    context,
+    `SELECT q.* FROM unnest($1::bigint[], $2::bigint[]) AS r (task_id, at) CROSS JOIN LATERAL (
+       SELECT task_id, id, reason, path, at, state FROM quarantine
+       WHERE task_id = r.task_id AND at <= r.at AND state = 'discarded' ORDER BY id DESC LIMIT 1) q`,
+    discarded.map(({ task_id }) => task_id),
+    discarded.map(({ at }) => at),
+  );
+  return new Map(entries.map((entry) => [entry.task_id, entry]));
 }
 
 /** Deliveries are numbered as they come: what is below one that is kept was here. */
@@ -277,8 +312,12 @@ async function explainResource(context: Context, of: string): Promise<Explanatio
 function waitingOf(context: Context, tasks: number[]): Promise<(TaskToTell & { id: number })[]> {
   return rows(
     context,
-    `SELECT t.id, t.state, t.due_at, t.attempts, t.code, t.detail, o.access FROM tasks t
-     LEFT JOIN organizations o ON o.id = t.lane WHERE t.id = ANY($1::bigint[]) AND t.state <> 'done' ORDER BY t.id`,
+    `SELECT t.id, t.state, t.due_at, t.attempts, t.code, t.detail, o.access, q.id AS entry_id, q.at AS entry_at,
+       q.reason AS entry_reason, q.path AS entry_path
+     FROM tasks t LEFT JOIN organizations o ON o.id = t.lane
+     LEFT JOIN quarantine q ON t.state = 'quarantined' AND q.id = (
+       SELECT max(e.id) FROM quarantine e WHERE e.task_id = t.id)
+     WHERE t.id = ANY($1::bigint[]) AND t.state <> 'done' ORDER BY t.id`,
     tasks,
   );
 }

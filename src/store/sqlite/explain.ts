@@ -4,22 +4,27 @@
  */
 import type { ExplainStep } from '../../model/inspection';
 import { type TransitionToTell, transitionOf } from '../access-step';
+import type {
+  AsideToTell,
+  Covered,
+  DeliveryToTell,
+  ElementEntry,
+  Marked,
+  ReadToTell,
+  TaskToTell,
+} from '../covered';
 import type { EntryToTell, EventToTell, ReplayToTell, ToldEvent } from '../event-steps';
 import { expiredDelivery, isEventId, perhapsExpiredEvent } from '../expired-steps';
 import {
   type Asked,
   addressesMax,
-  type Covered,
-  type DeliveryToTell,
   deliverySteps,
   eventJourney,
   type HintToTell,
-  type ReadToTell,
   type ResourceToTell,
   type RunToTell,
   resourceSteps,
   sweptJourney,
-  type TaskToTell,
 } from '../journey';
 import { stepsMax } from '../left-out';
 import { fenceOf } from '../read-fence';
@@ -58,25 +63,46 @@ function explainDelivery(context: Context, of: string, id: number): Explanation 
   const covered = tasks
     .toSorted((left, right) => left - right)
     .flatMap((task) => coveredOf(context, task, id));
-  return { of, what: 'delivery', steps: deliverySteps(delivery, covered, context.nowMs()) };
+  const entries = rows<ElementEntry>(
+    context,
+    `SELECT id, element, reason, path, at, state, raw FROM quarantine WHERE delivery_id = ? ORDER BY id`,
+    id,
+  );
+  return { of, what: 'delivery', steps: deliverySteps(delivery, covered, entries, context.nowMs()) };
 }
 
 /** What became of what the delivery said of one task; none when it said nothing of it. */
 function coveredOf(context: Context, task: number, delivery: number): Covered[] {
-  const hint = context.database.get(
-    'SELECT min(generation) AS generation FROM hints WHERE task_id = ? AND delivery_id = ?',
+  const hints = rows<Marked>(
+    context,
+    'SELECT element, generation FROM hints WHERE task_id = ? AND delivery_id = ? ORDER BY generation',
     task,
     delivery,
-  )!;
-  if (hint.generation === null) return [];
+  );
+  const [first] = hints;
+  if (first === undefined) return [];
   const [read] = rows<ReadToTell>(
     context,
     `SELECT ${readColumns} FROM reads WHERE task_id = ? AND generation >= ? ORDER BY generation, fence LIMIT 1`,
     task,
-    Number(hint.generation),
+    first.generation,
   );
-  if (read === undefined) return [{ waiting: waitingOf(context, task)[0] }];
-  return [{ read, events: eventsOfRead(context, read).map((event) => toldEvent(context, event)) }];
+  if (read === undefined) return [{ hints, waiting: waitingOf(context, task)[0] }];
+  const events = eventsOfRead(context, read).map((event) => toldEvent(context, event));
+  return [{ hints, read, events, givenUp: givenUpBy(context, read) }];
+}
+
+/** An operator's word ends a task as a read would; null of any other read. */
+function givenUpBy(context: Context, { task_id: task, outcome, at }: ReadToTell): AsideToTell | null {
+  if (outcome !== 'discarded') return null;
+  const [entry] = rows<AsideToTell>(
+    context,
+    `SELECT id, reason, path, at, state FROM quarantine WHERE task_id = ? AND at <= ? AND state = 'discarded'
+     ORDER BY id DESC LIMIT 1`,
+    task,
+    at,
+  );
+  return entry ?? null;
 }
 
 /** Deliveries are numbered as they come: what is below one that is kept was here. */
@@ -236,8 +262,12 @@ function explainResource(context: Context, of: string): Explanation | null {
 function waitingOf(context: Context, task: number): TaskToTell[] {
   return rows<TaskToTell>(
     context,
-    `SELECT t.state, t.due_at, t.attempts, t.code, t.detail, o.access FROM tasks t
-     LEFT JOIN organizations o ON o.id = t.lane WHERE t.id = ? AND t.state <> 'done'`,
+    `SELECT t.state, t.due_at, t.attempts, t.code, t.detail, o.access, q.id AS entry_id, q.at AS entry_at,
+       q.reason AS entry_reason, q.path AS entry_path
+     FROM tasks t LEFT JOIN organizations o ON o.id = t.lane
+     LEFT JOIN quarantine q ON t.state = 'quarantined' AND q.id = (
+       SELECT max(e.id) FROM quarantine e WHERE e.task_id = t.id)
+     WHERE t.id = ? AND t.state <> 'done'`,
     task,
   );
 }

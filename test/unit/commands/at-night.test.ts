@@ -125,6 +125,22 @@ test('every command for the one on call fits 80 columns, cuts no address and nam
   }
 });
 
+test('a journey sends the one on call to the entry that waits, and nowhere once it was discarded', async () => {
+  const told = async (ledger: string, entryState: string) => {
+    const text = `notification 0 (equipment) ${address} → ${ledger} as q7: address-refused at /targetResource`;
+    const at = '2025-03-01T10:00:00.000Z';
+    const step = { at, step: 'quarantined', text, address, entry: 'q7', entryState };
+    Object.assign(shell.sample.store, {
+      explain: async (of: string) => ({ of, what: 'delivery', steps: [step] }),
+    });
+    const { out } = await shell.run('explain', 'd1');
+    expect([wide(out), out.includes(address)]).toEqual([[], true]);
+    return out.split('\n').at(-2);
+  };
+  expect(await told('quarantined', 'waiting')).toBe('→ Look at it: tramline quarantine show q7');
+  expect(await told('discarded', 'discarded')).toBe('→ What needs a person: tramline alerts');
+});
+
 test('what arrived is shown as far as a screen takes it, with where the rest is', async () => {
   shell.sample.entries = [{ ...entry, raw: 'x'.repeat(5000) }];
   const { out } = await shell.run('quarantine', 'show', 'q1');

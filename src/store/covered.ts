@@ -1,0 +1,66 @@
+/**
+ * The rows that tell what a delivery said of each task and what came of it, as every store hands them over. Shapes only.
+ */
+import type { EntryToTell, ToldEvent } from './event-steps';
+
+export interface DeliveryToTell {
+  received_at: number;
+  message_id: string | null;
+  traceparent: string | null;
+  notifications: number;
+  elements: string;
+}
+
+export interface ReadToTell {
+  task_id: number;
+  fence: number;
+  generation: number;
+  outcome: string;
+  reason: string | null;
+  event_id: string | null;
+  /** Retention has taken that event; a number where the store has no booleans. */
+  swept: boolean | number;
+  connection_id: string | null;
+  at: number;
+}
+
+/** A task that is not done, with the access of its lane's organization. */
+export interface TaskToTell {
+  state: string;
+  due_at: number | null;
+  attempts: number;
+  code: string | null;
+  detail: string | null;
+  access: string | null;
+  /** What an operator has of it while it is quarantined. */
+  entry_id: number | null;
+  entry_at: number | null;
+  entry_reason: string | null;
+  entry_path: string | null;
+}
+
+/** What a notification of the delivery made of its task. */
+export interface Marked {
+  element: number;
+  generation: number;
+}
+
+/**
+ * The first read that covers what the delivery said of one task, with its events; or the task, while none does. `givenUp` is
+ * the entry by which an operator discarded it.
+ */
+export type Covered = { hints: Marked[] } & (
+  | { read: ReadToTell; events: ToldEvent[]; givenUp: AsideToTell | null }
+  | { waiting: TaskToTell | undefined }
+);
+
+/** What an operator has of a notification or of a task. */
+export interface AsideToTell extends EntryToTell {
+  path: string;
+}
+
+/** That of a notification, by its number; `raw` is its redacted text, cut where it is long. */
+export interface ElementEntry extends AsideToTell {
+  element: number | null;
+  raw: string | null;
+}

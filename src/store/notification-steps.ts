@@ -1,0 +1,142 @@
+/**
+ * What became of each notification of a delivery: one step each, with its line of the ledger and, where it was set aside,
+ * the entry that an operator has of it. Pure: all stores hand over rows with the same names.
+ */
+import type { ExplainStep } from '../model/inspection';
+import type { AsideToTell, Covered, DeliveryToTell, ElementEntry, TaskToTell } from './covered';
+import type { EntryToTell } from './event-steps';
+
+interface Journalled {
+  line: string;
+  eventTypeId?: string;
+  address?: string | null;
+  reason?: string;
+  path?: string;
+}
+
+/** `line` is null where nothing is known of it, or it is not that of the ledger for certain. */
+interface Became {
+  line: string | null;
+  text: string;
+  aside?: AsideToTell | EntryToTell | null;
+}
+
+/** Whatever somebody sent as a type or an address, so much of it is told. */
+const toldMax = 300;
+
+export function notificationSteps(
+  delivery: DeliveryToTell,
+  covered: Covered[],
+  entries: ElementEntry[],
+): ExplainStep[] {
+  const elements = JSON.parse(delivery.elements) as Journalled[];
+  const entryOf = new Map(entries.map((entry) => [entry.element, entry]));
+  const hinted = new Map(
+    covered.flatMap((one) => one.hints.map(({ element, generation }) => [element, { one, generation }])),
+  );
+  return elements.map((element, index): ExplainStep => {
+    const entry = entryOf.get(index);
+    const kept = element.line === 'quarantined' ? keptOf(entry?.raw ?? null) : {};
+    const told = { ...kept, ...element };
+    const hint = hinted.get(index);
+    const became = hint === undefined ? receivedAs(element, entry) : hintBecame(hint.one, hint.generation);
+    const before =
+      entry?.state === 'released' ? `; before, it was ${whichOf(entry)}, which was released` : '';
+    const aside = became.aside ?? entry ?? null;
+    const where = typeof told.address === 'string' ? ` ${told.address}` : '';
+    return {
+      at: new Date(delivery.received_at).toISOString(),
+      step: element.line,
+      text: `notification ${index} (${told.eventTypeId ?? 'type unknown'})${where} → ${became.text}${before}`,
+      ...told,
+      notification: index,
+      ledger: became.line,
+      entry: aside === null ? null : `q${aside.id}`,
+      entryState: aside?.state ?? null,
+    };
+  });
+}
+
+/** Its type and its address, as far as what was kept of it can be read. */
+function keptOf(raw: string | null): { eventTypeId?: string; address?: string } {
+  let kept: unknown;
+  try {
+    kept = JSON.parse(raw ?? 'null');
+  } catch {
+    return {};
+  }
+  if (typeof kept !== 'object' || kept === null) return {};
+  const { eventTypeId, targetResource } = kept as Record<string, unknown>;
+  return {
+    ...(typeof eventTypeId === 'string' ? { eventTypeId: eventTypeId.slice(0, toldMax) } : {}),
+    ...(typeof targetResource === 'string' ? { address: targetResource.slice(0, toldMax) } : {}),
+  };
+}
+
+/** A notification that made nothing due. */
+function receivedAs({ line, reason, path }: Journalled, entry: ElementEntry | undefined): Became {
+  if (line !== 'quarantined') return { line: line === 'hint' ? null : line, text: line };
+  if (entry === undefined) return { line, text: `quarantined: ${reason}${placeOf(path)}` };
+  const became = entry.state === 'discarded' ? 'discarded' : 'quarantined';
+  return { line: became, text: `${became} as ${whichOf(entry)}`, aside: entry };
+}
+
+function hintBecame(one: Covered, generation: number): Became {
+  if (!('read' in one)) return waitingAs(one.waiting);
+  const { read, events, givenUp } = one;
+  const why = read.reason === null ? '' : ` (${read.reason})`;
+  if (generation > read.generation) return { line: null, text: 'announced again after that read' };
+  if (read.outcome === 'discarded')
+    return { line: 'discarded', text: `discarded${asOf(givenUp)}`, aside: givenUp };
+  if (generation < read.generation)
+    return { line: 'merged', text: 'merged: one read answers it and a newer one of the same resource' };
+  if (read.outcome !== 'published') return { line: read.outcome, text: `${read.outcome}${why}` };
+  const event = events.find(({ event_id }) => event_id === read.event_id);
+  if (event === undefined)
+    return { line: read.swept ? 'published' : null, text: `decided as published${why}` };
+  if (event.state === 0)
+    return { line: 'waiting', text: `waiting: its event is decided${why}, not sent yet` };
+  if (event.state === 3) {
+    const state = event.entry?.state;
+    const line = state === 'discarded' ? 'discarded' : state === 'released' ? 'merged' : 'quarantined';
+    return { line, text: `${line}: its event was refused${asOf(event.entry)}`, aside: event.entry };
+  }
+  if (event.state === 4) return { line: null, text: 'decided, but its event was set aside' };
+  return { line: 'published', text: `published${why}` };
+}
+
+function waitingAs(task: TaskToTell | undefined): Became {
+  if (task === undefined) return { line: null, text: 'hint' };
+  const why = task.code === null ? '' : `: ${task.code}`;
+  if (isParked(task)) return { line: 'parked', text: `parked: its organization is ${task.access}` };
+  if (task.state !== 'quarantined') return { line: 'waiting', text: `waiting, ${task.state}${why}` };
+  const aside = asideOf(task);
+  return { line: 'quarantined', text: `quarantined${aside === null ? why : ` as ${whichOf(aside)}`}`, aside };
+}
+
+export function isParked({ due_at, access }: TaskToTell): boolean {
+  return due_at !== null && access !== null && access !== 'active';
+}
+
+/** The entry of a task that was set aside; null of any other. */
+export function asideOf({
+  entry_id: id,
+  entry_at,
+  entry_reason,
+  entry_path,
+}: TaskToTell): AsideToTell | null {
+  if (id === null) return null;
+  return { id, at: entry_at!, reason: entry_reason!, path: entry_path ?? '', state: 'waiting' };
+}
+
+function asOf(entry: AsideToTell | EntryToTell | null | undefined): string {
+  return entry === null || entry === undefined ? '' : ` as ${whichOf(entry)}`;
+}
+
+export function whichOf(entry: AsideToTell | EntryToTell): string {
+  return `q${entry.id}: ${entry.reason}${'path' in entry ? placeOf(entry.path) : ''}`;
+}
+
+function placeOf(path: string | undefined): string {
+  return path === undefined || path === '' ? '' : ` at ${path}`;
+}
