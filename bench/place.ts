@@ -227,7 +227,7 @@ class BenchPlace implements Place {
   }
 
   async #brokers(): Promise<string> {
-    this.#cluster ??= startKafka({ heapMegabytes: 512 });
+    this.#cluster ??= startKafka({ heapMegabytes: 512, lasting: true });
     return (await this.#cluster).brokers.join(',');
   }
 

@@ -1,6 +1,5 @@
 // Brings the jars of the Apache Kafka that test/support/kafka/pom.xml names into .cache/kafka, once, however many test
 // workers ask at the same time. Needs Maven only when they are not there yet. Starts no Kafka.
-// Run as a program (`node dist/test/support/kafka-jars.js`) it does just that, for .ci/run.
 import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -16,6 +15,11 @@ const bringMsMax = 300_000;
 export function kafkaJarsFolder(): string {
   const pom = readFileSync(pomFile());
   return join(cacheFolder(), createHash('sha256').update(pom).digest('hex').slice(0, 12));
+}
+
+/** Where the classes of a broker stand as Java had loaded them, once somebody has archived them. */
+export function kafkaClassesFile(): string {
+  return `${kafkaJarsFolder()}.jsa`;
 }
 
 export function kafkaJarsCached(): boolean {
@@ -84,14 +88,4 @@ function cacheFolder(): string {
 
 function pomFile(): string {
   return join(repositoryRoot(), 'test', 'support', 'kafka', 'pom.xml');
-}
-
-if (require.main === module) {
-  bringKafkaJars().then(
-    () => process.stdout.write('Kafka jars are there.\n'),
-    (error: Error) => {
-      process.stderr.write(`${error.message}\n`);
-      process.exitCode = 1;
-    },
-  );
 }

@@ -3,13 +3,23 @@
 // behind: processes end by their own ids, also when the runner dies, and their folder is removed by `stop`.
 // With several brokers the controller is a process of its own, so that any broker may fall without taking the quorum.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './free-port';
 import { Kafka, logLevel } from './kafka-client';
-import { bringKafkaJars, kafkaJarsCached, mavenFound } from './kafka-jars';
+import { bringKafkaJars, kafkaClassesFile, kafkaJarsCached, mavenFound } from './kafka-jars';
 import type { Availability } from './neighbour';
 import { endWithRunner } from './reaper';
 import { until } from './until';
@@ -24,6 +34,8 @@ export type KafkaOptions = {
   login?: { username: string; password: string };
   /** Java's heap per broker; 384 unless a bench needs more. */
   heapMegabytes?: number;
+  /** It is to be fast for minutes; one that lives for seconds compiles only what it must. */
+  lasting?: boolean;
 };
 
 /** A running cluster. Brokers are counted from 0, and their node ids (as Kafka says them) from 1. */
@@ -83,10 +95,32 @@ export async function startKafka(options: KafkaOptions = {}): Promise<KafkaClust
   const count = options.brokers ?? 1;
   const isAny = options.properties === undefined && options.login === undefined;
   if (count === 1 && isAny && namedBrokers().length > 0) return namedCluster();
+  return startCluster(options, virtualMachineOf(options));
+}
+
+/** For whoever starts a broker after this: one is started, and ended in peace, since Java writes the archive at its end. */
+export async function archiveKafkaClasses(): Promise<void> {
+  const partial = `${kafkaClassesFile()}.partial`;
+  const cluster = await startCluster({}, [...virtualMachineOf({}), `-XX:ArchiveClassesAtExit=${partial}`]);
+  await cluster.leave();
+  renameSync(partial, kafkaClassesFile());
+}
+
+function virtualMachineOf({ lasting = false }: KafkaOptions): string[] {
+  const archive = kafkaClassesFile();
+  return [
+    ...(lasting ? [] : ['-XX:TieredStopAtLevel=1']),
+    // One of another Java is left aside.
+    ...(existsSync(archive) ? [`-XX:SharedArchiveFile=${archive}`] : []),
+  ];
+}
+
+async function startCluster(options: KafkaOptions, virtualMachine: string[]): Promise<LocalCluster> {
   const jars = await bringKafkaJars();
   const folder = mkdtempSync(join(tmpdir(), 'tramline-kafka-'));
-  const nodes = await layOut(folder, count, options);
-  const cluster = new LocalCluster(folder, join(jars, '*'), nodes, options.heapMegabytes ?? 384);
+  const nodes = await layOut(folder, options.brokers ?? 1, options);
+  const heap = options.heapMegabytes ?? 384;
+  const cluster = new LocalCluster(folder, join(jars, '*'), nodes, heap, virtualMachine);
   try {
     await cluster.start();
   } catch (error) {
@@ -203,6 +237,7 @@ class LocalCluster implements KafkaCluster {
     private readonly classPath: string,
     private readonly nodes: Node[],
     private readonly heapMegabytes: number,
+    private readonly virtualMachine: string[],
   ) {
     this.brokers = this.brokerNodes().map((node) => `127.0.0.1:${node.port}`);
     this.loginBrokers = this.brokerNodes().flatMap(({ loginPort }) =>
@@ -246,6 +281,14 @@ class LocalCluster implements KafkaCluster {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
+  /** SIGTERM, and waits until every node has ended by itself. */
+  async leave(): Promise<void> {
+    const nodes = [...this.processes.values()];
+    for (const node of nodes) node.kill('SIGTERM');
+    await Promise.all(nodes.map(exited));
+    await this.stop();
+  }
+
   /** The end of each node's log, for the error of a cluster that does not come up. */
   lastLines(): string {
     const ends = this.nodes.map((node) => {
@@ -282,9 +325,15 @@ class LocalCluster implements KafkaCluster {
     this.processes.set(node, this.java(node, [`-Xmx${heap}m`], ['kafka.Kafka', node.settings]));
   }
 
-  private java(node: Node, virtualMachine: string[], program: string[]): ChildProcess {
+  private java(node: Node, memory: string[], program: string[]): ChildProcess {
     const log = openSync(join(node.folder, 'log'), 'a');
-    const options = [...virtualMachine, '-XX:+UseSerialGC', '-Xshare:auto', '-XX:-UsePerfData'];
+    const options = [
+      ...memory,
+      ...this.virtualMachine,
+      '-XX:+UseSerialGC',
+      '-Xshare:auto',
+      '-XX:-UsePerfData',
+    ];
     const logging = '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn';
     const child = spawn('java', [...options, logging, '-cp', this.classPath, ...program], {
       cwd: node.folder,
