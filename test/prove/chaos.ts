@@ -286,7 +286,7 @@ const nameOf = ({ failpoint, signal }: Pick<AtStep, 'failpoint' | 'signal'>): st
 const works = ({ role }: Actor): boolean => role !== 'receiver';
 
 /** Steps to which only the one comes that renews, publishes or pages for all. */
-const leads = (failpoint: Failpoint): boolean => /^(S6|S9|S10|A1|A2) /.test(failpoint);
+const leads = (failpoint: Failpoint): boolean => /^(S6|S8|S9|S10|A1|A2) /.test(failpoint);
 
 /** Only whoever receives comes to the steps of acceptance, and only whoever works to the others. */
 function canReach({ role }: Actor, failpoint: Failpoint): boolean {
