@@ -148,7 +148,7 @@ export function syncOptions(settings: Settings): Omit<ScheduleOptions, 'holder'>
     intervalMs: settings.syncIntervalSeconds * 1000,
     leaseMs: settings.leaseSeconds * 1000,
     requestsAtOnce,
-    listingsAtOnce: 2 * requestsAtOnce,
+    listingsAtOnce: requestsAtOnce + 2,
     organizationsAtOnce: 2,
     goneShareMax: settings.goneShareMax,
     repeatsMax: 4,
