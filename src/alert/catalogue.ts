@@ -258,6 +258,7 @@ export const quarantineGroupOf: Record<QuarantineReason, QuarantineGroup> = {
   'message-id-reused': 'sender',
   'address-refused': 'sender',
   'malformed-notification': 'delivery',
+  'repeated-member': 'delivery',
   'malformed-body': 'delivery',
   'store-refused': 'delivery',
   'no-connection': 'access',

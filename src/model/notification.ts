@@ -7,6 +7,7 @@
 export const quarantineReasons = [
   'unauthenticated',
   'malformed-notification',
+  'repeated-member',
   'malformed-body',
   'store-refused',
   'message-id-reused',

@@ -174,8 +174,8 @@ function judgeAll(judge: Judge, body: BodyElements, verdicts: readonly TokenVerd
     const { holds, user } = verdicts[at] as TokenVerdict;
     if (!holds) return judge.setAside(element, 'unauthenticated', '/token');
     const repeated = body.repeated.get(at);
-    // The sender may have meant the first.
-    if (repeated !== undefined) return judge.setAside(element, 'malformed-notification', repeated);
+    // What is kept shows the last; the sender may have meant the first.
+    if (repeated !== undefined) return judge.setAside(element, 'repeated-member', repeated);
     return judge.judge(element, user);
   });
 }

@@ -393,8 +393,8 @@ describe('W14: JSON made to hurt is a 400 or set aside; nothing crashes, and ids
     expect((await post(receiver.port, `[${good.slice(1, -1)},${twice},${deep}]`)).status).toBe(204);
     expect(receiver.deliveries[0]?.elements).toMatchObject([
       { line: 'hint', address: notification().targetResource },
-      { line: 'quarantined', reason: 'malformed-notification', path: '/eventTypeId' },
-      { line: 'quarantined', reason: 'malformed-notification', path: '/metadata/0/key' },
+      { line: 'quarantined', reason: 'repeated-member', path: '/eventTypeId' },
+      { line: 'quarantined', reason: 'repeated-member', path: '/metadata/0/key' },
     ]);
   });
 
