@@ -1,5 +1,5 @@
 /**
- * The rows that tell what a delivery said of each task and what came of it, as every store hands them over. Shapes only.
+ * The rows that tell what a delivery said of each task and what came of it, as every store hands them over. Shapes and columns only.
  */
 import type { EntryToTell, ToldEvent } from './event-steps';
 
@@ -10,6 +10,8 @@ export interface DeliveryToTell {
   notifications: number;
   elements: string;
 }
+
+export const readColumns = 'task_id, fence, generation, outcome, reason, event_id, swept, connection_id, at';
 
 export interface ReadToTell {
   task_id: number;

@@ -5,6 +5,10 @@
 import type { ExplainStep } from '../model/inspection';
 import { leftOutStep, stepsMax } from './left-out';
 
+/** Of the outbox, as every store has it. */
+export const eventColumns = `id, event_id, topic, key, sequence, position, partition, log_offset, task_id, cause, decided_at,
+  sent_at, state, headers`;
+
 export interface EventToTell {
   id: number;
   event_id: string;
@@ -32,6 +36,8 @@ export interface EntryToTell {
 }
 
 /** A line of the journal of replays; `topic` is null for a read. */
+export const replayColumns = 'replay, at, topic, partition, log_offset, sent_at';
+
 export interface ReplayToTell {
   replay: number;
   at: number;

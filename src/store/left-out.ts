@@ -3,8 +3,11 @@
  */
 import type { ExplainStep } from '../model/inspection';
 
-/** Of each kind of row at most so many are told, the newest. Stores look for one more, to know whether there is more. */
+/** Of each kind of row at most so many are told, the newest. */
 export const stepsMax = 200;
+
+/** Stores look for one more, to know whether there is more. */
+export const rowsMax = stepsMax + 1;
 
 /** `atMs` is when the oldest that is told happened. */
 export function leftOutStep(atMs: number, what: string): ExplainStep {

@@ -4,16 +4,24 @@
  */
 import type { ExplainStep } from '../../model/inspection';
 import { type TransitionToTell, transitionOf } from '../access-step';
-import type {
-  AsideToTell,
-  Covered,
-  DeliveryToTell,
-  ElementEntry,
-  Marked,
-  ReadToTell,
-  TaskToTell,
+import {
+  type AsideToTell,
+  type Covered,
+  type DeliveryToTell,
+  type ElementEntry,
+  type Marked,
+  type ReadToTell,
+  readColumns,
+  type TaskToTell,
 } from '../covered';
-import type { EntryToTell, EventToTell, ReplayToTell, ToldEvent } from '../event-steps';
+import {
+  type EntryToTell,
+  type EventToTell,
+  eventColumns,
+  type ReplayToTell,
+  replayColumns,
+  type ToldEvent,
+} from '../event-steps';
 import { expiredDelivery, isEventId, perhapsExpiredEvent } from '../expired-steps';
 import {
   type Asked,
@@ -26,20 +34,12 @@ import {
   resourceSteps,
   sweptJourney,
 } from '../journey';
-import { stepsMax } from '../left-out';
+import { rowsMax } from '../left-out';
 import { fenceOf } from '../read-fence';
 import type { Context } from './context';
 import { tasksOf } from './sweep';
 
 export type Explanation = { of: string; what: 'delivery' | 'event' | 'resource'; steps: ExplainStep[] };
-
-/** One more than is told says that there is more. */
-const rowsMax = stepsMax + 1;
-
-const eventColumns = `id, event_id, topic, key, sequence, position, partition, log_offset, task_id, cause, decided_at,
-  sent_at, state, headers`;
-const readColumns = 'task_id, fence, generation, outcome, reason, event_id, swept, connection_id, at';
-const replayColumns = 'replay, at, topic, partition, log_offset, sent_at';
 
 export function explain(context: Context, of: string): Explanation | null {
   const delivery = /^d(\d{1,15})$/.exec(of)?.[1];
