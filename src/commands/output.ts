@@ -1,8 +1,10 @@
 /**
  * How commands print: JSON for machines, aligned tables of at most 80 columns for people, notes on standard error. Text
- * from outside loses its control characters, so that nothing printed moves a cursor. Nothing here decides.
+ * from outside loses its control characters and those that turn its direction, so that nothing printed moves a cursor or
+ * what stands beside it. Nothing here decides.
  */
 import { createColors } from 'picocolors';
+import { beginningOf, piecesOf, textWidth } from './text-width';
 
 export interface Output {
   /** For machines: nothing but JSON goes to standard output. */
@@ -67,10 +69,12 @@ export function makeOutput(streams: Streams, json: boolean): Output {
     line: (text) => print(visible(text)),
     prose: (head, text) => {
       const [first = ''] = visible(text).split(' ', 1);
-      const beside = besides(visible(text), head.length);
+      const indent = textWidth(visible(head));
+      const beside = besides(visible(text), indent);
       // An address that does not fit beside its head stands alone, so that it can be copied.
-      if (head === '' || head.length + first.length <= widthMax) print(visible(head) + beside);
-      else print(`${visible(head).trimEnd()}\n${' '.repeat(head.length)}${beside}`);
+      const goesBeside = indent + textWidth(piecesOf(first, widthMax - indent)[0]!) <= widthMax;
+      if (head === '' || goesBeside) print(visible(head) + beside);
+      else print(`${visible(head).trimEnd()}\n${' '.repeat(indent)}${beside}`);
     },
     note: (text) => {
       if (!json) streams.error(`${colors.dim(visible(text))}\n`);
@@ -83,7 +87,7 @@ export function makeOutput(streams: Streams, json: boolean): Output {
     },
     progress: (text) => {
       if (!streams.colors || json) return;
-      streams.error(text === null ? '\r\x1b[K' : `\r\x1b[K${visible(text).slice(0, widthMax - 1)}`);
+      streams.error(text === null ? '\r\x1b[K' : `\r\x1b[K${beginningOf(visible(text), widthMax - 1)}`);
     },
     next: (text) => {
       if (!json) print(`\n${colors.cyan('→')} ${besides(visible(text), 2)}`);
@@ -109,7 +113,7 @@ export function layOut<Row>(rows: Row[], all: Column<Row>[]): string[] {
     ...shownValues.map((line) => line.map((value) => visible(String(value ?? '–')))),
   ];
   const widths = columns.map((_column, place) =>
-    cells.reduce((width, line) => Math.max(width, (line[place] ?? '').length), 0),
+    cells.reduce((width, line) => Math.max(width, textWidth(line[place] ?? '')), 0),
   );
   const place = columns.findIndex(({ gives }) => gives !== undefined);
   const excess = widths.reduce((sum, width) => sum + width + gap, -gap) - widthMax;
@@ -117,7 +121,7 @@ export function layOut<Row>(rows: Row[], all: Column<Row>[]): string[] {
   const isBelow = columns[place]?.gives === 'below';
   return cells.flatMap((line) => {
     const longest = line[place];
-    const goesBelow = isBelow && longest !== undefined && longest.length > (widths[place] ?? 0);
+    const goesBelow = isBelow && longest !== undefined && textWidth(longest) > (widths[place] ?? 0);
     const shown = goesBelow ? line.with(place, '') : line;
     const laid = shown
       .map((cell, column) => fill(cell, widths[column] ?? 0, isNumber[column] === true))
@@ -128,19 +132,23 @@ export function layOut<Row>(rows: Row[], all: Column<Row>[]): string[] {
 }
 
 function fill(text: string, width: number, right: boolean): string {
-  if (text.length > width) return `${text.slice(0, Math.max(0, width - 1))}…`;
-  return right ? text.padStart(width) : text.padEnd(width);
+  const cut = textWidth(text) > width ? `${beginningOf(text, width - 1)}…` : text;
+  const room = ' '.repeat(Math.max(0, width - textWidth(cut)));
+  return right ? room + cut : cut + room;
 }
 
-/** Broken at spaces into lines that begin at `indent` and fit; an address stays whole, and a command at the end too. */
+/**
+ * Broken at spaces, and between wide characters, into lines that begin at `indent` and fit; an address stays whole, and a
+ * command at the end too.
+ */
 export function besides(text: string, indent: number): string {
   const lines: string[] = [];
   let line = '';
   const ending = /^(.*) (`?tramline .{1,60})$/.exec(text);
   const words = ending === null ? text.split(' ') : [...ending[1]!.split(' '), ending[2]!];
-  for (const word of words) {
+  for (const word of words.flatMap((whole) => piecesOf(whole, widthMax - indent))) {
     if (line === '') line = word;
-    else if (indent + line.length + 1 + word.length <= widthMax) line += ` ${word}`;
+    else if (indent + textWidth(line) + 1 + textWidth(word) <= widthMax) line += ` ${word}`;
     else {
       lines.push(line);
       line = word;
@@ -154,7 +162,7 @@ export function shortTime(time: string): string {
   return time.replace(/\.\d+Z$/, 'Z');
 }
 
-/** Line breaks and other control characters as spaces. */
+/** Line breaks, other control characters and those that only say how to write (direction, joining) as spaces. */
 export function visible(text: string): string {
-  return text.replace(/\p{Cc}+/gu, ' ');
+  return text.toWellFormed().replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ');
 }

@@ -1,5 +1,6 @@
 // What people read must fit a terminal and cannot move its cursor, whatever names a provider sends.
 import { type Column, layOut, makeOutput, visible } from '../../../src/commands/output';
+import { beginningOf, textWidth } from '../../../src/commands/text-width';
 import fastCheck from '../../support/properties';
 
 const columns = [
@@ -38,10 +39,58 @@ test('no name makes a table wider than a terminal or leaves a control character 
         names.map((name) => ({ id: '1', name })),
         columns as never,
       );
-      for (const line of lines) expect([line.length <= 80, /\p{Cc}/u.test(line)]).toEqual([true, false]);
+      for (const line of lines)
+        expect([textWidth(line) <= 80, /[\p{Cc}\p{Cf}]/u.test(line)]).toEqual([true, false]);
     }),
   );
   expect(visible('a\u001b[2Jb\r\nc')).toBe('a [2Jb c');
+  expect(visible('Farm \u202egnirreB\u2069\u2028x\ud800')).toBe('Farm  gnirreB x\ufffd');
+});
+
+test('wide characters count as two columns, marks on another as none, and half of one is never printed', () => {
+  const widths = [
+    'Berring',
+    '北海道農場',
+    'ハーベスト',
+    '한들농장',
+    'ﾊﾝｶｸ',
+    'Ａ１',
+    '🐄',
+    '𠮷野家',
+    'Mu\u0308ller',
+    'Høj',
+  ];
+  expect(widths.map(textWidth)).toEqual([7, 10, 10, 8, 4, 4, 2, 6, 6, 3]);
+  expect(beginningOf('北海道', 5)).toBe('北海');
+  expect(beginningOf('u\u0308b', 1)).toBe('u\u0308');
+});
+
+test('a table of names in wide characters is no wider than a terminal, and its columns stand below each other', () => {
+  const rows = [
+    { id: '4711', name: '北海道農場'.repeat(12) },
+    { id: '4724', name: '北海道' },
+    { id: '4737', name: 'Berring' },
+  ];
+  const lines = layOut(rows, columns as never);
+  expect(lines.map((line) => textWidth(line))).toEqual([80, 80, 80, 80]);
+  expect(lines[1]).toMatch(/^4711 {2}[北海道農場]{33}… {6}3$/u);
+});
+
+test('a text without spaces is broken between its wide characters', () => {
+  let out = '';
+  const output = makeOutput({ out: (text) => (out += text), error: () => {}, colors: false }, false);
+  output.prose('what   ', `"${'北海道農場'.repeat(20)}" waits`);
+  output.prose('名  ', '北海道');
+  const lines = out.trimEnd().split('\n');
+  expect(lines.map((line) => textWidth(line) <= 80)).toEqual(lines.map(() => true));
+  expect(lines.length).toBe(4);
+  expect(
+    lines
+      .slice(0, 3)
+      .map((line) => line.slice(7))
+      .join(''),
+  ).toBe(`"${'北海道農場'.repeat(20)}" waits`);
+  expect(lines[3]).toBe('名  北海道');
 });
 
 test('colors and indents are for terminals, and JSON has neither colors nor notes', () => {
