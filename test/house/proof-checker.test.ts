@@ -11,8 +11,9 @@ import {
   residentBytesMax,
   restMsMax,
 } from '../prove/check';
+import type { ProofReport } from '../prove/prove';
 import { makeRandom } from '../prove/random';
-import { verdictOf } from '../prove/run';
+import { tableOf, verdictOf } from '../prove/run';
 import type { Row } from '../support/evidence';
 import { evidenceFrom } from '../support/evidence';
 import type { TopicRecord } from '../support/ledger-checker';
@@ -343,6 +344,41 @@ test.each(doctored)('%s is found', (_what, kinds, doctor) => {
   evidence.truth = structuredClone(evidence.truth);
   doctor(evidence);
   expect(kindsOf(evidence).sort()).toEqual([...kinds].sort());
+});
+
+/** The numbers of the rows of a table that say what was broken. */
+function brokenIn(findings: Finding[]): Record<string, number> {
+  const sent = { sent: { deliveries: 0, notifications: 0 }, others: {} };
+  const empty = {
+    broken: {},
+    onceNear: {},
+    onceByQuarter: [],
+    unreached: [],
+    lines: {},
+    files: [],
+    slowest: {},
+  };
+  const table = tableOf({ ...empty, sent, findings } as unknown as ProofReport);
+  const rows = table.matchAll(/^(lost|invented|differing duplicates|.* violations) +(\d+)$/gm);
+  return Object.fromEntries([...rows].map(([, row, count]) => [row, Number(count)]));
+}
+
+test.each(doctored)('%s is a violation in the table', (_what, _kinds, doctor) => {
+  const evidence = honest();
+  evidence.truth = structuredClone(evidence.truth);
+  doctor(evidence);
+  const findings = checkProof(evidence);
+  const counted = Object.values(brokenIn(findings)).reduce((sum, count) => sum + count, 0);
+  expect(counted).toBe(findings.length);
+});
+
+test('an event that vanished is lost in the table', () => {
+  expect(brokenIn([{ kind: 'vanished', text: '' }])).toMatchObject({ lost: 1, 'other violations': 0 });
+});
+
+test('a kind that no row names is among the other violations of the table', () => {
+  const unheardOf = { kind: 'of tomorrow', text: '' } as unknown as Finding;
+  expect(brokenIn([unheardOf])).toMatchObject({ lost: 0, 'other violations': 1 });
 });
 
 test.each([
