@@ -9,7 +9,7 @@ import type { Scopes } from './scopes';
 import { hmacSha1, sameSignature, signatureBaseString } from './signature';
 import type { Tokens } from './tokens';
 
-/** RFC 5849 section 3.3 leaves the window to the server; the provider's is five minutes. */
+/** RFC 5849 section 3.3 leaves the window to the server; the provider's is five minutes: who is as far off is refused. */
 export const TIMESTAMP_WINDOW_SECONDS = 300;
 
 export interface Verdict {
@@ -120,7 +120,7 @@ function formFault(
   if (parameters.has('oauth_verifier') !== (purpose === 'access-token')) return 'verifier-misplaced';
   const timestamp = parameters.get('oauth_timestamp')!;
   if (!/^[1-9]\d*$/.test(timestamp)) return 'timestamp-malformed';
-  if (Math.abs(Number(timestamp) - nowSeconds) > TIMESTAMP_WINDOW_SECONDS) return 'timestamp-off';
+  if (Math.abs(Number(timestamp) - nowSeconds) >= TIMESTAMP_WINDOW_SECONDS) return 'timestamp-off';
   return undefined;
 }
 

@@ -83,8 +83,11 @@ export interface Signing {
 }
 
 /** The `Authorization` value for a request, `realm=""` included, as the provider wants it. */
-export function sign(simulator: Simulator, url: string, signing: Signing = {}): string {
-  const { environment } = simulator;
+export function sign(
+  { environment }: Pick<Simulator, 'environment'>,
+  url: string,
+  signing: Signing = {},
+): string {
   const address = new URL(url);
   const data: Record<string, string | string[]> = {};
   for (const [name, value] of [...address.searchParams, ...(signing.form ?? [])]) {

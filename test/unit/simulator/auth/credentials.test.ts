@@ -1,5 +1,8 @@
 // Every request's credentials are judged: what the provider accepts, and each single thing it refuses.
+import { Accounts } from '../../../../src/simulator/auth/accounts';
 import { Nonces } from '../../../../src/simulator/auth/nonces';
+import { Tokens } from '../../../../src/simulator/auth/tokens';
+import { judge } from '../../../../src/simulator/auth/verdict';
 import { type Simulator, startSimulator } from '../../../../src/simulator/simulator';
 import { type Answered, call, control, get, platformAccept, type Signing, sign, tokenOf } from '../caller';
 
@@ -60,6 +63,44 @@ test('a timestamp is accepted within five minutes and refused beyond, both ways'
   expect((await signedGet(organizations(), at(290))).status).toBe(200);
   expect(await reasonOf(signedGet(organizations(), at(-310)))).toBe('timestamp-off');
   expect(await reasonOf(signedGet(organizations(), at(310)))).toBe('timestamp-off');
+});
+
+test.each([
+  [-301, 'timestamp-off'],
+  [-300, 'timestamp-off'],
+  [-299, 'accepted'],
+  [299, 'accepted'],
+  [300, 'timestamp-off'],
+  [301, 'timestamp-off'],
+])('a timestamp %i seconds off, to the second: %s', (secondsOff, said) => {
+  const nowSeconds = 1_772_000_000;
+  const accounts = new Accounts('vendor', 1, { users: 1, overlap: 0 });
+  const tokens = new Tokens(accounts, 1, nowSeconds);
+  const { token, secret } = tokens.issueOAuth1(accounts.users[0]!, nowSeconds);
+  const environment = {
+    PROVIDER_CLIENT_KEY: accounts.clientKey,
+    PROVIDER_CLIENT_SECRET: accounts.clientSecret,
+  };
+  const witness = {
+    accounts,
+    tokens,
+    nonces: new Nonces(),
+    oauth1Ended: () => false,
+    nowSeconds: () => nowSeconds,
+  };
+  const verdict = judge(witness, {
+    method: 'GET',
+    host: 'provider.example',
+    url: '/organizations',
+    authorization: sign({ environment }, 'http://provider.example/organizations', {
+      token: { key: token, secret },
+      protocol: { oauth_timestamp: String(nowSeconds + secondsOff) },
+    }),
+    form: undefined,
+    body: undefined,
+    purpose: 'resource',
+  });
+  expect(verdict.valid ? 'accepted' : verdict.reason).toBe(said);
 });
 
 test.each<[string, Signing, (header: string) => string]>([
