@@ -77,8 +77,9 @@ export interface Transition {
 
 /**
  * Applies an observation. An answer that names terms or another action replaces the other causes, since it disproves
- * them: a request that is refused for that is one of a connected organization under a valid grant. A refused grant and a
- * missing connection disprove nothing. An operator who forgets it ends the rest; one who revokes a connection does not.
+ * them: a request that is refused for that is one of a connected organization under a valid grant. The `connections` link
+ * was shown to a valid grant too, and disproves a refused one alone; a refused grant disproves nothing. An operator who
+ * forgets it ends the rest; one who revokes a connection does not.
  */
 export function transition(current: CauseSet, observation: Observation, nowMs: number): Transition {
   const before = accessOf(current);
@@ -92,13 +93,20 @@ export function transition(current: CauseSet, observation: Observation, nowMs: n
       message: found.message,
       ...('connectionId' in found ? { connectionId: found.connectionId } : {}),
     };
-    const forgets = observation.by === 'operator' && found.cause === 'not-connected';
-    const disproves = forgets || observation.by === 'probe';
-    causes = disproves ? { [found.cause]: detail } : { ...current, [found.cause]: detail };
+    causes = { ...leftBeside(current, observation), [found.cause]: detail };
   }
   const access = accessOf(causes);
   const changed = access !== before || leadingCause(causes) !== leadingCause(current);
   return { causes, access, previous: before, changed };
+}
+
+/** The causes that an observation of another one does not disprove. */
+function leftBeside(current: CauseSet, { by, found }: Observation): CauseSet {
+  const forgets = by === 'operator' && found.cause === 'not-connected';
+  if (forgets || by === 'probe') return {};
+  if (by === 'grant' || by === 'operator') return current;
+  const { 'refused-grant': _disproved, ...left } = current;
+  return left;
 }
 
 /** An organization as commands and the console show it. */

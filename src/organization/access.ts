@@ -42,8 +42,8 @@ export interface OrganizationAccess {
   /** What we have to do with it ends; null when it is unknown. Its connections are ended before. */
   forget(organizationId: string): Promise<Forgotten | null>;
   /**
-   * A listing showed the organization with its `connections` link: its customer has not connected it. `epoch` is the
-   * organization's before the listing began.
+   * A listing showed the organization with its `connections` link: its customer has not connected it, and the grant that
+   * listed it holds. `epoch` is the organization's before the listing began.
    */
   unconnected(organizationId: string, actionUrl: string | null, epoch: number): Promise<void>;
 }
@@ -122,7 +122,9 @@ export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
     nextProbe: listeners.next,
     async unconnected(organizationId, actionUrl, epoch) {
       const known = await store.access(organizationId);
-      if (known?.causes['not-connected'] !== undefined) return;
+      const isKnown = known?.causes['not-connected'] !== undefined;
+      // It was shown to a grant that holds: of one whose grant was refused that is news.
+      if (isKnown && known.causes['refused-grant'] === undefined) return;
       const found = { cause: 'not-connected', actionUrl, message: null } as const;
       await observe({ organizationId, epoch, found, by: 'sync' });
     },

@@ -113,6 +113,35 @@ export function storeAlertsSuite(name: string, openStore: () => Promise<StoreUnd
       expect(await told()).toEqual(['c2']);
     });
 
+    test('a link that is shown to a new consent ends the refusal: who was never connected concerns nobody', async () => {
+      const notConnected = { cause: 'not-connected', actionUrl: null, message: null } as const;
+      const told = async () =>
+        (await hand.store.alertInputs()).blocked.map(({ organizationId: id, cause, concerns }) => [
+          id,
+          cause,
+          concerns,
+        ]);
+      await hand.store.saveConnection(sealedConnection('c1'));
+      await hand.store.learn(['4711', '4712'].map((id) => ({ id, name: null, connectionId: 'c1' })));
+      await hand.observe(open);
+      await hand.observe(notConnected, '4712');
+      await hand.store.refuseConnection('c1', null);
+      expect(await told()).toEqual([
+        ['4711', 'refused-grant', true],
+        ['4712', 'refused-grant', true],
+      ]);
+      await hand.store.saveConnection(sealedConnection('c1'));
+      await hand.observe(notConnected);
+      await hand.observe(notConnected, '4712');
+      expect(await told()).toEqual([
+        ['4711', 'not-connected', true],
+        ['4712', 'not-connected', false],
+      ]);
+      expect(await hand.store.accessHistory('4712', 1)).toMatchObject([
+        { from: 'reauthorize', to: 'not-connected', by: 'connections-link', cause: 'not-connected' },
+      ]);
+    });
+
     test('a connection that an operator revoked is no refusal, and concerns somebody only while work waits', async () => {
       await hand.put([hintOf('a')]);
       await hand.store.saveConnection(sealedConnection('c1'));

@@ -11,7 +11,7 @@ import { until } from '../support/until';
 
 let story: Story;
 beforeEach(async () => {
-  story = await beginStory();
+  story = await beginStory({ flags: { organizations: 3 } });
 });
 afterEach(() => story.end());
 
@@ -69,11 +69,16 @@ test('an organization that is not connected is parked under one alert, and goes 
 
 test('F-9: a refused consent parks every organization it was for under one alert, until a new token is given', async () => {
   const { organizations } = await story.simulator.state();
+  const [connected, stranger] = [organizations.slice(0, 2), organizations[2]!];
   const [machine] = await story.equipment();
   const [other] = await story.equipment(1);
   await change(machine!, 'Before');
   await story.untilEvents(machine!, 1);
   await story.untilRest();
+  // One of them was never connected, which concerns nobody.
+  await story.simulator.setOrganization(stranger.id, { connected: false });
+  await story.ask(`/api/organizations/${stranger.id}/probe`, 'POST');
+  await untilAccess(stranger.id, 'not-connected');
 
   await story.simulator.expireTokens({ refresh: true });
   await change(machine!, 'While refused');
@@ -92,10 +97,14 @@ test('F-9: a refused consent parks every organization it was for under one alert
   await story.service.stop();
   const settings = await consentAnew();
   await story.serve({ settings });
-  for (const { id } of organizations) await untilAccess(id, 'active');
+  for (const { id } of connected) await untilAccess(id, 'active');
+  // The consent holds again, and it is shown the link as before: nobody asks its customer for another one.
+  await untilAccess(stranger.id, 'not-connected');
   expect(await story.untilRest()).toMatchObject({ accepted: 3, published: 3, parked: 0, lost: 0 });
   await until(async () => (await story.alerts()).every(({ state }) => state === 'resolved'), soon);
-  for (const { id } of organizations) {
+  const told = (await accessEvents(stranger.id)).map(({ data }) => (data as { access: string }).access);
+  expect(told).toEqual(['not-connected', 'reauthorize', 'not-connected']);
+  for (const { id } of connected) {
     const events = await accessEvents(id);
     expect(events.map(({ type, data }) => [type, (data as { access: string }).access])).toEqual([
       ['io.tramline.organization-access.blocked.v1', 'reauthorize'],

@@ -42,9 +42,9 @@ const model: Record<Word, (state: State) => State> = {
   'probe: open': () => '',
   'probe: terms': () => 't',
   'probe: action': () => 'a',
-  link: (state) => joined(state, 'n'),
+  link: (state) => joined(granted(state), 'n'),
   grant: (state) => joined(state, 'g'),
-  'sync: link': (state) => joined(state, 'n'),
+  'sync: link': (state) => joined(granted(state), 'n'),
   operator: () => 'n',
   'operator: revoke': (state) => joined(state, 'g'),
 };
@@ -56,6 +56,9 @@ const shownAs = (state: State): Access =>
       : state === ''
         ? 'active'
         : 'terms-required';
+
+/** Whoever was answered had a grant that holds. */
+const granted = (state: State): State => state.replace('g', '');
 
 function joined(state: State, letter: string): State {
   return [...new Set([...state, letter])].sort().join('');

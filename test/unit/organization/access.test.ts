@@ -51,8 +51,11 @@ function stage(answer: Answer, changed = true, heldMs = 0) {
     },
     async access(id: string) {
       if (id === '2') return null;
-      const causes =
-        id === 'known' ? { 'not-connected': { sinceMs: 0, actionUrl: null, message: null } } : {};
+      const detail = { sinceMs: 0, actionUrl: null, message: null };
+      const causes = {
+        ...(['known', 'refused'].includes(id) && { 'not-connected': detail }),
+        ...(id === 'refused' && { 'refused-grant': detail }),
+      };
       return { access: 'active', causes, epoch: 9 };
     },
   } as unknown as AccessDoors['store'];
@@ -139,9 +142,12 @@ test('a listing that shows the connections link is said once, under the epoch be
   await access.unconnected('known', null, 4);
   await access.unconnected('4711', 'https://provider.example/connect', 8);
   await access.unconnected('2', null, 1);
+  await access.unconnected('refused', null, 5);
   expect(observed).toMatchObject([
     { organizationId: '4711', epoch: 8, found: { actionUrl: 'https://provider.example/connect' } },
     { organizationId: '2', epoch: 1, by: 'sync' },
+    // It was shown to a grant that holds: that is news of one whose grant was refused.
+    { organizationId: 'refused', epoch: 5, by: 'sync' },
   ]);
 });
 
