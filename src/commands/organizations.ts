@@ -167,16 +167,17 @@ function showForgotten(
   output.line(
     `${id} is forgotten; ${discarded} that waited for it ${discarded === 1 ? 'is' : 'are'} discarded.`,
   );
-  if (ended) output.line('The provider has ended its connection.');
+  output.line(
+    ended ? 'The provider has no connection of it any more.' : 'The provider did not end its connection.',
+  );
   for (const { connection, atProvider } of revoked) {
     const there = atProvider ? 'the provider took its tokens back' : 'the provider was not told';
     output.line(`Connection ${connection} saw nobody else and is erased; ${there}.`);
   }
-  if (seenBy.length === 0) return;
-  output.line(`Still seen by: ${seenBy.join(', ')}.`);
+  if (seenBy.length > 0) output.line(`Still seen by: ${seenBy.join(', ')}.`);
   if (ended) return;
-  const there = manageUrl ?? 'the provider';
-  output.next(`Its customer ends the connection at ${there}, or it comes back with the next listing.`);
+  const comesBack = seenBy.length === 0 ? '' : ', or it comes back with the next listing';
+  output.next(`Its customer ends the connection at ${manageUrl ?? 'the provider'}${comesBack}.`);
 }
 
 function show(output: CommandContext['output'], nowMs: number, organization: OrganizationView): void {

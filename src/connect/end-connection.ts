@@ -1,50 +1,75 @@
 /**
  * Ends an organization's connection to this application at the provider: an act of the application, with a token of its
- * own, which only OAuth 2 has. What cannot be ended is told, never thrown: whoever forgets an organization goes on.
+ * own, which only OAuth 2 has. Its address is found by relationship, never made. What cannot be ended is told, never
+ * thrown: whoever forgets an organization goes on.
  */
-import type { Connection } from '../model/connection';
-import type { TokenCalls, TokenRenewal } from '../model/consent';
-import { Secret } from '../tools/secret';
+import type { TokenCalls, TokenListings, UserToken } from '../model/consent';
 import type { AuthorizationServer } from './authorization-server';
 
 export interface EndDoors {
-  calls: Pick<TokenCalls, 'call' | 'links'>;
+  calls: Pick<TokenCalls, 'call' | 'links'> & TokenListings;
   /** null: no issuer is configured. */
   server: Pick<AuthorizationServer, 'application'> | null;
-  renewal: Pick<TokenRenewal, 'current'>;
 }
 
-/** True when the provider ended it, or has none; `seeing` are connections by which its address is found. */
-export async function endConnection(
-  { calls, server, renewal }: EndDoors,
-  organizationId: string,
-  seeing: readonly Connection[],
-): Promise<boolean> {
+/** An address that is not there may have moved since it was listed: then it is looked for once more. */
+const looksMax = 2;
+
+/** True when the provider ended it, or its whole listing of connections holds none of this organization. */
+export async function endConnection({ calls, server }: EndDoors, organizationId: string): Promise<boolean> {
   if (server === null) return false;
-  for (const connection of seeing) {
-    const current = await renewal.current(connection);
-    const token = 'connection' in current ? current.connection : 'auth' in current ? current : null;
-    const found = token === null ? null : await calls.links(token);
-    const listing = found !== null && 'links' in found ? found.links.get('organizations') : undefined;
-    const url = listing === undefined ? null : endOf(listing, organizationId);
-    if (url === null) continue;
-    try {
-      const application = await server.application();
-      const authorization = new Secret(`Bearer ${application.open()}`);
-      const { status } = await calls.call({ method: 'DELETE', url, authorization, ofApi: true });
-      return status === 200 || status === 204 || status === 404;
-    } catch {
-      // Told by the answer.
-      return false;
+  const token = await tokenOf(server);
+  if (token === null) return false;
+  for (let looks = 0; looks < looksMax; looks += 1) {
+    const addresses = await connectionsOf(calls, token, organizationId);
+    if (addresses === null) return false;
+    let moved = false;
+    for (const url of addresses) {
+      const { status } = await calls.call({ method: 'DELETE', url, sign: { token }, ofApi: true });
+      if (status === 404 || status === 410) moved = true;
+      else if (status === null || status >= 300) return false;
     }
+    if (!moved) return true;
   }
   return false;
 }
 
-/** The provider documents it below the organization, which is below the listing. */
-function endOf(listing: string, organizationId: string): string | null {
-  const url = URL.parse(listing);
-  if (url === null) return null;
-  const path = url.pathname.replace(/;[^/]*/g, '').replace(/\/+$/, '');
-  return `${url.origin}${path}/${encodeURIComponent(organizationId)}/connections`;
+/** null: none is given. */
+async function tokenOf(server: Pick<AuthorizationServer, 'application'>): Promise<UserToken | null> {
+  try {
+    return { auth: 'oauth2', token: await server.application(), tokenSecret: null };
+  } catch {
+    // Told by the answer.
+    return null;
+  }
+}
+
+/**
+ * Where the organization's connections stand, from the application's own catalog; null when that cannot be known: the
+ * catalog names no listing of them, not all of it could be read, or one of them names no address.
+ */
+async function connectionsOf(
+  calls: EndDoors['calls'],
+  token: UserToken,
+  organizationId: string,
+): Promise<string[] | null> {
+  const catalog = await calls.links(token);
+  const listing = 'links' in catalog ? catalog.links.get('connections') : undefined;
+  if (listing === undefined) return null;
+  const addresses: string[] = [];
+  for await (const entry of calls.list(listing, token)) {
+    if ('partial' in entry) return null;
+    const owner = ownerOf(entry.document);
+    if (owner !== null && owner !== organizationId) continue;
+    // One that names no organization may be the one.
+    if (owner === null || entry.self === null) return null;
+    addresses.push(entry.self);
+  }
+  return addresses;
+}
+
+function ownerOf(document: unknown): string | null {
+  if (typeof document !== 'object' || document === null) return null;
+  const { orgId } = document as { orgId?: unknown };
+  return (typeof orgId === 'string' && orgId !== '') || typeof orgId === 'number' ? String(orgId) : null;
 }

@@ -74,14 +74,20 @@ export function makeProviderData(parts: DataParts): ProviderData {
     }
     const reach = { connection, organizationId };
     const values: unknown[] = [];
-    const address = name === null ? first : below(first, name);
     const walk = { operation: 'field-operation', reach, caller: alone(), embeds: [] } as const;
-    if (name !== null) return readOne(parts, operation, address, connection, walk.caller);
-    for await (const line of itemsOf(parts, { ...walk, first: address })) {
+    for await (const line of itemsOf(parts, { ...walk, first })) {
       if ('fault' in line) return line;
-      values.push(line.item.body);
+      const { body } = line.item;
+      if (name === null) values.push(body);
+      else if (measurementNameOf(body) === name)
+        return readOne(parts, operation, body, connection, walk.caller);
     }
-    return { value: { operation, values } };
+    if (name === null) return { value: { operation, values } };
+    const origin = URL.parse(first)?.origin ?? '';
+    const { connectionId } = connection;
+    return {
+      fault: faultOf({ kind: 'gone', certain: false, connectionId, origin }, first, organizationId),
+    };
   }
 
   return {
@@ -99,18 +105,20 @@ export function makeProviderData(parts: DataParts): ProviderData {
   };
 }
 
-function below(address: string, name: string): string {
-  return `${address.replace(/\/+$/, '')}/${encodeURIComponent(name)}`;
+function measurementNameOf(body: unknown): unknown {
+  return (body as { measurementName?: unknown } | null)?.measurementName;
 }
 
-/** One measurement type at its own address. */
+/** One measurement type at its own address; as it is listed where it names none. */
 async function readOne(
   { gate }: DataParts,
   operation: RawItem,
-  address: string,
+  listed: unknown,
   connection: NonNullable<ReturnType<ProviderDoors['connections']>[number]>,
   caller: ReturnType<Callers['alone']>,
 ): Promise<RawRead<{ operation: RawItem; values: unknown[] }>> {
+  const address = linksOf(listed).get('self');
+  if (address === undefined) return { value: { operation, values: [listed] } };
   const admission = gate.admit(address);
   if (!admission.admitted) {
     const { code, detail } = admission;

@@ -3,19 +3,22 @@
  * catalog in a context that has no connection yet. Sockets of their own, so that a slow token endpoint slows no read.
  * What the answers mean is decided elsewhere; they are never classified, counted by address or logged.
  */
-import type { TokenCall, TokenCalls, TokenReply, UserToken } from '../model/consent';
+import type { Connection } from '../model/connection';
+import type { TokenCall, TokenCalls, TokenListed, TokenListings, TokenReply, UserToken } from '../model/consent';
 import type { Clock } from '../tools/clock';
 import { Attempt } from './attempt';
-import { retryAfterOf } from './classify';
+import { retryAfterOf, type Verdict } from './classify';
 import { type Exchange, makeHttpClient, type SentHeaders } from './client';
 import { makeGate } from './gate';
 import { linksOf } from './links';
 import type { ProviderOptions } from './options';
+import { makePages, partialSentence } from './pages';
 import { mediaTypeOf, parseDocument } from './parse-document';
 import { makeSigner } from './sign';
 
 const bodyBytesMax = 262_144;
 const connectionsMax = 4;
+const pagesMax = 1000;
 
 export interface TokenCallsOptions extends Omit<ProviderOptions, 'bodyBytesMax' | 'connectionsMax'> {
   /** OAuth 2 issuer; null when there is none. */
@@ -24,13 +27,17 @@ export interface TokenCallsOptions extends Omit<ProviderOptions, 'bodyBytesMax' 
   called(): void;
 }
 
+/** Whose token it is does not matter to a listing here. */
+const nobody = { connectionId: '', user: '', refresh: null, expiresAt: null, status: 'valid' } as const;
+
 /** Throws `settings.invalid` for an address that is neither https nor http on a loopback literal. */
-export function makeTokenCalls(options: TokenCallsOptions, clock: Clock): TokenCalls {
+export function makeTokenCalls(options: TokenCallsOptions, clock: Clock): TokenCalls & TokenListings {
   const { catalogUrl, origins, issuer, timeoutMs, vendor } = options;
   const client = makeHttpClient({ bodyBytesMax, connectionsMax });
   const signer = makeSigner({ ...options, clock });
   // A gate of its own: this one lets the authorization addresses through.
   const gate = makeGate([catalogUrl, ...origins, ...(issuer === null ? [] : [issuer])]);
+  const pages = makePages(gate, pagesMax);
   const platform: SentHeaders = { Accept: `application/vnd.${vendor}.axiom.v3+json` };
 
   async function send(call: TokenCall, accept: SentHeaders): Promise<Exchange> {
@@ -68,6 +75,34 @@ export function makeTokenCalls(options: TokenCallsOptions, clock: Clock): TokenC
     return 'code' in parsed ? { status: null, code: parsed.code } : { document: parsed.document };
   }
 
+  /** As a page is asked for elsewhere; what is no document is told by its status or code alone. */
+  async function pageAt(url: URL, token: UserToken): Promise<Verdict> {
+    const result = await read(url.href, token);
+    if ('document' in result)
+      return {
+        kind: 'ok',
+        document: { body: result.document, address: url.href, mediaType: '', connectionId: '' },
+      };
+    const code = result.status === null ? result.code : `status-${result.status}`;
+    return {
+      kind: 'transient',
+      code,
+      detail: code,
+      origin: url.origin,
+      connectionId: '',
+      retryAfterMs: null,
+    };
+  }
+
+  async function* list(first: string, token: UserToken): AsyncGenerator<TokenListed, void> {
+    const connection: Connection = { ...nobody, ...token };
+    const call = ({ url }: { url: URL }) => pageAt(url, token);
+    for await (const page of pages({ first, operation: 'organizations', connection, call })) {
+      if (page.partial) return yield { partial: partialSentence(page) };
+      for (const document of page.values) yield { document, self: linksOf(document).get('self') ?? null };
+    }
+  }
+
   return {
     catalogAddress: catalogUrl,
     call: async (call) => replyOf(await send(call, call.ofApi ? platform : { Accept: '*/*' }), clock.nowMs()),
@@ -76,6 +111,7 @@ export function makeTokenCalls(options: TokenCallsOptions, clock: Clock): TokenC
       return 'document' in result ? { links: linksOf(result.document) } : result;
     },
     read,
+    list,
     close: () => client.close(),
   };
 }

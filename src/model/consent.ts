@@ -112,6 +112,15 @@ export interface TokenCalls {
   close(): void;
 }
 
+/** `self`: its own address, as received; null where it names none. `partial`: why the rest was not read. */
+export type TokenListed = { document: unknown; self: string | null } | { partial: string };
+
+/** Listings of the API, read with a token that is no connection's. Never rejects. */
+export interface TokenListings {
+  /** Entry by entry; what ends it before its end comes last. Bounded in pages. */
+  list(url: string, token: UserToken): AsyncGenerator<TokenListed, void>;
+}
+
 /** What became of a token that was to be renewed. */
 export type Renewed =
   | { connection: Connection }

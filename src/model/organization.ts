@@ -161,7 +161,7 @@ export interface ForgottenView {
   state: 'forgotten';
   /** Resources whose waiting work was given up, on record. */
   discarded: number;
-  /** Whether the provider ended its connection to this application. */
+  /** Whether the provider ended its connection to this application, or lists none. */
   ended: boolean;
   /** Connections that saw nobody else: erased here, and at the provider where `atProvider`. */
   revoked: { connection: string; atProvider: boolean }[];

@@ -46,8 +46,8 @@ export interface ApiDoors {
   probeNow(organizationId: string): Promise<string | null | false>;
   /** Where its connection is looked after at the provider; null where nobody here knows. */
   manageUrl(organizationId: string): string | null;
-  /** Ends its connection at the provider, found through connections that see it; false when that could not be done. */
-  endConnection(organizationId: string, seeing: readonly string[]): Promise<boolean>;
+  /** Ends its connection at the provider; false when that could not be done. */
+  endConnection(organizationId: string): Promise<boolean>;
   /** null when the organization is unknown. */
   forget(organizationId: string): Promise<Forgotten | null>;
   check(): Promise<CheckLine[]>;
@@ -151,8 +151,7 @@ export function makeApi(doors: ApiDoors): Api {
 }
 
 /**
- * First at the provider, while there are tokens to find it by; then connections that saw nobody else: when it is broken
- * off between, it is done again.
+ * First at the provider; then connections that saw nobody else: when it is broken off between, it is done again.
  */
 async function forget(
   { store, connections, endConnection, forget }: ApiDoors,
@@ -160,10 +159,7 @@ async function forget(
 ): Promise<ForgottenView> {
   if ((await store.findOrganization(id)) === null) return notFound('organization', id);
   const seeing = (await store.listConnections()).filter(({ organizations }) => organizations.includes(id));
-  const ended = await endConnection(
-    id,
-    seeing.map(({ connectionId }) => connectionId),
-  );
+  const ended = await endConnection(id);
   const alone = seeing.filter(({ organizations }) => organizations.length === 1);
   const revoked: ForgottenView['revoked'] = [];
   for (const { connectionId } of alone) {

@@ -42,8 +42,8 @@ export interface Connecting {
   api: ConnectionsApi;
   /** To be mounted under `/connect`. */
   routes(observer: Pick<Observer, 'fault' | 'trouble'>): ConnectRoutes;
-  /** Ends an organization's connection at the provider, found through these connections; false when it could not. */
-  end(organizationId: string, seeing: readonly string[]): Promise<boolean>;
+  /** Ends an organization's connection at the provider; false when that could not be done. */
+  end(organizationId: string): Promise<boolean>;
   conditions(): Condition[];
   close(): void;
 }
@@ -94,12 +94,7 @@ export function wireConnecting(settings: Settings, parts: ConnectingParts): Conn
             observer.trouble({ place: 'connections', code: `grant-${error.fault}`, detail: error.message });
         },
       }),
-    end: (organizationId, seeing) =>
-      endConnection(
-        { calls, server, renewal },
-        organizationId,
-        book.connections().filter((one) => one.status === 'valid' && seeing.includes(one.connectionId)),
-      ),
+    end: (organizationId) => endConnection({ calls, server }, organizationId),
     conditions() {
       const nowMs = clock.nowMs();
       const trouble = renewal.trouble();

@@ -94,8 +94,8 @@ export function apiOf(
       return worker.pipeline.access.forget(organizationId);
     },
     manageUrl: (organizationId) => worker?.book.manageUrl(organizationId) ?? null,
-    endConnection: async (organizationId, seeing) =>
-      (await (worker?.connecting ?? alone?.own)?.end(organizationId, seeing)) ?? false,
+    endConnection: async (organizationId) =>
+      (await (worker?.connecting ?? alone?.own)?.end(organizationId)) ?? false,
     check: () => runCheck(checkDoors(loaded, store, providerCheck)),
     // Sinks of their own: what they remember of real alerts is not touched.
     testAlerts() {

@@ -166,9 +166,9 @@ export function makeOwnProvider(
       consent: async (id) => (await connections()).consent(id),
       answer: async (id, answer) => (await connections()).answer(id, answer),
     },
-    async end(organizationId, seeing) {
+    async end(organizationId) {
       await own.prepared();
-      return own.connecting().end(organizationId, seeing);
+      return own.connecting().end(organizationId);
     },
     routes: (observer) => own.connecting().routes(observer),
     async check() {

@@ -1,5 +1,6 @@
 // Every address the provider hands out, and how they move. Only the catalog's address and the base of the equipment
-// API stay; all other platform addresses change with each move and the old ones are unknown from then on.
+// API stay; all other platform addresses change with each move and the old ones are unknown from then on. Once moved,
+// what stands below a resource is no longer where its own address and a name would lead: only links lead there.
 // Pages for people (consent, terms, connections) and the OAuth 2 issuer are other sites in life, and stay.
 
 export const PLATFORM_PATH = '/platform';
@@ -26,9 +27,9 @@ export class Addresses {
     this.#moves += 1;
   }
 
-  /** The address of a platform path such as `/organizations/4711`. */
+  /** The address of a platform path such as `/organizations/4711`, without query. */
   platform(path: string): string {
-    return `${this.origin}${PLATFORM_PATH}${this.#prefix()}${path}`;
+    return `${this.origin}${PLATFORM_PATH}${this.#prefix(path)}${path}`;
   }
 
   equipment(path: string): string {
@@ -54,11 +55,13 @@ export class Addresses {
   /** The platform path behind what follows `/platform`; `''` is the catalog, undefined an address that has moved away. */
   resolve(rest: string): string | undefined {
     if (rest === '' || rest === '/') return '';
-    const prefix = this.#prefix();
-    return rest.startsWith(`${prefix}/`) ? rest.slice(prefix.length) : undefined;
+    if (this.#moves === 0) return rest.startsWith('/') ? rest : undefined;
+    const path = rest.replace(/^(?:\/[^/]*){2}/, '');
+    return rest === `${this.#prefix(path)}${path}` && path !== '' ? path : undefined;
   }
 
-  #prefix(): string {
-    return this.#moves === 0 ? '' : `/moved-${this.#moves}`;
+  /** `/moved-1/level-2` before `/organizations/4711`: another one at each depth. */
+  #prefix(path: string): string {
+    return this.#moves === 0 ? '' : `/moved-${this.#moves}/level-${path.split('/').length - 1}`;
   }
 }

@@ -27,7 +27,7 @@ export function serveFieldOperationLists(router: Router, provider: Provider): vo
       const wanted = operationFilter(query);
       return answerList(provider, exchange, query, {
         ...forms(provider, exchange),
-        address: `${fieldAddress(provider, field)}/fieldOperations`,
+        address: fieldAddress(provider, field, '/fieldOperations'),
         entries: () =>
           ids
             .map((id) => world.shown('fieldOperations', id, nowMs())!)

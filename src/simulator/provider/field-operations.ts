@@ -39,7 +39,7 @@ export function serveFieldOperations(router: Router, provider: Provider): void {
       const query = new URLSearchParams(exchange.query);
       const page = pageRequest(provider, exchange, query, PLATFORM_PAGE);
       const { taken, total } = takePage(measurements(provider, seen, unitsOf(provider, exchange)), page);
-      const address = addresses.platform(`/fieldOperations/${seen.id}/measurementTypes`);
+      const address = measurementsAddress(provider, seen);
       return { json: collection(address, query, page, total, taken) };
     }),
   );
@@ -126,12 +126,16 @@ export function operationRecord(
       link('self', self),
       link('organization', addresses.platform(`/organizations/${seen.organizationId}`)),
       link('field', fieldAddress(provider, field)),
-      link('measurementTypes', `${self}/measurementTypes`),
-      ...types.map((entry) =>
-        link(relOf(entry), `${self}/measurementTypes/${String(entry.measurementName)}`),
-      ),
+      link('measurementTypes', measurementsAddress(provider, seen)),
+      ...types.map((entry) => link(relOf(entry), measurementsAddress(provider, seen, entry))),
     ],
   };
+}
+
+/** Of all measurements of an operation, or of one. */
+function measurementsAddress({ addresses }: Provider, { id }: Seen, one?: JsonObject): string {
+  const below = one === undefined ? '' : `/${String(one.measurementName)}`;
+  return addresses.platform(`/fieldOperations/${id}/measurementTypes${below}`);
 }
 
 /** `ApplicationRateResult` → `applicationRateResult`. */
@@ -154,7 +158,7 @@ function withLinks(provider: Provider, seen: Seen, measurement: JsonObject): Jso
   return {
     ...measurement,
     links: [
-      link('self', `${operation}/measurementTypes/${String(measurement.measurementName)}`),
+      link('self', measurementsAddress(provider, seen, measurement)),
       link('organization', addresses.platform(`/organizations/${seen.organizationId}`)),
       link('field', fieldAddress(provider, world.fieldOfOperation(seen.id))),
       link('fieldOperation', operation),

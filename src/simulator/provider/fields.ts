@@ -57,7 +57,8 @@ export function serveFields(router: Router, provider: Provider): void {
       const query = new URLSearchParams(exchange.query);
       const page = pageRequest(provider, exchange, query, PLATFORM_PAGE);
       const { taken, total } = takePage([boundaryContent(world.seed, field.index)], page);
-      return { json: collection(`${fieldAddress(provider, field)}/boundaries`, query, page, total, taken) };
+      const address = fieldAddress(provider, field, '/boundaries');
+      return { json: collection(address, query, page, total, taken) };
     }),
   );
 }
@@ -79,21 +80,21 @@ export function admittedField(
   return field;
 }
 
-export function fieldAddress({ addresses }: Provider, field: Field): string {
-  return addresses.platform(`/organizations/${field.organization.id}/fields/${field.id}`);
+/** Of the field itself, or of what stands below it. */
+export function fieldAddress({ addresses }: Provider, field: Field, below = ''): string {
+  return addresses.platform(`/organizations/${field.organization.id}/fields/${field.id}${below}`);
 }
 
 function fieldRecord(provider: Provider, field: Field, embedBoundary: boolean): JsonObject {
   const { addresses, world } = provider;
-  const self = fieldAddress(provider, field);
   return {
     ...fieldContent(world.seed, field.index),
     ...(embedBoundary ? { activeBoundary: boundaryContent(world.seed, field.index) } : {}),
     links: [
-      link('self', self),
+      link('self', fieldAddress(provider, field)),
       link('organization', addresses.platform(`/organizations/${field.organization.id}`)),
-      link('boundaries', `${self}/boundaries`),
-      link('fieldOperation', `${self}/fieldOperations`),
+      link('boundaries', fieldAddress(provider, field, '/boundaries')),
+      link('fieldOperation', fieldAddress(provider, field, '/fieldOperations')),
     ],
   };
 }

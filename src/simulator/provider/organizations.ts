@@ -54,14 +54,11 @@ export function serveOrganizations(router: Router, provider: Provider): void {
 function organizationRecord({ accounts, addresses }: Provider, organization: Organization): JsonObject {
   const { id, name, type, member, connected } = organization;
   const self = addresses.platform(`/organizations/${id}`);
+  const lists = ['fields', 'machines', 'implements', 'files', 'fieldOperations'];
   const links = connected
     ? [
         link('self', self),
-        link('fields', `${self}/fields`),
-        link('machines', `${self}/machines`),
-        link('implements', `${self}/implements`),
-        link('files', `${self}/files`),
-        link('fieldOperations', `${self}/fieldOperations`),
+        ...lists.map((name) => link(name, addresses.platform(`/organizations/${id}/${name}`))),
         link('manage_connections', addresses.manageConnections(accounts.clientKey, id)),
       ]
     : [link('self', self), link('connections', addresses.connections(accounts.clientKey))];

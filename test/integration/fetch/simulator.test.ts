@@ -189,7 +189,7 @@ describe.each(['oauth1', 'oauth2'] as const)('under %s', (auth) => {
     );
     expect(known.answer).toMatchObject({
       kind: 'ok',
-      document: { address: expect.stringContaining(`/moved-1/fieldOperations/${first!.id}`) },
+      document: { address: expect.stringContaining(`/moved-1/level-2/fieldOperations/${first!.id}`) },
     });
     expect(bodyOf(known.answer as never)).toMatchObject({
       id: first!.id,
@@ -203,7 +203,7 @@ describe.each(['oauth1', 'oauth2'] as const)('under %s', (auth) => {
     const again = await stage.client.read(request(second!.uri));
     expect(again.answer).toMatchObject({
       kind: 'ok',
-      document: { address: expect.stringContaining(`/moved-2/fieldOperations/${second!.id}`) },
+      document: { address: expect.stringContaining(`/moved-2/level-2/fieldOperations/${second!.id}`) },
     });
     const [machine] = stage.state.equipment;
     expect((await stage.client.read(request(machine!.uri))).answer.kind).toBe('ok');

@@ -572,10 +572,37 @@ describe('field operations', () => {
     ] as const) {
       catalog();
       api().get('/platform/fieldOperations/op-1').query(true).reply(200, operation, axiom);
+      const entry = { measurementName: 'B c', links: [link('self', `${origin}/platform/elsewhere/b-c`)] };
       api()
-        .get('/platform/fieldOperations/op-1/measurementTypes/B%20c')
-        .reply(status, { measurementName: 'B c' }, axiom);
+        .get('/platform/fieldOperations/op-1/measurementTypes?itemLimit=100')
+        .reply(200, page([null, { measurementName: 'A' }, entry]), axiom);
+      api().get('/platform/elsewhere/b-c').reply(status, { measurementName: 'B c' }, axiom);
       expect(await staged.client.data.measurements('op-1', '4711', 'B c')).toMatchObject(expected);
+    }
+  });
+
+  test('one measurement type is the one that is listed by its name, and gone where none is', async () => {
+    const operation = {
+      '@type': 'FieldOperation',
+      id: 'op-1',
+      orgId: 4711,
+      links: [link('measurementTypes', `${measurementTypes}?kind=all`)],
+    };
+    walkTo(operation);
+    const listed = page([{ measurementName: 'A' }]);
+    for (const [name, expected] of [
+      ['A', { value: { values: [{ measurementName: 'A' }] } }],
+      ['B', { fault: { answer: { kind: 'gone' } } }],
+    ] as const) {
+      if (name === 'B') {
+        catalog();
+        api().get('/platform/fieldOperations/op-1').query(true).reply(200, operation, axiom);
+      }
+      api()
+        .get('/platform/fieldOperations/op-1/measurementTypes')
+        .query({ kind: 'all', itemLimit: '100' })
+        .reply(200, listed, axiom);
+      expect(await staged.client.data.measurements('op-1', '4711', name)).toMatchObject(expected);
     }
   });
 
@@ -590,7 +617,7 @@ describe('field operations', () => {
       .query(true)
       .reply(200, { id: 'op-1', links: [link('measurementTypes', 'https://evil.test/')] }, axiom);
     expect(await staged.client.data.measurements('op-1', '4711', 'B')).toMatchObject({
-      fault: { answer: { kind: 'address-refused' } },
+      fault: { answer: null, detail: expect.stringContaining('(address-refused)') },
     });
     catalog();
     api()

@@ -95,6 +95,12 @@ test('after links have moved the old addresses are unknown, the catalog leads to
   expect(listed.status).toBe(200);
   expect(listed.body.links[0].uri).toBe(after);
   expect(JSON.stringify(listed.body)).not.toContain(`${before}/`);
+  const [organization] = listed.body.values;
+  const linked = (rel: string) => organization.links.find((one: { rel: string }) => one.rel === rel).uri;
+  expect((await get(other, linked('fields'))).status).toBe(200);
+  expect((await get(other, linked('self'))).status).toBe(200);
+  for (const guessed of [`${after}/${organization.id}`, `${linked('self')}/fields`])
+    expect((await get(other, guessed)).status).toBe(404);
   expect((await get(other, `${other.equipment}/equipment/217001`)).status).toBe(200);
   const [operation] = (await control(other, 'GET', 'state')).fieldOperations;
   expect((await get(other, operation.uri)).status).toBe(200);
