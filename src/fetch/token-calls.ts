@@ -4,7 +4,14 @@
  * What the answers mean is decided elsewhere; they are never classified, counted by address or logged.
  */
 import type { Connection } from '../model/connection';
-import type { TokenCall, TokenCalls, TokenListed, TokenListings, TokenReply, UserToken } from '../model/consent';
+import type {
+  TokenCall,
+  TokenCalls,
+  TokenListed,
+  TokenListings,
+  TokenReply,
+  UserToken,
+} from '../model/consent';
 import type { Clock } from '../tools/clock';
 import { Attempt } from './attempt';
 import { retryAfterOf, type Verdict } from './classify';
