@@ -2,10 +2,10 @@
  * Words of others (names of organizations, the provider's messages, details of errors) before they may stand in a page:
  * one line, bounded, without e-mail addresses and without anything that looks like a token. Pure.
  */
+import { hideAddresses } from '../model/hide-addresses';
 
 // Control and format characters would let a name break a log line or turn the direction of the text.
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
-const emailAddress = /[^\s<>"'(),;:@]{1,64}@[^\s<>"'(),;:@]{1,255}/g;
 const opaque = /[A-Za-z0-9+/_=~-]{24,}/g;
 
 /** One line of at most `lengthMax` characters without e-mail addresses: for names. */
@@ -26,16 +26,17 @@ export function plainMessage(message: string, lengthMax: number, ownNames: reado
 }
 
 // Most names are like this, and nothing below would change them.
-const harmless = /^[!-?A-~]+( [!-?A-~]+)*$/;
+const harmless = /^[!-$&-?A-~]+( [!-$&-?A-~]+)*$/;
 
 function oneLine(text: string, lengthMax: number, hide: (line: string) => string): string {
   if (text.length < 24 && text.length <= lengthMax && harmless.test(text)) return text;
   // Cut first, generously, so that the patterns never see more than a page of text.
-  const line = text
-    .slice(0, lengthMax * 4)
-    .toWellFormed()
-    .replace(unprintable, ' ')
-    .replace(emailAddress, '[address]');
+  const line = hideAddresses(
+    text
+      .slice(0, lengthMax * 4)
+      .toWellFormed()
+      .replace(unprintable, ' '),
+  );
   const plain = hide(line).replace(/\s+/g, ' ').trim();
   return plain.length <= lengthMax ? plain : `${plain.slice(0, lengthMax - 1).toWellFormed()}…`;
 }

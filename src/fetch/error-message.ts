@@ -1,14 +1,15 @@
 /**
  * The provider's own words in an error body: three JSON shapes, OAuth's, plain text, or none at all. Lenient: whatever
- * cannot be read is no message. Pure.
+ * cannot be read is no message. What is stored, published and told of them is made here, so e-mail addresses end here. Pure.
  */
+import { hideAddresses } from '../model/hide-addresses';
 
 const bodyBytesRead = 16_384;
 const messageCharsMax = 500;
 const messagesMax = 3;
 const pageTypes = new Set(['text/html', 'application/xhtml+xml']);
 
-/** At most 500 characters without control characters; null when the body says nothing a person could read. */
+/** As `shown`; null when the body says nothing a person could read. */
 export function errorMessageOf(body: Buffer, mediaType: string): string | null {
   if (body.length === 0 || mediaType === 'text/html') return null;
   const text = body.toString('utf8', 0, bodyBytesRead);
@@ -34,12 +35,14 @@ export function isForeign(body: Buffer, mediaType: string): boolean {
   return hasFields && messagesOf(value) === null && !/token|auth|credential/i.test(text);
 }
 
-/** The provider's words for a person to read: one line, at most 500 characters; null when nothing is left. */
+/**
+ * The provider's words for a person to read: one line, at most 500 characters, `[address]` in place of e-mail addresses;
+ * null when nothing is left.
+ */
 export function shown(text: string): string | null {
-  const line = text
-    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ')
-    .trim()
-    .slice(0, messageCharsMax);
+  // Cut first, generously, so that the pattern never sees more than a page of text.
+  const plain = text.slice(0, messageCharsMax * 4).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ');
+  const line = hideAddresses(plain).trim().slice(0, messageCharsMax);
   return line === '' ? null : line;
 }
 

@@ -65,15 +65,19 @@ test('an empty body is told by its status', async () => {
   await story.untilEvents(machine!, before + 1);
 });
 
+/** How the provider would name a person. */
+const person = 'jo.doe@farm.example (jo.doe%40farm.example)';
+
 test.each([
   ['with a place to act', 'Verify your account information.', true],
-  ['without one', 'Call your dealer.', false],
+  ['without one', 'Call your dealer [address] ([address]).', false],
 ])(
-  'another required action %s blocks in the provider’s own words, and ends by itself',
+  'another required action %s blocks in the provider’s own words, without whom they name, and ends by itself',
   async (_how, message, located) => {
     const [machine] = await story.equipment();
     const { organizationId } = machine!;
-    await story.simulator.setOrganization(organizationId, { requiredAction: { message, located } });
+    const requiredAction = { message: message.replace(/\[address\].*\)/, person), located };
+    await story.simulator.setOrganization(organizationId, { requiredAction });
     const before = await announce(machine!);
     await until(async () => (await story.organization(organizationId)).access === 'terms-required', soon);
     const organization = await story.organization(organizationId);
@@ -89,6 +93,15 @@ test.each([
       const { code, error } = await run('equipment', ...words);
       expect([words[0], code, error]).toEqual([words[0], 5, expect.stringContaining(message)]);
     }
+    const told = { id: organizationId, organizationId } as Resource;
+    const blocked = await until(async () => {
+      const [last] = (await story.eventsOf(told, 'organization-access')).slice(-1);
+      return last?.type.includes('.blocked.') ? last : null;
+    }, soon);
+    expect(blocked.data).toMatchObject({ organizationId, message: expect.stringContaining(message) });
+    const journeys = [await story.explain(blocked.id), await story.explain(machine!.uri)];
+    const everywhere = JSON.stringify([organization, alert, blocked, journeys, await story.tasks()]);
+    expect(everywhere).not.toContain('farm.example');
 
     await story.simulator.setOrganization(organizationId, { requiredAction: null });
     await story.untilEvents(machine!, before + 1);

@@ -12,6 +12,7 @@ test('a long name of letters and digits is still a name', () => {
 test('A-7: an e-mail address is left out of names and messages', () => {
   expect(plainName('Farm of jo.doe@example.org', 80)).toBe('Farm of [address]');
   expect(plainMessage('write to <jo@example.org>!', 80)).toBe('write to <[address]>!');
+  expect(plainMessage('ann%40farm.example', 80)).toBe('[address]');
 });
 
 test('A-7: what looks like a token is hidden in messages, long words are not', () => {

@@ -44,6 +44,14 @@ test('S14: a message is one line of at most 500 characters', () => {
   expect(messageOf(`${'y'.repeat(40_000)}`, 'text/plain')).toHaveLength(500);
 });
 
+test('a message names nobody: the e-mail addresses in it are taken out, also where it is cut', () => {
+  const asked = 'Ask ann.smith@farm.example, <jo@farm.example> or ann%40farm.example to act';
+  expect(messageOf({ errors: [{ message: asked }] })).toBe('Ask [address], <[address]> or [address] to act');
+  expect(messageOf(asked, 'text/plain')).not.toContain('farm');
+  expect(shown(`${'x '.repeat(245)}ann.smith@farm.example`)).toMatch(/x \[address\]$/);
+  expect(shown('50 % of 3@ and @ here')).toBe('50 % of 3@ and @ here');
+});
+
 test('of many errors the first three are told', () => {
   expect(messageOf(Array.from({ length: 9 }, (_, at) => ({ message: `m${at}` })))).toBe('m0; m1; m2');
 });
