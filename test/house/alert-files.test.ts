@@ -98,7 +98,7 @@ const waiting = new Set(
     .map((name) => `Tramline${name}`),
 );
 
-test('every rule that pages says what, who, where to read on, and until when what waits is kept', () => {
+test('every rule that tells somebody says what, who, what to do first, where to read on, and until when what waits is kept', () => {
   const bases = new Set<string>();
   for (const { alert, labels, annotations = {} } of alerts) {
     expect(alert).toMatch(/^Tramline([A-Z][a-z]+)+$/);
@@ -107,11 +107,11 @@ test('every rule that pages says what, who, where to read on, and until when wha
       owner: expect.stringMatching(/^(customer-success|on-call|platform)$/),
       service: 'tramline',
     });
-    const until = waiting.has(alert) ? ['until_when'] : [];
-    expect([alert, Object.keys(annotations).sort()]).toEqual([
-      alert,
-      ['description', 'runbook_url', 'summary', ...until],
-    ]);
+    const told = ['description', 'runbook_url', 'summary'];
+    if (labels.severity !== 'none') told.push('first_step');
+    if (waiting.has(alert)) told.push('until_when');
+    expect([alert, Object.keys(annotations).sort()]).toEqual([alert, told.sort()]);
+    if (labels.severity !== 'none') expect(annotations.first_step).toMatch(/^[A-Z].*`[a-z]+ .*\.$/);
     expect(annotations.runbook_url).toMatch(new RegExp(`/deploy/runbooks/${alert}\\.md$`));
     bases.add((annotations.runbook_url ?? '').replace(/[^/]+$/, ''));
   }

@@ -86,13 +86,33 @@ test('every command of a first step is taken as it stands, and is on the page of
   expect(lacking).toEqual([]);
 });
 
-test('every command that a rule names is taken as it stands', async () => {
+test('every command that a rule names is taken as it stands, and that of its first step is on its page', async () => {
   const { groups } = parse(textOf('deploy/prometheus/rules.yml')) as {
-    groups: { rules: { annotations?: Record<string, string> }[] }[];
+    groups: { rules: { alert?: string; annotations?: Record<string, string> }[] }[];
   };
-  for (const { annotations = {} } of groups.flatMap(({ rules }) => rules)) {
-    expect(await faultsIn(Object.values(annotations).join('\n'))).toEqual([]);
+  for (const { alert, annotations = {} } of groups.flatMap(({ rules }) => rules)) {
+    const told = Object.values(annotations).join('\n');
+    expect([alert, await faultsIn(told), commandsIn(told).flatMap(cutShort)]).toEqual([alert, [], []]);
+    const page = commandsIn(textOf(`deploy/runbooks/${alert}.md`));
+    const lacking = commandsIn(annotations.first_step ?? '').filter((command) => !page.includes(command));
+    expect([alert, lacking]).toEqual([alert, []]);
   }
+});
+
+/** A log that is chosen by a label is told by its last ten lines only, unless it says how many; what is searched, whole. */
+function cutShort(command: string): string[] {
+  const isCut = /^kubectl logs\b.* (-l|--selector)\b/.test(command) && !/ --tail=(-1|\d+$)/.test(command);
+  return isCut ? [command] : [];
+}
+
+test('a log that is read by label says how much of it, and all of it where it is searched', () => {
+  const logs = 'kubectl logs -l a=b';
+  expect(cutShort(`${logs} --since=30m | grep fault`)).toEqual([`${logs} --since=30m | grep fault`]);
+  expect(cutShort(`${logs} --tail=50 | grep fault`)).toEqual([`${logs} --tail=50 | grep fault`]);
+  const whole = ['--tail=-1 | grep fault', '--tail=50'].flatMap((end) => cutShort(`${logs} ${end}`));
+  expect([...whole, ...cutShort('kubectl logs tramline-0')]).toEqual([]);
+  for (const { path, text } of runbooks)
+    expect([path, commandsIn(text).flatMap(cutShort)]).toEqual([path, []]);
 });
 
 /** Without a token that is set the API answers nobody. */

@@ -99,12 +99,16 @@ describeWithNeighbour('Prometheus', prometheusToolsAvailable(), 'what deploy/ sh
     const alertOf = (window: string) => ({
       status: 'firing',
       labels: { alertname: 'TramlineIntakeBudgetBurn', window },
-      annotations: { summary: `burning for ${window}`, description: `text of ${window}`, first_step: 'look' },
+      annotations: {
+        summary: `burning for ${window}`,
+        description: `text of ${window}`,
+        first_step: 'Run `tramline check`.',
+      },
       startsAt: '2026-01-01T00:00:00Z',
       endsAt: '2026-01-01T00:00:00Z',
     });
     const data = join(folder, 'data.json');
-    const common = { commonLabels: { severity: 'warning' }, commonAnnotations: { first_step: 'look' } };
+    const common = { commonLabels: { severity: 'warning' }, commonAnnotations: {} };
     const group = { receiver: 'on-call', status: 'firing', groupLabels: {}, externalURL: '', ...common };
     writeFileSync(data, JSON.stringify({ ...group, alerts: [alertOf('1h'), alertOf('6h')] }));
     writeFileSync(join(folder, 'none.tmpl'), '{{ define "none" }}{{ end }}');
@@ -121,13 +125,16 @@ describeWithNeighbour('Prometheus', prometheusToolsAvailable(), 'what deploy/ sh
     const pager = receivers[0]!.pagerduty_configs![0]!;
     expect(rendered(String(pager.description))).toContain('burning for 1h');
     expect(rendered(String(pager.severity))).toContain('warning');
+    const details = pager.details as Record<string, unknown>;
+    expect(rendered(String(details.first_step))).toContain('Run `tramline check`.');
     const texts = [
-      String((pager.details as Record<string, unknown>).description),
+      String(details.description),
       ...receivers.flatMap(({ slack_configs: configs = [] }) => configs.map(({ text }) => String(text))),
     ];
     expect(texts).toHaveLength(4);
     for (const text of texts) {
       for (const window of ['1h', '6h']) expect(rendered(text)).toContain(`text of ${window}`);
     }
+    for (const text of texts.slice(1)) expect(rendered(text)).toContain('First step: Run `tramline check`.');
   });
 });
