@@ -3,15 +3,19 @@
  * that many at once cannot take more memory than was set aside. Looks at no byte of it.
  */
 import { type ErrorRequestHandler, type Request, type RequestHandler, type Response, raw } from 'express';
+import type { Clock } from '../tools/clock';
+import { type Arrival, makeArriving } from './arriving';
 import type { InFlight } from './in-flight';
 import type { RefusalReason } from './refusals';
 import type { Responder } from './respond';
 
-/** Bodies up to this size are counted once they are whole; the number of connections bounds them until then. */
+/** Up to so many bytes of a body are counted once it is whole; the number of connections bounds them until then. */
 const countedWholeBytesMax = 16 * 1024;
 
 export interface ArrivalBounds {
   bodyBytesMax: number;
+  bytesArrivingMax: number;
+  arrivalProgressMs: number;
   retryAfterSeconds: number;
   /**
    * True when the headers alone have authenticated the sender: then the length that they declare is set aside at once, so
@@ -25,36 +29,57 @@ export function makeArrival(
   bounds: ArrivalBounds,
   inFlight: InFlight,
   responder: Responder,
+  clock: Clock,
 ): RequestHandler[] {
   const { bodyBytesMax, retryAfterSeconds, trustsLength } = bounds;
+  const arriving = makeArriving(
+    {
+      bytesMax: bounds.bytesArrivingMax,
+      progressWithinMs: bounds.arrivalProgressMs,
+      progressBytes: countedWholeBytesMax,
+    },
+    clock,
+  );
+  const overloaded = (request: Request, response: Response, cutOff: boolean) =>
+    responder.refuse(request, response, 'overloaded', { retryAfterSeconds, cutOff });
 
-  /** At its end the body begins to count as waiting for the store instead. */
-  function countAtOnce(request: Request, bytes: number): void {
-    let held = bytes;
-    const release = () => {
-      inFlight.release(held);
-      held = 0;
-    };
-    inFlight.hold(bytes);
-    request.once('end', release).once('close', release);
+  /** What it holds is free at its end: from then on the body counts as waiting for the store. */
+  function begin(request: Request, response: Response): Arrival {
+    const arrival = arriving.begin(() => {
+      // Who has proved nothing is merely slow, and no sign of overload that anybody should be woken for.
+      if (trustsLength) overloaded(request, response, true);
+      else responder.refuse(request, response, 'slow-sender', { cutOff: true });
+    });
+    request.once('end', arrival.leave).once('close', arrival.leave);
+    return arrival;
   }
 
+  /** Its first bytes are not counted, like those of a short body: where all room is taken, a short one comes in whole. */
   function countWhileItArrives(request: Request, response: Response): void {
+    const arrival = begin(request, response);
+    let bytes = 0;
     let held = 0;
-    const release = () => {
-      inFlight.release(held);
-      held = 0;
-    };
     request.on('data', (chunk: Buffer) => {
       if (response.headersSent) return;
-      held += chunk.length;
-      const room = inFlight.hold(chunk.length);
-      if (held > bodyBytesMax) responder.refuse(request, response, 'body-too-large');
-      else if (!room) {
-        responder.refuse(request, response, 'overloaded', { retryAfterSeconds, cutOff: true });
+      bytes += chunk.length;
+      arrival.came(chunk.length);
+      if (bytes > bodyBytesMax) responder.refuse(request, response, 'body-too-large');
+      else if (bytes > countedWholeBytesMax) {
+        if (arrival.hold(bytes - held)) held = bytes;
+        else overloaded(request, response, true);
       }
     });
-    request.once('end', release).once('close', release);
+  }
+
+  /** False when there is no room: the sender was told. */
+  function countAtOnce(request: Request, response: Response, bytes: number): boolean {
+    const arrival = begin(request, response);
+    if (!arrival.hold(bytes)) {
+      overloaded(request, response, false);
+      return false;
+    }
+    request.on('data', (chunk: Buffer) => arrival.came(chunk.length));
+    return true;
   }
 
   const findRoom: RequestHandler = (request, response, next) => {
@@ -66,15 +91,14 @@ export function makeArrival(
       return;
     }
     if (!inFlight.hasRoom(bytes)) {
-      responder.refuse(request, response, 'overloaded', { retryAfterSeconds });
+      overloaded(request, response, false);
       return;
     }
-    if (declared === undefined) countWhileItArrives(request, response);
-    else if (bytes > countedWholeBytesMax) {
-      if (trustsLength) countAtOnce(request, bytes);
-      else countWhileItArrives(request, response);
-    }
-    next();
+    if (declared !== undefined && bytes <= countedWholeBytesMax) next();
+    else if (declared === undefined || !trustsLength) {
+      countWhileItArrives(request, response);
+      next();
+    } else if (countAtOnce(request, response, bytes)) next();
   };
   return [findRoom, raw({ type: () => true, inflate: false, limit: bodyBytesMax })];
 }

@@ -1,6 +1,6 @@
 /**
- * What is on its way: bytes that arrive, and deliveries that wait for the store. Bounded, so that a stalled store costs
- * a fixed amount of memory; and timed, so that whoever waits is told in time. Knows nothing of HTTP.
+ * What is whole and waits for the store. Bounded, so that a stalled store costs a fixed amount of memory; and timed, so
+ * that whoever waits is told in time. Knows nothing of HTTP.
  */
 import type { Clock } from '../tools/clock';
 
@@ -18,11 +18,8 @@ export interface Waiting {
 }
 
 export interface InFlight {
-  /** True while a body of so many bytes may begin to arrive. */
+  /** True while a delivery of so many bytes could enter: its body may begin to arrive. */
   hasRoom(bytes: number): boolean;
-  /** Counts bytes that arrived; false when that is more than the bound. They are counted until `release`. */
-  hold(bytes: number): boolean;
-  release(bytes: number): void;
   /** False when there is no room; then nothing was counted. */
   enter(waiting: Waiting): boolean;
   /** The store has answered, in time or not: its bytes are free again. */
@@ -61,17 +58,13 @@ export function makeInFlight(bounds: InFlightBounds, clock: Clock): InFlight {
     return opened;
   }
 
+  const hasRoom = (bytes: number) =>
+    deliveries < bounds.deliveriesMax && bytesHeld + bytes <= bounds.bytesMax;
+
   return {
-    hasRoom: (bytes) => deliveries < bounds.deliveriesMax && bytesHeld + bytes <= bounds.bytesMax,
-    hold(bytes) {
-      bytesHeld += bytes;
-      return bytesHeld <= bounds.bytesMax;
-    },
-    release(bytes) {
-      bytesHeld -= bytes;
-    },
+    hasRoom,
     enter(waiting) {
-      if (deliveries >= bounds.deliveriesMax || bytesHeld + waiting.bytes > bounds.bytesMax) return false;
+      if (!hasRoom(waiting.bytes)) return false;
       deliveries += 1;
       bytesHeld += waiting.bytes;
       const joined = currentGroup();

@@ -49,7 +49,7 @@ export function makeWebhookServer(settings: WebhookSettings, doors: WebhookDoors
   const receiver = makeReceiver(settings, limits, doors, responder, awaitStore);
   const further = express.Router();
   const trustsLength = settings.auth !== 'none' && settings.auth.includes('authorization');
-  const arrival = makeArrival({ ...limits, trustsLength }, inFlight, responder);
+  const arrival = makeArrival({ ...limits, trustsLength }, inFlight, responder, doors.clock);
   const app = makeApp([receiver.checkHeaders, ...arrival, receiver.receiveBody], responder, further);
   app.use(makeErrorAnswer(responder, limits.retryAfterSeconds));
   const server = makeServer(app, limits, responder);

@@ -41,7 +41,11 @@ export interface WebhookSettings {
 
 export interface WebhookLimits {
   bodyBytesMax: number;
-  /** Bytes of bodies that are arriving or wait for the store; never less than one body. */
+  /** Bytes that are set aside for bodies which are still arriving; never less than one body. */
+  bytesArrivingMax: number;
+  /** Where that is full, a body of which 16 KiB need longer than this gives way to others. */
+  arrivalProgressMs: number;
+  /** Bytes of bodies that wait for the store; never less than one body. */
   bytesInFlightMax: number;
   /** Deliveries that wait for the store. */
   deliveriesInFlightMax: number;
@@ -63,6 +67,8 @@ export interface WebhookLimits {
 
 export const defaultWebhookLimits: Readonly<WebhookLimits> = {
   bodyBytesMax: 4 * 1024 * 1024,
+  bytesArrivingMax: 8 * 1024 * 1024,
+  arrivalProgressMs: 1000,
   bytesInFlightMax: 8 * 1024 * 1024,
   deliveriesInFlightMax: 2000,
   answerWithinMs: 4000,
@@ -103,5 +109,10 @@ export function limitsOf(settings: WebhookSettings): WebhookLimits {
     throw new Problem('settings.invalid', 'no kind of webhook authentication is named; `none` must be said');
   }
   const limits = { ...defaultWebhookLimits, ...settings.limits };
-  return { ...limits, bytesInFlightMax: Math.max(limits.bytesInFlightMax, limits.bodyBytesMax) };
+  const atLeastOne = (bytes: number) => Math.max(bytes, limits.bodyBytesMax);
+  return {
+    ...limits,
+    bytesArrivingMax: atLeastOne(limits.bytesArrivingMax),
+    bytesInFlightMax: atLeastOne(limits.bytesInFlightMax),
+  };
 }

@@ -6,7 +6,8 @@ import { gzipSync } from 'node:zlib';
 import { Webhook } from 'standardwebhooks';
 import type { Accepted } from '../../src/model/notification';
 import { Secret } from '../../src/tools/secret';
-import { defaultWebhookLimits } from '../../src/webhook/settings';
+import { defaultWebhookLimits, type WebhookSettings } from '../../src/webhook/settings';
+import { until } from '../support/until';
 import { makeFakeClock } from '../unit/webhook/fake-clock';
 import {
   type Answer,
@@ -266,6 +267,41 @@ describe('W10: a slow sender is a 408, and slows nobody else', () => {
     expect(await connection.ended).toMatch(slow);
     expect(receiver.refusals).toContainEqual({ reason: 'slow-sender', status: 408 });
     expectNothingStored(receiver);
+  });
+
+  test.each<[string, Partial<WebhookSettings>, RegExp]>([
+    ['authorization', {}, /^HTTP\/1\.1 503 [\s\S]*Retry-After: 5/],
+    ['hmac', { auth: ['hmac'], hmacSecrets: () => [new Secret(hmacSecret)] }, slow],
+    ['token', { auth: ['token'], tokens: () => [{ token: new Secret('t1'), user: null }] }, slow],
+  ])('long bodies that stop take nothing from a delivery that is whole (%s)', async (mode, auth, ended) => {
+    const clock = makeFakeClock(nowMs);
+    const room = { bodyBytesMax: 60_000, bytesArrivingMax: 110_000, bytesInFlightMax: 110_000 };
+    const receiver = await startReceiver({ clock, settings: { ...auth, limits: room } });
+    const bodyOf = (more: object) => JSON.stringify([notification({ token: 't1', ...more })]);
+    const deliver = async (body: string) =>
+      (await post(receiver.port, body, { headers: signedBy(hmacSecret, body) })).status;
+    const short = bodyOf({});
+    const long = bodyOf({ displayName: 'x'.repeat(50_000) });
+    const slowSenders = [openConnection(receiver.port), openConnection(receiver.port)];
+    const stops = requestText('x'.repeat(55_000)).slice(0, mode === 'authorization' ? -54_999 : -1);
+    for (const sender of slowSenders) sender.write(stops);
+    // They are known to hold all room once a long body finds none.
+    await until(async () => (await deliver(long)) === 503, { withinMs: 30_000, everyMs: 1 });
+    expect(await deliver(short)).toBe(204);
+    const inPieces = openConnection(receiver.port);
+    const signed = Object.entries(signedBy(hmacSecret, short)).map(
+      ([name, value]) => `\r\n${name}: ${value}`,
+    );
+    inPieces.write(
+      `POST /webhooks HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nAuthorization: ${authorization}${signed.join('')}\r\nTransfer-Encoding: chunked\r\n\r\n${short.length.toString(16)}\r\n${short}\r\n0\r\n\r\n`,
+    );
+    expect(await inPieces.answers(1)).toMatch(/^HTTP\/1\.1 204 /);
+    inPieces.destroy();
+    await clock.advance(defaultWebhookLimits.arrivalProgressMs);
+    expect(await deliver(long)).toBe(204);
+    // One of them was enough for it.
+    expect(await Promise.race(slowSenders.map((sender) => sender.ended))).toMatch(ended);
+    for (const sender of slowSenders) sender.destroy();
   });
 
   test('the real times are 10 s for headers and 20 s for all, looked at twice a second', () => {

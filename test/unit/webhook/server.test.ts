@@ -213,7 +213,7 @@ describe('the store', () => {
 
   test('a long body without a length is refused while it arrives when there is no room for it', async () => {
     const receiver = await startReceiver({
-      settings: { limits: { bodyBytesMax: 60_000, bytesInFlightMax: 60_000 } },
+      settings: { limits: { bodyBytesMax: 60_000, bytesArrivingMax: 60_000 } },
     });
     const head = `POST /webhooks HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nAuthorization: ${authorization}\r\nTransfer-Encoding: chunked\r\n\r\n`;
     const chunk = `8000\r\n${'['.repeat(0x8000)}\r\n`;
