@@ -1,6 +1,6 @@
 // The receiver on a real loopback socket, with doors that record. A test says only what differs from an ordinary one.
 import { request as httpRequest } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import type { Accepted, Delivery } from '../../../src/model/notification';
 import { type Clock, systemClock } from '../../../src/tools/clock';
 import { Secret } from '../../../src/tools/secret';
@@ -28,6 +28,7 @@ export interface Differences {
 }
 
 const running = new Set<WebhookServer>();
+const connections = new Set<Socket>();
 
 export function settingsWith(differences: Partial<WebhookSettings> = {}): WebhookSettings {
   return {
@@ -71,6 +72,7 @@ export async function startReceiver(differences: Differences = {}): Promise<Runn
 
 /** For `afterEach`: no server and no connection outlives its test. */
 export async function stopReceivers(): Promise<void> {
+  for (const socket of connections) socket.destroy();
   for (const server of running) await server.close(0);
   running.clear();
 }
@@ -157,6 +159,8 @@ export function openConnection(port: number): {
   ended: Promise<string>;
 } {
   const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true });
+  connections.add(socket);
+  socket.once('close', () => connections.delete(socket));
   let text = '';
   let look = () => {};
   socket.on('data', (chunk) => {
