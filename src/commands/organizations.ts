@@ -27,7 +27,7 @@ const speakers: Record<AccessChange['by'], string> = {
   probe: 'probe',
   'connections-link': 'link',
   grant: 'token',
-  sync: 'sync',
+  sync: 'listing',
   operator: 'operator',
 };
 
@@ -90,18 +90,21 @@ async function list({ output, clock }: CommandContext, api: Api): Promise<number
     output.next('Let a customer connect: tramline connect');
     return exitCodes.done;
   }
-  const blocked = all
-    .filter(({ access, forgotten }) => access !== 'active' && !forgotten)
-    .toSorted((left, right) => Date.parse(left.since ?? '') - Date.parse(right.since ?? ''));
-  const rows = [...blocked, ...all.filter(({ access, forgotten }) => access === 'active' || forgotten)];
+  const isBlocked = ({ access, forgotten }: OrganizationView) => access !== 'active' && !forgotten;
+  const blocked = all.filter(isBlocked).toSorted(compareBlocked);
+  const rows = [...blocked, ...all.filter((organization) => !isBlocked(organization))];
   firstRows(output, rows, columnsAt(clock.nowMs()), 'tramline organizations --json');
   output.line('');
   output.prose('', countsOf(rows));
-  const [longest] = blocked;
-  output.next(
-    longest === undefined ? 'What needs a person: tramline alerts' : whatToDo(longest, clock.nowMs()),
-  );
+  const [first] = blocked;
+  output.next(first === undefined ? 'What needs a person: tramline alerts' : whatToDo(first, clock.nowMs()));
   return exitCodes.done;
+}
+
+/** Those first that concern somebody, and of them the longest blocked: who never connected has always been so for longest. */
+function compareBlocked(left: OrganizationView, right: OrganizationView): number {
+  if (left.concerns !== right.concerns) return left.concerns ? -1 : 1;
+  return Date.parse(left.since ?? '') - Date.parse(right.since ?? '');
 }
 
 /** `12 organizations: 2 terms-required, 10 active`. */
@@ -185,7 +188,7 @@ function show(output: CommandContext['output'], nowMs: number, organization: Org
     output.value(organization);
     return;
   }
-  const { history = [], since, forgotten: _, ...more } = organization;
+  const { history = [], since, forgotten: _, concerns: __, ...more } = organization;
   const shown = { ...more, access: accessOf(organization), since: since && agedTime(since, nowMs) };
   for (const [name, value] of Object.entries(shown)) {
     output.prose(`${name.padEnd(11)} `, String(value ?? '–'));
@@ -201,18 +204,26 @@ function show(output: CommandContext['output'], nowMs: number, organization: Org
 
 /** One sentence: who must do what since when, and how to go on. */
 export function whatToDo(organization: OrganizationView, nowMs: number): string {
-  const { id, name, access, actionUrl, message, since, forgotten } = organization;
+  const { id, name, access, actionUrl, message, since, forgotten, connection } = organization;
   if (forgotten) return `Organization ${id} was forgotten: nobody has to act, unless it connects again.`;
   const who = name === null ? `Organization ${id}` : `${name} (${id})`;
   const said = message === null ? '' : ` (“${message}”)`;
   // Nothing may stand against the address: it is copied.
   const where = actionUrl === null ? ';' : ` at ${actionUrl} –`;
+  const blocked = since === null ? '' : `, blocked since ${agedTime(since, nowMs)},`;
+  // A new consent makes it be asked at once. The command stands last, where it stays whole.
+  if (access === 'reauthorize') return `${who}${blocked} needs a new consent${said}: ${linkOf(connection)}`;
   const needs = {
     active: 'need do nothing;',
     'terms-required': `must do what the provider requires${said}${where}`,
     'not-connected': `must connect${where}`,
-    reauthorize: `must give consent anew${said}${where}`,
   }[access];
-  const blocked = since === null ? '' : `, blocked since ${agedTime(since, nowMs)},`;
   return `${who}${blocked} ${needs} then: tramline organizations probe ${id}`;
+}
+
+/** Of a connection that is erased nobody knows the user. */
+function linkOf(connection: string | null): string {
+  return connection === null
+    ? 'send somebody who sees it there the link of tramline connect'
+    : `send its user the link of tramline connect --user ${connection}`;
 }

@@ -100,6 +100,27 @@ export function transition(current: CauseSet, observation: Observation, nowMs: n
   return { causes, access, previous: before, changed };
 }
 
+/**
+ * Does it concern somebody that an organization is blocked? Who was forgotten is only listed; so is, while no work waits, who
+ * was never read and is not connected, or whose connection an operator revoked.
+ */
+export function concernsSomebody({
+  cause,
+  forgotten,
+  revoked,
+  parked,
+  wasRead,
+}: {
+  cause: Cause;
+  forgotten: boolean;
+  revoked: boolean;
+  parked: number;
+  wasRead: boolean;
+}): boolean {
+  if (forgotten) return false;
+  return parked > 0 || (!revoked && (wasRead || cause !== 'not-connected'));
+}
+
 /** The causes that an observation of another one does not disprove. */
 function leftBeside(current: CauseSet, { by, found }: Observation): CauseSet {
   const forgets = by === 'operator' && found.cause === 'not-connected';
@@ -120,7 +141,10 @@ export interface OrganizationView {
   actionUrl: string | null;
   /** Tasks that wait for the organization. */
   parked: number;
+  /** The one whose grant was refused, where that blocks it; null where it was revoked here. */
   connection: string | null;
+  /** True while it is blocked and somebody has to act; of the others it is only shown. */
+  concerns: boolean;
   /** True when an operator forgot it: nobody has to act, until it is listed again. */
   forgotten: boolean;
   /** Where its connection is looked after at the provider; only where one organization is asked for, null where unknown. */

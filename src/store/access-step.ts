@@ -24,7 +24,7 @@ const speakers: Record<AccessChange['by'], string> = {
   probe: 'a probe',
   'connections-link': 'the `connections` link of the organization',
   grant: 'the refusal of a token',
-  sync: 'a sync that was not shown it',
+  sync: 'a listing that showed it with its `connections` link',
   operator: 'an operator',
 };
 

@@ -5,6 +5,7 @@
 import { evaluate, openOf } from '../../src/alert/evaluate';
 import { makeGather } from '../../src/alert/gather';
 import type { Alert, AlertState } from '../../src/model/alert';
+import type { OrganizationView } from '../../src/model/organization';
 import {
   address,
   draftOf,
@@ -113,29 +114,34 @@ export function storeAlertsSuite(name: string, openStore: () => Promise<StoreUnd
       expect(await told()).toEqual(['c2']);
     });
 
+    /** As people see them, which is as alerts are made. */
+    async function shown(): Promise<OrganizationView[]> {
+      const blocked = (await hand.store.alertInputs()).blocked;
+      const views = await hand.store.listOrganizations({ limit: 9, after: null });
+      const concerning = views.filter(({ concerns }) => concerns).map(({ id }) => id);
+      expect(concerning).toEqual(blocked.filter(({ concerns }) => concerns).map((one) => one.organizationId));
+      return views;
+    }
+
     test('a link that is shown to a new consent ends the refusal: who was never connected concerns nobody', async () => {
       const notConnected = { cause: 'not-connected', actionUrl: null, message: null } as const;
       const told = async () =>
-        (await hand.store.alertInputs()).blocked.map(({ organizationId: id, cause, concerns }) => [
-          id,
-          cause,
-          concerns,
-        ]);
+        (await shown()).map(({ id, reason, connection, concerns }) => [id, reason, connection, concerns]);
       await hand.store.saveConnection(sealedConnection('c1'));
       await hand.store.learn(['4711', '4712'].map((id) => ({ id, name: null, connectionId: 'c1' })));
       await hand.observe(open);
       await hand.observe(notConnected, '4712');
       await hand.store.refuseConnection('c1', null);
       expect(await told()).toEqual([
-        ['4711', 'refused-grant', true],
-        ['4712', 'refused-grant', true],
+        ['4711', 'refused-grant', 'c1', true],
+        ['4712', 'refused-grant', 'c1', true],
       ]);
       await hand.store.saveConnection(sealedConnection('c1'));
       await hand.observe(notConnected);
       await hand.observe(notConnected, '4712');
       expect(await told()).toEqual([
-        ['4711', 'not-connected', true],
-        ['4712', 'not-connected', false],
+        ['4711', 'not-connected', 'c1', true],
+        ['4712', 'not-connected', 'c1', false],
       ]);
       expect(await hand.store.accessHistory('4712', 1)).toMatchObject([
         { from: 'reauthorize', to: 'not-connected', by: 'connections-link', cause: 'not-connected' },
@@ -161,6 +167,12 @@ export function storeAlertsSuite(name: string, openStore: () => Promise<StoreUnd
       expect(await hand.store.accessHistory('4711', 9)).toMatchObject([
         { from: 'active', to: 'reauthorize', by: 'operator', cause: 'refused-grant' },
       ]);
+      // Its row is erased: there is none to give consent for anew.
+      const erased = { access: 'reauthorize', connection: null };
+      expect(await shown()).toMatchObject([
+        { ...erased, id: '4711', concerns: true },
+        { ...erased, id: '4712', concerns: false },
+      ]);
       // It is not forgotten: the next consent brings it back.
       await hand.store.saveConnection(sealedConnection('c1'));
       await hand.store.learn([{ id: '4711', name: null, connectionId: 'c1' }]);
@@ -168,6 +180,9 @@ export function storeAlertsSuite(name: string, openStore: () => Promise<StoreUnd
       await hand.observe(open);
       await hand.store.refuseConnection('c1', null);
       expect((await hand.store.alertInputs()).blocked[0]).toMatchObject({ revoked: false, concerns: true });
+      expect((await shown())[0]).toMatchObject({ connection: 'c1', concerns: true });
+      await hand.store.forgetOrganization('4711');
+      expect((await shown())[0]).toMatchObject({ access: 'not-connected', concerns: false });
     });
 
     test('it is told how many are to be asked, or are being asked, whether they are blocked', async () => {

@@ -2,10 +2,10 @@
  * What alerts are made of, and alerts as they were last saved.
  */
 import type { Alert, AlertInputs } from '../../model/alert';
-import { type CauseSet, leadingCause } from '../../model/organization';
+import { type CauseSet, concernsSomebody, leadingCause } from '../../model/organization';
 import { type AnnouncedColumns, announcedOf } from '../announced-actions';
 import type { Context } from './context';
-import { isForgotten } from './organizations';
+import { isForgotten, revokedConnections } from './organizations';
 
 /** Of those that are blocked: when the last valid consent that sees it ends; left out where one never does by itself. */
 async function consentEnds(database: Context['database']): Promise<Map<string, number>> {
@@ -21,8 +21,7 @@ async function consentEnds(database: Context['database']): Promise<Map<string, n
 export async function alertInputs(context: Context): Promise<AlertInputs> {
   const { database } = context;
   const ends = await consentEnds(database);
-  const gone = await database.all(`SELECT id FROM connections WHERE status = 'revoked'`);
-  const revokedIds = new Set(gone.map(({ id }) => id as string));
+  const revokedIds = await revokedConnections(context);
   const rows = await database.all(
     `SELECT o.id, o.name, o.causes, o.was_read, o.connection_id, ${isForgotten} AS forgotten, w.parked, w.since
      FROM organizations o CROSS JOIN LATERAL (
@@ -44,8 +43,13 @@ export async function alertInputs(context: Context): Promise<AlertInputs> {
       message: detail.message,
       parked: row.parked,
       waitsSinceMs: row.since,
-      concerns:
-        !row.forgotten && (row.parked > 0 || (!revoked && (row.was_read || cause !== 'not-connected'))),
+      concerns: concernsSomebody({
+        cause,
+        forgotten: row.forgotten,
+        revoked,
+        parked: row.parked,
+        wasRead: row.was_read,
+      }),
       connectionId: detail.connectionId ?? row.connection_id,
       revoked,
       consentEndsAtMs: ends.get(row.id) ?? null,

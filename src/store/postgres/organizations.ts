@@ -5,6 +5,7 @@ import {
   type Access,
   type AccessChange,
   type CauseSet,
+  concernsSomebody,
   leadingCause,
   type OrganizationView,
 } from '../../model/organization';
@@ -103,32 +104,42 @@ export async function epochs(context: Context): Promise<Map<string, number>> {
 }
 
 export async function listOrganizations(
-  { database }: Context,
+  context: Context,
   { limit, after }: { limit: number; after: string | null },
 ): Promise<OrganizationView[]> {
-  const rows = await database.all(
+  const revokedIds = await revokedConnections(context);
+  const rows = await context.database.all(
     `SELECT ${organizationColumns} FROM organizations o WHERE $1::text IS NULL OR o.id > $1 ORDER BY o.id LIMIT $2`,
     storable(after),
     limit,
   );
-  return rows.map(organizationView);
+  return rows.map((row) => organizationView(row, revokedIds));
 }
 
 export async function findOrganization(
-  { database }: Context,
+  context: Context,
   organizationId: string,
 ): Promise<OrganizationView | null> {
-  const row = await database.get(
+  const row = await context.database.get(
     `SELECT ${organizationColumns} FROM organizations o WHERE o.id = $1`,
     storable(organizationId),
   );
-  return row === undefined ? null : organizationView(row);
+  return row === undefined ? null : organizationView(row, await revokedConnections(context));
 }
 
-function organizationView(row: Row): OrganizationView {
+/** The connections that an operator revoked. */
+export async function revokedConnections({ database }: Context): Promise<Set<string>> {
+  const rows = await database.all(`SELECT id FROM connections WHERE status = 'revoked'`);
+  return new Set(rows.map(({ id }) => id));
+}
+
+function organizationView(row: Row, revokedIds: ReadonlySet<string>): OrganizationView {
   const causes = JSON.parse(row.causes) as CauseSet;
   const cause = leadingCause(causes);
   const detail = cause === null ? null : causes[cause]!;
+  const connection = detail?.connectionId ?? row.connection_id;
+  const revoked = detail?.connectionId !== undefined && revokedIds.has(detail.connectionId);
+  const { parked, forgotten, was_read: wasRead } = row;
   return {
     id: row.id,
     name: row.name,
@@ -137,9 +148,10 @@ function organizationView(row: Row): OrganizationView {
     reason: cause,
     message: detail?.message ?? null,
     actionUrl: detail?.actionUrl ?? null,
-    parked: row.parked,
-    connection: row.connection_id,
-    forgotten: row.forgotten,
+    parked,
+    connection: revokedIds.has(connection) ? null : connection,
+    concerns: cause !== null && concernsSomebody({ cause, forgotten, revoked, parked, wasRead }),
+    forgotten,
   };
 }
 
@@ -148,6 +160,6 @@ export const isForgotten = `o.access = 'not-connected' AND EXISTS (SELECT 1 FROM
   WHERE h.organization_id = o.id AND h.epoch = o.epoch AND h.said_by = 'operator')`;
 
 /** With how many tasks wait for an organization `o` that is not active. */
-const organizationColumns = `${isForgotten} AS forgotten, o.id, o.name, o.access, o.causes, o.connection_id,
+const organizationColumns = `${isForgotten} AS forgotten, o.id, o.name, o.access, o.causes, o.connection_id, o.was_read,
   CASE WHEN o.access = 'active' THEN 0::bigint ELSE (
     SELECT count(*) FROM tasks t WHERE t.lane = o.id AND t.due_at IS NOT NULL) END AS parked`;

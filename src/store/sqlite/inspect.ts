@@ -7,6 +7,7 @@ import {
   type Access,
   type AccessChange,
   type CauseSet,
+  concernsSomebody,
   leadingCause,
   type OrganizationView,
 } from '../../model/organization';
@@ -33,35 +34,40 @@ function parkedByLane({ database }: Context): Map<string, { parked: number; sinc
 }
 
 /** Counted for who is not active only. */
-const organizationColumns = `o.id, o.name, o.access, o.causes, o.connection_id,
+const organizationColumns = `o.id, o.name, o.access, o.causes, o.connection_id, o.was_read,
   o.access = 'not-connected' AND EXISTS (SELECT 1 FROM organization_history h
     WHERE h.organization_id = o.id AND h.epoch = o.epoch AND h.said_by = 'operator') AS forgotten,
   iif(o.access = 'active', 0, (SELECT count(*) FROM tasks t WHERE t.lane = o.id AND t.due_at IS NOT NULL)) AS parked`;
 
 export function listOrganizations(
-  { database }: Context,
+  context: Context,
   { limit, after }: { limit: number; after: string | null },
 ): OrganizationView[] {
+  const { database } = context;
   const all = `SELECT ${organizationColumns} FROM organizations o`;
   const rows =
     after === null
       ? database.all(`${all} ORDER BY o.id LIMIT ?`, limit)
       : database.all(`${all} WHERE o.id > ? ORDER BY o.id LIMIT ?`, after, limit);
-  return rows.map(organizationView);
+  const revokedIds = revokedConnections(context);
+  return rows.map((row) => organizationView(row, revokedIds));
 }
 
-export function findOrganization({ database }: Context, organizationId: string): OrganizationView | null {
-  const row = database.get(
+export function findOrganization(context: Context, organizationId: string): OrganizationView | null {
+  const row = context.database.get(
     `SELECT ${organizationColumns} FROM organizations o WHERE o.id = ?`,
     organizationId,
   );
-  return row === undefined ? null : organizationView(row);
+  return row === undefined ? null : organizationView(row, revokedConnections(context));
 }
 
-function organizationView(row: Row): OrganizationView {
+function organizationView(row: Row, revokedIds: ReadonlySet<string>): OrganizationView {
   const causes = JSON.parse(String(row.causes)) as CauseSet;
   const cause = leadingCause(causes);
   const detail = cause === null ? null : causes[cause]!;
+  const connection = detail?.connectionId ?? (row.connection_id as string | null);
+  const revoked = detail?.connectionId !== undefined && revokedIds.has(detail.connectionId);
+  const [parked, forgotten, wasRead] = [Number(row.parked), row.forgotten === 1, row.was_read === 1];
   return {
     id: String(row.id),
     name: row.name as string | null,
@@ -70,9 +76,10 @@ function organizationView(row: Row): OrganizationView {
     reason: cause,
     message: detail?.message ?? null,
     actionUrl: detail?.actionUrl ?? null,
-    parked: Number(row.parked),
-    connection: row.connection_id as string | null,
-    forgotten: row.forgotten === 1,
+    parked,
+    connection: connection !== null && revokedIds.has(connection) ? null : connection,
+    concerns: cause !== null && concernsSomebody({ cause, forgotten, revoked, parked, wasRead }),
+    forgotten,
   };
 }
 
@@ -250,9 +257,13 @@ export function alertInputs(context: Context): AlertInputs {
         message: detail.message,
         parked: waiting,
         waitsSinceMs: parked.get(String(row.id))?.sinceMs ?? null,
-        concerns:
-          !forgotten.has(String(row.id)) &&
-          (waiting > 0 || (!revoked && (row.was_read === 1 || cause !== 'not-connected'))),
+        concerns: concernsSomebody({
+          cause,
+          forgotten: forgotten.has(String(row.id)),
+          revoked,
+          parked: waiting,
+          wasRead: row.was_read === 1,
+        }),
         connectionId: detail.connectionId ?? (row.connection_id as string | null),
         revoked,
         consentEndsAtMs: ends.get(String(row.id)) ?? null,

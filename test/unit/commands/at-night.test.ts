@@ -328,6 +328,46 @@ test('of ten thousand, those that wait for a person come first, the rest is coun
   expect(quarantine.out).toMatch(/→ Look at one: tramline quarantine show q100\n$/);
 });
 
+test('who concerns somebody comes before all who never connected, and says what to do', async () => {
+  const [, one] = organizations;
+  const never = { ...one!, access: 'not-connected', parked: 0, concerns: false } as const;
+  const many = Array.from({ length: 60 }, (_none, index) => ({ ...never, id: `${100 + index}` }));
+  const since = '2025-03-02T10:00:00.000Z';
+  shell.sample.store.listOrganizations = async () => [...many, { ...one!, id: '99', since }];
+  const { out } = await shell.run('organizations');
+  expect(out.split('\n')[1]).toMatch(/^99 /);
+  expect(out).toMatch(/→ [\s\S]*tramline organizations probe 99\n$/);
+  // Where nobody must be helped first, the place to connect is told all the same.
+  shell.sample.store.listOrganizations = async () => many;
+  expect((await shell.run('organizations')).out).toMatch(/→ [\s\S]*tramline organizations probe 100\n$/);
+});
+
+test('of a refused consent the next step is the command that asks for another', async () => {
+  const refused = {
+    ...organizations[1]!,
+    name: longName,
+    access: 'reauthorize',
+    reason: 'refused-grant',
+    message: 'token revoked',
+    actionUrl: null,
+  } as const;
+  for (const [connection, command] of [
+    ['c-3f2504e0', 'tramline connect --user c-3f2504e0'],
+    [null, 'tramline connect'],
+  ] as const) {
+    Object.assign(shell.sample.store, {
+      listOrganizations: async () => [{ ...refused, connection }],
+      findOrganization: async () => ({ ...refused, connection }),
+      listTasks: async () => [{ ...task, organizationId: '4712' }],
+    });
+    for (const words of ['organizations', 'organizations get 4712', 'parked']) {
+      const { out } = await shell.run(...words.split(' '));
+      expect([words, wide(out), out.endsWith(`${command}\n`)]).toEqual([words, [], true]);
+      expect(out).toContain('(“token revoked”)');
+    }
+  }
+});
+
 test('where nothing is wrong, the next step leads on all the same', async () => {
   shell.sample.entries = [];
   Object.assign(shell.sample.store, {

@@ -26,6 +26,7 @@ export const organizations: OrganizationView[] = ['4711', '4712', '5000'].map((i
   actionUrl: place === 1 ? 'https://provider.example/terms' : null,
   parked: place === 1 ? 3 : 0,
   connection: 'c1',
+  concerns: place === 1,
   forgotten: false,
 }));
 
