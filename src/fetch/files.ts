@@ -19,6 +19,7 @@ import {
   type ListParts,
   organizationReaches,
   type Reach,
+  unlinked,
 } from './reach';
 
 export interface FileParts extends ListParts {
@@ -143,6 +144,7 @@ async function listingOf(
   fresh: boolean,
 ): Promise<RawRead<string>> {
   let links: ReadonlyMap<string, string> | undefined;
+  let unread: ReadonlyMap<string, string> | undefined;
   let at: string | null = null;
   if (organizationId === null || fresh) {
     const catalog = await caller.catalog(connection, fresh);
@@ -154,11 +156,10 @@ async function listingOf(
     const found = await organizations.find(organizationId, connection, caller);
     if ('answer' in found) return { fault: faultOf(found.answer as never, null, organizationId) };
     links = found.organization?.links;
+    unread = found.organization?.unread;
     at = links?.get('self') ?? null;
   }
   const address = links?.get('files');
   if (address !== undefined) return { value: address };
-  const message = 'there is no relationship `files`: none are shared';
-  const answer = { kind: 'no-access', connectionId: connection.connectionId, message } as const;
-  return { fault: faultOf(answer, at, organizationId) };
+  return { fault: unlinked({ connection, organizationId }, at, ['files'], unread) };
 }

@@ -1,16 +1,19 @@
 /**
- * Links of a document, by the name of their relationship. The provider spells the array `links` in one answer and
- * `link` in another. Pure; what is found here still passes the gate.
+ * Links of a document, by the name of their relationship, and what of them cannot be read: a link that is malformed is no
+ * link, but not the same as none. The provider spells the array `links` in one answer and `link` in another. Pure; what is
+ * found here still passes the gate.
  */
+import { typeNameOf } from './type-name';
 
 const linksMax = 1000;
+/** Stands for every relationship: what could not be read may have been any of them. */
+const anyRel = '';
+const shownRel = /^[\w.-]{1,60}$/;
 
 /** Relationship → address as received; the first of a repeated name counts, malformed entries are skipped. */
 export function linksOf(document: unknown): Map<string, string> {
   const links = new Map<string, string>();
-  if (typeof document !== 'object' || document === null) return links;
-  const { links: many, link: one } = document as { links?: unknown; link?: unknown };
-  for (const list of [many, one]) {
+  for (const list of listsOf(document)) {
     for (const entry of Array.isArray(list) ? list.slice(0, linksMax) : [list]) {
       if (typeof entry !== 'object' || entry === null) continue;
       const { rel, uri } = entry as { rel?: unknown; uri?: unknown };
@@ -18,4 +21,43 @@ export function linksOf(document: unknown): Map<string, string> {
     }
   }
   return links;
+}
+
+/** Relationship → what was expected of its link and what came; under `''` where it may have been any of them. */
+export function unreadLinksOf(document: unknown): Map<string, string> {
+  const unread = new Map<string, string>();
+  const note = (rel: string, words: string) => unread.has(rel) || unread.set(rel, words);
+  for (const list of listsOf(document)) {
+    if (list === undefined || list === null) continue;
+    if (typeof list !== 'object') note(anyRel, `expected a list of links, got ${typeNameOf(list)}`);
+    const entries: unknown[] = Array.isArray(list) ? list : typeof list === 'object' ? [list] : [];
+    if (entries.length > linksMax) note(anyRel, `expected at most ${linksMax} links, got ${entries.length}`);
+    for (const entry of entries.slice(0, linksMax)) {
+      const { rel, uri } = (entry ?? {}) as { rel?: unknown; uri?: unknown };
+      if (typeof entry !== 'object' || entry === null)
+        note(anyRel, `expected an object as link, got ${typeNameOf(entry)}`);
+      else if (typeof rel !== 'string')
+        note(anyRel, `expected a link to name its relationship, got ${typeNameOf(rel)}`);
+      else if (typeof uri !== 'string') {
+        const which = shownRel.test(rel) ? `the link \`${rel}\`` : 'a link';
+        note(rel, `expected an address in ${which}, got ${typeNameOf(uri)}`);
+      }
+    }
+  }
+  return unread;
+}
+
+/** Why a document that shows none of these links may have one all the same, in words; null where it has none. */
+export function unreadLinkOf(unread: ReadonlyMap<string, string>, rels: readonly string[]): string | null {
+  for (const rel of [...rels, anyRel]) {
+    const words = unread.get(rel);
+    if (words !== undefined) return words;
+  }
+  return null;
+}
+
+function listsOf(document: unknown): unknown[] {
+  if (typeof document !== 'object' || document === null) return [];
+  const { links: many, link: one } = document as { links?: unknown; link?: unknown };
+  return [many, one];
 }

@@ -5,10 +5,10 @@
 import type { FieldOperationFilter, RawFault, RawListed } from '../model/provider-data';
 import type { Caller } from './caller';
 import { fieldOperationEmbeds } from './embed';
-import { linksOf } from './links';
+import { linksOf, unreadLinkOf, unreadLinksOf } from './links';
 import type { ProviderDoors } from './options';
 import type { OrganizationSeen } from './organizations';
-import { faultOf, itemsOf, type ListParts, organizationReaches, type Reach } from './reach';
+import { faultOf, itemsOf, type ListParts, organizationReaches, type Reach, unlinked } from './reach';
 
 export interface FieldOperationParts extends ListParts {
   doors: ProviderDoors;
@@ -40,8 +40,12 @@ export async function* listFieldOperations(
     }
     const { organization } = found as { organization: OrganizationSeen };
     for await (const line of ofOrganization(parts, organization, fieldId, reach, caller)) {
-      if ('field' in line) fieldSeen = true;
-      else yield line;
+      if ('field' in line) {
+        fieldSeen = true;
+        continue;
+      }
+      if ('fault' in line) faults.push(line.fault);
+      yield line;
     }
   }
   if (fieldId === null || fieldSeen || faults.length > 0) return;
@@ -71,8 +75,10 @@ async function* ofOrganization(
   caller: Caller,
 ): AsyncGenerator<RawListed | { field: true }> {
   const first = organization.links.get('fields');
-  // A relationship that is missing is not shared: there is nothing to list.
-  if (first === undefined) return;
+  if (first === undefined) {
+    const address = organization.links.get('self') ?? null;
+    return yield { fault: unlinked(reach, address, ['fields'], organization.unread) };
+  }
   const fields = { first, operation: 'field-operations', reach, caller, embeds: [] } as const;
   for await (const line of itemsOf(parts, fields)) {
     if ('fault' in line) {
@@ -84,7 +90,13 @@ async function* ofOrganization(
     yield { field: true };
     const links = linksOf(line.item.body);
     const rel = operationRels.find((name) => links.has(name));
-    if (rel === undefined) continue;
+    if (rel === undefined) {
+      // A field without the relationship has no operations.
+      const unread = unreadLinksOf(line.item.body);
+      if (unreadLinkOf(unread, operationRels) !== null)
+        yield { fault: unlinked(reach, line.item.address, operationRels, unread) };
+      continue;
+    }
     const operations = { ...fields, first: links.get(rel) as string, embeds: fieldOperationEmbeds };
     yield* itemsOf(parts, operations);
   }

@@ -12,7 +12,7 @@ import type { Verdict } from './classify';
 import { equipmentEmbeds, fieldOperationEmbeds, withEmbeds } from './embed';
 import type { EquipmentAddresses } from './equipment-addresses';
 import type { Gate } from './gate';
-import { linksOf } from './links';
+import { linksOf, unreadLinkOf, unreadLinksOf } from './links';
 import type { OldEquipment } from './old-equipment';
 import {
   equipmentLimits,
@@ -25,6 +25,7 @@ import {
   partialSentence,
   type Unreadable,
   unreadableSentence,
+  withoutId,
 } from './pages';
 
 export interface ListedItem {
@@ -126,7 +127,7 @@ export function makeListItems(parts: ListingParts): ListItems {
     let unreadable: Unreadable | null = null;
     for await (const page of pages(listing)) {
       if (page.partial) return yield partialOf(page);
-      unreadable = noteUnreadable(unreadable, page, of.what === 'fields' ? hasId : saysWhere);
+      unreadable = noteUnreadable(unreadable, page, of.what === 'fields' ? fieldTrouble : itemTrouble);
       const { values, address, mediaType, next } = page;
       const items = values.map((value) => itemOf(value, of.what === 'equipment' ? equipment : null));
       yield { partial: false, items, address, mediaType, next, changeToken: received };
@@ -158,7 +159,7 @@ async function* listOld(
     const first = place === begun && from !== null ? from : address;
     for await (const page of pages({ first, operation: 'equipment-list', connection, call: caller.call })) {
       if (page.partial) return yield partialOf(page);
-      unreadable = noteUnreadable(unreadable, page, saysWhere);
+      unreadable = noteUnreadable(unreadable, page, itemTrouble);
       const items = page.values.map((value) => itemOf(value, equipment));
       const next = page.next ?? addresses[place + 1] ?? null;
       yield {
@@ -188,13 +189,18 @@ function malformedEntry(unreadable: Unreadable): ListingPage {
 }
 
 /** A read can tell more of what says where it stands. */
-function saysWhere(value: unknown): boolean {
+function itemTrouble(value: unknown): string | null {
+  if (idOf(value) !== null) return null;
   const links = linksOf(value);
-  return hasId(value) || links.has('self') || links.has('delete');
+  return links.has('self') || links.has('delete') ? null : withoutId(value);
 }
 
-function hasId(value: unknown): boolean {
-  return idOf(value) !== null;
+/** A field without operations is done; one whose link to them cannot be read is not. */
+function fieldTrouble(value: unknown): string | null {
+  if (idOf(value) === null) return withoutId(value);
+  const links = linksOf(value);
+  if (operationRels.some((rel) => links.has(rel))) return null;
+  return unreadLinkOf(unreadLinksOf(value), operationRels);
 }
 
 /** Below which list a page stands; '' for none. */

@@ -9,9 +9,10 @@ import { type AddressPattern, addressOf, patternOf } from './address-pattern';
 import type { Caller } from './caller';
 import { oldEquipmentEmbeds, withEmbeds } from './embed';
 import type { Gate } from './gate';
-import { linksOf } from './links';
+import { linksOf, unreadLinkOf } from './links';
 import { type OrganizationSeen, type Organizations, organizationsOf } from './organizations';
 import type { Pages } from './pages';
+import { waitingAnswer } from './waiting-answer';
 
 export interface OldEquipment {
   /** First pages of an organization's machines and implements, archived ones too; and what of them is not shared. */
@@ -32,6 +33,7 @@ export interface OldEquipmentParts {
   gate: Gate;
   pages: Pages;
   organizations: Organizations;
+  catalogOrigin: string;
   clock: Clock;
 }
 
@@ -50,7 +52,8 @@ export function isOldRecord(url: URL): boolean {
 }
 
 /** Neither verb rejects. */
-export function makeOldEquipment({ gate, pages, organizations, clock }: OldEquipmentParts): OldEquipment {
+export function makeOldEquipment(parts: OldEquipmentParts): OldEquipment {
+  const { gate, pages, organizations, catalogOrigin, clock } = parts;
   const learnedOf = new Map<string, Learned>();
 
   function listingsOf(organization: OrganizationSeen | null): string[] {
@@ -103,6 +106,12 @@ export function makeOldEquipment({ gate, pages, organizations, clock }: OldEquip
       if ('answer' in found) return found;
       const { organization } = found;
       const unshared = rels.filter((rel) => organization?.links.get(rel) === undefined);
+      const unread = unshared.length === 0 ? null : unreadLinkOf(organization?.unread ?? new Map(), unshared);
+      if (unread !== null) {
+        const { connectionId } = connection;
+        const way = { code: 'organization-unavailable', origin: catalogOrigin, connectionId } as const;
+        return { answer: waitingAnswer(way, unread) };
+      }
       return { addresses: listingsOf(organization), unshared };
     },
     async places({ id, organizationId, fresh }, connection, caller) {

@@ -8,7 +8,7 @@ import { type AddressPattern, addressOf, patternOf } from './address-pattern';
 import type { Caller } from './caller';
 import { pageUrl } from './classify';
 import type { Gate } from './gate';
-import { linksOf } from './links';
+import { linksOf, unreadLinksOf } from './links';
 import { type Page, type Pages, partialSentence } from './pages';
 import { answerOnTheWay, type Way, waitingAnswer } from './waiting-answer';
 
@@ -23,6 +23,8 @@ export interface OrganizationSeen {
   manageUrl: string | null;
   /** Relationship → address, as received. */
   links: ReadonlyMap<string, string>;
+  /** Relationship → why its link cannot be read; under `''` where that may be any of them. */
+  unread: ReadonlyMap<string, string>;
 }
 
 /** `organization` is null when the complete listing does not hold it: this user does not see it. */
@@ -127,6 +129,7 @@ function organizationOf(value: unknown): OrganizationSeen | null {
     connectUrl: pageUrl(links.get('connections')),
     manageUrl: pageUrl(links.get('manage_connections')),
     links,
+    unread: unreadLinksOf(value),
   };
 }
 

@@ -9,7 +9,8 @@ import { shownAddress } from '../model/shown-address';
 import type { Question } from './ask';
 import type { Verdict } from './classify';
 import type { Gate } from './gate';
-import { linksOf } from './links';
+import { linksOf, unreadLinkOf, unreadLinksOf } from './links';
+import { typeNameOf } from './type-name';
 
 /** Why a listing ended before its end. */
 export type PartialReason =
@@ -114,7 +115,7 @@ export function makePages(gate: Gate, pagesMax: number): Pages {
       const { body, mediaType } = verdict.document;
       const { values, total } = partsOf(body);
       if (!Array.isArray(values)) {
-        const got = values === undefined ? typeNameOf(body) : typeNameOf(values, 'an object');
+        const got = values === undefined ? typeNameOf(body, 'an object without it') : typeNameOf(values);
         return yield end('malformed-page', `expected a list of values, got ${got}`);
       }
       if (typeof total === 'number') totals.add(total);
@@ -122,6 +123,9 @@ export function makePages(gate: Gate, pagesMax: number): Pages {
       const next: string | null = linksOf(body).get('nextPage') ?? null;
       repeated = (page > 1 || next !== null) && noteIds(values, ids) ? true : repeated;
       yield { partial: false, values, address: url.href, mediaType, next };
+      // A link that cannot be read may be the next page's: what was read is not all there is.
+      const unread = next === null ? unreadLinkOf(unreadLinksOf(body), ['nextPage']) : null;
+      if (unread !== null) return yield { ...end('malformed-page', unread), address: url.href };
       address = next;
       // Offsets count from the beginning: when the list changes, items slip from one page to another.
       if (address === null && (totals.size > 1 || repeated)) {
@@ -149,20 +153,26 @@ export interface Unreadable {
   address: string;
 }
 
-/** Counts the entries of a page that are not readable; what is known of earlier ones stays. */
+/** Counts the entries of a page that are not readable, by the words that say why; what is known of earlier ones stays. */
 export function noteUnreadable(
   known: Unreadable | null,
   { values, address }: WholePage,
-  isReadable: (value: unknown) => boolean,
+  troubleOf: (value: unknown) => string | null,
 ): Unreadable | null {
   let unreadable = known;
   for (const [place, value] of values.entries()) {
-    if (isReadable(value)) continue;
-    const first = `entry ${place + 1} of a page: expected an object with an id, got ${typeNameOf(value)}`;
+    const trouble = troubleOf(value);
+    if (trouble === null) continue;
+    const first = `entry ${place + 1} of a page: ${trouble}`;
     unreadable =
       unreadable === null ? { count: 1, first, address } : { ...unreadable, count: unreadable.count + 1 };
   }
   return unreadable;
+}
+
+/** What is wrong with an entry that says neither what it is nor where. */
+export function withoutId(value: unknown): string {
+  return `expected an object with an id, got ${typeNameOf(value, 'an object without it')}`;
 }
 
 /** The rest of the listing was read; what these were is not known. */
@@ -180,13 +190,9 @@ function noteIds(values: unknown[], ids: Set<string>): boolean {
   return again;
 }
 
+/** Of an object alone: a list has a `values` of its own. */
 function partsOf(body: unknown): { values?: unknown; total?: unknown } {
-  return typeof body === 'object' && body !== null ? body : {};
-}
-
-function typeNameOf(value: unknown, object = 'an object without it'): string {
-  if (value === null) return 'null';
-  return Array.isArray(value) ? 'a list' : typeof value === 'object' ? object : typeof value;
+  return typeof body === 'object' && body !== null && !Array.isArray(body) ? body : {};
 }
 
 /** A partial end in words: with the code of the failed call, and last what was said to it. */

@@ -29,6 +29,7 @@ import {
   partialSentence,
   type Unreadable,
   unreadableSentence,
+  withoutId,
 } from './pages';
 import { makeProbeOrganization } from './probe-organization';
 import { makeProvenLine } from './proven-line';
@@ -178,7 +179,9 @@ async function* shownPages(pages: AsyncIterable<Page>): AsyncGenerator<Organizat
       const answer = verdict === null || verdict.kind === 'forbidden' ? null : verdict;
       return yield { partial: true, reason, detail: partialSentence(page), answer };
     }
-    unreadable = noteUnreadable(unreadable, page, (value) => organizationsOf([value]).length > 0);
+    unreadable = noteUnreadable(unreadable, page, (value) =>
+      organizationsOf([value]).length > 0 ? null : withoutId(value),
+    );
     yield { partial: false, organizations: organizationsOf(page.values) };
   }
   if (unreadable === null) return;
@@ -232,7 +235,9 @@ function joinParts(options: ProviderOptions, doors: ProviderDoors) {
   const callers = makeCallers(ask, catalogs);
   const organizations = makeOrganizations(gate, pages, catalogOrigin);
   const oldEquipment =
-    options.equipmentApi === 'old' ? makeOldEquipment({ gate, pages, organizations, clock }) : null;
+    options.equipmentApi === 'old'
+      ? makeOldEquipment({ gate, pages, organizations, catalogOrigin, clock })
+      : null;
   const listItems = makeListItems({ vendor: options.vendor, gate, pages, equipment, oldEquipment });
   const relocate = makeRelocate({ gate, pages, organizations, equipment, catalogOrigin, clock });
   const { equipmentRecords = async () => [] } = doors;

@@ -11,7 +11,7 @@ import type { Caller } from './caller';
 import { chooseConnection } from './choose-connection';
 import type { Verdict } from './classify';
 import { withEmbeds } from './embed';
-import { linksOf } from './links';
+import { linksOf, unreadLinkOf } from './links';
 import type { Operation, ProviderDoors } from './options';
 import type { Organizations } from './organizations';
 import { type PageLimits, type Pages, type PartialEnd, partialDetail } from './pages';
@@ -164,6 +164,21 @@ export function faultOf(
   organizationId: string | null,
 ): RawFault {
   return { answer, detail: wordsIn(answer) ?? answer.kind, address, organizationId };
+}
+
+/** A relationship that is missing is not shared; one whose link cannot be read is a fault of the document at `address`. */
+export function unlinked(
+  { connection, organizationId }: Reach,
+  address: string | null,
+  rels: readonly string[],
+  unread: ReadonlyMap<string, string> = new Map(),
+): RawFault {
+  const detail = unreadLinkOf(unread, rels);
+  if (detail !== null)
+    return { answer: null, detail: `${detail} (malformed-entry)`, address, organizationId };
+  const { connectionId } = connection;
+  const message = `there is no relationship \`${rels[0]}\`: none are shared`;
+  return faultOf({ kind: 'no-access', connectionId, message }, address, organizationId);
 }
 
 /** The one fault that says most: a refusal over an absence, an absence over nothing. */

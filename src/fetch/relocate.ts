@@ -11,7 +11,7 @@ import { type AddressPattern, addressOf, patternOf } from './address-pattern';
 import type { Caller } from './caller';
 import type { EquipmentAddresses } from './equipment-addresses';
 import type { Gate } from './gate';
-import { linksOf } from './links';
+import { linksOf, unreadLinkOf, unreadLinksOf } from './links';
 import { type OrganizationSeen, type Organizations, organizationsOf } from './organizations';
 import { type Pages, type PartialEnd, partialDetail } from './pages';
 import { answerOnTheWay, type Way, waitingAnswer } from './waiting-answer';
@@ -149,13 +149,21 @@ async function* operationsOfOrganization(
   look: Look,
 ): AsyncGenerator<Step, void> {
   const first = organization.links.get('fields');
-  if (first === undefined) return;
+  if (first === undefined) {
+    const unread = unreadLinkOf(organization.unread, ['fields']);
+    if (unread !== null) yield { answer: waitingAnswer(look.way, unread) };
+    return;
+  }
   for await (const page of pagesOf(first, look)) {
     if (page.partial) return yield ended(page, look.way);
     for (const field of page.values) {
       const links = linksOf(field);
       const rel = operationRels.find((name) => links.has(name));
-      if (rel === undefined) continue;
+      if (rel === undefined) {
+        const unread = unreadLinkOf(unreadLinksOf(field), operationRels);
+        if (unread !== null) return yield { answer: waitingAnswer(look.way, unread) };
+        continue;
+      }
       const owners = [organization.id, idOf(field) ?? ''];
       for await (const listed of pagesOf(links.get(rel) as string, look)) {
         // A field that vanished meanwhile took its operations along.

@@ -17,6 +17,8 @@ export interface SeenOrganization {
   connectUrl: string | null;
   /** Relationship → address, as received. */
   links: ReadonlyMap<string, string>;
+  /** Relationship → why its link cannot be read; under `''` where that may be any of them. */
+  unread: ReadonlyMap<string, string>;
 }
 
 export interface Item {

@@ -63,9 +63,14 @@ async function syncFields(walk: Walk, place: Place): Promise<End> {
   const opened = own.listings[0]!;
   if (opened.ended) return 'whole';
   let from = opened.nextAddress;
-  let { links } = organization;
+  let { links, unread } = organization;
   for (let tries = 0; ; tries += 1) {
     const address = links.get('fields');
+    const broken = unread.get('fields') ?? unread.get('');
+    if (address === undefined && broken !== undefined) {
+      walk.progress.leavePartial(opened.scope, `its organization: ${broken} (malformed-entry)`, 'failed');
+      return 'partial';
+    }
     if (address === undefined) return notShared(walk, opened, 'it is not shared with this user');
     const ended = await walkFields(walk, place, {
       listingId: opened.id,
@@ -90,7 +95,7 @@ async function syncFields(walk: Walk, place: Place): Promise<End> {
       walk.progress.leavePartial(opened.scope, detail, troubleOf(answer));
       return 'partial';
     }
-    links = today.organization.links;
+    ({ links, unread } = today.organization);
   }
   await endListing(walk, opened.id, own.revision, connectionId);
   count(walk);

@@ -1,4 +1,4 @@
-import { linksOf } from '../../../src/fetch/links';
+import { linksOf, unreadLinkOf, unreadLinksOf } from '../../../src/fetch/links';
 
 test.each(['links', 'link'])('links are found under %s', (key) => {
   const document = {
@@ -42,4 +42,24 @@ test.each([null, undefined, 3, 'links', [], {}, { links: 'x' }, { links: null }]
 test('no more than a thousand links are read', () => {
   const links = Array.from({ length: 5000 }, (_, at) => ({ rel: `r${at}`, uri: 'u' }));
   expect(linksOf({ links }).size).toBe(1000);
+});
+
+test('what of the links cannot be read is told by its relationship, or as any of them', () => {
+  const entry = { rel: 'self', uri: 'u' };
+  const links = [entry, { rel: 'a', uri: 1 }, { rel: 'a', uri: null }, { rel: 'b c', uri: [] }];
+  expect([...unreadLinksOf({ links })]).toEqual([
+    ['a', 'expected an address in the link `a`, got number'],
+    ['b c', 'expected an address in a link, got a list'],
+  ]);
+  const many = Array.from({ length: 1001 }, () => entry);
+  expect([...unreadLinksOf({ link: many })]).toEqual([['', 'expected at most 1000 links, got 1001']]);
+  for (const document of [null, 3, {}, { links: null }, { links: [] }, { link: entry }])
+    expect(unreadLinksOf(document).size).toBe(0);
+});
+
+test('a link that cannot be read is asked about by any of its names', () => {
+  const unread = unreadLinksOf({ links: [{ rel: 'b', uri: 1 }] });
+  expect(unreadLinkOf(unread, ['a', 'b'])).toContain('`b`');
+  expect(unreadLinkOf(unread, ['a'])).toBeNull();
+  expect(unreadLinkOf(unreadLinksOf({ links: 'x' }), ['a'])).toBe('expected a list of links, got string');
 });

@@ -80,6 +80,33 @@ test('an operation without an id is told nowhere while its link says where it st
   expect(JSON.stringify(fields.page)).not.toContain('canary');
 });
 
+test('a field whose link to its operations cannot be read is told, and is not one without any', async () => {
+  const fields = [
+    { id: 'f1', links: [] },
+    { id: 'f2', links: [{ rel: 'fieldOperation', uri: 5 }] },
+    {
+      id: 'f3',
+      links: [
+        { rel: 'self', uri: 5 },
+        { rel: 'fieldOperation', uri: 'https://a.test/f3' },
+      ],
+    },
+  ];
+  const { pages } = await list(
+    { of: { what: 'fields', address: 'https://a.test/fields' } },
+    { body: { values: fields } },
+  );
+  expect(pages).toMatchObject([
+    { items: [{ operations: null }, { operations: null }, { operations: 'https://a.test/f3' }] },
+    {
+      reason: 'malformed-entry',
+      detail:
+        'entry 2 of a page: expected an address in the link `fieldOperation`, got number (malformed-entry) at ' +
+        'https://a.test/fields?itemLimit=100',
+    },
+  ]);
+});
+
 test('F-14: a change token is sent where it is wanted, and the new one handed on', async () => {
   const { asked, page } = await list(
     { of: operations, changeToken: 'old' },

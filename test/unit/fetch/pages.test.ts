@@ -175,6 +175,41 @@ test.each([[{}], [{ values: { a: 1 } }], [null], ['text']])(
   },
 );
 
+test.each([
+  [[{ rel: 'nextPage', uri: 5 }], 'expected an address in the link `nextPage`, got number'],
+  [[{ rel: 'nextPage', uri: null }], 'expected an address in the link `nextPage`, got null'],
+  [
+    [{ rel: 'self', uri: first }, { rel: 'nextPage' }],
+    'expected an address in the link `nextPage`, got nothing',
+  ],
+  [[null], 'expected an object as link, got null'],
+  [[{ uri: first }], 'expected a link to name its relationship, got nothing'],
+  ['x', 'expected a list of links, got string'],
+  [{}, 'expected a link to name its relationship, got nothing'],
+])('F-15: a page with the links %j is not the last of its list', async (links, detail) => {
+  const { asked, pages, last } = await follow(() => ({ values: [1], links }));
+  expect(asked).toHaveLength(1);
+  expect(pages).toMatchObject([
+    { partial: false, values: [1] },
+    { reason: 'malformed-page', detail },
+  ]);
+  expect(partialSentence(last as never)).toBe(
+    `page 1: ${detail} (malformed-page) at https://a.test/organizations?itemLimit=100`,
+  );
+});
+
+test('a malformed link of another name, and one that a readable one stands beside, hide no next page', async () => {
+  const { pages } = await follow((_url, at) => ({
+    values: [at],
+    links: [
+      { rel: 'previousPage', uri: 5 },
+      { rel: 'nextPage', uri: 5 },
+      ...(at === 1 ? next(`${first}?pageOffset=1`) : []),
+    ].slice(0, at === 1 ? 3 : 1),
+  }));
+  expect(pages).toMatchObject([{ values: [1] }, { values: [2], next: null }]);
+});
+
 test('F-15: a page that fails ends partial, in words that name it', async () => {
   const { last } = await follow((_url, at) =>
     at === 1 ? { values: [1], links: next(`${first}?p=2`) } : 'transient',
@@ -244,6 +279,7 @@ test.each([
   [{ values: { a: 1 } }, 'an object'],
   [{ values: null }, 'null'],
   [{ values: 'none' }, 'string'],
+  [[], 'a list'],
 ])('what stands where a list of values was expected is named: %j', async (body, got) => {
   const { last } = await follow(() => body as never);
   expect(last).toMatchObject({ detail: `expected a list of values, got ${got}` });

@@ -520,9 +520,30 @@ describe('field operations', () => {
     expect(faultsOf(lines).map(({ answer, organizationId }) => [organizationId, answer?.kind])).toEqual([
       ['4711', 'not-connected'],
       ['4712', 'no-connection'],
+      ['4713', 'no-access'],
     ]);
     const unseen = await allOf(staged.client.data.fieldOperations({ organizationId: '99', fieldId: null }));
     expect(faultsOf(unseen)).toMatchObject([{ organizationId: '99' }]);
+  });
+
+  test('of fields that are not shared, or whose links cannot be read, are not said to be none', async () => {
+    organization([]);
+    const unshared = await allOf(
+      staged.client.data.fieldOperations({ organizationId: '4711', fieldId: 'f1' }),
+    );
+    const message = 'there is no relationship `fields`: none are shared';
+    expect(unshared).toMatchObject([{ fault: { answer: { kind: 'no-access', message } } }]);
+    organization([{ rel: 'fields', uri: 5 } as never]);
+    const broken = await allOf(staged.client.data.fieldOperations({ organizationId: '4711', fieldId: null }));
+    const detail = 'expected an address in the link `fields`, got number (malformed-entry)';
+    expect(broken).toMatchObject([{ fault: { answer: null, detail } }]);
+    organization([link('fields', fields)]);
+    const listed = [{ id: 'f1', links: [{ rel: 'fieldOperation', uri: null }] }];
+    api().get('/platform/organizations/4711/fields?itemLimit=100').reply(200, page(listed), axiom);
+    const field = await allOf(staged.client.data.fieldOperations({ organizationId: '4711', fieldId: null }));
+    expect(faultsOf(field)).toMatchObject([
+      { detail: 'expected an address in the link `fieldOperation`, got null (malformed-entry)' },
+    ]);
   });
 
   test('fields that break off are a fault with their address', async () => {

@@ -54,6 +54,7 @@ const seenAs = (id: string, rels: Record<string, string> = { fields: 'fields' })
   unconnected: false,
   connectUrl: null,
   links: new Map(Object.entries(rels)),
+  unread: new Map(),
 });
 const organizations = (...seen: SeenOrganization[]): OrganizationsPage => ({
   partial: false,
@@ -241,6 +242,16 @@ test('fields that are not shared with this user are not gone, and are looked for
   const both = { connections: () => ['c1', 'c2'], connectionsOf: () => ['c1', 'c2'] };
   const other = { 'organizations c1': hidden.organizations, equipment: [[pageOf([item('1')])]] };
   expect(await stage({ ...fields, ...other }, both).run()).toMatchObject({ listed: 2, partial: [] });
+});
+
+test('fields whose link cannot be read are no fields that are not shared, and nothing counts as missing', async () => {
+  const fields = { fields: [[pageOf([item('f1', 'ops-1')])]], 'ops-1': [[pageOf([item('o1')])]] };
+  await stage({ ...fields, equipment: [[pageOf([item('1')])]] }).run();
+  const broken = { ...seenAs('4711', {}), unread: new Map([['fields', 'expected an address, got number']]) };
+  const view = await stage({ organizations: [[organizations(broken)]] }).run();
+  const detail = 'its organization: expected an address, got number (malformed-entry)';
+  expect(view).toMatchObject({ trouble: 'failed', partial: [{ scope: '4711/fields', detail }] });
+  expect(await hand.store.take(10)).toEqual([]);
 });
 
 test('where every consent was refused, users must consent; a list that nobody could read says nothing', async () => {
