@@ -22,6 +22,7 @@ const streams = {
   out: (text: string) => void process.stdout.write(text),
   error: (text: string) => void process.stderr.write(text),
   colors: process.stdout.isTTY === true,
+  columns: () => process.stderr.columns,
 };
 
 const failedMsMax = 2000;

@@ -25,8 +25,8 @@ export interface Output {
   table<Row>(rows: Row[], columns: Column<Row>[]): void;
   /** What to do next. */
   next(text: string): void;
-  /** On a terminal, one line that is written over; null takes it away. */
-  progress(text: string | null): void;
+  /** On a terminal, one line that is written over, laid out for so many columns; null takes it away. */
+  progress(text: string | ((columns: number) => string) | null): void;
 }
 
 export interface Column<Row> {
@@ -44,6 +44,8 @@ export interface Streams {
   error(text: string): void;
   /** True on a terminal. */
   colors: boolean;
+  /** Of the terminal that standard error goes to; undefined where it is none. */
+  columns?(): number | undefined;
 }
 
 export const widthMax = 80;
@@ -87,7 +89,10 @@ export function makeOutput(streams: Streams, json: boolean): Output {
     },
     progress: (text) => {
       if (!streams.colors || json) return;
-      streams.error(text === null ? '\r\x1b[K' : `\r\x1b[K${beginningOf(visible(text), widthMax - 1)}`);
+      // The last column stays free: a line that fills it may be broken, and is not written over then.
+      const columns = (streams.columns?.() || widthMax) - 1;
+      const line = typeof text === 'function' ? text(columns) : (text ?? '');
+      streams.error(`\r\x1b[K${beginningOf(visible(line), columns)}`);
     },
     next: (text) => {
       if (!json) print(`\n${colors.cyan('→')} ${besides(visible(text), 2)}`);

@@ -15,7 +15,9 @@ interface Options {
 }
 
 const lookMs = 250;
-const barWidth = 24;
+const barWidthMax = 24;
+/** A shorter one shows nothing. */
+const barWidthMin = 8;
 /** Before so many are read, nothing is said about the time that is left. */
 const knownMin = 3;
 
@@ -53,7 +55,7 @@ async function follow(
       output.progress(null);
       output.warn(`the provider asks for a pause until ${view.waitsUntil}: the sync waits for its end`);
     }
-    output.progress(progressOf(view));
+    output.progress((columns) => progressOf(view, columns));
     // A service goes on without whoever watches; a sync of this process ends with it.
     if (interrupted.aborted) break;
     await clock.wait(lookMs, interrupted);
@@ -67,16 +69,26 @@ async function follow(
   return view;
 }
 
-/** `[=====>   ] 12 of 40 listings · 3,204 resources · 812/s · about 9 s left` */
-export function progressOf({ listings, listed, tookMs }: SyncView): string {
+/**
+ * `[=====   ] 12 of 40 listings · 3204 resources · 812/s · about 9 s left`: in so many columns what is done, the total, the
+ * rate and the time left come before the bar, and the bar before the rest.
+ */
+export function progressOf({ listings, listed, tookMs }: SyncView, columns: number): string {
   const { done, known } = listings;
-  const share = known === 0 ? 0 : done / known;
-  const filled = Math.round(share * barWidth);
-  const bar = `[${'='.repeat(filled)}${' '.repeat(barWidth - filled)}]`;
-  const rate = tookMs === 0 ? 0 : Math.round((listed * 1000) / tookMs);
+  const rate = `${tookMs === 0 ? 0 : Math.round((listed * 1000) / tookMs)}/s`;
   const leftMs = done < knownMin ? null : (tookMs * (known - done)) / done;
-  const left = leftMs === null ? '' : ` · about ${Math.ceil(leftMs / 1000)} s left`;
-  return `${bar} ${done} of ${known} listings · ${listed} resources · ${rate}/s${left}`;
+  const left = leftMs === null ? [] : [`about ${Math.ceil(leftMs / 1000)} s left`];
+  const texts = [
+    [`${done} of ${known} listings`, `${listed} resources`, rate, ...left],
+    [`${done} of ${known} listings`, rate, ...left],
+  ].map((parts) => parts.join(' · '));
+  const shortest = [`${done}/${known}`, rate, ...left].join(' · ').replace('about ', '');
+  const roomOf = (text: string) => columns - text.length - '[] '.length;
+  const text = texts.find((each) => roomOf(each) >= barWidthMin);
+  if (text === undefined) return texts.find(({ length }) => length <= columns) ?? shortest;
+  const barWidth = Math.min(roomOf(text), barWidthMax);
+  const filled = Math.round((known === 0 ? 0 : done / known) * barWidth);
+  return `[${'='.repeat(filled)}${' '.repeat(barWidth - filled)}] ${text}`;
 }
 
 function tell({ output }: CommandContext, view: SyncView, interrupted: boolean): void {

@@ -1,17 +1,37 @@
 // Goal: whoever waits for a sync sees how far it is, and its end is an exit code.
 // Method: views of a sync as the service gives them.
+import { makeOutput } from '../../../src/commands/output';
 import { progressOf } from '../../../src/commands/sync';
 import { idleView } from '../../../src/sync/progress';
 import { makeShell } from './shell';
 
 test('progress says what is done of what is known, how fast, and when it may end', () => {
   const view = { ...idleView(), listed: 500, tookMs: 2000 };
-  expect(progressOf({ ...view, listings: { done: 10, known: 40 } })).toBe(
+  expect(progressOf({ ...view, listings: { done: 10, known: 40 } }, 120)).toBe(
     '[======                  ] 10 of 40 listings · 500 resources · 250/s · about 6 s left',
   );
-  expect(progressOf({ ...view, tookMs: 0, listings: { done: 0, known: 0 } })).toBe(
+  expect(progressOf({ ...view, tookMs: 0, listings: { done: 0, known: 0 } }, 79)).toBe(
     '[                        ] 0 of 0 listings · 500 resources · 0/s',
   );
+});
+
+test.each([
+  [undefined, '[==       ] 1200 of 5200 listings · 50000 resources · 1234/s · about 136 s left'],
+  [100, '[======                  ] 1200 of 5200 listings · 50000 resources · 1234/s · about 136 s left'],
+  [81, '[==        ] 1200 of 5200 listings · 50000 resources · 1234/s · about 136 s left'],
+  [70, '[====             ] 1200 of 5200 listings · 1234/s · about 136 s left'],
+  [50, '1200 of 5200 listings · 1234/s · about 136 s left'],
+  [40, '1200/5200 · 1234/s · 136 s left'],
+])('a terminal of %s columns is shown all of it, the time left too', (columns, line) => {
+  let shown = '';
+  const error = (text: string) => {
+    shown += text;
+  };
+  const output = makeOutput({ out: () => {}, error, colors: true, columns: () => columns }, false);
+  const view = { ...idleView(), listed: 50_000, tookMs: 40_519, listings: { done: 1200, known: 5200 } };
+  output.progress((width) => progressOf(view, width));
+  expect(shown).toBe(`\r\x1b[K${line}`);
+  expect(line.length).toBeLessThan(columns ?? 80);
 });
 
 test.each([
