@@ -1,4 +1,7 @@
-/** What came instead of what was expected, in a word: the type alone, never the value. Pure. */
+/**
+ * What came instead of what was expected, in a word for a person: the type alone, never the value, which may be a secret.
+ * Pure.
+ */
 
 /** `object`: what an object is called here. */
 export function typeNameOf(value: unknown, object = 'an object'): string {
