@@ -4,6 +4,7 @@
  * inside the transaction that gives the sequence. CloudEvents 1.0, Kafka binary binding.
  */
 import { hash } from 'node:crypto';
+import { timeThatCame } from './modification-time';
 import type { EventKind, ResourceKind } from './resource';
 
 export type Change = 'created' | 'updated' | 'archived' | 'restored' | 'deleted' | 'blocked' | 'unblocked';
@@ -35,6 +36,7 @@ export interface EventDraft {
   contentHash: string;
   wireHash: string;
   normalizerVersion: number;
+  /** Orders this state among others; null where the provider says none, or one that has not come yet. */
   modifiedTime: string | null;
   archived: boolean;
   /** The record's value: UTF-8 JSON, never changed afterwards. */
@@ -153,7 +155,7 @@ export function changeOf(previous: PublishedState | null, draft: EventDraft): Ch
   if (draft.normalizerVersion < previous.normalizerVersion)
     return { change: null, reason: 'older-normalizer' };
   // Also after a deletion or a move: a read model that lags shows what was there before.
-  if (isOlder(draft.modifiedTime, previous.modifiedTime))
+  if (isOlder(draft.modifiedTime, timeThatCame(previous.modifiedTime, draft.observedAt)))
     return { change: null, reason: 'older-than-published' };
   if (previous.deleted) return { change: 'created', reason: 'seen-again' };
   if (draft.contentHash === previous.contentHash) return { change: null, reason: 'same-content' };

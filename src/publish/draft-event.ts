@@ -3,6 +3,7 @@
  * document read at the same time from the same address gives the same text. Type, id and sequence are the store's.
  */
 import type { EventDraft, NormalizedDocument } from '../model/event';
+import { timeThatCame } from '../model/modification-time';
 
 /** Where and when the document was read; the address carries no credentials, `observedAt` is ISO 8601 UTC. */
 export interface ReadFacts {
@@ -23,7 +24,7 @@ export function draftEvent(document: NormalizedDocument, read: ReadFacts): Event
     contentHash: document.contentHash,
     wireHash: document.wireHash,
     normalizerVersion: document.normalizerVersion,
-    modifiedTime: document.modifiedTime,
+    modifiedTime: timeThatCame(document.modifiedTime, observedAt),
     archived: document.archived,
     value: writeValue(identity, facts),
     address,

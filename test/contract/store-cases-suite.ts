@@ -60,6 +60,14 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
         expect(await hand.events()).toEqual(['4711 1 created', '4711 2 deleted', '4711 3 created']);
       });
 
+      test('a stored time that has not come yet keeps out nothing that is read', async () => {
+        // As kept by a version that took every time.
+        const typing = { modifiedTime: '9999-12-31T23:59:59.000Z', observedAt: '2026-01-02T00:00:00.000Z' };
+        await hand.publish('1', 'typed wrongly', typing);
+        expect(await hand.publish('1', 'b', later)).toMatchObject({ outcome: 'published' });
+        expect(await hand.publish('1', 'a', earlier)).toMatchObject({ reason: 'older-than-published' });
+      });
+
       test('an older normalizer also decides no move, and does not ask again at once', async () => {
         await hand.publish('1', 'a', { normalizerVersion: 2 });
         await hand.put([hintOf('1')]);

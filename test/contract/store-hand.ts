@@ -65,7 +65,7 @@ export function draftOf(id: string, content: string, extra: Partial<EventDraft> 
     value: JSON.stringify({ id, organizationId, content }),
     address: address(id),
     mediaType: 'application/json',
-    observedAt: '2026-01-01T00:00:00.000Z',
+    observedAt: '2026-02-01T00:00:00.000Z',
     ...extra,
   };
 }

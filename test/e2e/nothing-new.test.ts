@@ -54,6 +54,30 @@ test.each(['equipment', 'field-operation'] as const)(
   },
 );
 
+test('a time of modification that has not come yet does not keep out the changes after it', async () => {
+  story = await beginStory({ settings: { SETTLE_SECONDS: '0' } });
+  const operation = (await story.simulator.state()).fieldOperations[0]!;
+  const changes = [
+    { cropSeason: '2040' },
+    { cropSeason: '2041', modifiedTime: '9999-12-31T23:59:59.000Z' },
+    { cropSeason: '2042', modifiedTime: new Date().toISOString() },
+    { cropSeason: '2039', modifiedTime: '2025-01-01T00:00:00.000Z' },
+  ];
+  for (const [at, change] of changes.entries()) {
+    await story.simulator.changeFieldOperation(operation.id, change);
+    // The last one is older than what was published, and stays out.
+    if (at < 3) await story.untilEvents(operation, at + 1, 'field-operation');
+    await story.untilRest();
+  }
+  const events = await story.eventsOf(operation, 'field-operation');
+  expect(events.map(({ data }) => (data as { cropSeason: string }).cropSeason)).toEqual([
+    '2040',
+    '2041',
+    '2042',
+  ]);
+  expect(await story.untilRest()).toMatchObject({ accepted: 4, published: 3, unchanged: 1, lost: 0 });
+});
+
 test('the same body twice, byte for byte, with a change between is two events', async () => {
   story = await beginStory({ delivers: false });
   const [machine] = await story.equipment();

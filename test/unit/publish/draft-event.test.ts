@@ -60,3 +60,13 @@ test('what the store needs for its decision is carried over, unknown fields are 
     ...read,
   });
 });
+
+test('a time of modification that has not come yet is published as it is said, and orders nothing', () => {
+  const draftOfTime = (modifiedTime: string) =>
+    draftEvent({ ...document, modifiedTime, facts: { modifiedTime } }, read);
+  const early = '2025-06-01T08:05:00.000Z';
+  expect(draftOfTime(early).modifiedTime).toBe(early);
+  const [late, never] = [draftOfTime('2025-06-01T08:05:00.001Z'), draftOfTime('9999-12-31T23:59:59.000Z')];
+  expect([late.modifiedTime, never.modifiedTime]).toEqual([null, null]);
+  expect(JSON.parse(never.value)).toMatchObject({ modifiedTime: '9999-12-31T23:59:59.000Z' });
+});
