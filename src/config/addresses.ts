@@ -64,13 +64,16 @@ export const providerOrigin: Kind<string> = {
 
 export type StoreAddress = { kind: 'sqlite'; path: string } | { kind: 'postgres'; url: Secret };
 
-/** `sqlite:path`, `sqlite:///absolute/path`, or `postgres://…`, whose credentials are kept as a secret. */
+/**
+ * `sqlite:path`, `sqlite:///absolute/path`, or `postgres://…`, whose credentials are kept as a secret. A URI of SQLite's
+ * own is refused: its parameters can take away the disk and the lock.
+ */
 export const storeAddress: Kind<StoreAddress> = {
   schema: z
     .string()
     .trim()
     .transform((value, context): StoreAddress => {
-      const sqlite = /^sqlite:(?:\/\/(?=\/))?(?!\/\/|:)(.+)$/.exec(value);
+      const sqlite = /^sqlite:(?:\/\/(?=\/))?(?!\/\/|:|[Ff][Ii][Ll][Ee]:)(.+)$/.exec(value);
       if (sqlite?.[1] !== undefined) return { kind: 'sqlite', path: sqlite[1] };
       if (/^postgres(ql)?:\/\//.test(value) && URL.canParse(value)) {
         return { kind: 'postgres', url: new Secret(value) };
@@ -78,7 +81,7 @@ export const storeAddress: Kind<StoreAddress> = {
       context.addIssue({ code: 'custom', message: 'neither form' });
       return z.NEVER;
     }),
-  accepts: '`sqlite:` and a path, or a `postgres://` address',
+  accepts: '`sqlite:` and a path (no `file:` URI), or a `postgres://` address',
   show: (value) => {
     if (value.kind === 'sqlite') return `sqlite:${value.path}`;
     const { host, pathname } = new URL(value.url.open());

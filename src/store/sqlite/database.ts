@@ -36,20 +36,13 @@ export interface Database {
 }
 
 /**
- * Throws `store.locked` when another process has the file, `settings.invalid` when it is no store or not ours to write,
- * `store.unavailable` when its disk fails.
+ * `path` is `:memory:` or a path, never a URI. Throws `store.locked` when another process has the file, `settings.invalid`
+ * when it is no store, not ours to write or without a write-ahead log, `store.unavailable` when its disk fails.
  */
-export function openDatabase(file: string): Database {
-  let connection: DatabaseSync;
-  try {
-    if (file !== ':memory:') makeFolder(dirname(file));
-    connection = new DatabaseSync(file, { timeout: 0 });
-    connection.exec(`PRAGMA page_size = 8192; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-      PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY;`);
-    connection.exec('BEGIN IMMEDIATE; COMMIT');
-  } catch (error) {
-    throw openingFault(file, error);
-  }
+export function openDatabase(path: string): Database {
+  // SQLite takes what begins with `file:` for a URI, whose parameters can take away the disk and the lock.
+  const file = path === ':memory:' ? path : resolve(path);
+  const connection = openConnection(file);
   const statements = new Map<string, Prepared>();
   const prepared = (sql: string): StatementSync => preparedOf(sql).statement;
   function preparedOf(sql: string): Prepared {
@@ -113,6 +106,26 @@ export function openDatabase(file: string): Database {
   };
   migrate(connection, database);
   return database;
+}
+
+/** With the lock that keeps others out, and with the log without which a commit would not be on disk. */
+function openConnection(file: string): DatabaseSync {
+  let connection: DatabaseSync | null = null;
+  try {
+    if (file !== ':memory:') makeFolder(dirname(file));
+    connection = new DatabaseSync(file, { timeout: 0 });
+    connection.exec('PRAGMA page_size = 8192; PRAGMA locking_mode = EXCLUSIVE');
+    const answer = connection.prepare('PRAGMA journal_mode = WAL').get() as { journal_mode: string };
+    connection.exec(`PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -16384;
+      PRAGMA temp_store = MEMORY; BEGIN IMMEDIATE; COMMIT`);
+    // SQLite does not fail where it cannot: it names the mode that it keeps.
+    if (file === ':memory:' || answer.journal_mode === 'wal') return connection;
+    const problem = `${file} has no write-ahead log but the journal mode ${answer.journal_mode}`;
+    throw new Problem('settings.invalid', problem);
+  } catch (error) {
+    connection?.close();
+    throw error instanceof Problem ? error : openingFault(file, error);
+  }
 }
 
 /**

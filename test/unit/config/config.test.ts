@@ -158,6 +158,8 @@ describe('any single bad value', () => {
     ['DATABASE_URL', 'mysql://canary@host/db'],
     ['DATABASE_URL', 'sqlite::memory:'],
     ['DATABASE_URL', 'sqlite:'],
+    ['DATABASE_URL', 'sqlite:file:canary?mode=memory'],
+    ['DATABASE_URL', 'sqlite:FILE:///var/canary?nolock=1'],
     ['ENCRYPTION_KEYS', 'k1:canary'],
     ['ENCRYPTION_KEYS', `k1:${key},k1:${key}`],
     ['ENCRYPTION_KEYS', ','],
