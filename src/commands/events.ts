@@ -1,8 +1,11 @@
 /**
- * `tramline events`: what was published, one CloudEvent a line, as it was or as it goes on. Memory holds one page.
+ * `tramline events`: what was published, one CloudEvent a line, as it was or as it goes on, also after the service was
+ * away. Memory holds one page.
  */
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Api, EventFilter, StructuredEvent } from '../model/api';
+import { isProblem } from '../model/problem';
+import { NobodyListens } from './client';
 import { type Action, type CommandContext, withApi } from './context';
 import { exitCodes } from './exit-code';
 import { shortTime, widthMax } from './output';
@@ -17,6 +20,8 @@ interface Options {
 /** Records have up to a megabyte: a page of this many fits into an answer. */
 const pageRows = 200;
 const followPauseMs = 500;
+/** A service that is away is asked ever less often, and never less often than this. */
+const awayPauseMsMax = 10_000;
 
 export function registerEvents(program: Command, action: Action<Options>): void {
   program
@@ -38,8 +43,9 @@ async function run(context: CommandContext, api: Api, options: Options): Promise
     type: options.type ?? null,
     organizationId: options.organization ?? null,
   };
+  const ask = signal === null ? api.events : patiently(context, api, signal);
   for (;;) {
-    const page = await api.events(filter);
+    const page = await ask(filter);
     for (const event of page) print(output, event);
     filter.after = page.at(-1)?.position ?? filter.after;
     if (signal?.aborted) return exitCodes.interrupted;
@@ -49,6 +55,34 @@ async function run(context: CommandContext, api: Api, options: Options): Promise
     await clock.wait(followPauseMs, signal);
     if (signal.aborted) return exitCodes.interrupted;
   }
+}
+
+/**
+ * Asks again, ever less often, where a service that has answered before does not answer: it may be starting anew, and the
+ * position is kept here. An interrupt ends it with an empty page. Throws what else the API throws.
+ */
+function patiently({ output, clock }: CommandContext, api: Api, signal: AbortSignal): Api['events'] {
+  let heard = false;
+  return async (filter) => {
+    for (let tries = 0; ; tries += 1) {
+      try {
+        const page = await api.events(filter);
+        if (tries > 0) output.note('it answers again');
+        heard = true;
+        return page;
+      } catch (error) {
+        if (!heard || !mayComeBack(error)) throw error;
+        if (tries === 0)
+          output.warn(`${error.message}; going on after position ${filter.after ?? 0} when it answers`);
+        await clock.wait(Math.min(awayPauseMsMax, followPauseMs * 2 ** tries), signal);
+        if (signal.aborted) return [];
+      }
+    }
+  };
+}
+
+function mayComeBack(error: unknown): error is Error {
+  return error instanceof NobodyListens || isProblem(error, 'store.unavailable');
 }
 
 function print(output: CommandContext['output'], event: StructuredEvent): void {
