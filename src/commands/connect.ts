@@ -8,7 +8,7 @@ import type { ConnectionAuth } from '../model/connection';
 import type { ConnectionView, ConsentFailure, ConsentView } from '../model/consent';
 import { Problem } from '../model/problem';
 import { carriedAnswer } from './carried-answer';
-import { type Action, type CommandContext, type Via, withApi } from './context';
+import { type Action, type CommandContext, type Via, withApiOrNewStore } from './context';
 import { exitCodes } from './exit-code';
 import { shortTime } from './output';
 
@@ -39,7 +39,7 @@ export function registerConnect(program: Command, action: Action): void {
     .addOption(new Option('--auth <method>', 'instead of PROVIDER_AUTH').choices(['oauth1', 'oauth2']))
     .action(
       action((context, _argument, options: ConnectOptions) =>
-        withApi(context, (api, via) => connect(context, api, via, options)),
+        withApiOrNewStore(context, (api, via) => connect(context, api, via, options)),
       ),
     );
 }

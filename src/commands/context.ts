@@ -2,6 +2,8 @@
  * What a command gets: its settings, its output, and the API, either of the running service or, where none listens on
  * this machine, on the store itself. A command closes nothing; `withApi` does.
  */
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { LoadedSettings, Settings } from '../config';
 import type { Api } from '../model/api';
 import { Problem } from '../model/problem';
@@ -14,6 +16,9 @@ export interface OpenedStore {
   api: Api;
   close(): Promise<void>;
 }
+
+/** The store that a command opens: one that was kept, for a new one would answer that nothing is to be done; or any. */
+export type StoreWish = 'kept' | 'made';
 
 export interface TopicLine {
   topic: string;
@@ -33,8 +38,8 @@ export interface CommandDoors {
   version(): string;
   /** Throws `settings.invalid`. */
   load(): LoadedSettings;
-  /** Throws `store.locked`, `store.unavailable`, `settings.invalid`. */
-  openStore(loaded: LoadedSettings): Promise<OpenedStore>;
+  /** Throws `store.locked`, `store.unavailable`, `settings.invalid`, also where one that is to be kept is not there. */
+  openStore(loaded: LoadedSettings, wish: StoreWish): Promise<OpenedStore>;
   /** Creates what is missing of deploy/topics.json. Throws `publish.unavailable`, `publish.refused`. */
   createTopics(settings: Settings): Promise<TopicLine[]>;
   /** Seals every stored token with the first key; how many were and were already. Throws `store.key-missing`. */
@@ -63,10 +68,21 @@ export type Action<Options = object> = (
 /** Where the API was found. */
 export type Via = 'service' | 'store';
 
-/** Runs `work` with the API and ends what was opened for it, whatever happens. */
+/** Like `withApi`, for what may begin with a store: a consent, a sync, a call of the provider, a look at what there is. */
+export function withApiOrNewStore<Result>(context: CommandContext, work: Work<Result>): Promise<Result> {
+  return withApi(context, work, 'made');
+}
+
+type Work<Result> = (api: Api, via: Via, loaded: LoadedSettings) => Promise<Result>;
+
+/**
+ * Runs `work` with the API and ends what was opened for it, whatever happens. Throws `settings.invalid` where neither a
+ * service listens nor a store is there.
+ */
 export async function withApi<Result>(
   context: CommandContext,
-  work: (api: Api, via: Via, loaded: LoadedSettings) => Promise<Result>,
+  work: Work<Result>,
+  wish: StoreWish = 'kept',
 ): Promise<Result> {
   const loaded = context.load();
   const url = serviceUrl(loaded);
@@ -77,14 +93,21 @@ export async function withApi<Result>(
     if (!(error instanceof NobodyListens)) throw error;
     // Another machine's service cannot be replaced by a store of this one.
     if (!isLoopback(new URL(url).hostname)) throw new Problem('store.unavailable', error.message, error);
-    context.output.note(`${error.message}; using the store itself`);
+    context.output.note(`${error.message}; using the store itself: ${placeOfStore(loaded)}`);
   }
-  const { api, close } = await context.openStore(loaded);
+  const { api, close } = await context.openStore(loaded, wish);
   try {
     return await work(api, 'store', loaded);
   } finally {
     await close();
   }
+}
+
+/** Where commands find it, whatever folder they are run in. */
+function placeOfStore({ settings: { databaseUrl }, origins }: LoadedSettings): string {
+  if (databaseUrl.kind !== 'sqlite') return String(origins.DATABASE_URL.shown);
+  const path = resolve(databaseUrl.path);
+  return existsSync(path) ? path : `${path}, which is not there yet`;
 }
 
 /** TRAMLINE_URL; where only the listener's address was set, that one. */

@@ -3,9 +3,10 @@
  * through: asking a running service must not cost a second.
  */
 import { createInterface } from 'node:readline/promises';
-import { loadSettings } from '../config';
+import { type LoadedSettings, loadSettings } from '../config';
 import { systemClock } from '../tools/clock';
 import type * as Wire from '../wire';
+import type * as KeptStore from '../wire/kept-store';
 import type * as LoneSync from '../wire/lone-sync';
 import type * as Move from '../wire/move';
 import type * as Operations from '../wire/operations';
@@ -18,7 +19,8 @@ import type { CommandDoors } from './context';
 export const processDoors: CommandDoors = {
   load: () => loadSettings('command'),
   version: packageVersion,
-  async openStore(loaded) {
+  async openStore(loaded, wish) {
+    if (wish === 'kept') mustHaveStore(loaded);
     const { openStore } = require('../wire') as typeof Wire;
     const { apiOf } = require('../wire/operations') as typeof Operations;
     const store = await openStore(loaded.settings);
@@ -42,6 +44,7 @@ export const processDoors: CommandDoors = {
   async reencrypt(loaded) {
     const { openStore } = require('../wire') as typeof Wire;
     const { reencryptTokens } = require('../wire/reencrypt') as typeof Reencrypt;
+    mustHaveStore(loaded);
     const store = await openStore(loaded.settings);
     try {
       return await reencryptTokens(loaded.settings, store);
@@ -71,3 +74,7 @@ export const processDoors: CommandDoors = {
     return interrupt.signal;
   },
 };
+
+function mustHaveStore({ settings }: LoadedSettings): void {
+  (require('../wire/kept-store') as typeof KeptStore).mustHaveStore(settings);
+}

@@ -4,7 +4,7 @@
 import type { Command } from 'commander';
 import type { Api } from '../model/api';
 import type { Listed, ReferenceKind, ReferenceView } from '../model/provider-data';
-import { type Action, type CommandContext, withApi } from './context';
+import { type Action, type CommandContext, withApiOrNewStore } from './context';
 import { printListing } from './listing';
 import type { Column } from './output';
 
@@ -32,7 +32,9 @@ export function referenceCommands(parent: Command, action: Action<Options>): voi
       .description(`${kind} of equipment`)
       .option('--name <text>', 'only those whose name holds this text')
       .action(
-        action((context, _none, options) => withApi(context, (api) => list(context, api, kind, options))),
+        action((context, _none, options) =>
+          withApiOrNewStore(context, (api) => list(context, api, kind, options)),
+        ),
       );
   }
 }

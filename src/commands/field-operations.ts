@@ -4,7 +4,7 @@
 import type { Command } from 'commander';
 import type { Api } from '../model/api';
 import type { DocumentView } from '../model/provider-data';
-import { type Action, type CommandContext, withApi } from './context';
+import { type Action, type CommandContext, withApiOrNewStore } from './context';
 import { exitCodes } from './exit-code';
 import { printListing } from './listing';
 import type { Column } from './output';
@@ -33,14 +33,18 @@ export function registerFieldOperations(program: Command, action: Action<Options
     .description('all of them, or those of one organization or field')
     .option('--organization <id>', 'of this organization')
     .option('--field <id>', 'on this field')
-    .action(action((context, _none, options) => withApi(context, (api) => list(context, api, options))));
+    .action(
+      action((context, _none, options) => withApiOrNewStore(context, (api) => list(context, api, options))),
+    );
   operations
     .command('get')
     .argument('<id>', 'the field operation')
     .description('one of them, with what was measured')
     .option('--organization <id>', 'its organization, which makes it quicker to find')
     .action(
-      action((context, id, options) => withApi(context, (api) => get(context, api, id ?? '', options))),
+      action((context, id, options) =>
+        withApiOrNewStore(context, (api) => get(context, api, id ?? '', options)),
+      ),
     );
   operations
     .command('measurements')
@@ -50,7 +54,7 @@ export function registerFieldOperations(program: Command, action: Action<Options
     .option('--name <name>', 'only this one, such as HarvestYieldResult')
     .action(
       action((context, id, options) =>
-        withApi(context, (api) => measurements(context, api, id ?? '', options)),
+        withApiOrNewStore(context, (api) => measurements(context, api, id ?? '', options)),
       ),
     );
 }

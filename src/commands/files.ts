@@ -6,7 +6,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { Api } from '../model/api';
 import { Problem } from '../model/problem';
 import type { FileView } from '../model/provider-data';
-import { type Action, type CommandContext, withApi } from './context';
+import { type Action, type CommandContext, withApiOrNewStore } from './context';
 import { downloadFile } from './download-file';
 import { exitCodes } from './exit-code';
 import { printListing } from './listing';
@@ -37,7 +37,7 @@ export function registerFiles(program: Command, action: Action<Options>): void {
     .option('--organization <id>', 'of this organization')
     .action(
       action(({ output, ...context }, _none, { organization }) =>
-        withApi({ output, ...context }, ({ provider }) =>
+        withApiOrNewStore({ output, ...context }, ({ provider }) =>
           printListing(output, provider.files(organization ?? null), {
             columns,
             nothing: 'There are no files.',
@@ -52,7 +52,9 @@ export function registerFiles(program: Command, action: Action<Options>): void {
     .option('--output <file>', 'write it here, once it is complete and checked')
     .option('--bytes-max <number>', 'refuse a larger file', whole, bytesMaxDefault)
     .action(
-      action((context, id, options) => withApi(context, (api) => get(context, api, id ?? '', options))),
+      action((context, id, options) =>
+        withApiOrNewStore(context, (api) => get(context, api, id ?? '', options)),
+      ),
     );
 }
 

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { Problem } from '../model/problem';
 import type { DeliveryView, DeliveryWanted, SubscriptionView } from '../model/subscription';
-import { type Action, type CommandContext, withApi } from './context';
+import { type Action, type CommandContext, withApiOrNewStore } from './context';
 import { exitCodes } from './exit-code';
 import { printListing } from './listing';
 import type { Column } from './output';
@@ -61,7 +61,7 @@ export function registerSubscriptions(program: Command, action: Action<Wishes>):
       .description(description)
       .action(
         action((context, id) =>
-          withApi(context, async (api) => show(context, await api.subscriptions[verb](id ?? ''))),
+          withApiOrNewStore(context, async (api) => show(context, await api.subscriptions[verb](id ?? ''))),
         ),
       );
   }
@@ -73,7 +73,9 @@ export function registerDelivery(program: Command, action: Action<Settings>): vo
     .command('get', { isDefault: true })
     .description('its settings')
     .action(
-      action((context) => withApi(context, async (api) => show(context, await api.subscriptions.delivery()))),
+      action((context) =>
+        withApiOrNewStore(context, async (api) => show(context, await api.subscriptions.delivery())),
+      ),
     );
   delivery
     .command('set')
@@ -88,7 +90,7 @@ export function registerDelivery(program: Command, action: Action<Settings>): vo
 
 function list(context: CommandContext): Promise<number> {
   const { output } = context;
-  return withApi(context, async ({ subscriptions }) => {
+  return withApiOrNewStore(context, async ({ subscriptions }) => {
     let count = 0;
     let expired: string | null = null;
     async function* noticed() {
@@ -112,7 +114,7 @@ function create(context: CommandContext, options: Wishes): Promise<number> {
   for (const { key, value } of [...given, ...(options.filter ?? [])]) {
     filters.set(key, [...(filters.get(key) ?? []), value]);
   }
-  return withApi(context, async ({ subscriptions }) => {
+  return withApiOrNewStore(context, async ({ subscriptions }) => {
     const created = await subscriptions.create({
       eventTypeId: options.eventType ?? '',
       filters: [...filters].map(([key, values]) => ({ key, values })),
@@ -141,7 +143,7 @@ function set(context: CommandContext, options: Settings): Promise<number> {
   if (Object.keys(wanted).length === 0) {
     throw new Problem('command.usage', 'nothing is to be changed: name what');
   }
-  return withApi(context, async ({ subscriptions }) => {
+  return withApiOrNewStore(context, async ({ subscriptions }) => {
     const changed = await subscriptions.setDelivery(wanted);
     show(context, changed);
     if (wanted.authorization !== undefined && !context.output.json) {

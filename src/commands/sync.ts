@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import type { Api } from '../model/api';
 import { Problem } from '../model/problem';
 import type { SyncView } from '../model/sync';
-import { type Action, type CommandContext, withApi } from './context';
+import { type Action, type CommandContext, withApiOrNewStore } from './context';
 import { exitCodes } from './exit-code';
 
 interface Options {
@@ -33,7 +33,7 @@ export function registerSync(program: Command, action: Action<Options>): void {
 async function run(context: CommandContext, { organization, full }: Options): Promise<number> {
   const wanted = { organizationId: organization ?? null, full: full === true };
   const interrupted = context.interrupted();
-  const view = await withApi(context, (api, via) =>
+  const view = await withApiOrNewStore(context, (api, via) =>
     follow(context, api, wanted, interrupted, via === 'store'),
   );
   tell(context, view, interrupted.aborted);

@@ -137,7 +137,8 @@ export function openExisting(file: string): Database {
   return openDatabase(file);
 }
 
-function mustBeStore(file: string): void {
+/** `file` is a whole path. Throws `settings.invalid` when no store of ours is there, `store.locked`, `store.unavailable`. */
+export function mustBeStore(file: string): void {
   if (!existsSync(file)) throw new Problem('settings.invalid', `${file} is not there: no store was found`);
   let connection: DatabaseSync | null = null;
   try {

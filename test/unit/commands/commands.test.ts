@@ -1,6 +1,7 @@
 // Every command, run as words from a shell: the same answer and exit code whether a service is asked or the store is
 // opened, JSON that a machine can rely on, and for people a table that fits and says what to do next.
 
+import { NobodyListens } from '../../../src/commands/client';
 import type { StructuredEvent } from '../../../src/model/api';
 import { Problem } from '../../../src/model/problem';
 import type { OperationsServer } from '../../../src/operations/server';
@@ -176,6 +177,43 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect([code, lines.map(({ position }) => position)]).toEqual([130, [3, 4]]);
   });
 
+  test('following goes on where it was when what it asks was away, and says so once', async () => {
+    const { wait } = shell.clock;
+    const away =
+      via === 'store' ? new NobodyListens('http://a.test') : new Problem('store.unavailable', 'no disk');
+    shell.clock.wait = async (ms) => {
+      await wait(ms);
+      const { waits } = shell.clock;
+      if (waits.length === 1) shell.sample.failure = away;
+      if (waits.length === 7) {
+        shell.sample.failure = null;
+        shell.sample.events.push(publishedEvent(4));
+      }
+      if (waits.length === 9) shell.interrupt.abort();
+    };
+    const { code, out, error } = await shell.run('events', '--follow', '--after', '2', '--json');
+    const lines = out.trim().split('\n');
+    expect([code, lines.map((line) => (JSON.parse(line) as StructuredEvent).position)]).toEqual([
+      130,
+      [3, 4],
+    ]);
+    expect(shell.clock.waits.slice(1, 7)).toEqual([500, 1000, 2000, 4000, 8000, 10_000]);
+    expect(error.match(/; going on after position 3 when it answers\n/g)).toHaveLength(1);
+  });
+
+  test('following ends where it was never answered, and while it waits when it is interrupted', async () => {
+    shell.sample.failure = new Problem('store.unavailable', 'the disk is full');
+    expect((await shell.run('events', '--follow')).code).toBe(1);
+    shell.sample.failure = null;
+    const { wait } = shell.clock;
+    shell.clock.wait = async (ms) => {
+      await wait(ms);
+      shell.sample.failure = new Problem('store.unavailable', 'the disk is full');
+      if (shell.clock.waits.length === 3) shell.interrupt.abort();
+    };
+    expect((await shell.run('events', '--follow')).code).toBe(130);
+  });
+
   test('parked resources are listed with who must act', async () => {
     expect((await shell.json('parked')).value).toEqual([task]);
     const { out } = await shell.run('parked');
@@ -306,6 +344,18 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
   test('a store that does not answer ends with 1', async () => {
     shell.sample.failure = new Problem('store.unavailable', 'the disk is full');
     expect(await shell.run('ledger')).toMatchObject({ code: 1, out: '' });
+  });
+
+  test('what only asks opens a store that is there, and what may begin with one another', async () => {
+    const asks = ['organizations', 'events', 'parked', 'quarantine', 'alerts', 'ledger', 'connections'];
+    for (const word of asks) {
+      await shell.run(word);
+      expect([word, shell.wish]).toEqual([word, via === 'store' ? 'kept' : null]);
+    }
+    for (const words of [['check'], ['equipment', 'list'], ['files', 'list'], ['sync'], ['alerts', 'test']]) {
+      await shell.run(...words);
+      expect([words, shell.wish]).toEqual([words, via === 'store' ? 'made' : null]);
+    }
   });
 
   test('where there is nothing, people are told so', async () => {

@@ -2,7 +2,7 @@
 // reaches either through the API of a listener or by opening the store itself.
 
 import { runCommandLine } from '../../../src/commands/command-line';
-import type { CommandDoors, TopicLine } from '../../../src/commands/context';
+import type { CommandDoors, StoreWish, TopicLine } from '../../../src/commands/context';
 import { type Environment, loadSettings } from '../../../src/config';
 import type { AlertTestLine, CheckLine } from '../../../src/model/api';
 import { type Api, makeApi } from '../../../src/operations/api';
@@ -37,6 +37,8 @@ export interface Shell {
   moves: [string, string][];
   /** How often the store was opened and closed. */
   opened: number;
+  /** Whether the last was to be there already, or might be made. */
+  wish: StoreWish | null;
   closed: number;
   clock: Clock & { waits: number[] };
   interrupt: AbortController;
@@ -81,6 +83,7 @@ export function makeShell(): Shell {
     alertTests: [],
     moves: [],
     opened: 0,
+    wish: null,
     closed: 0,
     clock: {
       waits,
@@ -118,7 +121,8 @@ function doorsOf(shell: Shell): CommandDoors {
   return {
     version: () => '1.2.3',
     load: () => loadSettings('command', shell.environment),
-    async openStore() {
+    async openStore(_loaded, wish) {
+      shell.wish = wish;
       shell.opened += 1;
       return {
         api: shell.api,
