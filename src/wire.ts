@@ -33,11 +33,17 @@ import { type Clock, type Loop, systemClock } from './tools/clock';
 import { makeBehindWatch } from './wire/behind';
 import { bookOf } from './wire/book';
 import { conditionsOf } from './wire/conditions';
-import { type Connecting, lateRenewal, readConnections, wireConnecting } from './wire/connecting';
+import {
+  type Connecting,
+  type ConnectingParts,
+  lateRenewal,
+  readConnections,
+  wireConnecting,
+} from './wire/connecting';
 import { makeNameEquipment } from './wire/equipment-names';
 import { hearCalls } from './wire/hear-calls';
 import { heedOthers } from './wire/heed-others';
-import { heedPause } from './wire/heed-pause';
+import { clientPauseOf, heedPause } from './wire/heed-pause';
 import { loopsOf, startReading, stopLoops } from './wire/loops';
 import { storeFault } from './wire/opening-faults';
 import * as options from './wire/options';
@@ -108,7 +114,9 @@ export async function wireWorker(
 ): Promise<Worker> {
   const watch = makeProcessWatch(clock.nowMs);
   const heard = hearCalls(settings, { meter: () => meter, watch, observer }, clock);
+  const pause = clientPauseOf(() => pipeline.health, clock);
   const client = clientOf(settings, {
+    pause,
     connections: () => book.connections(),
     sees: (connectionId) => book.sees(connectionId),
     former: (connectionId) => book.former(connectionId),
@@ -143,16 +151,8 @@ export async function wireWorker(
   const book = bookOf(settings, { store: doors.store, client, pipeline, observer, clock, listsWanted });
   // Of this process, for the leases that it takes.
   const holder = `${hostname()}-${randomUUID()}`;
-  const connecting = wireConnecting(settings, {
-    store: doors.store,
-    book,
-    clock,
-    holder,
-    erase: pipeline.access.revokeGrant,
-    learned: () => void meter.look().catch(troubleOf(observer, 'store')),
-    unlearned: listsWanted,
-    called: () => meter.called(),
-  });
+  const consenting = { store: doors.store, book, clock, holder, pause, unlearned: listsWanted };
+  const connecting = connectingOf(settings, consenting, () => meter, pipeline, observer);
   const relay = relayOf(settings, doors, observer, clock, holder);
   const meter = meterOf(settings, doors.store, troubleOf(observer, 'store'), clock);
   const listed = { decided: () => loops.relay.wake(), failed: troubleOf(observer, 'sync') };
@@ -215,6 +215,21 @@ function attend({ store, target }: OutsideDoors, pipeline: Pipeline, relay: Loop
   heedOthers(store, pipeline, relay);
   if (target.name !== 'kafka') return;
   void store.resendLogged().then(() => relay.wake(), troubleOf(observer, 'store'));
+}
+
+function connectingOf(
+  settings: Settings,
+  parts: Pick<ConnectingParts, 'store' | 'book' | 'clock' | 'holder' | 'pause' | 'unlearned'>,
+  meter: () => SandboxMeter,
+  { access }: Pipeline,
+  observer: Observer,
+): Connecting {
+  return wireConnecting(settings, {
+    ...parts,
+    erase: access.revokeGrant,
+    learned: () => void meter().look().catch(troubleOf(observer, 'store')),
+    called: () => meter().called(),
+  });
 }
 
 function subscribingOf(

@@ -35,7 +35,8 @@ export interface Classification {
 }
 
 const retryAfterMsMax = 3_600_000;
-const retryAfterMsDefault = 30_000;
+/** Where the provider does not say for how long. */
+export const retryAfterMsDefault = 30_000;
 const passing = new Set([408, 409, 421, 423, 425]);
 
 export function classify(exchange: Exchange, about: Classification): Verdict {
@@ -83,7 +84,8 @@ function classifyRefusal(
   if (status === 404 || status === 410)
     return { kind: 'gone', certain: status === 410, connectionId, origin };
   if (status === 429) {
-    return { kind: 'rate-limited', retryAfterMs: retryAfterOf(headers, about.nowMs) ?? retryAfterMsDefault };
+    const retryAfterMs = retryAfterOf(headers, about.nowMs) ?? retryAfterMsDefault;
+    return { kind: 'rate-limited', retryAfterMs, untilMs: about.nowMs + retryAfterMs };
   }
   const mediaType = mediaTypeOf(headers['content-type']);
   const message = errorMessageOf(body, mediaType);

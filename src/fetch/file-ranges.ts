@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Answer } from '../model/answer';
+import { wordsIn } from '../model/answer-words';
 import { Problem } from '../model/problem';
 import type { FileContent, RawFault, RawRead } from '../model/provider-data';
 import { shownAddress } from '../model/shown-address';
@@ -218,11 +219,13 @@ function sha256Of(headers: ReceivedHeaders): string | null {
   return null;
 }
 
-/** Without the provider's words: they are for faults, whose words are looked through. */
+/** Without the provider's words: they are for faults, whose words are looked through. Until when it wants a pause are ours. */
 function cut({ answer, detail }: RawFault, address: string): Problem {
   if (answer === null) return new Problem('provider.malformed', `${detail} (${address})`);
   const code = passes(answer) ? 'provider.unavailable' : 'provider.refused';
-  return new Problem(code, `the file was cut: ${'code' in answer ? answer.code : answer.kind} (${address})`);
+  const until = answer.kind === 'rate-limited' ? `: ${wordsIn(answer)}` : '';
+  const said = 'code' in answer ? answer.code : answer.kind;
+  return new Problem(code, `the file was cut: ${said}${until} (${address})`);
 }
 
 function passes({ kind }: Answer): boolean {

@@ -75,6 +75,14 @@ export interface Called {
   serverDateMs: number | null;
 }
 
+/** What the provider asked the client key for, whoever asked it: by any process, and before whichever start. */
+export interface ClientPause {
+  /** Milliseconds that nothing may be asked of it; 0 when it may. */
+  leftMs(): number;
+  /** It wants a pause, from now on. */
+  asked(forMs: number): void;
+}
+
 export interface ProviderDoors {
   connections(): readonly Connection[];
   /** Ids of the organizations that a connection sees, as last learned. */
@@ -84,6 +92,8 @@ export interface ProviderDoors {
   /** Left out where tokens are used as they are. */
   renewal?: TokenRenewal;
   clock: Clock;
+  /** Left out where a 429 is told to whoever asked, and to nobody else. */
+  pause?: ClientPause;
   called(call: Called): void;
   /** The provider refuses what the user of the connection gave, whatever was asked of it. */
   refused?(connectionId: string, message: string | null): void;

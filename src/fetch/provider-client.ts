@@ -31,6 +31,7 @@ import {
   unreadableSentence,
   withoutId,
 } from './pages';
+import { makePausingLine } from './pausing-line';
 import { makeProbeOrganization } from './probe-organization';
 import { makeProvenLine } from './proven-line';
 import { makeProviderData } from './provider-data';
@@ -216,8 +217,9 @@ function joinParts(options: ProviderOptions, doors: ProviderDoors) {
   const equipment = makeEquipmentAddresses(equipmentUrl);
   const client = makeHttpClient(options);
   const signer = makeSigner({ ...options, clock });
-  const plain = makeLine({ options, doors, client, signer, isEquipment: equipment.holds });
-  const { renewal } = doors;
+  const sent = makeLine({ options, doors, client, signer, isEquipment: equipment.holds });
+  const { renewal, pause } = doors;
+  const plain = pause === undefined ? sent : makePausingLine(sent, pause, clock);
   const renewed = (calls: Line) => (renewal === undefined ? calls : makeRenewingLine(calls, renewal));
   const proven = makeProvenLine({ plain, renewed, catalogUrl: catalogAddress, timeoutMs });
   const line = doors.refused === undefined ? proven : makeHeardLine(proven, doors.refused);

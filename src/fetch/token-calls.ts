@@ -14,11 +14,11 @@ import type {
 } from '../model/consent';
 import type { Clock } from '../tools/clock';
 import { Attempt } from './attempt';
-import { retryAfterOf, type Verdict } from './classify';
+import { retryAfterMsDefault, retryAfterOf, type Verdict } from './classify';
 import { type Exchange, makeHttpClient, type SentHeaders } from './client';
 import { makeGate } from './gate';
 import { linksOf } from './links';
-import type { ProviderOptions } from './options';
+import type { ClientPause, ProviderOptions } from './options';
 import { makePages, partialSentence } from './pages';
 import { mediaTypeOf, parseDocument } from './parse-document';
 import { makeSigner } from './sign';
@@ -38,7 +38,11 @@ export interface TokenCallsOptions extends Omit<ProviderOptions, 'bodyBytesMax' 
 const nobody = { connectionId: '', user: '', refresh: null, expiresAt: null, status: 'valid' } as const;
 
 /** Throws `settings.invalid` for an address that is neither https nor http on a loopback literal. */
-export function makeTokenCalls(options: TokenCallsOptions, clock: Clock): TokenCalls & TokenListings {
+export function makeTokenCalls(
+  options: TokenCallsOptions,
+  pause: ClientPause,
+  clock: Clock,
+): TokenCalls & TokenListings {
   const { catalogUrl, origins, issuer, timeoutMs, vendor } = options;
   const client = makeHttpClient({ bodyBytesMax, connectionsMax });
   const signer = makeSigner({ ...options, clock });
@@ -65,6 +69,8 @@ export function makeTokenCalls(options: TokenCallsOptions, clock: Clock): TokenC
     return exchange;
   }
 
+  const sendToApi = keptTo(pause, clock, (call) => send(call, platform));
+
   function signed({ method, form, sign }: TokenCall, url: URL): string | undefined {
     const { token = null, callback, verifier } = sign ?? {};
     const oauth = {
@@ -75,35 +81,16 @@ export function makeTokenCalls(options: TokenCallsOptions, clock: Clock): TokenC
   }
 
   async function read(url: string, token: UserToken | null): Promise<{ document: unknown } | TokenReply> {
-    const exchange = await send({ method: 'GET', url, sign: { token } }, platform);
+    const exchange = await sendToApi({ method: 'GET', url, sign: { token } });
     if (exchange.status !== 200) return replyOf(exchange, clock.nowMs());
     const mediaType = mediaTypeOf(exchange.headers['content-type']);
     const parsed = parseDocument(exchange.body, mediaType, options.depthMax);
     return 'code' in parsed ? { status: null, code: parsed.code } : { document: parsed.document };
   }
 
-  /** As a page is asked for elsewhere; what is no document is told by its status or code alone. */
-  async function pageAt(url: URL, token: UserToken): Promise<Verdict> {
-    const result = await read(url.href, token);
-    if ('document' in result)
-      return {
-        kind: 'ok',
-        document: { body: result.document, address: url.href, mediaType: '', connectionId: '' },
-      };
-    const code = result.status === null ? result.code : `status-${result.status}`;
-    return {
-      kind: 'transient',
-      code,
-      detail: code,
-      origin: url.origin,
-      connectionId: '',
-      retryAfterMs: null,
-    };
-  }
-
   async function* list(first: string, token: UserToken): AsyncGenerator<TokenListed, void> {
     const connection: Connection = { ...nobody, ...token };
-    const call = ({ url }: { url: URL }) => pageAt(url, token);
+    const call = async ({ url }: { url: URL }) => pageOf(url, await read(url.href, token));
     for await (const page of pages({ first, operation: 'organizations', connection, call })) {
       if (page.partial) return yield { partial: partialSentence(page) };
       for (const document of page.values) yield { document, self: linksOf(document).get('self') ?? null };
@@ -112,7 +99,8 @@ export function makeTokenCalls(options: TokenCallsOptions, clock: Clock): TokenC
 
   return {
     catalogAddress: catalogUrl,
-    call: async (call) => replyOf(await send(call, call.ofApi ? platform : { Accept: '*/*' }), clock.nowMs()),
+    call: async (call) =>
+      replyOf(await (call.ofApi ? sendToApi(call) : send(call, { Accept: '*/*' })), clock.nowMs()),
     async links(token) {
       const result = await read(catalogUrl, token);
       return 'document' in result ? { links: linksOf(result.document) } : result;
@@ -120,6 +108,30 @@ export function makeTokenCalls(options: TokenCallsOptions, clock: Clock): TokenC
     read,
     list,
     close: () => client.close(),
+  };
+}
+
+/** As a page is asked for elsewhere; what is no document is told by its status or code alone. */
+function pageOf({ href: address, origin }: URL, result: { document: unknown } | TokenReply): Verdict {
+  const connectionId = '';
+  if ('document' in result)
+    return { kind: 'ok', document: { body: result.document, address, mediaType: '', connectionId } };
+  const code = result.status === null ? result.code : `status-${result.status}`;
+  return { kind: 'transient', code, detail: code, origin, connectionId, retryAfterMs: null };
+}
+
+/**
+ * What goes to the API keeps to the client key's pause, and may meet one; a token endpoint has limits of its own. Only what
+ * is read with a token is not held: a user has just given it, and a consent cannot be answered twice.
+ */
+function keptTo(pause: ClientPause, clock: Clock, send: (call: TokenCall) => Promise<Exchange>): typeof send {
+  return async (call) => {
+    const isGiven = call.method === 'GET' && call.sign?.token != null;
+    if (!isGiven && pause.leftMs() > 0) return { status: null, code: 'rate-limited', wireBytes: 0 };
+    const exchange = await send(call);
+    if (exchange.status === 429)
+      pause.asked(retryAfterOf(exchange.headers, clock.nowMs()) ?? retryAfterMsDefault);
+    return exchange;
   };
 }
 

@@ -81,8 +81,6 @@ export function isOwnFailure(task: TakenTask, answer: Answer, health: ProviderHe
 export async function hearAnswer(asked: Asked, answer: Answer, doors: AnswerDoors): Promise<void> {
   const { health, nowMs } = doors;
   switch (answer.kind) {
-    case 'rate-limited':
-      return health.rateLimited(answer.retryAfterMs, nowMs);
     case 'transient':
     case 'refused':
       if (answer.code === heldCode) return;
@@ -93,6 +91,8 @@ export async function hearAnswer(asked: Asked, answer: Answer, doors: AnswerDoor
       );
     case 'reauthorize':
       return doors.refuseGrant(answer.connectionId, answer.message);
+    // The pause was heard where it was asked for: what was not asked because of it asks for none.
+    case 'rate-limited':
     case 'aborted':
     case 'address-refused':
     case 'no-connection':

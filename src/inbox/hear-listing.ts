@@ -7,7 +7,7 @@ import type { Reading } from './failing';
 import { type ProviderHealth, unnamedRefusal } from './provider-health';
 
 export interface HearingDoors {
-  health: Pick<ProviderHealth, 'succeeded' | 'failed' | 'rateLimited' | 'clientRefused'>;
+  health: Pick<ProviderHealth, 'succeeded' | 'failed' | 'clientRefused'>;
   nowMs(): number;
   /** An outage ended: what waited for it is to be made due. */
   outageEnded(): void;
@@ -24,7 +24,6 @@ export async function* hearListing<
   for await (const page of pages) {
     const answer = page.partial ? page.answer : null;
     if (!page.partial && health.succeeded(of, nowMs())) outageEnded();
-    if (answer?.kind === 'rate-limited') health.rateLimited(answer.retryAfterMs, nowMs());
     if (answer?.kind === 'client-refused') health.clientRefused(answer.message ?? unnamedRefusal, nowMs());
     if (answer?.kind === 'transient')
       health.failed({ ...of, origin: answer.origin }, `${answer.code}: ${answer.detail}`, nowMs());

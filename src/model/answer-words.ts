@@ -1,6 +1,7 @@
 /**
- * What an answer says in words, for a person: the provider's own, or what was expected and what came, and where a
- * customer acts. Imports nothing but types; decides nothing. Credentials that the provider quotes are still in it.
+ * What an answer says in words, for a person: the provider's own, or what was expected and what came, until when it wants
+ * a pause, and where a customer acts. Imports nothing but types; decides nothing. Credentials that the provider quotes
+ * are still in it.
  */
 import type { Answer } from './answer';
 
@@ -9,6 +10,7 @@ type Wordy = Answer | { message: string | null };
 /** At most some hundred characters; null where nothing was said. */
 export function wordsIn(answer: Wordy): string | null {
   if ('message' in answer) return answer.message || null;
+  if ('untilMs' in answer) return `nothing is asked of it before ${new Date(answer.untilMs).toISOString()}`;
   return 'detail' in answer ? answer.detail || null : null;
 }
 

@@ -36,8 +36,11 @@ export type Answer =
   | { kind: 'no-access'; connectionId: string; message: string | null }
   /** 403 whose owner is not known: cannot be attributed to an organization. */
   | { kind: 'refused-unattributed'; connectionId: string; message: string | null }
-  /** 429: cools down the client key; at most one hour. */
-  | { kind: 'rate-limited'; retryAfterMs: number }
+  /**
+   * 429, or not asked because of one: cools down the client key; at most one hour. `untilMs` says the same as the time
+   * of its end, milliseconds since the epoch.
+   */
+  | { kind: 'rate-limited'; retryAfterMs: number; untilMs: number }
   /** Network, timeout, 5xx, cut bodies, HTML instead of JSON: worth another attempt. */
   | {
       kind: 'transient';

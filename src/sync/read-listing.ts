@@ -8,7 +8,7 @@ import type { ResourceKind } from '../model/resource';
 import type { ListedPage, ListingRequest, OpenedListing } from '../model/sync';
 import type { Item, ItemsPage, PartialEnd, SyncDoors } from './doors';
 import { judgePage, summariesOf } from './judge-page';
-import { type Reading, type Tries, waitOut } from './walk';
+import { inTurn, type Reading, type Tries, waitOut } from './walk';
 
 /** A listing whose items are documents. */
 export interface DocumentListing {
@@ -99,7 +99,7 @@ async function readPages(
   const changesOnly = pass.changeToken !== null && pass.changeToken !== '';
   const { from, changeToken: token, unpaged } = pass;
   const request = { connectionId, of, from, changeToken: token, unpaged };
-  const pages = doors.provider.listing(request, signal)[Symbol.asyncIterator]();
+  const pages = inTurn(reading, doors.provider.listing(request, signal));
   try {
     let page = await ask(() => nextOf(pages));
     while (page !== null && !page.partial) {

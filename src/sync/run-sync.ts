@@ -7,8 +7,10 @@ import type { SeenOrganization } from './doors';
 import { eachOf, makeSlots } from './slots';
 import { syncOrganization } from './sync-organization';
 import {
+  inTurn,
   isPassing,
   mustGoOn,
+  organizationToday,
   type Place,
   type Reading,
   RunStopped,
@@ -107,7 +109,7 @@ async function* organizationsOf(tour: Tour, connectionId: string): AsyncGenerato
     const epochs = await doors.store.epochs();
     const expected = doors.organizationsSeen(connectionId);
     mustGoOn(tour);
-    for await (const page of doors.provider.organizations(connectionId, signal)) {
+    for await (const page of inTurn(tour, doors.provider.organizations(connectionId, signal))) {
       if (!page.partial || page.answer !== null) progress.counts.calls += 1;
       if (page.partial) {
         const { answer, detail, reason } = page;
@@ -164,14 +166,14 @@ async function visit(tour: Tour, place: Place): Promise<void> {
 
 /** Those that the connection they are kept with did not list, or was refused: through the others that see them. */
 async function visitLeft(tour: Tour): Promise<void> {
-  const { doors, progress, signal, tried } = tour;
+  const { doors, progress, tried } = tour;
   for (const [id, through] of tried) {
     const sticky = (await doors.store.access(id))?.connectionId ?? null;
     for (const connectionId of doors.connectionsOf(id, sticky)) {
       if (through.has(connectionId) || tour.done.has(id)) continue;
       mustGoOn(tour);
       progress.counts.calls += 1;
-      const found = await doors.provider.organization(id, connectionId, signal);
+      const found = await organizationToday(tour, id, connectionId);
       if ('organization' in found && found.organization !== null) {
         const { organization } = found;
         if (!organization.unconnected) await visit(tour, { organization, connectionId });

@@ -11,9 +11,11 @@ import {
   count,
   endListing,
   hearRefusal,
+  inTurn,
   isPassing,
   mustGoOn,
   open,
+  organizationToday,
   type Place,
   type Tries,
   troubleOf,
@@ -87,7 +89,7 @@ async function syncFields(walk: Walk, place: Place): Promise<End> {
     }
     // What was not found may have moved: its address of today is with the organization. What was read stays read.
     from = null;
-    const today = await walk.doors.provider.organization(id, connectionId, walk.signal);
+    const today = await organizationToday(walk, id, connectionId);
     if ('answer' in today || today.organization === null) {
       const answer = 'answer' in today ? today.answer : null;
       await hearRefusal(walk, id, answer);
@@ -211,7 +213,7 @@ async function* repeated(walk: Walk, ask: ListingRequest): AsyncGenerator<ItemsP
   let from = ask.from;
   for (let again = true; again; ) {
     again = false;
-    for await (const page of doors.provider.listing({ ...ask, from }, signal)) {
+    for await (const page of inTurn(walk, doors.provider.listing({ ...ask, from }, signal))) {
       if (!page.partial || page.answer !== null) progress.counts.calls += 1;
       if (!page.partial) from = page.next;
       else if (!signal.aborted) again = await waitOut(walk, page.answer, tries);

@@ -38,7 +38,6 @@ export interface Place {
 /** So many unanswered listings in a row are an outage: the rest can wait. */
 const unansweredMax = 5;
 const coolDownWaitsMax = 20;
-const coolDownWaitMsMax = 60_000;
 
 /** Ends the run early; the store keeps it for the next one. */
 export class RunStopped extends Error {}
@@ -51,6 +50,45 @@ export function mustGoOn({ doors, signal, unanswered }: Walk): void {
   if (forbidden !== null) throw new RunStopped(forbidden);
 }
 
+/** Resolves when the provider may be asked: at once, or after the pause that it asked for, however long it has become. */
+export async function passPause({ doors, progress, signal }: Reading): Promise<void> {
+  for (let leftMs = doors.coolDownMs(); leftMs > 0 && !signal.aborted; leftMs = doors.coolDownMs()) {
+    progress.waitsUntilMs = doors.clock.nowMs() + leftMs;
+    await doors.clock.wait(leftMs, signal);
+  }
+  progress.waitsUntilMs = null;
+}
+
+/** The pages of a listing, none of them asked for in a pause. */
+export async function* inTurn<Page>(
+  reading: Reading,
+  pages: AsyncIterable<Page>,
+): AsyncGenerator<Page, void> {
+  const all = pages[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      await passPause(reading);
+      const { done, value } = await all.next();
+      if (done === true) return;
+      yield value;
+    }
+  } finally {
+    await all.return?.();
+  }
+}
+
+/** An organization as it is listed to a connection's user today; what fails for the moment is asked for again. */
+export async function organizationToday(reading: Reading, id: string, connectionId: string) {
+  const { doors, signal } = reading;
+  const tries: Tries = { failures: 0, waits: 0 };
+  for (;;) {
+    await passPause(reading);
+    const found = await doors.provider.organization(id, connectionId, signal);
+    if (!('answer' in found) || signal.aborted || !(await waitOut(reading, found.answer, tries)))
+      return found;
+  }
+}
+
 /** How often one listing was asked for again so far. */
 export interface Tries {
   failures: number;
@@ -61,17 +99,11 @@ export interface Tries {
  * Waits as long as the answer makes it sensible: later and later after failures, through the cool-down after a 429.
  * False, at once, for what does not pass by waiting, and when that was done often enough.
  */
-export async function waitOut(
-  { doors, options, progress, signal }: Reading,
-  answer: Answer | null,
-  tries: Tries,
-): Promise<boolean> {
+export async function waitOut(reading: Reading, answer: Answer | null, tries: Tries): Promise<boolean> {
+  const { doors, options, signal } = reading;
   if (answer?.kind === 'rate-limited' && tries.waits < coolDownWaitsMax) {
     tries.waits += 1;
-    const coolDownMs = Math.max(doors.coolDownMs(), 1);
-    progress.waitsUntilMs = doors.clock.nowMs() + coolDownMs;
-    await doors.clock.wait(Math.min(coolDownMs, coolDownWaitMsMax), signal);
-    progress.waitsUntilMs = null;
+    await passPause(reading);
     return true;
   }
   if (answer?.kind !== 'transient' || tries.failures >= options.repeatsMax) return false;

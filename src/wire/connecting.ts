@@ -12,6 +12,7 @@ import { expiringConditions } from '../connect/expiring';
 import { GrantRefusal } from '../connect/grant-refusal';
 import { makeRenewal, type Renewal } from '../connect/renewal';
 import { type ConnectRoutes, makeConnectRoutes } from '../connect/routes';
+import type { ClientPause } from '../fetch/options';
 import { makeTokenCalls } from '../fetch/token-calls';
 import type { Condition } from '../model/alert';
 import type { ConnectionsApi, TokenCalls, TokenRenewal } from '../model/consent';
@@ -32,6 +33,8 @@ export interface ConnectingParts {
   unlearned(): void;
   /** One call for tokens is made. */
   called(): void;
+  /** Of the client key at the API; the authorization server has limits of its own. */
+  pause: ClientPause;
   clock: Clock;
   /** This process, as the holder of leases. */
   holder: string;
@@ -57,6 +60,7 @@ export function wireConnecting(settings: Settings, parts: ConnectingParts): Conn
   const sealer = makeSealer(settings.encryptionKeys ?? []);
   const calls = makeTokenCalls(
     { ...options.providerOptions(settings), issuer: settings.providerIssuer, called: parts.called },
+    parts.pause,
     clock,
   );
   const server = serverOf(settings, calls, clock);
@@ -94,7 +98,8 @@ export function wireConnecting(settings: Settings, parts: ConnectingParts): Conn
             observer.trouble({ place: 'connections', code: `grant-${error.fault}`, detail: error.message });
         },
       }),
-    end: (organizationId) => endConnection({ calls, server }, organizationId),
+    end: async (organizationId) =>
+      parts.pause.leftMs() === 0 && (await endConnection({ calls, server }, organizationId)),
     conditions() {
       const nowMs = clock.nowMs();
       const trouble = renewal.trouble();

@@ -8,8 +8,9 @@ import type { Store } from '../model/store';
 import { makeObserver } from '../observe/observer';
 import type { ApiDoors } from '../operations/api';
 import { idleView } from '../sync/progress';
-import { systemClock } from '../tools/clock';
+import { type Loop, systemClock } from '../tools/clock';
 import { type Worker, wireWorker } from '../wire';
+import { pauseLoop } from './heed-pause';
 
 export interface LoneSync {
   door: NonNullable<ApiDoors['sync']>;
@@ -20,6 +21,7 @@ export interface LoneSync {
 export function makeLoneSync({ settings }: LoadedSettings, store: Store): LoneSync {
   let opening: Promise<Worker> | null = null;
   let worker: Worker | null = null;
+  let heeding: Loop | null = null;
 
   async function open(): Promise<Worker> {
     const observer = makeObserver({
@@ -39,6 +41,9 @@ export function makeLoneSync({ settings }: LoadedSettings, store: Store): LoneSy
       },
     });
     worker = await wireWorker(settings, store, observer);
+    // Other processes on the store may be asked for a pause while it lasts.
+    heeding = pauseLoop({ store }, worker.pipeline, systemClock);
+    heeding.start();
     return worker;
   }
 
@@ -58,6 +63,7 @@ export function makeLoneSync({ settings }: LoadedSettings, store: Store): LoneSy
       view: () => worker!.replay.view(),
     },
     async close() {
+      await heeding?.stop();
       await worker?.stop(settings.shutdownSeconds * 1000);
     },
   };

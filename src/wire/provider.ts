@@ -9,7 +9,10 @@ import { type ConnectionBook, makeConnectionBook } from '../connect/connection-b
 import type { ConnectRoutes } from '../connect/routes';
 import type { ProviderDoors } from '../fetch/options';
 import { makeProviderClient, type ProviderClient } from '../fetch/provider-client';
+import { makeProviderHealth } from '../inbox/provider-health';
+import { wordsIn } from '../model/answer-words';
 import type { ConnectionsApi } from '../model/consent';
+import type { Problem } from '../model/problem';
 import type { ProviderApi, ProviderData } from '../model/provider-data';
 import type { Store } from '../model/store';
 import { documentOf } from '../normalize/known-as';
@@ -17,12 +20,13 @@ import { readFileEntry, readReferenceEntry } from '../normalize/listed-entry';
 import { normalizeDocument } from '../normalize/normalize';
 import type { Observer } from '../observe/observer';
 import { CheckFailure } from '../operations/check';
-import { makeProviderApi } from '../operations/provider-api';
+import { makeProviderApi, problemOf } from '../operations/provider-api';
 import { draftEvent } from '../publish/draft-event';
 import { systemClock } from '../tools/clock';
 import { makeSealer } from '../tools/secret';
 import { type Connecting, lateRenewal, readConnections, wireConnecting } from './connecting';
 import { makeNameEquipment, type NameEquipment } from './equipment-names';
+import { clientPauseOf, heedPause, pauseLoop } from './heed-pause';
 import { hideCredentials, hideInRefusal } from './hide-credentials';
 import * as options from './options';
 import { type Subscribing, wireSubscribing } from './subscribing';
@@ -31,7 +35,7 @@ import { meterOf } from './sync';
 /** The provider's client; what it quotes of our credentials is hidden from everybody else. */
 export function clientOf(
   settings: Settings,
-  doors: ProviderDoors & Pick<ConnectionBook, 'former'>,
+  doors: ProviderDoors & Pick<ConnectionBook, 'former'> & Required<Pick<ProviderDoors, 'pause'>>,
 ): ProviderClient {
   const providerOptions = options.providerOptions(settings);
   const { clientSecret } = providerOptions;
@@ -136,7 +140,12 @@ export function makeOwnProvider(
   let ready: Promise<void> | null = null;
   const learned = () => {
     ready ??= own.prepared().then(async () => {
-      if (!own.book().known()) await own.book().learn();
+      if (own.book().known() || (await own.book().learn())) return;
+      // What was not seen because of a pause is there: nobody is to be told that it is not.
+      const retryAfterMs = own.pause.leftMs();
+      if (retryAfterMs === 0) return;
+      ready = null;
+      throw pausedProblem(retryAfterMs);
     });
     return ready;
   };
@@ -149,7 +158,7 @@ export function makeOwnProvider(
     calls: () => own.client().subscriptions,
     connections: () => own.book().connections(),
     sees: (connectionId) => own.book().sees(connectionId),
-    // Only what people ask for is asked here.
+    // Nobody looks after subscriptions here: what people ask for is held where it is sent.
     pausedMs: () => 0,
   });
   const connections = async () => {
@@ -185,6 +194,12 @@ export function makeOwnProvider(
 function makeOwnParts(settings: Settings, store: Store) {
   const clock = systemClock;
   const nothing = async () => {};
+  let telling: Promise<void> = Promise.resolve();
+  const health = makeProviderHealth(Math.random, (forMs) => {
+    telling = store.pauseReading(forMs).catch(() => {});
+  });
+  const pause = clientPauseOf(() => health, clock);
+  const heeding = pauseLoop({ store }, { health }, clock);
   const meter = meterOf(settings, store, () => {}, clock);
   let serverDateMs: number | null = null;
   const client = once(
@@ -196,6 +211,7 @@ function makeOwnParts(settings: Settings, store: Store) {
         renewal: lateRenewal(connecting),
         equipmentRecords: (sought) => store.equipmentRecords(sought),
         clock,
+        pause,
         called: (call) => {
           meter.called();
           serverDateMs = call.serverDateMs ?? serverDateMs;
@@ -225,21 +241,37 @@ function makeOwnParts(settings: Settings, store: Store) {
         learned: () => {},
         unlearned: () => {},
         called: () => meter.called(),
+        pause,
       }),
   );
-  const prepared = once(() => readConnections(settings, book()));
+  const prepared = once(async () => {
+    await readConnections(settings, book());
+    await heedPause({ store }, { health }, clock);
+    heeding.start();
+  });
   return {
     client,
     book,
     connecting,
     prepared,
+    pause,
     serverDateMs: () => serverDateMs,
     async close() {
       if (client.made()) client().close();
       if (connecting.made()) connecting().close();
-      await meter.end();
+      await Promise.all([heeding.stop(), telling, meter.end()]);
     },
   };
+}
+
+/** Until when nothing may be asked. */
+function pausedProblem(retryAfterMs: number): Problem {
+  const answer = {
+    kind: 'rate-limited',
+    retryAfterMs,
+    untilMs: systemClock.nowMs() + retryAfterMs,
+  } as const;
+  return problemOf({ answer, detail: wordsIn(answer) ?? '', address: null, organizationId: null });
 }
 
 /** Made when it is first asked for, and kept. */

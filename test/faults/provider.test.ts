@@ -265,6 +265,22 @@ describe('F-2: an answer of 429', () => {
         expect(page.annotations.description).toContain('the provider asked for a pause until');
       } else expect([await story.alerts(), story.log('alert')]).toEqual([[], []]);
       expect(await story.tasks('due')).toMatchObject([{ address: later!.uri }]);
+
+      // Nor is anything asked for people or for a sync: they are told until when.
+      const listed = await fetch(`${story.service.operationsUrl}/api/equipment/${later!.id}`);
+      expect([listed.status, await listed.json()]).toEqual([
+        503,
+        expect.objectContaining({
+          code: 'operations.provider-unavailable',
+          detail: expect.stringMatching(/fewer calls: nothing is asked of it before 20\d\d-/),
+        }),
+      ]);
+      await story.ask('/api/sync', 'POST');
+      const sync = await until(async () => {
+        const view = await story.ask<{ waitsUntil: string | null }>('/api/sync');
+        return view.waitsUntil === null ? undefined : view;
+      }, soon);
+      expect(Date.parse(sync.waitsUntil!) - askedAtMs).toBeGreaterThanOrEqual(pauseMs - 1000);
       expect(await story.requests()).toHaveLength(requests);
     },
   );

@@ -119,7 +119,7 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     [{ kind: 'client-refused', message: null, connectionId: 'c1' }, 4, 'scope or licence'],
     [{ kind: 'no-access', message: null, connectionId: 'c1' }, 4, 'no access'],
     [{ kind: 'refused', code: 'status-400', detail: '', origin: '', connectionId: 'c1' }, 4, 'the detail'],
-    [{ kind: 'rate-limited', retryAfterMs: 1 }, 1, 'fewer calls'],
+    [{ kind: 'rate-limited', retryAfterMs: 1, untilMs: 1 }, 1, 'fewer calls'],
     [{ kind: 'aborted' }, 1, 'the detail'],
     [null, 1, 'the detail (https://provider.test/page)'],
   ])('%j ends with %i', async (answer, code, words) => {

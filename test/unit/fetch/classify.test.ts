@@ -127,7 +127,11 @@ describe('how long to wait', () => {
   });
 
   test('429 without a header waits half a minute', () => {
-    expect(answered(429)).toEqual({ kind: 'rate-limited', retryAfterMs: 30_000 });
+    expect(answered(429)).toEqual({
+      kind: 'rate-limited',
+      retryAfterMs: 30_000,
+      untilMs: startMs + 30_000,
+    });
   });
 
   test('a date is measured on the provider’s clock', () => {

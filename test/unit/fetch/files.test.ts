@@ -158,7 +158,12 @@ test('a file is read on from where it was cut, while it is the same version', as
 
 test.each([
   [503, '', 'provider.unavailable', 'the file was cut: status-503'],
-  [429, '', 'provider.unavailable', 'the file was cut: rate-limited'],
+  [
+    429,
+    '',
+    'provider.unavailable',
+    'the file was cut: rate-limited: nothing is asked of it before 2026-03-01T12:00:30.000Z',
+  ],
   [206, 'xx', 'provider.malformed', 'expected bytes from 1000, got 2 bytes as another range'],
 ])(
   'a range that is answered %i %j cuts the file with a coded reason',

@@ -30,7 +30,7 @@ const verdicts: Record<number, Verdict> = {
   401: { kind: 'reauthorize', connectionId: 'c1', message: 'ended' },
   403: { kind: 'forbidden', connectionId: 'c1', message: null, client: false },
   404: { kind: 'gone', certain: false, connectionId: 'c1', origin: catalogUrl.origin },
-  429: { kind: 'rate-limited', retryAfterMs: 1000 },
+  429: { kind: 'rate-limited', retryAfterMs: 1000, untilMs: 2000 },
   503: trouble,
 };
 

@@ -162,7 +162,7 @@ describe('waiting', () => {
     });
   });
   test('a 429 is obeyed', () => {
-    expect(decide({ kind: 'rate-limited', retryAfterMs: 7000 })).toMatchObject({
+    expect(decide({ kind: 'rate-limited', retryAfterMs: 7000, untilMs: 7000 })).toMatchObject({
       verb: 'postpone',
       ending: { dueInMs: 9000, own: false },
     });

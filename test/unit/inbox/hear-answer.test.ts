@@ -163,12 +163,12 @@ test('a refused client key is told, though the provider answered', async () => {
   expect(health.troubles(1000)).toMatchObject([{ name: 'client-refused' }]);
 });
 
-test('a refused token is refused, and a 429 cools down', async () => {
+test('a refused token is refused, and what is told to wait asks for no further pause', async () => {
   const { health, calls, hear } = stage();
   await hear({ kind: 'reauthorize', connectionId: 'c1', message: 'expired' });
-  await hear({ kind: 'rate-limited', retryAfterMs: 3000 });
+  await hear({ kind: 'rate-limited', retryAfterMs: 3000, untilMs: 4000 });
   expect(calls).toEqual(['refuse c1 expired']);
-  expect(health.coolDownMs(1000)).toBe(3000);
+  expect(health.coolDownMs(1000)).toBe(0);
 });
 
 test.each([

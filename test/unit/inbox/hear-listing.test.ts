@@ -64,12 +64,6 @@ test('a listing of one organization that fails is that organization’s alone, h
   expect(health.heldMs({ ...of, organizationId: 'B', address: `${origin}/1` }, 1000)).toBe(0);
 });
 
-test('a listing that is told to slow down cools down the client key', async () => {
-  const { health, hear } = hearing();
-  await hear({ partial: true, answer: { kind: 'rate-limited', retryAfterMs: 2000 } });
-  expect(health.coolDownMs(1000)).toBe(2000);
-});
-
 test('a listing that is refused for the client key says so', async () => {
   const { health, hear } = hearing();
   await hear({ partial: true, answer: { kind: 'client-refused', connectionId: 'c1', message: null } });

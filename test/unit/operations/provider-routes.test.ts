@@ -162,7 +162,7 @@ test.each<[RawFault['answer'], number, string]>([
   [{ kind: 'reauthorize', message: null, connectionId: 'c1' }, 409, 'operations.action-required'],
   [{ kind: 'no-access', message: null, connectionId: 'c1' }, 502, 'operations.provider-refused'],
   [null, 502, 'operations.provider-malformed'],
-  [{ kind: 'rate-limited', retryAfterMs: 1 }, 503, 'operations.provider-unavailable'],
+  [{ kind: 'rate-limited', retryAfterMs: 1, untilMs: 1 }, 503, 'operations.provider-unavailable'],
   [waits, 503, 'operations.provider-unavailable'],
   [{ ...waits, forbidden: true }, 502, 'operations.provider-refused'],
 ])('%j is answered %i %s with what was said', async (answer, status, code) => {

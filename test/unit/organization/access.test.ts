@@ -101,7 +101,7 @@ test('the connections link is named as what said so', async () => {
 });
 
 test.each([
-  [{ kind: 'rate-limited', retryAfterMs: 7000 }],
+  [{ kind: 'rate-limited', retryAfterMs: 7000, untilMs: 7000 }],
   [{ kind: 'client-refused', connectionId: 'c1', message: 'scope' }],
 ] as [Answer][])(
   '%j is heard, says nothing about access, and puts the probe off for longer each time',

@@ -24,6 +24,12 @@ const transient: Answer = {
   connectionId: 'c1',
   retryAfterMs: null,
 };
+const leaseMs = 60_000;
+const limit = (retryAfterMs: number): Answer => ({
+  kind: 'rate-limited',
+  retryAfterMs,
+  untilMs: under.nowMs() + retryAfterMs,
+});
 const partial = (answer: Answer | null, reason = 'call-failed'): PartialEnd => ({
   partial: true,
   reason,
@@ -112,7 +118,7 @@ function stage(script: Script, more: Partial<SyncDoors> = {}) {
   };
   const options = {
     intervalMs: 0,
-    leaseMs: 60_000,
+    leaseMs,
     holder: 'h',
     requestsAtOnce: 1,
     listingsAtOnce: 2,
@@ -136,27 +142,46 @@ test('a page that fails for a while is asked for again', async () => {
   expect(asked.filter((name) => name === 'equipment')).toHaveLength(2);
 });
 
-test('while the provider’s pause is waited for, the run says until when', async () => {
-  const limited = { ...partial(transient), answer: { kind: 'rate-limited', retryAfterMs: 600_000 } as const };
-  let waitsUntil: string | null = null;
-  const { run, sync } = stage(
-    { equipment: [[limited], [pageOf([item('1')])]] },
+test('nothing is asked in a pause, by no listing, however long it becomes; the run says until when', async () => {
+  const beganMs = under.nowMs();
+  let nowMs = beganMs;
+  let pausedUntilMs = nowMs;
+  const [askedAtMs, saidUntil]: [number[], (string | null)[]] = [[], []];
+  const limited = { ...partial(transient), answer: limit(180_000) };
+  const many = Array.from({ length: 20 }, (_, place) => item(`f${place}`, `operations of ${place}`));
+  const { run, sync, doors } = stage(
+    { equipment: [[limited], [pageOf([item('1')])]], fields: [[pageOf(many)]] },
     {
-      coolDownMs: () => 600_000,
+      coolDownMs: () => Math.max(0, pausedUntilMs - nowMs),
       clock: {
-        nowMs: under.nowMs,
-        wait: (ms) => {
-          waitsUntil ??= sync.view().waitsUntil;
-          return ms > 10_000 && ms !== 60_000 ? new Promise(() => {}) : Promise.resolve();
+        nowMs: () => nowMs,
+        async wait(ms) {
+          if (ms === leaseMs / 3) return new Promise<void>(() => {});
+          saidUntil.push(sync.view().waitsUntil);
+          const endMs = nowMs + ms;
+          await new Promise(setImmediate);
+          // Another process is asked for a longer one.
+          pausedUntilMs = beganMs + 780_000;
+          nowMs = Math.max(nowMs, endMs);
         },
       },
     },
   );
-  const until = new Date(under.nowMs() + 600_000).toISOString();
-  expect([await run(), waitsUntil]).toMatchObject([
-    { state: 'ended', published: 1, waitsUntil: null },
-    until,
-  ]);
+  const { listing } = doors.provider;
+  doors.provider.listing = async function* (request, signal) {
+    askedAtMs.push(nowMs);
+    if (request.of.what === 'equipment' && askedAtMs.length < 3) pausedUntilMs = nowMs + 180_000;
+    yield* listing(request, signal);
+  };
+  expect(await run()).toMatchObject({ state: 'ended', published: 1, waitsUntil: null, partial: [] });
+  const endMs = beganMs + 780_000;
+  expect(nowMs).toBe(endMs);
+  expect(askedAtMs.filter((at) => at > beganMs && at < endMs)).toEqual([]);
+  // What was on its way when the pause began, and the rest after it.
+  expect(askedAtMs.filter((at) => at === beganMs).length).toBeLessThanOrEqual(2);
+  expect(askedAtMs.filter((at) => at === endMs).length).toBeGreaterThanOrEqual(many.length);
+  const saidAt = (ms: number) => new Date(beganMs + ms).toISOString();
+  expect(new Set(saidUntil)).toEqual(new Set([saidAt(180_000), saidAt(780_000)]));
 });
 
 test('a listing that goes on failing is left, and nothing is missed', async () => {

@@ -123,7 +123,7 @@ test('a document, a page and an answer without words pass untouched', async () =
   };
   const ok: Answer = { kind: 'ok', document };
   expect((await clientAnswering(ok).read(request)).answer).toBe(ok);
-  const limited: Answer = { kind: 'rate-limited', retryAfterMs: 1 };
+  const limited: Answer = { kind: 'rate-limited', retryAfterMs: 1, untilMs: 1 };
   expect(await clientAnswering(limited).probe(due)).toBe(limited);
   const page: OrganizationsPage = { partial: false, organizations: [] };
   expect(await allOf(clientAnswering(ok, [page]).organizations('c1'))).toEqual([page]);

@@ -1,0 +1,60 @@
+/**
+ * Where tokens are given: what goes to the API there keeps to the pause of the client key and may meet one; what goes to a
+ * token endpoint does neither, and the reads that follow a consent are not held.
+ */
+import nock from 'nock';
+import { makeTokenCalls } from '../../../src/fetch/token-calls';
+import { connectionOf, optionsOf, origin, stillClock } from '../../support/provider-client';
+
+const catalog = (status: number) =>
+  nock(origin)
+    .get('/platform/')
+    .reply(status, {}, { 'retry-after': '120', 'content-type': 'application/json' });
+const tokens = (status: number) => nock(origin).post('/token').reply(status, {}, { 'retry-after': '120' });
+
+let leftMs: number;
+let told: number[];
+let called: string[];
+let calls: ReturnType<typeof makeTokenCalls>;
+// Suites of one worker share the network that nock takes hold of.
+afterAll(() => nock.restore());
+beforeEach(() => {
+  if (!nock.isActive()) nock.activate();
+  nock.disableNetConnect();
+  [leftMs, told, called] = [0, [], []];
+  const pause = { leftMs: () => leftMs, asked: (forMs: number) => void told.push(forMs) };
+  const options = { ...optionsOf(), issuer: null, called: () => void called.push('') };
+  calls = makeTokenCalls(options, pause, stillClock());
+});
+afterEach(() => {
+  calls.close();
+  nock.cleanAll();
+  nock.enableNetConnect();
+});
+
+test('a 429 of the API is heard, one of a token endpoint is not', async () => {
+  catalog(429);
+  tokens(429);
+  expect(await calls.links(null)).toMatchObject({ status: 429, retryAfterMs: 120_000 });
+  expect(told).toEqual([120_000]);
+  expect(await calls.call({ method: 'POST', url: `${origin}/token`, form: [] })).toMatchObject({
+    status: 429,
+  });
+  expect(told).toEqual([120_000]);
+});
+
+test('in a pause the API is not asked for what can be asked again; tokens and whose they are are', async () => {
+  leftMs = 1000;
+  const held = { status: null, code: 'rate-limited' };
+  expect(await calls.links(null)).toEqual(held);
+  const url = `${origin}/platform/organizations/1/connections`;
+  expect(await calls.call({ method: 'DELETE', url, ofApi: true })).toEqual(held);
+  expect(called).toEqual([]);
+  catalog(200);
+  tokens(200);
+  expect(await calls.links(connectionOf())).toHaveProperty('links');
+  expect(await calls.call({ method: 'POST', url: `${origin}/token`, form: [] })).toMatchObject({
+    status: 200,
+  });
+  expect(called).toHaveLength(2);
+});

@@ -1,0 +1,78 @@
+// Goal: a command beside no service keeps to the pause that any process was asked for, and leaves the one that it is
+// asked for itself to the others. Method: the real embedded store, and a provider that nock stands for.
+import nock from 'nock';
+import { loadSettings } from '../../../src/config';
+import { isProblem } from '../../../src/model/problem';
+import { makeOwnProvider, type OwnProvider } from '../../../src/wire/provider';
+import { openSqlite } from '../../contract/open-sqlite';
+import type { StoreUnderTest } from '../../contract/store-hand';
+
+const origin = 'http://127.0.0.1:9100';
+const token = { connection: 'c1', user: 'ann', auth: 'oauth2', token: 'canary-token' };
+const { settings } = loadSettings('command', {
+  PROVIDER_VENDOR: 'acme',
+  PROVIDER_URL: `${origin}/platform/`,
+  PROVIDER_EQUIPMENT_URL: `${origin}/isg`,
+  PROVIDER_CLIENT_KEY: 'key',
+  PROVIDER_CLIENT_SECRET: 'canary-secret',
+  PROVIDER_AUTH: 'oauth2',
+  PROVIDER_ISSUER: origin,
+  PROVIDER_TOKENS: JSON.stringify([token]),
+  ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
+});
+const json = { 'content-type': 'application/vnd.acme.axiom.v3+json' };
+
+let under: StoreUnderTest;
+let own: OwnProvider;
+// Suites of one worker share the network that nock takes hold of.
+afterAll(() => nock.restore());
+beforeEach(async () => {
+  if (!nock.isActive()) nock.activate();
+  nock.disableNetConnect();
+  under = await openSqlite();
+  own = makeOwnProvider(settings, under.store);
+});
+afterEach(async () => {
+  await own.close();
+  await under.close();
+  nock.cleanAll();
+  nock.enableNetConnect();
+});
+
+/** What a person is told who asks for a machine. */
+async function told(): Promise<string> {
+  const error = await own.api.equipmentRecord('7', null).catch((thrown: unknown) => thrown);
+  return isProblem(error, 'provider.unavailable') ? error.message : `not that: ${error}`;
+}
+
+const catalog = () =>
+  nock(origin)
+    .get('/platform/')
+    .reply(200, { links: [{ rel: 'organizations', uri: `${origin}/platform/organizations` }] }, json);
+const limited = () =>
+  nock(origin).get('/platform/organizations').query(true).reply(429, {}, { 'retry-after': '600' });
+
+test('in a pause that another process was asked for nothing is sent, and whoever asks is told until when', async () => {
+  await under.store.pauseReading(600_000);
+  const [fromMs, words] = [
+    Date.now(),
+    /^the provider asks for fewer calls: nothing is asked of it before (\S+Z)/,
+  ];
+  const [, until = ''] = words.exec(await told()) ?? [];
+  expect(Date.parse(until) - fromMs).toBeGreaterThan(500_000);
+  expect(Date.parse(until) - fromMs).toBeLessThan(700_000);
+  expect(await own.end('4711')).toBe(false);
+  await expect(own.check()).rejects.toThrow('nothing is asked of it before');
+  expect(nock.isDone()).toBe(true);
+});
+
+test('the pause that the provider asks a command for holds everybody, and is not taken for an absence', async () => {
+  catalog();
+  limited();
+  expect(await told()).toMatch(/nothing is asked of it before/);
+  expect(await told()).toMatch(/nothing is asked of it before/);
+  expect(nock.isDone()).toBe(true);
+  await own.close();
+  const pause = await under.store.readingPause();
+  expect(pause!.leftMs).toBeGreaterThan(500_000);
+});
