@@ -93,7 +93,7 @@ export async function withApi<Result>(
     if (!(error instanceof NobodyListens)) throw error;
     // Another machine's service cannot be replaced by a store of this one.
     if (!isLoopback(new URL(url).hostname)) throw new Problem('store.unavailable', error.message, error);
-    context.output.note(`${error.message}; using the store itself: ${placeOfStore(loaded)}`);
+    context.output.note(`${error.message}; using the store itself: ${placeOfStore(loaded, wish)}`);
   }
   const { api, close } = await context.openStore(loaded, wish);
   try {
@@ -104,10 +104,10 @@ export async function withApi<Result>(
 }
 
 /** Where commands find it, whatever folder they are run in. */
-function placeOfStore({ settings: { databaseUrl }, origins }: LoadedSettings): string {
+function placeOfStore({ settings: { databaseUrl }, origins }: LoadedSettings, wish: StoreWish): string {
   if (databaseUrl.kind !== 'sqlite') return String(origins.DATABASE_URL.shown);
   const path = resolve(databaseUrl.path);
-  return existsSync(path) ? path : `${path}, which is not there yet`;
+  return wish === 'kept' || existsSync(path) ? path : `${path}, which is made now`;
 }
 
 /** TRAMLINE_URL; where only the listener's address was set, that one. */

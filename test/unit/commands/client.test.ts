@@ -2,6 +2,7 @@
 // apart, nothing hangs, and the token goes nowhere else.
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { makeClient, NobodyListens } from '../../../src/commands/client';
 import { serviceUrl } from '../../../src/commands/context';
 import { loadSettings } from '../../../src/config';
@@ -113,4 +114,15 @@ test.each([
   [{ OPERATIONS_PORT: '9500', TRAMLINE_URL: 'https://tramline.example' }, 'https://tramline.example'],
 ])('with %j the service is looked for at %s', (environment, url) => {
   expect(serviceUrl(loadSettings('command', environment as Record<string, string>))).toBe(url);
+});
+
+test('which store answers instead of a service is said, and that it was not there before', async () => {
+  const shell = makeShell();
+  shell.environment = {
+    TRAMLINE_URL: `http://127.0.0.1:${await freePort()}`,
+    DATABASE_URL: 'sqlite:./no/store.db',
+  };
+  const path = join(process.cwd(), 'no/store.db');
+  expect((await shell.run('ledger')).error).toMatch(new RegExp(`; using the store itself: ${path}\n$`));
+  expect((await shell.run('check')).error).toMatch(new RegExp(`: ${path}, which is made now\n$`));
 });
