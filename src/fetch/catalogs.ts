@@ -1,17 +1,20 @@
 /**
  * The catalog, once per security context: the application alone, and each connection. It is read when a context is first
  * needed, when its token changes, after five minutes, and again on demand; callers that come together share one read. So
- * one that was wrong for a while, or grew, needs nobody to act. What it names for authorization is told to the gate.
+ * one that was wrong for a while, or grew, needs nobody to act. What cannot be read takes the place of nothing that could
+ * be. What it names for authorization is told to the gate.
  */
 import type { Answer } from '../model/answer';
 import type { Connection } from '../model/connection';
+import { shownAddress } from '../model/shown-address';
 import type { Secret } from '../tools/secret';
 import type { Ask } from './ask';
 import { Attempt } from './attempt';
 import type { Gate } from './gate';
-import { linksOf } from './links';
+import { linksOf, unreadLinkOf, unreadLinksOf } from './links';
 import { makeSharedRead, type SharedRead } from './shared-read';
-import { answerOnTheWay, cutOnTheWay, type Way } from './waiting-answer';
+import { typeNameOf } from './type-name';
+import { answerOnTheWay, cutOnTheWay, type Way, waitingAnswer } from './waiting-answer';
 
 export interface Catalog {
   /** Where it was read. */
@@ -134,7 +137,11 @@ function makeContexts(parts: CatalogsParts): (connection: Connection | null) => 
     context.readAtMs = parts.nowMs();
     const connectionId = connection?.connectionId ?? applicationId;
     if (verdict.kind !== 'ok') return { answer: answerOnTheWay(verdict, wayOf(catalogUrl, connectionId)) };
-    const links = linksOf(verdict.document.body);
+    const links = readOver(verdict.document.body, context.catalog);
+    if (typeof links === 'string') {
+      const detail = `${links} at ${shownAddress(catalogUrl.href) ?? catalogUrl.origin}`;
+      return { answer: waitingAnswer(wayOf(catalogUrl, connectionId), detail) };
+    }
     if (context.catalog === null || !equalLinks(context.catalog.links, links)) {
       version += 1;
       context.catalog = { address: catalogUrl.href, version, links };
@@ -155,6 +162,25 @@ function makeContexts(parts: CatalogsParts): (connection: Connection | null) => 
     contexts.set(id, context);
     return context;
   };
+}
+
+/**
+ * The links of a catalog, with those of the former one where a link cannot be read; in words why there are none. An
+ * empty list is one: not everybody is shown something.
+ */
+function readOver(body: unknown, former: Catalog | null): Map<string, string> | string {
+  const links = linksOf(body);
+  const unread = unreadLinksOf(body);
+  if (links.size === 0) {
+    const [words] = unread.values();
+    if (words !== undefined) return words;
+    const { links: many, link: one } = (body ?? {}) as { links?: unknown; link?: unknown };
+    if ((many ?? one ?? null) === null)
+      return `expected a list of links, got ${typeNameOf(body, 'an object without it')}`;
+  }
+  for (const [rel, uri] of former?.links ?? [])
+    if (!links.has(rel) && unreadLinkOf(unread, [rel]) !== null) links.set(rel, uri);
+  return links;
 }
 
 function wayOf(catalogUrl: URL, connectionId: string): Way {

@@ -161,5 +161,8 @@ async function listingOf(
   }
   const address = links?.get('files');
   if (address !== undefined) return { value: address };
+  // A catalog that was kept may be older than the relationship.
+  if (organizationId === null && !fresh)
+    return listingOf(organizations, { connection, organizationId }, caller, true);
   return { fault: unlinked({ connection, organizationId }, at, ['files'], unread) };
 }

@@ -31,7 +31,7 @@ export interface OrganizationSeen {
 export type OrganizationResult = { organization: OrganizationSeen | null } | { answer: Answer };
 
 export interface Organizations {
-  /** Page after page; a partial end comes last. When the first page is not found, once more with a fresh catalog. */
+  /** Page after page; a partial end comes last. Where the listing is not found, once more with a fresh catalog. */
   list(connection: Connection, caller: Caller): AsyncGenerator<Page, void>;
   /** One call once the form of the addresses is learned; through the listing otherwise, and where that call fails. */
   find(id: string, connection: Connection, caller: Caller): Promise<OrganizationResult>;
@@ -91,6 +91,8 @@ export function makeOrganizations(gate: Gate, pages: Pages, catalogOrigin: strin
       const result = await caller.catalog(connection, fresh);
       if ('answer' in result) return yield unlisted('call-failed', 'catalog', result.answer);
       const first = result.catalog.links.get('organizations');
+      // A catalog that was kept may be older than the relationship.
+      if (first === undefined && !fresh) continue;
       if (first === undefined)
         return yield { ...unlisted('no-listing', noListing, null), address: result.catalog.address };
       let moved = false;

@@ -41,6 +41,8 @@ function makePlaces({ callers, timeoutMs, connectionOf }: SubscriptionParts) {
     if ('answer' in result) return { fault: faultOf(result.answer as never, null, null) };
     const address = result.catalog.links.get(relation);
     if (address !== undefined) return { value: address };
+    // A catalog that was kept may be older than the relationship.
+    if (!fresh) return addressOf(relation, { connection, organizationId: null }, true);
     const detail = `the catalog: expected a link \`${relation}\`, got none`;
     return { fault: { answer: null, detail, address: result.catalog.address, organizationId: null } };
   }

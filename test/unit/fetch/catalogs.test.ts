@@ -19,7 +19,13 @@ const connection: Connection = {
 
 function stage(auth: Connection['auth'] = 'oauth2', application = false) {
   const own = { ...connection, auth };
-  const state = { nowMs: 1_000, uri: 'https://api.example/first', fails: false, reads: 0 };
+  const state = {
+    nowMs: 1_000,
+    uri: 'https://api.example/first',
+    fails: false,
+    reads: 0,
+    body: null as unknown,
+  };
   const ask: Ask = async ({ url, connection: asked }) => {
     if (asked === null) return { kind: 'reauthorize', connectionId: '', message: 'Unauthorized' };
     state.reads += 1;
@@ -32,7 +38,7 @@ function stage(auth: Connection['auth'] = 'oauth2', application = false) {
         connectionId: 'c1',
         retryAfterMs: null,
       };
-    const body = { links: [{ rel: 'files', uri: state.uri }] };
+    const body = state.body ?? { links: [{ rel: 'files', uri: state.uri }] };
     return {
       kind: 'ok',
       document: { body, address: url.href, mediaType: 'application/json', connectionId: 'c1' },
@@ -87,6 +93,48 @@ test('without any, the provider’s trouble is the answer', async () => {
   const { state, address } = stage();
   state.fails = true;
   expect(await address()).toBe('transient');
+});
+
+test.each([
+  [{ links: 5 }, 'expected a list of links, got number'],
+  [{ links: 'x', link: null }, 'expected a list of links, got string'],
+  [{ links: [null, 3] }, 'expected an object as link, got null'],
+  [{ links: [{ rel: 'files', uri: 5 }] }, 'expected an address in the link `files`, got number'],
+  [{ error: 'x' }, 'expected a list of links, got an object without it'],
+  [[], 'expected a list of links, got a list'],
+])('%j is no catalog: it is told in words, and the former one stays', async (body, words) => {
+  const { state, catalogs, address, addressAnew } = stage();
+  state.body = body;
+  const attempt = new Attempt(1_000);
+  expect(await catalogs.of(connection, attempt)).toMatchObject({
+    answer: { kind: 'transient', code: 'catalog-unavailable', detail: `${words} at https://api.example/` },
+  });
+  attempt.end();
+  state.body = null;
+  expect(await address()).toBe('https://api.example/first');
+  state.body = body;
+  expect(await addressAnew()).toBe('transient');
+  expect(await address()).toBe('https://api.example/first');
+});
+
+test('a catalog with one link that cannot be read keeps the former one of that name alone', async () => {
+  const { state, catalogs, address, addressAnew } = stage();
+  const former = [
+    { rel: 'files', uri: 'https://api.example/first' },
+    { rel: 'organizations', uri: 'https://api.example/organizations' },
+  ];
+  state.body = { links: former };
+  await address();
+  state.body = {
+    links: [
+      { rel: 'files', uri: null },
+      { rel: 'more', uri: 'https://api.example/more' },
+    ],
+  };
+  expect(await addressAnew()).toBe('https://api.example/first');
+  expect([...catalogs.known(connection)!.links.keys()].toSorted()).toEqual(['files', 'more']);
+  state.body = { links: [] };
+  expect(await addressAnew()).toBeUndefined();
 });
 
 test('an application that is refused concerns no OAuth 2 consent, and refuses no OAuth 1 token', async () => {

@@ -877,8 +877,12 @@ describe('organizations', () => {
     expect(await listed()).toMatchObject([
       { partial: true, reason: 'call-failed', answer: { kind: 'transient' } },
     ]);
-    catalog([]);
+    catalog([], 2);
     expect(await listed()).toMatchObject([{ partial: true, reason: 'no-listing', answer: null }]);
+    // One that was kept without it is read anew before that is said.
+    catalog();
+    api().get('/platform/organizations?itemLimit=100').reply(200, { links: [], values: [] }, axiom);
+    expect(await listed()).toMatchObject([{ partial: false, organizations: [] }]);
   });
 
   test('of an unknown or refused connection are not listed', async () => {

@@ -82,6 +82,7 @@ describe('the list', () => {
   test('is asked for with valid connections only, at an address that the catalog names', async () => {
     expect(await all('c9')).toMatchObject([{ fault: { answer: { kind: 'no-connection' } } }]);
     catalog({});
+    catalog({});
     expect(await all()).toMatchObject([
       { fault: { answer: null, detail: 'the catalog: expected a link `eventSubscriptions`, got none' } },
     ]);
