@@ -47,6 +47,7 @@ import { clientPauseOf, heedPause } from './wire/heed-pause';
 import { loopsOf, startReading, stopLoops } from './wire/loops';
 import { storeFault } from './wire/opening-faults';
 import * as options from './wire/options';
+import { probeAsKnown } from './wire/probe-as-known';
 import { checkConnections, clientOf } from './wire/provider';
 import { relayOf } from './wire/relay';
 import { replayOf } from './wire/replay';
@@ -134,11 +135,12 @@ export async function wireWorker(
   });
   const watched = watchStore(outside.store, clock);
   const doors = { ...outside, store: watched.store, nameEquipment: makeNameEquipment(watched.store) };
+  const listsWanted = () => loops.learn.wake();
   const pipeline = makePipeline(
     {
       store: doors.store,
       nameEquipment: doors.nameEquipment,
-      provider: providerDoorOf(doors.provider, observer, () => book),
+      provider: providerDoorOf(doors.provider, observer, () => book, listsWanted),
       observer,
       clock,
       decided: () => loops.relay.wake(),
@@ -147,7 +149,6 @@ export async function wireWorker(
     },
     options.pathOptions(settings),
   );
-  const listsWanted = () => loops.learn.wake();
   const book = bookOf(settings, { store: doors.store, client, pipeline, observer, clock, listsWanted });
   // Of this process, for the leases that it takes.
   const holder = `${hostname()}-${randomUUID()}`;
@@ -260,10 +261,11 @@ function providerDoorOf(
   provider: OutsideDoors['provider'],
   observer: Observer,
   book: () => ConnectionBook,
+  listsWanted: () => void,
 ): ProviderDoor {
   return {
     read: traceReads(provider, observer),
-    probe: (due, signal) => provider.probe(due, signal),
+    probe: probeAsKnown((due, signal) => provider.probe(due, signal), book, listsWanted),
     sees: (connectionId, organizationId) => book().sees(connectionId).has(organizationId),
     learnedSince: (sinceMs) => book().learnedSince(sinceMs),
   };

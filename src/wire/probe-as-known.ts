@@ -1,0 +1,22 @@
+/**
+ * A probe that finds no connection is made once more where connections were read again meanwhile: another consent, or one
+ * that is taken again, makes its organizations due in the store before every process knows of it. Otherwise such a probe,
+ * which asks nobody anything, would count as one that brought no answer, and the next would come later for it.
+ */
+import type { ConnectionBook } from '../connect/connection-book';
+import type { ProviderDoor } from '../pipeline';
+
+/** `wanted`: there is a connection whose sight is to be learned. Rejects as the store does. */
+export function probeAsKnown(
+  probe: ProviderDoor['probe'],
+  book: () => Pick<ConnectionBook, 'connections' | 'follow'>,
+  wanted: () => void,
+): ProviderDoor['probe'] {
+  return async (due, signal) => {
+    const known = book().connections();
+    const answer = await probe(due, signal);
+    if (answer.kind !== 'no-connection') return answer;
+    if (await book().follow()) wanted();
+    return book().connections() === known ? answer : probe(due, signal);
+  };
+}

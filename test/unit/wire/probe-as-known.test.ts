@@ -1,0 +1,58 @@
+// A consent that the store knows of and this process does not yet: whoever is probed meanwhile is asked with it at once.
+import type { Answer } from '../../../src/model/answer';
+import type { Connection } from '../../../src/model/connection';
+import type { DueProbe } from '../../../src/model/organization';
+import { probeAsKnown } from '../../../src/wire/probe-as-known';
+
+const due = { organizationId: '4711', epoch: 3, askedBy: 'schedule' } as DueProbe;
+const signal = new AbortController().signal;
+const nobody: Answer = { kind: 'no-connection', detail: 'no valid connection sees organization 4711' };
+const open: Answer = { kind: 'not-modified', connectionId: 'c1' };
+
+/** `changed`: the store holds another consent than the book; `meanwhile`: the book was read while the probe was made. */
+function stage({ changed = false, meanwhile = false, isNew = false }) {
+  const calls: string[] = [];
+  let connections: readonly Connection[] = [];
+  const probe = probeAsKnown(
+    async () => {
+      calls.push(`probe with ${connections.length}`);
+      const answer = connections.length === 0 ? nobody : open;
+      if (meanwhile) connections = [{} as Connection];
+      return answer;
+    },
+    () => ({
+      connections: () => connections,
+      async follow() {
+        calls.push('follow');
+        if (changed) connections = [{} as Connection];
+        return isNew;
+      },
+    }),
+    () => void calls.push('wanted'),
+  );
+  return { probe, calls };
+}
+
+test('a probe that met the connections of before is made with those of now', async () => {
+  const { probe, calls } = stage({ changed: true });
+  expect(await probe(due, signal)).toEqual(open);
+  expect(calls).toEqual(['probe with 0', 'follow', 'probe with 1']);
+});
+
+test('so is one during which they were read again by somebody else', async () => {
+  const { probe, calls } = stage({ meanwhile: true });
+  expect(await probe(due, signal)).toEqual(open);
+  expect(calls).toEqual(['probe with 0', 'follow', 'probe with 1']);
+});
+
+test('what such a look finds to be learned is learned', async () => {
+  const { probe, calls } = stage({ changed: true, isNew: true });
+  await probe(due, signal);
+  expect(calls).toContain('wanted');
+});
+
+test('where nothing changed nobody is asked twice', async () => {
+  const { probe, calls } = stage({});
+  expect(await probe(due, signal)).toEqual(nobody);
+  expect(calls).toEqual(['probe with 0', 'follow']);
+});
