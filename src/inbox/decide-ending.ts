@@ -64,6 +64,7 @@ export function decideEnding(
   rules: EndingRules,
 ): Ending {
   const held = heldBy(task);
+  const given = { ...held, dueAtMs: task.dueAtMs };
   const postpone = (dueInMs: number, code: string, detail: string | null, own = false): Ending => ({
     verb: 'postpone',
     ending: { ...held, dueInMs, own, agedMs: own ? sinceFailureMs : 0, code, detail },
@@ -87,17 +88,17 @@ export function decideEnding(
       const { connectionId } = answer;
       const refusedAddress = proven ? task.address : null;
       const probe = organizationId === null ? null : { organizationId, refusedAddress, connectionId };
-      return { verb: 'giveBack', ending: { ...held, code: answer.kind, probe, dueInMs: back() } };
+      return { verb: 'giveBack', ending: { ...given, code: answer.kind, probe, dueInMs: back() } };
     }
     case 'reauthorize':
-      return { verb: 'giveBack', ending: { ...held, code: answer.kind, probe: null, dueInMs: 0 } };
+      return { verb: 'giveBack', ending: { ...given, code: answer.kind, probe: null, dueInMs: 0 } };
     case 'refused-unattributed':
       // Nobody to probe and nobody to page while it waits: so it waits with an end.
       return tooOld
         ? quarantine('no-access', answer.message)
         : postpone(back(), answer.kind, answer.message, true);
     case 'aborted':
-      return { verb: 'giveBack', ending: { ...held, code: answer.kind, probe: null, dueInMs: 0 } };
+      return { verb: 'giveBack', ending: { ...given, code: answer.kind, probe: null, dueInMs: 0 } };
     case 'client-refused':
       return postpone(back(), answer.kind, answer.message);
     case 'not-modified':

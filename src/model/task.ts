@@ -18,6 +18,8 @@ export interface TakenTask {
   /** The store's revision before the read's first request. */
   revision: number;
   address: string;
+  /** When it fell due, by the store's clock. */
+  dueAtMs: number;
   /** null for a provisional task, whose resource is not known yet. */
   resource: ResourceIdentity | null;
   /** The owner as known from the last finish; null when unknown. */
@@ -105,6 +107,8 @@ export interface GivenBack extends Ending {
   probe: RefusedRequest | null;
   /** How long the task alone waits: no organization is known, or the one that was probed was found not to be blocked. */
   dueInMs: number;
+  /** When it had fallen due: what waits for its organization keeps its place among what else waits for it. */
+  dueAtMs: number;
 }
 
 export interface QuarantinedTask extends Ending {

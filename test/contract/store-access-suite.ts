@@ -69,7 +69,7 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         expect(await probesNow()).toEqual(['4711']);
         await hand.observe(open);
         under.advance(1000);
-        await refused(await hand.take());
+        await refused(await hand.takeAt(address('1')));
         expect(await hand.store.take(10)).toEqual([]);
         expect(await hand.store.nextDueInMs('probe')).toBe(minuteMs - 1000);
         under.advance(minuteMs - 1000);
@@ -163,6 +163,39 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         expect(await hand.store.nextDueInMs('task')).toBe(30_000);
         under.advance(30_000);
         expect(await hand.store.take(1)).toHaveLength(1);
+      });
+
+      test('keeps the place of what was refused: the oldest due drains first', async () => {
+        for (const id of ['first', 'second', 'third']) {
+          await hand.put([hintOf(id)]);
+          under.advance(10);
+        }
+        await refused(await hand.takeAt(address('first'), 1), { dueInMs: 5000 });
+        await hand.observe(terms);
+        under.advance(minuteMs);
+        await hand.observe(open);
+        const drained: string[] = [];
+        for (let left = 3; left > 0; left -= 1) {
+          const task = await hand.take();
+          drained.push(task.address);
+          await hand.finish(task, draftOf(task.address.split('/').at(-1)!, 'a'));
+        }
+        expect(drained).toEqual([address('first'), address('second'), address('third')]);
+      });
+
+      test('is not read again before the gap is over, whatever its place; then it goes first', async () => {
+        await hand.put([hintOf('first'), hintOf('second'), hintOf('third')]);
+        await refused(await hand.takeAt(address('first'), 1));
+        await hand.observe(terms);
+        under.advance(400);
+        await hand.observe(open);
+        const second = await hand.takeAt(address('second'), 1);
+        under.advance(599);
+        await hand.finish(second, draftOf('second', 'a'));
+        await hand.takeAt(address('third'), 2);
+        expect(await hand.store.nextDueInMs('task')).toBe(1);
+        under.advance(1);
+        await hand.takeAt(address('first'), 1);
       });
 
       test('whose owner is only claimed makes nobody the owner', async () => {

@@ -70,11 +70,12 @@ export function draftOf(id: string, content: string, extra: Partial<EventDraft> 
   };
 }
 
-export const heldBy = ({ taskId, fence, generation, revision }: TakenTask) => ({
+export const heldBy = ({ taskId, fence, generation, revision, dueAtMs }: TakenTask) => ({
   taskId,
   fence,
   generation,
   revision,
+  dueAtMs,
 });
 
 export const goneBy = (task: TakenTask) => ({
@@ -127,8 +128,8 @@ export class Hand {
   }
 
   /** The one that is due at this address, of all that are. */
-  async takeAt(wanted: string): Promise<TakenTask> {
-    const task = (await this.store.take(100)).find((taken) => taken.address === wanted);
+  async takeAt(wanted: string, limit = 100): Promise<TakenTask> {
+    const task = (await this.store.take(limit)).find((taken) => taken.address === wanted);
     if (task === undefined) throw new Error(`${wanted} was not due`);
     return task;
   }

@@ -13,7 +13,16 @@ import type {
   QuarantinedTask,
 } from '../../model/task';
 import { hintProbes, holdForProbe, mayBeBlocked } from './ask-probes';
-import { afterGap, endTake, hintedSince, isSuperseded, refuse, rest, stayDue } from './return-task';
+import {
+  afterGap,
+  endTake,
+  hintedSince,
+  isSuperseded,
+  keptPlace,
+  refuse,
+  rest,
+  stayDue,
+} from './return-task';
 import type { Slate } from './slate';
 import type { TaskRow } from './task-rows';
 import { tooManyGone } from './too-many-gone';
@@ -48,7 +57,10 @@ export async function giveBack(slate: Slate, ending: GivenBack): Promise<void> {
   const stale = takenLane === lane && epoch !== organization?.epoch;
   const refusedBefore = task.code === ending.code;
   const alone = probe === null || (!stale && !mayBeBlocked(context, organization, probe, refusedBefore));
-  const dueAt = afterGap(slate, task, context.nowMs() + (alone ? ending.dueInMs : 0));
+  const dueAt =
+    alone || stale
+      ? afterGap(slate, task, context.nowMs() + (alone ? ending.dueInMs : 0))
+      : keptPlace(task, ending.dueAtMs);
   // What waits alone waits longer each time.
   const waits = alone && ending.dueInMs > 0;
   slate.change(task, {

@@ -38,6 +38,14 @@ export function afterGap({ context }: Slate, task: TaskRow, atMs: number): numbe
 }
 
 /**
+ * What waits for its organization is not put behind what waits there too. A due time from before its last read tells a
+ * claim that the gap has to be waited for.
+ */
+export function keptPlace(task: TaskRow, dueAtMs: number): number {
+  return Math.min(dueAtMs, task.read_at! - 1);
+}
+
+/**
  * The task after a decided read: due again when it was hinted meanwhile; otherwise settling when the provider's read
  * model may have lagged, once; otherwise done. True when it will be read again.
  */

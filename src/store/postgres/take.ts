@@ -28,10 +28,11 @@ export async function take(context: Context, limit: number): Promise<TakenTask[]
   const rows: Row[] = [];
   // A lane may hold less than it was granted: what is then left is granted again.
   for (let open = lanes; rows.length < limit && open.length > 0; ) {
-    const taken = await takeFrom(context, divide(open, limit - rows.length, inFlight + rows.length));
+    const grants = divide(open, limit - rows.length, inFlight + rows.length);
+    const { taken, early } = await takeFrom(context, grants);
     rows.push(...taken);
     open = open.filter(({ isExhausted }) => !isExhausted);
-    if (taken.length === 0) break;
+    if (taken.length === 0 && early === 0) break;
   }
   await saveLanes(context, lanes, freed);
   return rows.map(taskOf);
@@ -82,39 +83,52 @@ async function readyLanes(
   return { lanes, inFlight: Number(rows[0]!.in_flight_all), freed: rows[0]!.freed as string[] };
 }
 
-/** Rows that somebody changes at this moment are left for the next claim. */
-async function takeFrom(context: Context, grants: { lane: Lane; limit: number }[]): Promise<Row[]> {
-  if (grants.length === 0) return [];
+/**
+ * Rows that somebody changes at this moment are left for the next claim. What kept its place and was read a moment ago
+ * waits until the gap is over.
+ */
+async function takeFrom(
+  context: Context,
+  grants: { lane: Lane; limit: number }[],
+): Promise<{ taken: Row[]; early: number }> {
+  if (grants.length === 0) return { taken: [], early: 0 };
   const rows = await context.database.all(
     `WITH due AS (
-       SELECT t.id, t.due_at, g.nth
+       SELECT t.id, t.due_at, CASE WHEN t.due_at < t.read_at THEN t.read_at + $5 END AS free_at, g.nth
        FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS g (lane, wanted, nth)
        CROSS JOIN LATERAL (
-         SELECT id, due_at FROM tasks WHERE lane = g.lane AND due_at <= $3 ORDER BY due_at, id
-         LIMIT g.wanted FOR NO KEY UPDATE SKIP LOCKED) t)
-     UPDATE tasks t SET state = 'taken', due_at = NULL, fence = t.fence + 1, read_at = $3,
+         SELECT id, due_at, read_at FROM tasks WHERE lane = g.lane AND due_at <= $3 ORDER BY due_at, id
+         LIMIT g.wanted FOR NO KEY UPDATE SKIP LOCKED) t),
+     early AS (
+       UPDATE tasks e SET due_at = due.free_at FROM due WHERE e.id = due.id AND due.free_at > $3 RETURNING 1),
+     taken AS (UPDATE tasks t SET state = 'taken', due_at = NULL, fence = t.fence + 1, read_at = $3,
        covered_hint_at = coalesce(t.covered_hint_at, t.first_hint_at), first_hint_at = NULL, lease_until = $4,
        taken_lane = t.lane, taken_epoch = coalesce((SELECT epoch FROM organizations o WHERE o.id = t.lane), 0)
-     FROM due WHERE t.id = due.id
+     FROM due WHERE t.id = due.id AND (due.free_at > $3) IS NOT TRUE
      RETURNING due.nth, due.due_at AS was_due_at, t.id, t.fence, t.generation, (SELECT last_value FROM revision) AS revision,
        t.address, t.kind, t.resource_id, t.organization_id, t.hinted_organization_id, t.hinted_user, t.connection_id,
        t.taken_epoch, t.settling, t.attempts, t.aged_ms, t.failed_at, t.absent_since, t.covered_hint_at, t.traceparent,
        t.reconciled, CASE WHEN NOT t.reconciled THEN (SELECT delivery_id FROM hints h WHERE h.task_id = t.id
-         AND h.generation = t.generation) END AS delivery_id`,
+         AND h.generation = t.generation) END AS delivery_id)
+     SELECT e.early, taken.* FROM (SELECT count(*)::int AS early FROM early) e LEFT JOIN taken ON true`,
     grants.map(({ lane }) => lane.id),
     grants.map(({ limit }) => limit),
     context.nowMs(),
     context.nowMs() + context.settings.leaseMs,
+    context.settings.readGapMs,
   );
+  const early: number = rows[0]!.early;
+  const taken = rows.filter(({ id }) => id !== null);
   for (const [index, { lane, limit }] of grants.entries()) {
-    const count = rows.filter(({ nth }) => nth === index + 1).length;
+    const count = taken.filter(({ nth }) => nth === index + 1).length;
     lane.served += count;
     lane.inFlight += count;
-    lane.isExhausted = count < limit;
+    lane.isExhausted = count < limit && early === 0;
   }
-  return rows.sort(
+  taken.sort(
     (left, right) => left.nth - right.nth || left.was_due_at - right.was_due_at || left.id - right.id,
   );
+  return { taken, early };
 }
 
 /** Turns rise with what was served, and lanes that have nothing more that is due say from when on they have. */
@@ -173,6 +187,7 @@ function taskOf(row: Row): TakenTask {
     generation: row.generation,
     revision: row.revision,
     address: row.address,
+    dueAtMs: row.was_due_at,
     resource: row.kind === null ? null : { kind: row.kind as ResourceKind, id: row.resource_id },
     organizationId: row.organization_id,
     hintedOrganizationId: row.hinted_organization_id,

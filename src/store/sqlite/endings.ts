@@ -16,7 +16,7 @@ import type { Context } from './context';
 import type { Row } from './database';
 import { type CachedOrganization, remember } from './organization-cache';
 import { hintProbe, holdForProbe, mayBeBlocked } from './probes';
-import { afterGap, endTake, hintedSince, noteRead, refuse, rest, stayDue } from './return-task';
+import { afterGap, endTake, hintedSince, keptPlace, noteRead, refuse, rest, stayDue } from './return-task';
 import { writeEvent } from './write-event';
 
 /** Of the organization's resources, at least so many may go at once before it is not believed. */
@@ -51,7 +51,10 @@ export function giveBack(context: Context, ending: GivenBack): void {
   // A refusal of a request that began before the access last changed says nothing about today.
   const stale = lease?.lane === lane && lease.epoch !== (context.organizations.get(lane)?.epoch ?? 0);
   const alone = probe === null || (!stale && !mayBeBlocked(context, probe, task.code === ending.code));
-  const dueAt = afterGap(context, task, context.nowMs() + (alone ? ending.dueInMs : 0));
+  const dueAt =
+    alone || stale
+      ? afterGap(context, task, context.nowMs() + (alone ? ending.dueInMs : 0))
+      : keptPlace(task, ending.dueAtMs);
   // What waits alone waits longer each time.
   const waits = alone && ending.dueInMs > 0;
   context.database.run(

@@ -159,7 +159,7 @@ export function take(context: Context, limit: number): TakenTask[] {
 }
 
 /** What a take needs to know of a task. The bound is an expression: of a bare parameter each value is planned anew. */
-const waitingTasks = `SELECT id, due_at, fence, generation, address, kind, resource_id, organization_id,
+const waitingTasks = `SELECT id, due_at, read_at, fence, generation, address, kind, resource_id, organization_id,
     hinted_organization_id, hinted_user, connection_id, settling, attempts, aged_ms, failed_at, absent_since,
     coalesce(covered_hint_at, first_hint_at) AS covered_hint_at, traceparent, reconciled,
     CASE reconciled WHEN 0 THEN (SELECT delivery_id FROM hints h WHERE h.task_id = tasks.id
@@ -170,10 +170,25 @@ function takeFrom(context: Context, { lane, limit }: Grant, nowMs: number): Take
   // One more than may be taken says when the next is due.
   const waiting = context.database.all(waitingTasks, lane.id, limit + 1);
   const due = waiting.slice(0, limit).filter(({ due_at }) => Number(due_at) <= nowMs);
-  const tasks = due.map((row) => takeOne(context, row, lane.id, nowMs));
+  const early = due.filter((row) => isEarly(context, row, nowMs));
+  const tasks = due.flatMap((row) => (early.includes(row) ? [] : takeOne(context, row, lane.id, nowMs)));
   const next = waiting[due.length];
-  context.lanes.served(lane, due.length, next === undefined ? null : Number(next.due_at));
+  context.lanes.served(lane, tasks.length, next === undefined ? null : Number(next.due_at));
+  for (const row of early) leaveUntilGap(context, row, lane.id, nowMs);
   return tasks;
+}
+
+/** What kept its place may have been read a moment ago. */
+function isEarly(context: Context, row: Row, nowMs: number): boolean {
+  return (
+    row.read_at !== null && Number(row.due_at) < Number(row.read_at) && afterGap(context, row, nowMs) > nowMs
+  );
+}
+
+function leaveUntilGap(context: Context, row: Row, lane: string, nowMs: number): void {
+  const dueAt = afterGap(context, row, nowMs);
+  context.database.run('UPDATE tasks SET due_at = ? WHERE id = ?', dueAt, row.id as number);
+  context.lanes.expect(lane, dueAt);
 }
 
 function takeOne(context: Context, row: Row, lane: string, nowMs: number): TakenTask {
@@ -198,6 +213,7 @@ function takeOne(context: Context, row: Row, lane: string, nowMs: number): Taken
     generation: Number(row.generation),
     revision: context.currentRevision(),
     address: String(row.address),
+    dueAtMs: Number(row.due_at),
     resource:
       row.kind === null
         ? null

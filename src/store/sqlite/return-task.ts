@@ -40,6 +40,14 @@ export function afterGap(context: Context, task: Row, atMs: number): number {
   return task.read_at === null ? atMs : Math.max(atMs, Number(task.read_at) + context.settings.readGapMs);
 }
 
+/**
+ * What waits for its organization is not put behind what waits there too. A due time from before its last read tells a
+ * claim that the gap has to be waited for.
+ */
+export function keptPlace(task: Row, dueAtMs: number): number {
+  return Math.min(dueAtMs, Number(task.read_at) - 1);
+}
+
 export interface Rest {
   state: 'due' | 'settling' | 'done';
   dueAt: number | null;

@@ -19,6 +19,7 @@ const task: TakenTask = {
   epoch: 1,
   settling: false,
   attempts: 2,
+  dueAtMs: 900_000,
   agedMs: 0,
   failedAtMs: null,
   absentSinceMs: null,
@@ -107,6 +108,9 @@ describe('refusals', () => {
       verb: 'giveBack',
       ending: { probe: { organizationId: '4711', refusedAddress: null, connectionId: 'c1' }, dueInMs: 2000 },
     });
+  });
+  test('lets the task keep its place among what waits for the organization', () => {
+    expect(decide(terms)).toMatchObject({ ending: { dueAtMs: task.dueAtMs } });
   });
   test('without a known organization only the task waits', () => {
     expect(decide(terms, {}, { organizationId: null })).toMatchObject({

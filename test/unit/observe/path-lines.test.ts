@@ -24,6 +24,7 @@ const task: TakenTask = {
   fence: 1,
   generation: 2,
   revision: 3,
+  dueAtMs: 0,
   address: 'https://api.example/1',
   resource: null,
   organizationId: null,
