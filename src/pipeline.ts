@@ -147,7 +147,7 @@ export function makePipeline(doors: PathDoors, settings: PathSettings): Pipeline
 
 // 1 · A delivery is stored, then answered.
 
-/** Also for a receiver, which has no more of the path than this. */
+/** Also for a receiver, which has no more of the path than this. Throws as the store does. */
 export async function accept(
   path: Pick<Path, 'store' | 'observer' | 'clock' | 'wakeWork' | 'wakeProbes'>,
   delivery: Delivery,

@@ -76,8 +76,9 @@ export function withApiOrNewStore<Result>(context: CommandContext, work: Work<Re
 type Work<Result> = (api: Api, via: Via, loaded: LoadedSettings) => Promise<Result>;
 
 /**
- * Runs `work` with the API and ends what was opened for it, whatever happens. Throws `settings.invalid` where neither a
- * service listens nor a store is there.
+ * Runs `work` with the API and ends what was opened for it, whatever happens. Throws what `work` throws, `settings.invalid`
+ * where neither a service listens nor a store is there, and `store.unavailable` where nobody listens at another machine's
+ * address.
  */
 export async function withApi<Result>(
   context: CommandContext,

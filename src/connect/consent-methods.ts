@@ -10,6 +10,7 @@ import { type ConsentRecord, challengeOf, type Pending, randomKey } from './cons
 import { GrantRefusal } from './grant-refusal';
 import { accessToken, requestToken } from './oauth1-grant';
 
+/** Each throws `GrantRefusal`; `unusable` also for OAuth 2 without an issuer. */
 export interface ConsentMethods {
   /** Where the user goes, and what the answer will be checked and redeemed with. */
   begin(record: ConsentRecord): Promise<{ address: string; pending: Pending }>;

@@ -23,9 +23,9 @@ export interface KeepDoors {
 
 /**
  * The connection's id, and the organizations that it saw until now. `expected` is who was asked, by name or by the id of a
- * connection, null when nobody was named; when the provider names another, the grant is given back and `GrantRefusal`
- * says so. Where the provider names its users and could not be asked, nothing is stored, nothing is given back, and
- * `GrantRefusal` says why.
+ * connection, null when nobody was named. Throws `GrantRefusal`: `other-user` when the provider names another, and the grant
+ * is given back; why it could not be asked, where it names its users, and then nothing is stored and nothing given back.
+ * Also what the store throws.
  */
 export async function keepConnection(
   doors: KeepDoors,

@@ -20,7 +20,10 @@ export interface RequestToken {
 const lifeMsMax = 365 * 86_400_000;
 const charsMax = 4096;
 
-/** `callback` is an address, an application's own scheme, or `oob`. */
+/**
+ * `callback` is an address, an application's own scheme, or `oob`. Throws `GrantRefusal`: refused, unavailable, or `unusable`
+ * where the catalog or the answer lacks what is needed; token and secret are bounded.
+ */
 export async function requestToken(calls: TokenCalls, callback: string): Promise<RequestToken> {
   const links = await applicationLinks(calls);
   const { catalogAddress } = calls;
@@ -39,7 +42,7 @@ export async function requestToken(calls: TokenCalls, callback: string): Promise
   return { token, secret, address };
 }
 
-/** Trades the authorized request token and its verifier. */
+/** Trades the authorized request token and its verifier. Throws and bounds as `requestToken` does. */
 export async function accessToken(
   calls: TokenCalls,
   { token, secret }: { token: string; secret: Secret },

@@ -39,7 +39,7 @@ export interface Stage {
 
 const untilMsMax = 15_000;
 
-/** Starts both; everything that was started is ended again when a part of it fails. */
+/** Starts both; when a part of it fails, everything that was started is ended again, and it throws what that part threw. */
 export async function setStage(options: StageOptions): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'tramline-demo-'));
   const simulator = await startSimulator({

@@ -37,6 +37,10 @@ export interface ReadResourceParts {
 /** The store does not say what a piece of equipment is called. */
 class RecordsUnread extends Error {}
 
+/**
+ * Whatever the provider says is an answer, and so is a store that cannot say what equipment is called; only a fault of ours
+ * is thrown.
+ */
 export function makeReadResource(parts: ReadResourceParts): ReadResource {
   const { callers, organizations, relocate, equipment, oldEquipment } = parts;
 

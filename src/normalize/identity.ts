@@ -23,12 +23,18 @@ interface Rules {
 const wireRules: Rules = { withoutLinks: true, roundQuantities: false };
 const contentRules: Rules = { withoutLinks: false, roundQuantities: true };
 
-/** SHA-256, hex, of published facts. Equal for facts that differ only in key order or in the units they came in. */
+/**
+ * SHA-256, hex, of published facts. Equal for facts that differ only in key order or in the units they came in. Throws
+ * `Fault` as `wireHashOf` does.
+ */
 export function contentHashOf(facts: Facts): string {
   return hash('sha256', writeWhole(facts, contentRules), 'hex');
 }
 
-/** The canonical text of published facts or a part of them: orders entries of a list that have no key of their own. */
+/**
+ * The canonical text of published facts or a part of them: orders entries of a list that have no key of their own. Throws
+ * `Fault` as `wireHashOf` does.
+ */
 export function contentTextOf(facts: unknown): string {
   return writeWhole(facts, contentRules).toString();
 }

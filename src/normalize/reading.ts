@@ -52,7 +52,7 @@ export interface Part {
 
 export type Facts = Record<string, unknown>;
 
-/** A part that reads an object. */
+/** A part that reads an object; throws `Fault` where it is none. */
 export interface ShapePart extends Part {
   schema: z.ZodObject;
   read(value: unknown, path: string, reading: Reading): Facts;
@@ -158,7 +158,7 @@ export function noteUnknown(path: string, reading: Reading): void {
   if (reading.unknown.size < unknownMax) reading.unknown.add(path.replace(/\/\d+(?=\/)/g, '/*'));
 }
 
-/** A part that the provider sends as it is or alone in a list. An empty list means none. */
+/** A part that the provider sends as it is or alone in a list; of several it throws `Fault`. An empty list means none. */
 export function single(part: Part): Part {
   return {
     schema: part.schema,

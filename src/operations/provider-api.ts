@@ -89,7 +89,7 @@ export function makeProviderApi(doors: ProviderApiDoors): ProviderApi {
   };
 }
 
-/** For a process that cannot ask the provider. */
+/** For a process that cannot ask the provider: each of its calls throws `provider.unavailable`. */
 export function noProvider(detail: string): ProviderApi {
   const refuse = async (): Promise<never> => {
     throw new Problem('provider.unavailable', detail);

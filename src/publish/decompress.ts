@@ -11,12 +11,14 @@ const bytesMax = 134_217_728;
 
 const unzstd = promisify(zstdDecompress);
 
+/** Rejects where the bytes are not that, or become more than 128 MiB. */
 export async function decompressZstd(bytes: Buffer): Promise<Buffer> {
   return unzstd(bytes, { maxOutputLength: bytesMax });
 }
 
 const lz4Magic = 0x184d2204;
 
+/** Throws `RangeError` where the bytes are no LZ4 frame, end early, or become more than 128 MiB. */
 export function decompressLz4(bytes: Buffer): Buffer {
   if (bytes.readUInt32LE(0) !== lz4Magic) throw new RangeError('no LZ4 frame');
   const flags = bytes[4] as number;
@@ -65,6 +67,7 @@ function expandLz4(block: Buffer, output: Output): void {
 
 const snappyJavaHeader = Buffer.from('\x82SNAPPY\0', 'latin1');
 
+/** Throws `RangeError` where a number is cut off, what is to be copied is not there, or more than 128 MiB come out. */
 export function decompressSnappy(bytes: Buffer): Buffer {
   const output = makeOutput();
   if (!bytes.subarray(0, 8).equals(snappyJavaHeader)) {

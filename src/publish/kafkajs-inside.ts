@@ -212,7 +212,7 @@ export function makeAdministrator(config: KafkaConfig) {
   return new Kafka({ ...config, ...silent }).admin();
 }
 
-/** Kafka's name of an error code; null for 0. */
+/** Kafka's name of an error code; null for 0. Throws `publish.refused` for another kafkajs. */
 export function errorName(errorCode: number): string | null {
   return errorCode === 0 ? null : openInside().nameOf(errorCode);
 }

@@ -44,7 +44,7 @@ export interface StoredEvent {
   offset: string | null;
 }
 
-/** What can be told of it; one that is damaged says so, and keeps its place. */
+/** What can be told of it; one that is damaged says so, and keeps its place. Throws nothing. */
 export function publishedEvent(stored: StoredEvent, detail = 'its value is gone'): PublishedEvent {
   const { position, eventId, topic, key, partition, offset } = stored;
   const place = { position, topic, partition, offset };

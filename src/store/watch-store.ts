@@ -84,7 +84,7 @@ export function watchStore(store: Store, clock: Clock): WatchedStore {
 
 type AlertStore = Alerts & Pick<Outbox, 'holdLease'>;
 
-/** The alerts' verbs, unavailable when they take too long. */
+/** The alerts' verbs; each throws `store.unavailable` when it takes too long, and what the store throws. */
 export function answersInTime(store: AlertStore, clock: Clock): AlertStore {
   async function inTime<Value>(work: Promise<Value>): Promise<Value> {
     if (await endsWithin(work, alertPatienceMs, clock)) return work;

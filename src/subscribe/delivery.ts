@@ -18,10 +18,11 @@ const overlapMs = 60_000;
 /** A value that the provider neither uses nor shows was never taken. */
 const forgottenMs = 86_400_000;
 
+/** Each throws as the API does. */
 export interface Delivery {
   view(): Promise<DeliveryView>;
   set(wanted: DeliveryWanted): Promise<DeliveryView>;
-  /** The value that the provider sends; null for none. Throws as the API does. */
+  /** The value that the provider sends; null for none. */
   authorization(): Promise<string | null>;
 }
 

@@ -52,7 +52,10 @@ export interface Sealer {
   unseal(sealed: string, context: string): Secret;
 }
 
-/** Seals with the first key and opens with any of them. The form is `keyId.nonce.tag.ciphertext`, base64url. */
+/**
+ * Seals with the first key and opens with any of them. The form is `keyId.nonce.tag.ciphertext`, base64url. Throws
+ * `settings.invalid` where there is no key.
+ */
 export function makeSealer(keys: SealingKey[]): Sealer {
   const [first] = keys;
   if (first === undefined) throw new Problem('settings.invalid', 'ENCRYPTION_KEYS holds no key');

@@ -11,6 +11,7 @@ export function packageVersion(): string {
   return (readJson('package.json') as { version: string }).version;
 }
 
+/** The topics of deploy/topics.json. Throws when the package is not whole. */
 export function declaredTopics(): TopicDeclaration[] {
   return (readJson(join('deploy', 'topics.json')) as { topics: TopicDeclaration[] }).topics;
 }

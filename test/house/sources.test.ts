@@ -1,6 +1,7 @@
 // Goal: what a reader may rely on in every source file is so: an opening comment, no unfinished work, and the outside
 // world touched only where it is said to be.
 // Method: pure checks over the text of the sources, each shown a bad example first.
+import { posix } from 'node:path';
 import { type RepositoryFile, repositoryFiles, under, withoutComments } from './repository-files';
 
 const all = repositoryFiles();
@@ -174,5 +175,108 @@ describe('a type imported inside a type', () => {
 
   test('is written nowhere in the sources', () => {
     expect(linesWith(sources, inline)).toEqual([]);
+  });
+});
+
+describe('what an exported function throws', () => {
+  const says = /\bthrow(s|n)?\b|\brejects?\b/i;
+  const exported =
+    /((?:^\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?)^export (?:async )?function\*? (\w+)([\s\S]*?)^}$/gm;
+  const helper = /^(?:async )?function\*? (\w+)([\s\S]*?)^}$/gm;
+  // What they register is answered by whom it is registered with: an exit code, an error body.
+  const registered = /^src\/(commands\/\S+ register|simulator\/\S+ serve)[A-Z]/;
+  // Routes of the simulator answer by throwing: it is what the provider says, and no fault of theirs.
+  const answers = /\bthrow new (Refusal|BadControl)\(/g;
+
+  /** The comments of a type, its members' among them, where the file declares it or imports it from. */
+  function commentsOfType(files: Map<string, string>, path: string, name: string): string {
+    const text = files.get(path) ?? '';
+    const pattern = new RegExp(
+      `((?:^/\\*\\*(?:(?!\\*/)[\\s\\S])*\\*/\\n)?)^export (interface|class) ${name}\\b([\\s\\S]*?)^}$`,
+      'm',
+    );
+    const [, own, , body] = pattern.exec(text) ?? [];
+    if (body !== undefined) return [own, ...(body.match(/\/\*\*[\s\S]*?\*\//g) ?? [])].join(' ');
+    const from = new RegExp(`import[^;]*\\b${name}\\b[^;]*from '(\\.[^']*)'`).exec(text)?.[1];
+    if (from === undefined) return '';
+    const at = posix.join(posix.dirname(path), from);
+    return [`${at}.ts`, `${at}/index.ts`].map((file) => commentsOfTypeIn(files, file, name)).join(' ');
+  }
+
+  function commentsOfTypeIn(files: Map<string, string>, path: string, name: string): string {
+    return files.has(path) ? commentsOfType(files, path, name) : '';
+  }
+
+  /** The functions of a file that throw for those that call them, and what a call of one of them looks like. */
+  function callsThatThrow(text: string): RegExp {
+    const helpers = [...text.matchAll(helper)].map(([, name, rest]) => [name!, codeOf(rest!)] as const);
+    let throwing = /\bthrow\b/;
+    for (let known = -1, names: string[] = []; names.length > known; ) {
+      known = names.length;
+      names = helpers.flatMap(([name, code]) =>
+        throwing.test(code) && !/\bcatch\b/.test(code) ? [name] : [],
+      );
+      throwing = new RegExp(`\\bthrow\\b${names.map((name) => `|(?<![.\\w])${name}\\(`).join('')}`);
+    }
+    return throwing;
+  }
+
+  const codeOf = (text: string): string => withoutComments(text).replace(answers, '');
+
+  /** Those that throw and do not say so, neither themselves nor by the type that they return, as `path name`. */
+  function silent(sources: RepositoryFile[]): string[] {
+    const files = new Map(sources.map(({ path, text }) => [path, text]));
+    return sources.flatMap(({ path, text }) => {
+      if (!/\bthrow\b/.test(text)) return [];
+      const throwing = callsThatThrow(text);
+      return [...text.matchAll(exported)].flatMap(([, comment, name, rest]) => {
+        if (registered.test(`${path} ${name}`)) return [];
+        const code = codeOf(rest!);
+        const caught = /\bcatch\b/.test(code) && !/\bthrow\b/.test(code);
+        if (!throwing.test(code) || caught || says.test(comment!)) return [];
+        // Before it makes anything it throws by itself: what it makes can say nothing of that.
+        const [first] = code.split(/=> |\bfunction\b|\breturn \{/);
+        const returned = /^[\s\S]*?\): (?:Promise<)?(\w+)[\w<>[\], |]* \{\n/.exec(rest!)?.[1];
+        const isMade = returned !== undefined && !throwing.test(first!);
+        return isMade && says.test(commentsOfType(files, path, returned)) ? [] : [`${path} ${name}`];
+      });
+    });
+  }
+
+  test('is seen not to be said, in each way to throw, and may be said by the type that is returned', () => {
+    const bad = [
+      'export function take(): void {\n  throw new Error();\n}\n',
+      '/** Takes the next. */\nexport async function take(): Promise<void> {\n  throw new Error();\n}\n',
+      'function refuse(): never {\n  throw new Error();\n}\n\nfunction ask(): void {\n  refuse();\n}\n\nexport function take(): void {\n  ask();\n}\n',
+      "import type { Taker } from './loud';\nexport function make(): Taker {\n  if (closed) throw new Error();\n  return { take() {} };\n}\n",
+      "import type { Taker } from './quiet';\nexport function make(): Taker {\n  return () => { throw new Error(); };\n}\n",
+    ].map((text, index) => source(text, `src/inbox/bad-${index}.ts`));
+    const good = [
+      '/** Throws `store.closed`. */\nexport function take(): void {\n  throw new Error();\n}\n',
+      '/** Takes. */\nexport function take(): void {\n  // It may throw.\n  give();\n}\n',
+      "import type { Taker } from './loud';\nexport function make(): Taker {\n  return { take() { throw new Error(); } };\n}\n",
+      'export function answer(): void {\n  throw new Refusal(404);\n}\n',
+    ].map((text, index) => source(text, `src/inbox/good-${index}.ts`));
+    good.push(
+      source('export function registerTake(): void {\n  throw new Error();\n}\n', 'src/commands/take.ts'),
+    );
+    const types = [
+      source('export interface Taker {\n  /** One at a time. */\n  take(): void;\n}\n', 'src/inbox/quiet.ts'),
+      source(
+        'export interface Taker {\n  /** Throws `closed`. */\n  take(): void;\n}\n',
+        'src/inbox/loud.ts',
+      ),
+    ];
+    expect(silent([...bad, ...good, ...types])).toEqual([
+      'src/inbox/bad-0.ts take',
+      'src/inbox/bad-1.ts take',
+      'src/inbox/bad-2.ts take',
+      'src/inbox/bad-3.ts make',
+      'src/inbox/bad-4.ts make',
+    ]);
+  });
+
+  test('is said by each of them, or by the type that it returns', () => {
+    expect(silent(sources)).toEqual([]);
   });
 });

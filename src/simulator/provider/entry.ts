@@ -58,7 +58,10 @@ const REFUSED: Readonly<Record<string, CoverageEvent>> = {
 /** A file's address also answers its bytes. */
 const FILE_PATH = /^\/files\/[^/]+$/;
 
-/** The handler of both APIs; any other path is left to what follows. */
+/**
+ * The handler of both APIs; any other path is left to what follows. Throws nothing: a refusal is an answer, and a body
+ * beyond the bound ends its connection.
+ */
 export function providerEntry(door: Door): RequestHandler {
   return (request, response, next) => {
     const { url } = request;

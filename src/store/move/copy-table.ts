@@ -30,7 +30,10 @@ const statementMs = 60_000;
 export const placesTable = `CREATE TABLE IF NOT EXISTS moves (
   name TEXT COLLATE "C" PRIMARY KEY, after TEXT NOT NULL, rows BIGINT NOT NULL, hash TEXT NOT NULL)`;
 
-/** Copies what is not there yet. `paged` is called after each page that is on disk. */
+/**
+ * Copies what is not there yet, in pages of a bounded size. `paged` is called after each page that is on disk. Throws
+ * `store.refused` once another move into the target has begun, and what the stores throw.
+ */
 export async function copyTable(
   source: Source,
   target: Target,

@@ -11,7 +11,10 @@ import { storable } from './quarantine-entries';
 
 type Filter = Parameters<Inspection['listEvents']>[0];
 
-/** A row that cannot be read back keeps its place, and costs the others nothing. */
+/**
+ * A row that cannot be read back keeps its place, and costs the others nothing. Throws as transactions do. A page is
+ * bounded in rows and bytes.
+ */
 export async function listEvents(
   inTransaction: InTransaction,
   filter: Filter,

@@ -14,7 +14,7 @@ import { insertEntries } from './quarantine-entries';
 
 type Pick = [limit: number, bytesMax: number, except: HeldPartition[], lease?: LeaseHeld];
 
-/** A row that cannot be read back is set aside, and costs the others nothing. */
+/** A row that cannot be read back is set aside, and costs the others nothing. Throws as transactions do. */
 export async function pickUnsent(inTransaction: InTransaction, ...pick: Pick): Promise<OutboxRow[]> {
   const ask = () =>
     inTransaction(async (context) => {
