@@ -204,7 +204,7 @@ function show(output: CommandContext['output'], nowMs: number, organization: Org
 
 /** One sentence: who must do what since when, and how to go on. */
 export function whatToDo(organization: OrganizationView, nowMs: number): string {
-  const { id, name, access, actionUrl, message, since, forgotten, connection } = organization;
+  const { id, name, access, reason, actionUrl, message, since, forgotten, connection } = organization;
   if (forgotten) return `Organization ${id} was forgotten: nobody has to act, unless it connects again.`;
   const who = name === null ? `Organization ${id}` : `${name} (${id})`;
   const said = message === null ? '' : ` (“${message}”)`;
@@ -213,9 +213,10 @@ export function whatToDo(organization: OrganizationView, nowMs: number): string 
   const blocked = since === null ? '' : `, blocked since ${agedTime(since, nowMs)},`;
   // A new consent makes it be asked at once. The command stands last, where it stays whole.
   if (access === 'reauthorize') return `${who}${blocked} needs a new consent${said}: ${linkOf(connection)}`;
+  const asked = reason === 'terms' ? 'accept the terms' : 'do what the provider requires';
   const needs = {
     active: 'need do nothing;',
-    'terms-required': `must do what the provider requires${said}${where}`,
+    'terms-required': `must ${asked}${said}${where}`,
     'not-connected': `must connect${where}`,
   }[access];
   return `${who}${blocked} ${needs} then: tramline organizations probe ${id}`;

@@ -49,13 +49,26 @@ test('the next step of organizations is of one that must act, never of one that 
     return (await shell.run('organizations')).out;
   };
   const both = await shown(forgotten, blocked);
-  expect(both).toContain('then: tramline organizations probe 4712');
+  expect(both).toContain('then:\n  tramline organizations probe 4712');
   expect(both).not.toContain('probe 9');
   expect(both).toContain('2 organizations: 1 terms-required, 1 forgotten');
   expect(await shown(forgotten, active)).toContain('→ What needs a person: tramline alerts');
   const one = (await shell.run('organizations', 'get', '9')).out;
   expect(one).toContain('Organization 9 was forgotten');
   expect(one).toMatch(/^access +forgotten$/m);
+});
+
+test.each([
+  ['terms', 'must accept the terms (“'],
+  ['required-action', 'must do what the provider requires (“'],
+] as const)('what must be done is told by its reason: %s', async (reason, words) => {
+  const blocked = { ...organizations[1]!, reason };
+  Object.assign(shell.sample.store, {
+    listOrganizations: async () => [blocked],
+    findOrganization: async () => blocked,
+  });
+  for (const command of [['organizations'], ['organizations', 'get', '4712'], ['parked']])
+    expect((await shell.run(...command)).out.replace(/\s+/g, ' ')).toContain(words);
 });
 
 test('an operator who revoked a connection is named in the history', async () => {

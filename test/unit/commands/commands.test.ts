@@ -34,7 +34,7 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect(out.split('\n')[0]).toMatch(/^ID +NAME +ACCESS +SINCE +PARKED$/);
     expect(out).toContain('5000  –');
     expect(out).toContain(
-      '(“Please accept the terms.”) at\n  https://provider.example/terms – then: tramline organizations probe 4712\n',
+      '(“Please accept the terms.”) at https://provider.example/terms – then:\n  tramline organizations probe 4712\n',
     );
   });
 
@@ -218,7 +218,7 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect((await shell.json('parked')).value).toEqual([task]);
     const { out } = await shell.run('parked');
     expect(out).toContain('4712          equipment  1   https://api.example/equipment/1');
-    expect(out).toContain('– then: tramline organizations probe 4712\n');
+    expect(out).toContain('– then:\n  tramline organizations probe 4712\n');
   });
 
   test('of many customers that must act three are told of, without asking for each', async () => {
