@@ -82,11 +82,16 @@ export function makeSandboxMeter(doors: MeterDoors, sinceMs: number | null): San
   let connected: Connected = { all: 0, test: 0 };
   const since = new Map<string, number>();
 
-  /** Only one at a time; what is used meanwhile is in the next. */
+  /**
+   * Only one at a time; what is used meanwhile is in the next. Of one that was under way when the month turned nothing
+   * is known of the new month.
+   */
   function book(calls: number): Promise<void> {
+    const bookedOf = month;
     booking ??= store
-      .countCalls(month, calls)
+      .countCalls(bookedOf, calls)
       .then((total) => {
+        if (bookedOf !== month) return;
         booked = total;
         ahead += calls;
       }, failed)
@@ -111,10 +116,7 @@ export function makeSandboxMeter(doors: MeterDoors, sinceMs: number | null): San
     const calls = useOf('calls', used(), `of ${month}`);
     const organizations = useOf('organizations', connected.all, 'connected now');
     const test = useOf('test-organizations', connected.test, 'of those named as such');
-    if (sinceMs === null) return [calls, organizations, test];
-    const end = new Date(monthsLater(sinceMs, sandboxMost.months));
-    const detail = `until ${end.toISOString().slice(0, 10)}`;
-    return [calls, organizations, test, useOf('months', monthsBetween(sinceMs, clock.nowMs()), detail)];
+    return [calls, organizations, test, ...monthsUsed(sinceMs, clock.nowMs())];
   }
 
   function conditionOf(use: SandboxUse): Condition[] {
@@ -144,6 +146,9 @@ export function makeSandboxMeter(doors: MeterDoors, sinceMs: number | null): San
     },
     conditions: () => limits().flatMap(conditionOf),
     async look() {
+      turnMonth();
+      // One that is under way may be of the month before.
+      await booking;
       await book(0);
       connected = await doors.connected();
     },
@@ -152,6 +157,12 @@ export function makeSandboxMeter(doors: MeterDoors, sinceMs: number | null): San
       if (ahead !== 0) await book(-ahead);
     },
   };
+}
+
+function monthsUsed(sinceMs: number | null, nowMs: number): SandboxUse[] {
+  if (sinceMs === null) return [];
+  const end = new Date(monthsLater(sinceMs, sandboxMost.months));
+  return [useOf('months', monthsBetween(sinceMs, nowMs), `until ${end.toISOString().slice(0, 10)}`)];
 }
 
 function sentenceOf({ limit, used, most, detail }: SandboxUse): string {

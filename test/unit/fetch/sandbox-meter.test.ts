@@ -94,6 +94,51 @@ test('a new month of UTC begins with nothing used', async () => {
   expect(usedOf(meter)).toBe(0);
 });
 
+test('a booking that is under way when the month turns is the month’s in which it was begun', async () => {
+  let answer = () => {};
+  const slow = {
+    async countCalls(month: string, calls: number) {
+      const total = await store.countCalls(month, calls);
+      await new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      return total;
+    },
+  };
+  const connected = async () => ({ all: 1, test: 0 });
+  booked.set('2026-01', 149_990);
+  nowMs = Date.parse('2026-01-31T23:59:59.990Z');
+  const meter = makeSandboxMeter(
+    { store: slow, clock, connected, failed: (error) => faults.push(error) },
+    null,
+  );
+  meter.called();
+  await settled();
+  nowMs = Date.parse('2026-02-01T00:00:00.010Z');
+  meter.called();
+  answer();
+  await settled();
+  expect(meter.view().limits[0]).toMatchObject({ used: 1, detail: 'of 2026-02' });
+  expect(meter.forbidden()).toBeNull();
+  const ended = meter.end();
+  await settled();
+  answer();
+  await ended;
+  // Of the month before one block too many is counted at most, and none too few of either.
+  expect(booked.get('2026-02')).toBe(1);
+  expect(booked.get('2026-01')! - 149_990).toBeGreaterThanOrEqual(1);
+  expect(booked.get('2026-01')! - 149_990).toBeLessThanOrEqual(blockCalls + 1);
+});
+
+test('what others have used of a new month is seen by a look, before any call of it is made here', async () => {
+  const meter = meterSince();
+  await meter.look();
+  nowMs = Date.parse('2026-02-01T00:00:00Z');
+  booked.set('2026-02', 150_000);
+  await meter.look();
+  expect(usedOf(meter)).toBe(150_000);
+});
+
 test.each([
   [119_999, []],
   [120_000, ['sandbox-near']],
