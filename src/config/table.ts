@@ -81,7 +81,10 @@ export const table = {
   PROVIDER_CLIENT_SECRET: hidden(secret, 'Its secret.'),
   PROVIDER_ISSUER: optional(providerAddress, 'OAuth 2 issuer.'),
   PROVIDER_SCOPES: optional(listOf(text, ' '), 'OAuth 2 scopes.'),
-  PROVIDER_TOKENS: hidden(providerTokens, 'Connections to import once; they are stored encrypted.'),
+  PROVIDER_TOKENS: hidden(
+    providerTokens,
+    'Connections to import once; they are stored encrypted. An OAuth 1 token without an end is taken to end a year after that.',
+  ),
   PROVIDER_PLAN: withDefault(
     choice(['production', 'sandbox']),
     'production',

@@ -6,7 +6,12 @@
 import { createHash } from 'node:crypto';
 import type { Condition } from '../model/alert';
 import type { Answer } from '../model/answer';
-import type { Connection, NamedToken, SealedConnection } from '../model/connection';
+import {
+  type Connection,
+  type NamedToken,
+  oauth1LifeMsMax,
+  type SealedConnection,
+} from '../model/connection';
 import type { Connections, Organizations } from '../model/store';
 import type { Clock } from '../tools/clock';
 import type { Sealer, Secret } from '../tools/secret';
@@ -138,7 +143,7 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
     former: former.of,
     sees,
     async importTokens(tokens) {
-      await store.importConnections(tokens.map((token) => seal(token, doors.sealer)));
+      await store.importConnections(tokens.map((token) => seal(token, doors.sealer, clock.nowMs())));
       await refresh();
     },
     refresh,
@@ -205,8 +210,11 @@ async function listConnection(
   return seen;
 }
 
-function seal(named: NamedToken, sealer: Sealer): SealedConnection & { importHash: string } {
-  const { connection: connectionId, user, auth, token, secret: tokenSecret, refresh, expiresAt } = named;
+function seal(named: NamedToken, sealer: Sealer, nowMs: number): SealedConnection & { importHash: string } {
+  const { connection: connectionId, user, auth, token, secret: tokenSecret, refresh } = named;
+  // What is known here already is not imported again, so that this is counted from the first time.
+  const latest = auth === 'oauth1' ? new Date(nowMs + oauth1LifeMsMax).toISOString() : null;
+  const expiresAt = named.expiresAt ?? latest;
   const parts = [token, tokenSecret, refresh].map((part) => part?.open() ?? '');
   return {
     ...sealTokens(connectionId, { token, tokenSecret, refresh, expiresAt }, sealer),

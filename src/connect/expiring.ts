@@ -14,11 +14,13 @@ export function expiringConditions(connections: readonly Connection[], nowMs: nu
     const endsAtMs = Date.parse(expiresAt);
     if (Number.isNaN(endsAtMs) || endsAtMs - nowMs > aheadMs) return [];
     const verb = endsAtMs > nowMs ? 'ends' : 'ended';
+    // The provider names no end of an OAuth 1 token, only how long one may last.
+    const most = auth === 'oauth1' ? ' at the latest' : '';
     return [
       {
         name: 'token-expiring' as const,
         sinceMs: endsAtMs - aheadMs,
-        detail: `Connection ${connectionId} ${verb} at ${new Date(endsAtMs).toISOString()} and cannot be renewed.`,
+        detail: `Connection ${connectionId} ${verb} at ${new Date(endsAtMs).toISOString()}${most} and cannot be renewed.`,
         labels: { connection_id: connectionId },
         endsAtMs,
       },

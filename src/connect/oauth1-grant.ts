@@ -2,7 +2,7 @@
  * OAuth 1.0a in three legs (RFC 5849 section 2): request token, consent page, access token. The addresses come from the
  * application's own catalog, read anew for each consent. Throws `GrantRefusal` and nothing else.
  */
-import { oauth1Ending } from '../model/connection';
+import { oauth1Ending, oauth1LifeMsMax } from '../model/connection';
 import type { Grant, TokenCalls, UserToken } from '../model/consent';
 import type { Clock } from '../tools/clock';
 import { Secret } from '../tools/secret';
@@ -16,8 +16,6 @@ export interface RequestToken {
   address: string;
 }
 
-/** The contract: valid for up to one year. */
-const lifeMsMax = 365 * 86_400_000;
 const charsMax = 4096;
 
 /**
@@ -60,7 +58,7 @@ export async function accessToken(
     token: new Secret(given.token),
     tokenSecret: given.secret,
     refresh: null,
-    expiresAt: new Date(clock.nowMs() + lifeMsMax).toISOString(),
+    expiresAt: new Date(clock.nowMs() + oauth1LifeMsMax).toISOString(),
   };
 }
 

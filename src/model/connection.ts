@@ -11,6 +11,9 @@ export const oauth1Ending =
   'set PROVIDER_AUTH=oauth2 and PROVIDER_ISSUER, restart, and switch over with ' +
   '`tramline connect --auth oauth2 --user NAME`, NAME as `tramline connections list` shows it.';
 
+/** The contract: an OAuth 1 token is valid for up to one year. */
+export const oauth1LifeMsMax = 365 * 86_400_000;
+
 /** A token as the settings name it. */
 export interface NamedToken {
   connection: string;
@@ -32,7 +35,7 @@ export interface Connection {
   tokenSecret: Secret | null;
   /** OAuth 2 refresh token. */
   refresh: Secret | null;
-  /** ISO 8601; null when the provider named none. */
+  /** ISO 8601; of OAuth 1 the latest that it can be; null when the provider named none. */
   expiresAt: string | null;
   /** `valid`, or `refused` since the provider refused its token. */
   status: 'valid' | 'refused';

@@ -89,6 +89,21 @@ test('the same token is imported once, another one replaces it', async () => {
   expect(book.connections()[0]!.token.open()).toBe('b');
 });
 
+test.each([
+  ['oauth1', null, '1971-01-01T00:00:00.000Z'],
+  ['oauth1', '1970-02-01T00:00:00Z', '1970-02-01T00:00:00Z'],
+  ['oauth2', null, null],
+] as const)('a token of %s whose end is said to be %s ends at %s', async (auth, expiresAt, end) => {
+  const { book, clock } = stage([]);
+  const token = { ...named('a'), auth, expiresAt };
+  await book.importTokens([token]);
+  expect(book.connections()[0]!.expiresAt).toBe(end);
+  // Counted from the first import, however often the process starts.
+  await clock.advance(86_400_000);
+  await book.importTokens([token]);
+  expect(book.connections()[0]!.expiresAt).toBe(end);
+});
+
 test('what a connection sees is learned page by page, and unconnected organizations are told', async () => {
   const { book, calls } = stage([page('1', 'x'), page('2')]);
   await book.importTokens([named('a')]);

@@ -29,7 +29,7 @@ test('it is said from 30 days before until after the end, with the end, and as t
     {
       name: 'token-expiring',
       sinceMs: Date.parse(endsAt) - 30 * dayMs,
-      detail: 'Connection c1 ends at 2027-01-01T00:00:00.000Z and cannot be renewed.',
+      detail: 'Connection c1 ends at 2027-01-01T00:00:00.000Z at the latest and cannot be renewed.',
       labels: { connection_id: 'c1' },
       endsAtMs: Date.parse(endsAt),
     },
@@ -51,5 +51,7 @@ test.each([
 });
 
 test('an OAuth 2 connection that cannot be renewed is announced too', () => {
-  expect(daysBefore(1, { auth: 'oauth2' })).toHaveLength(1);
+  expect(daysBefore(1, { auth: 'oauth2' })).toMatchObject([
+    { detail: 'Connection c1 ends at 2027-01-01T00:00:00.000Z and cannot be renewed.' },
+  ]);
 });
