@@ -29,7 +29,7 @@ import type { SetAside } from './store/quarantine-entry';
 import { makeStoreRoom } from './store/store-room';
 import { answersInTime, watchStore } from './store/watch-store';
 import type { Sync } from './sync/sync';
-import { type Clock, type Loop, systemClock } from './tools/clock';
+import { type Clock, systemClock } from './tools/clock';
 import { makeBehindWatch } from './wire/behind';
 import { bookOf } from './wire/book';
 import { conditionsOf } from './wire/conditions';
@@ -180,7 +180,7 @@ export async function wireWorker(
     }),
     start() {
       if (book.known()) startReading(pipeline);
-      attend(doors, pipeline, loops.relay, observer);
+      heedOthers(store, pipeline, loops.relay);
       for (const loop of [...Object.values(loops), sync]) loop.start();
     },
     stop: (graceMs) => stopLoops(parts, loops, graceMs, clock),
@@ -209,13 +209,6 @@ function hearConsents(
     },
     accepted: (connectionId) => joined().pipeline.access.acceptGrant(connectionId).catch(failed),
   };
-}
-
-/** What others do is heeded; what went to the embedded log before brokers were named is sent. */
-function attend({ store, target }: OutsideDoors, pipeline: Pipeline, relay: Loop, observer: Observer): void {
-  heedOthers(store, pipeline, relay);
-  if (target.name !== 'kafka') return;
-  void store.resendLogged().then(() => relay.wake(), troubleOf(observer, 'store'));
 }
 
 function connectingOf(

@@ -118,8 +118,12 @@ export interface Outbox {
    */
   markSent(acknowledgements: Acknowledgement[], lease?: LeaseHeld): Promise<void>;
   quarantineRecord(row: number, reason: QuarantineReason, detail: string): Promise<void>;
-  /** Rows that only the embedded log has become unsent again, in their order: Kafka was configured since. */
-  resendLogged(): Promise<number>;
+  /**
+   * The lowest rows beyond `after` that only the embedded log has, `limit` at most, become unsent again: Kafka was
+   * configured since. Gives the last that was looked at, null when no more can be there. Who picks none before that sends
+   * all in their order, however often it began anew.
+   */
+  resendLogged(after: number, limit: number): Promise<number | null>;
   unsentCount(): Promise<number>;
 }
 

@@ -12,6 +12,7 @@ import { type CatchUp, type KnownEnds, makeCatchUp } from './catch-up';
 import { describeError } from './classify-error';
 import { type Lease, type LeaseOptions, makeLease } from './lease';
 import { groupByPartition, planRounds } from './plan-rounds';
+import { resendLogged } from './resend-logged';
 import { makeSetbacks, type Setbacks } from './setbacks';
 import type { Batch, Failure, PublishTarget, Success } from './target';
 import { makeWidths, type Widths } from './widths';
@@ -191,11 +192,9 @@ class OutboxRelay implements Relay {
       if (!(await this.confirm()) || !(await this.open()) || !(await this.confirm())) return false;
     } else if (this.lease.isAging() && !(await this.confirm())) return false;
     if (this.catchUp.isDue(this.nowMs()) && !(await this.readOn())) return false;
-    if (this.target.name === 'kafka' && !this.resent) {
-      await this.outbox.resendLogged();
-      this.resent = true;
-    }
-    return true;
+    this.resent ||=
+      this.target.name !== 'kafka' || (await resendLogged(this.outbox, () => this.stillLeads()));
+    return this.resent;
   }
 
   private async confirm(): Promise<boolean> {
@@ -206,12 +205,13 @@ class OutboxRelay implements Relay {
     return false;
   }
 
+  private async stillLeads(): Promise<boolean> {
+    return !this.closing && (!this.lease.isAging() || this.confirm());
+  }
+
   private async readOn(): Promise<boolean> {
     try {
-      return await this.catchUp.run(
-        this.nowMs(),
-        async () => !this.closing && (!this.lease.isAging() || (await this.confirm())),
-      );
+      return await this.catchUp.run(this.nowMs(), () => this.stillLeads());
     } catch (error) {
       if (isProblem(error) && error.code.startsWith('store.')) throw error;
       await this.discard();

@@ -592,17 +592,47 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         ]);
       });
 
-      test('events of the embedded log go to Kafka later, in order, with the position they have', async () => {
-        await publish('1', 'a');
-        await publish('1', 'b');
+      test('events of the embedded log go to Kafka later, a page at a time, in order, with the position they have', async () => {
+        for (const content of ['a', 'b', 'c']) await publish('1', content);
+        await publish('2', 'a');
+        await publish('2', 'b');
         await sendAll();
         expect(await records()).toEqual([]);
-        expect(await store.resendLogged()).toBe(2);
+        const last = await store.resendLogged(0, 2);
+        expect(last).not.toBeNull();
+        expect(await records()).toHaveLength(2);
+        // Whoever did this ended, and another begins anew.
+        expect(await store.resendLogged(0, 1000)).toBeNull();
+        expect(await store.resendLogged(last!, 1000)).toBeNull();
         const rows = await records();
-        expect(rows.map((row) => row.sequence)).toEqual([1, 2]);
+        expect(rows.map(({ key, sequence }) => [key.at(-1), sequence])).toEqual([
+          ['1', 1],
+          ['1', 2],
+          ['1', 3],
+          ['2', 1],
+          ['2', 2],
+        ]);
         await store.markSent(rows.map(({ row }) => ({ row, partition: 0, offset: '5' })));
+        expect(await store.resendLogged(0, 1000)).toBeNull();
+        expect(await records()).toEqual([]);
         const { events } = await store.listEvents({ after: 0, limit: 10, type: null, organizationId: null });
-        expect(events.map((event) => event.position)).toEqual([1, 2]);
+        expect(events.map((event) => event.position)).toEqual([1, 2, 3, 4, 5]);
+      });
+
+      test('what brokers have is not sent again with the embedded log, wherever a page ends', async () => {
+        for (const content of ['a', 'b', 'c', 'd']) await publish('1', content);
+        const rows = await records();
+        const places = [null, 0, null, 0].map((partition, at) => ({
+          row: rows[at]!.row,
+          partition,
+          offset: partition === null ? null : '5',
+        }));
+        await store.markSent(places);
+        let pages = 0;
+        for (let after: number | null = 0; after !== null; pages += 1)
+          after = await store.resendLogged(after, 1);
+        expect(pages).toBeGreaterThan(2);
+        expect((await records()).map(({ sequence }) => sequence)).toEqual([1, 3]);
       });
 
       test('a page of the log is bounded in bytes: one of large events is shorter, and one of none is the end', async () => {

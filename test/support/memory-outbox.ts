@@ -89,11 +89,12 @@ export function makeMemoryOutbox(clock: Clock): MemoryOutbox {
       called('quarantineRecord');
       (outbox.rows[row - 1] as MemoryRow).quarantined = { reason, detail };
     },
-    async resendLogged() {
+    async resendLogged(after, limit) {
       called('resendLogged');
-      const logged = outbox.rows.filter((row) => row.sent?.partition === null);
-      for (const row of logged) row.sent = null;
-      return logged.length;
+      const logged = outbox.rows.filter((row) => row.sent?.partition === null && row.row > after);
+      const page = logged.slice(0, limit);
+      for (const row of page) row.sent = null;
+      return page.length < limit ? null : page.at(-1)!.row;
     },
     async unsentCount() {
       called('unsentCount');

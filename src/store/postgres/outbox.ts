@@ -237,8 +237,20 @@ async function noteRefused({ database }: Context, key: string, number: number): 
   );
 }
 
-export async function resendLogged({ database }: Context): Promise<number> {
-  return database.run('UPDATE outbox SET state = 0 WHERE state = 1');
+/** What another relay is changing is waited for and counts as looked at: who is done knows that none is left. */
+export async function resendLogged(
+  { database }: Context,
+  after: number,
+  limit: number,
+): Promise<number | null> {
+  const page = await database.get(
+    `WITH page AS (SELECT id FROM outbox WHERE state = 1 AND id > $1 ORDER BY id LIMIT $2),
+     resent AS (UPDATE outbox SET state = 0 WHERE state = 1 AND id IN (SELECT id FROM page))
+     SELECT max(id) AS last, count(*) AS found FROM page`,
+    after,
+    limit,
+  );
+  return page!.found < limit ? null : page!.last;
 }
 
 export async function unsentCount({ database }: Context): Promise<number> {

@@ -132,7 +132,6 @@ const longMs = 30_000;
 export const transactionOptions: { [Verb in Name]?: TransactionOptions } = {
   take: { lock: claimLock },
   hasten: { statementMs: longMs },
-  resendLogged: { statementMs: longMs },
   learn: { lock: connections.connectionsLock },
   importConnections: { lock: connections.connectionsLock },
   refuseConnection: { lock: connections.connectionsLock },

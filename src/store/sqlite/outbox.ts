@@ -192,8 +192,16 @@ function noteRefused({ database }: Context, key: string, number: number): void {
   );
 }
 
-export function resendLogged(context: Context): number {
-  return context.database.run('UPDATE outbox SET state = 0 WHERE state = 1');
+/** The table is walked by its rows: no index knows which of them are in the log. */
+export function resendLogged({ database }: Context, after: number, limit: number): number | null {
+  const last = database.get(
+    'SELECT id FROM outbox WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?',
+    after,
+    limit - 1,
+  );
+  const until = Number(last?.id ?? Number.MAX_SAFE_INTEGER);
+  database.run('UPDATE outbox SET state = 0 WHERE state = 1 AND id > ? AND id <= ?', after, until);
+  return last === undefined ? null : until;
 }
 
 export function unsentCount(context: Context): number {

@@ -33,3 +33,34 @@ test('what the embedded log had is sent first, in order, once Kafka is there', a
   expect(kafka.written.map(({ key, sequence }) => key + sequence)).toEqual(['a1', 'b1', 'a2', 'a3']);
   expect(outbox.calls.filter((verb) => verb === 'resendLogged')).toHaveLength(1);
 });
+
+test('a log of many pages is sent in order by whoever goes on after an end between two of them', async () => {
+  const clock = makeHandClock(0);
+  const outbox = makeMemoryOutbox(clock);
+  for (let number = 0; number < 4_500; number += 1) outbox.add({ topic: 't', key: `k${number % 7}` });
+  for (const [index, row] of outbox.rows.entries())
+    row.sent = { position: index + 1, partition: null, offset: null };
+  for (let key = 0; key < 7; key += 1) outbox.add({ topic: 't', key: `k${key}` });
+  const resend = outbox.resendLogged;
+  outbox.resendLogged = async (after, limit) => {
+    const last = await resend(after, limit);
+    outbox.failing.add('resendLogged');
+    return last;
+  };
+  const first = makeScriptedTarget();
+  const ended = makeRelay(outbox, first, { ...relayDefaults, clock, holder: 'first' });
+  await expect(ended.step()).rejects.toMatchObject({ code: 'store.unavailable' });
+  await ended.close();
+  expect(first.written).toEqual([]);
+  expect(outbox.rows.filter(({ sent }) => sent === null)).toHaveLength(2_007);
+  outbox.failing.clear();
+  outbox.resendLogged = resend;
+  const kafka = makeScriptedTarget();
+  const relay = makeRelay(outbox, kafka, { ...relayDefaults, clock, holder: 'second' });
+  for (let step = await relay.step(); step === 'worked'; ) step = await relay.step();
+  expect(kafka.written).toHaveLength(4_507);
+  for (let key = 0; key < 7; key += 1) {
+    const sequences = kafka.written.filter((row) => row.key === `k${key}`).map(({ sequence }) => sequence);
+    expect(sequences).toEqual(sequences.map((_, index) => index + 1));
+  }
+});
