@@ -17,6 +17,7 @@ import { makeStoreRoom } from './store/store-room';
 import { endsWithin, systemClock } from './tools/clock';
 import { makeWebhookServer, type WebhookServer } from './webhook/server';
 import { type Around, openStore, type Worker, wireWorker } from './wire';
+import { endedByFaultMs, endOnFault } from './wire/end-on-fault';
 import { type ListenPlace, listenFault } from './wire/opening-faults';
 import { operationsOf } from './wire/operations';
 import * as options from './wire/options';
@@ -126,6 +127,7 @@ function observerOf(settings: Settings, store: Store, worker: () => Worker | nul
         ...countAlerts(await store.listAlerts(), systemClock.nowMs()),
         unattendedMs: await store.leaseFreeMs(alertsLease),
       }),
+      endedByFaultMs: () => endedByFaultMs(store),
     },
   });
 }
@@ -241,7 +243,7 @@ export async function serve(loaded: LoadedSettings, around?: Around): Promise<nu
   const signalled = firstSignal(loaded.settings.shutdownSeconds * 1000);
   const service = await startService(loaded, around);
   const { observer, ready } = service;
-  endOnFault(observer);
+  endOnFault(observer, service.store);
   observer.log.starting({ role: ready.role, version, store: ready.store, events: ready.events });
   process.stdout.write(`${JSON.stringify(ready)}\n`);
   const { signal, overdue } = await signalled;
@@ -249,16 +251,6 @@ export async function serve(loaded: LoadedSettings, around?: Around): Promise<nu
   await service.stop();
   clearTimeout(overdue);
   return 0;
-}
-
-function endOnFault(observer: Observer): void {
-  const fatal = (error: unknown): void => {
-    observer.fault('pipeline', error);
-    observer.log.flush();
-    process.exit(1);
-  };
-  process.on('uncaughtException', fatal);
-  process.on('unhandledRejection', fatal);
 }
 
 /** The first ends the process within `graceMs`, also while it starts; a second one at once. */

@@ -4,32 +4,28 @@
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Meter } from '@opentelemetry/api';
-import type { Gauges } from './lines';
+import type { Gauges, Place } from './lines';
 
 /** The timer that measures the event loop's delay; its own interval is in what it measures. */
 const delayResolutionMs = 20;
+
+/** The counted faults tell their place, and this is one of them. */
+const ofProcess: { place: Place } = { place: 'process' };
 
 /** Answers what stops the measuring in the background. */
 export function observeGauges(meter: Meter, gauges: Gauges): () => void {
   const delay = monitorEventLoopDelay({ resolution: delayResolutionMs });
   delay.enable();
-  const gauge = (name: string, description: string, unit?: string) =>
-    meter.createObservableGauge(name, unit === undefined ? { description } : { description, unit });
+  const gauge = gaugesOf(meter);
+  const ages = makeAges(gauge);
   const pending = gauge(
     'tramline.inbox_pending',
     'Resources that are due or wait for their time, not parked.',
   );
-  const oldest = gauge('tramline.inbox_oldest_pending_age', 'Age of the oldest due resource.', 's');
   const tasks = gauge('tramline.tasks', 'Tasks, by what they wait for.');
   const unsent = gauge('tramline.outbox_pending', 'Decided events that are not acknowledged.');
   const organizations = gauge('tramline.organizations', 'Organizations, by access.');
   const alerts = gauge('tramline.alerts_active', 'Firing alerts, by severity.');
-  const ended = gauge('tramline.alert_over_age', 'Age of the end of what paged; 0 while it fires.', 's');
-  const unattended = gauge(
-    'tramline.alerts_unattended',
-    'For how long no process evaluates the alerts, where none ever did since this one began; 0 while one does.',
-    's',
-  );
   const reachable = gauge('tramline.store_reachable', 'Whether the store answered this collection.');
   const sandbox = gauge('tramline.sandbox_left', 'What the provider’s sandbox leaves, by limit.');
   const lag = gauge('nodejs.eventloop.delay.p99', 'Delay of the event loop since the last collection.', 's');
@@ -41,13 +37,14 @@ export function observeGauges(meter: Meter, gauges: Gauges): () => void {
       result.observe(started, performance.timeOrigin / 1000);
       for (const { limit, left } of gauges.sandboxLeft?.() ?? []) result.observe(sandbox, left, { limit });
       try {
-        const [counts, { firing, over, unattendedMs }] = await Promise.all([
+        const [counts, { firing, over, unattendedMs }, endedMs] = await Promise.all([
           gauges.counts(),
           gauges.alerts(),
+          gauges.endedByFaultMs(),
         ]);
         result.observe(reachable, 1);
         result.observe(pending, counts.due + counts.waiting);
-        result.observe(oldest, (counts.oldestDueAgeMs ?? 0) / 1000);
+        result.observe(ages.oldest, (counts.oldestDueAgeMs ?? 0) / 1000);
         result.observe(unsent, counts.unsent);
         for (const state of ['due', 'waiting', 'parked', 'quarantined'] as const) {
           result.observe(tasks, counts[state], { state });
@@ -56,27 +53,38 @@ export function observeGauges(meter: Meter, gauges: Gauges): () => void {
           result.observe(organizations, count, { access });
         }
         for (const [severity, count] of Object.entries(firing)) result.observe(alerts, count, { severity });
-        for (const { name, ageMs } of over) result.observe(ended, ageMs / 1000, { name });
-        result.observe(unattended, (unattendedMs ?? performance.now()) / 1000);
+        for (const { name, ageMs } of over) result.observe(ages.over, ageMs / 1000, { name });
+        result.observe(ages.unattended, (unattendedMs ?? performance.now()) / 1000);
+        if (endedMs !== null) result.observe(ages.ended, endedMs / 1000, ofProcess);
       } catch {
         // The store's trouble is told by this gauge and by readiness; the other metrics are still worth having.
         result.observe(reachable, 0);
       }
     },
-    [
-      pending,
-      oldest,
-      tasks,
-      unsent,
-      organizations,
-      alerts,
-      ended,
-      unattended,
-      reachable,
-      sandbox,
-      lag,
-      started,
-    ],
+    [pending, tasks, unsent, organizations, alerts, reachable, sandbox, lag, started, ...Object.values(ages)],
   );
   return () => void delay.disable();
+}
+
+function gaugesOf(meter: Meter) {
+  return (name: string, description: string, unit?: string) =>
+    meter.createObservableGauge(name, unit === undefined ? { description } : { description, unit });
+}
+
+/** What is told as an age, in seconds. */
+function makeAges(gauge: ReturnType<typeof gaugesOf>) {
+  return {
+    oldest: gauge('tramline.inbox_oldest_pending_age', 'Age of the oldest due resource.', 's'),
+    over: gauge('tramline.alert_over_age', 'Age of the end of what paged; 0 while it fires.', 's'),
+    unattended: gauge(
+      'tramline.alerts_unattended',
+      'For how long no process evaluates the alerts, where none ever did since this one began; 0 while one does.',
+      's',
+    ),
+    ended: gauge(
+      'tramline.ended_by_fault_age',
+      'How long ago a fault ended a process that shares the store; not there where none did.',
+      's',
+    ),
+  };
 }

@@ -178,7 +178,7 @@ export interface ProbeLine {
   tookMs: number;
 }
 
-/** Where trouble is: a room, or what it talks to. */
+/** Where trouble is: a room, what it talks to, or the process, which a fault ended. */
 export const places = [
   'store',
   'provider',
@@ -189,6 +189,7 @@ export const places = [
   'pipeline',
   'connections',
   'sync',
+  'process',
 ] as const;
 
 export type Place = (typeof places)[number];
@@ -212,4 +213,6 @@ export interface Gauges {
     /** For how long no process evaluates them: 0 while one does, null where none ever did. */
     unattendedMs: number | null;
   }>;
+  /** How long ago a fault ended a process that shares the store; null where none did. */
+  endedByFaultMs(): Promise<number | null>;
 }

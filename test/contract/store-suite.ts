@@ -664,6 +664,12 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         await store.holdLease('relay', 'b', 0);
         under.advance(5000);
         expect(await store.leaseFreeMs('relay')).toBe(5000);
+        // Also in the next life, which has what the former one held.
+        await store.holdLease('held', 'a', 60_000);
+        const beforeMs = under.nowMs();
+        store = await under.reopen();
+        expect(await store.leaseFreeMs('relay')).toBe(5000 + under.nowMs() - beforeMs);
+        expect(await store.holdLease('held', 'b', 1000)).toBe(true);
       });
 
       test('what a process tells of the platform, the others hear until it tells anew, or its time is over', async () => {

@@ -100,7 +100,16 @@ test('T1: a signal that comes while the process starts ends it with 0, and the n
   expect(await next.ended).toMatchObject({ code: 0 });
 });
 
-test('T2: requests on kept connections during the drain are answered and close them, and none is lost', async () => {
+/** What makes a process meet a fault that nobody catches. */
+const faulty = encodeURIComponent(`process.on('SIGUSR2', () => Promise.reject(new Error('not expected')))`);
+
+/** What the metrics say of the last end by a fault. */
+async function endedByFault(): Promise<string[]> {
+  const metrics = await (await fetch(`${story.service.operationsUrl}/metrics`)).text();
+  return metrics.split('\n').filter((line) => line.startsWith('tramline_ended_by_fault_age_seconds'));
+}
+
+test('T2: requests on kept connections during the drain are answered and close them, and none is lost; an end by a fault is told by the next life', async () => {
   story = await beginStory({ delivers: false });
   const machines = await story.equipment();
   // Something to drain for, so that the process is there while the requests come.
@@ -134,9 +143,16 @@ test('T2: requests on kept connections during the drain are answered and close t
   agent.destroy();
   await expect(story.post([notificationOf(machines[0]!)])).rejects.toThrow(/ECONNREFUSED/);
 
-  await story.serve();
+  await story.serve({ settings: { NODE_OPTIONS: `--import=data:text/javascript,${faulty}` } });
   expect(await story.untilRest()).toMatchObject({ accepted, lost: 0, waiting: 0 });
   expect(accepted).toBeGreaterThan(1 + warm.length);
+
+  // An end that was asked for is none by a fault. What ends the next life has nobody who could still read its counters.
+  expect(await endedByFault()).toEqual([]);
+  expect(await story.service.stop('SIGUSR2')).toEqual({ code: 1, signal: null });
+  expect(story.log('fault')).toMatchObject([{ place: 'process', detail: 'not expected' }]);
+  await story.serve();
+  expect(await endedByFault()).toEqual([expect.stringMatching(/\{place="process"\} [\d.]+$/)]);
 });
 
 test('T4: a second signal ends it at once, and what was accepted is there in the next life', async () => {

@@ -47,6 +47,7 @@ const placeOf = ({ traceId, spanId }: CollectorSpan) => ({ traceId, spanId });
 const unfed = new Set([
   'tramline_alert_over_age_seconds',
   'tramline_alert_posts_total',
+  'tramline_ended_by_fault_age_seconds',
   'tramline_provider_lag_seconds',
   'tramline_quarantined_total',
   'tramline_sandbox_left',

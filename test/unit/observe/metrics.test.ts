@@ -125,15 +125,18 @@ test('gauges show what the store counts', async () => {
   expect(text).toContain('tramline_alerts_active{severity="warning"} 1\n');
   expect(text).toContain('tramline_alert_over_age_seconds{name="TramlineKafkaUnavailable"} 2.5\n');
   expect(text).toContain('tramline_alerts_unattended_seconds 7.5\n');
+  expect(text).toContain('tramline_ended_by_fault_age_seconds{place="process"} 12.5\n');
   expect(text).toContain('tramline_store_reachable 1\n');
 });
 
-test('alerts that nobody ever evaluated are unattended since the process began', async () => {
+test('alerts that nobody ever evaluated are unattended since the process began, and where no fault ended one none is told', async () => {
   const alerts = async () => ({ ...(await gauges.alerts()), unattendedMs: null });
   const other = startTelemetry(options);
-  const alone = makeMetrics(other.meter, { ...gauges, alerts });
+  const alone = makeMetrics(other.meter, { ...gauges, alerts, endedByFaultMs: async () => null });
   const before = performance.now() / 1000;
-  const told = /^tramline_alerts_unattended_seconds (\S+)$/m.exec(await other.metricsText());
+  const text = await other.metricsText();
+  expect(text).not.toContain('ended_by_fault_age_seconds{');
+  const told = /^tramline_alerts_unattended_seconds (\S+)$/m.exec(text);
   expect(Number(told?.[1])).toBeGreaterThanOrEqual(before);
   expect(Number(told?.[1])).toBeLessThanOrEqual(performance.now() / 1000);
   alone.stop();

@@ -94,5 +94,6 @@ export const gauges: Gauges = {
     over: [{ name: 'TramlineKafkaUnavailable', ageMs: 2500 }],
     unattendedMs: 7500,
   }),
+  endedByFaultMs: async () => 12_500,
   sandboxLeft: () => [{ limit: 'calls', left: 1234 }],
 };
