@@ -214,24 +214,40 @@ function headOf({ reason, detail, page, verdict }: PartialEnd): string {
   return `page ${page}: ${detail} (${code})`;
 }
 
-const oldForm = /(?:;|%3b)(start|count)=([^;/%]*)/gi;
+/** What stands between a semicolon and what ends it, in a path and in a query. */
+const ofPath = /(?:;|%3b)((?:(?!%3b)[^;/])*)/gi;
+const ofQuery = /(?:;|%3b)((?:(?!%3b)[^;&])*)/gi;
 
 /**
- * The paging form of today: `;start=` and `;count=`, which the provider refuses but its links may still carry, become
- * `pageOffset` and `itemLimit`; a limit above the most is the most. With `fill`, an address that does not say how many
- * items it wants asks for as many as are wanted. Changes and returns the address.
+ * The paging form of today: `;start=` and `;count=`, which the provider refuses but its links may still carry, in the path
+ * or behind it and however they are encoded, become `pageOffset` and `itemLimit`; a limit above the most is the most. With
+ * `fill`, an address that does not say how many items it wants asks for as many as are wanted. Changes and returns the
+ * address.
  */
 export function withPaging(url: URL, limits: PageLimits, fill: boolean): URL {
-  const old = [...url.pathname.matchAll(oldForm)];
-  if (old.length > 0) {
-    url.pathname = url.pathname.replace(oldForm, '');
-    for (const [, name, value = ''] of old) {
-      if (!/^\d+$/.test(value)) continue;
-      url.searchParams.set(name?.toLowerCase() === 'start' ? 'pageOffset' : 'itemLimit', value);
-    }
+  const old: [name: string, value: string][] = [];
+  const take = (whole: string, parameter: string) => {
+    const [, name, value = ''] = /^\s*(start|count)\s*(?:=\s*(.*))?$/is.exec(decoded(parameter)) ?? [];
+    if (name === undefined) return whole;
+    old.push([name.toLowerCase(), value.trim()]);
+    return '';
+  };
+  if (/;|%3b/i.test(url.pathname)) url.pathname = url.pathname.replace(ofPath, take);
+  if (/;|%3b/i.test(url.search)) url.search = url.search.replace(ofQuery, take);
+  for (const [name, value] of old) {
+    if (/^\d+$/.test(value)) url.searchParams.set(name === 'start' ? 'pageOffset' : 'itemLimit', value);
   }
   const asked = url.searchParams.get('itemLimit');
   if (asked === null && fill) url.searchParams.set('itemLimit', String(limits.wanted));
   if (Number(asked) > limits.most) url.searchParams.set('itemLimit', String(limits.most));
   return url;
+}
+
+/** What cannot be decoded stays as it is: the gate refuses it. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

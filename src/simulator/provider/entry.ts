@@ -139,8 +139,9 @@ function enter(
     tookMs: undefined,
     fault: fault !== undefined,
   });
-  const oldPaging = semicolon >= 0 || request.headers.no_paging !== undefined;
-  const matrix = semicolon < 0 ? '' : (rest.match(/;[^/]*/g) ?? []).join('');
+  const behind = matrixIn(query);
+  const oldPaging = semicolon >= 0 || behind !== '' || request.headers.no_paging !== undefined;
+  const matrix = `${semicolon < 0 ? '' : (rest.match(/;[^/]*/g) ?? []).join('')}${behind}`;
   const { vendor } = provider;
   const exchange: Exchange = {
     request,
@@ -161,6 +162,15 @@ function enter(
   const go = (): void => proceed(door, exchange, path !== undefined, purpose);
   if (waitMs > 0) setTimeout(go, waitMs);
   else go();
+}
+
+/** Old paging that stands in the query, whether encoded or not; a query with other semicolons is a query. */
+function matrixIn(query: string): string {
+  if (!/;|%3b/i.test(query)) return '';
+  const plain = query.replace(/%([0-7][0-9a-f])/gi, (_whole, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+  return (plain.match(/;(?:start|count)=[^;&]*/g) ?? []).join('');
 }
 
 function isForm(request: Request): boolean {

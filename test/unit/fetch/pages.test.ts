@@ -105,6 +105,13 @@ test.each([
   ['https://a.test/o%3Bstart=20/x', 'https://a.test/o/x?pageOffset=20'],
   ['https://a.test/o;START=3?itemLimit=7', 'https://a.test/o?itemLimit=7&pageOffset=3'],
   ['https://a.test/o;start=many', 'https://a.test/o'],
+  ['https://a.test/o;start%3D10;co%75nt=5', 'https://a.test/o?pageOffset=10&itemLimit=5'],
+  ['https://a.test/o;start/x', 'https://a.test/o/x'],
+  ['https://a.test/o?embed=x;start=10;count=5', 'https://a.test/o?embed=x&pageOffset=10&itemLimit=5'],
+  ['https://a.test/o?;START=10', 'https://a.test/o?pageOffset=10'],
+  ['https://a.test/o?x=1%3Bst%61rt=10&y=2', 'https://a.test/o?x=1&y=2&pageOffset=10'],
+  ['https://a.test/o?x=1;count%3D7&y=2', 'https://a.test/o?x=1&y=2&itemLimit=7'],
+  ['https://a.test/o?q=a;started=1', 'https://a.test/o?q=a;started=1'],
   ['https://a.test/o?itemLimit=5000', 'https://a.test/o?itemLimit=100'],
   ['https://a.test/o;keep=1?itemLimit=20', 'https://a.test/o;keep=1?itemLimit=20'],
 ])('%s is asked for as %s', (given, asked) => {

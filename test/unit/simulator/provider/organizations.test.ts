@@ -52,6 +52,8 @@ test.each(['?itemLimit=0', '?itemLimit=ten', '?pageOffset=-1'])(
 
 test.each<[string, string, Record<string, string>]>([
   ['matrix parameters', ';start=5;count=50', {}],
+  ['matrix parameters behind the question mark', '?userName=x;start=5', {}],
+  ['encoded ones', '?userName=x%3Bst%61rt%3D5', {}],
   ['the old paging header', '', { No_Paging: 'true' }],
 ])('%s are not honoured before June 1, 2024 and fail from that day', async (_name, rest, headers) => {
   const simulator = await start({ organizations: 15, today: '2024-05-31' });
