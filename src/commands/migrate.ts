@@ -37,7 +37,7 @@ async function reencrypt({ output, load, reencrypt: reseal }: CommandContext): P
   if (output.json) output.value(counts);
   else {
     output.line(
-      `${counts.resealed} connections were sealed with the first key, ${counts.kept} were already.`,
+      `Sealed with the first key: ${counts.resealed} connections and webhook secrets; already so: ${counts.kept}.`,
     );
     output.next('The other keys can be taken out of ENCRYPTION_KEYS.');
   }

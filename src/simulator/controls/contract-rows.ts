@@ -282,6 +282,13 @@ const SECTIONS: Readonly<Record<string, readonly Line[]>> = {
       'paging-new',
       'paging-off',
     ],
+    [
+      'version.oauth2',
+      'Authorization moves from OAuth 1 to OAuth 2',
+      'oauth1-signed-user',
+      'oauth1-ended',
+      'bearer-accepted',
+    ],
   ],
   'Facts: OAuth 2': [
     ['oauth2.discovery', 'The server describes itself', 'oauth2-discovery'],

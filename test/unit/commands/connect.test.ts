@@ -115,6 +115,6 @@ test('stored tokens are sealed anew by migrate --reencrypt', async () => {
   const { code, out } = await shell.run('migrate', '--reencrypt');
   expect([code, out]).toEqual([
     0,
-    expect.stringContaining('2 connections were sealed with the first key, 1 were already'),
+    expect.stringContaining('Sealed with the first key: 2 connections and webhook secrets; already so: 1.'),
   ]);
 });
