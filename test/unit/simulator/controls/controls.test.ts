@@ -98,8 +98,10 @@ test('a path may be a regular expression, the address as sent or the path below 
   await faults({ match: { path: '/organizations/4711' }, status: 500 });
   await control(simulator, 'POST', 'links/move');
   const { uri } = (await get(simulator, simulator.catalog)).body.link[0];
-  expect((await get(simulator, `${uri}/4711`)).status).toBe(500);
-  expect((await get(simulator, uri)).status).toBe(200);
+  const listed = await get(simulator, uri);
+  expect([listed.status, listed.body.values[0].id]).toEqual([200, '4711']);
+  const self = listed.body.values[0].links.find((one: { rel: string }) => one.rel === 'self');
+  expect((await get(simulator, self.uri)).status).toBe(500);
 });
 
 test('a fault may change only headers, the media type included', async () => {
