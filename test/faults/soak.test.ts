@@ -3,8 +3,9 @@
  * server that loses something is told by the same judge (test/house/soak-judge.test.ts).
  */
 import { soak, soakTable } from '../prove/soak';
+import { lasts, minuteMs } from '../support/real-durations';
 
-const seconds = Number(process.env.SOAK_SECONDS ?? 6);
+const seconds = Number(process.env.SOAK_SECONDS ?? lasts(6000, 60 * minuteMs) / 1000);
 
 test(
   'R8: under a steady load memory, timers, handles and files stay flat',
