@@ -88,7 +88,6 @@ test('a resource that is removed is 404, one that is gone for good 410, and it c
 
 test('created equipment may not be visible yet', async () => {
   const simulator = await start();
-  await control(simulator, 'PATCH', 'settings', { createdLagMs: 100 });
   const { token } = JSON.parse(simulator.environment.PROVIDER_TOKENS!)[0];
   const headers = {
     Accept: 'application/json',
@@ -96,15 +95,15 @@ test('created equipment may not be visible yet', async () => {
     Authorization: `Bearer ${token}`,
   };
   const body = JSON.stringify({ '@type': 'Machine', name: 'New' });
-  const { headers: answered } = await call(
-    `${simulator.equipment}/organizations/4711/equipment`,
-    headers,
-    'POST',
-    body,
-  );
-  expect((await get(simulator, answered.location!)).status).toBe(404);
-  while ((await get(simulator, answered.location!)).status === 404);
-  expect((await get(simulator, answered.location!)).body.name).toBe('New');
+  const created = async (createdLagMs: number) => {
+    await control(simulator, 'PATCH', 'settings', { createdLagMs });
+    const address = `${simulator.equipment}/organizations/4711/equipment`;
+    return (await call(address, headers, 'POST', body)).headers.location!;
+  };
+  expect((await get(simulator, await created(600_000))).status).toBe(404);
+  const soon = await created(100);
+  while ((await get(simulator, soon)).status === 404);
+  expect((await get(simulator, soon)).body.name).toBe('New');
 });
 
 test('the sandbox holds five connections, 150,000 calls a month and eighteen months', async () => {
