@@ -5,15 +5,19 @@
 import { freePort } from '../support/free-port';
 import { runCommand } from '../support/live-command';
 import { describeWithNeighbour } from '../support/neighbour';
+import { watchOwnDelay } from '../support/own-delay';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../support/postgres';
 import { type Service, startService, temporaryFolder } from '../support/service';
 import { startSimulator } from '../support/simulator';
-import { notificationOf, Story, soon } from '../support/story';
+import { notificationOf, Story, soon, sumOf } from '../support/story';
 import { until } from '../support/until';
 
+const ownDelayMs = watchOwnDelay();
 const leaseMs = 4000;
-/** Two seconds until it is taken, and one for the read itself. */
-const readWithinMs = 3000;
+/** Until what is due is taken. */
+const takenWithinMs = 2000;
+/** And the read itself. */
+const readWithinMs = takenWithinMs + 1000;
 
 describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several processes on PostgreSQL', () => {
   let server: PostgresServer;
@@ -102,9 +106,30 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several processes on P
     }
   });
 
+  test('a worker that is added beside a busy one takes work within two seconds', async () => {
+    const delayMs = 1000;
+    await workers[0]!.stop();
+    const environment = story.settings({ ROLE: 'worker' });
+    workers[0] = await startService({ environment: { ...environment, PROVIDER_CONCURRENCY: '2' } });
+    await story.simulator.setFaults([{ match: { path: '/equipment/' }, delayMs }]);
+    const machines = await changeAll('East');
+    await until(async () => (await story.tasks('taken')).length > 0, soon);
+    const added = await startService({ environment });
+    workers[1] = added;
+    const [readyMs, late] = [performance.now(), ownDelayMs()];
+    // However long its start took, the other one has more than it can read meanwhile.
+    await story.post(machines.map((machine) => notificationOf(machine)));
+    const read = async () =>
+      sumOf(await (await fetch(`${added.operationsUrl}/metrics`)).text(), 'tramline_attempts_total') > 0;
+    await until(read, { ...soon, everyMs: 20, what: 'the added worker to have read something' });
+    const tookMs = performance.now() - readyMs - (ownDelayMs() - late);
+    expect(tookMs).toBeLessThan(takenWithinMs + delayMs);
+    await story.simulator.setFaults([]);
+    for (const machine of machines) await story.untilEvents(machine, 4);
+    await story.untilRest();
+  });
+
   test('a pause that one worker was asked for is kept by all', async () => {
-    const spare = await startService({ environment: story.settings({ ROLE: 'worker' }) });
-    workers.push(spare);
     const [limited, ...others] = await story.equipment();
     const match = { path: `/equipment/${limited!.id}` };
     await story.simulator.setFaults([{ match, times: 1, status: 429, headers: { 'retry-after': '2' } }]);
@@ -119,8 +144,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several processes on P
       return later.length > others.length ? later : undefined;
     }, soon);
     for (const { at } of asked) expect(Date.parse(at) - Date.parse(refused.at)).toBeGreaterThanOrEqual(1950);
-    await spare.stop();
-    workers.pop();
+    await workers[1]!.stop();
   });
 
   test('a token that has ended is renewed once, though a worker and a command beside it find it so', async () => {

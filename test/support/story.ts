@@ -277,7 +277,7 @@ export function post(
   });
 }
 
-function sumOf(text: string, name: string, labels: Record<string, string>): number {
+export function sumOf(text: string, name: string, labels: Record<string, string> = {}): number {
   const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
   return text
     .split('\n')

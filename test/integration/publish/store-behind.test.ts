@@ -21,6 +21,7 @@ import { type KafkaCluster, kafkaAvailable, startKafka } from '../../support/kaf
 import { makeMemoryOutbox } from '../../support/memory-outbox';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { readTopic } from '../../support/read-topic';
+import { until } from '../../support/until';
 
 const clock = systemClock;
 const live = 'tramline.equipment.v1';
@@ -35,7 +36,8 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a store behind its topics', ()
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'tramline-behind-'));
-    cluster = await startKafka();
+    // Whatever may be compacted is, at once.
+    cluster = await startKafka({ properties: { 'log.cleaner.backoff.ms': 100 } });
     const declaration = { partitions: 3, replicationFactor: 1, config: {} };
     const declared = ['equipment.v1', 'audit'].map((name) => ({ name, ...declaration }));
     await createTopics(kafka(), 'tramline', declared, { ...kafkaTargetDefaults, clock });
@@ -106,6 +108,50 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a store behind its topics', ()
       await target.close();
     },
   );
+
+  test('after compaction the last record of a key by offset is its newest, and what is left is read on', async () => {
+    const config = { 'cleanup.policy': 'compact', 'segment.ms': '1', 'min.cleanable.dirty.ratio': '0.001' };
+    const declared = [{ name: 'compacted', partitions: 1, replicationFactor: 1, config }];
+    await createTopics(kafka(), 'kept', declared, { ...kafkaTargetDefaults, clock });
+    const topic = 'kept.compacted';
+    const outbox = makeMemoryOutbox(clock);
+    const target = makeKafkaTarget(kafka(), { ...kafkaTargetDefaults, clock, topics: [topic] });
+    const relay = makeRelay(outbox, target, { ...relayDefaults, clock, holder: 'compacting' });
+    const publish = async (keys: string[]) => {
+      for (const key of keys) outbox.add({ topic, key });
+      await sendAll({ relay });
+    };
+    const readOn = async () => {
+      const found: FoundRecord[] = [];
+      await target.readOn([], async ({ records }) => found.push(...records) > 0);
+      return found;
+    };
+    for (let round = 0; round < 4; round += 1) await publish(['a', 'b', 'c', 'a']);
+    // A segment is compacted once another began after it.
+    const found = await until(
+      async () => {
+        await publish(['c']);
+        const left = await readOn();
+        const isCompacted = left.filter(({ key }) => key === 'a').length === 1;
+        return isCompacted && left.length < outbox.rows.length ? left : null;
+      },
+      { withinMs: 60_000, everyMs: 100, what: 'the topic to be compacted' },
+    );
+    const newest = Object.fromEntries(outbox.rows.map(({ key, eventId }) => [key, eventId]));
+    expect(Object.fromEntries(found.map(({ key, eventId }) => [key, eventId]))).toEqual(newest);
+    const records = await readTopic(cluster.brokers, topic);
+    expect(records.length).toBeLessThan(outbox.rows.length);
+    expect(records.at(-1)!.offset).toBe(outbox.rows.length - 1);
+    const last = records.map(({ key, headers }) => [String(key), String(headers.ce_id)]);
+    expect(Object.fromEntries(last)).toEqual(newest);
+    for (const key of ['a', 'b', 'c']) {
+      const sequences = records
+        .filter((record) => String(record.key) === key)
+        .map(({ headers }) => Number(headers.ce_sequence));
+      expect(sequences).toEqual(sequences.toSorted((left, right) => left - right));
+    }
+    await relay.close();
+  });
 
   test('a restored copy reads on, numbers on above and publishes what differs', async () => {
     const first = start('served');
