@@ -32,12 +32,13 @@ const untilQuiet = () =>
   until(async () => (await firing()).every((name) => name === 'TramlineClientRefused'), soon);
 
 let changes = 0;
-/** The machine changes, and is announced. */
+/** The machine changes, and is announced; how many events of it there were before. */
 async function announce(machine: Resource): Promise<number> {
   changes += 1;
+  const before = (await story.eventsOf(machine)).length;
   await story.simulator.changeEquipment(machine.id, { name: `Change ${changes}` });
   expect((await story.post([notificationOf(machine)])).status).toBe(204);
-  return (await story.eventsOf(machine)).length;
+  return before;
 }
 
 test.each(['errors', 'list', 'gud', 'text'])(
