@@ -58,3 +58,30 @@ test('in a pause the API is not asked for what can be asked again; tokens and wh
   });
   expect(called).toHaveLength(2);
 });
+
+test('a listing is read page by page with the token, and what ends it before its end comes last', async () => {
+  const page = (values: unknown[], links: object[] = []) => ({ values, links });
+  const json = { 'content-type': 'application/json' };
+  const own = { id: '1', links: [{ rel: 'self', uri: `${origin}/platform/c/1` }] };
+  const next = { rel: 'nextPage', uri: `${origin}/platform/connections?pageOffset=1` };
+  nock(origin, { reqheaders: { authorization: 'Bearer canary-token' } })
+    .get('/platform/connections?itemLimit=100')
+    .reply(200, page([own], [next]), json)
+    .get('/platform/connections?pageOffset=1')
+    .reply(200, page([null]), json)
+    .get('/platform/connections?itemLimit=100')
+    .reply(503);
+  const listed = async (url = `${origin}/platform/connections`) => {
+    const lines: unknown[] = [];
+    for await (const line of calls.list(url, connectionOf())) lines.push(line);
+    return lines;
+  };
+  expect(await listed()).toEqual([
+    { document: own, self: `${origin}/platform/c/1` },
+    { document: null, self: null },
+  ]);
+  expect(await listed()).toEqual([{ partial: expect.stringContaining('(status-503)') }]);
+  expect(await listed('https://elsewhere.test/')).toEqual([
+    { partial: expect.stringContaining('(address-refused)') },
+  ]);
+});
