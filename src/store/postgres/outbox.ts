@@ -237,7 +237,10 @@ async function noteRefused({ database }: Context, key: string, number: number): 
   );
 }
 
-/** What another relay is changing is waited for and counts as looked at: who is done knows that none is left. */
+/**
+ * What another relay is changing is waited for and counts as looked at: who is done knows that none is left. A range of
+ * ids, since for a list of unknown length the server would read the whole table at each page.
+ */
 export async function resendLogged(
   { database }: Context,
   after: number,
@@ -245,7 +248,7 @@ export async function resendLogged(
 ): Promise<number | null> {
   const page = await database.get(
     `WITH page AS (SELECT id FROM outbox WHERE state = 1 AND id > $1 ORDER BY id LIMIT $2),
-     resent AS (UPDATE outbox SET state = 0 WHERE state = 1 AND id IN (SELECT id FROM page))
+     resent AS (UPDATE outbox SET state = 0 WHERE state = 1 AND id > $1 AND id <= (SELECT max(id) FROM page))
      SELECT max(id) AS last, count(*) AS found FROM page`,
     after,
     limit,
