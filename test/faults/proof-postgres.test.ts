@@ -7,6 +7,7 @@ import { postgresUnderProof } from '../prove/store';
 import { kafkaAvailable } from '../support/kafka';
 import { describeWithNeighbour } from '../support/neighbour';
 import { postgresAvailable } from '../support/postgres';
+import { limitWith, minuteMs } from '../support/real-durations';
 
 const availability = kafkaAvailable().available ? postgresAvailable() : kafkaAvailable();
 
@@ -15,8 +16,12 @@ describeWithNeighbour(
   availability,
   'K10: the ledger holds through sixty kills',
   () => {
-    test('K10: of three processes on one PostgreSQL that is killed as well', async () => {
-      await expectProof(await postgresUnderProof(), 3);
-    }, 900_000);
+    test(
+      'K10: of three processes on one PostgreSQL that is killed as well',
+      async () => {
+        await expectProof(await postgresUnderProof(), 3);
+      },
+      limitWith(900_000, 0, 60 * minuteMs),
+    );
   },
 );

@@ -7,7 +7,12 @@ import { expectProof } from '../prove/expect-proof';
 import { sqliteUnderProof } from '../prove/store';
 import { kafkaAvailable } from '../support/kafka';
 import { describeWithNeighbour } from '../support/neighbour';
+import { limitWith, minuteMs } from '../support/real-durations';
 
 describeWithNeighbour('Kafka', kafkaAvailable(), 'K10: the ledger holds through sixty kills', () => {
-  test('K10: of one process on SQLite', () => expectProof(sqliteUnderProof(), 1), 900_000);
+  test(
+    'K10: of one process on SQLite',
+    () => expectProof(sqliteUnderProof(), 1),
+    limitWith(900_000, 0, 60 * minuteMs),
+  );
 });

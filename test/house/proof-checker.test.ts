@@ -11,6 +11,7 @@ import {
   residentBytesMax,
   restMsMax,
 } from '../prove/check';
+import type { Post } from '../prove/on-call';
 import type { ProofReport } from '../prove/prove';
 import { makeRandom } from '../prove/random';
 import { tableOf, verdictOf } from '../prove/run';
@@ -148,7 +149,17 @@ function honest(): ProofEvidence {
     residentBytes: [1],
     files: [{ role: 'all', whenReady: 30, atRest: 40 }],
     postsOf: (page) => [`of ${page}`],
+    blocks: [
+      { organizationId: '4711', fromMs: 1000, dueAtMs: 5000, isFirst: true },
+      { organizationId: '4712', fromMs: 1000, dueAtMs: null, isFirst: true },
+    ],
+    posts: [2000, 3000, 4000].map((atMs) => termsPost(atMs, { startsAtMs: 1500, endsAtMs: 9000 })),
   };
+}
+
+function termsPost(atMs: number, times: Pick<Post, 'startsAtMs' | 'endsAtMs'>): Post {
+  const name = 'TramlineTermsRequired 4711';
+  return { name, labels: '{"organization_id":"4711"}', atMs, ...times };
 }
 
 const kindsOf = (evidence: ProofEvidence) => [...new Set(checkProof(evidence).map(({ kind }) => kind))];
@@ -312,6 +323,46 @@ const doctored: [string, string[], (evidence: ProofEvidence) => void][] = [
     },
   ],
   [
+    'a blocked organization of which nobody was ever paged',
+    ['page'],
+    (evidence) => {
+      evidence.posts = [];
+    },
+  ],
+  [
+    'a blocked organization of which on-call was only told after it had been waited for',
+    ['page'],
+    ({ posts }) => {
+      for (const post of posts) post.atMs += 4000;
+    },
+  ],
+  [
+    'a blocked organization whose page ended before it was not blocked any more',
+    ['page'],
+    ({ posts }) => void posts.push(termsPost(4500, { startsAtMs: 1500, endsAtMs: 4500 })),
+  ],
+  [
+    'a blocked organization that is two incidents',
+    ['page'],
+    ({ posts }) => {
+      posts[2]!.labels = '{"organization_id":"4711","pod":"2"}';
+    },
+  ],
+  [
+    'a blocked organization that was paged anew while it was blocked',
+    ['page'],
+    ({ posts }) => {
+      posts[2]!.startsAtMs = 3500;
+    },
+  ],
+  [
+    'a page that began before what it tells of',
+    ['page'],
+    ({ posts }) => {
+      for (const post of posts) post.startsAtMs = 900;
+    },
+  ],
+  [
     'a process that did not end in order',
     ['end'],
     ({ complaints }) => void complaints.push('all ended with 1 on SIGTERM'),
@@ -350,6 +401,7 @@ test.each(doctored)('%s is found', (_what, kinds, doctor) => {
 function brokenIn(findings: Finding[]): Record<string, number> {
   const sent = { sent: { deliveries: 0, notifications: 0 }, others: {} };
   const empty = {
+    paged: { blocks: 0, afterMs: 0 },
     broken: {},
     onceNear: {},
     onceByQuarter: [],

@@ -1,26 +1,13 @@
 // What is broken, when, and how it is healed: processes by SIGKILL, by SIGSTOP beyond their lease and by SIGTERM, each at a
-// random moment or by themselves at a named step; brokers paused and killed, one or all; the store's own process; the pager
-// refusing. One thing at a time, healed before the next but for what a process does by itself. Before each, `near` is
+// random moment and by themselves at each named step; brokers paused and killed, one or all; the store's own process; the
+// pager refusing. One thing at a time, healed before the next but for what a process does by itself. Before each, `near` is
 // told, so that something is on its way through that very moment.
 import { setTimeout as delay } from 'node:timers/promises';
+import { lasts, minuteMs } from '../support/real-durations';
 import type { Failpoint } from '../support/serve-with-failpoints';
 import type { Random } from './random';
-import { type Actor, type AtStep, addressOf, type Stage } from './stage';
-
-/** Each is reached at least once before chance chooses. */
-export const failpoints: Failpoint[] = [
-  'S2 verified',
-  'S3 stored',
-  'S4 answered',
-  'S5 claimed',
-  'S6 renewed',
-  'S7 fetched',
-  'S8 decided',
-  'S9 acknowledged',
-  'S10 marked',
-  'A1 alert saved',
-  'A2 alert posted',
-];
+import { type Actor, addressOf, type Stage } from './stage';
+import { canReach, failpoints, leads, nameOf, planStrikes, type Strike, works } from './steps';
 
 export type Chaos = {
   /** Breaks one thing, a moment after `near` was told, and heals it. Says what. */
@@ -33,8 +20,8 @@ export type Chaos = {
   counts: Record<string, number>;
   /** Whether that receiver has been stopped by SIGSTOP at any time since then, in milliseconds since the epoch. */
   stoppedSince(address: string, sinceMs: number): boolean;
-  /** Named steps at which a process ended by itself. */
-  reached: Set<Failpoint>;
+  /** What happened to a process at a named step. */
+  reached: Set<string>;
 };
 
 export type ChaosOptions = {
@@ -42,6 +29,8 @@ export type ChaosOptions = {
   random: Random;
   /** Told what is about to be broken. */
   near: (what: string) => Promise<void>;
+  /** Named steps that must be left alone for now. */
+  spares: (failpoint: Failpoint) => boolean;
   /** Deliveries that this receiver answered 204, as the sender saw it. */
   acceptedBy: (address: string) => number;
 };
@@ -51,16 +40,24 @@ const stepWaitMs = 9000;
 const beyondLeaseMs = 6000;
 
 /** What must have fallen, each once, whatever chance says. */
-const musts = ['SIGSTOP beyond the lease', 'broker paused', 'broker killed', 'all brokers killed', 'SIGTERM'];
+const musts = [
+  'SIGKILL',
+  'SIGSTOP beyond the lease',
+  'broker paused',
+  'broker killed',
+  'all brokers killed',
+  'pager refused',
+  'SIGTERM',
+];
 
 /** What a run of this store must have seen at least once, beside the named steps. */
 export const mustsOf = ({ store }: Pick<Stage, 'store'>): string[] =>
   store.crash === null ? musts : [...musts, 'store killed'];
 
-export function makeChaos({ stage, random, near, acceptedBy }: ChaosOptions): Chaos {
+export function makeChaos({ stage, random, near, spares, acceptedBy }: ChaosOptions): Chaos {
   const counts: Record<string, number> = {};
-  const reached = new Set<Failpoint>();
-  const queue = [...failpoints];
+  const reached = new Set<string>();
+  const queue = planStrikes(random);
   const falls = mustsOf(stage);
   const stoppedUntilMs = new Map<string, number>();
   let kills = 0;
@@ -101,25 +98,31 @@ export function makeChaos({ stage, random, near, acceptedBy }: ChaosOptions): Ch
 
   /**
    * Starts it so that it ends, is told to end or stands still by itself at a named step; killed when it does not get there
-   * in time. One process at a time renews, publishes and pages: all give that up first, and the others come back afterwards.
+   * in time. One process at a time renews, publishes and pages: all give that up first, and the others come back while it
+   * stands still beyond its lease, or afterwards.
    */
-  async function strikeAt(
-    actor: Actor,
-    failpoint: Failpoint,
-    signal: AtStep['signal'] = 'SIGKILL',
-  ): Promise<string> {
-    await near(`at ${failpoint}`);
+  async function strikeAt(actor: Actor, strike: Strike): Promise<string> {
+    const { failpoint } = strike;
+    await near(nameOf(strike));
     const rivals = leads(failpoint) ? stage.actors.filter((other) => other !== actor && works(other)) : [];
     if (rivals.length === 0) await end(actor);
     else await Promise.all([actor, ...rivals].map(stop));
     const renews = failpoint === 'S6 renewed';
     if (renews) await stage.simulator.expireTokens();
-    const stopMs = random.chance(0.5) ? beyondLeaseMs : random.between(500, 2000);
-    const isOver = await reach(actor, { failpoint, signal, stopMs });
-    if (!isOver) await end(actor);
-    await startAll([actor, ...rivals]);
+    const away = new Set(rivals);
+    const comeBack = async () => {
+      const back = [...away];
+      away.clear();
+      await startAll(back);
+    };
+    const goesOn = await reach(actor, strike, comeBack);
+    if (!goesOn) {
+      await end(actor);
+      away.add(actor);
+    }
+    await comeBack();
     if (renews) await consentAnew();
-    return nameOf({ failpoint, signal });
+    return nameOf(strike);
   }
 
   /** The refresh token that the provider gave last is lost: no process can help that connection, a person can. */
@@ -128,52 +131,72 @@ export function makeChaos({ stage, random, near, acceptedBy }: ChaosOptions): Ch
     await stage.consent();
   }
 
-  /** True when the process has ended in order: everything else is for the driver to end. */
-  async function reach(actor: Actor, at: AtStep): Promise<boolean> {
-    const { failpoint, signal } = at;
-    if (signal === 'SIGSTOP') return standStill(actor, at);
-    await stage.start(actor, at);
+  /** True when it runs: where it ended in order it is started again; everything else is for the driver to end. */
+  async function reach(actor: Actor, strike: Strike, comeBack: () => Promise<void>): Promise<boolean> {
+    const { failpoint, signal } = strike;
+    if (signal === 'SIGSTOP') return standStill(actor, strike, comeBack);
+    await stage.start(actor, strike);
     if (failpoint === 'S4 answered') {
-      await untilAnswered(actor);
-      return false;
+      const answered = await untilAnswered(actor);
+      if (answered) arrive(strike);
+      if (!answered || signal === 'SIGKILL') return false;
+      await stop(actor);
+      await stage.start(actor);
+      return true;
     }
     const ended = await Promise.race([actor.service!.exited, delay(stepWaitMs, null, { ref: false })]);
     if (ended === null) return false;
     const asAsked = signal === 'SIGTERM' ? ended.code === 0 : ended.signal === 'SIGKILL';
-    if (asAsked) arrive(at);
-    else await complain(actor, `ended on its way to ${nameOf(at)}`);
-    return signal === 'SIGTERM';
+    if (asAsked) arrive(strike);
+    else await complain(actor, `ended on its way to ${nameOf(strike)}`);
+    if (signal === 'SIGKILL') return false;
+    await stage.start(actor);
+    return true;
   }
 
   /** Until it was stopped there and goes on, believing that it still holds what it held. */
-  async function standStill(actor: Actor, at: AtStep): Promise<boolean> {
+  async function standStill(actor: Actor, strike: Strike, comeBack: () => Promise<void>): Promise<boolean> {
     const address = addressOf(actor);
     stoppedUntilMs.set(address, Number.POSITIVE_INFINITY);
-    await stage.start(actor, at);
-    const isThere = () => actor.service!.lines().some((line) => line.startsWith('{"failpoint"'));
-    for (let waited = 0; waited < stepWaitMs && !isThere(); waited += 50) await delay(50);
-    if (isThere()) {
-      await delay(at.stopMs);
-      arrive(at);
+    await stage.start(actor, strike);
+    // What it had to renew on its way was renewed before it could stand still there.
+    if (strike.failpoint === 'S6 renewed') await stage.simulator.expireTokens();
+    const { pid, lines } = actor.service!;
+    const isFromOutside = strike.failpoint === 'S4 answered';
+    const isThere = isFromOutside ? await untilAnswered(actor) : await untilStopped(lines);
+    if (isThere) {
+      if (isFromOutside) process.kill(pid, 'SIGSTOP');
+      const stopsFor = delay(strike.isLong ? beyondLeaseMs : random.between(200, 1000));
+      if (strike.isLong) await comeBack();
+      await stopsFor;
+      process.kill(pid, 'SIGCONT');
+      arrive(strike);
       await moment();
     }
     stoppedUntilMs.set(address, Date.now());
-    return false;
+    return isThere && !isFromOutside;
   }
 
-  function arrive(at: Pick<AtStep, 'failpoint' | 'signal'>): void {
-    if (at.signal === 'SIGKILL') reached.add(at.failpoint);
-    note(nameOf(at));
+  function arrive(strike: Strike): void {
+    reached.add(nameOf(strike));
+    note(nameOf(strike));
   }
 
-  /** It accepts and takes nothing: its end comes from outside, after a 204 of its own was seen. */
-  async function untilAnswered(actor: Actor): Promise<void> {
+  /** True when it has stopped itself, as it says just before. */
+  async function untilStopped(lines: () => string[]): Promise<boolean> {
+    const isThere = () => lines().some((line) => line.startsWith('{"failpoint"'));
+    for (let waited = 0; waited < stepWaitMs && !isThere(); waited += 50) await delay(50);
+    return isThere();
+  }
+
+  /** It accepts and takes nothing: what happens to it comes from outside, after a 204 of its own was seen. */
+  async function untilAnswered(actor: Actor): Promise<boolean> {
     const before = acceptedBy(addressOf(actor));
     for (let waited = 0; waited < stepWaitMs; waited += 20) {
-      if (acceptedBy(addressOf(actor)) > before)
-        return arrive({ failpoint: 'S4 answered', signal: 'SIGKILL' });
+      if (acceptedBy(addressOf(actor)) > before) return true;
       await delay(20);
     }
+    return false;
   }
 
   /** Stops it for a while; beyond its lease its work is taken over, and it wakes up believing that it still holds it. */
@@ -211,38 +234,60 @@ export function makeChaos({ stage, random, near, acceptedBy }: ChaosOptions): Ch
     return 'SIGTERM';
   }
 
-  async function breakNeighbour(what: string): Promise<string> {
+  /** For so long as chance says; what must fall lasts, on demand, as long as it may in earnest. */
+  async function breakNeighbour(what: string, isMust: boolean): Promise<string> {
     await near(what);
     await moment();
     note(what);
     const broker = random.between(0, 1);
-    if (what === 'store killed') await stage.store.crash!();
+    const downFor = (least: number, most: number, realMs: number) => {
+      const shortMs = random.between(least, most);
+      return isMust ? lasts(shortMs, realMs) : shortMs;
+    };
+    if (what === 'store killed') await stage.store.crash!(downFor(0, 0, 5 * minuteMs));
     else if (what === 'pager refused') {
       stage.onCall.refuse(true);
-      await delay(random.between(500, 3000));
+      await delay(downFor(500, 3000, 30 * minuteMs));
       stage.onCall.refuse(false);
     } else if (what === 'broker paused') {
       stage.kafka.pause(broker);
-      await delay(random.between(500, 4000));
+      await delay(downFor(500, 4000, 5 * minuteMs));
       stage.kafka.resume(broker);
     } else {
       const fallen = what === 'broker killed' ? [broker] : [0, 1];
       await Promise.all(fallen.map((one) => stage.kafka.kill(one)));
-      await delay(random.between(200, 2000));
+      await delay(downFor(200, 2000, 5 * minuteMs));
       await Promise.all(fallen.map((one) => stage.kafka.restart(one)));
     }
     return what;
   }
 
   function breakByName(what: string, actor: Actor): Promise<string> {
-    if (what === 'SIGSTOP beyond the lease') return freeze(actor, true);
-    return what === 'SIGTERM' ? terminate(actor) : breakNeighbour(what);
+    if (what === 'SIGKILL') return kill(actor);
+    if (what === 'SIGSTOP beyond the lease') return freeze(random.pick(stage.actors.filter(works)), true);
+    return what === 'SIGTERM' ? terminate(actor) : breakNeighbour(what, true);
   }
 
-  /** Where it ends from outside nothing else can happen to it. */
-  function signalAt(failpoint: Failpoint): AtStep['signal'] {
-    if (failpoint === 'S4 answered' || random.chance(0.5)) return 'SIGKILL';
-    return random.chance(0.5) ? 'SIGTERM' : 'SIGSTOP';
+  /** SIGKILL in half of the cases; an owner now and then stands still for long. */
+  function someStrike(actor: Actor): Strike {
+    const failpoint = random.pick(failpoints.filter((one) => canReach(actor, one) && !spares(one)));
+    if (random.chance(0.5)) return { failpoint, signal: 'SIGKILL', isLong: false };
+    if (random.chance(0.5)) return { failpoint, signal: 'SIGTERM', isLong: false };
+    return { failpoint, signal: 'SIGSTOP', isLong: works(actor) && random.chance(0.3) };
+  }
+
+  /** The next that must be come to and can be by now; undefined when there is none. */
+  function nextStrike(actor: Actor): Strike | undefined {
+    const at = queue.findIndex(({ failpoint }) => canReach(actor, failpoint) && !spares(failpoint));
+    return at < 0 ? undefined : queue.splice(at, 1)[0];
+  }
+
+  /** What nothing came by in time that would have led there is tried again later. */
+  async function strikeNext(actor: Actor, strike: Strike): Promise<string> {
+    const told = await strikeAt(actor, strike);
+    if (reached.has(told)) return told;
+    queue.push(strike);
+    return `not ${told}`;
   }
 
   function someNeighbour(): string {
@@ -253,7 +298,7 @@ export function makeChaos({ stage, random, near, acceptedBy }: ChaosOptions): Ch
 
   return {
     kills: () => kills,
-    missing: () => [...queue.map((step) => `at ${step}`), ...falls],
+    missing: () => [...queue.map(nameOf), ...falls],
     counts,
     stoppedSince: (address, sinceMs) => (stoppedUntilMs.get(address) ?? 0) >= sinceMs,
     reached,
@@ -261,36 +306,16 @@ export function makeChaos({ stage, random, near, acceptedBy }: ChaosOptions): Ch
       for (const actor of stage.actors) await reviveDead(actor);
       const actor = random.pick(stage.actors);
       const what = random.next();
-      const step = queue[0];
-      if (falls.length > 0 && what > 0.75) return breakByName(falls.shift()!, actor);
-      if (step !== undefined && what < 0.45 && canReach(actor, step)) {
-        const told = await strikeAt(actor, queue.shift()!);
-        if (reached.has(step)) return told;
-        // Nothing came by in time that would have led there: it is tried again later.
-        queue.push(step);
-        return `not ${told}`;
+      if (what < 0.7) {
+        const strike = nextStrike(actor);
+        return strike === undefined ? kill(actor) : strikeNext(actor, strike);
       }
-      if (what < 0.75) return kill(actor);
-      if (what < 0.8) return freeze(actor, random.chance(0.3));
-      if (what < 0.84) return terminate(actor);
-      if (what < 0.9) return breakNeighbour(someNeighbour());
-      const at = random.pick(failpoints.filter((one) => canReach(actor, one)));
-      return strikeAt(actor, at, signalAt(at));
+      if (what < 0.78) return kill(actor);
+      if (falls.length > 0) return breakByName(falls.shift()!, actor);
+      if (what < 0.83) return freeze(actor, random.chance(0.3));
+      if (what < 0.87) return terminate(actor);
+      if (what < 0.93) return breakNeighbour(someNeighbour(), false);
+      return queue.length > 0 ? kill(actor) : strikeAt(actor, someStrike(actor));
     },
   };
-}
-
-const nameOf = ({ failpoint, signal }: Pick<AtStep, 'failpoint' | 'signal'>): string =>
-  signal === 'SIGKILL' ? `at ${failpoint}` : `at ${failpoint}, ${signal}`;
-
-const works = ({ role }: Actor): boolean => role !== 'receiver';
-
-/** Steps to which only the one comes that renews, publishes or pages for all. */
-const leads = (failpoint: Failpoint): boolean => /^(S6|S8|S9|S10|A1|A2) /.test(failpoint);
-
-/** Only whoever receives comes to the steps of acceptance, and only whoever works to the others. */
-function canReach({ role }: Actor, failpoint: Failpoint): boolean {
-  const receives = /^(S2|S3|S4) /.test(failpoint);
-  if (role === 'all') return true;
-  return receives === (role === 'receiver');
 }

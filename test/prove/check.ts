@@ -7,6 +7,8 @@ import {
   type TopicRecord,
   type Violation,
 } from '../support/ledger-checker';
+import { type Block, checkPages } from './check-pages';
+import type { Post } from './on-call';
 import type { States } from './store';
 import {
   equipmentFacts,
@@ -71,6 +73,9 @@ export type ProofEvidence = {
   /** What on-call still sees open at rest, and what it ought to see. */
   openPages: string[];
   expectedPages: string[];
+  /** Who was blocked, and all that on-call was told meanwhile. */
+  blocks: Block[];
+  posts: Post[];
   /** What on-call was told last of each. */
   postsOf(page: string): string[];
   complaints: string[];
@@ -95,6 +100,7 @@ export function checkProof(evidence: ProofEvidence): Finding[] {
     ...checkExplained(evidence),
     ...checkAnswers(evidence),
     ...checkToldLedger(evidence),
+    ...checkPages(evidence.blocks, evidence.posts).map((text) => ({ kind: 'page' as const, text })),
     ...checkRest(evidence),
   ];
 }

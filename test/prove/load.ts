@@ -3,6 +3,7 @@
 // and are announced exactly once, beside what is broken from its beginning to its end, so that nothing later can hide
 // the loss of that one notification.
 import type { Simulator } from '../support/simulator';
+import type { Block } from './check-pages';
 import type { Random } from './random';
 import type { Notification, Sender } from './sender';
 
@@ -18,6 +19,14 @@ export type Load = {
   tellOnceNear(what: string, share: number): Promise<void>;
   /** What must still happen exactly once happens now; then every organization accepts its terms. */
   finish(): Promise<void>;
+  /** Blocks the organization that nothing else blocks, and notifies of something of its. */
+  hold(): Promise<void>;
+  /** It accepts its terms. */
+  release(): Promise<void>;
+  /** While they are kept nobody is blocked and nobody accepts terms. */
+  keepTerms(isKept: boolean): void;
+  /** Who was blocked, and until when; null while it lasts. */
+  blocks: (Block & { toMs: number | null })[];
   /** The resources that were announced, by address. */
   announced(): Set<string>;
   /** Those that were changed and announced exactly once. */
@@ -32,7 +41,7 @@ export type Load = {
 /** The provider goes on showing the old content for so long after it has said that something changed. */
 const lagMs = 300;
 /** So many are kept for ways of breaking that come late. */
-const keptBack = 25;
+const keptBack = 50;
 
 export async function makeLoad(simulator: Simulator, sender: Sender, random: Random): Promise<Load> {
   const state = await simulator.state();
@@ -57,7 +66,9 @@ export async function makeLoad(simulator: Simulator, sender: Sender, random: Ran
   const onceNear: Record<string, number> = {};
   const onceByQuarter = [0, 0, 0, 0];
   const announced = new Set<string>();
-  const blocked = new Set<string>();
+  const held = random.pick(state.organizations).id;
+  const blocks: Load['blocks'] = [];
+  let termsAreKept = false;
   let changes = 0;
 
   async function change({ kind, id }: Resource): Promise<void> {
@@ -113,12 +124,31 @@ export async function makeLoad(simulator: Simulator, sender: Sender, random: Ran
       sender.send(Array.from({ length: 30 }, () => notificationOf(resource)));
   }
 
+  /** Something of whoever is blocked is notified of: that is how it is found out. */
+  async function block(organizationId: string): Promise<void> {
+    const isFirst = blocks.every((one) => one.organizationId !== organizationId);
+    const began = { organizationId, fromMs: Date.now(), toMs: null, dueAtMs: null, isFirst };
+    blocks.push(began);
+    await simulator.setOrganization(organizationId, { termsAccepted: false });
+    const resource = random.pick(busy.filter((one) => one.organizationId === organizationId));
+    await change(resource);
+    sender.send([notificationOf(resource)]);
+  }
+
+  async function accept(open: Load['blocks'][number]): Promise<void> {
+    open.toMs = Date.now();
+    await simulator.setOrganization(open.organizationId, { termsAccepted: true });
+  }
+
+  const openOf = (id: string) =>
+    blocks.find(({ organizationId, toMs }) => organizationId === id && toMs === null);
+
   async function turnTerms(): Promise<void> {
-    const { id } = random.pick(state.organizations);
-    const accepts = blocked.has(id);
-    if (accepts) blocked.delete(id);
-    else blocked.add(id);
-    await simulator.setOrganization(id, { termsAccepted: accepts });
+    const { id } = random.pick(state.organizations.filter((one) => one.id !== held));
+    if (termsAreKept) return;
+    const open = openOf(id);
+    if (open === undefined) await block(id);
+    else await accept(open);
   }
 
   return {
@@ -131,8 +161,14 @@ export async function makeLoad(simulator: Simulator, sender: Sender, random: Ran
     tellOnceNear,
     async finish() {
       await tellOnce(untold.length);
-      for (const id of blocked) await simulator.setOrganization(id, { termsAccepted: true });
+      for (const open of blocks.filter(({ toMs }) => toMs === null)) await accept(open);
     },
+    hold: () => block(held),
+    release: () => accept(openOf(held)!),
+    keepTerms: (isKept) => {
+      termsAreKept = isKept;
+    },
+    blocks,
     announced: () => announced,
     onceOnly: new Set(quiet.map(({ uri }) => uri)),
     onceNear,

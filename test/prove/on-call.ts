@@ -9,16 +9,28 @@ export type OnCall = {
   open(): string[];
   /** What it was told last of an open one, or of one that ended: at most the last ten posts, as text. */
   toldOf(open: string): string[];
+  /** All that it was told, in order. */
+  posts(): Post[];
   /** Answers 503 until told otherwise. */
   refuse(refuses: boolean): void;
   stop(): Promise<void>;
 };
 
-type Told = { labels: Record<string, string>; endsAt?: string };
+/** One alert of one post; times in milliseconds since the epoch. */
+export type Post = {
+  /** As in `open`. */
+  name: string;
+  labels: string;
+  atMs: number;
+  startsAtMs: number;
+  endsAtMs: number;
+};
+
+type Told = { labels: Record<string, string>; startsAt?: string; endsAt?: string };
 
 export async function startOnCall(): Promise<OnCall> {
   const told = new Map<string, Told>();
-  const posts = new Map<string, string[]>();
+  const posts: Post[] = [];
   const startedAt = new Date().toISOString();
   let refuses = false;
   const server = createServer((request, response) => {
@@ -29,8 +41,7 @@ export async function startOnCall(): Promise<OnCall> {
       if (request.method === 'GET') return response.end(JSON.stringify({ uptime: startedAt }));
       for (const alert of JSON.parse(body) as Told[]) {
         told.set(JSON.stringify(alert.labels), alert);
-        const post = `${new Date().toISOString()} until ${alert.endsAt} as ${alert.labels.severity}`;
-        posts.set(nameOf(alert), [...(posts.get(nameOf(alert)) ?? []).slice(-9), post]);
+        posts.push(postOf(alert));
       }
       response.writeHead(200).end();
     });
@@ -44,7 +55,12 @@ export async function startOnCall(): Promise<OnCall> {
         .filter(({ endsAt }) => endsAt === undefined || Date.parse(endsAt) > Date.now())
         .map(nameOf)
         .sort(),
-    toldOf: (name) => posts.get(name) ?? [],
+    toldOf: (name) =>
+      posts
+        .filter((post) => post.name === name)
+        .slice(-10)
+        .map(textOf),
+    posts: () => posts,
     refuse: (to) => {
       refuses = to;
     },
@@ -58,6 +74,24 @@ export async function startOnCall(): Promise<OnCall> {
 
 const nameOf = ({ labels }: Told): string =>
   [labels.alertname, labels.organization_id, labels.group].filter(Boolean).join(' ');
+
+/** What says no start began when it was told, and what says no end goes on. */
+function postOf(alert: Told): Post {
+  const atMs = Date.now();
+  const { startsAt, endsAt, labels } = alert;
+  return {
+    name: nameOf(alert),
+    labels: JSON.stringify(labels),
+    atMs,
+    startsAtMs: startsAt === undefined ? atMs : Date.parse(startsAt),
+    endsAtMs: endsAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(endsAt),
+  };
+}
+
+function textOf({ atMs, endsAtMs, labels }: Post): string {
+  const time = (ms: number) => (Number.isFinite(ms) ? new Date(ms).toISOString() : 'further notice');
+  return `${time(atMs)} until ${time(endsAtMs)} as ${labels}`;
+}
 
 async function bodyOf(request: IncomingMessage): Promise<string | null> {
   let body = '';

@@ -7,6 +7,7 @@ import { evidenceFrom, readTopics } from '../support/evidence';
 import { until } from '../support/until';
 import { makeChaos, mustsOf } from './chaos';
 import { checkProof, type Explained, type Finding, type OpenFiles, restMsMax } from './check';
+import { makeHeldBlock } from './hold-block';
 import { makeLoad } from './load';
 import { makeRandom } from './random';
 import { type Sender, type SenderLog, startSender } from './sender';
@@ -31,7 +32,7 @@ export type ProofReport = {
   processes: number;
   kills: number;
   broken: Record<string, number>;
-  /** Named steps at which a process ended. */
+  /** What happened to processes at named steps. */
   steps: string[];
   sent: SenderLog;
   changes: number;
@@ -50,6 +51,8 @@ export type ProofReport = {
   /** The longest time from a heal to the next 204, and after what. */
   slowest: { what: string; recoveredAfterMs: number };
   restAfterMs: number;
+  /** How many blocked organizations on-call was waited for to be told of, and how long at the longest. */
+  paged: { blocks: number; afterMs: number };
   /** From rest until on-call saw what is true. */
   pagesAfterMs: number;
   /** At rest, of the process that has most. */
@@ -88,6 +91,7 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
     );
     endSending = sender.end;
     const load = await makeLoad(stage.simulator, sender, makeRandom(seed + 2));
+    const held = makeHeldBlock(load, stage.onCall, pagesMsMax);
     const beganAtMs = Date.now();
     const lastsMs = options.minutes * 60_000;
     const shareOver = () =>
@@ -96,6 +100,8 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
       stage,
       random: makeRandom(seed + 3),
       near: (what) => load.tellOnceNear(what, shareOver()),
+      // While a consent is lost, its alert stands for those of its organizations: they would begin twice.
+      spares: (failpoint) => failpoint === 'S6 renewed' && held.isOpen(),
       acceptedBy: (address) => sender.log.byReceiver.get(address) ?? 0,
     });
     const loading = goOn(() => goesOn, load.step, sender).catch((error: Error) => {
@@ -115,11 +121,13 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
       if (recoveredAfterMs > slowest.recoveredAfterMs) Object.assign(slowest, { what, recoveredAfterMs });
     };
     while (goesOn && (goOnFor() || shareOver() < 1)) {
+      await held.look(shareOver());
       const sinceMs = Date.now();
       const what = await chaos.strike();
       void noteRecovery(what, Date.now());
       tell(`${what}, ${Date.now() - sinceMs} ms: ${chaos.kills()} kills, ${sender.log.accepted} accepted`);
     }
+    await held.look(1);
     goesOn = false;
     await loading;
     await load.finish();
@@ -157,6 +165,8 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
       explained,
       states: await store.states(),
       postsOf: stage.onCall.toldOf,
+      posts: stage.onCall.posts(),
+      blocks: load.blocks,
       restAfterMs: rested ? restAfterMs : Number.POSITIVE_INFINITY,
       acceptedByAddress: sender.log.byAddress,
       strangersLet: sender.log.strangers.let,
@@ -174,6 +184,10 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
       seed,
       findings,
       restAfterMs,
+      paged: {
+        blocks: load.blocks.filter(({ dueAtMs }) => dueAtMs !== null).length,
+        afterMs: held.longestMs(),
+      },
       pagesAfterMs,
       slowest,
       store: store.name,

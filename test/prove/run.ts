@@ -83,6 +83,8 @@ export function tableOf(report: ProofReport): string {
     ['longest time without a 204', `${sent.longestSilenceMs} ms`],
     ['slowest recovery to a 204', `${report.slowest.recoveredAfterMs} ms after ${report.slowest.what}`],
     ['rest after the last heal', `${report.restAfterMs} ms`],
+    ['blocked organizations that on-call had to see', report.paged.blocks],
+    ['  and saw after', `${report.paged.afterMs} ms`],
     ['on-call saw the true state after', `${report.pagesAfterMs} ms`],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));

@@ -34,8 +34,8 @@ export type Actor = {
   filesWhenReady: number;
 };
 
-/** What happens to a process at a named step: it ends, is told to end, or stands still for `stopMs` and goes on. */
-export type AtStep = { failpoint: Failpoint; signal: 'SIGKILL' | 'SIGTERM' | 'SIGSTOP'; stopMs: number };
+/** What happens to a process at a named step: it ends, is told to end, or stands still until somebody lets it go on. */
+export type AtStep = { failpoint: Failpoint; signal: 'SIGKILL' | 'SIGTERM' | 'SIGSTOP' };
 
 export type Stage = {
   simulator: Simulator;
@@ -46,7 +46,10 @@ export type Stage = {
   topics: string[];
   /** Where deliveries are posted. */
   receivers(): string[];
-  /** As `serve` does, or, given a named step, so that this happens to it there: also before it is ready. */
+  /**
+   * As `serve` does, or, given a named step, so that this happens to it there: also before it is ready, but for standing
+   * still, which comes later than that.
+   */
   start(actor: Actor, at?: AtStep): Promise<void>;
   /** The provider's user consents anew, by a link that the service gives. All processes run. */
   consent(): Promise<void>;
@@ -144,12 +147,14 @@ function userOf({ environment }: Simulator): string {
 async function startWithFailpoint(
   dataFolder: string,
   settings: Record<string, string>,
-  { failpoint, signal, stopMs }: AtStep,
+  { failpoint, signal }: AtStep,
 ): Promise<Service> {
   const entry = 'dist/test/support/serve-with-failpoints.js';
-  const what = { FAILPOINT: failpoint, FAILPOINT_SIGNAL: signal, FAILPOINT_STOP_MS: String(stopMs) };
+  const what = { FAILPOINT: failpoint, FAILPOINT_SIGNAL: signal };
   try {
-    return await startService({ dataFolder, environment: { ...settings, ...what }, entry });
+    const service = await startService({ dataFolder, environment: { ...settings, ...what }, entry });
+    if (signal === 'SIGSTOP') process.kill(service.pid, 'SIGUSR2');
+    return service;
   } catch (error) {
     const asked = (exit: Exit) => (signal === 'SIGTERM' ? exit.code === 0 : exit.signal === 'SIGKILL');
     if (!(error instanceof EndedBeforeReady) || !asked(error.exit)) throw error;

@@ -1,6 +1,7 @@
 // The store under proof, from outside: its setting, its tables as they are, and ways to take it away for a while.
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Row, type Tables, tablesBy } from '../support/evidence';
 import { startPostgres } from '../support/postgres';
 import { temporaryFolder } from '../support/service';
@@ -23,8 +24,8 @@ export type StoreUnderProof = {
   tables(): Promise<Tables>;
   /** The service has stopped. */
   states(): Promise<States>;
-  /** Kills the store's own process and starts it again; null where it has none. */
-  crash: (() => Promise<void>) | null;
+  /** Kills the store's own process and starts it again after `downMs`; null where it has none. */
+  crash: ((downMs: number) => Promise<void>) | null;
   stop(): Promise<void>;
 };
 
@@ -58,8 +59,9 @@ export async function postgresUnderProof(): Promise<StoreUnderProof> {
     environment: { DATABASE_URL: server.url(database) },
     tables: () => tablesBy(ask),
     states: () => statesBy(ask),
-    async crash() {
+    async crash(downMs) {
       await server.kill();
+      await delay(downMs);
       await server.restart();
     },
     stop: () => server.stop(),

@@ -1,14 +1,17 @@
 // The service as `serve` builds it, with one more door before each way to the outside: at a named step the process kills
 // itself, or stops answering, as the test asked for in FAILPOINT; with FAILPOINT_SIGNAL it sends itself another signal
-// there, once: SIGTERM, or SIGSTOP with somebody to continue it after FAILPOINT_STOP_MS. Only this program reads those
-// variables, and says `{"failpoint": …}` before it stops.
-import { spawn } from 'node:child_process';
+// there, once: SIGTERM, or SIGSTOP, the latter not before it was sent SIGUSR2, since whoever waits for it to be ready could
+// not continue it. Only this program reads those variables, and says `{"failpoint": …}` before it stops.
+import { subscribe } from 'node:diagnostics_channel';
+import { writeSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { loadSettings } from '../../src/config';
 import { serve } from '../../src/main';
 import type { OutsideDoors } from '../../src/wire';
 
 /** Where it ends. The names are those of the steps of the path. */
 export type Failpoint =
+  | 'S1 received'
   | 'S2 verified'
   | 'S3 stored'
   | 'S4 answered'
@@ -27,22 +30,25 @@ const failpoint = process.env.FAILPOINT;
 const signal = process.env.FAILPOINT_SIGNAL ?? 'SIGKILL';
 const never = new Promise<never>(() => {});
 let reached = false;
+let mayStop = signal !== 'SIGSTOP';
+process.on('SIGUSR2', () => {
+  mayStop = true;
+});
 
 /** After kill -9, by ourselves, nothing runs; after any other signal what was under way goes on. */
 function die(at: Failpoint): Promise<never> | undefined {
-  if (failpoint !== at || reached) return undefined;
+  if (failpoint !== at || reached || !mayStop) return undefined;
   reached = true;
-  if (signal === 'SIGSTOP') {
-    process.stdout.write(`${JSON.stringify({ failpoint: at })}\n`);
-    const seconds = Number(process.env.FAILPOINT_STOP_MS) / 1000;
-    spawn('sh', ['-c', `sleep ${seconds}; kill -CONT ${process.pid}`], {
-      detached: true,
-      stdio: 'ignore',
-    }).unref();
-  }
+  if (signal === 'SIGSTOP') writeSync(1, `${JSON.stringify({ failpoint: at })}\n`);
   process.kill(process.pid, signal);
   return signal === 'SIGKILL' ? never : undefined;
 }
+
+// Nobody has looked at it yet: what node tells of a request comes before its listeners.
+subscribe('http.server.request.start', (message) => {
+  const { request } = message as { request: IncomingMessage };
+  if (request.method === 'POST' && request.url === '/webhooks') void die('S1 received');
+});
 
 function around(doors: OutsideDoors): OutsideDoors {
   const { store, provider, target, sinks } = doors;
@@ -58,7 +64,7 @@ function around(doors: OutsideDoors): OutsideDoors {
         return accepted;
       },
       async take(limit: number) {
-        if (failpoint === 'S4 answered') return never;
+        if (failpoint === 'S4 answered') return signal === 'SIGKILL' ? never : [];
         const taken = await store.take(limit);
         // A claim may be made again: it is written with what comes next.
         if (failpoint === 'S5 claimed' && taken.length > 0) await store.ready();

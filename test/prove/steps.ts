@@ -1,0 +1,66 @@
+// The named steps at which a process is struck, by what, and in which order they are come to. Pure, but for the chance it
+// is given.
+import type { Failpoint } from '../support/serve-with-failpoints';
+import type { Random } from './random';
+import type { Actor, AtStep } from './stage';
+
+export const failpoints: Failpoint[] = [
+  'S1 received',
+  'S2 verified',
+  'S3 stored',
+  'S4 answered',
+  'S5 claimed',
+  'S6 renewed',
+  'S7 fetched',
+  'S8 decided',
+  'S9 acknowledged',
+  'S10 marked',
+  'A1 alert saved',
+  'A2 alert posted',
+];
+
+/** What must be struck, and by what: it ends, is told to end, or stands still, also beyond the leases it holds. */
+export type Strike = Pick<AtStep, 'failpoint' | 'signal'> & { isLong: boolean };
+
+/**
+ * A process that stands still beyond its lease while others take over what it owns, and goes on with it: with tasks that
+ * it has read, and, as the one that publishes for all, with records that Kafka has and that are not marked yet.
+ */
+const zombies: Strike[] = (['S7 fetched', 'S9 acknowledged'] as const).map((failpoint) => ({
+  failpoint,
+  signal: 'SIGSTOP',
+  isLong: true,
+}));
+
+/** Each signal at each step, once. SIGKILL comes first, then the owners that stand still, then the others as chance orders them. */
+export function planStrikes(random: Random): Strike[] {
+  const at = (signal: AtStep['signal']) =>
+    failpoints.map((failpoint): Strike => ({ failpoint, signal, isLong: false }));
+  const isZombie = ({ failpoint }: Strike) => zombies.some((zombie) => zombie.failpoint === failpoint);
+  const others = [...at('SIGTERM'), ...at('SIGSTOP').filter((strike) => !isZombie(strike))];
+  const order = new Map(others.map((strike) => [strike, random.next()]));
+  return [...at('SIGKILL'), ...zombies, ...others.sort((one, other) => order.get(one)! - order.get(other)!)];
+}
+
+export function nameOf({ failpoint, signal, isLong }: Strike): string {
+  if (signal === 'SIGKILL') return `at ${failpoint}`;
+  return `at ${failpoint}, ${signal}${isLong ? ' beyond the lease' : ''}`;
+}
+
+/** What a whole run has come to. */
+export const strikeNames = (): string[] => {
+  const inOrder = { next: () => 0 } as Random;
+  return planStrikes(inOrder).map(nameOf);
+};
+
+export const works = ({ role }: Pick<Actor, 'role'>): boolean => role !== 'receiver';
+
+/** Steps to which only the one comes that renews, publishes or pages for all. */
+export const leads = (failpoint: Failpoint): boolean => /^(S6|S8|S9|S10|A1|A2) /.test(failpoint);
+
+/** Only whoever receives comes to the steps of acceptance, and only whoever works to the others. */
+export function canReach({ role }: Pick<Actor, 'role'>, failpoint: Failpoint): boolean {
+  const receives = /^(S1|S2|S3|S4) /.test(failpoint);
+  if (role === 'all') return true;
+  return receives === (role === 'receiver');
+}
