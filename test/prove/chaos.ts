@@ -35,7 +35,8 @@ export type ChaosOptions = {
   acceptedBy: (address: string) => number;
 };
 
-const stepWaitMs = 9000;
+/** More than a process may take to end in order, from a machine that is wanted by many. */
+const stepWaitMs = 15_000;
 /** Longer than a lease, which is 5 s here. */
 const beyondLeaseMs = 6000;
 
