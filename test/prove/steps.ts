@@ -58,9 +58,12 @@ export const works = ({ role }: Pick<Actor, 'role'>): boolean => role !== 'recei
 /** Steps to which only the one comes that renews, publishes or pages for all. */
 export const leads = (failpoint: Failpoint): boolean => /^(S6|S8|S9|S10|A1|A2) /.test(failpoint);
 
-/** Only whoever receives comes to the steps of acceptance, and only whoever works to the others. */
+/**
+ * Only whoever receives comes to the steps of acceptance, and only whoever works to the others. A receiver alone has no
+ * doors to the outside before which it could stop: those of the store are come to by one that works as well.
+ */
 export function canReach({ role }: Pick<Actor, 'role'>, failpoint: Failpoint): boolean {
-  const receives = /^(S1|S2|S3|S4) /.test(failpoint);
   if (role === 'all') return true;
-  return receives === (role === 'receiver');
+  if (/^(S2|S3) /.test(failpoint)) return false;
+  return /^(S1|S4) /.test(failpoint) === (role === 'receiver');
 }
