@@ -402,6 +402,7 @@ function brokenIn(findings: Finding[]): Record<string, number> {
   const sent = { sent: { deliveries: 0, notifications: 0 }, others: {} };
   const empty = {
     paged: { blocks: 0, afterMs: 0 },
+    planned: [],
     broken: {},
     onceNear: {},
     onceByQuarter: [],

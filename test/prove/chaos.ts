@@ -20,8 +20,9 @@ export type Chaos = {
   counts: Record<string, number>;
   /** Whether that receiver has been stopped by SIGSTOP at any time since then, in milliseconds since the epoch. */
   stoppedSince(address: string, sinceMs: number): boolean;
-  /** What happened to a process at a named step. */
+  /** What happened to a process at a named step, and what had to. */
   reached: Set<string>;
+  planned: string[];
 };
 
 export type ChaosOptions = {
@@ -31,6 +32,8 @@ export type ChaosOptions = {
   near: (what: string) => Promise<void>;
   /** Named steps that must be left alone for now. */
   spares: (failpoint: Failpoint) => boolean;
+  /** Whether each signal must come to each step; else what the seed chose of them. */
+  comesToAll: boolean;
   /** Deliveries that this receiver answered 204, as the sender saw it. */
   acceptedBy: (address: string) => number;
 };
@@ -55,10 +58,11 @@ const musts = [
 export const mustsOf = ({ store }: Pick<Stage, 'store'>): string[] =>
   store.crash === null ? musts : [...musts, 'store killed'];
 
-export function makeChaos({ stage, random, near, spares, acceptedBy }: ChaosOptions): Chaos {
+export function makeChaos({ stage, random, near, spares, acceptedBy, comesToAll }: ChaosOptions): Chaos {
   const counts: Record<string, number> = {};
   const reached = new Set<string>();
-  const queue = planStrikes(random);
+  const queue = planStrikes(random, comesToAll);
+  const planned = queue.map(nameOf);
   const falls = mustsOf(stage);
   const stoppedUntilMs = new Map<string, number>();
   let kills = 0;
@@ -303,6 +307,7 @@ export function makeChaos({ stage, random, near, spares, acceptedBy }: ChaosOpti
     counts,
     stoppedSince: (address, sinceMs) => (stoppedUntilMs.get(address) ?? 0) >= sinceMs,
     reached,
+    planned,
     async strike() {
       for (const actor of stage.actors) await reviveDead(actor);
       const actor = random.pick(stage.actors);

@@ -32,8 +32,9 @@ export type ProofReport = {
   processes: number;
   kills: number;
   broken: Record<string, number>;
-  /** What happened to processes at named steps. */
+  /** What happened to processes at named steps, and what had to. */
   steps: string[];
+  planned: string[];
   sent: SenderLog;
   changes: number;
   resources: number;
@@ -70,6 +71,9 @@ const busyMs = 15_000;
  */
 const pagesMsMax = (2 + 16) * resendSeconds * 1000 + leaseSeconds * 1000 + busyMs;
 
+/** Of several processes, which take longer to come to a step, a run of so many is given each signal at each step. */
+const killsForEach = 200;
+
 export async function prove(options: ProofOptions): Promise<ProofReport> {
   const { seed, store } = options;
   const tell = options.tell ?? (() => {});
@@ -102,6 +106,7 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
       near: (what) => load.tellOnceNear(what, shareOver()),
       // While a consent is lost, its alert stands for those of its organizations: they would begin twice.
       spares: (failpoint) => failpoint === 'S6 renewed' && held.isOpen(),
+      comesToAll: options.processes === 1 || options.kills >= killsForEach,
       acceptedBy: (address) => sender.log.byReceiver.get(address) ?? 0,
     });
     const loading = goOn(() => goesOn, load.step, sender).catch((error: Error) => {
@@ -195,6 +200,7 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
       kills: chaos.kills(),
       broken: chaos.counts,
       steps: [...chaos.reached],
+      planned: chaos.planned,
       sent: sender.log,
       changes: load.changes,
       resources: load.resources,

@@ -77,6 +77,7 @@ export function tableOf(report: ProofReport): string {
     ...ledgerLines.map((line): [string, number] => [`  ${line}`, lines[line] ?? 0]),
     ['records; repeats of the same bytes', `${report.records}; ${report.repeats}`],
     ...violationsOf(report.findings),
+    ['signals at steps that had to come', report.planned.length],
     ['never come to', report.unreached.length],
     ['largest process at rest', `${Math.round(report.residentBytes / 1_048_576)} MiB`],
     ['files open when ready; at rest', report.files.map((of) => `${of.whenReady}; ${of.atRest}`).join(', ')],

@@ -32,26 +32,27 @@ const zombies: Strike[] = (['S7 fetched', 'S9 acknowledged'] as const).map((fail
   isLong: true,
 }));
 
-/** Each signal at each step, once. SIGKILL comes first, then the owners that stand still, then the others as chance orders them. */
-export function planStrikes(random: Random): Strike[] {
-  const at = (signal: AtStep['signal']) =>
-    failpoints.map((failpoint): Strike => ({ failpoint, signal, isLong: false }));
-  const isZombie = ({ failpoint }: Strike) => zombies.some((zombie) => zombie.failpoint === failpoint);
-  const others = [...at('SIGTERM'), ...at('SIGSTOP').filter((strike) => !isZombie(strike))];
+/**
+ * Each step by SIGKILL first, then the owners that stand still; then SIGTERM and SIGSTOP, as chance orders them: each of them
+ * at each step, or, for a run that has no time for all, one of them at each.
+ */
+export function planStrikes(random: Random, comesToAll: boolean): Strike[] {
+  const kills = failpoints.map((failpoint): Strike => ({ failpoint, signal: 'SIGKILL', isLong: false }));
+  const others = failpoints.flatMap((failpoint): Strike[] => {
+    const stop: Strike = { failpoint, signal: 'SIGTERM', isLong: false };
+    const stands = zombies.some((zombie) => zombie.failpoint === failpoint);
+    const both: Strike[] = stands ? [stop] : [stop, { failpoint, signal: 'SIGSTOP', isLong: false }];
+    if (comesToAll) return both;
+    return stands ? [] : [random.pick(both)];
+  });
   const order = new Map(others.map((strike) => [strike, random.next()]));
-  return [...at('SIGKILL'), ...zombies, ...others.sort((one, other) => order.get(one)! - order.get(other)!)];
+  return [...kills, ...zombies, ...others.sort((one, other) => order.get(one)! - order.get(other)!)];
 }
 
 export function nameOf({ failpoint, signal, isLong }: Strike): string {
   if (signal === 'SIGKILL') return `at ${failpoint}`;
   return `at ${failpoint}, ${signal}${isLong ? ' beyond the lease' : ''}`;
 }
-
-/** What a whole run has come to. */
-export const strikeNames = (): string[] => {
-  const inOrder = { next: () => 0 } as Random;
-  return planStrikes(inOrder).map(nameOf);
-};
 
 export const works = ({ role }: Pick<Actor, 'role'>): boolean => role !== 'receiver';
 
