@@ -74,6 +74,9 @@ const pagesMsMax = (2 + 16) * resendSeconds * 1000 + leaseSeconds * 1000 + busyM
 /** Of several processes, which take longer to come to a step, a run of so many is given each signal at each step. */
 const killsForEach = 200;
 
+/** Whoever was blocked last is found out when its notification has been read, behind all that waits. */
+const blocksMsMax = 3 * pagesMsMax;
+
 export async function prove(options: ProofOptions): Promise<ProofReport> {
   const { seed, store } = options;
   const tell = options.tell ?? (() => {});
@@ -95,7 +98,7 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
     );
     endSending = sender.end;
     const load = await makeLoad(stage.simulator, sender, makeRandom(seed + 2));
-    const held = makeHeldBlock(load, stage.onCall, pagesMsMax);
+    const held = makeHeldBlock(load, stage.onCall, blocksMsMax);
     const beganAtMs = Date.now();
     const lastsMs = options.minutes * 60_000;
     const shareOver = () =>
