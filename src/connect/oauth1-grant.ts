@@ -47,7 +47,7 @@ export async function accessToken(
   verifier: string,
   clock: Clock,
 ): Promise<Grant> {
-  const links = await applicationLinks(calls);
+  const links = await applicationLinks(calls, true);
   const signing: UserToken = { auth: 'oauth1', token: new Secret(token), tokenSecret: secret };
   const given = await signedCall(calls, linkOf(calls, links, 'oauthAccessToken'), {
     what: 'the access token call',
@@ -62,8 +62,8 @@ export async function accessToken(
   };
 }
 
-async function applicationLinks(calls: TokenCalls): Promise<ReadonlyMap<string, string>> {
-  const result = await calls.links(null);
+async function applicationLinks(calls: TokenCalls, redeems?: true): Promise<ReadonlyMap<string, string>> {
+  const result = await calls.links(null, redeems);
   if ('links' in result) return result.links;
   const refusal = refusalOf(result, callAt('the catalog', calls.catalogAddress));
   // Nobody's token is in it: what is refused is the client.

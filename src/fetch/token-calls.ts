@@ -80,8 +80,12 @@ export function makeTokenCalls(
     return signer.authorize({ method, url, oauth, ...(form && { form }) }, token) ?? undefined;
   }
 
-  async function read(url: string, token: UserToken | null): Promise<{ document: unknown } | TokenReply> {
-    const exchange = await sendToApi({ method: 'GET', url, sign: { token } });
+  async function read(
+    url: string,
+    token: UserToken | null,
+    redeems?: true,
+  ): Promise<{ document: unknown } | TokenReply> {
+    const exchange = await sendToApi({ method: 'GET', url, sign: { token }, ...(redeems && { redeems }) });
     if (exchange.status !== 200) return replyOf(exchange, clock.nowMs());
     const mediaType = mediaTypeOf(exchange.headers['content-type']);
     const parsed = parseDocument(exchange.body, mediaType, options.depthMax);
@@ -101,8 +105,8 @@ export function makeTokenCalls(
     catalogAddress: catalogUrl,
     call: async (call) =>
       replyOf(await (call.ofApi ? sendToApi(call) : send(call, { Accept: '*/*' })), clock.nowMs()),
-    async links(token) {
-      const result = await read(catalogUrl, token);
+    async links(token, redeems) {
+      const result = await read(catalogUrl, token, redeems);
       return 'document' in result ? { links: linksOf(result.document) } : result;
     },
     read,
@@ -122,12 +126,13 @@ function pageOf({ href: address, origin }: URL, result: { document: unknown } | 
 
 /**
  * What goes to the API keeps to the client key's pause, and may meet one; a token endpoint has limits of its own. Only what
- * is read with a token is not held: a user has just given it, and a consent cannot be answered twice.
+ * redeems a consent and what is read with a token is not held: a user has just answered, and a consent cannot be answered
+ * twice.
  */
 function keptTo(pause: ClientPause, clock: Clock, send: (call: TokenCall) => Promise<Exchange>): typeof send {
   return async (call) => {
-    const isGiven = call.method === 'GET' && call.sign?.token != null;
-    if (!isGiven && pause.leftMs() > 0) return { status: null, code: 'rate-limited', wireBytes: 0 };
+    const isAnswered = call.redeems === true || (call.method === 'GET' && call.sign?.token != null);
+    if (!isAnswered && pause.leftMs() > 0) return { status: null, code: 'rate-limited', wireBytes: 0 };
     const exchange = await send(call);
     if (exchange.status === 429)
       pause.asked(retryAfterOf(exchange.headers, clock.nowMs()) ?? retryAfterMsDefault);

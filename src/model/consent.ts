@@ -94,6 +94,8 @@ export interface TokenCall {
   ofApi?: true;
   /** Signs by OAuth 1.0, for the application alone where `token` is null. */
   sign?: { token: UserToken | null; callback?: string; verifier?: string };
+  /** A user has answered a consent that is lost without it: a pause does not hold it. */
+  redeems?: true;
 }
 
 /** `retryAfterMs` is what the provider asks for, at most an hour. A status of null: no answer came, and why. */
@@ -105,8 +107,14 @@ export type TokenReply =
 export interface TokenCalls {
   readonly catalogAddress: string;
   call(call: TokenCall): Promise<TokenReply>;
-  /** The catalog in the context of this token, null: of the application alone. Relationship → address. */
-  links(token: UserToken | null): Promise<{ links: ReadonlyMap<string, string> } | TokenReply>;
+  /**
+   * The catalog in the context of this token, null: of the application alone. Relationship → address. `redeems` as in a
+   * call.
+   */
+  links(
+    token: UserToken | null,
+    redeems?: true,
+  ): Promise<{ links: ReadonlyMap<string, string> } | TokenReply>;
   /** A document of the API as this user sees it. */
   read(url: string, token: UserToken): Promise<{ document: unknown } | TokenReply>;
   close(): void;

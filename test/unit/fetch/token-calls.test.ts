@@ -1,9 +1,11 @@
 /**
  * Where tokens are given: what goes to the API there keeps to the pause of the client key and may meet one; what goes to a
- * token endpoint does neither, and the reads that follow a consent are not held.
+ * token endpoint does neither, and the reads that an answered consent needs are not held.
  */
 import nock from 'nock';
+import { accessToken, requestToken } from '../../../src/connect/oauth1-grant';
 import { makeTokenCalls } from '../../../src/fetch/token-calls';
+import { Secret } from '../../../src/tools/secret';
 import { connectionOf, optionsOf, origin, stillClock } from '../../support/provider-client';
 
 const catalog = (status: number) =>
@@ -56,6 +58,22 @@ test('in a pause the API is not asked for what can be asked again; tokens and wh
   expect(await calls.call({ method: 'POST', url: `${origin}/token`, form: [] })).toMatchObject({
     status: 200,
   });
+  expect(called).toHaveLength(2);
+});
+
+test('in a pause an OAuth 1 consent that was answered is redeemed, and none is begun', async () => {
+  leftMs = 1000;
+  await expect(requestToken(calls, 'oob')).rejects.toMatchObject({ fault: 'unavailable' });
+  expect(called).toEqual([]);
+  const links = [{ rel: 'oauthAccessToken', uri: `${origin}/platform/oauth/access_token` }];
+  nock(origin)
+    .get('/platform/')
+    .reply(200, { links }, { 'content-type': 'application/json' })
+    .get('/platform/oauth/access_token')
+    .reply(200, 'oauth_token=access&oauth_token_secret=given');
+  const pending = { token: 'request', secret: new Secret('pending') };
+  const grant = await accessToken(calls, pending, 'a verifier', stillClock());
+  expect([grant.token.open(), grant.tokenSecret?.open()]).toEqual(['access', 'given']);
   expect(called).toHaveLength(2);
 });
 
