@@ -77,7 +77,6 @@ async function fill(server: PostgresServer, tasks: number): Promise<Opened> {
     probesPerMinute: 3000,
     journalMs: 86_400_000,
     eventMs: 86_400_000,
-    storeBytesAim: null,
   });
   await server.query(
     `CREATE EXTENSION pg_stat_statements;

@@ -173,7 +173,7 @@ export const table = {
   EVENT_DAYS: withDefault(days, '30', 'How long published events are kept in the store.'),
   STORE_BYTES_MAX: optional(
     wholeNumber(1_048_576, Number.MAX_SAFE_INTEGER),
-    'From this size of the store on deliveries are answered 503; from half of it on superseded events go before their time.',
+    'Largest store; beyond it deliveries are answered 503.',
   ),
   BODY_BYTES_MAX: withDefault(wholeNumber(1024, 268_435_456), '4194304', 'Largest delivery.'),
 

@@ -18,12 +18,7 @@ export interface StoreRules {
   probesPerMinute: number;
   journalMs: number;
   eventMs: number;
-  /** Above so many bytes superseded events go before their time, the oldest first; null: by their age alone. */
-  storeBytesAim: number | null;
 }
-
-/** However large the store is, an event stays so long: who follows the log, or takes a relay over, meets it. */
-export const eventKeptMs = 600_000;
 
 /** The longest time in which hints of one organization cause no more than one probe. */
 const hintedGapMsMax = 60_000;

@@ -47,8 +47,6 @@ function storeRules(settings: Settings): StoreRules {
     probesPerMinute: settings.probesPerMinute,
     journalMs: settings.journalDays * dayMs,
     eventMs: settings.eventDays * dayMs,
-    // The other half is for what cannot go before its time.
-    storeBytesAim: settings.storeBytesMax === null ? null : Math.floor(settings.storeBytesMax / 2),
   };
 }
 

@@ -24,7 +24,6 @@ export function settingsFor(file: string): StoreSettings {
     probesPerMinute: 3000,
     journalMs: 30 * 86_400_000,
     eventMs: 30 * 86_400_000,
-    storeBytesAim: 5_000_000,
   };
 }
 

@@ -3,7 +3,6 @@
  * Every store must pass.
  */
 import { randomBytes } from 'node:crypto';
-import type { EventRecord } from '../../src/model/event';
 import type { Element } from '../../src/model/notification';
 import { schemaFaults } from '../support/event-schemas';
 import {
@@ -542,41 +541,6 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
           waiting: 1,
         });
         expect(await hand.quarantined()).toEqual(['unauthenticated']);
-      });
-
-      test('takes superseded events before their time while the store is too large, the oldest first, and no newest', async () => {
-        const value = JSON.stringify({ id: '1', organizationId: '4711', filling: 'x'.repeat(890_000) });
-        await hand.publish('2', 'a', { value });
-        for (const content of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'])
-          await hand.publish('1', content, { value });
-        await hand.sendAll();
-        const all = { after: 0, limit: 100, type: null, organizationId: null };
-        const numbers = async () => {
-          const kept: string[] = [];
-          for (let after = 0; ; ) {
-            const { events } = await hand.store.listEvents({ ...all, after });
-            if (events.length === 0) return kept;
-            kept.push(...events.map(({ record }) => `${record.key.at(-1)} ${sequenceOf(record)}`));
-            after = events.at(-1)!.position;
-          }
-        };
-        const sequenceOf = ({ headers }: EventRecord) =>
-          Number(headers.find(([header]) => header === 'ce_sequence')![1]);
-        const before = await numbers();
-        expect(before).toHaveLength(9);
-        await sweepAll();
-        // Whoever follows the log still meets them.
-        expect(await numbers()).toEqual(before);
-        under.advance(600_001);
-        await sweepAll();
-        const kept = await numbers();
-        const { floor } = await hand.store.listEvents(all);
-        const taken = before.length - kept.length;
-        expect(kept).toEqual(['2 1', ...before.slice(taken + 1)]);
-        expect(kept.length).toBeGreaterThan(3);
-        expect(kept.length).toBeLessThan(7);
-        expect(floor).toBe(taken + 1);
-        expect(sumOf(await hand.ledgerAtRest())).toBe(9);
       });
 
       test('names the highest position that it has taken from the log', async () => {

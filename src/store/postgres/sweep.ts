@@ -5,12 +5,10 @@
  * was offered one was told of its end. How far log and journal were walked stands in a row: whichever process sweeps next
  * goes on from there.
  */
-import { eventsToTake } from '../events-to-take';
 import { fenceOf } from '../read-fence';
 import { newestNumber } from '../store-rules';
 import type { Context, InTransaction } from './context';
 import type { Row } from './database';
-import { storeBytes } from './store-bytes';
 
 /** Any number that nothing else in this database locks: one process sweeps at a time. */
 export const sweepLock = 7_126_004;
@@ -129,18 +127,15 @@ function oldOf(rows: Row[], at: string, beforeMs: number): Row[] {
 async function sweepEvents(context: Context): Promise<number> {
   const { database, settings } = context;
   const rows = await database.all(
-    `SELECT o.id, o.position, o.sent_at, o.bytes, o.sequence < ${newestNumber} AND NOT EXISTS (
+    `SELECT o.id, o.position, o.sent_at, o.sequence < ${newestNumber} AND NOT EXISTS (
          SELECT 1 FROM outbox u WHERE u.state = 0 AND u.key = o.key AND u.sequence > o.sequence) AS superseded
      FROM outbox o JOIN sequences s ON s.key = o.key WHERE o.position > $1 ORDER BY o.position LIMIT $2`,
     await sweptUntil(context, 'events'),
     rowsMax,
   );
-  const { gone: taken, until } = eventsToTake(
-    rows.map((row) => ({ row, sentAtMs: row.sent_at, bytes: row.bytes, mayGo: row.superseded })),
-    { nowMs: context.nowMs(), eventMs: settings.eventMs, excess: await excessOf(context) },
-  );
-  await noteSwept(context, 'events', until < rowsMax ? 0 : rows.at(-1)!.position);
-  const superseded = taken.map(({ id }) => id as number);
+  const old = oldOf(rows, 'sent_at', context.nowMs() - settings.eventMs);
+  await noteSwept(context, 'events', old.length < rowsMax ? 0 : old.at(-1)!.position);
+  const superseded = old.filter((row) => row.superseded).map(({ id }) => id as number);
   if (superseded.length === 0) return 0;
   const gone = await database.all(
     `DELETE FROM outbox WHERE id = ANY($1::bigint[]) AND state IN (1, 2)
@@ -153,19 +148,6 @@ async function sweepEvents(context: Context): Promise<number> {
     gone.reduce((highest, { position }) => Math.max(highest, position), 0),
   );
   return gone.length;
-}
-
-/**
- * By the bytes of the events themselves: the size of the database does not fall by deleting, and would take all of them. They are
- * added up only where the database has grown so large.
- */
-async function excessOf(context: Context): Promise<number> {
-  const { storeBytesAim } = context.settings;
-  if (storeBytesAim === null || (await storeBytes(context)) <= storeBytesAim) return 0;
-  const { bytes } = (await context.database.get(
-    'SELECT coalesce(sum(bytes), 0)::bigint AS bytes FROM outbox',
-  ))!;
-  return bytes - storeBytesAim;
 }
 
 async function raiseFloor({ database }: Context, position: number): Promise<void> {

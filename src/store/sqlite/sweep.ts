@@ -4,12 +4,10 @@
  * journal is bounded by the number of resources. Resolved alerts go after a day, when every sink that was offered one was
  * told of its end.
  */
-import { eventsToTake } from '../events-to-take';
 import { fenceOf } from '../read-fence';
 import { newestNumber } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
-import { storeBytes } from './inspect';
 
 const rowsMax = 1000;
 /** A resolved alert stays for a day, to be looked at. */
@@ -45,26 +43,18 @@ export function sweep(context: Context): number {
  */
 function sweepEvents(context: Context, nowMs: number): number {
   const { database, swept } = context;
-  const { eventMs, storeBytesAim } = context.settings;
-  const excess = storeBytesAim === null ? 0 : storeBytes(context) - storeBytesAim;
   const rows = database.all(
-    `SELECT o.id, o.position, o.state, o.sent_at, o.bytes, o.event_id, o.task_id, o.cause,
+    `SELECT o.id, o.position, o.state, o.sent_at, o.event_id, o.task_id, o.cause,
        o.sequence < ${newestNumber} AND NOT EXISTS (
          SELECT 1 FROM outbox u WHERE u.state = 0 AND u.key = o.key AND u.sequence > o.sequence) AS superseded
      FROM outbox o CROSS JOIN sequences s ON s.key = o.key WHERE o.position > ? ORDER BY o.position LIMIT ?`,
     swept.position,
     rowsMax,
   );
-  const { gone, until } = eventsToTake(
-    rows.map((row) => ({
-      row,
-      sentAtMs: Number(row.sent_at),
-      bytes: Number(row.bytes),
-      mayGo: row.superseded === 1 && (row.state === 1 || row.state === 2),
-    })),
-    { nowMs, eventMs, excess },
-  );
-  swept.position = until < rowsMax ? 0 : Number(rows.at(-1)!.position);
+  const young = rows.findIndex((row) => Number(row.sent_at) >= nowMs - context.settings.eventMs);
+  const old = young < 0 ? rows : rows.slice(0, young);
+  swept.position = old.length < rowsMax ? 0 : Number(old.at(-1)!.position);
+  const gone = old.filter(({ state, superseded }) => superseded === 1 && (state === 1 || state === 2));
   const last = gone.at(-1);
   if (last === undefined) return 0;
   for (const event of gone) takeEvent(context, event);
