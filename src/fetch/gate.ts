@@ -18,7 +18,7 @@ export interface Gate {
 }
 
 const addressCharsMax = 2048;
-const dotSegment = /(?:^|\/)(?:\.|%2e){1,2}(?:;[^/]*)?(?:\/|$)/i;
+const dotSegment = /(?:^|\/)(?:\.|%2e){1,2}(?:(?:;|%3b)[^/]*)?(?:\/|$)/i;
 // A separator or control character in disguise, also behind one more round of encoding.
 const disguised = /%(?:25)*(?:2f|5c|[01][0-9a-f]|7f)|%25(?:25)*2e/i;
 

@@ -8,7 +8,7 @@ import type { Connection } from '../model/connection';
 import { shownAddress } from '../model/shown-address';
 import type { Question } from './ask';
 import type { Verdict } from './classify';
-import type { Gate } from './gate';
+import type { Admission, Gate } from './gate';
 import { linksOf, unreadLinkOf, unreadLinksOf } from './links';
 import { typeNameOf } from './type-name';
 
@@ -103,9 +103,9 @@ export function makePages(gate: Gate, pagesMax: number): Pages {
         address,
         verdict,
       });
-      const admission = gate.admit(address);
+      const admission = admitPage(gate, address, limits, page === 1 && unpaged !== true);
       if (!admission.admitted) return yield end(admission.code, admission.detail);
-      const url = withPaging(admission.url, limits, page === 1 && unpaged !== true);
+      const { url } = admission;
       if (visited.has(url.href)) return yield end('loop', 'it is an earlier page again');
       if (empty >= emptyPagesMax) return yield end('loop', `${emptyPagesMax} pages in a row hold nothing`);
       if (page > pagesMax) return yield end('too-many-pages', `more than ${pagesMax} pages`);
@@ -241,6 +241,12 @@ export function withPaging(url: URL, limits: PageLimits, fill: boolean): URL {
   if (asked === null && fill) url.searchParams.set('itemLimit', String(limits.wanted));
   if (Number(asked) > limits.most) url.searchParams.set('itemLimit', String(limits.most));
   return url;
+}
+
+/** The address of a page in today's form. What is left without the old form is an address of its own, and judged as one. */
+export function admitPage(gate: Gate, address: unknown, limits: PageLimits, fill: boolean): Admission {
+  const admission = gate.admit(address);
+  return admission.admitted ? gate.admit(withPaging(admission.url, limits, fill).href) : admission;
 }
 
 /** What cannot be decoded stays as it is: the gate refuses it. */

@@ -12,7 +12,7 @@ import type { Attempt } from './attempt';
 import type { Callers } from './caller';
 import type { Gate } from './gate';
 import type { OrganizationSeen, Organizations } from './organizations';
-import { platformLimits, withPaging } from './pages';
+import { admitPage, platformLimits } from './pages';
 import type { ReadResource } from './read-resource';
 
 /** A success is `ok` or `not-modified`. Never rejects; all its calls share the attempt. */
@@ -57,10 +57,9 @@ export function makeProbeOrganization(parts: ProbeParts): ProbeOrganization {
     const rels = [...organization.links].filter(([rel]) => !relsOfNoData.has(rel)).slice(0, relsMax);
     let refused: Answer | null = null;
     for (const [, address] of rels) {
-      const admission = gate.admit(address);
+      const admission = admitPage(gate, address, onePage, true);
       if (!admission.admitted) continue;
-      const url = withPaging(admission.url, onePage, true);
-      const verdict = await ask({ url, operation: 'probe', connection }, attempt);
+      const verdict = await ask({ url: admission.url, operation: 'probe', connection }, attempt);
       if (verdict.kind === 'forbidden') {
         const { message, client } = verdict;
         refused = { kind: client ? 'client-refused' : 'no-access', connectionId, message };

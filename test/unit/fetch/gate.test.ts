@@ -78,6 +78,7 @@ test.each([
   'https://api.example.com/a/%2e%2e/b',
   'https://api.example.com/a/.%2E/b',
   'https://api.example.com/a/..;x=1/b',
+  'https://api.example.com/a/..%3bx=1/b',
   'https://api.example.com/a/..',
   'https://api.example.com//evil.test/a',
   'https://api.example.com/a//b',

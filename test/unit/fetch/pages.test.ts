@@ -165,6 +165,8 @@ test('F-15: an endless chain ends partial after the most pages', async () => {
 test.each([
   ['another origin', 'https://evil.test/organizations', 'address-refused'],
   ['a template', 'https://a.test/organizations?x={page}', 'address-template'],
+  ['traversal before the old form', 'https://a.test/organizations/..%3bstart=1/oauth', 'address-refused'],
+  ['what has an empty part without the old form', 'https://a.test/a/;start=1/b', 'address-refused'],
 ])('S6: a next page at %s is not asked for', async (_what, uri, reason) => {
   const { asked, last } = await follow(() => ({ values: [], links: next(uri) }));
   expect(asked).toHaveLength(1);
