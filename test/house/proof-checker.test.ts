@@ -168,6 +168,14 @@ test('an honest run has no finding', () => {
   expect(checkProof(honest())).toEqual([]);
 });
 
+test('an incident that is still open is the page of an organization that is blocked again', () => {
+  const evidence = honest();
+  Object.assign(evidence.blocks[0]!, { fromMs: 4500, isFirst: false });
+  expect(checkProof(evidence)).toEqual([]);
+  evidence.posts.push(termsPost(4400, { startsAtMs: 1500, endsAtMs: 4400 }));
+  expect(checkProof(evidence)).toMatchObject([{ kind: 'page' }]);
+});
+
 const doctored: [string, string[], (evidence: ProofEvidence) => void][] = [
   ['a record that is missing', ['missing'], ({ ledger }) => void ledger.records.shift()],
   ['an event that vanished', ['vanished', 'invented'], ({ ledger }) => void ledger.events.shift()],

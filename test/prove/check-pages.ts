@@ -24,7 +24,11 @@ export function checkPages(blocks: Block[], posts: Post[]): string[] {
 
 function wrongWith(block: Block, dueAtMs: number, posts: Post[]): string[] {
   const page = pageOf(block);
-  const told = posts.filter(({ name, atMs }) => name === page && atMs >= block.fromMs && atMs <= dueAtMs);
+  const ofPage = posts.filter(({ name, atMs }) => name === page && atMs <= dueAtMs);
+  const since = ofPage.filter(({ atMs }) => atMs >= block.fromMs);
+  // An incident of former times that was still open goes on in this one, also when nothing new is told of it so soon.
+  const standing = ofPage.filter(({ atMs }) => atMs < block.fromMs).slice(-1);
+  const told = since.length > 0 ? since : standing.filter(({ endsAtMs }) => endsAtMs > block.fromMs);
   const firing = told.filter(({ endsAtMs, atMs }) => endsAtMs > atMs);
   if (firing.length === 0) return [`${page} was due for ${dueAtMs - block.fromMs} ms and never paged`];
   const wrong: string[] = [];

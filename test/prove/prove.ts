@@ -71,7 +71,7 @@ const busyMs = 15_000;
  */
 const pagesMsMax = (2 + 16) * resendSeconds * 1000 + leaseSeconds * 1000 + busyMs;
 
-/** Of several processes, which take longer to come to a step, a run of so many is given each signal at each step. */
+/** A run of so many kills is given each signal at each step. */
 const killsForEach = 200;
 
 /** Whoever was blocked last is found out when its notification has been read, behind all that waits. */
@@ -109,7 +109,7 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
       near: (what) => load.tellOnceNear(what, shareOver()),
       // While a consent is lost, its alert stands for those of its organizations: they would begin twice.
       spares: (failpoint) => failpoint === 'S6 renewed' && held.isOpen(),
-      comesToAll: options.processes === 1 || options.kills >= killsForEach,
+      comesToAll: options.kills >= killsForEach,
       acceptedBy: (address) => sender.log.byReceiver.get(address) ?? 0,
     });
     const loading = goOn(() => goesOn, load.step, sender).catch((error: Error) => {

@@ -32,21 +32,23 @@ const zombies: Strike[] = (['S7 fetched', 'S9 acknowledged'] as const).map((fail
   isLong: true,
 }));
 
+/** Of the other signals at steps, a run that has no time for all is given so many. */
+const othersFew = 4;
+
 /**
- * Each step by SIGKILL first, then the owners that stand still; then SIGTERM and SIGSTOP, as chance orders them: each of them
- * at each step, or, for a run that has no time for all, one of them at each.
+ * Each step by SIGKILL first, then the owners that stand still; then SIGTERM and SIGSTOP at steps, as chance orders them: each
+ * of them at each step, or the first few for a run that has no time for all.
  */
 export function planStrikes(random: Random, comesToAll: boolean): Strike[] {
   const kills = failpoints.map((failpoint): Strike => ({ failpoint, signal: 'SIGKILL', isLong: false }));
   const others = failpoints.flatMap((failpoint): Strike[] => {
     const stop: Strike = { failpoint, signal: 'SIGTERM', isLong: false };
     const stands = zombies.some((zombie) => zombie.failpoint === failpoint);
-    const both: Strike[] = stands ? [stop] : [stop, { failpoint, signal: 'SIGSTOP', isLong: false }];
-    if (comesToAll) return both;
-    return stands ? [] : [random.pick(both)];
+    return stands ? [stop] : [stop, { failpoint, signal: 'SIGSTOP', isLong: false }];
   });
   const order = new Map(others.map((strike) => [strike, random.next()]));
-  return [...kills, ...zombies, ...others.sort((one, other) => order.get(one)! - order.get(other)!)];
+  others.sort((one, other) => order.get(one)! - order.get(other)!);
+  return [...kills, ...zombies, ...others.slice(0, comesToAll ? others.length : othersFew)];
 }
 
 export function nameOf({ failpoint, signal, isLong }: Strike): string {
