@@ -19,7 +19,8 @@ export async function expectProof(store: StoreUnderProof, processes: number): Pr
   expect(report.unreached).toEqual([]);
   expect(report.steps).toEqual(expect.arrayContaining(report.planned));
   expect(Object.keys(report.broken)).toEqual(expect.arrayContaining(report.musts));
-  expect(report.planned.length).toBeGreaterThanOrEqual(2 * failpoints.length);
+  // Each step by SIGKILL, both owners that stand still, and others.
+  expect(report.planned.length).toBeGreaterThan(failpoints.length + 2);
   expect(report.paged.blocks).toBeGreaterThan(0);
   const near = Object.values(report.onceNear).reduce((sum, count) => sum + count, 0);
   expect(near * 5).toBeGreaterThanOrEqual(report.resources);
