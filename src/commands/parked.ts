@@ -10,7 +10,6 @@ import { firstRows } from './listing';
 import { whatToDo } from './organizations';
 import type { Column } from './output';
 
-/** Beyond these, rows would scroll away what must be read. */
 /** Of so many organizations it is said what they must do: each is asked for. */
 const toldMax = 3;
 

@@ -10,7 +10,6 @@ import { exitCodes } from './exit-code';
 import { firstRows } from './listing';
 import type { Column } from './output';
 
-/** Beyond these, rows would scroll away what must be read. */
 /** In characters: ten lines. */
 const rawShown = 800;
 

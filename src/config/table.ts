@@ -98,7 +98,7 @@ export const table = {
   PROVIDER_EQUIPMENT_API: withDefault(
     choice(['new', 'old']),
     'new',
-    '`old` reads the machine and implement endpoints, which end on 2025-01-01.',
+    '`old` reads the machine and implement endpoints, deprecated from 2025-01-01 on.',
   ),
   PROVIDER_CONCURRENCY: withDefault(wholeNumber(1, 1000), '32', 'Reads in flight, per process.'),
   PROVIDER_TIMEOUT_MS: withDefault(wholeNumber(1, 3_600_000), '20000', 'How long one attempt may take.'),

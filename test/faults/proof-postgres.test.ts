@@ -21,7 +21,7 @@ describeWithNeighbour(
       async () => {
         await expectProof(await postgresUnderProof(), 3);
       },
-      limitWith(1_800_000, 0, 60 * minuteMs),
+      limitWith(900_000, 0, 60 * minuteMs),
     );
   },
 );

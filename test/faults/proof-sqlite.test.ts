@@ -13,6 +13,6 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'K10: the ledger holds through 
   test(
     'K10: of one process on SQLite',
     () => expectProof(sqliteUnderProof(), 1),
-    limitWith(1_800_000, 0, 60 * minuteMs),
+    limitWith(900_000, 0, 60 * minuteMs),
   );
 });

@@ -13,11 +13,7 @@ test(
     const report = await soak({ seconds, seed: 1 });
     if (report.courses.some(({ grows }) => grows)) throw new Error(soakTable(report));
     expect(report.courses).toHaveLength(5);
-    // A machine that is busy with other things may flush late: then the provider is told to send again.
-    const { 204: accepted = 0, 401: strangers = 0, 503: late = 0, ...others } = report.answers;
-    expect(others).toEqual({});
-    expect(strangers).toBeGreaterThan(0);
-    expect(late).toBeLessThan(accepted / 10);
+    expect(Object.keys(report.answers).sort()).toEqual(['204', '401']);
     expect(report.notifications).toBeGreaterThan(10 * seconds);
     expect(report.published).toBeGreaterThan(0);
   },
