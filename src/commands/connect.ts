@@ -5,9 +5,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Api } from '../model/api';
 import type { ConnectionAuth } from '../model/connection';
-import type { ConnectionView, ConsentFailure, ConsentView } from '../model/consent';
+import type { ConnectionView, ConsentFailure, ConsentView, ConsentWanted } from '../model/consent';
 import { Problem } from '../model/problem';
-import { carriedAnswer } from './carried-answer';
+import { type Carried, carriedAnswer } from './carried-answer';
 import { type Action, type CommandContext, type Via, withApiOrNewStore } from './context';
 import { exitCodes } from './exit-code';
 import { shortTime } from './output';
@@ -37,37 +37,45 @@ export function registerConnect(program: Command, action: Action): void {
       'who is to consent, or whose connection by its id; needed where the provider does not say who did',
     )
     .addOption(new Option('--auth <method>', 'instead of PROVIDER_AUTH').choices(['oauth1', 'oauth2']))
-    .action(
-      action((context, _argument, options: ConnectOptions) =>
-        withApiOrNewStore(context, (api, via) => connect(context, api, via, options)),
-      ),
-    );
+    .action(action((context, _argument, options: ConnectOptions) => connect(context, options)));
 }
 
 async function connect(
   context: CommandContext,
-  api: Api,
-  via: Via,
   { oob, callback, user, auth }: ConnectOptions,
 ): Promise<number> {
   const own = callback ?? (oob ? 'oob' : null);
-  const consent = await api.connections.ask({ auth: auth ?? null, user: user ?? null, callback: own });
+  const wanted: ConsentWanted = { auth: auth ?? null, user: user ?? null, callback: own };
+  if (own === null) return withApiOrNewStore(context, (api, via) => byLink(context, api, via, wanted));
+  const consent = await withApiOrNewStore(context, ({ connections }) => connections.ask(wanted));
+  showAddress(context, 'Let the user open this address and give consent:', consent);
+  // A person takes minutes, in which no store is held: a service may start, and is the one to be answered then.
+  const carried = await carry(context, consent);
+  if ('declined' in carried)
+    return tell(context, { ...consent, step: 'failed', code: 'consent-declined', detail: null });
+  return tell(
+    context,
+    await withApiOrNewStore(context, ({ connections }) => connections.answer(consent.id, carried)),
+  );
+}
+
+async function byLink(context: CommandContext, api: Api, via: Via, wanted: ConsentWanted): Promise<number> {
+  const consent = await api.connections.ask(wanted);
+  showAddress(context, 'Let the user open this link once, in a browser:', consent);
   const { output } = context;
-  if (output.json) output.item(consent);
-  else if (own === null) {
-    output.line('Let the user open this link once, in a browser:');
-    output.line(consent.address ?? '');
-    output.note(`It is good until ${shortTime(consent.expiresAt)}.`);
-  } else {
-    output.line('Let the user open this address and give consent:');
-    output.line(consent.address ?? '');
+  if (!output.json) output.note(`It is good until ${shortTime(consent.expiresAt)}.`);
+  if (via === 'service') return follow(context, api, consent);
+  output.next('No service runs that could take the link. Start it, then open the link: npm start');
+  return exitCodes.customerMustAct;
+}
+
+function showAddress({ output }: CommandContext, sentence: string, consent: ConsentView): void {
+  if (output.json) {
+    output.item(consent);
+    return;
   }
-  if (own !== null) return tell(context, await carry(context, api, consent));
-  if (via === 'store') {
-    output.next('No service runs that could take the link. Start it, then open the link: npm start');
-    return exitCodes.customerMustAct;
-  }
-  return follow(context, api, consent);
+  output.line(sentence);
+  output.line(consent.address ?? '');
 }
 
 /** Waits until the user came back, or the time is over. */
@@ -85,13 +93,12 @@ async function follow(context: CommandContext, api: Api, { id }: ConsentView): P
   }
 }
 
-async function carry({ ask }: CommandContext, api: Api, consent: ConsentView): Promise<ConsentView> {
-  const shown = consent.auth === 'oauth1' ? 'the token and the verifier' : 'the code';
+async function carry({ ask }: CommandContext, { auth }: ConsentView): Promise<Carried> {
+  const shown = auth === 'oauth1' ? 'the token and the verifier' : 'the code';
   const line = await ask(`Paste ${shown}, or the address that the browser was sent to: `);
   const carried = carriedAnswer(line);
   if (carried === null) throw new Problem('command.usage', `${shown} or the whole address is accepted`);
-  if ('declined' in carried) return { ...consent, step: 'failed', code: 'consent-declined', detail: null };
-  return api.connections.answer(consent.id, carried);
+  return carried;
 }
 
 const endings: Record<ConsentFailure, [exitCode: number, sentence: string]> = {

@@ -76,9 +76,11 @@ export function withApiOrNewStore<Result>(context: CommandContext, work: Work<Re
 type Work<Result> = (api: Api, via: Via, loaded: LoadedSettings) => Promise<Result>;
 
 /**
- * Runs `work` with the API and ends what was opened for it, whatever happens. Throws what `work` throws, `settings.invalid`
- * where neither a service listens nor a store is there, and `store.unavailable` where nobody listens at another machine's
- * address.
+ * Runs `work` with the API and ends what was opened for it, whatever happens. While it works on an embedded store no service
+ * can start there: a sync, a replay or a download that writes may take as long as it needs, since two that write are what
+ * the lock is against; whoever only waits, for a person or for what comes, does that outside. Throws what `work` throws,
+ * `settings.invalid` where neither a service listens nor a store is there, and `store.unavailable` where nobody listens at
+ * another machine's address.
  */
 export async function withApi<Result>(
   context: CommandContext,
@@ -87,9 +89,8 @@ export async function withApi<Result>(
 ): Promise<Result> {
   const loaded = context.load();
   const url = serviceUrl(loaded);
-  const client = makeClient({ url, token: loaded.settings.operationsToken });
   try {
-    return await work(client, 'service', loaded);
+    return await work(serviceOf(loaded), 'service', loaded);
   } catch (error) {
     if (!(error instanceof NobodyListens)) throw error;
     // Another machine's service cannot be replaced by a store of this one.
@@ -102,6 +103,11 @@ export async function withApi<Result>(
   } finally {
     await close();
   }
+}
+
+/** The running service's API, whether one runs or not. */
+export function serviceOf(loaded: LoadedSettings): Api {
+  return makeClient({ url: serviceUrl(loaded), token: loaded.settings.operationsToken });
 }
 
 /** Where commands find it, whatever folder they are run in. */

@@ -6,7 +6,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { Api, EventFilter, StructuredEvent } from '../model/api';
 import { isProblem } from '../model/problem';
 import { NobodyListens } from './client';
-import { type Action, type CommandContext, withApi } from './context';
+import { type Action, type CommandContext, serviceOf, withApi } from './context';
 import { exitCodes } from './exit-code';
 import { shortTime, widthMax } from './output';
 
@@ -31,43 +31,85 @@ export function registerEvents(program: Command, action: Action<Options>): void 
     .option('--after <position>', 'only those after this position', position)
     .option('--type <type>', 'only those of this CloudEvents type')
     .option('--organization <id>', 'only those of this organization')
-    .action(action((context, _argument, options) => withApi(context, (api) => run(context, api, options))));
+    .action(action((context, _argument, options) => run(context, options)));
 }
 
-async function run(context: CommandContext, api: Api, options: Options): Promise<number> {
-  const { output, clock } = context;
-  const signal = options.follow === true ? context.interrupted() : null;
+async function run(context: CommandContext, options: Options): Promise<number> {
   const filter: EventFilter = {
     limit: pageRows,
     after: options.after ?? null,
     type: options.type ?? null,
     organizationId: options.organization ?? null,
   };
-  const ask = signal === null ? api.events : patiently(context, api, signal);
-  for (;;) {
+  if (options.follow === true) return follow(context, filter);
+  return withApi(context, async ({ events }) => {
+    await printKept(context, events, filter, null);
+    return exitCodes.done;
+  });
+}
+
+/**
+ * An embedded store has one process at a time: it is read to its end and let go, so that a service can start, which is
+ * then waited for and asked. It is not opened again: that moment could be the one in which a service starts.
+ */
+async function follow(context: CommandContext, filter: EventFilter): Promise<number> {
+  const signal = context.interrupted();
+  const awaited = await withApi(context, async (api, via, loaded) => {
+    if (via === 'store' && loaded.settings.databaseUrl.kind === 'sqlite') {
+      await printKept(context, api.events, filter, signal);
+      return serviceOf(loaded);
+    }
+    await printComing(context, patiently(context, api, signal), filter, signal);
+    return null;
+  });
+  if (awaited !== null) await printComing(context, patiently(context, awaited, signal, true), filter, signal);
+  return exitCodes.interrupted;
+}
+
+async function printComing(
+  context: CommandContext,
+  ask: Api['events'],
+  filter: EventFilter,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await printKept(context, ask, filter, signal);
+    if (!signal.aborted) await context.clock.wait(followPauseMs, signal);
+  }
+}
+
+/** Moves the filter on behind what is printed. */
+async function printKept(
+  { output }: CommandContext,
+  ask: Api['events'],
+  filter: EventFilter,
+  signal: AbortSignal | null,
+): Promise<void> {
+  // A page of large events is shorter than asked for: only one of none is the end.
+  for (let isEnd = false; !isEnd && signal?.aborted !== true; ) {
     const page = await ask(filter);
     for (const event of page) print(output, event);
     filter.after = page.at(-1)?.position ?? filter.after;
-    if (signal?.aborted) return exitCodes.interrupted;
-    // A page of large events is shorter than asked for: only one of none is the end.
-    if (page.length > 0) continue;
-    if (signal === null) return exitCodes.done;
-    await clock.wait(followPauseMs, signal);
-    if (signal.aborted) return exitCodes.interrupted;
+    isEnd = page.length === 0;
   }
 }
 
 /**
- * Asks again, ever less often, where a service that has answered before does not answer: it may be starting anew, and the
- * position is kept here. An interrupt ends it with an empty page. Throws what else the API throws.
+ * Asks again, ever less often, where a service that has answered before, or is `awaited`, does not answer: it may be
+ * starting, and the position is kept here. An interrupt ends it with an empty page. Throws what else the API throws.
  */
-function patiently({ output, clock }: CommandContext, api: Api, signal: AbortSignal): Api['events'] {
-  let heard = false;
+function patiently(
+  { output, clock }: CommandContext,
+  api: Api,
+  signal: AbortSignal,
+  awaited = false,
+): Api['events'] {
+  let heard = awaited;
   return async (filter) => {
     for (let tries = 0; ; tries += 1) {
       try {
         const page = await api.events(filter);
-        if (tries > 0) output.note('it answers again');
+        if (tries > 0) output.note('it answers');
         heard = true;
         return page;
       } catch (error) {

@@ -68,11 +68,7 @@ export function registerOrganizations(program: Command, action: Action<{ yes?: b
     .argument('<id>', 'the organization')
     .option('--yes', 'do not ask')
     .description('end its connection, give up what waits for it, erase its name')
-    .action(
-      action((context, id, { yes }) =>
-        withApi(context, (api) => forget(context, api, id ?? '', yes === true)),
-      ),
-    );
+    .action(action((context, id, { yes }) => forget(context, id ?? '', yes === true)));
 }
 
 async function list({ output, clock }: CommandContext, api: Api): Promise<number> {
@@ -144,9 +140,10 @@ async function probe({ output, clock }: CommandContext, api: Api, via: Via, id: 
   return via === 'store' ? exitCodes.done : exitCodes.failed;
 }
 
-/** Nothing is ended that was not asked for twice, or once with `--yes`. */
-async function forget({ output, ask }: CommandContext, api: Api, id: string, sure: boolean): Promise<number> {
-  const { name, parked, manageUrl = null } = await api.organization(id);
+/** Nothing is ended that was not asked for twice, or once with `--yes`. While somebody types no store is held. */
+async function forget(context: CommandContext, id: string, sure: boolean): Promise<number> {
+  const { output, ask } = context;
+  const { name, parked, manageUrl = null } = await withApi(context, (api) => api.organization(id));
   if (!sure) {
     const who = name === null ? `organization ${id}` : `${name} (${id})`;
     output.warn(`To forget ${who} ends its connection and gives up ${parked} that wait.`);
@@ -155,7 +152,7 @@ async function forget({ output, ask }: CommandContext, api: Api, id: string, sur
       return exitCodes.failed;
     }
   }
-  const forgotten = await api.forget(id);
+  const forgotten = await withApi(context, (api) => api.forget(id));
   if (output.json) output.value(forgotten);
   else showForgotten(output, forgotten, manageUrl);
   return exitCodes.done;

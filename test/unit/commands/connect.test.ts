@@ -1,5 +1,6 @@
 // `tramline connect` and `connections` as a person or a script runs them, through a service and on the store itself.
 import type { OperationsServer } from '../../../src/operations/server';
+import { freePort } from '../../support/free-port';
 import { connection, consent } from '../operations/sample-store';
 import { makeShell, type Shell, serveFor } from './shell';
 
@@ -65,6 +66,21 @@ test('with --oob what was pasted is carried, by no address', async () => {
     { code: 'a-verifier', token: 'a-token' },
   ]);
   expect(out).not.toContain('a-verifier');
+});
+
+test('while an answer is carried no store is held, and a service that started meanwhile is answered', async () => {
+  const port = await freePort();
+  shell.environment = { TRAMLINE_URL: `http://127.0.0.1:${port}` };
+  const beside = makeShell();
+  shell.answered = async () => {
+    await server.close(0);
+    server = await serveFor(beside, null, port);
+    return 'a-code';
+  };
+  expect((await shell.run('connect', '--oob')).code).toBe(0);
+  expect([shell.opened, shell.openWhileAsking]).toEqual([1, [0]]);
+  expect(shell.sample.asked).toEqual([{ auth: null, user: null, callback: 'oob' }]);
+  expect(beside.sample.asked).toEqual([{ code: 'a-code', token: null }]);
 });
 
 test('what cannot be an answer is refused, and a decline is one', async () => {

@@ -30,6 +30,8 @@ export interface Shell {
   /** What commands asked, and what they will be answered. */
   asked: string[];
   answers: string[];
+  /** Called for an answer when there is none of `answers` left. */
+  answered(): Promise<string>;
   alertTests: AlertTestLine[];
   /** What probes on demand find. */
   probed: string | null;
@@ -40,6 +42,8 @@ export interface Shell {
   /** Whether the last was to be there already, or might be made. */
   wish: StoreWish | null;
   closed: number;
+  /** How many stores were open whenever somebody was asked. */
+  openWhileAsking: number[];
   clock: Clock & { waits: number[] };
   interrupt: AbortController;
   run(...words: string[]): Promise<{ code: number; out: string; error: string }>;
@@ -79,12 +83,14 @@ export function makeShell(): Shell {
     topics: [],
     asked: [],
     answers: [],
+    answered: async () => '',
     probed: 'ok',
     alertTests: [],
     moves: [],
     opened: 0,
     wish: null,
     closed: 0,
+    openWhileAsking: [],
     clock: {
       waits,
       nowMs: () => nowMs,
@@ -135,7 +141,8 @@ function doorsOf(shell: Shell): CommandDoors {
     reencrypt: async () => ({ resealed: 2, kept: 1 }),
     async ask(question) {
       shell.asked.push(question);
-      return shell.answers.shift() ?? '';
+      shell.openWhileAsking.push(shell.opened - shell.closed);
+      return shell.answers.shift() ?? shell.answered();
     },
     async moveStore(from, to, paged) {
       shell.moves.push([from, to]);
@@ -149,8 +156,12 @@ function doorsOf(shell: Shell): CommandDoors {
   };
 }
 
-/** Serves the shell's installation and makes its commands find it. */
-export async function serveFor(shell: Shell, token: string | null = null): Promise<OperationsServer> {
+/** Serves the shell's installation, on a free port unless one is named, and makes its commands find it. */
+export async function serveFor(
+  shell: Shell,
+  token: string | null = null,
+  wantedPort = 0,
+): Promise<OperationsServer> {
   const server = makeOperationsServer({
     api: shell.api,
     health: { live: () => ({ status: 'live' }), ready: async () => ({ status: 'ready' }) },
@@ -158,7 +169,7 @@ export async function serveFor(shell: Shell, token: string | null = null): Promi
     token: token === null ? null : new Secret(token),
     fault: () => {},
   });
-  const { port } = await server.listen('127.0.0.1', 0);
+  const { port } = await server.listen('127.0.0.1', wantedPort);
   shell.environment = { TRAMLINE_URL: `http://127.0.0.1:${port}` };
   return server;
 }
