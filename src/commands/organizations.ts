@@ -175,7 +175,10 @@ function showForgotten(
     output.line(`Connection ${connection} saw nobody else and is erased; ${there}.`);
   }
   if (seenBy.length > 0) output.line(`Still seen by: ${seenBy.join(', ')}.`);
-  if (ended) return;
+  if (ended) {
+    output.next('What needs a person: tramline alerts');
+    return;
+  }
   const comesBack = seenBy.length === 0 ? '' : ', or it comes back with the next listing';
   output.next(`Its customer ends the connection at ${manageUrl ?? 'the provider'}${comesBack}.`);
 }

@@ -8,10 +8,12 @@ import { agedTime } from './age';
 import { type Action, allPages, type CommandContext, withApi } from './context';
 import { exitCodes } from './exit-code';
 import { firstRows } from './listing';
-import type { Column } from './output';
+import { type Column, widthMax } from './output';
+import { beginningOf } from './text-width';
 
-/** In characters: ten lines. */
-const rawShown = 800;
+const rawLinesShown = 10;
+/** In characters: marks that take no column of their own would make a line endless. */
+const rawLineCharsMax = 4 * widthMax;
 
 export function registerQuarantine(program: Command, action: Action): void {
   const quarantine = program.command('quarantine').description('what waits for an operator');
@@ -91,18 +93,30 @@ async function show({ output, clock }: CommandContext, api: Api, id: string): Pr
       output.prose(`${name.padEnd(14)} `, String(value ?? '–'));
     }
     if (raw !== null) showRaw(output, raw, `tramline quarantine show ${entry.id} --json`);
-    if (entry.state === 'waiting') {
-      output.next(`tramline quarantine release ${entry.id}, or: tramline quarantine discard ${entry.id}`);
-    }
+    output.next(nextOf(entry));
   }
   return exitCodes.done;
+}
+
+/** What can be done about one that waits, or where to read on about one that has ended. */
+function nextOf({ id, state, address, deliveryId }: QuarantineView): string {
+  if (state === 'waiting') return `tramline quarantine release ${id}, or: tramline quarantine discard ${id}`;
+  const of = address ?? deliveryId;
+  return of === null
+    ? 'What still waits: tramline quarantine list'
+    : `What became of it: tramline explain ${of}`;
 }
 
 /** What arrived, as far as a screen takes it. */
 function showRaw(output: CommandContext['output'], raw: string, command: string): void {
   output.line('');
-  for (const line of raw.slice(0, rawShown).match(/.{1,80}/gsu) ?? []) output.line(line);
-  const left = raw.length - rawShown;
+  let shown = 0;
+  for (let lines = 0; lines < rawLinesShown && shown < raw.length; lines += 1) {
+    const line = beginningOf(raw.slice(shown, shown + rawLineCharsMax), widthMax);
+    output.line(line);
+    shown += line.length;
+  }
+  const left = raw.length - shown;
   if (left > 0) output.line(`… and ${left} characters more: ${command}`);
 }
 

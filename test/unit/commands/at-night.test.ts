@@ -1,6 +1,7 @@
 // Whoever is woken reads 80 columns: the worst comes first, what must be acted on is whole, and the next step is named.
 // The store says the longest things that are kept of strangers; an address or a command stays whole on a line of its own.
 import { agedTime } from '../../../src/commands/age';
+import { textWidth } from '../../../src/commands/text-width';
 import type { AlertView } from '../../../src/model/api';
 import type { OrganizationView } from '../../../src/model/organization';
 import { alert, entry, history, organizations, task } from '../operations/sample-store';
@@ -22,7 +23,7 @@ beforeEach(async () => {
 afterEach(() => server.close(10));
 
 /** Lines that a terminal of 80 columns would break, but those that are one word: an address, and nothing beside it. */
-const wide = (out: string) => out.split('\n').filter((line) => line.length > 80 && /\S\s+\S/.test(line));
+const wide = (out: string) => out.split('\n').filter((line) => textWidth(line) > 80 && /\S\s+\S/.test(line));
 
 const anAlert = (name: string, more: Partial<typeof alert>) => ({
   ...alert,
@@ -160,6 +161,35 @@ test('what arrived is shown as far as a screen takes it, with where the rest is'
   expect(out.match(/^x{80}$/gm)).toHaveLength(10);
   expect(out).toContain('… and 4200 characters more: tramline quarantine show q1 --json\n');
   expect((await shell.json<{ raw: string }>('quarantine', 'show', 'q1')).value.raw).toHaveLength(5000);
+});
+
+test('what arrived in wide characters fits 80 columns too, and what is left of it is counted', async () => {
+  const raw = `{"name":"${'農場'.repeat(500)}"}`;
+  shell.sample.entries = [{ ...entry, raw }];
+  const { out } = await shell.run('quarantine', 'show', 'q1');
+  const shown = out.split('\n').filter((line) => line.includes('農'));
+  expect(shown.every((line) => textWidth(line) <= 80)).toBe(true);
+  expect(shown).toHaveLength(10);
+  const left = raw.length - shown.join('').length;
+  expect(out).toContain(`… and ${left} characters more: tramline quarantine show q1 --json\n`);
+});
+
+test('an entry that has ended names where to read on', async () => {
+  const shown = async (more: Partial<typeof entry>) => {
+    shell.sample.entries = [{ ...entry, ...more }];
+    return (await shell.run('quarantine', 'show', 'q1')).out.split('\n→ ')[1];
+  };
+  for (const state of ['released', 'discarded'] as const) {
+    expect(await shown({ state, address })).toBe(`What became of it: tramline explain\n  ${address}\n`);
+    expect(await shown({ state })).toBe('What became of it: tramline explain d1\n');
+    expect(await shown({ state, deliveryId: null })).toBe('What still waits: tramline quarantine list\n');
+  }
+});
+
+test('what was forgotten names where to read on, wherever its connection ended', async () => {
+  const forget = async (id: string) => (await shell.run('organizations', 'forget', id, '--yes')).out;
+  expect(await forget('4711')).toMatch(/\n→ What needs a person: tramline alerts\n$/);
+  expect(await forget('4712')).toMatch(/\n→ Its customer ends the connection at the provider/);
 });
 
 test('alerts come worst first, each in full, and the last words are the next step of the worst', async () => {
