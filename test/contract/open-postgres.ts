@@ -72,7 +72,6 @@ export async function startPostgresStores(): Promise<{
 
     return {
       store,
-      staysHalfOpen: true,
       setAside,
       advance: (ms) => {
         nowMs += ms;

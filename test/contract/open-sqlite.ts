@@ -60,7 +60,6 @@ export async function openSqlite(): Promise<DamageableStore> {
   return {
     store,
     setAside,
-    staysHalfOpen: false,
     advance: (ms) => {
       nowMs += ms;
     },

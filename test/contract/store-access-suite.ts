@@ -700,6 +700,25 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         expect(await drained((task) => hand.quarantine(task, 'malformed-document'))).toEqual([1, 2, 4]);
       });
 
+      test('goes on as wide as it was after a kill, and ends there like before', async () => {
+        expect(await drained((task) => hand.store.finishGone(goneBy(task)))).toEqual([1, 2, 4]);
+        await hand.put([]);
+        hand.store = await under.reopen();
+        const taken: number[] = [];
+        for (let reads = 0; reads < 4; reads += 1) {
+          await hand.put(hints(200));
+          under.advance(2000);
+          const tasks = await hand.store.take(100);
+          taken.push(tasks.length);
+          for (const task of tasks) await hand.store.finishGone(goneBy(task));
+        }
+        expect(taken).toEqual([8, 16, 32, 64]);
+        await hand.put(hints(200));
+        hand.store = await under.reopen();
+        under.advance(2000);
+        expect(await hand.store.take(100)).toHaveLength(100);
+      });
+
       test('stays narrow while reads fail', async () => {
         const failure = { dueInMs: 60_000, own: false, agedMs: 0, code: 'status-503', detail: null };
         expect(await drained((task) => hand.store.postpone({ ...heldBy(task), ...failure }))).toEqual([

@@ -18,8 +18,6 @@ export interface StoreUnderTest {
 }
 
 export interface DamageableStore extends StoreUnderTest {
-  /** How few may be in flight after a block is known beyond a kill. */
-  readonly staysHalfOpen: boolean;
   /** Why it set things aside, in order. */
   readonly setAside: QuarantineReason[];
   /** Makes statements behind its back, as a hand or a disk would damage it, and answers the store as it is then. */

@@ -163,6 +163,12 @@ async function complete(statements: Statements, source: Source, token: number): 
      FULL JOIN (SELECT lane, min(due_at) AS due_at FROM tasks GROUP BY lane) t ON t.lane = o.id
      ON CONFLICT (id) DO UPDATE SET open_at = excluded.open_at, next_due_at = excluded.next_due_at`,
   );
+  const halfOpen = source.all('SELECT id, width FROM lanes');
+  await statements.run(
+    `UPDATE lanes l SET width = n.width FROM unnest($1::text[], $2::int[]) AS n (id, width) WHERE l.id = n.id`,
+    halfOpen.map(({ id }) => String(id)),
+    halfOpen.map(({ width }) => Number(width)),
+  );
   await statements.run('DROP TABLE moves');
   await statements.run(`DELETE FROM meta WHERE name = 'moving'`);
   await statements.run(

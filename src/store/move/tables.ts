@@ -1,7 +1,7 @@
 /**
  * What of an embedded store is moved, and how a row of it looks in the scaled one: the columns that both have under one
  * name, or under the names given here. A table or column that this version would leave behind stops the move before it
- * begins. Leases and conditions are of processes that are gone; `meta` is told apart by name.
+ * begins. Leases and conditions are of processes that are gone; `meta` is told apart by name, and lanes are made anew.
  */
 import { Problem } from '../../model/problem';
 import type { Statements } from '../postgres/database';
@@ -44,7 +44,7 @@ const keys: Record<string, string[]> = {
 
 export const movedNames = Object.keys(keys);
 
-const leftBehind = new Set(['meta', 'migrations', 'leases', 'conditions']);
+const leftBehind = new Set(['meta', 'migrations', 'leases', 'conditions', 'lanes']);
 
 /** Names of the source that are others in the target. */
 const renamed: Record<string, Record<string, string>> = { connections: { user_name: 'user' } };

@@ -235,7 +235,7 @@ export function openEngine(settings: StoreSettings, nowMs: () => number): Engine
     database,
     settings,
     nowMs,
-    lanes: new Lanes(undo),
+    lanes: new Lanes(undo, (id, width) => keepWidth(database, id, width)),
     organizations: new OrganizationCache(),
     leases: new Map(),
     conditions: new Map(),
@@ -308,7 +308,7 @@ function refuseMoved(database: Database, file: string): void {
 
 /**
  * What a former process had taken is due again and its named leases are free: the file's lock says that it is dead. Since
- * when those are free that it had given back stays known. Lanes are built from what waits.
+ * when those are free that it had given back stays known. Lanes are built from what waits, as wide as they were.
  */
 function load(context: Context): void {
   const { database } = context;
@@ -319,6 +319,21 @@ function load(context: Context): void {
     'SELECT lane, min(due_at) AS due_at FROM tasks WHERE due_at IS NOT NULL GROUP BY lane',
   );
   for (const { lane, due_at } of lanes) context.lanes.expect(String(lane), Number(due_at));
+  for (const { id, width } of database.all('SELECT id, width FROM lanes')) {
+    context.lanes.restore(String(id), Number(width));
+  }
+}
+
+/** Eight times after a block, and not for each read between. */
+function keepWidth(database: Database, id: string, width: number | null): void {
+  if (width === null) database.run('DELETE FROM lanes WHERE id = ?', id);
+  else {
+    database.run(
+      'INSERT INTO lanes (id, width) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET width = excluded.width',
+      id,
+      width,
+    );
+  }
 }
 
 function releaseLeases(context: Context, taken: { taskId: number; fence: number }[]): void {

@@ -1,7 +1,7 @@
 /**
  * Fairness between organizations, in memory: a lane is the waiting work of one organization. The lane that was served
  * least goes first, and none gets more than its share while others wait. The tables stay the truth: a lane holds only a
- * lower bound of its earliest due time, and is built anew when the store opens.
+ * lower bound of its earliest due time, and is built anew when the store opens; only how far it is open is kept.
  */
 
 import { divide } from '../divide';
@@ -28,6 +28,9 @@ export interface Grant {
 /** From when on a lane may be served, in milliseconds; null: not before something happens. */
 export type OpenAt = (laneId: string) => number | null;
 
+/** Writes a lane's window down; null: it has none any more. */
+export type KeepWindow = (laneId: string, window: number | null) => void;
+
 /** A drain that got this far goes on at full speed. */
 const windowMax = 64;
 
@@ -39,11 +42,18 @@ function byTurn(left: Lane, right: Lane): number {
 export class Lanes {
   readonly #lanes = new Map<string, Lane>();
   readonly #undo: (action: () => void) => void;
+  readonly #keep: KeepWindow;
   #turn = 0;
 
-  /** Every change tells `undo` how to take it back, exactly. */
-  constructor(undo: (action: () => void) => void) {
+  /** Every change tells `undo` how to take it back, exactly, and each of a window goes through `keep`. */
+  constructor(undo: (action: () => void) => void, keep: KeepWindow) {
     this.#undo = undo;
+    this.#keep = keep;
+  }
+
+  /** As wide as it was when the store was left; reads that succeeded since it was last widened count anew. */
+  restore(id: string, window: number): void {
+    this.lane(id).window = window;
   }
 
   lane(id: string): Lane {
@@ -71,6 +81,7 @@ export class Lanes {
     this.#remember(lane);
     lane.window = 1;
     lane.succeeded = 0;
+    this.#keep(id, 1);
   }
 
   /** A read of the lane succeeded: after as many as the window lets through, it doubles. */
@@ -82,6 +93,7 @@ export class Lanes {
     if (lane.succeeded < lane.window) return;
     lane.succeeded = 0;
     lane.window = lane.window >= windowMax ? null : lane.window * 2;
+    this.#keep(id, lane.window);
     this.#forgetEmpty(lane);
   }
 

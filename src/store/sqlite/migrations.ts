@@ -354,4 +354,11 @@ CREATE INDEX tasks_joined ON tasks (joined_to) WHERE joined_to IS NOT NULL;
   },
   // What is left of an event that retention has taken, as long as its read is kept.
   { name: '0016-expired', sql: 'CREATE INDEX reads_swept ON reads (event_id) WHERE swept = 1' },
+  {
+    name: '0017-half-open',
+    sql: `
+-- Lanes that are half-open after a block: at most so many of each in flight.
+CREATE TABLE lanes (id TEXT PRIMARY KEY, width INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+`,
+  },
 ];

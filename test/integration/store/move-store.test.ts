@@ -189,6 +189,20 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'moving a store to Post
     await store.close();
   });
 
+  test('an organization that is half-open stays as wide as it was', async () => {
+    const source = openSource();
+    const hand = handOn(source);
+    await hand.put([0, 1, 2, 3, 4, 5].map((id) => hintOf(String(id))));
+    await hand.observe(terms);
+    await hand.observe({ cause: null });
+    await hand.finish(await hand.take(), draftOf('0', 'a'));
+    await source.close();
+    await move();
+    const store = await openTarget();
+    expect(await store.take(100)).toHaveLength(2);
+    await store.close();
+  });
+
   test('neither the moved nor the half-moved store serves, and the moved one moves nowhere else', async () => {
     await filled();
     await expect(moveUntil(2)).rejects.toThrow('killed');

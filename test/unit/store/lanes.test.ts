@@ -1,7 +1,7 @@
 /**
  * Fairness between organizations: whoever was served least goes first, and nobody gets more than a share while others wait.
  */
-import { Lanes, type OpenAt } from '../../../src/store/sqlite/lanes';
+import { type KeepWindow, Lanes, type OpenAt } from '../../../src/store/sqlite/lanes';
 import fc from '../../support/properties';
 
 const always = () => 0;
@@ -11,7 +11,10 @@ const grantsOf = (lanes: Lanes, limit: number, openAt: OpenAt = always) =>
 /** Lanes whose changes can be taken back to where they were at the last call of `keep`. */
 function undoable() {
   const undone: (() => void)[] = [];
-  const lanes = new Lanes((action) => void undone.push(action));
+  const lanes = new Lanes(
+    (action) => void undone.push(action),
+    () => {},
+  );
   return {
     lanes,
     keep: () => void undone.splice(0),
@@ -21,7 +24,7 @@ function undoable() {
   };
 }
 
-const makeLanes = () => new Lanes(() => {});
+const makeLanes = (keep: KeepWindow = () => {}) => new Lanes(() => {}, keep);
 
 test('nothing due grants nothing', () => {
   const lanes = makeLanes();
@@ -96,6 +99,21 @@ test('half-open lets one, then two, then four through, and ends after 64', () =>
   expect(grantsOf(lanes, 100)).toEqual({ a: 100 });
   lanes.widen('unknown');
   lanes.returned('unknown');
+});
+
+test('each width of a half-open lane is written down once, and from any of them it goes on', () => {
+  const kept: (number | null)[] = [];
+  const lanes = makeLanes((_id, window) => void kept.push(window));
+  lanes.expect('a', 0);
+  lanes.narrow('a');
+  for (let reads = 0; reads < 200; reads += 1) lanes.widen('a');
+  expect(kept).toEqual([1, 2, 4, 8, 16, 32, 64, null]);
+  const later = makeLanes();
+  later.expect('a', 0);
+  later.restore('a', 16);
+  expect(grantsOf(later, 100)).toEqual({ a: 16 });
+  for (let reads = 0; reads < 16; reads += 1) later.widen('a');
+  expect(grantsOf(later, 100)).toEqual({ a: 32 });
 });
 
 test('a lane with nothing in it is forgotten', () => {
