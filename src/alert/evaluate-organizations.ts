@@ -21,7 +21,7 @@ import { plainAddress, plainMessage, plainName, plainTime } from './plain-text';
 export type Blocked = AlertInputs['blocked'][number];
 
 export interface OrganizationOptions {
-  /** More incidents of one cause than this within `groupWithinMs` are one. */
+  /** More organizations of one cause than this within `groupWithinMs` are one incident. */
   groupAbove: number;
   groupWithinMs: number;
   /** Per cause whose many are one open incident: until when a state must have begun to belong to it. */
@@ -56,11 +56,10 @@ export function organizationSignals(blocked: Blocked[], options: OrganizationOpt
   return [...byCause].flatMap(([cause, organizations]) => {
     const row = organizationRows[cause];
     const incidents = cause === 'refused-grant' ? perConnection(organizations) : organizations.map(alone);
-    const storm = findStorm(
-      incidents.map((incident) => incident.sinceMs),
-      options.openStorms[cause] ?? null,
-      { above: options.groupAbove, withinMs: options.groupWithinMs },
-    );
+    const storm = findStorm(beganMs(incidents, options.groupWithinMs), options.openStorms[cause] ?? null, {
+      above: options.groupAbove,
+      withinMs: options.groupWithinMs,
+    });
     if (storm === null) return incidents.map((incident) => signalOf(row, incident, options));
     const inside = incidents.filter((incident) => incident.sinceMs <= storm.untilMs);
     const outside = incidents.filter((incident) => incident.sinceMs > storm.untilMs);
@@ -83,10 +82,24 @@ function perConnection(organizations: Blocked[]): Incident[] {
   const groups = Map.groupBy(known, (organization) => organization.connectionId as string);
   const incidents = [...groups].map(([connectionId, members]) => ({
     labels: { connection_id: withoutAddresses(connectionId) },
-    sinceMs: Math.min(...members.map((organization) => organization.sinceMs)),
+    sinceMs: earliest(members.map((organization) => organization.sinceMs)),
     organizations: members,
   }));
   return [...incidents, ...unknown.map(alone)];
+}
+
+/**
+ * When each organization was blocked. Of a consent that was refused while no other was, one time stands for all: however
+ * many organizations it was for, they are one incident of one user.
+ */
+function beganMs(incidents: Incident[], withinMs: number): number[] {
+  const inOrder = incidents.toSorted((left, right) => left.sinceMs - right.sinceMs);
+  return inOrder.flatMap(({ sinceMs, organizations }, index) => {
+    const before = inOrder[index - 1]?.sinceMs ?? Number.NEGATIVE_INFINITY;
+    const after = inOrder[index + 1]?.sinceMs ?? Number.POSITIVE_INFINITY;
+    const isAlone = sinceMs - before > withinMs && after - sinceMs > withinMs;
+    return isAlone ? [sinceMs] : organizations.map((organization) => organization.sinceMs);
+  });
 }
 
 /** What is said of these: a connection that an operator revoked is no refusal of the provider's. */
@@ -152,8 +165,9 @@ function stormSignal(
     organizations.length === 1 ? '1 organization is' : `${organizations.length} organizations are`;
   const description = [
     `${count} blocked, the first since ${plainTime(storm.sinceMs)}: ${row.because}.`,
+    ofConsents(incidents),
     waiting(organizations),
-    ...(kept === null ? [] : [kept.sentence]),
+    kept?.sentence ?? '',
     `What ends it for each: ${remedyOf(row, organizations)}; reading then goes on by itself.`,
     `Among them: ${named(organizations)}.`,
   ];
@@ -163,7 +177,7 @@ function stormSignal(
     labels: { cause },
     annotations: {
       summary: manyOrganizationsRow.summary,
-      description: description.join(' '),
+      description: description.filter((sentence) => sentence !== '').join(' '),
       owner: manyOrganizationsRow.owner,
       first_step: manyOrganizationsRow.firstStep,
       ...actionUrl(organizations),
@@ -217,6 +231,14 @@ function named(organizations: Blocked[]): string {
   const names = organizations.slice(0, namedMax).map(nameOf).join(', ');
   const more = organizations.length - namedMax;
   return more > 0 ? `${names} and ${more} more` : names;
+}
+
+/** Whose users have to act, where many were refused. */
+function ofConsents(incidents: Incident[]): string {
+  const count = incidents.filter(({ labels }) => labels.connection_id !== undefined).length;
+  return count < 2
+    ? ''
+    : `They are read with ${count} consents: \`tramline connections list\` names their users.`;
 }
 
 function waiting(organizations: Blocked[]): string {

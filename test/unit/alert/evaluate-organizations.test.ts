@@ -183,6 +183,68 @@ test('causes are counted apart, and so is what comes long after a storm', () => 
   ]);
 });
 
+/** So many organizations of one refused connection each, all at one time. */
+function refused(counts: Record<string, number>, sinceMs = noonMs): Blocked[] {
+  const of = { cause: 'refused-grant', sinceMs } as const;
+  return Object.entries(counts).flatMap(([connectionId, count]) =>
+    many(count, (index) => ({ ...of, connectionId, organizationId: `${connectionId}-${index}` })),
+  );
+}
+
+const told = (
+  blocked: Blocked[],
+  of: Partial<typeof options> & { openStorms?: { 'refused-grant'?: number } } = {},
+) =>
+  organizationSignals(blocked, { ...options, ...of }).map(({ name, labels }) =>
+    [name.replace('Tramline', ''), ...Object.values(labels)].join(' '),
+  );
+
+test('fifty consents that are refused together are one incident when they were for more than fifty organizations', () => {
+  const consents = Array.from({ length: 50 }, (_, index) => [`c${index}`, 2] as const);
+  const blocked = refused(Object.fromEntries(consents));
+  expect(told(blocked)).toEqual(['ManyOrganizationsBlocked refused-grant']);
+  const [signal] = organizationSignals(blocked, options);
+  expect(signal?.annotations.description).toMatch(
+    /^100 organizations are blocked, .+ 50 consents: .+ 80 more\.$/,
+  );
+  expect(signal?.covers?.subjects).toEqual(
+    expect.arrayContaining(['connection_id="c49"', 'organization_id="c49-1"']),
+  );
+  expect(told(refused({ c1: 25, c2: 25 }))).toEqual(['Reauthorize c1', 'Reauthorize c2']);
+});
+
+test('one refused consent is one incident of its user, however many organizations it was for and who else was refused before', () => {
+  expect(told(refused({ c1: 5000 }))).toEqual(['Reauthorize c1']);
+  const others = [
+    ...refused({ c2: 1 }, noonMs - 6 * minuteMs),
+    ...refused({ c3: 60 }, noonMs + 6 * minuteMs),
+  ];
+  expect(told([...refused({ c1: 60 }), ...others])).toEqual([
+    'Reauthorize c1',
+    'Reauthorize c2',
+    'Reauthorize c3',
+  ]);
+});
+
+test('two refused consents within five minutes are counted in organizations, whichever came first', () => {
+  for (const apart of [-4 * minuteMs, 4 * minuteMs]) {
+    const blocked = [...refused({ c1: 60 }), ...refused({ c2: 1 }, noonMs + apart)];
+    expect(told(blocked)).toEqual(['ManyOrganizationsBlocked refused-grant']);
+  }
+  const slow = [0, 4, 8].flatMap((at) => refused({ [`c${at}`]: 24 }, noonMs + at * minuteMs));
+  expect(told(slow)).toEqual(['Reauthorize c0', 'Reauthorize c4', 'Reauthorize c8']);
+});
+
+test('a consent that remains of an open incident of many stays in it, and one that is refused long after it does not', () => {
+  const openStorms = { 'refused-grant': noonMs };
+  const later = refused({ c2: 60 }, noonMs + 60 * minuteMs);
+  expect(told([...refused({ c1: 60 }), ...later], { openStorms })).toEqual([
+    'ManyOrganizationsBlocked refused-grant',
+    'Reauthorize c2',
+  ]);
+  expect(told(later, { openStorms })).toEqual(['Reauthorize c2']);
+});
+
 test('a few that remain of an open storm stay one incident, also the last one', () => {
   const openStorms = { terms: noonMs + 50_000 };
   for (const left of [3, 1]) {
