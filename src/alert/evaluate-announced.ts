@@ -59,7 +59,8 @@ function signalOf(times: Announced[], nowMs: number): Signal {
   const [one, ...further] = times as [Announced, ...Announced[]];
   const acts = one.dueAtMs > nowMs ? 'must act' : 'was to act';
   const named = further.slice(0, furtherMax).map(({ dueAtMs }) => plainTime(dueAtMs));
-  const more = further.length > furtherMax ? ` and ${further.length - furtherMax} more times` : '';
+  const left = further.length - furtherMax;
+  const more = left > 0 ? ` and ${left === 1 ? '1 more time' : `${left} more times`}` : '';
   const again = further.length > 0 ? ` It must act again by ${named.join(', ')}${more}.` : '';
   return signal(
     { organization_id: one.organizationId },

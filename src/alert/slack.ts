@@ -112,7 +112,7 @@ export function digestOf(alerts: Alert[]): SlackMessage {
   const lines = [...firing.toSorted(compareUrgency), ...ended].slice(0, linesMax);
   const more = alerts.length - lines.length;
   const text = [
-    `${firing.length} alerts began and ${alerts.length - firing.length} ended at once.`,
+    `${firing.length} ${firing.length === 1 ? 'alert' : 'alerts'} began and ${ended.length} ended at once.`,
     ...lines.map(lineOf),
     more > 0 ? `and ${more} more: tramline alerts` : 'What to do about each: tramline alerts',
   ];

@@ -99,7 +99,8 @@ function topicsDenied(setbacks: Setback[]): Condition[] {
 function unavailable(setbacks: Setback[]): Condition[] {
   const [first] = setbacks;
   if (first === undefined) return [];
-  const others = setbacks.length === 1 ? '' : ` and ${setbacks.length - 1} more partitions`;
+  const more = setbacks.length - 1;
+  const others = more === 0 ? '' : ` and ${more === 1 ? '1 more partition' : `${more} more partitions`}`;
   return [
     {
       name: 'kafka-unavailable',

@@ -173,7 +173,7 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'a random run', (
       const text = slack.texts[heard.texts]!;
       const single = /^(FIRING|RESOLVED) (\w+) \((\w+)\)[\s\S]*?Organization (\d+)/.exec(text);
       const many = [...text.matchAll(/^(FIRING|RESOLVED) (\w+) \((\w+)\) c?(\d+)/gm)];
-      const counted = /^(\d+) alerts began and (\d+) ended at once\./.exec(text);
+      const counted = /^(\d+) alerts? began and (\d+) ended at once\./.exec(text);
       if (counted !== null) heard.unsaid += Number(counted[1]) + Number(counted[2]) - many.length;
       for (const [, state, name, severity, id] of single === null ? many : [single]) {
         if (state === 'FIRING') heard.open.set(`${name} ${id}`, `${name} ${id} ${severity}`);

@@ -85,6 +85,20 @@ describe('of several times of one organization', () => {
     expect(untils(noonMs + 13 * dayMs)).toEqual(['2026-04-10T12:00:00Z']);
   });
 
+  test.each([
+    [5, /2026-03-07T12:00:00Z\. Until/],
+    [6, /2026-03-07T12:00:00Z and 1 more time\. Until/],
+    [7, /2026-03-07T12:00:00Z and 2 more times\. Until/],
+  ])('of %i further times the first five are named', (count, said) => {
+    const [signal] = announcedSignals(
+      Array.from({ length: count + 1 }, (_, index) => at(index + 1)),
+      50,
+      noonMs,
+      null,
+    );
+    expect(signal?.annotations.description).toMatch(said);
+  });
+
   test('many are one for all of them: none pages as the first times are met', () => {
     const ids = Array.from({ length: 51 }, (_, index) => `${index}`);
     const both = ids.flatMap((id) => [at(10, id), at(20, id)]);

@@ -83,6 +83,7 @@ test('many at once are one message with the first of them', async () => {
   expect(lines).toHaveLength(22);
   expect(lines.at(-1)).toBe('and 10 more: tramline alerts');
   expect(digestOf(many.slice(0, 6)).text).not.toContain('more');
+  expect(digestOf(many.slice(24)).text).toMatch(/^1 alert began and 5 ended at once\./);
 });
 
 test('of many at once the worst comes first, with who acts where and until when', () => {

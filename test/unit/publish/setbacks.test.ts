@@ -64,7 +64,7 @@ test('what may heal by itself is a condition only when it lasts', () => {
   ]);
   setbacks.failed(other, failure('retry', 'NOT_ENOUGH_REPLICAS'), 500);
   expect(setbacks.conditions(16_000)).toMatchObject([
-    { sinceMs: 500, detail: 't-1 and 1 more partitions cannot be written: NOT_ENOUGH_REPLICAS was said.' },
+    { sinceMs: 500, detail: 't-1 and 1 more partition cannot be written: NOT_ENOUGH_REPLICAS was said.' },
   ]);
 });
 
