@@ -1,13 +1,13 @@
 /**
- * Makes, types and models of equipment: the same for every user, read page by page, and remembered. A list that could
- * not be read to its end, or holds an entry without an id, is not remembered.
+ * Makes, types and models of equipment: the same for every user, read page by page through the first connection that is
+ * shown them, and remembered. A list that could not be read to its end, or holds an entry without an id, is not.
  */
-import type { RawItem, RawRead, ReferenceKind } from '../model/provider-data';
+import type { RawFault, RawItem, RawRead, ReferenceKind } from '../model/provider-data';
 import type { Caller } from './caller';
 import type { EquipmentAddresses } from './equipment-addresses';
 import type { ProviderDoors } from './options';
 import { equipmentLimits, idOf } from './pages';
-import { connectionReaches, faultOf, itemsOf, type ListParts } from './reach';
+import { connectionReaches, faultOf, gravest, itemsOf, type ListParts, type Reach } from './reach';
 
 export type Reference = (kind: ReferenceKind) => Promise<RawRead<RawItem[]>>;
 
@@ -32,11 +32,19 @@ export function makeReference(parts: ReferenceParts): Reference {
   const remembered = new Map<ReferenceKind, { values: RawItem[]; untilMs: number }>();
   const reading = new Map<ReferenceKind, Promise<RawRead<RawItem[]>>>();
 
+  /** What one user is refused, or a token that has just ended, keeps nobody from a list that is the same for all. */
   async function read(kind: ReferenceKind): Promise<RawRead<RawItem[]>> {
+    const faults: RawFault[] = [];
+    for (const reached of connectionReaches(parts.doors, null)) {
+      const result = 'fault' in reached ? reached : await readThrough(kind, reached.reach);
+      if ('value' in result) return result;
+      faults.push(result.fault);
+    }
+    return { fault: gravest(faults) };
+  }
+
+  async function readThrough(kind: ReferenceKind, reach: Reach): Promise<RawRead<RawItem[]>> {
     const { doors, equipment } = parts;
-    const [reached] = connectionReaches(doors, null);
-    if (reached === undefined || 'fault' in reached) return reached as RawRead<RawItem[]>;
-    const { reach } = reached;
     const caller = parts.caller();
     const catalog = await caller.catalog(reach.connection, false);
     if ('answer' in catalog) return { fault: faultOf(catalog.answer as never, null, null) };

@@ -473,6 +473,41 @@ describe('reference data', () => {
   });
 });
 
+describe('reference data, where one user is not shown it', () => {
+  const types = () => equipmentApi().get('/isg/equipmentTypes').query(true);
+  const begin = () => {
+    staged.client.close();
+    staged = stageClient({}, [connectionOf(), connectionOf({ connectionId: 'c2', user: 'bob' })]);
+  };
+
+  test.each<[string, number, object]>([
+    ['is refused', 403, { message: 'Access Denied' }],
+    ['holds a token that has ended', 401, {}],
+    ['is not answered', 503, {}],
+  ])('is read through another one when the first %s', async (_what, status, body) => {
+    begin();
+    types().reply(status, body, json);
+    // That is believed only where the catalog says so too.
+    if (status === 401) api().get('/platform/').reply(401);
+    catalog();
+    types().reply(200, { links: [], values: [{ id: 1 }] }, json);
+    const read = { value: [expect.objectContaining({ body: { id: 1 }, connectionId: 'c2' })] };
+    expect(await staged.client.data.reference('types')).toEqual(read);
+    expect(await staged.client.data.reference('types')).toEqual(read);
+  });
+
+  test('is what all are refused for, when all are', async () => {
+    begin();
+    types().reply(503);
+    catalog();
+    types().reply(401, {}, json);
+    api().get('/platform/').reply(401);
+    expect(await staged.client.data.reference('types')).toMatchObject({
+      fault: { answer: { kind: 'reauthorize', connectionId: 'c2' } },
+    });
+  });
+});
+
 describe('field operations', () => {
   const fields = `${origin}/platform/organizations/4711/fields`;
   const operations = (field: string) => `${fields}/${field}/fieldOperations`;
