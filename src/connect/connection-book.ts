@@ -14,7 +14,7 @@ import {
 } from '../model/connection';
 import type { Connections, Organizations } from '../model/store';
 import type { Clock } from '../tools/clock';
-import type { Sealer, Secret } from '../tools/secret';
+import { equalInConstantTime, type Sealer, type Secret } from '../tools/secret';
 import { makeFormerTokens } from './former-tokens';
 import { sealTokens, unsealConnection } from './token-vault';
 import { makeUnlisted } from './unlisted';
@@ -54,7 +54,7 @@ export interface ConnectionBook {
   /** Tokens that it held lately and no longer holds: a provider may still repeat them. */
   former(connectionId: string): readonly Secret[];
   sees(connectionId: string): ReadonlySet<string>;
-  /** Seals and stores what is new, then reads everything back. Throws `store.key-missing`. */
+  /** Seals and stores what is new, and ends that were not known; reads everything back. Throws `store.key-missing`. */
   importTokens(tokens: NamedToken[]): Promise<void>;
   /** Reads connections and sights from the store. Throws `store.key-missing`. */
   refresh(): Promise<void>;
@@ -143,7 +143,7 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
     former: former.of,
     sees,
     async importTokens(tokens) {
-      await store.importConnections(tokens.map((token) => seal(token, doors.sealer, clock.nowMs())));
+      await importNamed(tokens, doors);
       await refresh();
     },
     refresh,
@@ -210,11 +210,34 @@ async function listConnection(
   return seen;
 }
 
+/**
+ * Imports what is new. A token that was imported before stays as it is, and still has an end: the one that the settings name since, else the
+ * latest that it can have where none was ever known. Not one that a consent or a renewal has replaced.
+ */
+async function importNamed(tokens: NamedToken[], { store, sealer, clock }: BookDoors): Promise<void> {
+  await store.importConnections(tokens.map((token) => seal(token, sealer, clock.nowMs())));
+  const named = new Map(tokens.map((token) => [token.connection, token]));
+  for (const sealed of await store.listConnections()) {
+    const { connectionId, auth, sealedToken, sealedTokenSecret, sealedRefresh, expiresAt: known } = sealed;
+    const token = named.get(connectionId);
+    if (token === undefined || token.auth !== auth) continue;
+    const expiresAt = token.expiresAt ?? known ?? latestEnd(auth, clock.nowMs());
+    if (expiresAt === known) continue;
+    const inForce = unsealConnection(sealed, sealer).token;
+    if (!equalInConstantTime(token.token.open(), inForce.open())) continue;
+    const tokens = { sealedToken, sealedTokenSecret, sealedRefresh, expiresAt };
+    await store.replaceTokens(connectionId, sealedToken, tokens);
+  }
+}
+
+function latestEnd(auth: Connection['auth'], nowMs: number): string | null {
+  return auth === 'oauth1' ? new Date(nowMs + oauth1LifeMsMax).toISOString() : null;
+}
+
 function seal(named: NamedToken, sealer: Sealer, nowMs: number): SealedConnection & { importHash: string } {
   const { connection: connectionId, user, auth, token, secret: tokenSecret, refresh } = named;
   // What is known here already is not imported again, so that this is counted from the first time.
-  const latest = auth === 'oauth1' ? new Date(nowMs + oauth1LifeMsMax).toISOString() : null;
-  const expiresAt = named.expiresAt ?? latest;
+  const expiresAt = named.expiresAt ?? latestEnd(auth, nowMs);
   const parts = [token, tokenSecret, refresh].map((part) => part?.open() ?? '');
   return {
     ...sealTokens(connectionId, { token, tokenSecret, refresh, expiresAt }, sealer),

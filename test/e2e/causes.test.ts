@@ -66,6 +66,39 @@ test('a consent, a sandbox and an announced action that come to their end are th
   expect(due.map(({ state }) => state)).toEqual(['resolved']);
 });
 
+test('an OAuth 1 token that was imported before is announced when its end is named, again at seven days, until there is another', async () => {
+  story = await beginStory({
+    delivers: false,
+    flags: { auth: 'oauth1' },
+    settings: { PROVIDER_AUTH: 'oauth1' },
+  });
+  const [named] = JSON.parse(story.settings().PROVIDER_TOKENS as string) as Record<string, unknown>[];
+  const { expiresAt: _none, ...token } = named!;
+  const servedWith = async (...more: Record<string, unknown>[]) => {
+    await story.service.stop();
+    const settings = { PROVIDER_TOKENS: JSON.stringify(more.map((one) => ({ ...token, ...one }))) };
+    await story.serve({ settings });
+  };
+  await servedWith({ connection: 'imported' });
+  await servedWith({ connection: 'imported', expiresAt: inDays(20) });
+  const end = { consent_ends: expect.any(String) };
+  expect(await inState('TramlineTokenExpiring', 'firing')).toMatchObject({
+    severity: 'warning',
+    labels: { connection_id: 'imported' },
+    annotations: end,
+  });
+  await servedWith({ connection: 'imported', expiresAt: inDays(5) });
+  await until(
+    async () =>
+      (await story.alerts()).find(({ name, severity, state }) => {
+        return name === 'TramlineTokenExpiring' && severity === 'critical' && state === 'firing';
+      }),
+    { ...soon, what: 'the same to be critical' },
+  );
+  await servedWith({ connection: 'imported', expiresAt: inDays(90) });
+  await inState('TramlineTokenExpiring', 'resolved');
+});
+
 test('a clock that is off and a missing scope are alerts of the platform, and the clock’s ends when it is right', async () => {
   story = await beginStory({ delivers: false });
   const machines = await story.equipment();

@@ -2,7 +2,7 @@
  * Connections: sealed at rest, opened in memory, imported once, and listed before anything is read through them.
  */
 import { type BookDoors, makeConnectionBook, type SightPage } from '../../../src/connect/connection-book';
-import type { SealedConnection } from '../../../src/model/connection';
+import type { NamedToken, SealedConnection, SealedTokens } from '../../../src/model/connection';
 import { isProblem } from '../../../src/model/problem';
 import { makeSealer, Secret } from '../../../src/tools/secret';
 import { makeHandClock } from '../../support/hand-clock';
@@ -32,6 +32,13 @@ function stage(pages: SightPage[], sealer = makeSealer([keyOf('k1', 1)])) {
       }
     },
     listConnections: async () => [...rows.values()],
+    async replaceTokens(id: string, replaces: string, tokens: SealedTokens) {
+      const row = rows.get(id)!;
+      if (row.sealedToken !== replaces) return false;
+      rows.set(id, { ...row, ...tokens });
+      calls.push(`replaced ${id}`);
+      return true;
+    },
     connectionsMark: async () => marks.at(-1),
     keepSights: async (id: string, seen: string[]) => void calls.push(`keeps ${id} ${seen}`),
     epochs: async () => new Map([['x', 7]]),
@@ -102,6 +109,53 @@ test.each([
   await clock.advance(86_400_000);
   await book.importTokens([token]);
   expect(book.connections()[0]!.expiresAt).toBe(end);
+});
+
+describe('a token that was imported before', () => {
+  const inAYear = '1971-01-02T00:00:00.000Z';
+  const later = '1970-03-01T00:00:00Z';
+
+  /** On the second day the settings name `expiresAt`; where the book held the end `known`, and `inForce` of the token. */
+  async function restart(
+    named1: Partial<NamedToken>,
+    { known, inForce }: { known: string | null; inForce?: string },
+  ) {
+    const staged = stage([]);
+    const { book, rows, calls, clock } = staged;
+    await book.importTokens([{ ...named('a'), ...named1, expiresAt: null }]);
+    const sealer = makeSealer([keyOf('k1', 1)]);
+    const renewed = inForce && { sealedToken: sealer.seal(new Secret(inForce), 'c1/token') };
+    rows.set('c1', { ...rows.get('c1')!, ...renewed, expiresAt: known });
+    await clock.advance(86_400_000);
+    calls.length = 0;
+    await book.importTokens([{ ...named('a'), ...named1 }]);
+    return { calls, end: book.connections()[0]!.expiresAt };
+  }
+
+  test.each<[string, Partial<NamedToken>, Parameters<typeof restart>[1], string | null]>([
+    ['without an end, which an earlier version left out, ends in a year', {}, { known: null }, inAYear],
+    ['takes the end that is named since', { expiresAt: later }, { known: inAYear }, later],
+    ['takes it where none was known', { expiresAt: later }, { known: null }, later],
+    ['of OAuth 2 has none where none is named', { auth: 'oauth2' }, { known: null }, null],
+    ['of OAuth 2 takes one that is', { auth: 'oauth2', expiresAt: later }, { known: null }, later],
+    ['keeps its own where none is named', {}, { known: later }, later],
+    [
+      'and replaced since keeps what came with the other',
+      { expiresAt: later },
+      { known: inAYear, inForce: 'b' },
+      inAYear,
+    ],
+    [
+      'and replaced by another method stays',
+      { auth: 'oauth2', expiresAt: later },
+      { known: null, inForce: 'b' },
+      null,
+    ],
+  ])('%s', async (_fact, token, before, end) => {
+    const { calls, end: shown } = await restart(token, before);
+    expect(shown).toBe(end);
+    expect(calls).toEqual(end === before.known ? [] : ['replaced c1']);
+  });
 });
 
 test('what a connection sees is learned page by page, and unconnected organizations are told', async () => {
