@@ -13,6 +13,8 @@ import { beginPage, donePage, failedPage, faultPage, type Page, unknownPage } fr
 
 export interface ConnectRoutesDoors {
   consents: Pick<Consents, 'open' | 'returned'>;
+  /** Awaited before a consent goes on: nothing is asked of the provider before. */
+  ready(): Promise<void>;
   /** True where browsers reach us through https. */
   secure: boolean;
   /** What is not the browser's fault, for the log; it holds no secret. */
@@ -37,7 +39,7 @@ const whereConsentIs = "'self' https: http://127.0.0.1:* http://localhost:*";
  * The pages a person sees at `/connect`. Every answer forbids caching, framing and passing its address on; what fails
  * is shown as a page with a status, and told to `failed`.
  */
-export function makeConnectRoutes({ consents, secure, failed }: ConnectRoutesDoors): ConnectRoutes {
+export function makeConnectRoutes({ consents, ready, secure, failed }: ConnectRoutesDoors): ConnectRoutes {
   const prefix = secure ? '__Host-tramline-connect-' : 'tramline-connect-';
   const bound = { httpOnly: true, secure, sameSite: 'lax', path: '/' } as const;
   // One for each consent, so that two of them in one browser do not end each other.
@@ -63,6 +65,7 @@ export function makeConnectRoutes({ consents, secure, failed }: ConnectRoutesDoo
   router.post('/', async (request, response) => {
     const link = parameterOf(request, 'link');
     const browser = randomBytes(32).toString('base64url');
+    await ready();
     const opened = link === null ? null : await consents.open(link, browser);
     if (opened === null) return show(response, unknownPage());
     const held = cookiesOf(request).filter(([name]) => name.startsWith(prefix));
@@ -75,6 +78,7 @@ export function makeConnectRoutes({ consents, secure, failed }: ConnectRoutesDoo
   router.get('/callback', async (request, response) => {
     const answer = answerOf(request);
     if (answer === null) return show(response, unknownPage());
+    await ready();
     const own = cookieNameOf(answer.token);
     const browser = cookiesOf(request).find(([name]) => name === own)?.[1] ?? '';
     response.clearCookie(own, bound);

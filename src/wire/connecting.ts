@@ -43,8 +43,8 @@ export interface ConnectingParts {
 export interface Connecting {
   renewal: Renewal;
   api: ConnectionsApi;
-  /** To be mounted under `/connect`. */
-  routes(observer: Pick<Observer, 'fault' | 'trouble'>): ConnectRoutes;
+  /** To be mounted under `/connect`; `ready` is awaited before anything is asked of the provider. */
+  routes(observer: Pick<Observer, 'fault' | 'trouble'>, ready?: () => Promise<void>): ConnectRoutes;
   /** Ends an organization's connection at the provider; false when that could not be done. */
   end(organizationId: string): Promise<boolean>;
   conditions(): Condition[];
@@ -88,9 +88,10 @@ export function wireConnecting(settings: Settings, parts: ConnectingParts): Conn
   return {
     renewal,
     api: makeConnectionsApi({ store, sealer, server, consents, erase: parts.erase }),
-    routes: (observer) =>
+    routes: (observer, ready = async () => {}) =>
       makeConnectRoutes({
         consents,
+        ready,
         secure: publicUrl?.startsWith('https:') === true,
         failed(error) {
           if (!(error instanceof GrantRefusal)) observer.fault('connections', error);

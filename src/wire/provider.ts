@@ -137,18 +137,13 @@ export function makeOwnProvider(
   failed: (error: unknown) => void = () => {},
 ): OwnProvider {
   const own = makeOwnParts(settings, store);
-  let ready: Promise<void> | null = null;
-  const learned = () => {
-    ready ??= own.prepared().then(async () => {
-      if (own.book().known() || (await own.book().learn())) return;
-      // What was not seen because of a pause is there: nobody is to be told that it is not.
-      const retryAfterMs = own.pause.leftMs();
-      if (retryAfterMs === 0) return;
-      ready = null;
-      throw pausedProblem(retryAfterMs);
-    });
-    return ready;
-  };
+  const learned = untilDone(async () => {
+    await own.prepared();
+    if (own.book().known() || (await own.book().learn())) return;
+    // What was not seen because of a pause is there: nobody is to be told that it is not.
+    const retryAfterMs = own.pause.leftMs();
+    if (retryAfterMs > 0) throw pausedProblem(retryAfterMs);
+  });
   const api = providerApiOf(settings, () => own.client().data, learned, makeNameEquipment(store));
   const subscribing = wireSubscribing(settings, {
     store,
@@ -179,7 +174,8 @@ export function makeOwnProvider(
       await own.prepared();
       return own.connecting().end(organizationId);
     },
-    routes: (observer) => own.connecting().routes(observer),
+    // A receiver knows no pause before it looks, and then looks again and again.
+    routes: (observer) => own.connecting().routes(observer, own.heeded),
     async check() {
       await own.prepared();
       return { detail: await checkConnections(own.client(), own.book()), dateMs: own.serverDateMs() };
@@ -244,16 +240,20 @@ function makeOwnParts(settings: Settings, store: Store) {
         pause,
       }),
   );
-  const prepared = once(async () => {
-    await readConnections(settings, book());
+  const heeded = untilDone(async () => {
     await heedPause({ store }, { health }, clock);
     heeding.start();
+  });
+  const prepared = untilDone(async () => {
+    await readConnections(settings, book());
+    await heeded();
   });
   return {
     client,
     book,
     connecting,
     prepared,
+    heeded,
     pause,
     serverDateMs: () => serverDateMs,
     async close() {
@@ -272,6 +272,18 @@ function pausedProblem(retryAfterMs: number): Problem {
     untilMs: systemClock.nowMs() + retryAfterMs,
   } as const;
   return problemOf({ answer, detail: wordsIn(answer) ?? '', address: null, organizationId: null });
+}
+
+/** Done once, by whoever asks for it; what failed is tried again by whoever asks next. */
+function untilDone(work: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | null = null;
+  return () => {
+    done ??= work().catch((error: unknown) => {
+      done = null;
+      throw error;
+    });
+    return done;
+  };
 }
 
 /** Made when it is first asked for, and kept. */

@@ -23,7 +23,11 @@ const ended = (more: Partial<Ended> = {}): Ended => ({
   ...more,
 });
 
-function stage(more: Partial<Pick<Consents, 'open' | 'returned'>> = {}, secure = false) {
+function stage(
+  more: Partial<Pick<Consents, 'open' | 'returned'>> = {},
+  secure = false,
+  ready = async () => {},
+) {
   const heard: { opened: string[]; returned: [BrowserAnswer, string][]; failed: unknown[] } = {
     opened: [],
     returned: [],
@@ -42,7 +46,8 @@ function stage(more: Partial<Pick<Consents, 'open' | 'returned'>> = {}, secure =
   };
   const app = express();
   app.set('query parser', 'simple');
-  app.use('/connect', makeConnectRoutes({ consents, secure, failed: (error) => heard.failed.push(error) }));
+  const failed = (error: unknown) => heard.failed.push(error);
+  app.use('/connect', makeConnectRoutes({ consents, ready, secure, failed }));
   return { app, heard };
 }
 

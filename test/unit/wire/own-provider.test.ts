@@ -1,6 +1,8 @@
 // Goal: a command beside no service keeps to the pause that any process was asked for, and leaves the one that it is
 // asked for itself to the others. Method: the real embedded store, and a provider that nock stands for.
+import express from 'express';
 import nock from 'nock';
+import request from 'supertest';
 import { loadSettings } from '../../../src/config';
 import { isProblem } from '../../../src/model/problem';
 import { makeOwnProvider, type OwnProvider } from '../../../src/wire/provider';
@@ -9,7 +11,7 @@ import type { StoreUnderTest } from '../../contract/store-hand';
 
 const origin = 'http://127.0.0.1:9100';
 const token = { connection: 'c1', user: 'ann', auth: 'oauth2', token: 'canary-token' };
-const { settings } = loadSettings('command', {
+const given = {
   PROVIDER_VENDOR: 'acme',
   PROVIDER_URL: `${origin}/platform/`,
   PROVIDER_EQUIPMENT_URL: `${origin}/isg`,
@@ -19,7 +21,9 @@ const { settings } = loadSettings('command', {
   PROVIDER_ISSUER: origin,
   PROVIDER_TOKENS: JSON.stringify([token]),
   ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
-});
+  PUBLIC_URL: 'http://127.0.0.1:8080',
+};
+const { settings } = loadSettings('command', given);
 const json = { 'content-type': 'application/vnd.acme.axiom.v3+json' };
 
 let under: StoreUnderTest;
@@ -75,4 +79,58 @@ test('the pause that the provider asks a command for holds everybody, and is not
   await own.close();
   const pause = await under.store.readingPause();
   expect(pause!.leftMs).toBeGreaterThan(500_000);
+});
+
+describe('the public routes of a process that reads nothing itself', () => {
+  let receiver: OwnProvider;
+  const told: unknown[] = [];
+  const observer = {
+    fault: (_place: unknown, error: unknown) => void told.push(error),
+    trouble: ({ code }: { code: string }) => void told.push(code),
+  } as unknown as Parameters<OwnProvider['routes']>[0];
+  afterEach(() => receiver.close());
+
+  /** A link that another process made is opened at a receiver that has not looked at the store yet. */
+  async function pressLink(away = 0) {
+    told.length = 0;
+    nock.enableNetConnect((host) => host.startsWith('127.0.0.1:') && host !== new URL(origin).host);
+    const { address } = await own.connections.ask({ auth: 'oauth1', user: null, callback: null });
+    let left = away;
+    const readingPause = async () => {
+      left -= 1;
+      if (left >= 0) throw new Error('the store is away');
+      return under.store.readingPause();
+    };
+    receiver = makeOwnProvider(
+      settings,
+      Object.create(under.store, { readingPause: { value: readingPause } }),
+    );
+    const app = express().use('/connect', receiver.routes(observer));
+    return () => request(app).post(`/connect${new URL(address!).search}`);
+  }
+  const beginsConsent = () => {
+    const relationships = ['oauthRequestToken', 'oauthAuthorizeRequestToken', 'oauthAccessToken'];
+    const links = relationships.map((rel) => ({ rel, uri: `${origin}/platform/${rel}?oauth_token={token}` }));
+    links[0]!.uri = `${origin}/platform/request_token`;
+    nock(origin).get('/platform/').reply(200, { links }, json);
+    const body = 'oauth_token=t&oauth_token_secret=s&oauth_callback_confirmed=true';
+    nock(origin).get('/platform/request_token').reply(200, body, { 'content-type': 'text/plain' });
+  };
+
+  test('ask nothing in a pause that another process was asked for', async () => {
+    const press = await pressLink();
+    await under.store.pauseReading(60_000);
+    beginsConsent();
+    expect((await press()).status).toBe(503);
+    expect(told).toEqual(['grant-unavailable']);
+    expect(nock.pendingMocks()).toHaveLength(2);
+  });
+
+  test('begin a consent where there is none, also after a store that was away', async () => {
+    const press = await pressLink(1);
+    expect([(await press()).status, told]).toEqual([500, [new Error('the store is away')]]);
+    beginsConsent();
+    expect((await press()).status).toBe(303);
+    expect(nock.isDone()).toBe(true);
+  });
 });
