@@ -41,7 +41,8 @@ const fileBytesMax = 1_048_576;
 
 /**
  * Reads all settings. An empty variable counts as unset; `NAME_FILE` names a file that holds the value, without the
- * line break at its end. Throws `settings.invalid` with one line for each fault, none of which holds a value.
+ * line break at its end. Throws `settings.invalid` with one line for each fault, none of which holds a value. A file
+ * has at most 1 MiB.
  */
 export function loadSettings(
   purpose: Purpose,

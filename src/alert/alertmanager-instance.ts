@@ -28,7 +28,7 @@ export interface InstanceAnswer {
 
 const parcelsMax = 1_000;
 
-/** `url` is the address before `/api/v2/`, with or without a path of its own. */
+/** `url` is the address before `/api/v2/`, with or without a path of its own. At most 1,000 alerts go in one post. */
 export function makeAlertmanagerInstance(url: string): AlertmanagerInstance {
   const base = url.endsWith('/') ? url : `${url}/`;
   const alertsAddress = new URL('api/v2/alerts', base);

@@ -18,7 +18,8 @@ const holdsMax = 16;
 /**
  * The alerts after the signals that passed, at `nowMs`, resolved ones included. One that did not change is the same
  * object. A new one starts when its state began, and keeps that; one that fires again after it was resolved starts anew
- * under the same fingerprint. One that a passed signal covers goes on there; one that a held signal covers waits for it.
+ * under the same fingerprint. One that a passed signal covers goes on there; one that a held signal covers waits for
+ * it. A hold doubles with each return, up to 16 times `holdMs`.
  */
 export function converge(
   { passed, held }: Gathered,

@@ -27,8 +27,9 @@ const pastWords = 'What may still be read after its time has acted, and the aler
 
 /**
  * One signal for each organization whose time is less than thirty days ahead; one for all above `groupAbove`.
- * `openUntilMs` is the latest time that an open incident of many stands for: those until then stay one, however few they
- * become, or the last of them would page one by one. null: there is none.
+ * `openUntilMs` is the latest time that an open incident of many stands for: those until then stay one, however few
+ * they become, or the last of them would page one by one. null: there is none. A text names at most 20 organizations,
+ * and 5 further times of one.
  */
 export function announcedSignals(
   announced: Announced[],

@@ -31,8 +31,9 @@ const namedMax = 20;
 const detailMax = 1000;
 
 /**
- * A signal for each state, but one for all of a name that began in numbers above `groupAbove`, until none of them is left,
- * and one for all origins of a provider that is away. The same told by several processes is one state, since the earliest.
+ * A signal for each state, but one for all of a name that began in numbers above `groupAbove`, until none of them is
+ * left, and one for all origins of a provider that is away. The same told by several processes is one state, since the
+ * earliest. A text names at most 20 states, with at most 1,000 characters of detail each.
  */
 export function conditionSignals(conditions: Condition[], options: ConditionOptions): Signal[] {
   const byName = Map.groupBy(conditions, ({ name }) => name);

@@ -47,7 +47,10 @@ interface Incident {
   organizations: Blocked[];
 }
 
-/** Signals for the organizations that concern someone; the others are only listed elsewhere. */
+/**
+ * Signals for the organizations that concern someone; the others are only listed elsewhere. An annotation names at most
+ * 20 of them.
+ */
 export function organizationSignals(blocked: Blocked[], options: OrganizationOptions): Signal[] {
   const byCause = Map.groupBy(
     blocked.filter((organization) => organization.concerns),

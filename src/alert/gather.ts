@@ -29,8 +29,9 @@ const suspectMsMax = 30_000;
 
 /**
  * Signals of firing alerts pass; new ones pass together, `gatherMs` after the first of them was seen. One of a single
- * organization is held for longer while it could, with those that are suspected, be one of many: those of which a request
- * was refused; what is asked for other reasons only while one after the other is found blocked.
+ * organization is held for longer while it could, with those that are suspected, be one of many: those of which a
+ * request was refused; what is asked for other reasons only while one after the other is found blocked. Nothing is held
+ * for longer than 30 s for what is suspected.
  */
 export function makeGather({ gatherMs, groupAbove }: GatherOptions): Gather {
   let sinceMs: number | null = null;

@@ -49,8 +49,9 @@ const pauseMsMax = 300_000;
 const lineOutcomes = { taken: 'accepted', refused: 'refused', failed: 'unreachable' } as const;
 
 /**
- * `onPost` is called when the sink has answered; `random` in [0, 1) spreads the back-off: full jitter, at most 30 s, and no
- * longer than `resendMs`, so that a sink that is back is told of everything by the next repetition.
+ * `onPost` is called when the sink has answered; `random` in [0, 1) spreads the back-off: full jitter, at most 30 s,
+ * and no longer than `resendMs`, so that a sink that is back is told of everything by the next repetition. A sink that
+ * asks for a pause gets at most 5 minutes.
  */
 export function makeLane(
   sink: AlertSink,

@@ -35,7 +35,10 @@ const unsureMsMax = 300_000;
 /** What a process that ended told of the platform is forgotten after this. */
 const toldMs = 20_000;
 
-/** `holder` is another text for each process. `confirm` throws what the store throws, but not `store.unavailable`. */
+/**
+ * `holder` is another text for each process. `confirm` throws what the store throws, but not `store.unavailable`. One
+ * that led, and whose lease could not be confirmed for 5 minutes, says that it is alone.
+ */
 export function makeLeader(store: LeaderStore, clock: Clock, holder: string): Leader {
   let leads = false;
   let others: Condition[] = [];

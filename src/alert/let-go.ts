@@ -14,7 +14,7 @@ export interface LetGo {
   sinks: string[];
 }
 
-/** The alerts, those that ended thirty days ago counted as told to every sink; and which of them were not. */
+/** The alerts, those that ended 30 days ago counted as told to every sink; and which of them were not. */
 export function letGo(alerts: Alert[], nowMs: number): { alerts: Alert[]; gone: LetGo[] } {
   const gone: LetGo[] = [];
   const after = alerts.map((alert) => {

@@ -94,7 +94,10 @@ async function tell(
   }
 }
 
-/** The event that tells PagerDuty the alert as it is now. Texts are the alert's own, cut to what PagerDuty takes. */
+/**
+ * The event that tells PagerDuty the alert as it is now. Texts are the alert's own, cut to what PagerDuty takes: a
+ * summary of 1,024 characters, a key of 255 bytes.
+ */
 export function eventOf(alert: Alert, options: PagerDutyOptions): PagerDutyEvent {
   const key = { routing_key: options.routingKey.open(), dedup_key: dedupKeyOf(alert.fingerprint) };
   if (alert.state === 'resolved') return { ...key, event_action: 'resolve' };

@@ -16,7 +16,10 @@ export interface ProcessWatch {
 const offsetMsMax = 60_000;
 const rememberedMs = 900_000;
 
-/** Remembers what it noticed for a quarter of an hour, one entry for each name of a condition. Never throws. */
+/**
+ * Remembers what it noticed for a quarter of an hour, one entry for each name of a condition. Never throws. A clock
+ * counts as off from 60 s on.
+ */
 export function makeProcessWatch(nowMs: () => number): ProcessWatch {
   const noticed = new Map<Condition['name'], Condition & { lastMs: number }>();
 

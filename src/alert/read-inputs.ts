@@ -14,7 +14,10 @@ const restWhenSame = 20;
 const changedMsMax = 500;
 const sameMsMax = 5000;
 
-/** Throws what the store throws. The same object as before means that nothing was read. */
+/**
+ * Throws what the store throws. The same object as before means that nothing was read. What was read is given again for
+ * at most 500 ms unasked, and for at most 5 s while the store's mark is the same.
+ */
 export function makeReadInputs(
   store: Pick<Alerts, 'alertInputs' | 'alertMark'>,
   clock: Clock,

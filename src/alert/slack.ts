@@ -36,8 +36,8 @@ const descriptionMax = 1500;
 const textMax = 6000;
 
 /**
- * A Slack-compatible incoming webhook: one message an alert, or one digest above the most messages a post may be; each
- * text is cut to a bound. A whole post ends within `timeoutMs`. Never rejects: what was not taken is named.
+ * A Slack-compatible incoming webhook: one message an alert, or one digest above 5 alerts a post; each text is cut to a
+ * bound. A whole post ends within `timeoutMs`. Never rejects: what was not taken is named.
  */
 export function makeSlackSink({ url, timeoutMs = 10_000 }: SlackOptions): AlertSink {
   return {
@@ -90,7 +90,10 @@ function isTaken({ status, text }: Posted): boolean {
   return !/^\s*\{[^{}]*"(ok|success)"\s*:\s*false\b/.test(text);
 }
 
-/** The page in full; its two addresses, where to act and the runbook, are links, and nothing else is. */
+/**
+ * The page in full; its two addresses, where to act and the runbook, are links, and nothing else is. A description has
+ * at most 1,500 characters, the page 6,000 before it is escaped.
+ */
 export function messageOf(alert: Alert): SlackMessage {
   const { description, runbook_url, action_url } = alert.annotations;
   const shown = description === undefined ? {} : { description: cut(description, descriptionMax) };
@@ -105,7 +108,10 @@ export function messageOf(alert: Alert): SlackMessage {
   return plain(text);
 }
 
-/** What began and ended, a line each, the worst first, with who acts where and until when; the first stand for the rest. */
+/**
+ * What began and ended, a line each, the worst first, with who acts where and until when; the first stand for the rest.
+ * At most 20 lines of 140 characters, each with an address of at most 300.
+ */
 export function digestOf(alerts: Alert[]): SlackMessage {
   const firing = alerts.filter(({ state }) => state === 'firing');
   const ended = alerts.filter(({ state }) => state === 'resolved');

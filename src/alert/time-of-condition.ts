@@ -69,7 +69,10 @@ const untilWhen: Record<Exclude<ConditionName, HoldsReads>, string> = {
   'topic-denied': inStore,
 };
 
-/** Of an alert that has `severity` as long as there is time. */
+/**
+ * Of an alert that has `severity` as long as there is time. What the provider keeps for a time that nobody knows is
+ * critical after a day.
+ */
 export function timeOf(
   { name, sinceMs, endsAtMs }: Condition,
   journalMs: number,

@@ -8,7 +8,7 @@ export type Carried = ConsentAnswer | { declined: true };
 
 const charsMax = 4096;
 
-/** null when it cannot be an answer. */
+/** null when it cannot be an answer, as what is longer than 4,096 characters cannot. */
 export function carriedAnswer(line: string): Carried | null {
   const text = line.trim();
   if (text === '' || text.length > charsMax) return null;

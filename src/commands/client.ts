@@ -49,7 +49,10 @@ export class NobodyListens extends Error {
   }
 }
 
-/** Throws `NobodyListens`; what the API throws; `settings.invalid` for a token that is not accepted. */
+/**
+ * Throws `NobodyListens`; what the API throws; `settings.invalid` for a token that is not accepted. Sinks are waited
+ * for 30 s, consents and subscriptions 2 minutes; an answer has at most 256 MiB.
+ */
 export function makeClient(options: ClientOptions): Api {
   const get = <Answer>(path: string, query: Query = {}) => ask<Answer>(options, 'GET', path, query);
   const post = <Answer>(path: string, query: Query = {}) => ask<Answer>(options, 'POST', path, query);

@@ -33,7 +33,7 @@ const pauseMs = 500;
 /**
  * null when it was interrupted. Throws what the provider throws; `command.refused` for a file that is too large;
  * `provider.malformed` for one that does not agree with its length or digest; the system's error where nothing can be
- * written.
+ * written. Gives up after 5 failures in a row that brought no byte.
  */
 export async function downloadFile(
   wanted: Wanted,

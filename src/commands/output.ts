@@ -51,6 +51,7 @@ export interface Streams {
 export const widthMax = 80;
 const gap = 2;
 
+/** Lines have at most 80 columns. */
 export function makeOutput(streams: Streams, json: boolean): Output {
   const colors = createColors(streams.colors && !json);
   const print = (text: string) => streams.out(`${text}\n`);
@@ -102,7 +103,7 @@ export function makeOutput(streams: Streams, json: boolean): Output {
 
 /**
  * Lines of a table, the titles first, without trailing spaces. Numbers stand on the right of their column; a column of
- * which no row says anything is left out.
+ * which no row says anything is left out. At most 80 columns wide, where its columns can give.
  */
 export function layOut<Row>(rows: Row[], all: Column<Row>[]): string[] {
   const values = rows.map((row) => all.map((column) => column.of(row)));
@@ -143,8 +144,8 @@ function fill(text: string, width: number, right: boolean): string {
 }
 
 /**
- * Broken at spaces, and between wide characters, into lines that begin at `indent` and fit; an address stays whole, and a
- * command at the end too.
+ * Broken at spaces, and between wide characters, into lines that begin at `indent` and fit; an address stays whole, and
+ * a command at the end too. At most 80 columns wide.
  */
 export function besides(text: string, indent: number): string {
   const lines: string[] = [];

@@ -55,7 +55,7 @@ export function makeProviderCalls(open: Open): ProviderApi {
   };
 }
 
-/** Listings line by line as they come; one that breaks off throws. */
+/** Listings line by line as they come; one that breaks off, or has a line of more than 67,108,864 characters, throws. */
 export function makeLineCalls(open: Open) {
   return <Item>(path: string, query: Query = {}) =>
     lines<Listed<Item>>(() => open('GET', path, query, idleMs));

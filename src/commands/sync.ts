@@ -70,8 +70,8 @@ async function follow(
 }
 
 /**
- * `[=====   ] 12 of 40 listings · 3204 resources · 812/s · about 9 s left`: in so many columns what is done, the total, the
- * rate and the time left come before the bar, and the bar before the rest.
+ * `[=====   ] 12 of 40 listings · 3204 resources · 812/s · about 9 s left`: in so many columns what is done, the total,
+ * the rate and the time left come before the bar, and the bar before the rest. The bar has at most 24 columns.
  */
 export function progressOf({ listings, listed, tookMs }: SyncView, columns: number): string {
   const { done, known } = listings;

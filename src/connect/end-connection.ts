@@ -15,7 +15,10 @@ export interface EndDoors {
 /** An address that is not there may have moved since it was listed: then it is looked for once more. */
 const looksMax = 2;
 
-/** True when the provider ended it, or its whole listing of connections holds none of this organization. */
+/**
+ * True when the provider ended it, or its whole listing of connections holds none of this organization. The listing is
+ * looked through at most twice.
+ */
 export async function endConnection({ calls, server }: EndDoors, organizationId: string): Promise<boolean> {
   if (server === null) return false;
   const token = await tokenOf(server);

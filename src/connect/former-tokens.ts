@@ -14,6 +14,7 @@ export interface FormerTokens {
 /** Of one connection. */
 const secretsMax = 9;
 
+/** Holds the latest 9 secrets of each connection. */
 export function makeFormerTokens(): FormerTokens {
   const former = new Map<string, Secret[]>();
   const of = (connectionId: string) => former.get(connectionId) ?? [];

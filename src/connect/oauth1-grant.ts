@@ -19,8 +19,8 @@ export interface RequestToken {
 const charsMax = 4096;
 
 /**
- * `callback` is an address, an application's own scheme, or `oob`. Throws `GrantRefusal`: refused, unavailable, or `unusable`
- * where the catalog or the answer lacks what is needed; token and secret are bounded.
+ * `callback` is an address, an application's own scheme, or `oob`. Throws `GrantRefusal`: refused, unavailable, or
+ * `unusable` where the catalog or the answer lacks what is needed; token and secret have at most 4,096 characters.
  */
 export async function requestToken(calls: TokenCalls, callback: string): Promise<RequestToken> {
   const links = await applicationLinks(calls);

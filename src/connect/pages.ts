@@ -21,7 +21,10 @@ export function beginPage(): Page {
   ]);
 }
 
-/** `unseen`: how many organizations the connection saw before, and this user was not shown. They are named to nobody here. */
+/**
+ * `unseen`: how many organizations the connection saw before, and this user was not shown. They are named to nobody
+ * here. Names at most 100 organizations.
+ */
 export function donePage(seen: SeenOrganization[] | null, unseen: number): Page {
   if (seen === null) {
     return page(200, 'Connected', [

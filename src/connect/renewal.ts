@@ -49,9 +49,10 @@ const interrupted =
   'lost before it could be stored';
 
 /**
- * Renews OAuth 2 tokens (RFC 6749 section 6): one renewal of a connection at a time, in this process and among all;
- * the new tokens are stored before they are used. Within the pause that a failure causes nobody is asked. Never
- * rejects: the answer says what it waits for.
+ * Renews OAuth 2 tokens (RFC 6749 section 6): one renewal of a connection at a time, in this process and among all; the
+ * new tokens are stored before they are used. Within the pause that a failure causes nobody is asked. Never rejects:
+ * the answer says what it waits for. The lease lasts for 4 calls; a renewal by another process is waited for
+ * at most 15 s.
  */
 export function makeRenewal(doors: RenewalDoors): Renewal {
   const { clock, server } = doors;

@@ -37,7 +37,8 @@ const whereConsentIs = "'self' https: http://127.0.0.1:* http://localhost:*";
 
 /**
  * The pages a person sees at `/connect`. Every answer forbids caching, framing and passing its address on; what fails
- * is shown as a page with a status, and told to `failed`.
+ * is shown as a page with a status, and told to `failed`. A browser may have 20 consents under way, and a value of an
+ * address 4,096 characters.
  */
 export function makeConnectRoutes({ consents, ready, secure, failed }: ConnectRoutesDoors): ConnectRoutes {
   const prefix = secure ? '__Host-tramline-connect-' : 'tramline-connect-';

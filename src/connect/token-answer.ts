@@ -10,7 +10,7 @@ import { callAt, GrantRefusal, refusalOf } from './grant-refusal';
 const tokenText = /^[\x21-\x7e]{1,16384}$/;
 const secondsMax = 10 * 365 * 86_400;
 
-/** `address` is where it came from. Throws `GrantRefusal`. */
+/** `address` is where it came from. Throws `GrantRefusal`. A life is cut at 10 years. */
 export function tokenAnswerOf(reply: TokenReply, nowMs: number, address: string): Grant {
   const call = callAt('the token call', address);
   if (reply.status !== 200) throw refused(reply, call);

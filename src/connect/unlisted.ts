@@ -23,6 +23,7 @@ export interface Unlisted {
 /** How many organizations are named. */
 const namedMax = 20;
 
+/** Names at most 20 organizations. */
 export function makeUnlisted(clock: Clock): Unlisted {
   const missing = new Map<string, { sinceMs: number; organizations: string[] }>();
   return {

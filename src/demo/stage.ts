@@ -39,7 +39,10 @@ export interface Stage {
 
 const untilMsMax = 15_000;
 
-/** Starts both; when a part of it fails, everything that was started is ended again, and it throws what that part threw. */
+/**
+ * Starts both; when a part of it fails, everything that was started is ended again, and it throws what that part threw.
+ * Each thing that it waits for may take 15 s.
+ */
 export async function setStage(options: StageOptions): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'tramline-demo-'));
   const simulator = await startSimulator({

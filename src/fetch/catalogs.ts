@@ -60,6 +60,7 @@ const keptMsMax = 300_000;
 /** Relationships of the consent flow and of tokens: their addresses are never read as resources. */
 const authorizationRel = /^oauth|token/i;
 
+/** A catalog is kept for at most 5 minutes. */
 export function makeCatalogs(parts: CatalogsParts): Catalogs {
   const contextOf = makeContexts(parts);
   const isCurrent = ({ catalog, readAtMs }: Context) =>

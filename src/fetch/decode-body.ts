@@ -10,7 +10,10 @@ export type Decoded = Buffer | 'encoding-refused' | 'body-too-large' | 'body-cut
 /** Below this many bytes the thread pool costs more than it spares: at worst 8 MB are expanded in place. */
 const inPlaceBytesMax = 8192;
 
-/** Decodes at once where that is cheap, otherwise later. Never throws or rejects. */
+/**
+ * Decodes at once where that is cheap (8 KiB received), otherwise later; what comes out has at most `bodyBytesMax`.
+ * Never throws or rejects.
+ */
 export function decodeBody(
   received: Buffer,
   encoding: string | undefined,

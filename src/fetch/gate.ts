@@ -24,7 +24,7 @@ const disguised = /%(?:25)*(?:2f|5c|[01][0-9a-f]|7f)|%25(?:25)*2e/i;
 
 /**
  * Makes the gate for exact origins. Throws `settings.invalid` for an address that is not https, unless it is http on a
- * loopback literal.
+ * loopback literal. An address of more than 2,048 characters is refused.
  */
 export function makeGate(addresses: string[]): Gate {
   const authorities = new Map<string, string>();

@@ -10,7 +10,10 @@ const linksMax = 1000;
 const anyRel = '';
 const shownRel = /^[\w.-]{1,60}$/;
 
-/** Relationship → address as received; the first of a repeated name counts, malformed entries are skipped. */
+/**
+ * Relationship → address as received; the first of a repeated name counts, malformed entries and those beyond the first
+ * 1,000 of a list are skipped.
+ */
 export function linksOf(document: unknown): Map<string, string> {
   const links = new Map<string, string>();
   for (const list of listsOf(document)) {
@@ -23,7 +26,10 @@ export function linksOf(document: unknown): Map<string, string> {
   return links;
 }
 
-/** Relationship → what was expected of its link and what came; under `''` where it may have been any of them. */
+/**
+ * Relationship → what was expected of its link and what came; under `''` where it may have been any of them. Looks at
+ * the first 1,000 of a list, and notes that there are more.
+ */
 export function unreadLinksOf(document: unknown): Map<string, string> {
   const unread = new Map<string, string>();
   const note = (rel: string, words: string) => unread.has(rel) || unread.set(rel, words);

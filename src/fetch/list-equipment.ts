@@ -32,7 +32,10 @@ const valuesMax = 40;
 /** So many ids are remembered, to see whether one comes again: those that were listed last. */
 const shownMax = 100_000;
 
-/** Throws only what the store throws; holds one page at a time. */
+/**
+ * Throws only what the store throws; holds one page at a time. An address names at most 40 values of a filter; 100,000
+ * ids are remembered to tell a repeat.
+ */
 export async function* listEquipment(
   parts: EquipmentParts,
   wanted: EquipmentFilter,

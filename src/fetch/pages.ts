@@ -81,6 +81,9 @@ const idsMax = 10_000;
 /** A chain that goes on behind the end of its list leads nowhere. */
 const emptyPagesMax = 10;
 
+/**
+ * A list ends at `pagesMax` pages, and after 10 in a row that hold nothing; 10,000 ids are remembered to tell a repeat.
+ */
 export function makePages(gate: Gate, pagesMax: number): Pages {
   return async function* pages({ first, operation, connection, call, limits = platformLimits, unpaged }) {
     const visited = new Set<string>();

@@ -38,6 +38,7 @@ const relsMax = 3;
 const onePage = { ...platformLimits, wanted: 1 };
 const relsOfNoData = new Set(['self', 'connections', 'manage_connections']);
 
+/** At most 3 relationships are tried. */
 export function makeProbeOrganization(parts: ProbeParts): ProbeOrganization {
   const { ask, gate, callers, organizations, readResource, sees } = parts;
 

@@ -42,6 +42,7 @@ export interface DataParts {
 /** A range of a file; smaller where answers may not be that large. */
 const rangeBytesMax = 4 * 1024 * 1024;
 
+/** A file is read in ranges of at most 4 MiB. */
 export function makeProviderData(parts: DataParts): ProviderData {
   const { options, doors, callers } = parts;
   const { timeoutMs } = options;

@@ -27,7 +27,7 @@ const rememberedMs = 86_400_000;
 /** More is no list of makes, types or models. */
 const entriesMax = 100_000;
 
-/** Callers that come together share one read. Never rejects. */
+/** Callers that come together share one read. Never rejects. A list of more than 100,000 entries is malformed. */
 export function makeReference(parts: ReferenceParts): Reference {
   const remembered = new Map<ReferenceKind, { values: RawItem[]; untilMs: number }>();
   const reading = new Map<ReferenceKind, Promise<RawRead<RawItem[]>>>();

@@ -14,6 +14,7 @@ export type AskAgain = (probe: Pick<DueProbe, 'organizationId' | 'askedBy'>) => 
 /** Of one probe: each costs a call. */
 const shownMax = 3;
 
+/** One probe asks through at most 3 connections. */
 export function makeAskAgain(
   { probeMs, probeMsMax }: Pick<ProviderOptions, 'probeMs' | 'probeMsMax'>,
   doors: ProviderDoors,

@@ -55,7 +55,8 @@ const attemptMsMax = 60_000;
 
 /**
  * How an attempt that brought no document ends for its task: postponed, parked, settled or set aside. Pure; every kind
- * of answer has an ending.
+ * of answer has an ending. A failure that is shared waits at most 30 s; one attempt ages a task by at most 60 s beside
+ * its back-off.
  */
 export function decideEnding(
   task: TakenTask,

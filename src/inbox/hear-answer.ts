@@ -31,7 +31,10 @@ export function askedBy({ refusedAddress, knownAddress, connectionId, organizati
   return { address, connectionId, organizationId, hintedOrganizationId: null, failedAtMs: null };
 }
 
-/** How long this is left alone, since what it belongs to only fails; 0: it may be asked, and may be the trial. */
+/**
+ * How long this is left alone, since what it belongs to only fails; 0: it may be asked, and may be the trial. Origins
+ * are remembered of 100 beginnings of addresses.
+ */
 export function heldMs(asked: Asked, health: ProviderHealth, nowMs: number): number {
   const origin = originOf(asked.address);
   return origin === null ? 0 : health.heldMs(readingOf(asked, origin, asked.connectionId ?? ''), nowMs);
@@ -56,7 +59,10 @@ export function paused(
   return { kind: 'transient', code, detail, origin, connectionId, retryAfterMs };
 }
 
-/** The answer of a task that is not tried, since what it belongs to only fails; null: it may be, and may be the trial. */
+/**
+ * The answer of a task that is not tried, since what it belongs to only fails; null: it may be, and may be the trial.
+ * Bounds as `heldMs` does.
+ */
 export function leftAlone(task: TakenTask, health: ProviderHealth, nowMs: number): Answer | null {
   const origin = originOf(task.address);
   const retryAfterMs = heldMs(task, health, nowMs);
@@ -77,7 +83,7 @@ export function isOwnFailure(task: TakenTask, answer: Answer, health: ProviderHe
   return health.isOwn(readingOf(task, answer.origin, answer.connectionId));
 }
 
-/** Rejects as its doors do. */
+/** Rejects as its doors do. Bounds as `heldMs` does. */
 export async function hearAnswer(asked: Asked, answer: Answer, doors: AnswerDoors): Promise<void> {
   const { health, nowMs } = doors;
   switch (answer.kind) {

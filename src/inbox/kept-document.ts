@@ -6,7 +6,7 @@
 /** Enough for a person to see the fault and its surroundings; a field operation may be many megabytes. */
 const keptBytesMax = 64 * 1024;
 
-/** Cut at whole characters. A document that JSON cannot hold is kept as nothing. */
+/** Cut at whole characters, at 64 KiB. A document that JSON cannot hold is kept as nothing. */
 export function keptDocument(body: unknown, options: { includeOperatorNames: boolean }): string | null {
   const text = JSON.stringify(body, options.includeOperatorNames ? undefined : withoutNames) as
     | string

@@ -49,6 +49,7 @@ const unreadMs = 4_500_000;
 const organizationsMax = 1000;
 const namedMax = 3;
 
+/** Of one origin at most 1,000 organizations that fail are known. */
 export function makeOutages(random: () => number): Outages {
   const origins = new Map<string, Failing>();
   /** By origin and organization; '' where it is not known whose. */

@@ -29,7 +29,7 @@ const tellStepMs = 1000;
 /** Longer than the longest back-off: a refusal that goes on is seen again before that. */
 const clientRefusedMs = 900_000;
 
-/** `tellPause` is told for how long the provider wants nothing to be asked. */
+/** `tellPause` is told for how long the provider wants nothing to be asked. A cool-down is cut at 1 h. */
 export function makeProviderHealth(
   random: () => number = Math.random,
   tellPause: (forMs: number) => void = () => {},

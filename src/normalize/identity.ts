@@ -25,23 +25,24 @@ const contentRules: Rules = { withoutLinks: false, roundQuantities: true };
 
 /**
  * SHA-256, hex, of published facts. Equal for facts that differ only in key order or in the units they came in. Throws
- * `Fault` as `wireHashOf` does.
+ * `Fault` and bounds as `wireHashOf` does.
  */
 export function contentHashOf(facts: Facts): string {
   return hash('sha256', writeWhole(facts, contentRules), 'hex');
 }
 
 /**
- * The canonical text of published facts or a part of them: orders entries of a list that have no key of their own. Throws
- * `Fault` as `wireHashOf` does.
+ * The canonical text of published facts or a part of them: orders entries of a list that have no key of their own.
+ * Throws `Fault` and bounds as `wireHashOf` does.
  */
 export function contentTextOf(facts: unknown): string {
   return writeWhole(facts, contentRules).toString();
 }
 
 /**
- * SHA-256, hex, of the provider's document without its links. Throws `Fault` when it is not plain JSON (`wrong-type`), is
- * nested deeper than 64 (`too-deep`) or holds more than a million values (`too-large`).
+ * SHA-256, hex, of the provider's document without its links. Throws `Fault` when it is not plain JSON (`wrong-type`),
+ * is nested deeper than 64 (`too-deep`) or holds more than a million values (`too-large`). The orders of 1,000 sets of
+ * keys are remembered.
  */
 export function wireHashOf(body: unknown): string {
   return hash('sha256', writeWhole(body, wireRules), 'hex');

@@ -153,7 +153,7 @@ function typeNameOf(value: unknown): string {
   return Array.isArray(value) ? 'a list' : typeof value;
 }
 
-/** Counts a path that is not known, its list indices as `*`. Beyond the bound the set only stops growing. */
+/** Counts a path that is not known, its list indices as `*`. Beyond 50 the set stops growing. */
 export function noteUnknown(path: string, reading: Reading): void {
   if (reading.unknown.size < unknownMax) reading.unknown.add(path.replace(/\/\d+(?=\/)/g, '/*'));
 }

@@ -52,7 +52,7 @@ export const plainNumber: Part = {
 };
 
 /**
- * An id by which events are keyed, as text: an integer or 1..256 characters without control characters and unpaired
+ * An id by which events are keyed, as text: an integer or 1 to 256 characters without control characters and unpaired
  * surrogates, which UTF-8 would make equal to others. Throws `unsafe-integer` where a number has lost digits.
  */
 export function readId(value: unknown, path: string): string {

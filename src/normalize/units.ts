@@ -107,10 +107,11 @@ const rememberedMax = 512;
 const remembered = new Map<string, Unit | null>();
 
 /**
- * Converts a value to the canonical unit of its quantity: length `m`, area `har`, volume `L`, mass `kg`, time `h`, counts
- * `{seeds}` and `{bales}`, shares `%`, temperature `Cel`, pressure `kPa`, rotation `/min`, angle `deg`, numbers `1`, speed
- * `km/h`, other compounds composed of these (`L/har`, `kg/har`, `{seeds}/har`, `L/h`). Converted values are rounded to 12
- * significant digits, which is below what the factors are good for. Never throws; may overflow to an infinity.
+ * Converts a value to the canonical unit of its quantity: length `m`, area `har`, volume `L`, mass `kg`, time `h`,
+ * counts `{seeds}` and `{bales}`, shares `%`, temperature `Cel`, pressure `kPa`, rotation `/min`, angle `deg`, numbers
+ * `1`, speed `km/h`, other compounds composed of these (`L/har`, `kg/har`, `{seeds}/har`, `L/h`). Converted values are
+ * rounded to 12 significant digits, which is below what the factors are good for. Never throws; may overflow to an
+ * infinity. An id of more than 64 characters is no unit; what 512 ids mean is remembered.
  */
 export function convertUnit(value: number, unitId: string): Converted {
   const unit = unitOf(unitId);

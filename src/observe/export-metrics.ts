@@ -21,7 +21,7 @@ export interface MetricsExport {
 /** An export that takes longer is given up; one begins after the other has ended. */
 const timeoutMsMax = 10_000;
 
-/** `histograms` gives what the SDK's own meter does not hold. */
+/** `histograms` gives what the SDK's own meter does not hold. An export is given up after 10 s. */
 export function makeMetricsExport(
   { protocol, intervalMs }: MetricsExport,
   histograms: MetricProducer,

@@ -63,6 +63,7 @@ const textMax = 500;
 /** Names of fields that no line has; were one added, its value would not be written. */
 const censored = ['authorization', 'token', 'secret', 'password', 'refresh', 'key', 'cookie', 'raw', 'body'];
 
+/** Texts are cut at 500 characters; 200 troubles are remembered, to tell each once in a while. */
 export function makeLog(options: LogOptions): Log {
   const output = options.stream === undefined ? openStandardOutput() : null;
   const written = options.stream ?? (output as DestinationStream);

@@ -49,6 +49,10 @@ const originsMax = 50;
 const errorTypesMax = 40;
 const callsMax = 200;
 
+/**
+ * At most 50 origins and 40 kinds of error have a label of their own, the others share one; labels are remembered of
+ * 200 calls.
+ */
 export function makeMetrics(meter: Meter, gauges: Gauges): Metrics {
   const stop = observeGauges(meter, gauges);
   const deliveries = deliveryInstruments(meter);

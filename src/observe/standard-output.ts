@@ -24,6 +24,7 @@ const writtenBytesMax = 262_144;
 /** A reader of the log should not wait for a bundle to fill. */
 const lateMs = 250;
 
+/** Written in pieces of at most 256 KiB. */
 export function openStandardOutput(writer: BundleWriter = openWriter()): StandardOutput {
   let gathered = '';
   let closed = false;

@@ -82,7 +82,10 @@ export function formatTraceparent(context: SpanContext): string {
   return `00-${context.traceId}-${context.spanId}-0${context.traceFlags & 1}`;
 }
 
-/** Nothing is recorded; ids are drawn from a pool, since asking the system for 8 bytes at a time is slow. */
+/**
+ * Nothing is recorded; ids are drawn from a pool, since asking the system for 8 bytes at a time is slow. At most 128
+ * links of a span.
+ */
 export function makeQuietTraces(): Traces {
   const draw = makeIdPool();
   const carryOn = (from: string | null): string => {
@@ -102,7 +105,10 @@ export function makeQuietTraces(): Traces {
   };
 }
 
-/** Records through the tracer; the names and attributes are those of the semantic conventions. */
+/**
+ * Records through the tracer; the names and attributes are those of the semantic conventions. At most 128 links of a
+ * span.
+ */
 export function makeRecordedTraces(tracer: Tracer): Traces {
   return {
     startDelivery: (incoming) => startDelivery(tracer, incoming),

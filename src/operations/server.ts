@@ -54,7 +54,7 @@ const brokenRequests: Record<string, AnswerCode> = {
 
 /**
  * The listener for probes, metrics and the API: apart from the one for deliveries, so that load there leaves these
- * answering. Takes no more than small bodies, on the routes that have one.
+ * answering. Takes no more than small bodies, on the routes that have one. At most 512 connections.
  */
 export function makeOperationsServer(doors: OperationsDoors): OperationsServer {
   const app = makeApp(doors);

@@ -32,7 +32,10 @@ const bytesMax = 4_194_304;
 const attemptsMax = 6;
 const backoff: BackoffBounds = { baseMs: 200, maxMs: 5000 };
 
-/** Pieces of what was selected, in order; each holds at least one event when any is there, and is never missing. */
+/**
+ * Pieces of what was selected, in order; each holds at least one event when any is there, and is never missing. A piece
+ * has at most 500 events and 4 MiB, or one larger event.
+ */
 export function chunksOf(events: SelectedEvent[]): SelectedEvent[][] {
   const chunks: SelectedEvent[][] = [[]];
   let bytes = 0;
@@ -51,7 +54,8 @@ export function chunksOf(events: SelectedEvent[]): SelectedEvent[][] {
 
 /**
  * Keeps one topic open at a time. Rejects with `command.usage` for a live topic and for one that does not exist, else
- * with `publish.refused` or `publish.unavailable`.
+ * with `publish.refused` or `publish.unavailable`. A send has at most 500 events, and 896 KiB of one partition; it is
+ * tried 6 times.
  */
 export function makeHistorySender({ liveTopics, exists, target: make, clock }: HistoryDoors): HistorySender {
   let open: { topic: string; target: PublishTarget } | null = null;

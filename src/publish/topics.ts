@@ -39,7 +39,7 @@ const leaderPauseMs = 100;
 /**
  * Creates what is missing and changes nothing that is there; safe to repeat and to run twice at once. On a cluster with
  * fewer brokers than replicas are declared, as many as there are brokers are made, and as many are asked to be in sync.
- * Answers when all have leaders, or after ten seconds. Throws `publish.unavailable` or `publish.refused`.
+ * Answers when all have leaders, or after 10 s. Throws `publish.unavailable` or `publish.refused`.
  */
 export async function createTopics(
   settings: KafkaSettings,

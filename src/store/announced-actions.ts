@@ -45,7 +45,10 @@ export function announcedColumns(actions: AnnouncedAction[]): AnnouncedColumns {
   };
 }
 
-/** A time that is past when it is announced warns of nothing: the probe says what came of it. */
+/**
+ * A time that is past when it is announced warns of nothing: the probe says what came of it. The nearest 100 of an
+ * organization are kept.
+ */
 export function withAnnounced(
   actions: AnnouncedAction[],
   dueAt: string | null,

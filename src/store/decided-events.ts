@@ -34,7 +34,8 @@ export interface EventToWrite extends DecidedEvent<EventKind> {
 
 /**
  * None when there is no change; a move is a deletion under the former owner's key and a creation under the new one's.
- * `too-large` is said before a sequence is given, so that a refused document leaves no gap.
+ * `too-large` is said before a sequence is given, so that a refused document leaves no gap. A record is counted byte by
+ * byte where its value and 16 KiB of headers might be too much.
  */
 export function eventsOf(
   read: { draft: EventDraft; traceparent: string | null; reconciled: boolean },

@@ -36,6 +36,7 @@ const ledgerPageTasks = 2000;
  */
 const ledgerAttempts = 4;
 
+/** At most 3 groups are away at once. */
 export function groupedStore(
   execute: Executor,
   closeExecutor: () => Promise<void>,

@@ -110,6 +110,7 @@ export interface ResourceToTell {
   hasMore: boolean;
 }
 
+/** Of its further addresses the newest 50 are looked at. */
 export function resourceSteps(resource: ResourceToTell, nowMs: number): ExplainStep[] {
   const reads = newest(resource.reads, (read) => read.at);
   const events = newest(resource.events, (event) => event.decided_at);

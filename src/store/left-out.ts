@@ -9,7 +9,7 @@ export const stepsMax = 200;
 /** Stores look for one more, to know whether there is more. */
 export const rowsMax = stepsMax + 1;
 
-/** `atMs` is when the oldest that is told happened. */
+/** `atMs` is when the oldest of the 200 that are told happened. */
 export function leftOutStep(atMs: number, what: string): ExplainStep {
   const text = `the newest ${stepsMax} ${what} are told here, older ones are not`;
   return { at: new Date(atMs).toISOString(), step: 'left-out', text };

@@ -24,6 +24,7 @@ interface Became {
 /** Whatever somebody sent as a type or an address, so much of it is told. */
 const toldMax = 300;
 
+/** Of a type and of an address 300 characters are told. */
 export function notificationSteps(
   delivery: DeliveryToTell,
   covered: Covered[],

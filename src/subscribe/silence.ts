@@ -25,7 +25,10 @@ export interface SilenceBounds {
   nowMs: number;
 }
 
-/** null while it is not. One that was never heard is expected from the moment it was made. */
+/**
+ * null while it is not. One that was never heard is expected from the moment it was made. Nothing may be silent for
+ * longer than a day.
+ */
 export function silenceOf(
   { heardAtMs, beatMs: own, madeAtMs }: Pick<StoredWebhookSecret, 'heardAtMs' | 'beatMs' | 'madeAtMs'>,
   { silenceMsMin, listeningSinceMs, othersBeatMs, nowMs }: SilenceBounds,

@@ -35,7 +35,10 @@ const lease = 'subscriptions';
 const tickMsMax = 5000;
 const retryMsMax = 60_000;
 
-/** One process at a time looks, chosen by a lease; what the provider refuses is tried again within a minute. */
+/**
+ * One process at a time looks, chosen by a lease; what the provider refuses is tried again within a minute. Its steps
+ * are at most 5 s apart.
+ */
 export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
   const { book, clock } = doors;
   let listeningSinceMs = clock.nowMs();

@@ -37,7 +37,7 @@ const unpagedItemsMax = 1000;
 const changesMax = 1;
 const tooLarge = 'body-too-large';
 
-/** Throws what the store throws. */
+/** Throws what the store throws. A list that changed meanwhile is begun again once, without pages up to 1,000 items. */
 export async function readListing(reading: Reading, listing: DocumentListing): Promise<ReadEnd> {
   const { opened, of } = listing;
   const { full } = reading.progress.wanted;

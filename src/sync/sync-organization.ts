@@ -26,7 +26,10 @@ import {
 /** A list of fields that changed or moved while it was read is begun again so often. */
 const fieldWalksMax = 3;
 
-/** Throws `RunStopped`, and what the store throws. What could not be read is in the progress. */
+/**
+ * Throws `RunStopped`, and what the store throws. What could not be read is in the progress. A list of fields that
+ * changed meanwhile is begun at most 3 times.
+ */
 export async function syncOrganization(walk: Walk, place: Place): Promise<void> {
   const { doors, options, run } = walk;
   const { id } = place.organization;

@@ -42,7 +42,7 @@ const coolDownWaitsMax = 20;
 /** Ends the run early; the store keeps it for the next one. */
 export class RunStopped extends Error {}
 
-/** Throws `RunStopped` when nothing more may be asked. */
+/** Throws `RunStopped` when nothing more may be asked: also after 5 unanswered listings in a row. */
 export function mustGoOn({ doors, signal, unanswered }: Walk): void {
   if (signal.aborted) throw new RunStopped('the process stops');
   if (unanswered >= unansweredMax) throw new RunStopped('the provider does not answer');
@@ -97,7 +97,7 @@ export interface Tries {
 
 /**
  * Waits as long as the answer makes it sensible: later and later after failures, through the cool-down after a 429.
- * False, at once, for what does not pass by waiting, and when that was done often enough.
+ * False, at once, for what does not pass by waiting, and when that was done often enough. At most 20 cool-downs.
  */
 export async function waitOut(reading: Reading, answer: Answer | null, tries: Tries): Promise<boolean> {
   const { doors, options, signal } = reading;

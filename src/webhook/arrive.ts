@@ -24,7 +24,10 @@ export interface ArrivalBounds {
   trustsLength: boolean;
 }
 
-/** Refuses a body that is too large or for which there is no room, as early as it is known, and reads another into `request.body` as a Buffer (undefined: no body). */
+/**
+ * Refuses a body that is too large or for which there is no room, as early as it is known, and reads another into
+ * `request.body` as a Buffer (undefined: no body). Up to 16 KiB are counted once they are whole.
+ */
 export function makeArrival(
   bounds: ArrivalBounds,
   inFlight: InFlight,

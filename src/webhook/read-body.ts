@@ -33,7 +33,7 @@ const none: ReadonlyMap<number, string> = new Map();
 
 /**
  * A byte order mark counts as not JSON (RFC 8259, section 8.1). A member named `__proto__` is a member like any other.
- * Whole numbers that JavaScript cannot hold keep their digits.
+ * Whole numbers that JavaScript cannot hold keep their digits. An array has at most 256 elements.
  */
 export function readBody(body: Buffer): BodyReading {
   if (body.length === 0) return { fault: 'empty' };

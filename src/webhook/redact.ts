@@ -19,7 +19,7 @@ export function redactElement(element: unknown, secrets: readonly Secret[]): str
   return cutText(hideSecrets(text, secrets));
 }
 
-/** The first bytes of a body that cannot be read, changed in nothing but its tokens and current secrets. */
+/** The first 8 KiB of a body that cannot be read, changed in nothing but its tokens and current secrets. */
 export function redactBody(body: Buffer, secrets: readonly Secret[]): Buffer {
   // Latin-1 keeps every byte, whatever the body is.
   const text = body.subarray(0, sampleBytesMax).toString('latin1');

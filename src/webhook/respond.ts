@@ -51,6 +51,10 @@ const nothing = () => {};
 const beganAtMs = Symbol('when the request began');
 type Timed = IncomingMessage & { [beganAtMs]?: number };
 
+/**
+ * A refused body of more than 64 KiB costs its sender the connection; of all of them together at most 8 MiB a second
+ * are read before.
+ */
 export function makeResponder(doors: Pick<WebhookDoors, 'clock' | 'refused'>): Responder {
   let draining = false;
   const mayDiscard = makeDiscardBudget(doors);

@@ -33,7 +33,10 @@ export interface WebhookServer {
   app: Express;
 }
 
-/** Throws `settings.invalid` when no authentication is named or an HMAC secret is malformed. Starts nothing. */
+/**
+ * Throws `settings.invalid` when no authentication is named or an HMAC secret is malformed. Starts nothing. A stop
+ * takes what has come in at most 1,000 turns of the event loop.
+ */
 export function makeWebhookServer(settings: WebhookSettings, doors: WebhookDoors): WebhookServer {
   const limits = limitsOf(settings);
   const inFlight = makeInFlight(

@@ -26,7 +26,10 @@ export function hmacKeyOf(secret: Secret): Buffer | null {
   return key;
 }
 
-/** Why the headers and the body do not hold, or null when they do. Looks at every secret and every signature. */
+/**
+ * Why the headers and the body do not hold, or null when they do. Looks at every secret and every one of the first 16
+ * signatures.
+ */
 export function checkStandardWebhook(
   headers: IncomingHttpHeaders,
   body: Buffer,

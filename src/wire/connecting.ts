@@ -54,7 +54,7 @@ export interface Connecting {
 /** The browser waits for it. */
 const learnMsMax = 10_000;
 
-/** Throws `settings.invalid` where what it takes is missing. */
+/** Throws `settings.invalid` where what it takes is missing. A page waits at most 10 s for what a new connection sees. */
 export function wireConnecting(settings: Settings, parts: ConnectingParts): Connecting {
   const { store, book, clock, holder } = parts;
   const sealer = makeSealer(settings.encryptionKeys ?? []);

@@ -59,7 +59,10 @@ export interface Alone {
   replay: ApiDoors['replay'];
 }
 
-/** The API on an opened store; `worker` and `writeAlert` are what a running service has beside it. */
+/**
+ * The API on an opened store; `worker` and `writeAlert` are what a running service has beside it. A check of
+ * Alertmanagers takes at most 3 s.
+ */
 export function apiOf(
   loaded: LoadedSettings,
   store: Store,

@@ -1,7 +1,13 @@
 // Goal: what a reader may rely on in every source file is so: an opening comment, no unfinished work, and the outside
 // world touched only where it is said to be.
 // Method: pure checks over the text of the sources, each shown a bad example first.
-import { posix } from 'node:path';
+import {
+  commentsOfType,
+  exportedFunctions,
+  helpersOf,
+  isRegistered,
+  typeReturned,
+} from './exported-functions';
 import { type RepositoryFile, repositoryFiles, under, withoutComments } from './repository-files';
 
 const all = repositoryFiles();
@@ -180,36 +186,12 @@ describe('a type imported inside a type', () => {
 
 describe('what an exported function throws', () => {
   const says = /\bthrow(s|n)?\b|\brejects?\b/i;
-  const exported =
-    /((?:^\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?)^export (?:async )?function\*? (\w+)([\s\S]*?)^}$/gm;
-  const helper = /^(?:async )?function\*? (\w+)([\s\S]*?)^}$/gm;
-  // What they register is answered by whom it is registered with: an exit code, an error body.
-  const registered = /^src\/(commands\/\S+ register|simulator\/\S+ serve)[A-Z]/;
   // Routes of the simulator answer by throwing: it is what the provider says, and no fault of theirs.
   const answers = /\bthrow new (Refusal|BadControl)\(/g;
 
-  /** The comments of a type, its members' among them, where the file declares it or imports it from. */
-  function commentsOfType(files: Map<string, string>, path: string, name: string): string {
-    const text = files.get(path) ?? '';
-    const pattern = new RegExp(
-      `((?:^/\\*\\*(?:(?!\\*/)[\\s\\S])*\\*/\\n)?)^export (interface|class) ${name}\\b([\\s\\S]*?)^}$`,
-      'm',
-    );
-    const [, own, , body] = pattern.exec(text) ?? [];
-    if (body !== undefined) return [own, ...(body.match(/\/\*\*[\s\S]*?\*\//g) ?? [])].join(' ');
-    const from = new RegExp(`import[^;]*\\b${name}\\b[^;]*from '(\\.[^']*)'`).exec(text)?.[1];
-    if (from === undefined) return '';
-    const at = posix.join(posix.dirname(path), from);
-    return [`${at}.ts`, `${at}/index.ts`].map((file) => commentsOfTypeIn(files, file, name)).join(' ');
-  }
-
-  function commentsOfTypeIn(files: Map<string, string>, path: string, name: string): string {
-    return files.has(path) ? commentsOfType(files, path, name) : '';
-  }
-
   /** The functions of a file that throw for those that call them, and what a call of one of them looks like. */
   function callsThatThrow(text: string): RegExp {
-    const helpers = [...text.matchAll(helper)].map(([, name, rest]) => [name!, codeOf(rest!)] as const);
+    const helpers = [...helpersOf(text)].map(([name, code]) => [name, withoutAnswers(code)] as const);
     let throwing = /\bthrow\b/;
     for (let known = -1, names: string[] = []; names.length > known; ) {
       known = names.length;
@@ -221,7 +203,7 @@ describe('what an exported function throws', () => {
     return throwing;
   }
 
-  const codeOf = (text: string): string => withoutComments(text).replace(answers, '');
+  const withoutAnswers = (code: string): string => code.replace(answers, '');
 
   /** Those that throw and do not say so, neither themselves nor by the type that they return, as `path name`. */
   function silent(sources: RepositoryFile[]): string[] {
@@ -229,14 +211,14 @@ describe('what an exported function throws', () => {
     return sources.flatMap(({ path, text }) => {
       if (!/\bthrow\b/.test(text)) return [];
       const throwing = callsThatThrow(text);
-      return [...text.matchAll(exported)].flatMap(([, comment, name, rest]) => {
-        if (registered.test(`${path} ${name}`)) return [];
-        const code = codeOf(rest!);
+      return exportedFunctions(text).flatMap(({ name, comment, rest }) => {
+        if (isRegistered(path, name)) return [];
+        const code = withoutAnswers(withoutComments(rest));
         const caught = /\bcatch\b/.test(code) && !/\bthrow\b/.test(code);
-        if (!throwing.test(code) || caught || says.test(comment!)) return [];
+        if (!throwing.test(code) || caught || says.test(comment)) return [];
         // Before it makes anything it throws by itself: what it makes can say nothing of that.
         const [first] = code.split(/=> |\bfunction\b|\breturn \{/);
-        const returned = /^[\s\S]*?\): (?:Promise<)?(\w+)[\w<>[\], |]* \{\n/.exec(rest!)?.[1];
+        const returned = typeReturned(rest);
         const isMade = returned !== undefined && !throwing.test(first!);
         return isMade && says.test(commentsOfType(files, path, returned)) ? [] : [`${path} ${name}`];
       });

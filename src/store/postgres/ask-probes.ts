@@ -84,7 +84,10 @@ export function mayBeBlocked(
   return refused.refusedAddress !== null || askedAtMs + hintedGapMs(context.settings) <= context.nowMs();
 }
 
-/** A request was refused: the organization's work waits until the same request, asked again, says why. */
+/**
+ * A request was refused: the organization's work waits, for at most 30 s, until the same request, asked again, says
+ * why.
+ */
 export async function holdForProbe(context: Context, refused: RefusedRequest): Promise<void> {
   const held = await context.database.get(
     `WITH asked AS (SELECT id, greatest($4, probed_at + $5) AS at FROM organizations WHERE id = $1 FOR NO KEY UPDATE)

@@ -58,7 +58,7 @@ const unavailableClasses = new Set(['08', '53', '57', '58', '25', '28', '3D', 'X
 const unavailableCodes = new Set(['55P03', '40001', '40P01', '40003', '0A000']);
 const lostCodes = new Set(['40001', '40P01']);
 
-/** `nowMs` replaces the database's clock, for tests. */
+/** `nowMs` replaces the database's clock, for tests. A statement may take 3 s, unless a call says otherwise. */
 export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) | null = null): Database {
   const pool = openPool(settings, settings.connections);
   const names = new Map<string, string>();
@@ -140,7 +140,10 @@ function sessionOf(url: string): Pick<PoolConfig, 'connectionString' | 'options'
   return { connectionString: address.href, options: `${theirs} ${sessionOptions}` };
 }
 
-/** Connection settings of every client; `options` speaks before the defaults of role and database do. */
+/**
+ * Connection settings of every client; `options` speaks before the defaults of role and database do. A lock is waited
+ * for 2,500 ms.
+ */
 export function poolConfig({ url, connections }: DatabaseSettings): PoolConfig {
   return {
     ...sessionOf(url),

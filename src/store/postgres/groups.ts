@@ -16,7 +16,10 @@ interface Waiting<Call, Result> {
   reject: (error: unknown) => void;
 }
 
-/** `execute` makes all or nothing of the calls, with their results in order. */
+/**
+ * `execute` makes all or nothing of the calls, with their results in order. A group has at most 500 calls, and 2 are
+ * under way.
+ */
 export function makeGroups<Call, Result>(
   execute: (calls: Call[]) => Promise<Result[]>,
 ): (call: Call) => Promise<Result> {

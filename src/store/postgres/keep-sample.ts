@@ -7,6 +7,7 @@ import { insertEntries } from './quarantine-entries';
 /** Where nobody is authenticated anybody can send bodies that cannot be read. */
 const samplesMax = 1000;
 
+/** At most 1,000 samples are kept. */
 export async function keepSample(
   context: Context,
   sample: { bodyHash: string; detail: string; raw: string },

@@ -19,6 +19,7 @@ const notificationsMax = 5000;
 /** A resolved alert stays for a day, to be looked at. */
 const alertMs = 86_400_000;
 
+/** A step takes at most 1,000 rows of a table, and 5,000 notifications. */
 export async function sweep(inTransaction: InTransaction): Promise<number> {
   const events = await inTransaction(sweepEvents);
   const deliveries = await inTransaction(sweepDeliveries);

@@ -23,6 +23,7 @@ interface Lane extends ReadyLane {
   isExhausted: boolean;
 }
 
+/** Of what a dead process left at most 1,000 are freed at once. */
 export async function take(context: Context, limit: number): Promise<TakenTask[]> {
   const { lanes, inFlight, freed } = await readyLanes(context, limit);
   const rows: Row[] = [];

@@ -36,8 +36,9 @@ export interface Database {
 }
 
 /**
- * `path` is `:memory:` or a path, never a URI. Throws `store.locked` when another process has the file, `settings.invalid`
- * when it is no store, not ours to write or without a write-ahead log, `store.unavailable` when its disk fails.
+ * `path` is `:memory:` or a path, never a URI. Throws `store.locked` when another process has the file,
+ * `settings.invalid` when it is no store, not ours to write or without a write-ahead log, `store.unavailable` when its
+ * disk fails. A log that became longer than 64 MiB is cut.
  */
 export function openDatabase(path: string): Database {
   // SQLite takes what begins with `file:` for a URI, whose parameters can take away the disk and the lock.

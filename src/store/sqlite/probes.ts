@@ -91,7 +91,10 @@ export function mayBeBlocked(context: Context, refused: RefusedRequest, refusedB
   return refused.refusedAddress !== null || hintedAtMs(context, organization) <= context.nowMs();
 }
 
-/** A request was refused: the organization's work waits until the same request, asked again, says why. */
+/**
+ * A request was refused: the organization's work waits, for at most 30 s, until the same request, asked again, says
+ * why.
+ */
 export function holdForProbe(context: Context, refused: RefusedRequest): void {
   const organization = context.organizations.ensure(refused.organizationId, context.database, context.undo);
   context.database.run(

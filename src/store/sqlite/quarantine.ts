@@ -46,6 +46,7 @@ export function quarantineElement(
   insertQuarantine(context, { what: 'notification', reason, path, deliveryId, element, raw });
 }
 
+/** At most 1,000 samples are kept. */
 export function keepSample(
   context: Context,
   sample: { bodyHash: string; detail: string; raw: string },

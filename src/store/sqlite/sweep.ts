@@ -13,6 +13,7 @@ const rowsMax = 1000;
 /** A resolved alert stays for a day, to be looked at. */
 const alertMs = 86_400_000;
 
+/** A step takes at most 1,000 rows of a table. */
 export function sweep(context: Context): number {
   const nowMs = context.nowMs();
   const journalledAfterMs = nowMs - context.settings.journalMs;
