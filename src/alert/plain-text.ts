@@ -3,6 +3,7 @@
  * one line, bounded, without e-mail addresses and without anything that looks like a token. Pure.
  */
 import { hideAddresses } from '../model/hide-addresses';
+import { pageAddress } from '../model/page-address';
 
 // Control and format characters would let a name break a log line or turn the direction of the text.
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
@@ -41,20 +42,10 @@ function oneLine(text: string, lengthMax: number, hide: (line: string) => string
   return plain.length <= lengthMax ? plain : `${plain.slice(0, lengthMax - 1).toWellFormed()}…`;
 }
 
-/**
- * The address as it may be shown: absolute http(s), without user info, at most 2,000 characters; null otherwise. Where its
- * query or fragment holds somebody's e-mail address it is shown without them.
- */
+/** As `pageAddress`, of at most 2,000 characters: what a version before it kept may hold an e-mail address still. */
 export function plainAddress(address: string | null): string | null {
-  if (address === null || !URL.canParse(address)) return null;
-  const url = new URL(address);
-  const isWeb = url.protocol === 'https:' || url.protocol === 'http:';
-  if (!isWeb || url.username !== '' || url.password !== '' || url.href.length > 2000) return null;
-  if (/@|%40/.test(url.search + url.hash)) {
-    url.search = '';
-    url.hash = '';
-  }
-  return /[^/](@|%40)[^/]+\.[^/]/.test(url.pathname) ? null : url.href;
+  const plain = pageAddress(address);
+  return plain !== null && plain.length <= 2000 ? plain : null;
 }
 
 /** ISO 8601 in UTC, to the second. */

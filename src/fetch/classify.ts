@@ -5,6 +5,7 @@
  */
 import type { Answer } from '../model/answer';
 import type { ConnectionAuth } from '../model/connection';
+import { pageAddress } from '../model/page-address';
 import { shownAddress } from '../model/shown-address';
 import type { Exchange, ReceivedHeaders } from './client';
 import { errorMessageOf, isForeign, isPage, shown } from './error-message';
@@ -140,17 +141,10 @@ function requiredActionOf(
   return {
     kind: 'action-required',
     cause: terms === undefined ? 'required-action' : 'terms',
-    actionUrl: pageUrl(terms),
+    actionUrl: pageAddress(terms),
     message: message ?? shown(quoted ?? String(warning ?? '')),
     connectionId,
   };
-}
-
-/** An address for a person to open: http or https without user info; null for anything else. */
-export function pageUrl(address: unknown): string | null {
-  const url = typeof address === 'string' && address.length <= 2048 ? URL.parse(address) : null;
-  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return null;
-  return url.username === '' && url.password === '' ? url.href : null;
 }
 
 function namesClient(message: string | null): boolean {

@@ -4,9 +4,9 @@
  */
 import type { Answer } from '../model/answer';
 import type { Connection } from '../model/connection';
+import { pageAddress } from '../model/page-address';
 import { type AddressPattern, addressOf, patternOf } from './address-pattern';
 import type { Caller } from './caller';
-import { pageUrl } from './classify';
 import type { Gate } from './gate';
 import { linksOf, unreadLinksOf } from './links';
 import { type Page, type Pages, partialSentence } from './pages';
@@ -128,8 +128,8 @@ function organizationOf(value: unknown): OrganizationSeen | null {
     id: String(id),
     name: typeof name === 'string' ? name : null,
     unconnected: links.has('connections'),
-    connectUrl: pageUrl(links.get('connections')),
-    manageUrl: pageUrl(links.get('manage_connections')),
+    connectUrl: pageAddress(links.get('connections')),
+    manageUrl: pageAddress(links.get('manage_connections')),
     links,
     unread: unreadLinksOf(value),
   };

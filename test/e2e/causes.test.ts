@@ -4,6 +4,7 @@
  * actions that the provider requires.
  */
 import type { AlertView } from '../../src/model/api';
+import { runCommand } from '../support/command';
 import { beginStory, notificationOf, type Story, soon } from '../support/story';
 import { until } from '../support/until';
 
@@ -97,6 +98,28 @@ test('an OAuth 1 token that was imported before is announced when its end is nam
   );
   await servedWith({ connection: 'imported', expiresAt: inDays(90) });
   await inState('TramlineTokenExpiring', 'resolved');
+});
+
+test('the place where a customer acts is told everywhere without an e-mail address in it, and still leads there', async () => {
+  story = await beginStory({ delivers: false });
+  const [machine] = await story.equipment();
+  const page = 'https://provider.example/terms?org=1';
+  const location = `${page}&login_hint=jo.doe%40farm.example#jo.doe@farm.example`;
+  const headers = { [`X-${story.settings().PROVIDER_VENDOR}-Terms-Location`]: location };
+  await story.simulator.setFaults([{ match: { method: 'GET' }, times: 100, headers }]);
+  await story.simulator.setOrganization(machine!.organizationId, { termsAccepted: false });
+  await story.post([notificationOf(machine!)]);
+  const alert = await inState('TramlineTermsRequired', 'firing');
+  expect(alert.annotations).toMatchObject({ action_url: page });
+  const command = ['organizations', 'get', machine!.organizationId, '--json'];
+  const { out } = await runCommand(command, { TRAMLINE_URL: story.service.operationsUrl });
+  expect(JSON.parse(out)).toMatchObject({ actionUrl: page, history: [{ actionUrl: page }] });
+  const [event] = (await story.events()).filter(({ type }) =>
+    type.endsWith('organization-access.blocked.v1'),
+  );
+  expect(event).toMatchObject({ data: { actionUrl: page } });
+  const told = [alert, out, event, await story.alerts(), story.service.lines()];
+  for (const text of told) expect(JSON.stringify(text)).not.toMatch(/jo\.doe/);
 });
 
 test('a clock that is off and a missing scope are alerts of the platform, and the clock’s ends when it is right', async () => {

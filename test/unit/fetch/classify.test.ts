@@ -1,4 +1,4 @@
-import { type Classification, classify, pageUrl } from '../../../src/fetch/classify';
+import { type Classification, classify } from '../../../src/fetch/classify';
 import type { Exchange } from '../../../src/fetch/client';
 import { startMs } from '../../support/provider-client';
 
@@ -295,12 +295,6 @@ test('no answer at all is worth another attempt, unless the process stops', () =
     code: 'connection-reset',
   });
   expect(classify({ status: null, code: 'aborted', wireBytes: 0 }, about)).toEqual({ kind: 'aborted' });
-});
-
-test('a place for a person is http or https', () => {
-  expect(pageUrl('http://127.0.0.1:9100/terms')).toBe('http://127.0.0.1:9100/terms');
-  expect(pageUrl(undefined)).toBeNull();
-  expect(pageUrl(['https://x.test/'])).toBeNull();
 });
 
 test('what a bearer token is refused for is never its signature, whatever the words are', () => {
