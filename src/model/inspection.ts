@@ -43,6 +43,14 @@ export interface ExplainStep {
   [detail: string]: unknown;
 }
 
+/** What one call of retention did. */
+export interface Swept {
+  /** Rows that were deleted. */
+  rows: number;
+  /** There may be more to delete now: the walk through log and journals has not come to its end. */
+  more: boolean;
+}
+
 export interface Inspection {
   listTasks(filter: { state: TaskView['state'] | null; limit: number; after: number }): Promise<TaskView[]>;
   listQuarantine(filter: { limit: number; after: string | null }): Promise<QuarantineView[]>;
@@ -84,8 +92,11 @@ export interface Inspection {
   }>;
   /** For how long nobody holds a named lease: 0 while somebody does, null where nobody ever did. */
   leaseFreeMs(name: string): Promise<number | null>;
-  /** Deletes what is beyond its retention, a bounded amount a call; the number of rows deleted. */
-  sweep(): Promise<number>;
+  /**
+   * Deletes what is beyond its retention, and looks at a bounded number of rows a call: whoever calls it until there is no
+   * more has looked at all of them once.
+   */
+  sweep(): Promise<Swept>;
   /** How much of the disk it takes: of the embedded store what is in use, of the scaled one the whole database. */
   storeBytes(): Promise<number>;
   /** Writes and commits nothing but a heartbeat: true readiness. */

@@ -20,6 +20,9 @@ export interface StoreRules {
   eventMs: number;
 }
 
+/** The place of a walk of retention that has come to its end; it begins anew, at 0, once all of them have. */
+export const walkEnded = -1;
+
 /** The longest time in which hints of one organization cause no more than one probe. */
 const hintedGapMsMax = 60_000;
 

@@ -44,6 +44,8 @@ const alertStepMs = 250;
 const alertRest = 3;
 const sweepMs = 60_000;
 const sweepOnMs = 50;
+/** After a page of which nothing was taken, so many times as long as it took passes: looking costs the others little. */
+const sweepRest = 19;
 const learnMs = 600_000;
 const learnRetryMs = 2000;
 const relayIdleMs = 1000;
@@ -86,11 +88,7 @@ export function loopsOf(parts: LoopParts, observer: Observer, clock: Clock): Loo
   return {
     relay: makeLoop(() => stepRelay(relay, clock), clock, troubleOf(observer, 'kafka')),
     alert: makeLoop(stepAlerts(alerting, clock), clock, troubleOf(observer, 'alert')),
-    sweep: makeLoop(
-      () => store.sweep().then((swept) => (swept > 0 ? sweepOnMs : sweepMs)),
-      clock,
-      troubleOf(observer, 'store'),
-    ),
+    sweep: makeLoop(() => stepSweep(store, clock), clock, troubleOf(observer, 'store')),
     learn,
     follow: makeLoop(follow, clock, troubleOf(observer, 'connections')),
   };
@@ -107,6 +105,18 @@ function stepAlerts(alerting: Alerting, clock: Clock): () => Promise<number> {
     restUntilMs = clock.nowMs() + alertRest * (clock.nowMs() - beganMs);
     return alertStepMs;
   };
+}
+
+/**
+ * How long retention waits after a page: until the next minute where its walk has come to its end. What is kept may stand
+ * before what is to go, so a page of which nothing was taken is no reason to wait for longer than it cost.
+ */
+async function stepSweep(store: Pick<Store, 'sweep'>, clock: Clock): Promise<number> {
+  const beganMs = clock.nowMs();
+  const { rows, more } = await store.sweep();
+  if (!more) return sweepMs;
+  const restMs = rows > 0 ? 0 : sweepRest * (clock.nowMs() - beganMs);
+  return Math.min(Math.max(sweepOnMs, restMs), sweepMs);
 }
 
 /** How long the relay waits after a step: not at all while there is work, but for what gathers under load. */

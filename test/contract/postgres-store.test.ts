@@ -12,6 +12,7 @@ import { storeConnectionsSuite } from './store-connections-suite';
 import { storeDamageSuite } from './store-damage-suite';
 import { storeExplainSuite } from './store-explain-suite';
 import { storeReplaySuite } from './store-replay-suite';
+import { storeRetentionSuite } from './store-retention-suite';
 import { storeSuite } from './store-suite';
 import { storeSyncSuite } from './store-sync-suite';
 
@@ -31,6 +32,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'the store on PostgreSQ
     storeSyncSuite,
     storeExplainSuite,
     storeReplaySuite,
+    storeRetentionSuite,
     storeBehindSuite,
     storeDamageSuite,
   ];

@@ -10,6 +10,7 @@ import { storeConnectionsSuite } from './store-connections-suite';
 import { storeDamageSuite } from './store-damage-suite';
 import { storeExplainSuite } from './store-explain-suite';
 import { storeReplaySuite } from './store-replay-suite';
+import { storeRetentionSuite } from './store-retention-suite';
 import { storeSuite } from './store-suite';
 import { storeSyncSuite } from './store-sync-suite';
 
@@ -22,6 +23,7 @@ const suites = [
   storeSyncSuite,
   storeExplainSuite,
   storeReplaySuite,
+  storeRetentionSuite,
   storeBehindSuite,
   storeDamageSuite,
 ];

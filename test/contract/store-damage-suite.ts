@@ -102,7 +102,7 @@ export function storeDamageSuite(name: string, open: () => Promise<DamageableSto
         await hand.publish('1', content);
         await hand.sendAll();
       }
-      expect(await hand.store.sweep()).toBeGreaterThan(0);
+      expect((await hand.store.sweep()).rows).toBeGreaterThan(0);
       const kept = await hand.store.listEvents({ after: 0, limit: 10, type: null, organizationId: null });
       expect([kept.floor, kept.events.map(({ position }) => position)]).toEqual([1, [2, 3]]);
       const whole = await hand.store.ledger();
@@ -122,7 +122,7 @@ export function storeDamageSuite(name: string, open: () => Promise<DamageableSto
       under.advance(31 * 86_400_000);
       await hand.publish('2', 'b');
       await hand.sendAll();
-      expect(await hand.store.sweep()).toBeGreaterThan(0);
+      expect((await hand.store.sweep()).rows).toBeGreaterThan(0);
       const page = { after: 0, limit: 10, type: null, organizationId: null };
       const { floor, events } = await hand.store.listEvents(page);
       expect([floor, events.map(({ position }) => position)]).toEqual([2, [1, 3]]);
@@ -144,7 +144,7 @@ export function storeDamageSuite(name: string, open: () => Promise<DamageableSto
           hand.store = await under.damage(
             `DELETE FROM outbox WHERE position = 1; UPDATE meta SET value = 1 WHERE name = 'floor'`,
           );
-        else expect(await hand.store.sweep()).toBeGreaterThan(0);
+        else expect((await hand.store.sweep()).rows).toBeGreaterThan(0);
         const ledger = await hand.store.ledger();
         expect(sumOf(ledger)).toBe(ledger.accepted);
       }

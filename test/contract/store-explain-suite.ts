@@ -279,7 +279,7 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
       const sweepLater = async () => {
         under.advance(40 * dayMs);
         await hand.put([hintOf('9')]);
-        while ((await hand.store.sweep()) > 0);
+        while ((await hand.store.sweep()).more);
       };
 
       test('an event that was taken is told as expired, by its id, its delivery and its address', async () => {

@@ -787,7 +787,7 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         await sendAll();
         await put([hintOf('2')]);
         under.advance(40 * 86_400_000);
-        while ((await store.sweep()) > 0);
+        while ((await store.sweep()).more);
         const page = await store.listEvents({ after: 0, limit: 10, type: null, organizationId: null });
         expect(page.events.map((event) => event.position)).toEqual([2]);
         expect(page.floor).toBe(1);

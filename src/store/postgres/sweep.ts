@@ -5,8 +5,9 @@
  * was offered one was told of its end. How far log and journal were walked stands in a row: whichever process sweeps next
  * goes on from there.
  */
+import type { Swept } from '../../model/inspection';
 import { fenceOf } from '../read-fence';
-import { newestNumber } from '../store-rules';
+import { newestNumber, walkEnded } from '../store-rules';
 import type { Context, InTransaction } from './context';
 import type { Row } from './database';
 
@@ -20,14 +21,25 @@ const notificationsMax = 5000;
 const alertMs = 86_400_000;
 
 /** A step takes at most 1,000 rows of a table, and 5,000 notifications. */
-export async function sweep(inTransaction: InTransaction): Promise<number> {
+export async function sweep(inTransaction: InTransaction): Promise<Swept> {
   const events = await inTransaction(sweepEvents);
   const deliveries = await inTransaction(sweepDeliveries);
   const reads = await inTransaction(sweepReads);
-  return events + deliveries + reads + (await inTransaction(sweepSettled));
+  const settled = await inTransaction(sweepSettled);
+  const ended = await inTransaction(endRound);
+  return { rows: events + deliveries + reads + settled.rows, more: settled.more || !ended };
 }
 
-async function sweepSettled(context: Context): Promise<number> {
+/** A walk that has come to its end waits for the others: then nothing was left out, and all begin anew. */
+async function endRound(context: Context): Promise<boolean> {
+  for (const what of ['events', 'deliveries', 'reads'] as const)
+    if ((await sweptUntil(context, what)) !== walkEnded) return false;
+  for (const what of ['events', 'deliveries', 'reads', 'reads-fence'] as const)
+    await noteSwept(context, what, 0);
+  return true;
+}
+
+async function sweepSettled(context: Context): Promise<Swept> {
   const { database, settings } = context;
   const entries = await database.run(
     `DELETE FROM quarantine WHERE id IN (
@@ -46,7 +58,9 @@ async function sweepSettled(context: Context): Promise<number> {
     context.nowMs() - settings.journalMs,
     rowsMax,
   );
-  return entries + alerts + replayed + (await sweepAside(context));
+  const aside = await sweepAside(context);
+  const more = [entries, replayed, aside].some((rows) => rows === rowsMax);
+  return { rows: entries + alerts + replayed + aside, more };
 }
 
 /**
@@ -76,6 +90,7 @@ async function sweepAside(context: Context): Promise<number> {
 async function sweepReads(context: Context): Promise<number> {
   const { database, settings } = context;
   const from = [await sweptUntil(context, 'reads'), await sweptUntil(context, 'reads-fence')];
+  if (from[0] === walkEnded) return 0;
   const last = await database.get(
     `SELECT task_id, fence FROM reads WHERE (task_id, fence) > ($1::bigint, $2::bigint) ORDER BY task_id, fence
      LIMIT 1 OFFSET $3`,
@@ -92,7 +107,7 @@ async function sweepReads(context: Context): Promise<number> {
     last?.fence ?? 0,
     context.nowMs() - settings.journalMs,
   );
-  await noteSwept(context, 'reads', last?.task_id ?? 0);
+  await noteSwept(context, 'reads', last?.task_id ?? walkEnded);
   await noteSwept(context, 'reads-fence', last?.fence ?? 0);
   return gone;
 }
@@ -105,7 +120,6 @@ async function sweptUntil({ database }: Context, what: Walked): Promise<number> 
   return row?.value ?? 0;
 }
 
-/** 0: it begins anew. */
 async function noteSwept({ database }: Context, what: Walked, until: number): Promise<void> {
   await database.run(
     `INSERT INTO meta AS m (name, value) VALUES ($1, $2)
@@ -127,15 +141,17 @@ function oldOf(rows: Row[], at: string, beforeMs: number): Row[] {
  */
 async function sweepEvents(context: Context): Promise<number> {
   const { database, settings } = context;
+  const after = await sweptUntil(context, 'events');
+  if (after === walkEnded) return 0;
   const rows = await database.all(
     `SELECT o.id, o.position, o.sent_at, o.sequence < ${newestNumber} AND NOT EXISTS (
          SELECT 1 FROM outbox u WHERE u.state = 0 AND u.key = o.key AND u.sequence > o.sequence) AS superseded
      FROM outbox o JOIN sequences s ON s.key = o.key WHERE o.position > $1 ORDER BY o.position LIMIT $2`,
-    await sweptUntil(context, 'events'),
+    after,
     rowsMax,
   );
   const old = oldOf(rows, 'sent_at', context.nowMs() - settings.eventMs);
-  await noteSwept(context, 'events', old.length < rowsMax ? 0 : old.at(-1)!.position);
+  await noteSwept(context, 'events', old.length < rowsMax ? walkEnded : old.at(-1)!.position);
   const superseded = old.filter((row) => row.superseded).map(({ id }) => id as number);
   if (superseded.length === 0) return 0;
   const gone = await database.all(
@@ -180,6 +196,8 @@ async function markReads({ database }: Context, gone: Row[]): Promise<void> {
 async function sweepDeliveries(context: Context): Promise<number> {
   const { database, settings } = context;
   const beforeMs = context.nowMs() - settings.journalMs;
+  const after = await sweptUntil(context, 'deliveries');
+  if (after === walkEnded) return 0;
   const rows = await database.all(
     `SELECT id, received_at, elements, waits FROM (
        SELECT d.id, d.received_at, d.elements, d.notifications,
@@ -187,12 +205,13 @@ async function sweepDeliveries(context: Context): Promise<number> {
            SELECT 1 FROM quarantine q WHERE q.delivery_id = d.id AND q.state = 'waiting') AS waits
        FROM (SELECT id, received_at, elements, notifications FROM deliveries WHERE id > $1 ORDER BY id LIMIT $2) d) p
      WHERE until - notifications < $3 ORDER BY id`,
-    await sweptUntil(context, 'deliveries'),
+    after,
     rowsMax,
     notificationsMax,
   );
   const old = oldOf(rows, 'received_at', beforeMs);
-  await noteSwept(context, 'deliveries', rows.length === 0 || old.length < rows.length ? 0 : old.at(-1)!.id);
+  const isLast = rows.length === 0 || old.length < rows.length;
+  await noteSwept(context, 'deliveries', isLast ? walkEnded : old.at(-1)!.id);
   const gone = old.filter(({ waits }) => !waits);
   if (gone.length === 0) return 0;
   const deliveries = gone.map(({ id }) => id as number);

@@ -33,7 +33,7 @@ export interface Context {
   leases: Map<number, Lease>;
   /** What each process told of itself, by its name. */
   conditions: Map<string, { untilMs: number; conditions: Condition[] }>;
-  /** How far retention has walked through the log and the journal; 0 when it begins anew. */
+  /** How far retention has walked through the log and the journals; 0 when it begins anew. */
   swept: { position: number; delivery: number; readOfTask: number; readWithFence: number };
   /** Why the call that is executed set things aside. */
   setAside: QuarantineReason[];

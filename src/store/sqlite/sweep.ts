@@ -4,8 +4,9 @@
  * journal is bounded by the number of resources. Resolved alerts go after a day, when every sink that was offered one was
  * told of its end.
  */
+import type { Swept } from '../../model/inspection';
 import { fenceOf } from '../read-fence';
-import { newestNumber } from '../store-rules';
+import { newestNumber, walkEnded } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 
@@ -14,7 +15,7 @@ const rowsMax = 1000;
 const alertMs = 86_400_000;
 
 /** A step takes at most 1,000 rows of a table. */
-export function sweep(context: Context): number {
+export function sweep(context: Context): Swept {
   const nowMs = context.nowMs();
   const journalledAfterMs = nowMs - context.settings.journalMs;
   const entries = context.database.run(
@@ -35,7 +36,20 @@ export function sweep(context: Context): number {
   );
   const events = sweepEvents(context, nowMs);
   const journalled = sweepDeliveries(context, journalledAfterMs) + sweepReads(context, journalledAfterMs);
-  return events + journalled + sweepAside(context, journalledAfterMs) + entries + alerts + replayed;
+  const aside = sweepAside(context, journalledAfterMs);
+  const ended = endRound(context);
+  return {
+    rows: events + journalled + aside + entries + alerts + replayed,
+    more: !ended || [aside, entries, replayed].some((rows) => rows === rowsMax),
+  };
+}
+
+/** A walk that has come to its end waits for the others: then nothing was left out, and all begin anew. */
+function endRound({ swept }: Context): boolean {
+  const { position, delivery, readOfTask } = swept;
+  if ([position, delivery, readOfTask].some((place) => place !== walkEnded)) return false;
+  Object.assign(swept, { position: 0, delivery: 0, readOfTask: 0, readWithFence: 0 });
+  return true;
 }
 
 /**
@@ -44,6 +58,7 @@ export function sweep(context: Context): number {
  */
 function sweepEvents(context: Context, nowMs: number): number {
   const { database, swept } = context;
+  if (swept.position === walkEnded) return 0;
   const rows = database.all(
     `SELECT o.id, o.position, o.state, o.sent_at, o.event_id, o.task_id, o.cause,
        o.sequence < ${newestNumber} AND NOT EXISTS (
@@ -54,7 +69,7 @@ function sweepEvents(context: Context, nowMs: number): number {
   );
   const young = rows.findIndex((row) => Number(row.sent_at) >= nowMs - context.settings.eventMs);
   const old = young < 0 ? rows : rows.slice(0, young);
-  swept.position = old.length < rowsMax ? 0 : Number(old.at(-1)!.position);
+  swept.position = old.length < rowsMax ? walkEnded : Number(old.at(-1)!.position);
   const gone = old.filter(({ state, superseded }) => superseded === 1 && (state === 1 || state === 2));
   const last = gone.at(-1);
   if (last === undefined) return 0;
@@ -97,6 +112,7 @@ function sweepAside(context: Context, beforeMs: number): number {
  */
 function sweepReads({ database, swept }: Context, beforeMs: number): number {
   const { readOfTask, readWithFence } = swept;
+  if (readOfTask === walkEnded) return 0;
   const last = database.get(
     `SELECT task_id, fence FROM reads WHERE (task_id, fence) > (?, ?) ORDER BY task_id, fence LIMIT 1 OFFSET ?`,
     readOfTask,
@@ -113,7 +129,7 @@ function sweepReads({ database, swept }: Context, beforeMs: number): number {
     Number(last?.fence ?? 0),
     beforeMs,
   );
-  swept.readOfTask = Number(last?.task_id ?? 0);
+  swept.readOfTask = Number(last?.task_id ?? walkEnded);
   swept.readWithFence = Number(last?.fence ?? 0);
   return gone;
 }
@@ -133,6 +149,7 @@ function takeEvent({ database }: Context, { id, task_id, event_id, cause }: Row)
 
 function sweepDeliveries(context: Context, beforeMs: number): number {
   const { database, swept } = context;
+  if (swept.delivery === walkEnded) return 0;
   const rows = database.all(
     `SELECT d.id, d.received_at, EXISTS (
        SELECT 1 FROM quarantine q WHERE q.delivery_id = d.id AND q.state = 'waiting') AS waits
@@ -142,7 +159,7 @@ function sweepDeliveries(context: Context, beforeMs: number): number {
   );
   const young = rows.findIndex((row) => Number(row.received_at) >= beforeMs);
   const old = young < 0 ? rows : rows.slice(0, young);
-  swept.delivery = old.length < rowsMax ? 0 : Number(old.at(-1)!.id);
+  swept.delivery = old.length < rowsMax ? walkEnded : Number(old.at(-1)!.id);
   const gone = old.filter(({ waits }) => waits === 0);
   for (const { id } of gone) sweepDelivery(context, Number(id), beforeMs);
   return gone.length;

@@ -172,7 +172,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'orders from several pr
         hands[index % 3]!.finish(task, draftOf(task.address.split('/').at(-1)!, 'a')),
       ),
       ...stores.map(async (store) => {
-        while ((await store.sweep()) > 0);
+        while ((await store.sweep()).more);
       }),
     ]);
     const ledger = await hands[0]!.ledgerAtRest();

@@ -1,0 +1,45 @@
+import type { Swept } from '../../../src/model/inspection';
+import type { Observer } from '../../../src/observe/observer';
+import type { Clock } from '../../../src/tools/clock';
+import { type LoopParts, loopsOf } from '../../../src/wire/loops';
+
+/** How long retention waits after each of these pages, each of which takes so long. */
+async function waitsAfter(pages: (Swept & { tookMs: number })[]): Promise<number[]> {
+  let nowMs = 0;
+  const waits: number[] = [];
+  const left = [...pages];
+  await new Promise<void>((done) => {
+    const clock: Clock = {
+      nowMs: () => nowMs,
+      wait: (ms) => {
+        waits.push(ms);
+        if (left.length > 0) return Promise.resolve();
+        done();
+        return new Promise(() => {});
+      },
+    };
+    const sweep = async () => {
+      const { tookMs, ...swept } = left.shift()!;
+      nowMs += tookMs;
+      return swept;
+    };
+    loopsOf({ store: { sweep } } as unknown as LoopParts, {} as Observer, clock).sweep.start();
+  });
+  return waits;
+}
+
+test('retention goes on soon after a page of which something was taken, and waits a minute at the end of its walk', async () => {
+  const taken = { rows: 1000, more: true, tookMs: 30 };
+  const last = { rows: 12, more: false, tookMs: 30 };
+  expect(await waitsAfter([taken, taken, last])).toEqual([50, 50, 60_000]);
+});
+
+test('it goes on beyond a page of which nothing may be taken, and leaves the store most of its time', async () => {
+  const kept = { rows: 0, more: true };
+  const pages = [
+    { ...kept, tookMs: 1 },
+    { ...kept, tookMs: 10 },
+    { ...kept, tookMs: 30_000 },
+  ];
+  expect(await waitsAfter(pages)).toEqual([50, 190, 60_000]);
+});
