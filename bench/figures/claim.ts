@@ -77,6 +77,7 @@ async function fill(server: PostgresServer, tasks: number): Promise<Opened> {
     probesPerMinute: 3000,
     journalMs: 86_400_000,
     eventMs: 86_400_000,
+    eventBytesMax: 1e9,
   });
   await server.query(
     `CREATE EXTENSION pg_stat_statements;

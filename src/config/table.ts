@@ -171,6 +171,11 @@ export const table = {
   RETRY_AGE_SECONDS: withDefault(seconds, '86400', 'How long a resource’s own failures are tried again.'),
   JOURNAL_DAYS: withDefault(days, '30', 'How long deliveries are kept.'),
   EVENT_DAYS: withDefault(days, '30', 'How long published events are kept in the store.'),
+  EVENT_BYTES_MAX: withDefault(
+    wholeNumber(1_048_576, Number.MAX_SAFE_INTEGER),
+    '10737418240',
+    'Largest log of published events, at most half of STORE_BYTES_MAX; beyond it superseded ones go before their time.',
+  ),
   STORE_BYTES_MAX: optional(
     wholeNumber(1_048_576, Number.MAX_SAFE_INTEGER),
     'Largest store; beyond it deliveries are answered 503.',

@@ -4,6 +4,9 @@
  */
 import type { EventKind } from './resource';
 
+/** The named lease of whoever is at a replay: while it is held, retention leaves what that one has still to look at. */
+export const replayLease = 'replay';
+
 /** Events named in one replay, at most: their ids travel in an address. */
 export const replayedEventsMax = 200;
 

@@ -3,7 +3,13 @@
  * event of a key goes out through the relay, and only as fast as the relay sends, so that fresh events wait for a page
  * at most. No decision is made here about what is newest: the store makes it when it marks.
  */
-import type { ReplayCounts, ReplaySelection, ReplayStep, ReplayWanted } from '../model/replay';
+import {
+  type ReplayCounts,
+  type ReplaySelection,
+  type ReplayStep,
+  type ReplayWanted,
+  replayLease,
+} from '../model/replay';
 import type { EventKind } from '../model/resource';
 import type { Store } from '../model/store';
 import type { Clock } from '../tools/clock';
@@ -57,7 +63,6 @@ export interface Progress {
   resumed: boolean;
 }
 
-const leaseName = 'replay';
 const pauseMs = 100;
 
 /** Why a replay ended before its end. */
@@ -127,7 +132,7 @@ export class ReplayRunner {
   async holdLease(): Promise<void> {
     if (this.stopping) throw new Stopped('the process stops');
     this.heldAtMs = this.doors.clock.nowMs();
-    if (!(await this.doors.store.holdLease(leaseName, this.options.holder, this.options.leaseMs)))
+    if (!(await this.doors.store.holdLease(replayLease, this.options.holder, this.options.leaseMs)))
       throw new Stopped('another process is at one');
   }
 
@@ -183,7 +188,7 @@ export class ReplayRunner {
   }
 
   async giveLeaseBack(): Promise<void> {
-    await this.doors.store.holdLease(leaseName, this.options.holder, 0);
+    await this.doors.store.holdLease(replayLease, this.options.holder, 0);
   }
 }
 

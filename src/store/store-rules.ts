@@ -18,7 +18,12 @@ export interface StoreRules {
   probesPerMinute: number;
   journalMs: number;
   eventMs: number;
+  /** While the log is larger, superseded events go before their time, the oldest first. */
+  eventBytesMax: number;
 }
+
+/** However large the log is, an event stays so long: who follows it meets it. */
+export const eventKeptMs = 60_000;
 
 /** The place of a walk of retention that has come to its end; it begins anew, at 0, once all of them have. */
 export const walkEnded = -1;

@@ -47,6 +47,7 @@ function storeRules(settings: Settings): StoreRules {
     probesPerMinute: settings.probesPerMinute,
     journalMs: settings.journalDays * dayMs,
     eventMs: settings.eventDays * dayMs,
+    eventBytesMax: Math.min(settings.eventBytesMax, Math.floor((settings.storeBytesMax ?? Infinity) / 2)),
   };
 }
 

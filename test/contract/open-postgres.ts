@@ -5,6 +5,7 @@ import { Client } from 'pg';
 import type { QuarantineReason } from '../../src/model/notification';
 import { isProblem } from '../../src/model/problem';
 import { openPostgres as open } from '../../src/store/postgres/open-postgres';
+import type { StoreRules } from '../../src/store/store-rules';
 import { type PostgresServer, startPostgres } from '../support/postgres';
 import { settingsFor } from './open-sqlite';
 import type { DamageableStore } from './store-hand';
@@ -30,7 +31,7 @@ async function waits(holder: Client): Promise<boolean> {
 /** A server and how to open stores on it; `stop` ends it. */
 export async function startPostgresStores(): Promise<{
   server: PostgresServer;
-  openPostgres(): Promise<DamageableStore>;
+  openPostgres(rules?: Partial<StoreRules>): Promise<DamageableStore>;
   stop(): Promise<void>;
 }> {
   const server = await startPostgres();
@@ -48,9 +49,9 @@ export async function startPostgresStores(): Promise<{
     return database;
   }
 
-  async function openPostgres(): Promise<DamageableStore> {
+  async function openPostgres(rules: Partial<StoreRules> = {}): Promise<DamageableStore> {
     const database = await take();
-    const settings = postgresSettingsFor(server.url(database));
+    const settings = { ...postgresSettingsFor(server.url(database)), ...rules };
     let nowMs = Date.parse('2026-01-01T00:00:00Z');
     const setAside: QuarantineReason[] = [];
     const openAgain = () =>

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { QuarantineReason } from '../../src/model/notification';
 import { openStoreHere, type StoreSettings } from '../../src/store/open-store';
+import type { StoreRules } from '../../src/store/store-rules';
 import type { DamageableStore } from './store-hand';
 
 export function settingsFor(file: string): StoreSettings {
@@ -24,6 +25,7 @@ export function settingsFor(file: string): StoreSettings {
     probesPerMinute: 3000,
     journalMs: 30 * 86_400_000,
     eventMs: 30 * 86_400_000,
+    eventBytesMax: 1e9,
   };
 }
 
@@ -31,13 +33,13 @@ export function settingsFor(file: string): StoreSettings {
  * A store in a folder of its own, with a clock that is moved by hand. A kill is a copy of its files as they stand, without
  * a commit and without a checkpoint: what is in an open transaction, or on its way to the store, is gone.
  */
-export async function openSqlite(): Promise<DamageableStore> {
+export async function openSqlite(rules: Partial<StoreRules> = {}): Promise<DamageableStore> {
   const folder = mkdtempSync(join(tmpdir(), 'tramline-store-'));
   let lives = 0;
   const ownFolder = () => join(folder, `life-${lives}`);
   let nowMs = Date.parse('2026-01-01T00:00:00Z');
   const setAside: QuarantineReason[] = [];
-  const settings = () => settingsFor(join(ownFolder(), 'store.db'));
+  const settings = () => ({ ...settingsFor(join(ownFolder(), 'store.db')), ...rules });
   const open = () =>
     openStoreHere(
       settings(),

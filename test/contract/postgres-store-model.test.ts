@@ -16,5 +16,5 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'the model of a store o
   });
   afterAll(() => stores.stop());
 
-  storeModelSuite('postgres', () => stores.openPostgres(), numRuns);
+  storeModelSuite('postgres', (rules) => stores.openPostgres(rules), numRuns);
 });

@@ -23,7 +23,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'the store on PostgreSQ
   });
   afterAll(() => stores.stop());
 
-  const suites = [
+  const suites: ((name: string, open: typeof stores.openPostgres) => void)[] = [
     storeSuite,
     storeCasesSuite,
     storeAccessSuite,
@@ -36,5 +36,5 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'the store on PostgreSQ
     storeBehindSuite,
     storeDamageSuite,
   ];
-  for (const suite of suites) suite('postgres', () => stores.openPostgres());
+  for (const suite of suites) suite('postgres', (rules) => stores.openPostgres(rules));
 });

@@ -5,9 +5,10 @@
  * gap, no event changed its bytes and no due task is hidden; in the end everything comes to rest, and the newest event of
  * each resource is the truth.
  */
+import type { StoreRules } from '../../src/store/store-rules';
 import fc from '../support/properties';
 import { type DamageableStore, heldBy, hintOf, terms } from './store-hand';
-import { ids, organizations, type Step, World } from './store-model-world';
+import { ids, logBytesMax, organizations, type Step, World } from './store-model-world';
 
 /** Each step names itself when a counterexample is shown. */
 function named(name: string, run: Step): Step & { toString(): string } {
@@ -48,7 +49,8 @@ const replays = fc
 const behind = fc
   .tuple(id, fc.integer({ min: 1, max: 3 }))
   .map(([of, count]) => named(`behind ${of} ${count}`, (w) => w.fallBehind(of, count)));
-const retention = fc.constantFrom(16, 31, 31).map((days) =>
+const histories = fc.constant(named('replay history', (w) => w.replayHistory()));
+const retention = fc.constantFrom(0, 16, 31, 31).map((days) =>
   named(`retain after ${days} days`, async (w) => {
     w.under.advance(days * 86_400_000);
     await w.retain();
@@ -115,6 +117,7 @@ const steps = fc.oneof(
   { weight: 2, arbitrary: replays },
   { weight: 1, arbitrary: behind },
   { weight: 2, arbitrary: retention },
+  { weight: 1, arbitrary: histories },
   { weight: 1, arbitrary: fc.constant(named('hasten', async (w) => void (await w.hand.store.hasten()))) },
   { weight: 1, arbitrary: fc.constant(named('refuse record', refuseRecord)) },
   {
@@ -190,13 +193,17 @@ function operate(how: 'release' | 'discard' | 'rejudge'): Step {
 /** Takes seconds; a machine at its limit may take many times as long. */
 const hangsMs = 240_000;
 
-export function storeModelSuite(name: string, open: () => Promise<DamageableStore>, numRuns = 36): void {
+export function storeModelSuite(
+  name: string,
+  open: (rules: Partial<StoreRules>) => Promise<DamageableStore>,
+  numRuns = 36,
+): void {
   test(
     `store model: ${name}: whatever happens in whatever order, the ledger adds up and the newest event is the truth`,
     async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(steps, { minLength: 5, maxLength: 60, size: 'max' }), async (script) => {
-          const world = new World(await open());
+          const world = new World(await open({ eventBytesMax: logBytesMax }));
           try {
             for (const step of script) {
               await step(world);

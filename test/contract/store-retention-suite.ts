@@ -1,17 +1,29 @@
 /**
- * What every store promises of retention beside its age: its walk comes to an end and leaves nothing out, however much of
- * what it walks over is kept.
+ * What every store promises of retention: its walk comes to an end and leaves nothing out, however much of what it walks
+ * over is kept; and the log is bounded by its size, but for what is never taken.
  */
-import { draftOf, Hand, hintOf, type StoreUnderTest } from './store-hand';
+import { recordBytes } from '../../src/model/event';
+import { replayLease } from '../../src/model/replay';
+import type { StoreRules } from '../../src/store/store-rules';
+import { type DamageableStore, draftOf, Hand, hintOf } from './store-hand';
 
 const dayMs = 86_400_000;
 const organizationId = '4711';
 /** More than retention looks at in one page. */
 const manyKeys = 1100;
 
-export function storeRetentionSuite(name: string, open: () => Promise<StoreUnderTest>): void {
+/** An event of these tests has about 10,000 bytes. */
+const value = (content: string) => JSON.stringify({ id: '1', organizationId, content: content.repeat(9000) });
+const eventBytesMax = 100_000;
+/** As long as an event stays however large the log is, and a little more. */
+const keptMs = 60_001;
+
+export function storeRetentionSuite(
+  name: string,
+  open: (rules?: Partial<StoreRules>) => Promise<DamageableStore>,
+): void {
   describe(`store contract, retention: ${name}`, () => {
-    let under: StoreUnderTest;
+    let under: DamageableStore;
     let hand: Hand;
     beforeEach(async () => {
       under = await open();
@@ -37,15 +49,31 @@ export function storeRetentionSuite(name: string, open: () => Promise<StoreUnder
       while ((await hand.store.sweep()).more) calls += 1;
       return calls;
     };
-    const positions = async () => {
-      const kept: number[] = [];
-      for (let after = 0; ; ) {
-        const page = { after, limit: 1000, type: null, organizationId: null };
-        const { events } = await hand.store.listEvents(page);
-        if (events.length === 0) return kept;
-        kept.push(...events.map(({ position }) => position));
-        after = kept.at(-1)!;
+    const kept = async () => {
+      const all = { limit: 1000, type: null, organizationId: null };
+      const events: Awaited<ReturnType<typeof hand.store.listEvents>>['events'] = [];
+      for (;;) {
+        const page = await hand.store.listEvents({ ...all, after: events.at(-1)?.position ?? 0 });
+        if (page.events.length === 0) return { events, floor: page.floor };
+        events.push(...page.events);
       }
+    };
+    const positions = async () => (await kept()).events.map(({ position }) => position);
+    /** `id content` of each event that is kept, and how large they are together. */
+    const log = async () => {
+      const { events, floor } = await kept();
+      return {
+        told: events.map(({ record: { key, value: text } }) => {
+          const [first] = (JSON.parse(text) as { content: string }).content;
+          return `${key.split('/').at(-1)} ${first}`;
+        }),
+        bytes: events.reduce((sum, { record }) => sum + recordBytes(record), 0),
+        floor,
+        events,
+      };
+    };
+    const publish = async (id: string, contents: string) => {
+      for (const content of contents) await hand.publish(id, content, { value: value(content) });
     };
 
     test('goes on beyond a page of newest events, none of which may be taken', async () => {
@@ -58,10 +86,134 @@ export function storeRetentionSuite(name: string, open: () => Promise<StoreUnder
       const calls = await sweepAll();
       expect(calls).toBeGreaterThan(1);
       expect(calls).toBeLessThan(5);
-      const kept = await positions();
-      expect(kept).toHaveLength(manyKeys + 1);
-      expect(kept).not.toContain(manyKeys + 1);
-      expect(await sweepAll()).toBe(calls);
+      const left = await positions();
+      expect(left).toHaveLength(manyKeys + 1);
+      expect(left).not.toContain(manyKeys + 1);
+      expect(await sweepAll()).toBeLessThanOrEqual(calls);
+    });
+
+    describe('of a log with a bound by size', () => {
+      beforeEach(async () => {
+        await under.close();
+        under = await open({ eventBytesMax });
+        hand = new Hand(under);
+      });
+
+      test('takes superseded events before their time until the log is within it, the oldest first', async () => {
+        await publish('2', 'a');
+        await publish('1', 'abcdefghijklmno');
+        await sendAll();
+        under.advance(keptMs);
+        await sweepAll();
+        const { told, bytes, floor, events } = await log();
+        expect(told).toEqual(['2 a', ...[...'ghijklmno'].map((content) => `1 ${content}`)]);
+        expect(bytes).toBeLessThanOrEqual(eventBytesMax);
+        expect(bytes).toBeGreaterThan(eventBytesMax - 11_000);
+        // All that were taken: no position before it can be gone on from.
+        expect(floor).toBe(events[1]!.position - 1);
+        const ledger = await hand.store.ledger();
+        expect([ledger.accepted, ledger.published]).toEqual([16, 16]);
+      });
+
+      test('explain says of what it took that it is expired', async () => {
+        await publish('1', 'abcdefghijklmno');
+        const [first] = await hand.records();
+        await sendAll();
+        under.advance(keptMs);
+        await sweepAll();
+        const { steps } = (await hand.store.explain(first!.eventId))!;
+        expect(steps.map(({ step }) => step)).toContain('expired');
+      });
+
+      test('leaves what was sent within the last minute to whoever follows the log', async () => {
+        await publish('1', 'abcdefghijklmno');
+        await sendAll();
+        under.advance(keptMs - 2);
+        await sweepAll();
+        expect((await log()).told).toHaveLength(15);
+        under.advance(2);
+        await sweepAll();
+        expect((await log()).bytes).toBeLessThanOrEqual(eventBytesMax);
+      });
+
+      test('leaves the newest of each key, and what is unsent with what was sent before it, however large they are', async () => {
+        const ids = [...'abcdefghijklmno'];
+        for (const id of ids) await publish(id, 'xy');
+        await sendAll();
+        await publish('a', 'z');
+        under.advance(keptMs);
+        await sweepAll();
+        // While one waits that may be refused, nothing before it goes.
+        expect((await log()).told).toEqual(['a x', ...ids.map((id) => `${id} y`)]);
+        expect(await hand.records()).toHaveLength(1);
+        await sendAll();
+        under.advance(keptMs);
+        await sweepAll();
+        expect((await log()).told).toEqual([...ids.slice(1).map((id) => `${id} y`), 'a z']);
+      });
+
+      test('goes on beyond pages of newest events, and counts on from where it was', async () => {
+        const moreBytesMax = 1_000_000;
+        await under.close();
+        under = await open({ eventBytesMax: moreBytesMax });
+        hand = new Hand(under);
+        await list(Array.from({ length: manyKeys }, (_, nth) => `k${nth}`));
+        for (const count of [52, 15]) {
+          await publish('1', 'abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz'.slice(0, count));
+          await sendAll();
+          under.advance(keptMs);
+          await sweepAll();
+          const { bytes } = await log();
+          expect(bytes).toBeLessThanOrEqual(moreBytesMax);
+          expect(bytes).toBeGreaterThan(moreBytesMax - 11_000);
+        }
+      });
+
+      test('counts the log anew where another version has taken some of it', async () => {
+        await publish('1', 'abcdefgh');
+        await sendAll();
+        under.advance(keptMs);
+        await sweepAll();
+        hand.store = await under.damage('DELETE FROM outbox WHERE position < 6');
+        await publish('1', 'ijklmn');
+        await sendAll();
+        under.advance(dayMs);
+        await sweepAll();
+        expect((await log()).told).toEqual([...'fghijklmn'].map((content) => `1 ${content}`));
+      });
+
+      test('leaves what a replay has still to look at for as long as somebody is at it', async () => {
+        await publish('1', 'abcdefghijklmno');
+        const rows = (await hand.records()).map(({ row }) => row);
+        await sendAll();
+        const { replay, counts } = await hand.store.beginReplay('history');
+        expect(await hand.store.holdLease(replayLease, 'p1', 4 * keptMs)).toBe(true);
+        const toTopic = async (from: number, to: number) => {
+          const history = await hand.store.readHistory(rows.slice(from, to));
+          const sent = history.map(({ row }, nth) => ({ row, partition: 0, offset: String(from + nth) }));
+          await hand.store.noteHistory({ replay, after: rows[to - 1]!, counts }, 'history', sent);
+          return history.length;
+        };
+        under.advance(keptMs);
+        await sweepAll();
+        expect(await toTopic(0, 3)).toBe(3);
+        await sweepAll();
+        expect((await log()).told).toEqual([...'defghijklmno'].map((content) => `1 ${content}`));
+        expect(await toTopic(3, rows.length)).toBe(12);
+        await hand.store.endReplay(replay);
+        await sweepAll();
+        expect((await log()).bytes).toBeLessThanOrEqual(eventBytesMax);
+      });
+
+      test('a replay that was left holds nothing once its lease is over', async () => {
+        await publish('1', 'abcdefghijklmno');
+        await sendAll();
+        await hand.store.beginReplay('history');
+        await hand.store.holdLease(replayLease, 'p1', keptMs);
+        under.advance(keptMs);
+        await sweepAll();
+        expect((await log()).bytes).toBeLessThanOrEqual(eventBytesMax);
+      });
     });
   });
 }

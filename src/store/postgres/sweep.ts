@@ -6,10 +6,12 @@
  * goes on from there.
  */
 import type { Swept } from '../../model/inspection';
-import { fenceOf } from '../read-fence';
 import { newestNumber, walkEnded } from '../store-rules';
 import type { Context, InTransaction } from './context';
 import type { Row } from './database';
+import { uncount } from './log-size';
+import { raiseFloor, sweepEvents } from './sweep-events';
+import { noteSwept, sweptUntil } from './swept-until';
 
 /** Any number that nothing else in this database locks: one process sweeps at a time. */
 export const sweepLock = 7_126_004;
@@ -74,12 +76,13 @@ async function sweepAside(context: Context): Promise<number> {
          AND NOT EXISTS (SELECT 1 FROM quarantine q WHERE q.outbox_id = o.id AND q.state = 'waiting')
          AND NOT EXISTS (SELECT 1 FROM reads r WHERE r.task_id = o.task_id AND r.event_id = o.event_id)
          AND (o.position IS NULL OR o.sequence < (SELECT ${newestNumber} FROM sequences s WHERE s.key = o.key))
-       ORDER BY o.id LIMIT $2) AND state > 2 RETURNING position`,
+       ORDER BY o.id LIMIT $2) AND state > 2 RETURNING position, bytes`,
     context.nowMs() - context.settings.journalMs,
     rowsMax,
   );
   const floor = Math.max(0, ...gone.map(({ position }) => position ?? 0));
   if (floor > 0) await raiseFloor(context, floor);
+  await uncount(context, gone);
   return gone.length;
 }
 
@@ -112,85 +115,10 @@ async function sweepReads(context: Context): Promise<number> {
   return gone;
 }
 
-/** The log and the journals that are walked. */
-type Walked = 'events' | 'deliveries' | 'reads' | 'reads-fence';
-
-async function sweptUntil({ database }: Context, what: Walked): Promise<number> {
-  const row = await database.get('SELECT value FROM meta WHERE name = $1', `swept-${what}`);
-  return row?.value ?? 0;
-}
-
-async function noteSwept({ database }: Context, what: Walked, until: number): Promise<void> {
-  await database.run(
-    `INSERT INTO meta AS m (name, value) VALUES ($1, $2)
-     ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE m.value <> excluded.value`,
-    `swept-${what}`,
-    until,
-  );
-}
-
 /** Those before the first that is young. */
 function oldOf(rows: Row[], at: string, beforeMs: number): Row[] {
   const young = rows.findIndex((row) => row[at] >= beforeMs);
   return young < 0 ? rows : rows.slice(0, young);
-}
-
-/**
- * Positions rise with the time of sending: the log is walked from its beginning, again and again. What waits to be sent
- * may be refused: until it is not, the event before it may be its key's newest.
- */
-async function sweepEvents(context: Context): Promise<number> {
-  const { database, settings } = context;
-  const after = await sweptUntil(context, 'events');
-  if (after === walkEnded) return 0;
-  const rows = await database.all(
-    `SELECT o.id, o.position, o.sent_at, o.sequence < ${newestNumber} AND NOT EXISTS (
-         SELECT 1 FROM outbox u WHERE u.state = 0 AND u.key = o.key AND u.sequence > o.sequence) AS superseded
-     FROM outbox o JOIN sequences s ON s.key = o.key WHERE o.position > $1 ORDER BY o.position LIMIT $2`,
-    after,
-    rowsMax,
-  );
-  const old = oldOf(rows, 'sent_at', context.nowMs() - settings.eventMs);
-  await noteSwept(context, 'events', old.length < rowsMax ? walkEnded : old.at(-1)!.position);
-  const superseded = old.filter((row) => row.superseded).map(({ id }) => id as number);
-  if (superseded.length === 0) return 0;
-  const gone = await database.all(
-    `DELETE FROM outbox WHERE id = ANY($1::bigint[]) AND state IN (1, 2)
-     RETURNING position, event_id, task_id, cause`,
-    superseded,
-  );
-  await markReads(context, gone);
-  await raiseFloor(
-    context,
-    gone.reduce((highest, { position }) => Math.max(highest, position), 0),
-  );
-  return gone.length;
-}
-
-async function raiseFloor({ database }: Context, position: number): Promise<void> {
-  await database.run(
-    `UPDATE meta SET value = f.value FROM meta f, meta k
-     WHERE meta.name = 'unmarked' AND f.name = 'floor' AND k.name = 'marked' AND f.value > k.value`,
-  );
-  await database.run(
-    `UPDATE meta SET value = greatest(value, $1) WHERE name IN ('floor', 'marked')`,
-    position,
-  );
-}
-
-/** Reads say that their events were taken, so that one which vanished in any other way can be told from those. */
-async function markReads({ database }: Context, gone: Row[]): Promise<void> {
-  const read = gone.flatMap((event) => {
-    const fence = fenceOf(event.cause);
-    return fence === null ? [] : [{ ...event, fence }];
-  }) as { task_id: number; fence: number; event_id: string }[];
-  await database.run(
-    `UPDATE reads r SET swept = true FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS e (task_id, fence, event_id)
-     WHERE r.task_id = e.task_id AND r.fence = e.fence AND r.event_id = e.event_id`,
-    read.map(({ task_id }) => task_id),
-    read.map(({ fence }) => fence),
-    read.map(({ event_id }) => event_id),
-  );
 }
 
 async function sweepDeliveries(context: Context): Promise<number> {

@@ -5,10 +5,11 @@
  * told of its end.
  */
 import type { Swept } from '../../model/inspection';
-import { fenceOf } from '../read-fence';
 import { newestNumber, walkEnded } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
+import { uncount } from './log-size';
+import { raiseFloor, sweepEvents } from './sweep-events';
 
 const rowsMax = 1000;
 /** A resolved alert stays for a day, to be looked at. */
@@ -53,40 +54,6 @@ function endRound({ swept }: Context): boolean {
 }
 
 /**
- * Positions rise with the time of sending: the log is walked from its beginning, so many rows a call, again and again.
- * What waits to be sent may be refused: until it is not, the event before it may be its key's newest.
- */
-function sweepEvents(context: Context, nowMs: number): number {
-  const { database, swept } = context;
-  if (swept.position === walkEnded) return 0;
-  const rows = database.all(
-    `SELECT o.id, o.position, o.state, o.sent_at, o.event_id, o.task_id, o.cause,
-       o.sequence < ${newestNumber} AND NOT EXISTS (
-         SELECT 1 FROM outbox u WHERE u.state = 0 AND u.key = o.key AND u.sequence > o.sequence) AS superseded
-     FROM outbox o CROSS JOIN sequences s ON s.key = o.key WHERE o.position > ? ORDER BY o.position LIMIT ?`,
-    swept.position,
-    rowsMax,
-  );
-  const young = rows.findIndex((row) => Number(row.sent_at) >= nowMs - context.settings.eventMs);
-  const old = young < 0 ? rows : rows.slice(0, young);
-  swept.position = old.length < rowsMax ? walkEnded : Number(old.at(-1)!.position);
-  const gone = old.filter(({ state, superseded }) => superseded === 1 && (state === 1 || state === 2));
-  const last = gone.at(-1);
-  if (last === undefined) return 0;
-  for (const event of gone) takeEvent(context, event);
-  raiseFloor(context, Number(last.position));
-  return gone.length;
-}
-
-function raiseFloor({ database }: Context, position: number): void {
-  database.run(
-    `UPDATE meta SET value = (SELECT value FROM meta WHERE name = 'floor') WHERE name = 'unmarked'
-       AND (SELECT value FROM meta WHERE name = 'floor') > (SELECT value FROM meta WHERE name = 'marked')`,
-  );
-  database.run(`UPDATE meta SET value = max(value, ?) WHERE name IN ('floor', 'marked')`, position);
-}
-
-/**
  * Records that Kafka refused or that were set aside, once nobody has to look at them and no read tells of them any more. One
  * that was published before is its key's newest event for as long as there is no other.
  */
@@ -97,12 +64,13 @@ function sweepAside(context: Context, beforeMs: number): number {
          AND NOT EXISTS (SELECT 1 FROM quarantine q WHERE q.outbox_id = o.id AND q.state = 'waiting')
          AND NOT EXISTS (SELECT 1 FROM reads r WHERE r.task_id = o.task_id AND r.event_id = o.event_id)
          AND (o.position IS NULL OR o.sequence < (SELECT ${newestNumber} FROM sequences s WHERE s.key = o.key))
-       ORDER BY o.id LIMIT ?) RETURNING position`,
+       ORDER BY o.id LIMIT ?) RETURNING position, bytes`,
     beforeMs,
     rowsMax,
   );
   const floor = Math.max(0, ...gone.map(({ position }) => Number(position ?? 0)));
   if (floor > 0) raiseFloor(context, floor);
+  uncount(context, gone);
   return gone.length;
 }
 
@@ -132,19 +100,6 @@ function sweepReads({ database, swept }: Context, beforeMs: number): number {
   swept.readOfTask = Number(last?.task_id ?? walkEnded);
   swept.readWithFence = Number(last?.fence ?? 0);
   return gone;
-}
-
-/** Its read says that it was taken, so that an event which vanished in any other way can be told from it. */
-function takeEvent({ database }: Context, { id, task_id, event_id, cause }: Row): void {
-  const fence = fenceOf(String(cause));
-  if (fence !== null)
-    database.run(
-      'UPDATE reads SET swept = 1 WHERE task_id = ? AND fence = ? AND event_id = ?',
-      task_id as number,
-      fence,
-      event_id as string,
-    );
-  database.run('DELETE FROM outbox WHERE id = ?', id as number);
 }
 
 function sweepDeliveries(context: Context, beforeMs: number): number {

@@ -1,6 +1,11 @@
 // Goal: whatever pace of repetition is set, Alertmanager ends nothing between two of them, and is told of each end.
 import { loadSettings } from '../../../src/config';
-import { alertingOptions, alertmanagerOptions, providerOptions } from '../../../src/wire/options';
+import {
+  alertingOptions,
+  alertmanagerOptions,
+  providerOptions,
+  storeOptions,
+} from '../../../src/wire/options';
 
 /** Of the shipped configuration. */
 const groupWaitMs = 15_000;
@@ -34,6 +39,17 @@ test('runbooks are where they are said to be published, with or without a slash 
 
 test('a pace that leaves an alert gone between two repetitions is refused', () => {
   expect(() => loadSettings('command', { ALERT_RESEND_SECONDS: '3601' })).toThrow('ALERT_RESEND_SECONDS');
+});
+
+test('the log of events takes what it may, and never more than half of the store', () => {
+  const bound = (settings: Record<string, string>) => {
+    const options = storeOptions(loadSettings('command', settings).settings);
+    return options.eventBytesMax;
+  };
+  expect(bound({})).toBe(10 * 2 ** 30);
+  expect(bound({ EVENT_BYTES_MAX: '2000000' })).toBe(2_000_000);
+  expect(bound({ STORE_BYTES_MAX: '5000001', EVENT_BYTES_MAX: '4000000' })).toBe(2_500_000);
+  expect(() => loadSettings('command', { EVENT_BYTES_MAX: '0' })).toThrow('EVENT_BYTES_MAX');
 });
 
 test('what the provider is asked for in units and yields, and how long a list may be, is set', () => {
