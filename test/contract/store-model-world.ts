@@ -223,10 +223,11 @@ export class World {
   /** All that was published goes to another topic, and retention takes nothing of it meanwhile. */
   async replayHistory(): Promise<void> {
     const { store } = this.hand;
-    expect(await store.holdLease(replayLease, 'model', 3_600_000)).toBe(true);
+    expect(await store.holdLease(replayLease, 'model', 2 * journalMs)).toBe(true);
     const { replay, after, until, counts } = await store.beginReplay('history');
     const all = { events: null, keys: null, organizationId: null, topic: null };
     const rows = (await store.selectReplay(all, after, until, 1000)).events.map(({ row }) => row);
+    this.under.advance(journalMs + 1);
     await this.retain();
     const history = await store.readHistory(rows);
     expect(history.map(({ row }) => row)).toEqual(rows);
