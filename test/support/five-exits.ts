@@ -1,6 +1,6 @@
 // What a story says must be the same at all five exits: what senders were answered, what the store holds, what the
-// provider was asked, what was published, and what log and metrics tell of it. Holds for the first life of a service that
-// has come to rest; knows nothing of what the story was about.
+// provider was asked, what was published, and what log and metrics tell of it. Holds for a service that has come
+// to rest, in a life before which nothing was delivered; knows nothing of what the story was about.
 import { type Story, soon } from './story';
 import { until } from './until';
 
@@ -8,11 +8,19 @@ import { until } from './until';
 export async function expectExitsToAgree(story: Story): Promise<void> {
   const ledger = await story.untilRest();
   const events = await story.events();
-  const requests = await story.requests();
+  const requests = await story.requestsOfLife();
   const attempts = () => story.log('attempt');
   const deliveries = () => story.log('delivery').filter(({ outcome }) => outcome === 'accepted');
   const counted = await story.metric('tramline_attempts_total');
   await until(() => attempts().length >= counted, { ...soon, what: 'a line of each attempt' });
+
+  for (const [outcome, { length }] of Map.groupBy(attempts(), (line) => String(line.outcome)))
+    expect([outcome, await story.metric('tramline_attempts_total', { outcome })]).toEqual([outcome, length]);
+
+  // Senders were answered 204 as often as a delivery was accepted, and never but then.
+  const byProvider = (await story.simulator.deliveries()).map(({ status }) => status);
+  const answers = [...story.answers, ...byProvider].filter((status) => status === 204);
+  expect(answers).toHaveLength(deliveries().length);
 
   const counts = ['hints', 'acted', 'ignored', 'quarantined'];
   const heard = deliveries().flatMap((line) => counts.map((name) => Number(line[name])));

@@ -73,6 +73,10 @@ export async function beginStory(options: StoryOptions = {}): Promise<Story> {
 
 export class Story {
   private running: Service | undefined;
+  /** What the deliveries that were posted by hand were answered, in the order of the answers. */
+  readonly answers: number[] = [];
+  /** How many requests the provider had when this life began. */
+  private asked = 0;
 
   constructor(
     readonly simulator: Simulator,
@@ -93,6 +97,7 @@ export class Story {
   /** Starts the service, or starts it again on the same store. */
   async serve({ settings = {}, ...program }: Life = {}): Promise<void> {
     const environment = this.settings(settings);
+    this.asked = this.running === undefined ? 0 : (await this.requests()).length;
     this.running = await startService({ dataFolder: this.dataFolder, environment, ...program });
     if (this.options.delivers === false) return;
     await this.simulator.deliverTo({
@@ -118,18 +123,18 @@ export class Story {
     await this.simulator.kill();
   }
 
-  /** Posts to the public listener. A string or bytes go out as they are, anything else as JSON. */
-  /** `sent` is called when the system has all of it, and before anybody answers. */
-  post(body: unknown, headers: Record<string, string> = {}, sent?: () => void): Promise<Posted> {
+  /**
+   * Posts to the public listener. A string or bytes go out as they are, anything else as JSON. `sent` is called when the
+   * system has all of it, and before anybody answers.
+   */
+  async post(body: unknown, headers: Record<string, string> = {}, sent?: () => void): Promise<Posted> {
     const bytes =
       typeof body === 'string' || body instanceof Uint8Array ? Buffer.from(body) : JSON.stringify(body);
     const authorization = this.simulator.environment.WEBHOOK_AUTHORIZATION ?? '';
-    return post(
-      `${this.service.publicUrl}/webhooks`,
-      Buffer.from(bytes),
-      { authorization, ...headers },
-      sent,
-    );
+    const given = { authorization, ...headers };
+    const answer = await post(`${this.service.publicUrl}/webhooks`, Buffer.from(bytes), given, sent);
+    this.answers.push(answer.status);
+    return answer;
   }
 
   /** The equipment of one organization, the first unless its place in the list is given. */
@@ -207,6 +212,11 @@ export class Story {
 
   async requests(): Promise<ProviderRequest[]> {
     return (await this.simulator.requests()) as ProviderRequest[];
+  }
+
+  /** Those that were made since the service was started the last time. */
+  async requestsOfLife(): Promise<ProviderRequest[]> {
+    return (await this.requests()).slice(this.asked);
   }
 
   /** Until everything that was sent is accepted and has its line, nothing will be read again, and all events are sent. */
