@@ -17,6 +17,7 @@ import type { Condition } from './model/alert';
 import type { ProviderData } from './model/provider-data';
 import type { Store } from './model/store';
 import type { Observer } from './observe/observer';
+import type { ProviderAnswer } from './operations/check';
 import { makePipeline, type Pipeline, type ProviderDoor } from './pipeline';
 import { makeEventLogTarget } from './publish/event-log';
 import { kafkaTargetDefaults, makeKafkaTarget } from './publish/kafka';
@@ -32,6 +33,7 @@ import type { Sync } from './sync/sync';
 import { type Clock, systemClock } from './tools/clock';
 import { makeBehindWatch } from './wire/behind';
 import { bookOf } from './wire/book';
+import { checkConnections } from './wire/check-connections';
 import { conditionsOf } from './wire/conditions';
 import {
   type Connecting,
@@ -48,7 +50,7 @@ import { loopsOf, startReading, stopLoops } from './wire/loops';
 import { storeFault } from './wire/opening-faults';
 import * as options from './wire/options';
 import { probeAsKnown } from './wire/probe-as-known';
-import { checkConnections, clientOf } from './wire/provider';
+import { clientOf } from './wire/provider';
 import { relayOf } from './wire/relay';
 import { replayOf } from './wire/replay';
 import { sinksOf } from './wire/sinks';
@@ -83,7 +85,7 @@ export interface Worker {
   meter: SandboxMeter;
   conditions(): Condition[];
   /** Reads the first page of organizations through each connection; rejects with what a person should know. */
-  checkProvider(): Promise<{ detail: string; dateMs: number | null }>;
+  checkProvider(): Promise<ProviderAnswer>;
   start(): void;
   /** Takes nothing more, lets what is in flight end within `graceMs`, gives the rest back. */
   stop(graceMs: number): Promise<void>;
@@ -175,7 +177,7 @@ export async function wireWorker(
     data: client.data,
     conditions,
     checkProvider: async () => ({
-      detail: await checkConnections(client, book),
+      ...(await checkConnections(client, book)),
       dateMs: heard.serverDateMs(),
     }),
     start() {

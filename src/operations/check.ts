@@ -12,13 +12,23 @@ export interface CheckDoors {
    * Each resolves to what is worth knowing, or rejects with a message for people, as `CheckFailure` with the step that mends
    * it where that is not the usual one; null: not configured here.
    */
-  store: (() => Promise<string>) | null;
-  /** `dateMs` is the provider's clock as its answer had it. */
-  provider: (() => Promise<{ detail: string; dateMs: number | null }>) | null;
+  store: (() => Promise<string | Found>) | null;
+  provider: (() => Promise<ProviderAnswer>) | null;
   kafka: (() => Promise<string>) | null;
   sinks: (() => Promise<string>) | null;
   nowMs(): number;
   timeoutMs?: number;
+}
+
+/** What is worth knowing of a part that does its work, and what to do where it is not all well; null where it is. */
+export interface Found {
+  detail: string;
+  next: string | null;
+}
+
+/** With the provider's clock as its answer had it. */
+export interface ProviderAnswer extends Found {
+  dateMs: number | null;
 }
 
 /** Why a part fails, and what to do about just that. */
@@ -40,10 +50,17 @@ const offsetFailMs = 60_000;
 /** Never rejects; takes as long as its slowest part, at most `timeoutMs`. */
 export async function runCheck(doors: CheckDoors): Promise<CheckLine[]> {
   const timeoutMs = doors.timeoutMs ?? timeoutMsDefault;
-  const ask = async (name: CheckName, door: (() => Promise<string>) | null, absent: string, next: string) => {
+  const ask = async (
+    name: CheckName,
+    door: (() => Promise<string | Found>) | null,
+    absent: string,
+    next: string,
+  ) => {
     if (door === null) return line(name, 'skipped', absent);
     try {
-      return line(name, 'ok', await within(door, timeoutMs));
+      const said = await within(door, timeoutMs);
+      if (typeof said === 'string') return line(name, 'ok', said);
+      return line(name, said.next === null ? 'ok' : 'warning', said.detail, said.next);
     } catch (error) {
       return line(name, 'failed', messageOf(error), error instanceof CheckFailure ? error.next : next);
     }
@@ -55,7 +72,7 @@ export async function runCheck(doors: CheckDoors): Promise<CheckLine[]> {
       : async () => {
           const answer = await (doors.provider as NonNullable<CheckDoors['provider']>)();
           dateMs = answer.dateMs === null ? null : answer.dateMs - doors.nowMs();
-          return answer.detail;
+          return answer;
         };
   const asked = await Promise.all([
     ask('store', doors.store, 'not asked', 'Look at DATABASE_URL and at the disk or server behind it.'),
@@ -119,7 +136,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-async function within(door: () => Promise<string>, timeoutMs: number): Promise<string> {
+async function within<Said>(door: () => Promise<Said>, timeoutMs: number): Promise<Said> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);

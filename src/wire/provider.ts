@@ -19,11 +19,12 @@ import { documentOf } from '../normalize/known-as';
 import { readFileEntry, readReferenceEntry } from '../normalize/listed-entry';
 import { normalizeDocument } from '../normalize/normalize';
 import type { Observer } from '../observe/observer';
-import { CheckFailure } from '../operations/check';
+import type { ProviderAnswer } from '../operations/check';
 import { makeProviderApi, problemOf } from '../operations/provider-api';
 import { draftEvent } from '../publish/draft-event';
 import { systemClock } from '../tools/clock';
 import { makeSealer } from '../tools/secret';
+import { checkConnections } from './check-connections';
 import { type Connecting, lateRenewal, readConnections, wireConnecting } from './connecting';
 import { makeNameEquipment, type NameEquipment } from './equipment-names';
 import { clientPauseOf, heedPause, pauseLoop } from './heed-pause';
@@ -73,45 +74,6 @@ export function providerApiOf(
   });
 }
 
-/**
- * Asks for the first page of organizations through every valid connection. Rejects with a sentence where one is not
- * answered, where a consent was refused or where there is none: `CheckFailure` where a user has to act.
- */
-export async function checkConnections(
-  client: Pick<ProviderClient, 'organizations'>,
-  book: Pick<ConnectionBook, 'connections'>,
-): Promise<string> {
-  const connections = book.connections();
-  if (connections.length === 0) {
-    const detail = 'there is no connection: no user has given consent, or each was revoked';
-    throw new CheckFailure(detail, '`tramline connect` prints a link for the user who gives consent.');
-  }
-  const refused: string[] = [];
-  for (const { connectionId, status } of connections) {
-    if (status === 'refused') refused.push(connectionId);
-    else if (!(await isAnswered(client, connectionId))) refused.push(connectionId);
-  }
-  if (refused.length > 0) {
-    const next =
-      'Their users consent anew: `tramline connections list` names them, for `tramline connect --user NAME`.';
-    throw new CheckFailure(`the provider refused the consent of ${refused.join(', ')}`, next);
-  }
-  return `answers for ${connections.length === 1 ? '1 connection' : `${connections.length} connections`}`;
-}
-
-/** False where its consent is refused. Rejects with a sentence where there is no answer otherwise. */
-async function isAnswered(
-  client: Pick<ProviderClient, 'organizations'>,
-  connectionId: string,
-): Promise<boolean> {
-  for await (const page of client.organizations(connectionId)) {
-    if (!page.partial) return true;
-    if (page.answer?.kind === 'reauthorize') return false;
-    throw new Error(`connection ${connectionId}: ${page.detail}`);
-  }
-  return true;
-}
-
 export interface OwnProvider {
   api: ProviderApi;
   connections: ConnectionsApi;
@@ -120,8 +82,8 @@ export interface OwnProvider {
   subscribing: Subscribing;
   /** For the public listener of a process that reads nothing itself. */
   routes(observer: Pick<Observer, 'fault' | 'trouble'>): ConnectRoutes;
-  /** Asks the provider through each connection; `dateMs` is its clock as it answered. Rejects with a sentence for people. */
-  check(): Promise<{ detail: string; dateMs: number | null }>;
+  /** Asks the provider through each connection. Rejects with a sentence for people. */
+  check(): Promise<ProviderAnswer>;
   /** Also gives back the calls that were booked and not made. */
   close(): Promise<void>;
 }
@@ -178,7 +140,7 @@ export function makeOwnProvider(
     routes: (observer) => own.connecting().routes(observer, own.heeded),
     async check() {
       await own.prepared();
-      return { detail: await checkConnections(own.client(), own.book()), dateMs: own.serverDateMs() };
+      return { ...(await checkConnections(own.client(), own.book())), dateMs: own.serverDateMs() };
     },
     async close() {
       await subscribing.stop();

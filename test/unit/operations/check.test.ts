@@ -4,7 +4,7 @@ import { type CheckDoors, CheckFailure, runCheck } from '../../../src/operations
 const healthy: CheckDoors = {
   settings: { missing: [], warnings: [] },
   store: async () => 'sqlite',
-  provider: async () => ({ detail: 'https://api.example answered 200', dateMs: 1000 }),
+  provider: async () => ({ detail: 'https://api.example answered 200', dateMs: 1000, next: null }),
   kafka: async () => '3 topics',
   sinks: async () => 'alertmanager answers',
   nowMs: () => 0,
@@ -45,6 +45,17 @@ test('a part that knows what mends it says so', async () => {
   ]);
 });
 
+test('a part that is not all well warns and says what to do, and the clock is compared all the same', async () => {
+  const store = async () => ({ detail: 'it is not there yet', next: 'tramline migrate' });
+  const provider = async () => ({ detail: 'one of two', next: 'tramline connect', dateMs: 70_000 });
+  const lines = await runCheck({ ...healthy, store, provider });
+  expect(lines.filter(({ state }) => state !== 'ok')).toEqual([
+    { name: 'store', state: 'warning', detail: 'it is not there yet', next: 'tramline migrate' },
+    { name: 'provider', state: 'warning', detail: 'one of two', next: 'tramline connect' },
+    { name: 'clock', state: 'failed', detail: expect.any(String), next: expect.any(String) },
+  ]);
+});
+
 test('what is not configured is skipped', async () => {
   expect(await states({ store: null, provider: null, kafka: null, sinks: null })).toEqual({
     settings: 'ok',
@@ -69,7 +80,7 @@ test.each([
   [-60_000, 'failed', 'behind'],
   [600_000, 'failed', '600 s ahead of'],
 ])('a provider’s clock that is %d ms off is %s', async (dateMs, state, words) => {
-  const lines = await runCheck({ ...healthy, provider: async () => ({ detail: '', dateMs }) });
+  const lines = await runCheck({ ...healthy, provider: async () => ({ detail: '', dateMs, next: null }) });
   expect(lines.at(-1)).toMatchObject({ name: 'clock', state, detail: expect.stringContaining(words) });
 });
 

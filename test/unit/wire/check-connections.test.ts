@@ -2,14 +2,18 @@
 import type { OrganizationsPage } from '../../../src/fetch/provider-client';
 import type { Connection } from '../../../src/model/connection';
 import { CheckFailure } from '../../../src/operations/check';
-import { checkConnections } from '../../../src/wire/provider';
+import { checkConnections } from '../../../src/wire/check-connections';
 import { connectionOf } from '../../support/provider-client';
 
 const seen: OrganizationsPage = { partial: false, organizations: [] };
 const away = { partial: true, reason: 'call-failed', detail: 'no answer', answer: null } as const;
 
 /** What the check says, and through which connections it asked. */
-async function check(connections: Connection[], pageOf: (id: string) => OrganizationsPage = () => seen) {
+async function check(
+  connections: Connection[],
+  pageOf: (id: string) => OrganizationsPage = () => seen,
+  organizations: Record<string, string[]> = {},
+) {
   const asked: string[] = [];
   const client = {
     async *organizations(connectionId: string) {
@@ -17,7 +21,8 @@ async function check(connections: Connection[], pageOf: (id: string) => Organiza
       yield pageOf(connectionId);
     },
   };
-  const said = await checkConnections(client, { connections: () => connections }).catch(
+  const sees = (connectionId: string) => new Set(organizations[connectionId]);
+  const said = await checkConnections(client, { connections: () => connections, sees }).catch(
     (error: unknown) => error,
   );
   return { said, asked };
@@ -32,14 +37,40 @@ test('where nobody has consented, the next step is to ask for consent', async ()
   });
 });
 
-test('a refused consent is not asked with, and the next step is a new one of its user', async () => {
-  const refused = connectionOf({ connectionId: 'c2', status: 'refused' });
-  const { said, asked } = await check([refused, connectionOf()]);
-  expect(asked).toEqual(['c1']);
+test('a refused consent is not asked with, and where no other is left the next step is a new one of its user', async () => {
+  const { said, asked } = await check([connectionOf({ connectionId: 'c2', user: 'u2', status: 'refused' })]);
+  expect(asked).toEqual([]);
   expect(said).toBeInstanceOf(CheckFailure);
   expect(said).toMatchObject({
     message: 'the provider refused the consent of c2',
+    next: 'Its user consents anew: `tramline connect --user c2`.',
+  });
+  const both = ['c2', 'c3'].map((connectionId) => connectionOf({ connectionId, status: 'refused' }));
+  expect((await check(both)).said).toMatchObject({
+    message: 'the provider refused the consent of c2, c3',
     next: expect.stringContaining('`tramline connect --user NAME`'),
+  });
+});
+
+test('a refused consent beside one that sees the same is a warning, and says how to be rid of it', async () => {
+  const refused = connectionOf({ connectionId: 'c2', user: 'u2', status: 'refused' });
+  const { said, asked } = await check([refused, connectionOf()], () => seen, { c1: ['1', '2'], c2: ['2'] });
+  expect(asked).toEqual(['c1']);
+  expect(said).toEqual({
+    detail:
+      'answers for 1 connection; the provider refused the consent of c2, whose organizations are seen through others',
+    next: 'Its user consents anew: `tramline connect --user c2`, or where it is not needed: `tramline connections revoke c2`.',
+  });
+});
+
+test('what only a refused consent saw is counted, and others are read on', async () => {
+  const refused = connectionOf({ connectionId: 'c2', user: 'u2', status: 'refused' });
+  const many = Array.from({ length: 12 }, (_none, id) => `${id}`);
+  const { said } = await check([refused, connectionOf()], () => seen, { c1: ['1', '2'], c2: many });
+  expect(said).toMatchObject({
+    detail:
+      'answers for 1 connection; the provider refused the consent of c2, and 10 organizations are seen by nobody else',
+    next: 'Its user consents anew: `tramline connect --user c2`.',
   });
 });
 
@@ -47,6 +78,10 @@ test('a consent that is only now found refused is one', async () => {
   const answer = { kind: 'reauthorize', connectionId: 'c1', message: null } as const;
   const { said } = await check([connectionOf()], () => ({ ...away, answer }));
   expect(said).toMatchObject({ message: 'the provider refused the consent of c1', next: expect.any(String) });
+  const beside = (id: string) => (id === 'c1' ? { ...away, answer } : seen);
+  expect((await check([connectionOf(), connectionOf({ connectionId: 'c2' })], beside)).said).toMatchObject({
+    detail: expect.stringContaining('the provider refused the consent of c1'),
+  });
 });
 
 test('a valid connection without an answer is no matter of consent', async () => {
@@ -57,6 +92,6 @@ test('a valid connection without an answer is no matter of consent', async () =>
 
 test('every valid connection is asked', async () => {
   const { said, asked } = await check([connectionOf(), connectionOf({ connectionId: 'c2' })]);
-  expect(said).toBe('answers for 2 connections');
+  expect(said).toEqual({ detail: 'answers for 2 connections', next: null });
   expect(asked).toEqual(['c1', 'c2']);
 });

@@ -1,0 +1,65 @@
+/**
+ * Whether the provider answers, through each connection that there is: what a check says of it, and who has to act.
+ */
+import type { ConnectionBook } from '../connect/connection-book';
+import type { ProviderClient } from '../fetch/provider-client';
+import { CheckFailure, type Found } from '../operations/check';
+
+type Client = Pick<ProviderClient, 'organizations'>;
+type Book = Pick<ConnectionBook, 'connections' | 'sees'>;
+
+/**
+ * Asks for the first page of organizations through every valid connection. A refused consent is a caution while another
+ * connection is answered. Rejects with a sentence where one is not answered otherwise, where every consent was refused or
+ * where there is none: `CheckFailure` where a user has to act.
+ */
+export async function checkConnections(client: Client, book: Book): Promise<Found> {
+  const connections = book.connections();
+  if (connections.length === 0) {
+    const detail = 'there is no connection: no user has given consent, or each was revoked';
+    throw new CheckFailure(detail, '`tramline connect` prints a link for the user who gives consent.');
+  }
+  const [refused, answered]: [string[], string[]] = [[], []];
+  for (const { connectionId, status } of connections) {
+    const isRefused = status === 'refused' || !(await isAnswered(client, connectionId));
+    (isRefused ? refused : answered).push(connectionId);
+  }
+  const { length } = answered;
+  const answers = `answers for ${length === 1 ? '1 connection' : `${length} connections`}`;
+  if (refused.length === 0) return { detail: answers, next: null };
+  const refusal = `the provider refused the consent of ${refused.join(', ')}`;
+  if (length === 0) throw new CheckFailure(refusal, `${anew(refused)}.`);
+  const lost = leftAlone(book, refused, answered);
+  if (lost > 0) {
+    const left = `${lost} organization${lost === 1 ? ' is' : 's are'} seen by nobody else`;
+    return { detail: `${answers}; ${refusal}, and ${left}`, next: `${anew(refused)}.` };
+  }
+  const revoke = `or where it is not needed: \`tramline connections revoke ${refused.length === 1 ? refused[0] : 'ID'}\`.`;
+  return {
+    detail: `${answers}; ${refusal}, whose organizations are seen through others`,
+    next: `${anew(refused)}, ${revoke}`,
+  };
+}
+
+function anew(refused: string[]): string {
+  return refused.length === 1
+    ? `Its user consents anew: \`tramline connect --user ${refused[0]}\``
+    : 'Their users consent anew: `tramline connections list` names them, for `tramline connect --user NAME`';
+}
+
+/** How many organizations only refused connections saw. */
+function leftAlone({ sees }: Book, refused: string[], answered: string[]): number {
+  const isSeen = (organizationId: string) => answered.some((id) => sees(id).has(organizationId));
+  const seen = new Set(refused.flatMap((id) => [...sees(id)]));
+  return [...seen].filter((organizationId) => !isSeen(organizationId)).length;
+}
+
+/** False where its consent is refused. Rejects with a sentence where there is no answer otherwise. */
+async function isAnswered(client: Client, connectionId: string): Promise<boolean> {
+  for await (const page of client.organizations(connectionId)) {
+    if (!page.partial) return true;
+    if (page.answer?.kind === 'reauthorize') return false;
+    throw new Error(`connection ${connectionId}: ${page.detail}`);
+  }
+  return true;
+}
