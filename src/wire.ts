@@ -49,6 +49,7 @@ import { clientPauseOf, heedPause } from './wire/heed-pause';
 import { loopsOf, startReading, stopLoops } from './wire/loops';
 import { storeFault } from './wire/opening-faults';
 import * as options from './wire/options';
+import { payProbeCall } from './wire/pay-probe-call';
 import { probeAsKnown } from './wire/probe-as-known';
 import { clientOf } from './wire/provider';
 import { relayOf } from './wire/relay';
@@ -125,6 +126,7 @@ export async function wireWorker(
     former: (connectionId) => book.former(connectionId),
     renewal: lateRenewal(() => connecting),
     equipmentRecords: (sought) => doors.store.equipmentRecords(sought),
+    payProbeCall: () => payProbeCall(doors.store, clock),
     clock,
     ...hearConsents(() => ({ book, pipeline }), observer),
     called: heard.called,

@@ -162,7 +162,7 @@ export const table = {
   PROBES_PER_MINUTE: withDefault(
     wholeNumber(1, 600_000),
     '3000',
-    'How many organizations are asked again in any minute, by all processes together.',
+    'How many calls all processes together make in any minute to ask organizations again whether they may be read.',
   ),
   INCLUDE_OPERATOR_NAMES: withDefault(flag, 'false', 'Whether events name the persons who worked.'),
 

@@ -75,6 +75,7 @@ export function makeLine({ options, doors, client, signer, isEquipment }: AskPar
     { url, operation, connection, method = 'GET', body, headers: own, heard }: Request,
     attempt: Attempt,
   ) {
+    await attempt.paid();
     const accepted = isEquipment(url) ? equipmentHeaders : platformHeaders;
     const typed = body === undefined ? accepted : { ...accepted, 'Content-Type': accepted.Accept };
     const fixed = own === undefined ? typed : { ...typed, ...own };

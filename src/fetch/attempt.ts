@@ -7,6 +7,9 @@ import type { ReadCost } from '../model/answer';
 /** Why an attempt was cut: its time is over, or the process stops. */
 export type Cut = 'deadline' | 'aborted';
 
+/** Resolves when the next call may be made; must not reject. */
+export type Pay = () => Promise<void>;
+
 /** One listener for all attempts under a signal: a listener each costs more than the rest of an attempt's account. */
 const attemptsBySignal = new WeakMap<AbortSignal, Set<(cut: Cut) => void>>();
 
@@ -34,7 +37,11 @@ export class Attempt {
     this.#onCut?.(this.cut);
   };
 
-  constructor(timeoutMs: number, signal?: AbortSignal) {
+  readonly #pay: Pay | null;
+
+  /** `pay`: what each call waits for; left out where calls cost nothing. */
+  constructor(timeoutMs: number, signal?: AbortSignal, pay: Pay | null = null) {
+    this.#pay = pay;
     this.#timer = setTimeout(this.#stop, timeoutMs, 'deadline');
     if (signal?.aborted) this.cut = 'aborted';
     this.#stops = signal === undefined || signal.aborted ? null : stopsUnder(signal);
@@ -44,6 +51,11 @@ export class Attempt {
   /** What stops the call that is under way; null when none is. */
   whenCut(stop: ((cut: Cut) => void) | null): void {
     this.#onCut = stop;
+  }
+
+  /** Resolves when one more call may be made, or when the attempt is cut: then none is made any more. */
+  async paid(): Promise<void> {
+    if (this.#pay !== null && this.cut === null) await this.during(this.#pay());
   }
 
   /** Waits for work that other attempts share: a cut ends the wait, never the work. The promise must not reject. */

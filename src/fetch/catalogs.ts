@@ -99,6 +99,7 @@ export function makeCatalogs(parts: CatalogsParts): Catalogs {
   }
 
   async function within(attempt: Attempt, connection: Connection, fresh: boolean): Promise<CatalogResult> {
+    await attempt.paid();
     const result = await attempt.during(read(connection, fresh));
     if (typeof result !== 'string') return result;
     return { answer: cutOnTheWay(result, wayOf(parts.catalogUrl, connection.connectionId)) };

@@ -95,6 +95,8 @@ export interface ProviderDoors {
   /** Left out where a 429 is told to whoever asked, and to nobody else. */
   pause?: ClientPause;
   called(call: Called): void;
+  /** Resolves when a probe may make another call than its first; left out where they cost nothing. Must not reject. */
+  payProbeCall?(): Promise<void>;
   /** The provider refuses what the user of the connection gave, whatever was asked of it. */
   refused?(connectionId: string, message: string | null): void;
   /** The provider takes again what it refused of the connection's user: resolves when it counts as valid. Must not reject. */

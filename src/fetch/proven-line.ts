@@ -72,6 +72,7 @@ export function makeProvenLine({ plain, renewed, catalogUrl, timeoutMs }: ProofP
   async function judge(exchange: Exchange, connection: Connection, url: URL, attempt: Attempt) {
     const { connectionId } = connection;
     const way: Way = { code: 'catalog-unavailable', origin: catalogUrl.origin, connectionId };
+    await attempt.paid();
     const verdict = await attempt.during(show(connection, url));
     if (typeof verdict === 'string') return cutOnTheWay(verdict, way);
     if (verdict.kind === 'reauthorize') return null;

@@ -10,7 +10,7 @@ import type { ResourceIdentity } from '../model/resource';
 import type { SubscriptionCalls } from '../model/subscription';
 import type { ListingRequest } from '../model/sync';
 import { type Line, makeAsk, makeHeardLine, makeLine } from './ask';
-import { Attempt } from './attempt';
+import { Attempt, type Pay } from './attempt';
 import { makeCallers } from './caller';
 import { makeCatalogs } from './catalogs';
 import { chooseConnection } from './choose-connection';
@@ -100,6 +100,7 @@ export function makeProviderClient(options: ProviderOptions, doors: ProviderDoor
   const { gate, catalogs, callers, organizations, readResource, probeOrganization, askAgain } = parts;
 
   const connectionOf = (connectionId: string) => validConnection(doors, connectionId);
+  const payOf = makePayOf(doors);
 
   async function read(request: ReadRequest, signal?: AbortSignal) {
     let admission = gate.admit(request.address);
@@ -132,13 +133,14 @@ export function makeProviderClient(options: ProviderOptions, doors: ProviderDoor
 
   async function probe(due: DueProbe, signal?: AbortSignal): Promise<Answer> {
     const claim = { ...due, hintedUser: null, hintedOrganizationId: null };
+    const pay = payOf(due);
     let connection = chooseConnection(claim, doors.connections(), doors.sees);
     if (connection === null) {
-      await askAgain(due);
+      await askAgain(due, pay);
       connection = chooseConnection(claim, doors.connections(), doors.sees);
     }
     if (connection === null) return noConnection(claim);
-    const attempt = new Attempt(timeoutMs, signal);
+    const attempt = new Attempt(timeoutMs, signal, pay);
     const result = await catalogs.of(connection, attempt);
     const answer = 'answer' in result ? result.answer : await probeOrganization(due, connection, attempt);
     attempt.end();
@@ -187,6 +189,15 @@ async function* shownPages(pages: AsyncIterable<Page>): AsyncGenerator<Organizat
   }
   if (unreadable === null) return;
   yield { partial: true, reason: 'malformed-entry', detail: unreadableSentence(unreadable), answer: null };
+}
+
+/** What each call of a probe waits for. Whoever took it has paid for the first. */
+function makePayOf({ payProbeCall }: ProviderDoors): (due: DueProbe) => Pay {
+  const begun = new WeakSet<DueProbe>();
+  return (due) => async () => {
+    if (begun.has(due)) await payProbeCall?.();
+    else begun.add(due);
+  };
 }
 
 function validConnection({ connections }: ProviderDoors, connectionId: string): Connection | null {

@@ -5,11 +5,12 @@
  */
 import type { Connection } from '../model/connection';
 import type { DueProbe } from '../model/organization';
+import type { Pay } from './attempt';
 import type { ProviderDoors, ProviderOptions } from './options';
 import type { ShowToken } from './proven-line';
 
 /** Resolves when every refused consent that sees the organization was shown, or needs not be yet. Never rejects. */
-export type AskAgain = (probe: Pick<DueProbe, 'organizationId' | 'askedBy'>) => Promise<void>;
+export type AskAgain = (probe: Pick<DueProbe, 'organizationId' | 'askedBy'>, pay: Pay) => Promise<void>;
 
 /** Of one probe: each costs a call. */
 const shownMax = 3;
@@ -41,13 +42,15 @@ export function makeAskAgain(
     pauses.delete(connectionId);
   }
 
-  return async ({ organizationId, askedBy }) => {
+  return async ({ organizationId, askedBy }, pay) => {
     const refused = connections().filter(
       ({ connectionId, status }) => status === 'refused' && sees(connectionId).has(organizationId),
     );
     for (const connection of refused.slice(0, shownMax)) {
       const pauseMs = pauseOf(connection, askedBy === 'operator');
-      if (pauseMs !== null) await showOne(connection, pauseMs);
+      if (pauseMs === null) continue;
+      await pay();
+      await showOne(connection, pauseMs);
     }
   };
 }

@@ -147,6 +147,11 @@ export interface Organizations {
   observe(observation: Observation): Promise<Transition & { applied: boolean }>;
   /** Due probes, each leased for `leaseMs` so that one process probes at a time. */
   takeProbes(limit: number, leaseMs: number): Promise<DueProbe[]>;
+  /**
+   * Pays for one more call of a probe that was taken: its first one is paid for already. 0 when the budget has it, and it is
+   * made now; else after how many milliseconds to ask again. `anyway`: it is made, and counts as far as the budget reaches.
+   */
+  payProbeCall(anyway: boolean): Promise<number>;
   /** A probe that got no answer about access; begun in an earlier epoch, it is just over. */
   postponeProbe(organizationId: string, epoch: number, again: ProbeAgain): Promise<void>;
   /** Asks for a probe now (`onDemand`), or as a hint, at most one a minute. False when the organization is unknown. */

@@ -1,5 +1,6 @@
 /**
- * The budget of probes that all processes of a store share: how many may begin now, and what is left after some began.
+ * The budget of calls for probes that all processes of a store share: how many may be made now, and what is left after
+ * some were. A probe that is taken has its first call paid; it pays for each further one before it makes it.
  * Pure: each store keeps one number, until when the budget is spent, and reads and writes it with the probes it gives out.
  */
 
@@ -7,11 +8,11 @@
 export const probeBudgetName = 'probes-paid-until';
 
 export interface ProbeBudget {
-  /** Probes that may begin now. */
+  /** Calls that may be made now. */
   free(paidUntilMicros: number, nowMs: number): number;
   /** When the next one may, in milliseconds; not before `nowMs`. */
   freeAtMs(paidUntilMicros: number, nowMs: number): number;
-  /** Until when it is spent once `count` begin now, in whole microseconds. */
+  /** Until when it is spent once `count` are made now, in whole microseconds. */
   spend(paidUntilMicros: number, nowMs: number, count: number): number;
 }
 

@@ -464,6 +464,28 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         expect(await hand.store.takeProbes(1, 1000)).toMatchObject([{ organizationId: '4999' }]);
       });
 
+      test('pays for its further calls from the same budget', async () => {
+        await hand.put([hintOf('a', '1'), hintOf('b', '2')]);
+        await hand.store.requestProbe('1', true);
+        await hand.store.requestProbe('2', true);
+        const beganMs = under.nowMs();
+        let granted = (await hand.store.takeProbes(1, 3_600_000)).length;
+        for (let call = 0; call < 200; call += 1) {
+          const inMs = await hand.store.payProbeCall(false);
+          expect(inMs).toBeLessThanOrEqual(22);
+          if (inMs === 0) granted += 1;
+        }
+        granted += (await hand.store.takeProbes(1, 3_600_000)).length;
+        // A database that is asked over and over takes its time, in which the budget grows again.
+        const grown = Math.ceil((under.nowMs() - beganMs) / 21);
+        expect(granted).toBeGreaterThanOrEqual(150);
+        expect(granted).toBeLessThanOrEqual(150 + grown);
+        expect(await hand.store.payProbeCall(true)).toBe(0);
+        expect(await hand.store.payProbeCall(true)).toBe(0);
+        under.advance(66);
+        expect((await hand.store.takeProbes(2, 1000)).length + granted).toBeGreaterThan(150);
+      });
+
       test('that has waited longest goes first', async () => {
         await hand.put([hintOf('a', '1'), hintOf('b', '2'), hintOf('c', '3')]);
         await hand.store.requestProbe('3', true);

@@ -29,11 +29,22 @@ export async function takeProbes(context: Context, limit: number, leaseMs: numbe
   const paidUntil = await holdBudget(database);
   const free = Math.min(limit, budget.free(paidUntil, nowMs));
   const taken = free > 0 ? await takeFirst(context, free, leaseMs) : [];
-  if (taken.length > 0) {
-    const spent = budget.spend(paidUntil, nowMs, taken.length);
-    await database.run('UPDATE meta SET value = $2 WHERE name = $1', probeBudgetName, spent);
-  }
+  if (taken.length > 0) await keepPaid(database, budget.spend(paidUntil, nowMs, taken.length));
   return taken;
+}
+
+/** One more call of a probe that was taken. */
+export async function payProbeCall({ database, settings, nowMs }: Context, anyway: boolean): Promise<number> {
+  const budget = probeBudgetOf(settings.probesPerMinute);
+  const paidUntil = await holdBudget(database);
+  const now = nowMs();
+  if (!anyway && budget.free(paidUntil, now) < 1) return budget.freeAtMs(paidUntil, now) - now;
+  await keepPaid(database, budget.spend(paidUntil, now, 1));
+  return 0;
+}
+
+async function keepPaid(database: Context['database'], untilMicros: number): Promise<void> {
+  await database.run('UPDATE meta SET value = $2 WHERE name = $1', probeBudgetName, untilMicros);
 }
 
 /** Until when it is spent, read under its lock: until the transaction ends no other process takes probes. */

@@ -25,7 +25,7 @@ import { observe } from './observe';
 import { access, accessHistory, epochs, findOrganization, learn, listOrganizations } from './organizations';
 import { markSent, pickUnsent, quarantineRecord, resendLogged, unsentCount } from './outbox';
 import { pauseReading, readingPause } from './pauses';
-import { postponeProbe, requestProbe, takeProbes } from './probes';
+import { payProbeCall, postponeProbe, requestProbe, takeProbes } from './probes';
 import { put } from './put';
 import { listQuarantine, showQuarantine } from './quarantine';
 import { ready } from './ready';
@@ -59,6 +59,7 @@ export const verbs = {
   epochs,
   observe,
   takeProbes,
+  payProbeCall,
   postponeProbe,
   requestProbe,
   pauseReading,

@@ -59,21 +59,12 @@ import {
   unsentCount,
 } from './outbox';
 import { pauseReading, readingPause } from './pauses';
-import { postponeProbe, requestProbe, takeProbes } from './probes';
+import { payProbeCall, postponeProbe, requestProbe, takeProbes } from './probes';
 import { keepSample, listQuarantine, showQuarantine } from './quarantine';
 import { discardQuarantine, rejudge, releaseQuarantine } from './release';
 import * as replays from './replays';
 import { sweep } from './sweep';
-import {
-  beginRun,
-  compareListed,
-  countCalls,
-  endRun,
-  finishPage,
-  hintAbsent,
-  lastRun,
-  openListings,
-} from './syncs';
+import * as syncs from './syncs';
 import { allFound, behindSince, noteFound, readingOn, topicEnds } from './topic-ends';
 import { makeTransaction } from './transaction';
 import { dropWebhookSecret, listWebhookSecrets, noteHeartbeat, saveWebhookSecret } from './webhook-secrets';
@@ -107,6 +98,7 @@ export const verbs = {
   epochs,
   observe,
   takeProbes,
+  payProbeCall,
   postponeProbe,
   requestProbe,
   pauseReading,
@@ -154,14 +146,14 @@ export const verbs = {
   ready,
   nameEquipment,
   equipmentRecords,
-  beginRun,
-  endRun,
-  lastRun,
-  openListings,
-  compareListed,
-  finishPage,
-  hintAbsent,
-  countCalls,
+  beginRun: syncs.beginRun,
+  endRun: syncs.endRun,
+  lastRun: syncs.lastRun,
+  openListings: syncs.openListings,
+  compareListed: syncs.compareListed,
+  finishPage: syncs.finishPage,
+  hintAbsent: syncs.hintAbsent,
+  countCalls: syncs.countCalls,
   beginReplay: replays.beginReplay,
   selectReplay: replays.selectReplay,
   resendNewest: replays.resendNewest,

@@ -132,12 +132,26 @@ export function takeProbes(context: Context, limit: number, leaseMs: number): Du
   const paidUntil = paidUntilMicros(context);
   const first = firstDue(context, Math.min(limit, budget.free(paidUntil, nowMs)));
   if (first.length === 0) return [];
-  context.database.run(
+  keepPaid(context, budget.spend(paidUntil, nowMs, first.length));
+  return first.map((organization) => takeProbe(context, organization, nowMs + leaseMs));
+}
+
+/** One more call of a probe that was taken. */
+export function payProbeCall(context: Context, anyway: boolean): number {
+  const nowMs = context.nowMs();
+  const budget = probeBudgetOf(context.settings.probesPerMinute);
+  const paidUntil = paidUntilMicros(context);
+  if (!anyway && budget.free(paidUntil, nowMs) < 1) return budget.freeAtMs(paidUntil, nowMs) - nowMs;
+  keepPaid(context, budget.spend(paidUntil, nowMs, 1));
+  return 0;
+}
+
+function keepPaid({ database }: Context, untilMicros: number): void {
+  database.run(
     'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
     probeBudgetName,
-    budget.spend(paidUntil, nowMs, first.length),
+    untilMicros,
   );
-  return first.map((organization) => takeProbe(context, organization, nowMs + leaseMs));
 }
 
 function paidUntilMicros({ database }: Context): number {

@@ -798,6 +798,43 @@ describe('a probe', () => {
     expect((await staged.client.probe(due)).kind).toBe('transient');
   });
 
+  test('pays for each call beyond its first before it makes it, whatever it finds; a read pays for none', async () => {
+    const callsAt: number[] = [];
+    const counted = stageClient({}, undefined, {
+      async payProbeCall() {
+        callsAt.push(counted.calls.length);
+      },
+    });
+    const calls = async (probe: DueProbe) => {
+      const before = counted.calls.length;
+      const { kind } = await counted.client.probe({ ...probe });
+      const made = counted.calls.slice(before).length;
+      const paidBefore = callsAt.splice(0).map((at) => at - before);
+      expect([kind, paidBefore]).toEqual([kind, Array.from({ length: made - 1 }, (_, call) => call + 1)]);
+      return [kind, made];
+    };
+    catalog();
+    record([{ rel: 'connections', uri: 'https://c.test/' }, self(`${origin}/platform/organizations/4711`)]);
+    expect(await calls(due)).toEqual(['not-connected', 2]);
+    const refused = { ...due, refusedAddress: `${origin}/platform/refused`, knownAddress: operationUrl };
+    const one = { id: '4711', links: [{ rel: 'connections', uri: 'https://c.test/' }] };
+    api().get('/platform/refused').query(true).reply(403, said('Access Denied'), axiom);
+    api().get('/platform/organizations/4711').reply(200, one, axiom);
+    expect(await calls(refused)).toEqual(['not-connected', 2]);
+    api().get('/platform/refused').query(true).reply(400, '', axiom);
+    api().get('/platform/organizations/4711').reply(200, { id: '4711', links: [] }, axiom);
+    api().get('/platform/fieldOperations/op-1').query(true).reply(403, said('Access Denied'), axiom);
+    expect(await calls(refused)).toEqual(['no-access', 3]);
+    api().get('/platform/fieldOperations/op-1').query(true).reply(401, '', axiom);
+    api().get('/platform/').reply(401, '', axiom);
+    expect(await calls({ ...due, knownAddress: operationUrl })).toEqual(['reauthorize', 2]);
+    api().get('/platform/fieldOperations/op-1').query(true).reply(403, said('Access Denied'), axiom);
+    api().get('/platform/organizations/4711').reply(200, one, axiom);
+    await counted.client.read(requestFor(operationUrl, { organizationId: '4711' }));
+    expect(callsAt).toEqual([]);
+    counted.client.close();
+  });
+
   test('needs a connection and a catalog', async () => {
     expect((await staged.client.probe({ ...due, organizationId: '9' })).kind).toBe('no-connection');
     api().get('/platform/').twice().reply(401, '', axiom);

@@ -16,6 +16,7 @@ const refused: Verdict = { kind: 'reauthorize', connectionId: 'c1', message: nul
 function stage(connections: Connection[], verdict: () => Verdict) {
   const clock = stillClock();
   const told: string[] = [];
+  const paid: string[] = [];
   const doors = {
     clock,
     connections: () => connections,
@@ -33,8 +34,8 @@ function stage(connections: Connection[], verdict: () => Verdict) {
     },
   );
   const ask = (askedBy: ProbeAsker = 'schedule', organizationId = '4711') =>
-    askAgain({ organizationId, askedBy });
-  return { ask, told, clock };
+    askAgain({ organizationId, askedBy }, async () => void paid.push(organizationId));
+  return { ask, told, paid, clock };
 }
 
 const refusedOf = (connectionId: string) => connectionOf({ connectionId, status: 'refused' });
@@ -43,6 +44,14 @@ test('what the provider takes again counts as valid', async () => {
   const { ask, told } = stage([refusedOf('c1')], () => ok);
   await ask();
   expect(told).toEqual(['shown c1 canary-token', 'accepted c1']);
+});
+
+test('each showing is paid for before it is made, and none that is not made', async () => {
+  const { ask, told, paid } = stage([refusedOf('c1'), refusedOf('c2'), refusedOf('other')], () => refused);
+  await ask();
+  expect([told.length, paid]).toEqual([2, ['4711', '4711']]);
+  await ask();
+  expect(paid).toHaveLength(2);
 });
 
 test('only what was refused and sees the organization is shown', async () => {
