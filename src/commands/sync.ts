@@ -70,25 +70,40 @@ async function follow(
 }
 
 /**
- * `[=====   ] 12 of 40 listings · 3204 resources · 812/s · about 9 s left`: in so many columns what is done, the total,
- * the rate and the time left come before the bar, and the bar before the rest. The bar has at most 24 columns.
+ * `[=====   ] 12 of 40 listings · 3204 resources · 812/s · about 9 s left`: in so many columns what is done, the total, the
+ * rate and the time left come before the bar, and the bar before the rest. Where the total is not known yet it is said to
+ * be at least what was met, the bar is that of the organizations, and nothing is said of the time that is left. The bar has
+ * at most 24 columns.
  */
-export function progressOf({ listings, listed, tookMs }: SyncView, columns: number): string {
-  const { done, known } = listings;
+export function progressOf(view: SyncView, columns: number): string {
+  const { organizations, listings, listed, tookMs } = view;
+  const { done, known, total } = listings;
   const rate = `${tookMs === 0 ? 0 : Math.round((listed * 1000) / tookMs)}/s`;
-  const leftMs = done < knownMin ? null : (tookMs * (known - done)) / done;
-  const left = leftMs === null ? [] : [`about ${Math.ceil(leftMs / 1000)} s left`];
+  const left = leftOf(view);
+  const most = total === null ? `at least ${known}` : total > known ? `about ${total}` : `${total}`;
+  const whole = total ?? organizations.known;
+  const share = (total === null ? organizations.done : done) / Math.max(whole, 1);
+  const parts = [`${done} of ${most} listings`];
+  if (total === null) parts.push(`${organizations.done} of ${organizations.known} organizations`);
   const texts = [
-    [`${done} of ${known} listings`, `${listed} resources`, rate, ...left],
-    [`${done} of ${known} listings`, rate, ...left],
-  ].map((parts) => parts.join(' · '));
-  const shortest = [`${done}/${known}`, rate, ...left].join(' · ').replace('about ', '');
+    [...parts, `${listed} resources`, rate, ...left],
+    [...parts, rate, ...left],
+  ].map((some) => some.join(' · '));
+  const shortMost = total === null ? `${known}+` : `${total}`;
+  const shortest = [`${done}/${shortMost}`, rate, ...left].join(' · ').replace('about ', '');
   const roomOf = (text: string) => columns - text.length - '[] '.length;
   const text = texts.find((each) => roomOf(each) >= barWidthMin);
   if (text === undefined) return texts.find(({ length }) => length <= columns) ?? shortest;
   const barWidth = Math.min(roomOf(text), barWidthMax);
-  const filled = Math.round((known === 0 ? 0 : done / known) * barWidth);
+  const filled = Math.round(Math.min(share, 1) * barWidth);
   return `[${'='.repeat(filled)}${' '.repeat(barWidth - filled)}] ${text}`;
+}
+
+/** By what this life of the process has read; nothing while that says too little, or the provider asked for a pause. */
+function leftOf({ listings: { done, read, total }, tookMs, waitsUntil }: SyncView): string[] {
+  if (waitsUntil !== null) return ['paused'];
+  if (total === null || read < knownMin) return [];
+  return [`about ${Math.ceil((tookMs * Math.max(total - done, 0)) / read / 1000)} s left`];
 }
 
 function tell({ output }: CommandContext, view: SyncView, interrupted: boolean): void {

@@ -48,6 +48,8 @@ export type ListingPage =
       address: string;
       mediaType: string;
       next: string | null;
+      /** As the list says of itself; null when it does not. */
+      total: number | null;
       /** For the next time; null when the provider gave none. */
       changeToken: string | null;
     }
@@ -128,9 +130,9 @@ export function makeListItems(parts: ListingParts): ListItems {
     for await (const page of pages(listing)) {
       if (page.partial) return yield partialOf(page);
       unreadable = noteUnreadable(unreadable, page, of.what === 'fields' ? fieldTrouble : itemTrouble);
-      const { values, address, mediaType, next } = page;
+      const { values, address, mediaType, next, total } = page;
       const items = values.map((value) => itemOf(value, of.what === 'equipment' ? equipment : null));
-      yield { partial: false, items, address, mediaType, next, changeToken: received };
+      yield { partial: false, items, address, mediaType, next, total, changeToken: received };
     }
     if (unreadable !== null) yield malformedEntry(unreadable);
   };
@@ -168,6 +170,7 @@ async function* listOld(
         address: page.address,
         mediaType: page.mediaType,
         next,
+        total: page.total,
         changeToken: null,
       };
     }

@@ -44,6 +44,8 @@ export interface WholePage {
   mediaType: string;
   /** Address of the next page, as received; null on the last one. */
   next: string | null;
+  /** How many items the list has, as it says of itself; null when it does not. Proves nothing of its end. */
+  total: number | null;
 }
 
 export type Page = WholePage | PartialEnd;
@@ -121,11 +123,11 @@ export function makePages(gate: Gate, pagesMax: number): Pages {
         const got = values === undefined ? typeNameOf(body, 'an object without it') : typeNameOf(values);
         return yield end('malformed-page', `expected a list of values, got ${got}`);
       }
-      if (typeof total === 'number') totals.add(total);
+      if (total !== null) totals.add(total);
       empty = values.length === 0 ? empty + 1 : 0;
       const next: string | null = linksOf(body).get('nextPage') ?? null;
       repeated = (page > 1 || next !== null) && noteIds(values, ids) ? true : repeated;
-      yield { partial: false, values, address: url.href, mediaType, next };
+      yield { partial: false, values, address: url.href, mediaType, next, total };
       // A link that cannot be read may be the next page's: what was read is not all there is.
       const unread = next === null ? unreadLinkOf(unreadLinksOf(body), ['nextPage']) : null;
       if (unread !== null) return yield { ...end('malformed-page', unread), address: url.href };
@@ -194,8 +196,10 @@ function noteIds(values: unknown[], ids: Set<string>): boolean {
 }
 
 /** Of an object alone: a list has a `values` of its own. */
-function partsOf(body: unknown): { values?: unknown; total?: unknown } {
-  return typeof body === 'object' && body !== null && !Array.isArray(body) ? body : {};
+function partsOf(body: unknown): { values?: unknown; total: number | null } {
+  const isPage = typeof body === 'object' && body !== null && !Array.isArray(body);
+  const { values, total }: { values?: unknown; total?: unknown } = isPage ? body : {};
+  return { values, total: typeof total === 'number' ? total : null };
 }
 
 /** A partial end in words: with the code of the failed call, and last what was said to it. */

@@ -31,7 +31,7 @@ import type {
   ListedResult,
   ListingName,
   OpenedListing,
-  SyncCounts,
+  RunCounts,
   SyncRun,
 } from './sync';
 import type {
@@ -259,7 +259,7 @@ export interface Syncs {
    * `whole`: nothing was left that could have been read at another time. A full one of all organizations then ends that
    * the store is behind its topics.
    */
-  endRun(run: number, counts: SyncCounts, whole: boolean): Promise<void>;
+  endRun(run: number, counts: RunCounts, whole: boolean): Promise<void>;
   /** The run that was begun last; null when none was. */
   lastRun(): Promise<LastRun | null>;
   /** These listings as the run finds them, in order, and the store's revision before they are asked for. */

@@ -22,10 +22,20 @@ export interface SyncCounts {
   calls: number;
 }
 
+/** As they are kept of a run that ended. */
+export interface RunCounts extends SyncCounts {
+  /** Listings that it knew of. */
+  listings: number;
+}
+
 export interface SyncRun {
   run: number;
   /** True when a former process began it and did not end it. */
   resumed: boolean;
+  /** Listings that it has read to their end already. */
+  listingsRead: number;
+  /** Listings that the last run for the same knew of at its end; null when none has ended. */
+  listingsLast: number | null;
 }
 
 /** What was begun last. */
@@ -55,8 +65,13 @@ export interface SyncView extends SyncCounts {
   resumed: boolean;
   startedAt: string | null;
   tookMs: number;
-  /** Listings that were read to their end, and those that are known of so far. */
-  listings: { done: number; known: number };
+  /** Organizations that it is done with, and those that it is to list, as far as connections are known to see them. */
+  organizations: { done: number; known: number };
+  /**
+   * `done`: read to their end, `read` of them in this life of the process. `known`: met so far. `total`: how many there
+   * will be, as the lists say once each was met, and before that as the last run had; null while neither tells.
+   */
+  listings: { done: number; read: number; known: number; total: number | null };
   /** Organizations that are not active: nothing of theirs was listed. At most 100. */
   skipped: { id: string; access: string }[];
   /** Listings that were not read to their end: nothing is concluded from what they do not hold. At most 100. */

@@ -47,6 +47,8 @@ export type ItemsPage =
       address: string;
       mediaType: string;
       next: string | null;
+      /** How many items the list has, as it says of itself; null when it does not. */
+      total: number | null;
       changeToken: string | null;
     }
   | PartialEnd;

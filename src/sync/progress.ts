@@ -2,6 +2,7 @@
  * What a run has come to so far, counted in memory for whoever looks at it. Bounded; decides nothing.
  */
 import { type SyncCounts, type SyncTrouble, type SyncView, syncTroubles } from '../model/sync';
+import { ListingCount } from './listing-count';
 
 const namedMax = 100;
 /** An address, where a customer acts, and the provider's words. */
@@ -22,7 +23,9 @@ export class Progress {
     pages: 0,
     calls: 0,
   };
-  readonly listings = { done: 0, known: 0 };
+  readonly listings = new ListingCount();
+  /** Those that are to be listed, and those of them that nothing more is listed of. */
+  readonly organizations = { known: new Set<string>(), done: new Set<string>() };
   readonly #skipped: SyncView['skipped'] = [];
   readonly #partial = new Map<string, { detail: string; trouble: SyncTrouble }>();
   run: number | null = null;
@@ -72,7 +75,7 @@ export class Progress {
   }
 
   view(nowMs: number): SyncView {
-    const { counts, listings, run, resumed, state, reason, startedAtMs, wanted } = this;
+    const { counts, listings, organizations, run, resumed, state, reason, startedAtMs, wanted } = this;
     const met = this.#met();
     return {
       state,
@@ -82,7 +85,8 @@ export class Progress {
       ...counts,
       tookMs: Math.round((this.#endedAtMs ?? nowMs) - startedAtMs),
       startedAt: new Date(startedAtMs).toISOString(),
-      listings: { ...listings },
+      organizations: { done: organizations.done.size, known: organizations.known.size },
+      listings: listings.view(),
       skipped: [...this.#skipped],
       partial: [...this.#partial].map(([scope, { detail }]) => ({ scope, detail })),
       trouble: syncTroubles.findLast((trouble) => met.has(trouble)) ?? 'none',
@@ -109,7 +113,8 @@ export function idleView(): SyncView {
     calls: 0,
     tookMs: 0,
     startedAt: null,
-    listings: { done: 0, known: 0 },
+    organizations: { done: 0, known: 0 },
+    listings: { done: 0, read: 0, known: 0, total: null },
     skipped: [],
     partial: [],
     trouble: 'none',

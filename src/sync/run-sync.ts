@@ -51,7 +51,11 @@ export async function runSync(reading: Reading): Promise<boolean> {
     done: new Set(),
     tried: new Map(),
   };
-  for (const connectionId of doors.connections()) {
+  const { known } = progress.organizations;
+  const connections = doors.connections();
+  const expected = organizationId === null ? connections.flatMap(doors.organizationsSeen) : [organizationId];
+  for (const id of expected) known.add(id);
+  for (const connectionId of connections) {
     const places = organizationsOf(tour, connectionId);
     await eachOf(places, options.organizationsAtOnce, (organization) =>
       visit(tour, { organization, connectionId }),
@@ -125,13 +129,17 @@ async function* organizationsOf(tour: Tour, connectionId: string): AsyncGenerato
       const { organizations } = page;
       await doors.store.learn(organizations.map(({ id, name }) => ({ id, name, connectionId })));
       await doors.learned();
+      if (progress.wanted.organizationId === null)
+        for (const { id } of organizations) progress.organizations.known.add(id);
       for (const organization of organizations) {
         const { id, unconnected, connectUrl } = organization;
         if (unconnected) await doors.unconnected(id, connectUrl, epochs.get(id) ?? 1);
         if (await isTurnOf(tour, organization, connectionId)) yield organization;
       }
     }
-    if (!again) tour.expected.set(connectionId, expected);
+    if (again) continue;
+    tour.expected.set(connectionId, expected);
+    progress.listings.allMet ||= connectionId === doors.connections().at(-1);
   }
 }
 
@@ -140,10 +148,12 @@ async function isTurnOf(tour: Tour, { id }: SeenOrganization, connectionId: stri
   const { organizationId } = progress.wanted;
   if (done.has(id) || (organizationId !== null && organizationId !== id)) return false;
   seen.add(id);
+  progress.listings.allMet ||= organizationId === id;
   const known = await doors.store.access(id);
   if (known !== null && known.access !== 'active') {
     progress.skip(id, known.access);
     done.add(id);
+    progress.organizations.done.add(id);
     return false;
   }
   if (!tried.has(id)) tried.set(id, new Set());
@@ -158,10 +168,12 @@ async function visit(tour: Tour, place: Place): Promise<void> {
   tour.refusing.delete(id);
   tour.closed.delete(id);
   tour.progress.withdraw(id);
+  tour.progress.listings.beginOrganization(id);
   await syncOrganization(tour, place);
   if (tour.closed.has(id)) return;
   tour.tried.delete(id);
   tour.done.add(id);
+  tour.progress.organizations.done.add(id);
 }
 
 /** Those that the connection they are kept with did not list, or was refused: through the others that see them. */

@@ -23,7 +23,10 @@ export function makeSlots(limit: number): Slots {
   };
 }
 
-/** Works through a stream with at most `limit` at once; rejects as the first that failed, when all begun have ended. */
+/**
+ * Works through a stream with at most `limit` at once, and has the next one ready meanwhile; rejects as the first that
+ * failed, when all begun have ended.
+ */
 export async function eachOf<Thing>(
   things: AsyncIterable<Thing>,
   limit: number,
@@ -32,11 +35,11 @@ export async function eachOf<Thing>(
   const running = new Set<Promise<void>>();
   const failures: unknown[] = [];
   for await (const thing of things) {
+    if (running.size >= limit) await Promise.race(running);
+    if (failures.length > 0) break;
     const one = work(thing).catch((error: unknown) => void failures.push(error));
     running.add(one);
     void one.then(() => running.delete(one));
-    if (running.size >= limit) await Promise.race(running);
-    if (failures.length > 0) break;
   }
   await Promise.all(running);
   if (failures.length > 0) throw failures[0];

@@ -8,7 +8,6 @@ import type { ListingName, ListingRequest } from '../model/sync';
 import type { Item, ItemsPage } from './doors';
 import { readListing } from './read-listing';
 import {
-  count,
   endListing,
   hearRefusal,
   inTurn,
@@ -35,8 +34,9 @@ export async function syncOrganization(walk: Walk, place: Place): Promise<void> 
   const { id } = place.organization;
   const own = await open(walk, [{ scope: id, organizationId: id }]);
   const mark = own.listings[0]!;
-  if (mark.ended) return count(walk);
-  const ends = await Promise.all([syncEquipment(walk, place), syncFields(walk, place)]);
+  const fieldsEnded = () => walk.progress.listings.fieldsEnded(id);
+  if (mark.ended) return fieldsEnded();
+  const ends = await Promise.all([syncEquipment(walk, place), syncFields(walk, place).finally(fieldsEnded)]);
   if (ends.includes('partial')) return;
   // Of what is not shared nothing is known: not that it is gone.
   const kinds: ResourceKind[] = ['equipment', 'field-operation'];
@@ -45,8 +45,7 @@ export async function syncOrganization(walk: Walk, place: Place): Promise<void> 
     absent += await doors.store.hintAbsent(run, id, kind, options.goneShareMax);
   if (absent > 0) doors.due();
   if (ends.includes('not-shared')) return;
-  await endListing(walk, mark.id, own.revision, place.connectionId);
-  count(walk);
+  await endListing(walk, mark, own.revision, place.connectionId);
 }
 
 /** `not-shared`: this user is not shown all of it; another one may be. */
@@ -92,6 +91,7 @@ async function syncFields(walk: Walk, place: Place): Promise<End> {
     }
     // What was not found may have moved: its address of today is with the organization. What was read stays read.
     from = null;
+    walk.progress.listings.beginFields(id);
     const today = await organizationToday(walk, id, connectionId);
     if ('answer' in today || today.organization === null) {
       const answer = 'answer' in today ? today.answer : null;
@@ -102,8 +102,7 @@ async function syncFields(walk: Walk, place: Place): Promise<End> {
     }
     ({ links, unread } = today.organization);
   }
-  await endListing(walk, opened.id, own.revision, connectionId);
-  count(walk);
+  await endListing(walk, opened, own.revision, connectionId);
   return 'whole';
 }
 
@@ -138,6 +137,7 @@ async function walkFields(
     unpaged: false,
   };
   let whole = true;
+  let met = 0;
   for await (const page of repeated(walk, ask)) {
     if (page.partial) {
       if (page.reason === 'changed-meanwhile' || page.answer?.kind === 'gone') return 'again';
@@ -146,7 +146,9 @@ async function walkFields(
       return 'partial';
     }
     progress.counts.pages += 1;
-    const read = await readOperations(walk, place, page.items);
+    met += page.items.length;
+    const behind = fieldsBehind(page, from === null ? met : null);
+    const read = await readOperations(walk, place, page.items, behind);
     if (read === 'again') return 'again';
     whole &&= read;
     if (walk.refusing.has(id)) return 'partial';
@@ -157,13 +159,24 @@ async function walkFields(
   return signal.aborted || !whole ? 'partial' : 'ended';
 }
 
+/** How many stand behind a page, where all before it were met; null where nothing says so. */
+function fieldsBehind({ next, total }: { next: string | null; total: number | null }, met: number | null) {
+  if (next === null) return 0;
+  return total === null || met === null ? null : Math.max(total - met, 0);
+}
+
 /** The operations of a page of fields, several at once; fields without any are done. */
-async function readOperations(walk: Walk, place: Place, fields: Item[]): Promise<boolean | 'again'> {
+async function readOperations(
+  walk: Walk,
+  place: Place,
+  fields: Item[],
+  behind: number | null,
+): Promise<boolean | 'again'> {
   const { id } = place.organization;
   const listed = fields.filter((field) => field.id !== null && field.operations !== null);
-  if (listed.length === 0) return true;
   const names = listed.map((field) => ({ scope: `${id}/fields/${field.id}`, organizationId: id }));
   const { listings, revision } = await open(walk, names);
+  walk.progress.listings.fieldsToCome(id, behind);
   const { connectionId } = place;
   let moved = false;
   const results = await Promise.all(
@@ -190,8 +203,9 @@ async function readOne(
   const { opened } = listing;
   const read = opened.ended ? ({ end: 'whole' } as const) : await readListing(walk, listing);
   if (read.end === 'whole') {
-    if (!opened.ended) walk.unanswered = 0;
-    count(walk);
+    if (opened.ended) return 'whole';
+    walk.unanswered = 0;
+    walk.progress.listings.readToEnd(opened);
     return 'whole';
   }
   if (walk.signal.aborted) return 'partial';

@@ -57,8 +57,10 @@ export function makeSync(doors: SyncDoors, options: ScheduleOptions, failed: (er
   }
 
   async function runOnce(progress: Progress, signal: AbortSignal): Promise<void> {
-    const { run, resumed } = await store.beginRun(progress.wanted);
+    const begun = await store.beginRun(progress.wanted);
+    const { run, resumed } = begun;
     Object.assign(progress, { run, resumed });
+    progress.listings.begin(begun);
     const seen = await runSync({
       doors,
       options,
@@ -70,7 +72,7 @@ export function makeSync(doors: SyncDoors, options: ScheduleOptions, failed: (er
     if (signal.aborted) throw new RunStopped(stopped ? 'the process stops' : 'the lease was lost');
     // Where nobody's consent is valid nothing was read: what is to be judged anew still is.
     const whole = progress.isWhole() && doors.connections().length > 0;
-    await store.endRun(run, progress.counts, whole);
+    await store.endRun(run, { ...progress.counts, listings: progress.listings.known }, whole);
     const missing = seen ? null : `no connection sees organization ${progress.wanted.organizationId}`;
     progress.end('ended', missing, clock.nowMs());
   }

@@ -3,7 +3,7 @@
  * refusal is heard as a hint, what passes is waited for, and a run that cannot go on is stopped. Reads nothing itself.
  */
 import type { Answer } from '../model/answer';
-import type { ListingName, SyncTrouble } from '../model/sync';
+import type { ListingName, OpenedListing, SyncTrouble } from '../model/sync';
 import { backoffMs } from '../tools/backoff';
 import type { SeenOrganization, SyncDoors, SyncOptions } from './doors';
 import type { Progress } from './progress';
@@ -158,22 +158,21 @@ export async function hearRefusal(
   if (answer.kind !== 'action-required') closed.add(organizationId);
 }
 
-export function open({ doors, progress, run }: Walk, names: ListingName[]) {
-  progress.listings.known += names.length;
-  return doors.store.openListings(run, names);
-}
-
-export function count({ progress }: Walk): void {
-  progress.listings.done += 1;
+export async function open({ doors, progress, run }: Walk, names: ListingName[]) {
+  const opened = await doors.store.openListings(run, names);
+  progress.listings.met(opened.listings.filter(({ ended }) => !ended));
+  return opened;
 }
 
 /** Writes that a listing which holds no documents itself came to its end. */
-export function endListing(
-  { doors, run }: Walk,
-  listingId: number,
+export async function endListing(
+  { doors, progress, run }: Walk,
+  listing: OpenedListing,
   revision: number,
   connectionId: string,
-): Promise<unknown> {
+): Promise<void> {
   const after = { end: true, whole: true, changeToken: null } as const;
-  return doors.store.finishPage({ run, listingId, revision, connectionId, drafts: [], hints: [], after });
+  const listingId = listing.id;
+  await doors.store.finishPage({ run, listingId, revision, connectionId, drafts: [], hints: [], after });
+  progress.listings.readToEnd(listing);
 }

@@ -6,7 +6,16 @@ import type { FoundRecord } from '../../src/model/topic-end';
 import { goneBy, Hand, hintOf, type StoreUnderTest, terms } from './store-hand';
 
 const topic = 'tramline.equipment.v1';
-const counts = { listed: 0, changed: 0, unchanged: 0, published: 0, left: 0, pages: 0, calls: 0 };
+const counts = {
+  listed: 0,
+  changed: 0,
+  unchanged: 0,
+  published: 0,
+  left: 0,
+  pages: 0,
+  calls: 0,
+  listings: 1,
+};
 
 export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTest>): void {
   describe(`a store behind its topics: ${name}`, () => {

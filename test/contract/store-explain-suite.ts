@@ -68,7 +68,16 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
         hints: [],
         after: { end: true, whole: true, changeToken: null },
       });
-      const counts = { listed: 0, changed: 0, unchanged: 0, published: 0, left: 0, pages: 0, calls: 0 };
+      const counts = {
+        listed: 0,
+        changed: 0,
+        unchanged: 0,
+        published: 0,
+        left: 0,
+        pages: 0,
+        calls: 0,
+        listings: 1,
+      };
       await hand.store.endRun(run, counts, true);
       under.advance(1000);
       return run;

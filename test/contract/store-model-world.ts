@@ -33,7 +33,16 @@ export const logBytesMax = 3000;
 /** As long as an event stays however large the log is, and a little more. */
 const followedMs = 60_001;
 const equipmentTopic = 'tramline.equipment.v1';
-const nothingCounted = { listed: 0, changed: 0, unchanged: 0, published: 0, left: 0, pages: 0, calls: 0 };
+const nothingCounted = {
+  listed: 0,
+  changed: 0,
+  unchanged: 0,
+  published: 0,
+  left: 0,
+  pages: 0,
+  calls: 0,
+  listings: 1,
+};
 
 const unreadable: Element = { line: 'quarantined', reason: 'malformed-notification', path: '', raw: '{}' };
 

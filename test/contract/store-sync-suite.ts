@@ -43,7 +43,16 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
         after: { end: true, whole: true, changeToken: null },
         ...more,
       });
-    const counts = { listed: 0, changed: 0, unchanged: 0, published: 0, left: 0, pages: 0, calls: 0 };
+    const counts = {
+      listed: 0,
+      changed: 0,
+      unchanged: 0,
+      published: 0,
+      left: 0,
+      pages: 0,
+      calls: 0,
+      listings: 1,
+    };
     /** A whole run over one listing that holds these. */
     const runOver = async (contents: Record<string, string>) => {
       const begun = await begin();
@@ -139,6 +148,21 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       expect(next).toMatchObject({ resumed: false, listing: { ended: false } });
       expect(next.run).toBeGreaterThan(begun.run);
       expect((await begin({ organizationId: '4711', full: false })).run).not.toBe(next.run);
+    });
+
+    test('how many listings a run has read, and how many the last one for the same knew of, outlive it', async () => {
+      const wanted = (organizationId: string | null, full = false) =>
+        hand.store.beginRun({ organizationId, full });
+      const first = await begin();
+      expect(await wanted(null)).toMatchObject({ listingsRead: 0, listingsLast: null });
+      await page(first);
+      await page(await begin(undefined, '4711/fields'), { after: { next: 'https://p/2' } });
+      await hand.reopenLater();
+      expect(await wanted(null)).toMatchObject({ resumed: true, listingsRead: 1, listingsLast: null });
+      await hand.store.endRun(first.run, { ...counts, listings: 7 }, true);
+      expect(await wanted(null)).toMatchObject({ resumed: false, listingsRead: 0, listingsLast: 7 });
+      expect(await wanted(null, true)).toMatchObject({ listingsLast: 7 });
+      expect(await wanted('4711')).toMatchObject({ listingsRead: 0, listingsLast: null });
     });
 
     test('a run that was left for more than a day is not gone on with', async () => {

@@ -58,6 +58,8 @@ test('a first sync publishes everything once, a second nothing, and later ones o
 
   const before = (await story.requests()).length;
   expect(await sync()).toMatchObject({ state: 'ended', changed: 0, published: 0 });
+  const begun = await story.ask<SyncView>('/api/sync');
+  expect(begun.listings.total).toBe(begun.listings.done);
   const asked = (await story.requests()).slice(before);
   expect(asked.filter(({ status }) => status === 304).length).toBeGreaterThan(0);
   // Listings only: no document is read by itself.
@@ -118,7 +120,12 @@ test('killed in the middle it goes on after a restart, and everything is publish
     },
     { ...soon, what: 'the sync to be gone on with' },
   );
-  expect(after).toMatchObject({ resumed: true, partial: [] });
+  expect(after).toMatchObject({ resumed: true, partial: [], organizations: { done: 2, known: 2 } });
+  // What the former process had read and written is done, and not read by this one.
+  const { done, read, known, total } = after.listings;
+  expect([known, total]).toEqual([done, done]);
+  expect(done - read).toBeGreaterThan(0);
+  expect(before.listings.total ?? done).toBe(done);
   await story.untilRest();
   const events = await story.events();
   expect(events).toHaveLength(2 * (12 + 25));

@@ -8,7 +8,7 @@ import type {
   ListedResource,
   ListingName,
   OpenedListing,
-  SyncCounts,
+  RunCounts,
   SyncRun,
 } from '../../model/sync';
 import { absentMin, resumableMs, runsKept } from '../store-rules';
@@ -22,14 +22,21 @@ export async function beginRun(
 ): Promise<SyncRun> {
   const { database } = context;
   const nowMs = context.nowMs();
+  const ended = await database.get(
+    `SELECT (counts::json ->> 'listings')::integer AS listings FROM sync_runs
+     WHERE ended_at IS NOT NULL AND organization_id IS NOT DISTINCT FROM $1 ORDER BY id DESC LIMIT 1`,
+    organizationId,
+  );
+  const listingsLast: number | null = ended?.listings ?? null;
   const left = await database.get(
-    `SELECT id FROM sync_runs WHERE ended_at IS NULL AND organization_id IS NOT DISTINCT FROM $1 AND whole = $2
-       AND began_at > $3 ORDER BY id DESC LIMIT 1`,
+    `SELECT id, (SELECT count(*)::integer FROM listings WHERE ended = r.id) AS listings FROM sync_runs r
+     WHERE ended_at IS NULL AND organization_id IS NOT DISTINCT FROM $1 AND whole = $2 AND began_at > $3
+     ORDER BY id DESC LIMIT 1`,
     organizationId,
     full,
     nowMs - resumableMs,
   );
-  if (left !== undefined) return { run: left.id, resumed: true };
+  if (left !== undefined) return { run: left.id, resumed: true, listingsRead: left.listings, listingsLast };
   const begun = await database.get(
     `INSERT INTO sync_runs (organization_id, whole, revision, began_at) VALUES ($1, $2, $3, $4) RETURNING id`,
     organizationId,
@@ -37,13 +44,13 @@ export async function beginRun(
     await currentRevision(context),
     nowMs,
   );
-  return { run: begun!.id, resumed: false };
+  return { run: begun!.id, resumed: false, listingsRead: 0, listingsLast };
 }
 
 export async function endRun(
   context: Context,
   run: number,
-  counts: SyncCounts,
+  counts: RunCounts,
   whole: boolean,
 ): Promise<void> {
   const { database } = context;

@@ -10,7 +10,7 @@ import type {
   ListedResult,
   ListingName,
   OpenedListing,
-  SyncCounts,
+  RunCounts,
   SyncRun,
 } from '../../model/sync';
 import { absentMin, resumableMs, runsKept } from '../store-rules';
@@ -24,14 +24,23 @@ export function beginRun(
 ): SyncRun {
   const { database } = context;
   const nowMs = context.nowMs();
-  const left = database.get(
-    `SELECT id FROM sync_runs WHERE ended_at IS NULL AND organization_id IS ? AND whole = ? AND began_at > ?
+  const ended = database.get(
+    `SELECT counts ->> 'listings' AS listings FROM sync_runs WHERE ended_at IS NOT NULL AND organization_id IS ?
      ORDER BY id DESC LIMIT 1`,
+    organizationId,
+  );
+  const listingsLast = (ended?.listings ?? null) as number | null;
+  const left = database.get(
+    `SELECT id, (SELECT count(*) FROM listings WHERE ended = r.id) AS listings FROM sync_runs r
+     WHERE ended_at IS NULL AND organization_id IS ? AND whole = ? AND began_at > ? ORDER BY id DESC LIMIT 1`,
     organizationId,
     full ? 1 : 0,
     nowMs - resumableMs,
   );
-  if (left !== undefined) return { run: Number(left.id), resumed: true };
+  if (left !== undefined) {
+    const [run, listingsRead] = [Number(left.id), Number(left.listings)];
+    return { run, resumed: true, listingsRead, listingsLast };
+  }
   const run = database.insert(
     'INSERT INTO sync_runs (organization_id, whole, revision, began_at) VALUES (?, ?, ?, ?)',
     organizationId,
@@ -39,10 +48,10 @@ export function beginRun(
     context.currentRevision(),
     nowMs,
   );
-  return { run, resumed: false };
+  return { run, resumed: false, listingsRead: 0, listingsLast };
 }
 
-export function endRun(context: Context, run: number, counts: SyncCounts, whole: boolean): void {
+export function endRun(context: Context, run: number, counts: RunCounts, whole: boolean): void {
   const { database } = context;
   database.run(
     'UPDATE sync_runs SET ended_at = ?, counts = ? WHERE id = ?',

@@ -27,7 +27,16 @@ const clock = systemClock;
 const live = 'tramline.equipment.v1';
 // A resource is read at most once a second: publishing moves the stores' clock on.
 let laterMs = 0;
-const counts = { listed: 0, changed: 0, unchanged: 0, published: 0, left: 0, pages: 0, calls: 0 };
+const counts = {
+  listed: 0,
+  changed: 0,
+  unchanged: 0,
+  published: 0,
+  left: 0,
+  pages: 0,
+  calls: 0,
+  listings: 1,
+};
 
 describeWithNeighbour('Kafka', kafkaAvailable(), 'a store behind its topics', () => {
   let cluster: KafkaCluster;

@@ -2,17 +2,50 @@
 // Method: views of a sync as the service gives them.
 import { makeOutput } from '../../../src/commands/output';
 import { progressOf } from '../../../src/commands/sync';
+import type { SyncView } from '../../../src/model/sync';
 import { idleView } from '../../../src/sync/progress';
 import { makeShell } from './shell';
 
 test('progress says what is done of what is known, how fast, and when it may end', () => {
   const view = { ...idleView(), listed: 500, tookMs: 2000 };
-  expect(progressOf({ ...view, listings: { done: 10, known: 40 } }, 120)).toBe(
+  expect(progressOf({ ...view, listings: { done: 10, read: 10, known: 40, total: 40 } }, 120)).toBe(
     '[======                  ] 10 of 40 listings · 500 resources · 250/s · about 6 s left',
   );
-  expect(progressOf({ ...view, tookMs: 0, listings: { done: 0, known: 0 } }, 79)).toBe(
+  expect(progressOf({ ...view, tookMs: 0, listings: { done: 0, read: 0, known: 0, total: 0 } }, 79)).toBe(
     '[                        ] 0 of 0 listings · 500 resources · 0/s',
   );
+});
+
+const running = { ...idleView(), listed: 3204, tookMs: 4000 };
+const line = (more: Partial<SyncView>, columns = 80) => progressOf({ ...running, ...more }, columns);
+
+test('while the total is not known the bar is that of the organizations, and no time is said to be left', () => {
+  const more = {
+    organizations: { done: 2, known: 8 },
+    listings: { done: 12, read: 12, known: 40, total: null },
+  };
+  expect(line(more)).toBe('[=====               ] 12 of at least 40 listings · 2 of 8 organizations · 801/s');
+  expect(line(more)).toHaveLength(80);
+  expect(line(more, 40)).toBe('12/40+ · 801/s');
+  expect(line({ ...more, organizations: { done: 0, known: 0 } })).toContain('[                    ] 12 of');
+});
+
+test('a total that is the last run’s, or what lists say, is about that', () => {
+  expect(line({ listings: { done: 10, read: 10, known: 15, total: 40 } })).toContain(
+    '10 of about 40 listings · 3204 resources · 801/s · about 12 s left',
+  );
+});
+
+test('what a former process read is done, and does not make this one faster', () => {
+  expect(line({ listings: { done: 30, read: 5, known: 35, total: 40 } })).toContain('about 8 s left');
+  // Too little was read here to tell.
+  expect(line({ listings: { done: 30, read: 2, known: 35, total: 40 } })).not.toContain('left');
+});
+
+test('in a pause that the provider asked for it is said that the sync is paused, and not when it ends', () => {
+  const waits = { waitsUntil: '2026-03-01T00:10:00.000Z' };
+  const said = line({ ...waits, listings: { done: 10, read: 10, known: 40, total: 40 } });
+  expect([said.includes('paused'), said.includes('left')]).toEqual([true, false]);
 });
 
 test.each([
@@ -28,7 +61,8 @@ test.each([
     shown += text;
   };
   const output = makeOutput({ out: () => {}, error, colors: true, columns: () => columns }, false);
-  const view = { ...idleView(), listed: 50_000, tookMs: 40_519, listings: { done: 1200, known: 5200 } };
+  const listings = { done: 1200, read: 1200, known: 5200, total: 5200 };
+  const view = { ...idleView(), listed: 50_000, tookMs: 40_519, listings };
   output.progress((width) => progressOf(view, width));
   expect(shown).toBe(`\r\x1b[K${line}`);
   expect(line.length).toBeLessThan(columns ?? 80);

@@ -1,7 +1,7 @@
 // Goal: a run goes on past what fails, concludes nothing from what it could not read, and stops where it must.
 // Method: the real embedded store, a provider whose listings are scripted, a clock that stands still.
 import type { Answer } from '../../../src/model/answer';
-import type { ListedPage, ListingRequest } from '../../../src/model/sync';
+import type { ListedPage, ListingRequest, SyncView } from '../../../src/model/sync';
 import type { Item, ItemsPage, PartialEnd, SeenOrganization, SyncDoors } from '../../../src/sync/doors';
 import { makeSlots } from '../../../src/sync/slots';
 import { makeSync, nextOf } from '../../../src/sync/sync';
@@ -43,12 +43,18 @@ const item = (id: string, operations: string | null = null): Item => ({
   deleted: false,
   body: { id },
 });
-const pageOf = (items: Item[], next: string | null = null, changeToken: string | null = null): ItemsPage => ({
+const pageOf = (
+  items: Item[],
+  next: string | null = null,
+  changeToken: string | null = null,
+  total: number | null = null,
+): ItemsPage => ({
   partial: false,
   items,
   address: 'https://p',
   mediaType: 'm',
   next,
+  total,
   changeToken,
 });
 
@@ -182,6 +188,96 @@ test('nothing is asked in a pause, by no listing, however long it becomes; the r
   expect(askedAtMs.filter((at) => at === endMs).length).toBeGreaterThanOrEqual(many.length);
   const saidAt = (ms: number) => new Date(beganMs + ms).toISOString();
   expect(new Set(saidUntil)).toEqual(new Set([saidAt(180_000), saidAt(780_000)]));
+});
+
+describe('how many listings there are', () => {
+  const fieldsOf = (from: number, count: number) =>
+    Array.from({ length: count }, (_, place) => item(`f${from + place}`, `operations of ${from + place}`));
+  const two = {
+    organizations: [[organizations(seenAs('4711', { fields: 'a' }), seenAs('4712', { fields: 'b' }))]],
+    a: [[pageOf(fieldsOf(1, 2), 'a2', null, 3), pageOf(fieldsOf(3, 1), null, null, 3)]],
+    b: [[pageOf(fieldsOf(11, 2), null, null, 2)]],
+  };
+  /** Each organization with its equipment, its fields, and the operations of each field. */
+  const all = 2 * 3 + 3 + 2;
+
+  /** What is shown whenever a listing is asked for. */
+  function watched(more: Partial<SyncDoors> = {}, script: Script = two) {
+    const staged = stage(script, more);
+    const shown: [string, SyncView][] = [];
+    const { provider } = staged.doors;
+    const { listing } = provider;
+    provider.listing = async function* (request, signal) {
+      const { of } = request;
+      shown.push([of.what === 'equipment' ? 'equipment' : of.address, staged.sync.view()]);
+      yield* listing(request, signal);
+    };
+    const totals = () => shown.map(([, { listings }]) => listings.total);
+    return { ...staged, shown, totals };
+  }
+
+  test('is not known before each list was met that says so, and then is what it comes to', async () => {
+    const { run, shown, totals } = watched({ organizationsSeen: () => ['4711', '4712'] });
+    const { listings, organizations: seen } = await run();
+    expect(listings).toEqual({ done: all, read: all, known: all, total: all });
+    expect(seen).toEqual({ done: 2, known: 2 });
+    expect(shown[0]![1].organizations).toEqual({ done: 0, known: 2 });
+    // The fields of both were asked for, and say how many they are.
+    const told = shown.findLastIndex(([name]) => name === 'a' || name === 'b') + 1;
+    expect(totals().slice(0, 3)).toEqual([null, null, null]);
+    expect(new Set(totals().slice(told + 2))).toEqual(new Set([all]));
+  });
+
+  test('is known from the beginning where a run before it ended', async () => {
+    await watched().run();
+    const { run, totals } = watched();
+    expect((await run()).listings).toEqual({ done: all, read: all, known: all, total: all });
+    expect(new Set(totals())).toEqual(new Set([all]));
+  });
+
+  test('counts what a former process read as done, and not as read here', async () => {
+    const calls = { left: 5 };
+    const forbidden = () => {
+      calls.left -= 1;
+      return calls.left > 0 ? null : 'no calls are left';
+    };
+    const stopped = await watched({ forbidden }).run();
+    expect(stopped).toMatchObject({ state: 'stopped' });
+    const { done } = stopped.listings;
+    expect(done).toBeGreaterThan(0);
+    expect(done).toBeLessThan(all);
+    const { run, shown } = watched();
+    const { listings, resumed } = await run();
+    expect(resumed).toBe(true);
+    expect(listings).toEqual({ done: all, read: all - done, known: all, total: all });
+    expect(shown[0]![1].listings).toMatchObject({ done, read: 0 });
+  });
+
+  test('is not counted twice where a list is begun anew, or another user is asked', async () => {
+    const gone: Answer = { kind: 'gone', certain: false, connectionId: 'c1', origin: 'o' };
+    const refused: Answer = { kind: 'no-access', connectionId: 'c1', message: null };
+    const script = {
+      'c1 equipment': [[partial(refused)]],
+      fields: [[pageOf(fieldsOf(1, 3), null, null, 3)]],
+      'operations of 2': [[partial(gone)], [pageOf([])]],
+    };
+    const both = { connections: () => ['c1', 'c2'], connectionsOf: () => ['c1', 'c2'] };
+    const { run, shown } = watched(both, script);
+    const view = await run();
+    expect(view).toMatchObject({ state: 'ended', partial: [], organizations: { done: 1, known: 1 } });
+    expect(view.listings).toEqual({ done: 6, read: 6, known: 6, total: 6 });
+    expect(Math.max(...shown.map(([, { listings }]) => listings.known))).toBe(6);
+  });
+
+  test('that were not read to their end stay open, and what waits for a customer is none', async () => {
+    await hand.store.learn([{ id: '4712', name: null, connectionId: 'c1' }]);
+    await hand.observe({ cause: 'not-connected', actionUrl: null, message: null }, '4712');
+    const { run } = watched({}, { ...two, equipment: [[partial(transient)]] });
+    const view = await run();
+    // The equipment and, with it, the organization itself.
+    expect(view.listings).toEqual({ done: 4, read: 4, known: 6, total: 6 });
+    expect(view.organizations).toEqual({ done: 2, known: 2 });
+  });
 });
 
 test('a listing that goes on failing is left, and nothing is missed', async () => {
