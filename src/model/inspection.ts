@@ -86,6 +86,7 @@ export interface Inspection {
     waiting: number;
     parked: number;
     quarantined: number;
+    /** 100,000 says that there are as many or more. */
     unsent: number;
     oldestDueAgeMs: number | null;
     organizations: Record<Access, number>;

@@ -124,6 +124,7 @@ export interface Outbox {
    * all in their order, however often it began anew.
    */
   resendLogged(after: number, limit: number): Promise<number | null>;
+  /** How many rows are unsent; 100,000 says that there are as many or more. */
   unsentCount(): Promise<number>;
 }
 

@@ -23,7 +23,10 @@ export function observeGauges(meter: Meter, gauges: Gauges): () => void {
     'Resources that are due or wait for their time, not parked.',
   );
   const tasks = gauge('tramline.tasks', 'Tasks, by what they wait for.');
-  const unsent = gauge('tramline.outbox_pending', 'Decided events that are not acknowledged.');
+  const unsent = gauge(
+    'tramline.outbox_pending',
+    'Decided events that are not acknowledged; 100000 says that there are as many or more.',
+  );
   const organizations = gauge('tramline.organizations', 'Organizations, by access.');
   const alerts = gauge('tramline.alerts_active', 'Firing alerts, by severity.');
   const reachable = gauge('tramline.store_reachable', 'Whether the store answered this collection.');

@@ -43,6 +43,9 @@ export const runsKept = 100;
 /** So many resources of an organization may be missed at once, whatever their share is. */
 export const absentMin = 20;
 
+/** What is unsent is counted up to so many rows: a number above it would cost its reading, and says no more. */
+export const unsentCountedMax = 100_000;
+
 /** A page of the log of events holds no more bytes, unless its first event alone does. */
 export const eventsBytesMax = 8_000_000;
 

@@ -3,14 +3,16 @@
  * the journal that says where each record went. Every store must pass.
  */
 import type { ReplayRun, ReplaySelection } from '../../src/model/replay';
-import { address, draftOf, Hand, header, type StoreUnderTest } from './store-hand';
+import { address, type DamageableStore, draftOf, Hand, header } from './store-hand';
 
 const all: ReplaySelection = { events: null, keys: null, organizationId: null, topic: null };
 const topic = 'tramline.equipment.v1';
+/** One more than is counted. */
+const unsentMany = 100_001;
 
-export function storeReplaySuite(name: string, open: () => Promise<StoreUnderTest>): void {
+export function storeReplaySuite(name: string, open: () => Promise<DamageableStore>): void {
   describe(`replays: ${name}`, () => {
-    let under: StoreUnderTest;
+    let under: DamageableStore;
     let hand: Hand;
     beforeEach(async () => {
       under = await open();
@@ -84,6 +86,21 @@ export function storeReplaySuite(name: string, open: () => Promise<StoreUnderTes
       expect(await hand.store.replayPending(run.replay + 1)).toBe(0);
       await sendToKafka();
       expect(await hand.store.replayPending(run.replay)).toBe(0);
+    });
+
+    test('much that is unsent is counted up to a bound, and what a replay has still to send exactly', async () => {
+      await hand.publish('1', 'a');
+      await sendToKafka();
+      const run = await hand.store.beginReplay('x');
+      await hand.store.resendNewest(stepOf(run, 9), rowsOf(await select()));
+      hand.store = await under.damage(
+        `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${unsentMany})
+         INSERT INTO outbox (event_id, topic, key, slot, sequence, headers, value, bytes, cause, decided_at)
+         SELECT 'e' || i, 't', '1/equipment/' || i, 0, 1, '[]', '{}', 9, 'sync 1', 0 FROM n`,
+      );
+      expect(await hand.store.unsentCount()).toBe(100_000);
+      expect((await hand.store.counts()).unsent).toBe(100_000);
+      expect(await hand.store.replayPending(run.replay)).toBe(1);
     });
 
     test('the journal keeps the first place of an event and adds that of the repeat', async () => {

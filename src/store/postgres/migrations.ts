@@ -153,6 +153,11 @@ const expired = `
 CREATE INDEX reads_swept ON reads (event_id) WHERE swept;
 `;
 
+/** What a replay has still to send, however much else is unsent. */
+const pending = `
+CREATE INDEX replayed_pending ON replayed (replay) WHERE sent_at IS NULL AND topic IS NOT NULL;
+`;
+
 export const migrations: Migration[] = [
   { name: '0001-path', kind: 'expand', sql: firstSchema },
   { name: '0002-sync', kind: 'expand', sql: syncs },
@@ -168,4 +173,5 @@ export const migrations: Migration[] = [
   { name: '0012-announced', kind: 'expand', sql: announced },
   { name: '0013-journeys', kind: 'expand', sql: journeys },
   { name: '0014-expired', kind: 'expand', sql: expired },
+  { name: '0015-pending', kind: 'expand', sql: pending },
 ];

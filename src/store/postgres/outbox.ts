@@ -8,6 +8,7 @@ import type { Acknowledgement, OutboxRow } from '../../model/event';
 import type { QuarantineReason } from '../../model/notification';
 import type { HeldPartition, LeaseHeld } from '../../model/store';
 import { type DamagedRow, damagedDetail, headersOf, readableRows } from '../readable-rows';
+import { unsentCountedMax } from '../store-rules';
 import type { Context, InTransaction } from './context';
 import { type Row, saysDamaged } from './database';
 import { insertEntries } from './quarantine-entries';
@@ -256,6 +257,11 @@ export async function resendLogged(
   return page!.found < limit ? null : page!.last;
 }
 
+/** A number of as many rows at most as are counted. */
+export const unsentCounted = `(SELECT count(*) FROM (
+  SELECT 1 FROM outbox WHERE state = 0 LIMIT ${unsentCountedMax}) u)`;
+
+/** At most 100,000 are counted. */
 export async function unsentCount({ database }: Context): Promise<number> {
-  return (await database.get('SELECT count(*) AS unsent FROM outbox WHERE state = 0'))!.unsent;
+  return (await database.get(`SELECT ${unsentCounted} AS unsent`))!.unsent;
 }

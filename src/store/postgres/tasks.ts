@@ -5,6 +5,7 @@
 import type { Inspection, TaskView } from '../../model/inspection';
 import type { Access } from '../../model/organization';
 import type { Context } from './context';
+import { unsentCounted } from './outbox';
 
 const shownState = `CASE WHEN t.due_at IS NOT NULL AND o.access IS NOT NULL AND o.access <> 'active' THEN 'parked'
   ELSE t.state END`;
@@ -50,7 +51,7 @@ export async function counts(context: Context): ReturnType<Inspection['counts']>
      SELECT (SELECT due FROM waiting WHERE active) AS due, (SELECT waiting FROM waiting WHERE active) AS waiting,
        (SELECT oldest FROM waiting WHERE active) AS oldest, (SELECT waiting FROM waiting WHERE NOT active) AS parked,
        (SELECT count(*) FROM quarantine WHERE state = 'waiting') AS quarantined,
-       (SELECT count(*) FROM outbox WHERE state = 0) AS unsent`,
+       ${unsentCounted} AS unsent`,
     nowMs,
   ))!;
   const organizations: Record<Access, number> = {

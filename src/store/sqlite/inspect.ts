@@ -14,6 +14,7 @@ import {
 import { type AnnouncedColumns, announcedOf } from '../announced-actions';
 import type { Context } from './context';
 import type { Row } from './database';
+import { unsentCount } from './outbox';
 
 /**
  * How many tasks wait in each lane whose organization is not active; a lane where none does is left out. Organizations
@@ -181,7 +182,7 @@ export function counts(context: Context) {
     waiting,
     parked,
     quarantined: number(`SELECT count(*) FROM quarantine WHERE state = 'waiting'`),
-    unsent: number('SELECT count(*) FROM outbox WHERE state = 0'),
+    unsent: unsentCount(context),
     oldestDueAgeMs: oldest?.oldest == null ? null : nowMs - Number(oldest.oldest),
     organizations,
   };

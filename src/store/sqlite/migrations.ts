@@ -361,4 +361,11 @@ CREATE INDEX tasks_joined ON tasks (joined_to) WHERE joined_to IS NOT NULL;
 CREATE TABLE lanes (id TEXT PRIMARY KEY, width INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 `,
   },
+  {
+    name: '0018-pending',
+    sql: `
+-- What a replay has still to send, however much else is unsent.
+CREATE INDEX replayed_pending ON replayed (replay) WHERE sent_at IS NULL AND topic IS NOT NULL;
+`,
+  },
 ];

@@ -7,7 +7,7 @@ import type { Acknowledgement, OutboxRow, PublishedEvent } from '../../model/eve
 import type { QuarantineReason } from '../../model/notification';
 import type { HeldPartition, LeaseHeld } from '../../model/store';
 import { type DamagedRow, headersOf, publishedEvent, readableRows } from '../readable-rows';
-import { eventsBytesMax } from '../store-rules';
+import { eventsBytesMax, unsentCountedMax } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import { insertQuarantine } from './quarantine';
@@ -204,8 +204,10 @@ export function resendLogged({ database }: Context, after: number, limit: number
   return last === undefined ? null : until;
 }
 
-export function unsentCount(context: Context): number {
-  return Number(context.database.get('SELECT count(*) AS unsent FROM outbox WHERE state = 0')!.unsent);
+/** At most 100,000 are counted. */
+export function unsentCount({ database }: Context): number {
+  const sql = 'SELECT count(*) AS unsent FROM (SELECT 1 FROM outbox WHERE state = 0 LIMIT ?)';
+  return Number(database.get(sql, unsentCountedMax)!.unsent);
 }
 
 export function listEvents(

@@ -149,9 +149,9 @@ export function replayPending({ database }: Context, replay: number): number {
   return Number(database.get(pending, replay)!.pending);
 }
 
-/** Of what is unsent, which is little while one is under way, rather than of the journal. */
-const pending = `SELECT count(*) AS pending FROM outbox o WHERE o.state = 0 AND EXISTS (
-  SELECT 1 FROM replayed r WHERE r.outbox_id = o.id AND r.replay = ? AND r.sent_at IS NULL)`;
+/** Of what it has marked and nobody has acknowledged, which is little, rather than of all that is unsent. */
+const pending = `SELECT count(*) AS pending FROM replayed r CROSS JOIN outbox o ON o.id = r.outbox_id AND o.state = 0
+  WHERE r.replay = ? AND r.sent_at IS NULL AND r.topic IS NOT NULL`;
 
 export function endReplay({ database, nowMs }: Context, replay: number): void {
   database.run('UPDATE replays SET ended_at = ? WHERE id = ?', nowMs(), replay);
