@@ -193,7 +193,10 @@ function show(output: CommandContext['output'], nowMs: number, organization: Org
   for (const [name, value] of Object.entries(shown)) {
     output.prose(`${name.padEnd(11)} `, String(value ?? '–'));
   }
-  if (history.length > 0) output.line('');
+  const [first] = history;
+  if (first !== undefined) output.line('');
+  if (first !== undefined && first.nth > 1)
+    output.prose('', `${first.nth - 1} earlier changes are no longer kept.`);
   for (const change of history) {
     output.prose(`${shortTime(change.at)}  `, `${change.from} → ${change.to}, said by ${wordOf(change)}`);
   }

@@ -151,14 +151,17 @@ export interface OrganizationView {
   manageUrl?: string | null;
   /** Only where a probe was asked for: what it found, as the provider's answer is classified; null when none ended in time. */
   probed?: string | null;
-  /** How its access changed, the latest last and at most `historyMax`; only where one organization is asked for. */
+  /** How its access changed last, at most 100 times, the latest last; only where one organization is asked for. */
   history?: AccessChange[];
 }
 
+/** So many changes of an organization's access are kept and shown: the latest. */
 export const historyMax = 100;
 
 /** One change of access: who said so, and on what ground. */
 export interface AccessChange {
+  /** The how-manieth of its organization, from 1: those before the first that is shown are no longer kept. */
+  nth: number;
   at: string;
   from: Access;
   to: Access;

@@ -25,6 +25,12 @@ export function expiredRead(eventId: string, atMs: number): ExplainStep {
   });
 }
 
+/** Said with the event that tells of it. */
+export function expiredTransition(organizationId: string, atMs: number): ExplainStep {
+  const text = `the change of access of its organization ${organizationId}, of which it tells, is no longer kept`;
+  return expired(atMs, text, { organizationId });
+}
+
 /** A resource that is known, and has neither hint nor read nor event any more. */
 export function expiredResource(nowMs: number): ExplainStep {
   return expired(nowMs, 'nothing that led to what it is now is kept any more', {});

@@ -13,7 +13,7 @@ import {
   syncStep,
   type ToldEvent,
 } from './event-steps';
-import { expiredEvent, expiredRead, expiredResource } from './expired-steps';
+import { expiredEvent, expiredRead, expiredResource, expiredTransition } from './expired-steps';
 import { leftOutStep, stepsMax } from './left-out';
 import { asideOf, isParked, notificationSteps, whichOf } from './notification-steps';
 import { fenceOf } from './read-fence';
@@ -89,8 +89,11 @@ export function eventJourney(
   }
   if (fenceOf(event.cause) !== null) return [expiredRead(event.event_id, event.decided_at), ...own];
   const named = transitionOf(event.cause);
-  if (named === null || found.transition === undefined) return own;
-  return [accessStep(named.organizationId, found.transition), ...own];
+  if (named === null) return own;
+  const { organizationId, epoch } = named;
+  if (found.transition !== undefined) return [accessStep(organizationId, found.transition), ...own];
+  // What it was before its first change was told without one.
+  return epoch === 1 ? own : [expiredTransition(organizationId, event.decided_at), ...own];
 }
 
 /** The journey of an event of which nothing but its read is kept. */

@@ -5,7 +5,7 @@
 import { recordBytes } from '../../src/model/event';
 import { replayLease } from '../../src/model/replay';
 import type { StoreRules } from '../../src/store/store-rules';
-import { type DamageableStore, draftOf, Hand, hintOf } from './store-hand';
+import { type DamageableStore, draftOf, Hand, hintOf, terms } from './store-hand';
 
 const dayMs = 86_400_000;
 const organizationId = '4711';
@@ -90,6 +90,22 @@ export function storeRetentionSuite(
       expect(left).toHaveLength(manyKeys + 1);
       expect(left).not.toContain(manyKeys + 1);
       expect(await sweepAll()).toBeLessThanOrEqual(calls);
+    });
+
+    test('keeps the latest hundred changes of access, counts those before, and explains what is gone', async () => {
+      await hand.put([hintOf('1')]);
+      for (let round = 0; round < 52; round += 1) {
+        await hand.observe(terms);
+        await hand.observe({ cause: null });
+      }
+      const history = await hand.store.accessHistory(organizationId, 1000);
+      expect(history.map(({ nth }) => nth)).toEqual(Array.from({ length: 100 }, (_, at) => at + 5));
+      expect(history.slice(-2).map(({ to }) => to)).toEqual(['terms-required', 'active']);
+      const events = await hand.records();
+      expect(events).toHaveLength(104);
+      const firstStep = async (at: number) => (await hand.store.explain(events[at]!.eventId))!.steps[0];
+      expect(await firstStep(3)).toMatchObject({ step: 'expired', organizationId });
+      expect(await firstStep(4)).toMatchObject({ step: 'access', access: 'terms-required' });
     });
 
     describe('of a log with a bound by size', () => {

@@ -5,6 +5,7 @@
 import {
   type Access,
   type CauseSet,
+  historyMax,
   leadingCause,
   type Observation,
   type ProbeAsker,
@@ -135,7 +136,7 @@ function probeAfter(
     : { atMs: regularMs, intervalMs, askedBy: 'schedule' };
 }
 
-/** History, and the access event where the access changed: consumers can tell silence from a block. */
+/** History, of the last 100 changes, and the access event where the access changed: consumers can tell silence from a block. */
 export async function writeTransition(
   context: Context,
   { id, epoch, name }: Pick<ObservedRow, 'id' | 'epoch' | 'name'>,
@@ -155,6 +156,11 @@ export async function writeTransition(
     storable(actionUrl),
     storable(message),
     observation.askedBy ?? null,
+  );
+  await context.database.run(
+    'DELETE FROM organization_history WHERE organization_id = $1 AND epoch <= $2',
+    id,
+    epoch - historyMax,
   );
   const told = { causes: next.causes, access: next.access, previousAccess, by: observation.by };
   if (next.changed)

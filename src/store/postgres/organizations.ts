@@ -67,12 +67,13 @@ export async function accessHistory(
   limit: number,
 ): Promise<AccessChange[]> {
   const rows = await database.all(
-    `SELECT at, previous, access, said_by, asked_by, cause, action_url, message FROM organization_history
+    `SELECT epoch, at, previous, access, said_by, asked_by, cause, action_url, message FROM organization_history
      WHERE organization_id = $1 ORDER BY epoch DESC LIMIT $2`,
     storable(organizationId),
     limit,
   );
   return rows.reverse().map((row) => ({
+    nth: row.epoch - 1,
     at: new Date(row.at).toISOString(),
     from: row.previous,
     to: row.access,

@@ -93,6 +93,7 @@ export function accessHistory(context: Context, organizationId: string, limit: n
     )
     .reverse()
     .map((row) => ({
+      nth: Number(row.epoch) - 1,
       at: new Date(Number(row.at)).toISOString(),
       from: row.previous as Access,
       to: row.access as Access,

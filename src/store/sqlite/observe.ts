@@ -5,6 +5,7 @@
 import {
   type Access,
   type CauseSet,
+  historyMax,
   leadingCause,
   type Observation,
   type Transition,
@@ -105,7 +106,7 @@ function scheduleAfter(
   }
 }
 
-/** History, and the access event where the access changed: consumers can tell silence from a block. */
+/** History, of the last 100 changes, and the access event where the access changed: consumers can tell silence from a block. */
 export function writeTransition(
   context: Context,
   organization: CachedOrganization,
@@ -132,6 +133,11 @@ export function writeTransition(
     actionUrl,
     message,
     observation.askedBy ?? null,
+  );
+  context.database.run(
+    'DELETE FROM organization_history WHERE organization_id = ? AND epoch <= ?',
+    organization.id,
+    organization.epoch - historyMax,
   );
   if (next.changed)
     writeAccess(context, organization, { causes: next.causes, previousAccess, name, by: observation.by });

@@ -72,6 +72,14 @@ test.each([
     expect((await shell.run(...command)).out.replace(/\s+/g, ' ')).toContain(words);
 });
 
+test('how many earlier changes of access are no longer kept is said before those that are', async () => {
+  Object.assign(shell.sample.store, { accessHistory: async () => [{ ...history[0]!, nth: 205 }] });
+  const { out } = await shell.run('organizations', 'get', '4712');
+  expect(out).toMatch(/\n\n204 earlier changes are no longer kept\.\n.*active → terms-required/);
+  Object.assign(shell.sample.store, { accessHistory: async () => history });
+  expect((await shell.run('organizations', 'get', '4712')).out).not.toContain('no longer kept');
+});
+
 test('an operator who revoked a connection is named in the history', async () => {
   const revoked = {
     ...history[0]!,

@@ -40,6 +40,7 @@ const parkedSteps = [
 /** Of the one that is blocked. */
 export const history: AccessChange[] = [
   {
+    nth: 1,
     at,
     from: 'active',
     to: 'terms-required',
