@@ -4,7 +4,7 @@
 import type { Command } from 'commander';
 import type { AlertView, Api } from '../model/api';
 import { agedTime } from './age';
-import { type Action, type CommandContext, withApi, withApiOrNewStore } from './context';
+import { type Action, type CommandContext, withApi, withApiAsIs } from './context';
 import { exitCodes } from './exit-code';
 
 export function registerAlerts(program: Command, action: Action): void {
@@ -15,7 +15,7 @@ export function registerAlerts(program: Command, action: Action): void {
   alerts
     .command('test')
     .description('page each sink once, end the page, and say what each made of it')
-    .action(action((context) => withApiOrNewStore(context, (api) => test(context, api))));
+    .action(action((context) => withApiAsIs(context, (api) => test(context, api))));
 }
 
 async function run({ output, clock }: CommandContext, api: Api): Promise<number> {

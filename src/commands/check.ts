@@ -3,14 +3,14 @@
  */
 import type { Command } from 'commander';
 import type { Api } from '../model/api';
-import { type Action, type CommandContext, withApiOrNewStore } from './context';
+import { type Action, type CommandContext, withApiAsIs } from './context';
 import { exitCodes } from './exit-code';
 
 export function registerCheck(program: Command, action: Action): void {
   program
     .command('check')
     .description('what the service stands on, one line each')
-    .action(action((context) => withApiOrNewStore(context, (api) => run(context, api))));
+    .action(action((context) => withApiAsIs(context, (api) => run(context, api))));
 }
 
 async function run({ output }: CommandContext, api: Api): Promise<number> {

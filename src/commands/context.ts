@@ -17,8 +17,11 @@ export interface OpenedStore {
   close(): Promise<void>;
 }
 
-/** The store that a command opens: one that was kept, for a new one would answer that nothing is to be done; or any. */
-export type StoreWish = 'kept' | 'made';
+/**
+ * The store that a command opens: one that was kept, for a new one would answer that nothing is to be done; any, which is
+ * made and brought to this version where it must; or whatever is there, which is only looked at.
+ */
+export type StoreWish = 'kept' | 'made' | 'as-is';
 
 export interface TopicLine {
   topic: string;
@@ -38,7 +41,10 @@ export interface CommandDoors {
   version(): string;
   /** Throws `settings.invalid`. */
   load(): LoadedSettings;
-  /** Throws `store.locked`, `store.unavailable`, `settings.invalid`, also where one that is to be kept is not there. */
+  /**
+   * Throws `store.locked`, `store.unavailable`, `settings.invalid`, also where one that is to be kept is not there, and
+   * `store.older` where that is not of this version. As it is, only `settings.invalid`, `store.locked` and `store.newer`.
+   */
   openStore(loaded: LoadedSettings, wish: StoreWish): Promise<OpenedStore>;
   /** Creates what is missing of deploy/topics.json. Throws `publish.unavailable`, `publish.refused`. */
   createTopics(settings: Settings): Promise<TopicLine[]>;
@@ -68,9 +74,14 @@ export type Action<Options = object> = (
 /** Where the API was found. */
 export type Via = 'service' | 'store';
 
-/** Like `withApi`, for what may begin with a store: a consent, a sync, a call of the provider, a look at what there is. */
+/** Like `withApi`, for what may begin with a store: a consent, a sync, a call of the provider. */
 export function withApiOrNewStore<Result>(context: CommandContext, work: Work<Result>): Promise<Result> {
   return withApi(context, work, 'made');
+}
+
+/** Like `withApi`, for what needs no store: nothing is made or changed where there is none, or an older one. */
+export function withApiAsIs<Result>(context: CommandContext, work: Work<Result>): Promise<Result> {
+  return withApi(context, work, 'as-is');
 }
 
 type Work<Result> = (api: Api, via: Via, loaded: LoadedSettings) => Promise<Result>;
@@ -114,7 +125,8 @@ export function serviceOf(loaded: LoadedSettings): Api {
 function placeOfStore({ settings: { databaseUrl }, origins }: LoadedSettings, wish: StoreWish): string {
   if (databaseUrl.kind !== 'sqlite') return String(origins.DATABASE_URL.shown);
   const path = resolve(databaseUrl.path);
-  return wish === 'kept' || existsSync(path) ? path : `${path}, which is made now`;
+  if (wish === 'kept' || existsSync(path)) return path;
+  return `${path}, which is ${wish === 'made' ? 'made now' : 'not there'}`;
 }
 
 /** TRAMLINE_URL; where only the listener's address was set, that one. */

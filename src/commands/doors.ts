@@ -13,25 +13,30 @@ import type * as Operations from '../wire/operations';
 import { packageVersion } from '../wire/package-files';
 import type * as Provider from '../wire/provider';
 import type * as Reencrypt from '../wire/reencrypt';
+import type * as StandInStore from '../wire/stand-in-store';
 import type * as Topics from '../wire/topics';
 import type { CommandDoors } from './context';
 
 export const processDoors: CommandDoors = {
   load: () => loadSettings('command'),
   version: packageVersion,
-  async openStore(loaded, wish) {
-    if (wish === 'kept') mustHaveStore(loaded);
+  async openStore(named, wish) {
+    const { mustHaveCurrentStore } = require('../wire/kept-store') as typeof KeptStore;
+    const { standInFor } = require('../wire/stand-in-store') as typeof StandInStore;
+    if (wish === 'kept') await mustHaveCurrentStore(named.settings);
+    const standIn = wish === 'as-is' ? await standInFor(named, systemClock.nowMs()) : null;
+    const { loaded } = standIn ?? { loaded: named };
     const { openStore } = require('../wire') as typeof Wire;
     const { apiOf } = require('../wire/operations') as typeof Operations;
     const store = await openStore(loaded.settings);
     const { makeOwnProvider } = require('../wire/provider') as typeof Provider;
-    const provider = makeOwnProvider(loaded.settings, store);
+    const own = makeOwnProvider(loaded.settings, store);
     const { makeLoneSync } = require('../wire/lone-sync') as typeof LoneSync;
     const sync = makeLoneSync(loaded, store);
     return {
-      api: apiOf(loaded, store, null, null, { own: provider, sync: sync.door, replay: sync.replay }),
+      api: apiOf(loaded, store, null, null, { own, sync: sync.door, replay: sync.replay, standIn }),
       async close() {
-        await provider.close();
+        await own.close();
         await sync.close();
         await store.close();
       },

@@ -19,6 +19,7 @@ const codeOf: Partial<Record<ProblemCode, number>> = {
   'store.locked': exitCodes.usage,
   'store.moved': exitCodes.usage,
   'store.newer': exitCodes.usage,
+  'store.older': exitCodes.usage,
   'store.key-missing': exitCodes.usage,
   'command.not-found': exitCodes.notFound,
   'provider.refused': exitCodes.refusedByProvider,

@@ -10,6 +10,8 @@ export const problemCodes = {
   'store.locked': 'another process owns the embedded store: the process ends with 2',
   'store.moved': 'the store was moved to another, or a move into it is not complete: the process ends with 2',
   'store.newer': 'the store is of a version that this one cannot serve: the process ends with 2',
+  'store.older':
+    'nobody has brought the store to this version: what only asks leaves it, and ends with 2 until it is migrated',
   'store.closed': 'the process is stopping',
   'store.refused': 'the call itself is at fault; repeating it does not help',
   'store.key-missing': 'a row was sealed with a key that is not configured: the process ends with 2',

@@ -79,7 +79,7 @@ export async function runCheck(doors: CheckDoors): Promise<CheckLine[]> {
     ask(
       'provider',
       provider,
-      'not asked: it takes a worker that runs',
+      'not asked: it takes a worker that runs, or a store that can be read',
       'Look at PROVIDER_URL, the credentials and the way out.',
     ),
     ask(

@@ -1,10 +1,14 @@
 /**
- * Whether the settings name a store that is there already. For commands that only ask: a store that they made would answer
- * that nothing is to be done. Nothing is made or changed here; a database on a server is for its own opening to judge.
+ * Whether the settings name a store that is there already and of this version. For commands that only ask: a store that
+ * they made would answer that nothing is to be done, and one that they brought to this version is no longer what the
+ * service that runs on it was started with. Nothing is made or changed here.
  */
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Settings } from '../config';
-import { mustBeStore } from '../store/sqlite/database';
+import { poolConfig } from '../store/postgres/database';
+import { mustBeMigrated } from '../store/postgres/migrate';
+import { mustBeCurrent, mustBeStore } from '../store/sqlite/database';
 import { storeFault } from './opening-faults';
 
 /** Throws `settings.invalid`, which names the setting and the whole path, when there is none; `store.locked`. */
@@ -15,4 +19,21 @@ export function mustHaveStore({ databaseUrl }: Settings): void {
   } catch (error) {
     throw storeFault(error);
   }
+}
+
+/** As `mustHaveStore`, of a database on a server too; throws `store.older` where it is to be migrated, and as opening it does. */
+export async function mustHaveCurrentStore({ databaseUrl }: Settings): Promise<void> {
+  try {
+    if (databaseUrl.kind === 'sqlite') mustBeCurrent(resolve(databaseUrl.path));
+    else await mustBeMigrated(poolConfig({ url: databaseUrl.url.open(), connections: 1 }));
+  } catch (error) {
+    throw storeFault(error);
+  }
+}
+
+/** The path of the embedded store that is named and that nobody has made yet; null where there is one, or none is named. */
+export function missingFile({ databaseUrl }: Settings): string | null {
+  if (databaseUrl.kind !== 'sqlite') return null;
+  const path = resolve(databaseUrl.path);
+  return existsSync(path) ? null : path;
 }

@@ -43,6 +43,13 @@ export function storeFault(error: unknown): unknown {
         'TRAMLINE_URL is where commands ask that process',
       error,
     );
+  if (isProblem(error, 'store.older')) {
+    const step = '`tramline migrate` brings it to this one, as `tramline serve` does';
+    return new Problem(
+      error.code,
+      `the store of DATABASE_URL is not of this version: ${error.message}; ${step}`,
+    );
+  }
   if (!isProblem(error, 'store.unavailable')) return error;
   // A name with several addresses, none of which answers, is an error without a message.
   const said = error.message || ((error.cause as NodeJS.ErrnoException | undefined)?.code ?? 'no answer');

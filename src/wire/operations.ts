@@ -21,6 +21,7 @@ import { makeNameEquipment } from './equipment-names';
 import { alertingOptions, kafkaOptions, topicsOf, webhookOptions } from './options';
 import { type OwnProvider, providerApiOf } from './provider';
 import { sinksOf } from './sinks';
+import type { StandIn } from './stand-in-store';
 import { meterOf } from './sync';
 
 /** So long a probe on demand is waited for. */
@@ -42,7 +43,7 @@ export interface OperationsParts {
  */
 export function operationsOf(loaded: LoadedSettings, parts: OperationsParts): OperationsServer {
   const { observer, health, own } = parts;
-  const alone = own === null ? null : { own, sync: null, replay: null };
+  const alone = own === null ? null : { own, sync: null, replay: null, standIn: null };
   return makeOperationsServer({
     api: apiOf(loaded, parts.store, parts.worker, (alert) => observer.log.alert(alert), alone),
     health,
@@ -57,6 +58,8 @@ export interface Alone {
   own: OwnProvider;
   sync: ApiDoors['sync'];
   replay: ApiDoors['replay'];
+  /** In whose place the store is opened; null: it is the one that is named. */
+  standIn: StandIn | null;
 }
 
 /**
@@ -78,7 +81,12 @@ export function apiOf(
     ...webhook.hmacSecrets(),
   ];
   const own = alone?.own ?? null;
-  const providerCheck = worker === null ? (own?.check ?? null) : () => worker.checkProvider();
+  const standIn = alone?.standIn ?? null;
+  const ownCheck = standIn?.hasConnections === false ? null : (own?.check ?? null);
+  const providerCheck = worker === null ? ownCheck : () => worker.checkProvider();
+  const sayOfStore =
+    standIn?.sayOfStore ??
+    (() => store.ready().then(() => `${loaded.settings.databaseUrl.kind} takes writes`));
   return makeApi({
     store,
     rejudge: makeRejudge(eventTypes, secrets),
@@ -99,7 +107,7 @@ export function apiOf(
     manageUrl: (organizationId) => worker?.book.manageUrl(organizationId) ?? null,
     endConnection: async (organizationId) =>
       (await (worker?.connecting ?? alone?.own)?.end(organizationId)) ?? false,
-    check: () => runCheck(checkDoors(loaded, store, providerCheck)),
+    check: () => runCheck(checkDoors(loaded, sayOfStore, providerCheck)),
     // Sinks of their own: what they remember of real alerts is not touched.
     testAlerts() {
       const { runbookBase } = alertingOptions(loaded.settings);
@@ -137,11 +145,15 @@ export function configView({ origins }: LoadedSettings): ConfigView {
   );
 }
 
-function checkDoors(loaded: LoadedSettings, store: Store, provider: CheckDoors['provider']): CheckDoors {
+function checkDoors(
+  loaded: LoadedSettings,
+  store: CheckDoors['store'],
+  provider: CheckDoors['provider'],
+): CheckDoors {
   const { settings, missing, warnings } = loaded;
   return {
     settings: { missing: missing.map(({ name, text }) => `${name} ${text}`), warnings },
-    store: () => store.ready().then(() => `${settings.databaseUrl.kind} takes writes`),
+    store,
     provider,
     kafka: settings.kafkaBrokers === null ? null : () => checkKafka(settings),
     sinks: sinksOf(settings, null).length === 0 ? null : () => checkSinks(settings),

@@ -34,6 +34,30 @@ export async function migrate(config: ClientConfig, steps: Migration[] = migrati
   }
 }
 
+/**
+ * Whether the database is of this version, without making or changing anything. Throws `store.older` when a step is not
+ * made yet, or none is, and otherwise as `migrate` does.
+ */
+export async function mustBeMigrated(config: ClientConfig): Promise<void> {
+  const client = new Client(config);
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    await checkServer(client);
+    const { rows } = await client.query<{ there: boolean }>(
+      `SELECT to_regclass('migrations') IS NOT NULL AS there`,
+    );
+    if (!rows[0]!.there) throw new Problem('store.older', 'the database holds no table of Tramline yet');
+    const applied = await appliedSteps(client, migrations);
+    if (migrations.every(({ name }) => applied.has(name))) return;
+    throw new Problem('store.older', 'the database is of an older version');
+  } catch (error) {
+    throw unusable(error) ?? problemOf(error);
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
 /** A server that is there and does not let us in will not tomorrow: credentials, the database's name, rights. */
 function unusable(error: unknown): Problem | null {
   const { code, message } = error as { code?: unknown; message?: string };
@@ -44,13 +68,7 @@ function unusable(error: unknown): Problem | null {
 async function applySteps(client: Client, steps: Migration[]): Promise<void> {
   await client.query(`CREATE TABLE IF NOT EXISTS migrations (
     name TEXT PRIMARY KEY, kind TEXT NOT NULL, at TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp())`);
-  const { rows } = await client.query<{ name: string; kind: string }>('SELECT name, kind FROM migrations');
-  const applied = new Set(rows.map(({ name }) => name));
-  const known = new Set(steps.map(({ name }) => name));
-  const newer = rows.find(({ name, kind }) => kind === 'contract' && !known.has(name));
-  if (newer !== undefined) {
-    throw new Problem('store.newer', `the schema is of a newer version (${newer.name}): update this one`);
-  }
+  const applied = await appliedSteps(client, steps);
   for (const { name, kind, sql } of steps) {
     if (applied.has(name)) continue;
     await client.query('BEGIN');
@@ -58,6 +76,16 @@ async function applySteps(client: Client, steps: Migration[]): Promise<void> {
     await client.query('INSERT INTO migrations (name, kind) VALUES ($1, $2)', [name, kind]);
     await client.query('COMMIT');
   }
+}
+
+async function appliedSteps(client: Client, steps: Migration[]): Promise<Set<string>> {
+  const { rows } = await client.query<{ name: string; kind: string }>('SELECT name, kind FROM migrations');
+  const known = new Set(steps.map(({ name }) => name));
+  const newer = rows.find(({ name, kind }) => kind === 'contract' && !known.has(name));
+  if (newer !== undefined) {
+    throw new Problem('store.newer', `the schema is of a newer version (${newer.name}): update this one`);
+  }
+  return new Set(rows.map(({ name }) => name));
 }
 
 /** Whoever was answered 204 relies on these. */

@@ -140,13 +140,26 @@ export function openExisting(file: string): Database {
 
 /** `file` is a whole path. Throws `settings.invalid` when no store of ours is there, `store.locked`, `store.unavailable`. */
 export function mustBeStore(file: string): void {
+  recordedSteps(file);
+}
+
+/** As `mustBeStore`, and throws `store.older` when a step to this version is not made yet; makes none. */
+export function mustBeCurrent(file: string): void {
+  const recorded = recordedSteps(file);
+  if (migrations.every(({ name }) => recorded.has(name))) return;
+  throw new Problem('store.older', `${file} is of an older version`);
+}
+
+/** Nothing is made or changed. */
+function recordedSteps(file: string): Set<string> {
   if (!existsSync(file)) throw new Problem('settings.invalid', `${file} is not there: no store was found`);
   let connection: DatabaseSync | null = null;
   try {
     connection = new DatabaseSync(file, { timeout: 0 });
     connection.exec('PRAGMA locking_mode = EXCLUSIVE');
-    if (connection.prepare('SELECT 1 FROM migrations WHERE name = ?').get(migrations[0]!.name) !== undefined)
-      return;
+    const rows = connection.prepare('SELECT name FROM migrations').all() as { name: string }[];
+    const names = new Set(rows.map(({ name }) => name));
+    if (names.has(migrations[0]!.name)) return names;
   } catch (error) {
     if (!isUnknownName(error)) throw openingFault(file, error);
   } finally {

@@ -5,10 +5,12 @@
 import { randomBytes } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Client } from 'pg';
+import { processDoors } from '../../../src/commands/doors';
+import { loadSettings } from '../../../src/config';
 import type { Store } from '../../../src/model/store';
 import type { TakenTask } from '../../../src/model/task';
 import { poolConfig } from '../../../src/store/postgres/database';
-import { migrate } from '../../../src/store/postgres/migrate';
+import { migrate, mustBeMigrated } from '../../../src/store/postgres/migrate';
 import { migrations } from '../../../src/store/postgres/migrations';
 import { openPostgres } from '../../../src/store/postgres/open-postgres';
 import { postgresSettingsFor } from '../../contract/open-postgres';
@@ -136,10 +138,38 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
       const contract = { name: '9002-less', kind: 'contract' as const, sql: 'SELECT 1' };
       await migrate(config, [...migrations, expand, contract]);
       await expect(migrate(config)).rejects.toMatchObject({ code: 'store.newer' });
+      await expect(mustBeMigrated(config)).rejects.toMatchObject({ code: 'store.newer' });
       // A server that is there and has no such database is a wrong setting, not one that is away.
       const elsewhere = poolConfig({ url: server.url('nowhere'), connections: 1 });
       await expect(migrate(elsewhere)).rejects.toMatchObject({ code: 'settings.invalid' });
     });
+  });
+
+  test('a database that is not of this version is left as it is by what only asks', async () => {
+    const name = await server.createDatabase();
+    const config = poolConfig({ url: server.url(name), connections: 1 });
+    const tables = () =>
+      server.query(`SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'`, name);
+    await expect(mustBeMigrated(config)).rejects.toMatchObject({ code: 'store.older' });
+    expect(await tables()).toEqual([]);
+    await migrate(config, migrations.slice(0, -2));
+    const before = await tables();
+    const settings = {
+      DATABASE_URL: server.url(name),
+      ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
+    };
+    const open = processDoors.openStore(loadSettings('command', settings), 'kept');
+    await expect(open).rejects.toMatchObject({
+      code: 'store.older',
+      message: expect.stringContaining('`tramline migrate`'),
+    });
+    expect([await tables(), await server.query('SELECT name FROM migrations', name)]).toEqual([
+      before,
+      migrations.slice(0, -2).map((step) => ({ name: step.name })),
+    ]);
+    await migrate(config);
+    await mustBeMigrated(config);
+    await server.dropDatabase(name);
   });
 
   describe('acceptance', () => {

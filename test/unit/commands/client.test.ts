@@ -124,5 +124,6 @@ test('which store answers instead of a service is said, and that it was not ther
   };
   const path = join(process.cwd(), 'no/store.db');
   expect((await shell.run('ledger')).error).toMatch(new RegExp(`; using the store itself: ${path}\n$`));
-  expect((await shell.run('check')).error).toMatch(new RegExp(`: ${path}, which is made now\n$`));
+  expect((await shell.run('sync')).error).toMatch(new RegExp(`: ${path}, which is made now\n`));
+  expect((await shell.run('check')).error).toMatch(new RegExp(`: ${path}, which is not there\n$`));
 });

@@ -2,7 +2,7 @@
  * The doors of commands in a real process: a command that only asks opens a store that is there, and leaves everything
  * else on this machine as it is.
  */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -38,6 +38,26 @@ test('no table of ours is put into the database of another program', async () =>
   await expect(processDoors.openStore(loadedWith(file), 'kept')).rejects.toMatchObject(refused(file));
   expect(other.prepare('SELECT name FROM sqlite_schema').all()).toEqual([{ name: 'theirs' }]);
   other.close();
+});
+
+/** A store as the version before this one left it. */
+function olderStore(file: string): void {
+  openDatabase(file).close();
+  const older = new DatabaseSync(file);
+  older.exec(`DROP TABLE lanes; DELETE FROM migrations WHERE name = '0017-half-open'`);
+  older.close();
+}
+
+test('a store of an older version is left as it is by what only asks', async () => {
+  const file = join(folder, 'tramline.db');
+  olderStore(file);
+  const before = readFileSync(file);
+  const refusal = {
+    code: 'store.older',
+    message: expect.stringMatching(/^the store of DATABASE_URL is not of this version: .*`tramline migrate`/),
+  };
+  await expect(processDoors.openStore(loadedWith(file), 'kept')).rejects.toMatchObject(refusal);
+  expect(readFileSync(file)).toEqual(before);
 });
 
 test('a store that somebody has open is said to be in use', async () => {

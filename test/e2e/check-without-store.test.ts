@@ -1,0 +1,93 @@
+/**
+ * A check before the first start, after an update and while the store is away: it says in its line how the store is, asks
+ * all the rest, and leaves everything as it was. The provider is the simulator; there is no service.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { CheckLine } from '../../src/model/api';
+import { runCommand } from '../support/command';
+import { temporaryFolder } from '../support/service';
+import { type Simulator, startSimulator } from '../support/simulator';
+
+let simulator: Simulator;
+beforeAll(async () => {
+  simulator = await startSimulator({ organizations: 1, equipment: 1, 'heartbeat-ms': 0 });
+});
+afterAll(() => simulator.kill());
+
+const settingsOf = (databaseUrl: string) => ({
+  ...simulator.environment,
+  ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
+  DATABASE_URL: databaseUrl,
+});
+
+async function check(databaseUrl: string, more: Record<string, string> = {}) {
+  const { code, out } = await runCommand(['check', '--json'], { ...settingsOf(databaseUrl), ...more });
+  const lines = JSON.parse(out) as CheckLine[];
+  const lineOf = (wanted: string) => lines.find(({ name }) => name === wanted)!;
+  return { code, store: lineOf('store'), provider: lineOf('provider'), clock: lineOf('clock') };
+}
+
+test('before the first start the provider is asked, no token is renewed, and no store is made', async () => {
+  const folder = join(temporaryFolder(), 'data');
+  const file = join(folder, 'tramline.db');
+  expect(await check(`sqlite:${file}`)).toMatchObject({
+    code: 0,
+    store: {
+      state: 'warning',
+      detail: `${file} is not there yet: it is made by the first start`,
+      next: '`tramline migrate` makes it; where another one was meant, set DATABASE_URL.',
+    },
+    provider: { state: 'ok' },
+    clock: { state: 'ok' },
+  });
+  // A renewed token would be lost with the command, and the old one with it.
+  await simulator.expireTokens();
+  const refused = await check(`sqlite:${file}`);
+  expect(refused).toMatchObject({ code: 1, provider: { state: 'failed' } });
+  const asked = (await simulator.requests()) as { path: string }[];
+  expect(asked.filter(({ path }) => path.includes('token'))).toEqual([]);
+  const past = simulator.environment.PROVIDER_TOKENS!.replace(
+    /"expiresAt":"[^"]*"/g,
+    '"expiresAt":"2020-01-01T00:00:00Z"',
+  );
+  expect(await check(`sqlite:${file}`, { PROVIDER_TOKENS: past })).toMatchObject({
+    code: 0,
+    provider: { state: 'skipped' },
+  });
+  await runCommand(['alerts', 'test'], settingsOf(`sqlite:${file}`));
+  expect(existsSync(folder)).toBe(false);
+});
+
+test('a store of an older version is told, left as it is, and checked once it is migrated', async () => {
+  const file = join(temporaryFolder(), 'tramline.db');
+  const settings = settingsOf(`sqlite:${file}`);
+  await runCommand(['migrate'], settings);
+  const older = new DatabaseSync(file);
+  older.exec(`DROP TABLE lanes; DELETE FROM migrations WHERE name = '0017-half-open'`);
+  older.close();
+  const before = readFileSync(file);
+  expect(await check(settings.DATABASE_URL)).toMatchObject({
+    code: 0,
+    store: {
+      state: 'warning',
+      detail: expect.stringContaining(`${file} is of an older version`),
+      next: 'Run `tramline migrate`, and check again.',
+    },
+    provider: { state: 'skipped' },
+  });
+  const { code, error } = await runCommand(['organizations'], settings);
+  expect([code, error]).toEqual([2, expect.stringContaining('`tramline migrate` brings it to this one')]);
+  expect(readFileSync(file)).toEqual(before);
+  await runCommand(['migrate'], settings);
+  expect((await check(settings.DATABASE_URL)).store).toMatchObject({ state: 'ok' });
+});
+
+test('a store that cannot be reached fails in its own line, and hides no other', async () => {
+  expect(await check('postgres://nobody@127.0.0.1:1/none')).toMatchObject({
+    code: 1,
+    store: { state: 'failed', next: expect.stringContaining('DATABASE_URL') },
+    provider: { state: 'skipped' },
+  });
+});
