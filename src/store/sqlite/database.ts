@@ -58,6 +58,7 @@ export function openDatabase(path: string): Database {
     return found;
   }
   let commits = 0;
+  let commitsDue = commitsAtFirst;
   let marked = false;
   const database: Database = {
     get(sql, ...values) {
@@ -94,10 +95,11 @@ export function openDatabase(path: string): Database {
     },
     rollbackTo: () => void prepared('ROLLBACK TO calls').run(),
     checkpoint(whole) {
-      if (!whole && commits < commitsPerCheckpoint) return;
+      if (!whole && commits < commitsDue) return;
       // The file keeps its length: writing over a log that is there costs half of what making it longer does.
       const mode = walBytes(file) > walBytesMax ? 'TRUNCATE' : 'PASSIVE';
-      connection.exec(`PRAGMA wal_checkpoint(${mode})`);
+      const [, pages] = prepared(`PRAGMA wal_checkpoint(${mode})`).get() as unknown as number[];
+      if (commits > 0) commitsDue = commitsUntilFull(commits, pages as number);
       commits = 0;
     },
     close() {
@@ -217,9 +219,19 @@ function rowOf({ names, blank }: Prepared, values: Value[]): Row {
   return row;
 }
 
-/** The log is moved into the file after so many commits; one that became longer than this is cut. */
+/** The log is moved into the file after at most so many commits; one that became longer than this is cut. */
 const commitsPerCheckpoint = 100;
 const walBytesMax = 67_108_864;
+/** Half of that: where commits are large the log is moved after so many pages, and need not be cut. */
+const walPagesWanted = 4096;
+/** Until it is known how large they are. */
+const commitsAtFirst = 10;
+
+/** How many commits come before the next move, when so many before this one wrote so many pages. */
+function commitsUntilFull(commits: number, pages: number): number {
+  if (pages * commitsPerCheckpoint <= walPagesWanted * commits) return commitsPerCheckpoint;
+  return Math.max(1, Math.floor((commits * walPagesWanted) / pages));
+}
 
 function walBytes(file: string): number {
   return statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;

@@ -1,8 +1,9 @@
 /**
- * Goal: what the embedded store is opened with is a file on disk, kept with a write-ahead log, or it is not opened.
- * Method: names that SQLite would read otherwise, and an SQLite that keeps another journal mode than it is told.
+ * Goal: what the embedded store is opened with is a file on disk, kept with a write-ahead log, or it is not opened; and
+ * a busy store's log keeps its length.
+ * Method: names that SQLite would read otherwise, an SQLite that keeps another journal mode than it is told, and large commits.
  */
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -36,4 +37,19 @@ test('a file that gets no write-ahead log is refused, and freed', () => {
   );
   prepare.mockRestore();
   openDatabase(file).close();
+});
+
+test('ninety commits of one megabyte leave a log that need not be cut', () => {
+  const file = join(folder, 'store.db');
+  const database = openDatabase(file);
+  const insert = 'INSERT INTO alerts (fingerprint, alert) VALUES (?, ?)';
+  const megabyte = 'x'.repeat(1_000_000);
+  for (let commit = 0; commit < 90; commit += 1) {
+    database.begin();
+    database.run(insert, String(commit), megabyte);
+    database.commit();
+    database.checkpoint(false);
+  }
+  expect(statSync(`${file}-wal`).size).toBeLessThan(67_108_864);
+  database.close();
 });
