@@ -44,6 +44,4 @@ export interface Context {
   currentRevision(): number;
   /** Gives the next public position, persisted with the transaction. */
   nextPosition(): number;
-  /** The position that was given last is not used. */
-  returnPosition(): void;
 }

@@ -237,7 +237,6 @@ export function openEngine(settings: StoreSettings, nowMs: () => number): Engine
     nextRevision: () => ++counters.revision,
     currentRevision: () => counters.revision,
     nextPosition: () => ++counters.position,
-    returnPosition: () => void --counters.position,
   };
   transaction.within(() => load(context));
   transaction.commit();

@@ -109,30 +109,30 @@ function isHeld(context: Context, lease: LeaseHeld | undefined): boolean {
 export function markSent(context: Context, acknowledgements: Acknowledgement[], lease?: LeaseHeld): void {
   if (!isHeld(context, lease)) return;
   const nowMs = context.nowMs();
-  let position: number | null = null;
   const ends = new Map<string, { topic: string; partition: number; offset: string }>();
   for (const { row, partition, offset } of acknowledgements) {
-    position ??= context.nextPosition();
+    // Looked up and marked apart, as a key's next number is.
+    const unsent = context.database.get(
+      'SELECT topic, position, log_offset FROM outbox WHERE id = ? AND state = 0',
+      row,
+    );
+    if (unsent === undefined) continue;
     // What Kafka had before keeps its place in the journal: another place is that of a replay.
-    const marked = context.database.get(
-      `UPDATE outbox SET state = ?, position = coalesce(position, ?), partition = iif(log_offset IS NULL, ?, partition),
-         sent_at = iif(log_offset IS NULL, ?, sent_at), log_offset = coalesce(log_offset, ?)
-       WHERE id = ? AND state = 0 RETURNING position, topic, log_offset`,
+    context.database.run(
+      `UPDATE outbox SET state = ?, position = ?, partition = iif(log_offset IS NULL, ?, partition),
+         sent_at = iif(log_offset IS NULL, ?, sent_at), log_offset = coalesce(log_offset, ?) WHERE id = ?`,
       partition === null ? 1 : 2,
-      position,
+      unsent.position ?? context.nextPosition(),
       partition,
       nowMs,
       offset,
       row,
     );
-    if (marked === undefined) continue;
-    if (marked.position === position) position = null;
     if (partition === null || offset === null) continue;
-    const topic = String(marked.topic);
-    ends.set(`${topic}/${partition}`, { topic, partition, offset });
-    if (marked.log_offset !== offset) notePlace(context, row, { topic, partition, offset }, nowMs);
+    const place = { topic: String(unsent.topic), partition, offset };
+    ends.set(`${place.topic}/${partition}`, place);
+    if (unsent.log_offset !== null && unsent.log_offset !== offset) notePlace(context, row, place, nowMs);
   }
-  if (position !== null) context.returnPosition();
   for (const end of ends.values()) noteEnd(context, end);
 }
 
