@@ -69,7 +69,8 @@ export function makeClient(options: ClientOptions): Api {
     quarantined: (id) => get(`/api/quarantine/${at(id)}`),
     release: (id) => post(`/api/quarantine/${at(id)}/release`),
     discard: (id) => post(`/api/quarantine/${at(id)}/discard`),
-    events: ({ organizationId, ...page }) => get('/api/events', { ...page, organization: organizationId }),
+    events: ({ organizationId, kept, ...page }) =>
+      get('/api/events', { ...page, organization: organizationId, kept: kept ? 'true' : null }),
     alerts: () => get('/api/alerts'),
     testAlerts: () => ask({ ...options, timeoutMs: sinksMsMax }, 'POST', '/api/alerts/test', {}),
     explain: (of) => get('/api/explain', { of }),

@@ -40,6 +40,7 @@ async function run(context: CommandContext, options: Options): Promise<number> {
     after: options.after ?? null,
     type: options.type ?? null,
     organizationId: options.organization ?? null,
+    kept: options.after === undefined,
   };
   if (options.follow === true) return follow(context, filter);
   return withApi(context, async ({ events }) => {
@@ -78,7 +79,7 @@ async function printComing(
   }
 }
 
-/** Moves the filter on behind what is printed. */
+/** Moves the filter on behind what is printed. Who has come to the end expects from there on every event. */
 async function printKept(
   { output }: CommandContext,
   ask: Api['events'],
@@ -92,6 +93,7 @@ async function printKept(
     filter.after = page.at(-1)?.position ?? filter.after;
     isEnd = page.length === 0;
   }
+  filter.kept = false;
 }
 
 /**

@@ -23,6 +23,8 @@ export interface Page<After> {
 }
 
 export interface EventFilter extends Page<number> {
+  /** Only what is still kept is expected after the position: it is no error that others were taken. */
+  kept: boolean;
   type: string | null;
   organizationId: string | null;
 }

@@ -115,10 +115,10 @@ export function makeApi(doors: ApiDoors): Api {
       const outcome = await store.discardQuarantine(id);
       return outcome === 'not-found' ? notFound('waiting quarantine entry', id) : { id, state: outcome };
     },
-    events: async (filter) => {
+    events: async ({ kept, ...filter }) => {
       const { events, floor } = await store.listEvents({ ...filter, after: filter.after ?? 0 });
-      // Whoever names a position expects every event after it.
-      if (filter.after !== null && filter.after < floor) {
+      // Whoever names a position expects every event after it, unless he says that he does not.
+      if (!kept && filter.after !== null && filter.after < floor) {
         throw new Problem(
           'command.expired',
           `events up to position ${floor} are no longer kept: use --after ${floor}`,

@@ -90,9 +90,11 @@ export const apiRoutes: Route[] = [
         limit: 'limit',
         type: 'text',
         organization: 'text',
+        kept: 'truth',
       });
       const { after, limit, type, organization } = given;
-      return api.events({ after, limit: limit ?? pageRowsMax, type, organizationId: organization });
+      const kept = given.kept ?? false;
+      return api.events({ after, limit: limit ?? pageRowsMax, type, organizationId: organization, kept });
     },
   },
   {

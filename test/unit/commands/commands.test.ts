@@ -155,6 +155,13 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect(out).toContain('       2  4711/equipment/2: The record cannot be read back: it is cut.\n');
   });
 
+  test('what is kept is printed to its end, also where retention has taken events beside it', async () => {
+    shell.sample.events = Array.from({ length: 450 }, (_none, index) => publishedEvent(2 * index + 1));
+    shell.sample.floor = 800;
+    const { code, out } = await shell.run('events', '--json');
+    expect([code, out.trim().split('\n').length]).toEqual([0, 450]);
+  });
+
   test('a position that is no longer kept is an error that names the oldest', async () => {
     shell.sample.floor = 2;
     const { code, error } = await shell.run('events', '--after', '0');

@@ -236,7 +236,7 @@ export function makeSampleStore(): SampleStore {
         answer({
           floor: sample.floor,
           events: sample.events
-            .filter(({ position }) => position > Math.max(after, sample.floor))
+            .filter(({ position }) => position > after)
             .filter(({ record }) => organizationId === null || record.key.startsWith(`${organizationId}/`))
             .filter(({ record }) => type === null || record.headers.some(([, value]) => value === type))
             .slice(0, Math.min(limit, sample.eventsMax)),

@@ -267,7 +267,8 @@ describe('on this machine, without a token', () => {
     expect([expired.status, expired.body.code]).toEqual([410, 'operations.expired']);
     expect(expired.body.detail).toContain('--after 2');
     expect((await ask('get', '/api/events?after=2')).body).toHaveLength(1);
-    expect((await ask('get', '/api/events')).body).toHaveLength(1);
+    expect((await ask('get', '/api/events')).body).toHaveLength(3);
+    expect((await ask('get', '/api/events?after=1&kept=true')).body).toHaveLength(2);
   });
 
   test('alerts, journeys, the ledger, checks and settings are told', async () => {
