@@ -93,6 +93,9 @@ export class World {
   readonly sequences = new Map<string, number>();
   /** What was seen of each event, by key and sequence. */
   readonly bytes = new Map<string, string>();
+  /** What the log has shown: the position of each event, and the event at each position. */
+  private readonly positions = new Map<string, number>();
+  private readonly shown = new Map<number, string>();
   /** Deliveries that were not answered: they may have been stored. */
   unanswered: Element[][] = [];
 
@@ -339,6 +342,7 @@ export class World {
     expect(Math.min(...Object.values(ledger))).toBeGreaterThanOrEqual(0);
     expect(Math.min(...Object.values(await this.numbers()))).toBeGreaterThanOrEqual(0);
     await this.checkOutbox();
+    await this.published();
     await this.checkDue();
   }
 
@@ -424,9 +428,23 @@ export class World {
     return Math.max(...[...this.topics.values()].map((topic) => topic.highestOf(key)));
   }
 
-  private published(): Promise<{ events: PublishedEvent[]; floor: number }> {
+  /** As the log tells them: in the order of positions that stay what they are, and as the bytes that were decided. */
+  private async published(): Promise<{ events: PublishedEvent[]; floor: number }> {
     const all = { after: 0, limit: 10_000, type: null, organizationId: null };
-    return this.hand.store.listEvents(all);
+    const page = await this.hand.store.listEvents(all);
+    let last = 0;
+    for (const { position, record } of page.events) {
+      const { key, eventId, value, headers } = record;
+      expect(position).toBeGreaterThan(last);
+      last = position;
+      const seen = [this.positions.get(eventId) ?? position, this.shown.get(position) ?? eventId];
+      expect([position, eventId]).toEqual(seen);
+      this.positions.set(eventId, position);
+      this.shown.set(position, eventId);
+      const sequence = Number(header(record, 'ce_sequence'));
+      expect(JSON.stringify([eventId, value, headers])).toBe(this.bytes.get(`${key} ${sequence}`));
+    }
+    return page;
   }
 
   /** By key, as the log of events has them. */
