@@ -29,6 +29,8 @@ export interface AlertingOptions {
   gatherMs: number;
   /** For so long an end is sent again. */
   resolveRepeatMs: number;
+  /** Another process tells the sinks when the one that does so has been silent for so long. */
+  leaseMs: number;
   /** How long waiting notifications are kept one by one. */
   journalMs: number;
   /** Where the runbooks are published, without a slash at the end. */
@@ -100,7 +102,7 @@ export function makeAlerting(parts: AlertingParts): Alerting {
   const lanes = parts.sinks.map((sink) => makeLane(sink, clock, onPost, random, options.resendMs));
   const book = makeAlertBook(parts.store, clock);
   const gather = makeGather(options);
-  const leader = makeLeader(parts.store, clock, parts.holder);
+  const leader = makeLeader(parts.store, clock, parts.holder, options.leaseMs);
   const times = { ...options, startedAtMs: clock.nowMs() };
   let refreshedAtMs = Number.NEGATIVE_INFINITY;
 

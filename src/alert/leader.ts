@@ -28,18 +28,16 @@ export interface Leader {
 
 /** Whoever holds it evaluates the alerts. */
 export const alertsLease = 'alerts';
-const leaseMs = 15_000;
-const renewMs = 5_000;
 /** As far ahead as the end of what fires is set: an outage of twice this ends no alert. */
 const unsureMsMax = 300_000;
-/** What a process that ended told of the platform is forgotten after this. */
-const toldMs = 20_000;
 
 /**
- * `holder` is another text for each process. `confirm` throws what the store throws, but not `store.unavailable`. One
+ * `holder` is another text for each process. One that has been silent for `leaseMs` is followed by another, and what it told
+ * of the platform is forgotten a third of that later. `confirm` throws what the store throws, but not `store.unavailable`. One
  * that led, and whose lease could not be confirmed for 5 minutes, says that it is alone.
  */
-export function makeLeader(store: LeaderStore, clock: Clock, holder: string): Leader {
+export function makeLeader(store: LeaderStore, clock: Clock, holder: string, leaseMs: number): Leader {
+  const renewMs = leaseMs / 3;
   let leads = false;
   let others: Condition[] = [];
   let confirmedAtMs = Number.NEGATIVE_INFINITY;
@@ -52,7 +50,7 @@ export function makeLeader(store: LeaderStore, clock: Clock, holder: string): Le
       if (nowMs - confirmedAtMs >= renewMs || known !== told) {
         try {
           leads = await store.holdLease(alertsLease, holder, leaseMs);
-          const heard = await store.shareConditions(holder, own, toldMs);
+          const heard = await store.shareConditions(holder, own, leaseMs + renewMs);
           others = leads ? heard : [];
           confirmedAtMs = nowMs;
           told = known;

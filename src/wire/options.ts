@@ -167,6 +167,8 @@ export function alertingOptions(settings: Settings): AlertingOptions {
     groupAbove: settings.alertGroupAbove,
     gatherMs: 1000,
     resolveRepeatMs: 600_000,
+    // What a dead process had in hand is taken over within its lease, and a page must not wait a minute for that.
+    leaseMs: Math.min(15_000, settings.leaseSeconds * 1000),
     journalMs: settings.journalDays * dayMs,
     runbookBase: settings.alertRunbookUrl.replace(/\/+$/, ''),
     ownNames: settings.kafkaBrokers ?? [],

@@ -68,6 +68,7 @@ async function main(options: AlertProcessOptions): Promise<void> {
       makeSlackSink({ url: new Secret(slackUrl) }),
     ],
     options: {
+      leaseMs: 15_000,
       resendMs,
       holdMs,
       groupAbove,

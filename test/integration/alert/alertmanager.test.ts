@@ -63,6 +63,7 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
       conditions: () => [],
       options: {
         resendMs: 300,
+        leaseMs: 15_000,
         holdMs,
         groupAbove: 50,
         gatherMs: 0,

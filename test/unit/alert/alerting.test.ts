@@ -12,6 +12,7 @@ import { aBlocked, anAlert, noonMs } from './samples';
 
 const options = {
   resendMs: 60_000,
+  leaseMs: 15_000,
   holdMs: 30_000,
   groupAbove: 50,
   gatherMs: 1000,

@@ -8,19 +8,25 @@ import { noonMs } from './samples';
 
 const kafka: Condition = { name: 'kafka-unavailable', sinceMs: noonMs, detail: 'no broker' };
 
-function two() {
+function two(leaseMs = 15_000) {
   const clock = makeHandClock(noonMs);
   const store = makeMemoryAlerts();
   const asked: string[] = [];
+  const askedMs: number[] = [];
   const counted = {
     ...store,
     holdLease: (...lease: Parameters<typeof store.holdLease>) => {
       asked.push(lease[1]);
+      askedMs.push(lease[2]);
       return store.holdLease(...lease);
     },
+    shareConditions: (...told: Parameters<typeof store.shareConditions>) => {
+      askedMs.push(told[2]);
+      return store.shareConditions(...told);
+    },
   };
-  const [first, second] = ['a', 'b'].map((holder) => makeLeader(counted, clock, holder));
-  return { clock, store, asked, first: first!, second: second! };
+  const [first, second] = ['a', 'b'].map((holder) => makeLeader(counted, clock, holder, leaseMs));
+  return { clock, store, asked, askedMs, first: first!, second: second! };
 }
 
 test('one leads, and the other follows when it gives back', async () => {
@@ -85,8 +91,18 @@ test('who cannot make sure of leading for five minutes is alone, until the store
   expect(await first.confirm([])).toMatchObject({ leads: false, alone: false });
 });
 
+test('a shorter lease is asked for three times as often, and what was told is forgotten soon after it', async () => {
+  const { first, clock, asked, askedMs } = two(3000);
+  for (let step = 0; step < 4; step += 1) {
+    await first.confirm([]);
+    await clock.advance(500);
+  }
+  expect(asked).toHaveLength(2);
+  expect(askedMs).toEqual([3000, 4000, 3000, 4000]);
+});
+
 test('another failure of the store is told', async () => {
   const clock = makeHandClock(noonMs);
   const store = { ...makeMemoryAlerts(), holdLease: () => Promise.reject(new Error('closed')) };
-  await expect(makeLeader(store, clock, 'a').confirm([])).rejects.toThrow('closed');
+  await expect(makeLeader(store, clock, 'a', 15_000).confirm([])).rejects.toThrow('closed');
 });
