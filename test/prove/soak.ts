@@ -2,6 +2,7 @@
 // elements that make no sense, strangers, organizations that must accept terms and do, and people who look. What its
 // process holds is told by itself, and judged at the end.
 import { setTimeout as delay } from 'node:timers/promises';
+import { watchOwnDelay } from '../support/own-delay';
 import { temporaryFolder } from '../support/service';
 import { startSimulator } from '../support/simulator';
 import { notificationOf, type Resource, Story } from '../support/story';
@@ -16,6 +17,12 @@ export type SoakReport = {
   published: number;
   /** Answers by status. */
   answers: Record<string, number>;
+  /** Each answer that a steady load does not earn, with its code, its time and how late this process was itself. */
+  unearned: string[];
+  /** What became of deliveries, as the service counts it: why it refused those that it refused. */
+  outcomes: Record<string, number>;
+  /** What the service had trouble with, as it said last. */
+  troubles: string[];
   samples: number;
   courses: Course[];
 };
@@ -25,6 +32,10 @@ const perSecond = 40;
 const underWayMax = 8;
 /** A short run on a slow machine goes on until there is something to judge. */
 const deliveriesMin = 150;
+/** A delivery is accepted, and a stranger is not. */
+const earned = [204, 401];
+/** Of what is told at the end. */
+const toldMax = 20;
 /** However long it lasts, so many samples are enough. */
 const samplesWanted = 200;
 const sampleMsMin = 250;
@@ -33,7 +44,7 @@ const sampleMsMin = 250;
 export async function soak({ seconds, seed }: { seconds: number; seed: number }): Promise<SoakReport> {
   const world = { organizations: 4, equipment: 60, 'field-operations': 20, 'heartbeat-ms': 0 };
   const simulator = await startSimulator(world);
-  const settings = { LOG_LEVEL: 'error', ALERT_RESEND_SECONDS: '5' };
+  const settings = { LOG_LEVEL: 'warn', ALERT_RESEND_SECONDS: '5' };
   const story = new Story(simulator, { delivers: false, settings }, temporaryFolder());
   try {
     const tellMs = Math.max(sampleMsMin, Math.round((seconds * 1000) / samplesWanted));
@@ -55,23 +66,51 @@ export async function soak({ seconds, seed }: { seconds: number; seed: number })
       .records()
       .filter(({ line }) => line === 'resources') as unknown as Resources[];
     const { published } = await story.ledger();
-    return { seconds, ...load.counts, published, samples: samples.length, courses: judgeSoak(samples) };
+    const told = { outcomes: await outcomesOf(story), troubles: troublesOf(story) };
+    const courses = judgeSoak(samples);
+    return { seconds, ...load.counts, ...told, published, samples: samples.length, courses };
   } finally {
     await story.end();
   }
 }
 
+async function outcomesOf(story: Story): Promise<Record<string, number>> {
+  const metrics = await (await fetch(`${story.service.operationsUrl}/metrics`)).text();
+  const found = metrics.matchAll(/^tramline_deliveries(?:_total)?\{[^}]*outcome="([^"]+)"[^}]*\} (\d+)/gm);
+  return Object.fromEntries([...found].map(([, outcome, count]) => [outcome, Number(count)]));
+}
+
+function troublesOf(story: Story): string[] {
+  return ['trouble', 'fault']
+    .flatMap((line) => story.log(line).slice(-toldMax))
+    .map((record) => JSON.stringify(record).slice(0, 500));
+}
+
 function makeLoad(story: Story, random: Random, equipment: Resource[]) {
-  const counts = { deliveries: 0, notifications: 0, answers: {} as Record<string, number> };
+  const counts = {
+    deliveries: 0,
+    notifications: 0,
+    answers: {} as Record<string, number>,
+    unearned: [] as string[],
+  };
+  const beganMs = performance.now();
+  const ownDelayMs = watchOwnDelay();
   const underWay = new Set<Promise<void>>();
   const organizations = [...new Set(equipment.map(({ organizationId }) => organizationId))];
   let changes = 0;
 
   async function send(elements: unknown[], headers: Record<string, string> = {}): Promise<void> {
-    const { status } = await story.post(elements, headers);
+    const sinceMs = performance.now();
+    const delayedMs = ownDelayMs();
+    const { status, body } = await story.post(elements, headers);
     counts.deliveries += 1;
     counts.notifications += status === 204 ? elements.length : 0;
     counts.answers[status] = (counts.answers[status] ?? 0) + 1;
+    if (earned.includes(status) || counts.unearned.length >= toldMax) return;
+    const [at, took, late] = [sinceMs - beganMs, performance.now() - sinceMs, ownDelayMs() - delayedMs].map(
+      Math.round,
+    );
+    counts.unearned.push(`${status} at ${at} ms, after ${took} ms (${late} ms of them our own): ${body}`);
   }
 
   async function change(times: number): Promise<void> {
@@ -124,6 +163,7 @@ function makeLoad(story: Story, random: Random, equipment: Resource[]) {
 /** The report for a terminal. */
 export function soakTable(report: SoakReport): string {
   const { seconds, deliveries, notifications, published, answers, samples, courses } = report;
+  const { unearned, outcomes, troubles } = report;
   const megabytes = (bytes: number) => `${(bytes / 1_048_576).toFixed(1)} MB`;
   const said = courses.map(({ quantity, level, rise, perHour, allowed, grows }) => {
     const show =
@@ -133,7 +173,9 @@ export function soakTable(report: SoakReport): string {
   });
   return [
     `${seconds} s, ${samples} samples: ${deliveries} deliveries, ${notifications} notifications, ${published} published`,
-    `answers: ${JSON.stringify(answers)}`,
+    `answers: ${JSON.stringify(answers)}; as the service counts them: ${JSON.stringify(outcomes)}`,
+    ...unearned,
+    ...(unearned.length > 0 ? troubles : []),
     ...said,
     '',
   ].join('\n');
