@@ -88,11 +88,12 @@ async function begin(loaded: LoadedSettings, parts: Parts, around?: Around): Pro
   let store = opened;
   if (settings.role !== 'receiver') {
     parts.worker = await wireWorker(settings, opened, observer, (doors) => {
-      const passed = around?.(doors) ?? doors;
+      const passed = around?.worker(doors) ?? doors;
       store = passed.store;
       return passed;
     });
   } else {
+    store = around?.receiver?.(opened) ?? opened;
     parts.own = makeOwnProvider(settings, opened, troubleOf(observer, 'webhook'));
   }
   const { worker, own } = parts;

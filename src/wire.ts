@@ -60,7 +60,7 @@ import { meterOf, syncOf } from './wire/sync';
 import { traceReads } from './wire/trace-reads';
 import { troubleOf, troubleOfLetGo } from './wire/trouble-of';
 
-/** The doors to the outside, as one object. */
+/** The doors to the outside, as one object; a receiver alone has that of the store only. */
 export interface OutsideDoors {
   store: Store;
   provider: Pick<ProviderClient, 'read' | 'probe'>;
@@ -68,7 +68,11 @@ export interface OutsideDoors {
   sinks: AlertSink[];
 }
 
-export type Around = (doors: OutsideDoors) => OutsideDoors;
+/** What a test puts before them, by who is served. */
+export interface Around {
+  worker(doors: OutsideDoors): OutsideDoors;
+  receiver?(store: Store): Store;
+}
 
 export interface Worker {
   pipeline: Pipeline;
@@ -113,7 +117,7 @@ export async function wireWorker(
   settings: Settings,
   store: Store,
   observer: Observer,
-  around: Around = (doors) => doors,
+  around: Around['worker'] = (doors) => doors,
   clock: Clock = systemClock,
 ): Promise<Worker> {
   const watch = makeProcessWatch(clock.nowMs);

@@ -62,9 +62,11 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     const loaded = loadSettings('serve', environmentFor(simulator, folder, options.kafka));
     const absent = (await options.createTopics(loaded.settings)).filter(({ state }) => state !== 'present');
     if (absent.length > 0) throw new Error(absentTopics(absent, options.kafka));
-    service = await startService(loaded, (doors) => {
-      target = options.kafka === null ? null : doors.target;
-      return { ...doors, sinks: [options.sink] };
+    service = await startService(loaded, {
+      worker(doors) {
+        target = options.kafka === null ? null : doors.target;
+        return { ...doors, sinks: [options.sink] };
+      },
     });
   } catch (error) {
     await end(null);

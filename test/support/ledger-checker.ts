@@ -53,6 +53,10 @@ export function checkLedger(evidence: LedgerEvidence): Violation[] {
   ];
 }
 
+/** How many records stand there under an id that stands there before them, whatever their bytes. */
+export const repeatsIn = (records: readonly TopicRecord[]): number =>
+  records.length - new Set(records.map((record) => headerOf(record, 'ce_id'))).size;
+
 function checkLines({ acceptedBySender, journalled, lines }: LedgerEvidence): Violation[] {
   const found: Violation[] = [];
   const sum = Object.values(lines).reduce((total, count) => total + count, 0);
