@@ -12,7 +12,7 @@ import { limitWith, minuteMs } from '../support/real-durations';
 describeWithNeighbour('Kafka', kafkaAvailable(), 'K10: the ledger holds through sixty kills', () => {
   test(
     'K10: of one process on SQLite',
-    () => expectProof(sqliteUnderProof(), 1),
+    () => expectProof(sqliteUnderProof, 1),
     limitWith(900_000, 0, 60 * minuteMs),
   );
 });

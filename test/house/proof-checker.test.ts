@@ -17,7 +17,7 @@ import { makeRandom } from '../prove/random';
 import { tableOf, verdictOf } from '../prove/run';
 import type { Row } from '../support/evidence';
 import { evidenceFrom } from '../support/evidence';
-import type { TopicRecord } from '../support/ledger-checker';
+import { repeatsIn, type TopicRecord } from '../support/ledger-checker';
 
 const uri = 'http://provider.test/equipment/1';
 const key = '4711/equipment/1';
@@ -130,6 +130,7 @@ function honest(): ProofEvidence {
     toldLedger: { accepted: 2, published: 2, waiting: 0 },
     strangersLet: 0,
     unexplained503: 0,
+    sentAgain: 0,
     announced: new Set([uri]),
     complaints: [],
     restAfterMs: 10,
@@ -176,6 +177,14 @@ test('an incident that is still open is the page of an organization that is bloc
   expect(checkProof(evidence)).toMatchObject([{ kind: 'page' }]);
 });
 
+test('what Kafka had written and was sent again is seen as a repeat, and is none of the violations', () => {
+  const evidence = honest();
+  evidence.ledger.records.push({ ...evidence.ledger.records[1]!, offset: '9' });
+  evidence.sentAgain = 1;
+  expect(repeatsIn(evidence.ledger.records)).toBe(1);
+  expect(checkProof(evidence)).toEqual([]);
+});
+
 const doctored: [string, string[], (evidence: ProofEvidence) => void][] = [
   ['a record that is missing', ['missing'], ({ ledger }) => void ledger.records.shift()],
   ['an event that vanished', ['vanished', 'invented'], ({ ledger }) => void ledger.events.shift()],
@@ -198,6 +207,21 @@ const doctored: [string, string[], (evidence: ProofEvidence) => void][] = [
     ({ ledger }) => {
       ledger.records[0]!.offset = '1';
       ledger.records[1]!.offset = '0';
+    },
+  ],
+  [
+    'a repeat with other bytes',
+    ['differs'],
+    ({ ledger }) => {
+      const [, newest] = ledger.records;
+      ledger.records.push({ ...newest!, offset: '9', headers: [...newest!.headers, ['extra', '1']] });
+    },
+  ],
+  [
+    'a topic on which what was sent again is not seen again',
+    ['blind'],
+    (evidence) => {
+      evidence.sentAgain = 1;
     },
   ],
   [

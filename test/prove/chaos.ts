@@ -6,8 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { lasts, minuteMs } from '../support/real-durations';
 import type { Failpoint } from '../support/serve-with-failpoints';
 import type { Random } from './random';
-import { type Actor, addressOf, type Stage } from './stage';
-import { canReach, failpoints, leads, nameOf, planStrikes, type Strike, works } from './steps';
+import { type Actor, addressOf, leaseSeconds, type Stage } from './stage';
+import { canReach, failpoints, leads, nameOf, pages, planStrikes, type Strike, works } from './steps';
 
 export type Chaos = {
   /** Breaks one thing, a moment after `near` was told, and heals it. Says what. */
@@ -16,6 +16,8 @@ export type Chaos = {
   kills(): number;
   /** What must happen at least once and has not: named steps, and what else must fall. */
   missing(): string[];
+  /** How often a process came to the step behind which what Kafka had written is there again. */
+  sentAgain(): number;
   /** By what was done. */
   counts: Record<string, number>;
   /** Whether that receiver has been stopped by SIGSTOP at any time since then, in milliseconds since the epoch. */
@@ -40,8 +42,10 @@ export type ChaosOptions = {
 
 /** More than a process may take to end in order, from a machine that is wanted by many. */
 const stepWaitMs = 15_000;
-/** Longer than a lease, which is 5 s here. */
-const beyondLeaseMs = 6000;
+/** Longer than a lease. */
+const beyondLeaseMs = leaseSeconds * 1000 + 1000;
+/** What a process that was killed led is led by another after this: it paged for all, or did anything else. */
+const pagingLeaseMs = 15_000;
 
 /** What must have fallen, each once, whatever chance says. */
 const musts = [
@@ -66,6 +70,7 @@ export function makeChaos({ stage, random, near, spares, acceptedBy, comesToAll 
   const falls = mustsOf(stage);
   const stoppedUntilMs = new Map<string, number>();
   let kills = 0;
+  let sentAgain = 0;
 
   const note = (what: string) => {
     counts[what] = (counts[what] ?? 0) + 1;
@@ -73,9 +78,24 @@ export function makeChaos({ stage, random, near, spares, acceptedBy, comesToAll 
 
   const moment = () => delay(random.between(50, 600));
 
+  /** Until when nobody may lead, since whoever did so was killed; the embedded store frees at once what the dead held. */
+  const leaderlessUntilMs = { paging: 0, other: 0 };
+
+  /** Nobody leads before what the dead one held runs out: whoever is killed meanwhile held nothing. */
+  function noteDeath({ role }: Actor): void {
+    if (!works({ role }) || stage.store.name === 'sqlite') return;
+    const nowMs = Date.now();
+    if (leaderlessUntilMs.paging < nowMs) leaderlessUntilMs.paging = nowMs + pagingLeaseMs;
+    if (leaderlessUntilMs.other < nowMs) leaderlessUntilMs.other = nowMs + leaseSeconds * 1000;
+  }
+
+  const isLed = (failpoint: Failpoint) =>
+    leaderlessUntilMs[pages(failpoint) ? 'paging' : 'other'] <= Date.now();
+
   /** Ends a process at once, whatever it does. */
   async function end(actor: Actor): Promise<void> {
     const ended = await actor.service!.kill();
+    noteDeath(actor);
     if (ended.signal !== 'SIGKILL') return complain(actor, 'ended before it was killed');
     note('SIGKILL');
     kills += 1;
@@ -132,7 +152,7 @@ export function makeChaos({ stage, random, near, spares, acceptedBy, comesToAll 
 
   /** The refresh token that the provider gave last is lost: no process can help that connection, a person can. */
   async function consentAnew(): Promise<void> {
-    await delay(random.between(0, 3000));
+    await delay(random.between(0, 1500));
     await stage.consent();
   }
 
@@ -185,6 +205,7 @@ export function makeChaos({ stage, random, near, spares, acceptedBy, comesToAll 
   function arrive(strike: Strike): void {
     reached.add(nameOf(strike));
     note(nameOf(strike));
+    if (strike.failpoint === 'S9 repeated') sentAgain += 1;
   }
 
   /** True when it has stopped itself, as it says just before. */
@@ -281,10 +302,21 @@ export function makeChaos({ stage, random, near, spares, acceptedBy, comesToAll 
     return { failpoint, signal: 'SIGSTOP', isLong: works(actor) && random.chance(0.3) };
   }
 
-  /** The next that must be come to and can be by now; undefined when there is none. */
-  function nextStrike(actor: Actor): Strike | undefined {
-    const at = queue.findIndex(({ failpoint }) => canReach(actor, failpoint) && !spares(failpoint));
-    return at < 0 ? undefined : queue.splice(at, 1)[0];
+  /**
+   * The next that must be come to and can be by now, and by whom; undefined when there is none. Steps to which only a leader
+   * comes go first while somebody leads; while nobody can, there is time for the others.
+   */
+  function nextStrike(): { actor: Actor; strike: Strike } | undefined {
+    const canCome = ({ failpoint }: Strike) => stage.actors.filter((one) => canReach(one, failpoint));
+    const due = queue.filter((one) => !spares(one.failpoint) && canCome(one).length > 0);
+    const led = due.filter(({ failpoint }) => leads(failpoint) && isLed(failpoint));
+    const strike =
+      led.find(({ failpoint }) => pages(failpoint)) ??
+      led[0] ??
+      due.find(({ failpoint }) => !leads(failpoint));
+    if (strike === undefined) return undefined;
+    queue.splice(queue.indexOf(strike), 1);
+    return { actor: random.pick(canCome(strike)), strike };
   }
 
   /** What nothing came by in time that would have led there is tried again later. */
@@ -303,6 +335,7 @@ export function makeChaos({ stage, random, near, spares, acceptedBy, comesToAll 
 
   return {
     kills: () => kills,
+    sentAgain: () => sentAgain,
     missing: () => [...queue.map(nameOf), ...falls],
     counts,
     stoppedSince: (address, sinceMs) => (stoppedUntilMs.get(address) ?? 0) >= sinceMs,
@@ -313,8 +346,8 @@ export function makeChaos({ stage, random, near, spares, acceptedBy, comesToAll 
       const actor = random.pick(stage.actors);
       const what = random.next();
       if (what < 0.7) {
-        const strike = nextStrike(actor);
-        return strike === undefined ? kill(actor) : strikeNext(actor, strike);
+        const next = nextStrike();
+        return next === undefined ? kill(actor) : strikeNext(next.actor, next.strike);
       }
       if (what < 0.78) return kill(actor);
       if (falls.length > 0) return breakByName(falls.shift()!, actor);

@@ -4,6 +4,7 @@ import type { Row, Tables } from '../support/evidence';
 import {
   checkLedger,
   type LedgerEvidence,
+  repeatsIn,
   type TopicRecord,
   type Violation,
 } from '../support/ledger-checker';
@@ -23,6 +24,7 @@ export type Finding =
   | Violation
   | {
       kind:
+        | 'blind'
         | 'untrue'
         | 'unpublished'
         | 'untraced'
@@ -52,6 +54,8 @@ export type ProofEvidence = {
   ledger: LedgerEvidence;
   tables: Tables;
   states: States;
+  /** How often a process was made to send again what Kafka had written, as the driver saw. */
+  sentAgain: number;
   explained: Explained[];
   /** How often the sender saw each address accepted. */
   acceptedByAddress: ReadonlyMap<string, number>;
@@ -93,6 +97,7 @@ export const moreFilesMax = 192;
 export function checkProof(evidence: ProofEvidence): Finding[] {
   return [
     ...checkLedger(evidence.ledger),
+    ...checkSight(evidence),
     ...checkCauses(evidence),
     ...checkJournal(evidence),
     ...checkTruth(evidence),
@@ -103,6 +108,13 @@ export function checkProof(evidence: ProofEvidence): Finding[] {
     ...checkPages(evidence.blocks, evidence.posts).map((text) => ({ kind: 'page' as const, text })),
     ...checkRest(evidence),
   ];
+}
+
+/** What was sent again stands there again: whoever does not see that would not see what differs there either. */
+function checkSight({ ledger, sentAgain }: ProofEvidence): Finding[] {
+  const repeats = repeatsIn(ledger.records);
+  if (repeats >= sentAgain) return [];
+  return [{ kind: 'blind', text: `records were sent again ${sentAgain} times, ${repeats} repeats are seen` }];
 }
 
 /** A record names the read, or the change of an access, that decided it, and that is on record. */

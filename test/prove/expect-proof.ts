@@ -11,7 +11,7 @@ const kills = 60;
  * For a test: fails with what was found and the whole table when a promise is broken, and when the run was not what it
  * should have been. What was found comes first: a log may be cut after its first lines.
  */
-export async function expectProof(store: StoreUnderProof, processes: number): Promise<void> {
+export async function expectProof(store: () => Promise<StoreUnderProof>, processes: number): Promise<void> {
   const report = await prove({ seed: 20_260, kills, minutes: 0, processes, store });
   if (report.findings.length > 0) throw new Error([...findingsOf(report), tableOf(report)].join('\n'));
   expect(report.kills).toBeGreaterThanOrEqual(kills);
@@ -22,6 +22,7 @@ export async function expectProof(store: StoreUnderProof, processes: number): Pr
   // Each step by SIGKILL, both owners that stand still, and others.
   expect(report.planned.length).toBeGreaterThan(failpoints.length + 2);
   expect(report.paged.blocks).toBeGreaterThan(0);
+  expect(report.repeats).toBeGreaterThan(0);
   const near = Object.values(report.onceNear).reduce((sum, count) => sum + count, 0);
   expect(near * 5).toBeGreaterThanOrEqual(report.resources);
   const kinds = [...report.musts, ...report.planned];

@@ -23,6 +23,10 @@ export type Load = {
   hold(): Promise<void>;
   /** It accepts its terms. */
   release(): Promise<void>;
+  /** As soon as may be, all accept their terms but one, which never was blocked and is from then on; nobody else follows. */
+  endTerms(): void;
+  /** Whether it has been asked for. */
+  termsAreEnded(): boolean;
   /** While they are kept nobody is blocked and nobody accepts terms. */
   keepTerms(isKept: boolean): void;
   /** Who was blocked, and until when; null while it lasts. */
@@ -67,8 +71,10 @@ export async function makeLoad(simulator: Simulator, sender: Sender, random: Ran
   const onceByQuarter = [0, 0, 0, 0];
   const announced = new Set<string>();
   const held = random.pick(state.organizations).id;
+  const last = random.pick(state.organizations.filter(({ id }) => id !== held)).id;
   const blocks: Load['blocks'] = [];
   let termsAreKept = false;
+  let ending: 'to come' | 'wanted' | 'done' = 'to come';
   let changes = 0;
 
   async function change({ kind, id }: Resource): Promise<void> {
@@ -144,15 +150,27 @@ export async function makeLoad(simulator: Simulator, sender: Sender, random: Ran
     blocks.find(({ organizationId, toMs }) => organizationId === id && toMs === null);
 
   async function turnTerms(): Promise<void> {
-    const { id } = random.pick(state.organizations.filter((one) => one.id !== held));
+    const { id } = random.pick(state.organizations.filter((one) => one.id !== held && one.id !== last));
     if (termsAreKept) return;
     const open = openOf(id);
     if (open === undefined) await block(id);
     else await accept(open);
   }
 
+  async function acceptAll(): Promise<void> {
+    for (const open of blocks.filter(({ toMs }) => toMs === null)) await accept(open);
+  }
+
+  async function turnLast(): Promise<void> {
+    termsAreKept = true;
+    ending = 'done';
+    await acceptAll();
+    await block(last);
+  }
+
   return {
     async step() {
+      if (ending === 'wanted') await turnLast();
       const what = random.next();
       if (what < 0.8) await tellMany();
       else if (what < 0.88) await storm();
@@ -161,10 +179,14 @@ export async function makeLoad(simulator: Simulator, sender: Sender, random: Ran
     tellOnceNear,
     async finish() {
       await tellOnce(untold.length);
-      for (const open of blocks.filter(({ toMs }) => toMs === null)) await accept(open);
+      await acceptAll();
     },
     hold: () => block(held),
     release: () => accept(openOf(held)!),
+    endTerms: () => {
+      if (ending === 'to come') ending = 'wanted';
+    },
+    termsAreEnded: () => ending !== 'to come',
     keepTerms: (isKept) => {
       termsAreKept = isKept;
     },

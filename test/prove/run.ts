@@ -38,11 +38,11 @@ function asked() {
   }
 }
 
-async function storeOf(name: string, processes: number): Promise<StoreUnderProof> {
-  if (name === 'postgres') return postgresUnderProof();
+function storeOf(name: string, processes: number): () => Promise<StoreUnderProof> {
+  if (name === 'postgres') return postgresUnderProof;
   if (name !== 'sqlite') return fail('--store takes sqlite or postgres');
   if (processes !== 1) return fail('one process at a time may have an SQLite store');
-  return sqliteUnderProof();
+  return sqliteUnderProof;
 }
 
 /** All that a notification can become; 0 of one is said as well. */
@@ -76,6 +76,7 @@ export function tableOf(report: ProofReport): string {
     ]),
     ...ledgerLines.map((line): [string, number] => [`  ${line}`, lines[line] ?? 0]),
     ['records; repeats of the same bytes', `${report.records}; ${report.repeats}`],
+    ['  made to send again', report.sentAgain],
     ...violationsOf(report.findings),
     ['signals at steps that had to come', report.planned.length],
     ['never come to', report.unreached.length],
@@ -140,7 +141,7 @@ async function run(): Promise<void> {
     kills: numberOf('kills', words.kills, 0),
     minutes: numberOf('minutes', words.minutes, 0),
     processes,
-    store: await storeOf(words.store, processes),
+    store: storeOf(words.store, processes),
     tell: (line) => process.stderr.write(`${line}\n`),
   });
   await cleanUp();

@@ -14,7 +14,7 @@ import { type OnCall, startOnCall } from './on-call';
 import type { StoreUnderProof } from './store';
 
 export type StageOptions = {
-  store: StoreUnderProof;
+  store: () => Promise<StoreUnderProof>;
   processes: number;
   seed: number;
   /** Machines of each organization. */
@@ -58,7 +58,7 @@ export type Stage = {
 
 const kinds = ['equipment', 'field-operation', 'organization-access'];
 export const resendSeconds = 1;
-export const leaseSeconds = 5;
+export const leaseSeconds = 3;
 
 /** Short times, so that minutes of waiting become seconds; sync is off, since it would repair what was lost. */
 const settings = {
@@ -78,8 +78,8 @@ const settings = {
 };
 
 export async function makeStage(options: StageOptions): Promise<Stage> {
-  const { store } = options;
-  const [simulator, kafka, onCall] = await Promise.all([
+  const [store, simulator, kafka, onCall] = await Promise.all([
+    options.store(),
     startSimulator({
       organizations: 6,
       equipment: options.equipment,
@@ -94,6 +94,8 @@ export async function makeStage(options: StageOptions): Promise<Stage> {
     ...simulator.environment,
     ...settings,
     ...store.environment,
+    // Its hundred starts compile the same files: whoever ends in order leaves that to those that follow.
+    NODE_COMPILE_CACHE: temporaryFolder(),
     KAFKA_BROKERS: kafka.brokers.join(','),
     ALERTMANAGER_URLS: onCall.url,
   };

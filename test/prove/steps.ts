@@ -14,6 +14,7 @@ export const failpoints: Failpoint[] = [
   'S7 fetched',
   'S8 decided',
   'S9 acknowledged',
+  'S9 repeated',
   'S10 marked',
   'A1 alert saved',
   'A2 alert posted',
@@ -58,15 +59,14 @@ export function nameOf({ failpoint, signal, isLong }: Strike): string {
 
 export const works = ({ role }: Pick<Actor, 'role'>): boolean => role !== 'receiver';
 
-/** Steps to which only the one comes that renews, publishes or pages for all. */
-export const leads = (failpoint: Failpoint): boolean => /^(S6|S8|S9|S10|A1|A2) /.test(failpoint);
+/** Steps of the one that pages for all. */
+export const pages = (failpoint: Failpoint): boolean => /^A\d /.test(failpoint);
 
-/**
- * Only whoever receives comes to the steps of acceptance, and only whoever works to the others. A receiver alone has no
- * doors to the outside before which it could stop: those of the store are come to by one that works as well.
- */
+/** Steps to which only the one comes that renews, publishes or pages for all. */
+export const leads = (failpoint: Failpoint): boolean =>
+  pages(failpoint) || /^(S6|S8|S9|S10) /.test(failpoint);
+
+/** Only whoever receives comes to the steps of acceptance, and only whoever works to the others. */
 export function canReach({ role }: Pick<Actor, 'role'>, failpoint: Failpoint): boolean {
-  if (role === 'all') return true;
-  if (/^(S2|S3) /.test(failpoint)) return false;
-  return /^(S1|S4) /.test(failpoint) === (role === 'receiver');
+  return role === 'all' || /^S[1-4] /.test(failpoint) === (role === 'receiver');
 }

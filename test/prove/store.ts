@@ -29,7 +29,7 @@ export type StoreUnderProof = {
   stop(): Promise<void>;
 };
 
-export function sqliteUnderProof(): StoreUnderProof {
+export async function sqliteUnderProof(): Promise<StoreUnderProof> {
   const file = join(temporaryFolder(), 'tramline.db');
   async function read<Found>(by: (ask: (sql: string) => Promise<Row[]>) => Promise<Found>): Promise<Found> {
     const database = new DatabaseSync(file);

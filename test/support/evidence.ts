@@ -1,8 +1,9 @@
 // Reads the evidence for the ledger checker: the store's tables as they are after the process has ended, the embedded
 // log from the same tables or the topics through a consumer of its own. No code of the product.
 import { DatabaseSync } from 'node:sqlite';
-import { Kafka, logLevel } from './kafka-client';
+import { Kafka, type KafkaMessage, logLevel } from './kafka-client';
 import type { DecidedEvent, LedgerEvidence, TopicRecord } from './ledger-checker';
+import { until } from './until';
 
 export type Row = Record<string, string | number | null>;
 
@@ -115,41 +116,77 @@ function linesOf(tables: Tables): Record<string, number> {
   return lines;
 }
 
+/** For a test, more than it takes a machine that is wanted by many. */
+const readMsMax = 60_000;
+
 /** Everything on the topics, read from their beginning to their present end. */
 export async function readTopics(brokers: string[], topics: string[]): Promise<TopicRecord[]> {
+  const reader = await openTopics(brokers, topics);
+  try {
+    return await reader.toTheEnd();
+  } finally {
+    await reader.close();
+  }
+}
+
+export type TopicsReader = {
+  /** All from the beginning to the present end; what was read before is not read again. */
+  toTheEnd(): Promise<TopicRecord[]>;
+  close(): Promise<void>;
+};
+
+export async function openTopics(brokers: string[], topics: string[]): Promise<TopicsReader> {
   const kafka = new Kafka({ clientId: 'evidence', brokers, logLevel: logLevel.NOTHING });
   const admin = kafka.admin();
   await admin.connect();
-  const ends = new Map<string, bigint>();
-  for (const topic of topics) {
-    for (const { partition, high } of await admin.fetchTopicOffsets(topic)) {
-      if (BigInt(high) > 0n) ends.set(`${topic}/${partition}`, BigInt(high));
-    }
-  }
-  await admin.disconnect();
-  const records: TopicRecord[] = [];
-  if (ends.size === 0) return records;
   const consumer = kafka.consumer({ groupId: `evidence-${process.pid}-${Math.random()}` });
   await consumer.connect();
   await consumer.subscribe({ topics, fromBeginning: true });
-  await new Promise<void>((resolve, reject) => {
+  const records: TopicRecord[] = [];
+  const readTo = new Map<string, bigint>();
+  const broken = new Promise<never>((_, reject) => {
     consumer
       .run({
         eachMessage: async ({ topic, partition, message }) => {
-          const headers = Object.entries(message.headers ?? {}).map(([name, value]): [string, string] => [
-            name,
-            String(value),
-          ]);
-          const { offset } = message;
-          const key = String(message.key);
-          records.push({ topic, partition, offset, key, headers, value: String(message.value) });
-          const place = `${topic}/${partition}`;
-          if (BigInt(offset) + 1n >= (ends.get(place) ?? 0n)) ends.delete(place);
-          if (ends.size === 0) resolve();
+          const [place, offset] = [`${topic}/${partition}`, BigInt(message.offset)];
+          // What is handed over again, after a rebalance, stands there only once.
+          if (offset < (readTo.get(place) ?? 0n)) return;
+          records.push(recordOf(topic, partition, message));
+          readTo.set(place, offset + 1n);
         },
       })
       .catch(reject);
   });
-  await consumer.disconnect();
-  return records;
+  broken.catch(() => {});
+
+  /** Compaction may leave nothing at the end of a partition, but it never takes the last record. */
+  async function isAtEnd(topic: string): Promise<boolean> {
+    const ends = await admin.fetchTopicOffsets(topic);
+    return ends.every(({ partition, high }) => (readTo.get(`${topic}/${partition}`) ?? 0n) >= BigInt(high));
+  }
+
+  return {
+    async toTheEnd() {
+      const ends = until(async () => (await Promise.all(topics.map(isAtEnd))).every(Boolean), {
+        withinMs: readMsMax,
+        everyMs: 100,
+        what: 'the end of the topics',
+      });
+      await Promise.race([ends, broken]);
+      return [...records];
+    },
+    async close() {
+      await consumer.disconnect();
+      await admin.disconnect();
+    },
+  };
+}
+
+function recordOf(
+  topic: string,
+  partition: number,
+  { key, value, headers, offset }: KafkaMessage,
+): TopicRecord {
+  const told = Object.entries(headers ?? {}).map(([name, text]): [string, string] => [name, String(text)]);
+  return { topic, partition, offset, key: String(key), headers: told, value: String(value) };
 }
