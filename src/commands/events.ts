@@ -79,7 +79,10 @@ async function printComing(
   }
 }
 
-/** Moves the filter on behind what is printed. Who has come to the end expects from there on every event. */
+/**
+ * Moves the filter on behind what is printed. Who has come to the end expects from there on every event, but for who follows
+ * some: while none of those came, the log may have gone on far beyond the last.
+ */
 async function printKept(
   { output }: CommandContext,
   ask: Api['events'],
@@ -93,7 +96,7 @@ async function printKept(
     filter.after = page.at(-1)?.position ?? filter.after;
     isEnd = page.length === 0;
   }
-  filter.kept = false;
+  filter.kept = filter.type !== null || filter.organizationId !== null;
 }
 
 /**

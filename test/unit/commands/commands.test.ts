@@ -190,6 +190,22 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect([code, lines.map(({ position }) => position)]).toEqual([130, [3, 4]]);
   });
 
+  test('following one organization goes on while retention passes its last event, following all says what is missing', async () => {
+    shell.environment.DATABASE_URL = shared;
+    const { wait } = shell.clock;
+    shell.clock.wait = async (ms) => {
+      await wait(ms);
+      if (shell.clock.waits.length % 4 === 2) shell.sample.floor = 9;
+      if (shell.clock.waits.length % 4 === 0) shell.interrupt.abort();
+    };
+    const all = await shell.run('events', '--follow', '--after', '2', '--json');
+    expect([all.code, all.error]).toEqual([1, expect.stringContaining('use --after 9')]);
+    shell.sample.floor = 0;
+    shell.clock.waits.length = 0;
+    const one = await shell.run('events', '--follow', '--organization', '4711', '--after', '2', '--json');
+    expect([one.code, one.out.trim().split('\n').length]).toEqual([130, 1]);
+  });
+
   test('following goes on where it was when what it asks was away, and says so once', async () => {
     shell.environment.DATABASE_URL = shared;
     const { wait } = shell.clock;
