@@ -46,7 +46,7 @@ const inFlightMax = 4;
 
 /**
  * PagerDuty Events API v2: one event an alert, four in flight; a whole post ends within `timeoutMs`. Never rejects:
- * what was not taken is named.
+ * what was not taken is named. Bounds as `eventOf` does.
  */
 export function makePagerDutySink(options: PagerDutyOptions): AlertSink {
   const { url, timeoutMs = 10_000 } = options;

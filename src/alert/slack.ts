@@ -37,7 +37,8 @@ const textMax = 6000;
 
 /**
  * A Slack-compatible incoming webhook: one message an alert, or one digest above 5 alerts a post; each text is cut to a
- * bound. A whole post ends within `timeoutMs`. Never rejects: what was not taken is named.
+ * bound. A whole post ends within `timeoutMs`. Never rejects: what was not taken is named. Bounds as `messageOf` and
+ * `digestOf` do.
  */
 export function makeSlackSink({ url, timeoutMs = 10_000 }: SlackOptions): AlertSink {
   return {

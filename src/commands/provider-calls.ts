@@ -19,6 +19,7 @@ export type Open = (
 const idleMs = 120_000;
 const lineCharactersMax = 64 * 1024 * 1024;
 
+/** Bounds as `makeLineCalls` does. */
 export function makeProviderCalls(open: Open): ProviderApi {
   const at = (id: string) => encodeURIComponent(id);
   const value = async <Value>(method: 'GET' | 'POST', path: string, query: Query = {}): Promise<Value> => {

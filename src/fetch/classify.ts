@@ -40,6 +40,7 @@ const retryAfterMsMax = 3_600_000;
 export const retryAfterMsDefault = 30_000;
 const passing = new Set([408, 409, 421, 423, 425]);
 
+/** A pause that is asked for is cut at 1 h. */
 export function classify(exchange: Exchange, about: Classification): Verdict {
   if (exchange.status === null) {
     if (exchange.code === 'aborted') return { kind: 'aborted' };

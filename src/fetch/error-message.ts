@@ -9,7 +9,10 @@ const messageCharsMax = 500;
 const messagesMax = 3;
 const pageTypes = new Set(['text/html', 'application/xhtml+xml']);
 
-/** As `shown`; null when the body says nothing a person could read. At most 3 messages of a list are told. */
+/**
+ * As `shown`; null when the body says nothing a person could read. At most 3 messages of a list are told. Bounds as
+ * `shown` does.
+ */
 export function errorMessageOf(body: Buffer, mediaType: string): string | null {
   if (body.length === 0 || mediaType === 'text/html') return null;
   const text = body.toString('utf8', 0, bodyBytesRead);

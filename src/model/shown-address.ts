@@ -20,7 +20,7 @@ export function shownAddress(address: string): string | null {
   return shown.length <= charsMax ? shown : `${shown.slice(0, charsMax)}…`;
 }
 
-/** A sentence with the address that it is about, unless it names it already. */
+/** A sentence with the address that it is about, unless it names it already. Bounds as `shownAddress` does. */
 export function withAddress(sentence: string, address: string | null): string {
   const shown = address === null ? null : shownAddress(address);
   return shown === null || sentence.includes(shown) ? sentence : `${sentence} (${shown})`;

@@ -84,7 +84,7 @@ export function optionalWhen(when: (reading: Reading) => boolean, wireName: stri
 
 /**
  * A part that reads an object by a table: published name → field. A field that was not sent stays absent, one that was
- * cleared is null. `leftOut` names the wire fields that are known and not published.
+ * cleared is null. `leftOut` names the wire fields that are known and not published. Bounds as `noteUnknown` does.
  */
 export function shapeOf(fields: Record<string, Field>, leftOut: RegExp | null = null): ShapePart {
   const table = Object.entries(fields);

@@ -77,7 +77,10 @@ export async function* inTurn<Page>(
   }
 }
 
-/** An organization as it is listed to a connection's user today; what fails for the moment is asked for again. */
+/**
+ * An organization as it is listed to a connection's user today; what fails for the moment is asked for again. Bounds as
+ * `waitOut` does.
+ */
 export async function organizationToday(reading: Reading, id: string, connectionId: string) {
   const { doors, signal } = reading;
   const tries: Tries = { failures: 0, waits: 0 };

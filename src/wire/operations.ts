@@ -38,8 +38,8 @@ export interface OperationsParts {
 }
 
 /**
- * The operations listener of this process, not listening yet; without a worker of its own it has no sync and no
- * replay.
+ * The operations listener of this process, not listening yet; without a worker of its own it has no sync and no replay.
+ * Bounds as `apiOf` does.
  */
 export function operationsOf(loaded: LoadedSettings, parts: OperationsParts): OperationsServer {
   const { observer, health, own } = parts;

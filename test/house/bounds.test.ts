@@ -1,7 +1,7 @@
 // Goal: who calls an exported function learns from its comment what is bounded there, by how much and in which unit, and
 // the comment cannot fall behind the code.
 // Method: pure checks over the text of the sources, shown bad examples first. A bound is a constant of the file, named
-// `…Max`; the function works within it where it, or a function of its file that it calls, names the constant.
+// `…Max`; the function works within it where it, or a function of its file that it comes to, names the constant.
 import {
   commentsOfType,
   exportedFunctions,
@@ -50,16 +50,18 @@ function unsaid(files: RepositoryFile[]): string[] {
   return files.flatMap(({ path, text }) => {
     const values = new Map([...text.matchAll(constant)].map(([, name, value]) => [name!, productOf(value!)]));
     if (values.size === 0) return [];
-    const helpers = helpersOf(text);
-    return exportedFunctions(text).flatMap(({ name, comment, rest }) => {
+    const offered = exportedFunctions(text);
+    const helpers = new Map([
+      ...helpersOf(text),
+      ...offered.map(({ name, rest }) => [name, withoutComments(rest)] as const),
+    ]);
+    return offered.flatMap(({ name, comment, rest }) => {
       if (isRegistered(path, name)) return [];
       const code = reached(withoutComments(rest), helpers);
       const returned = typeReturned(rest);
-      const said =
-        `${comment} ${boundsElsewhere(text, comment)} ${returned === undefined ? '' : commentsOfType(texts, path, returned)}`.replace(
-          /\n \* /g,
-          ' ',
-        );
+      const own = onOneLine(comment);
+      const type = returned === undefined ? '' : onOneLine(commentsOfType(texts, path, returned));
+      const said = `${own} ${boundsElsewhere(text, own)} ${type}`;
       return [...values]
         .filter(([bound, value]) => named(bound).test(code) && !waysToSay(bound, value).test(said))
         .map(([bound]) => `${path} ${name} ${bound}`);
@@ -67,10 +69,17 @@ function unsaid(files: RepositoryFile[]): string[] {
   });
 }
 
-/** The comment of the function that this one refers to. */
+const onOneLine = (comment: string): string => comment.replace(/\n \* /g, ' ');
+
+/** The comments of the functions that this one refers to. */
 function boundsElsewhere(text: string, comment: string): string {
-  const [, other] = /\bbounds as `(\w+)` does/i.exec(comment) ?? [];
-  return exportedFunctions(text).find(({ name }) => name === other)?.comment ?? '';
+  const others = [...comment.matchAll(/\bbounds as (`\w+`(?: and `\w+`)*) do(?:es)?\b/gi)].map(
+    ([, names]) => names!,
+  );
+  return exportedFunctions(text)
+    .filter(({ name }) => others.some((names) => names.includes(`\`${name}\``)))
+    .map(({ comment: other }) => onOneLine(other))
+    .join(' ');
 }
 
 /** The code of a function and of all those of its file that it comes to. */
@@ -111,6 +120,7 @@ describe('what an exported function bounds', () => {
       `const idsMax = 10;\n\n/** Lists at most 100, or 10.5. */\n${body}`,
       `const waitMsMax = 3_600_000;\n\n/** At most 2 h. */\n${wait}`,
       `const waitMsMax = 60 * 1000;\n\n/** At most 60. */\n${wait}`,
+      `const idsMax = 1000;\n\n/** Lists at most 1,000. */\n${body}\nexport function all(): string[] {\n  return list(every);\n}\n`,
     ];
     expect(unsaid(bad.map(file))).toEqual([
       'src/fetch/0.ts list idsMax',
@@ -118,6 +128,7 @@ describe('what an exported function bounds', () => {
       'src/fetch/2.ts list idsMax',
       'src/fetch/3.ts wait waitMsMax',
       'src/fetch/4.ts wait waitMsMax',
+      'src/fetch/5.ts all idsMax',
     ]);
     const good = [
       `const idsMax = 1000;\n\n/** Lists at most 1,000. */\n${body}`,

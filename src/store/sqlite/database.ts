@@ -132,8 +132,8 @@ function openConnection(file: string): DatabaseSync {
 }
 
 /**
- * Like `openDatabase`, of a file that is there already. Throws `settings.invalid`, which names the whole path, when there is
- * none or when it is no store of ours; nothing is made or changed then.
+ * Like `openDatabase`, of a file that is there already. Throws `settings.invalid`, which names the whole path, when
+ * there is none or when it is no store of ours; nothing is made or changed then. Bounds as `openDatabase` does.
  */
 export function openExisting(file: string): Database {
   mustBeStore(resolve(file));
