@@ -53,12 +53,19 @@ export function makeGather({ gatherMs, groupAbove }: GatherOptions): Gather {
     if (lone.length > grown.count) grown = { count: lone.length, atMs: nowMs };
     if (heldMs < gatherMs) return { passed, held: fresh };
     const alike = nowMs - grown.atMs < gatherMs ? suspected : refused;
-    if (lone.length > 0 && lone.length + alike > groupAbove && heldMs < suspectMsMax) {
-      return { passed: signals.filter((signal) => isOpen(signal) || !isOfOne(signal)), held: lone };
+    const held = alike > 0 && heldMs < suspectMsMax ? mayBeMany(lone, groupAbove - alike) : [];
+    if (held.length > 0) {
+      const waits = new Set(held);
+      return { passed: signals.filter((signal) => !waits.has(signal)), held };
     }
     sinceMs = null;
     return { passed: signals, held: [] };
   };
+}
+
+/** Those of which there are more than `others`, each cause by itself: with those that are suspected they may be many. */
+function mayBeMany(lone: Signal[], others: number): Signal[] {
+  return [...Map.groupBy(lone, ({ name }) => name).values()].filter(({ length }) => length > others).flat();
 }
 
 /** Does it tell of one organization or connection, of which many would be one incident? */

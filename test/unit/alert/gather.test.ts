@@ -88,6 +88,26 @@ describe('while many are still to be asked whether they are blocked', () => {
     ]);
   });
 
+  test('many that are no storm wait for the usual moment only when nobody is left to be asked', () => {
+    const gather = gathering();
+    const known = lone('1', '2', '3', '4');
+    expect(gather(known, none, [], noonMs).passed).toEqual([]);
+    expect(gather(known, none, [], noonMs + 1000).passed).toEqual(known);
+  });
+
+  test('those of another cause make no one a part of many', () => {
+    const gather = gathering();
+    const other = lone('3', '4').map((signal) => ({ ...signal, name: 'TramlineReauthorize' }));
+    gather([...lone('1', '2'), ...other], refused(1), [], noonMs);
+    expect(gather([...lone('1', '2'), ...other], refused(1), [], noonMs + 1000).held).toEqual([]);
+    const more = gathering();
+    more([...lone('1', '2', '5'), ...other], refused(1), [], noonMs);
+    expect(more([...lone('1', '2', '5'), ...other], refused(1), [], noonMs + 1000)).toEqual({
+      passed: other,
+      held: lone('1', '2', '5'),
+    });
+  });
+
   test('what is no organization’s waits for the usual moment only', () => {
     const gather = gathering();
     const one = covering('1', null);
