@@ -1,5 +1,5 @@
 // Alerting as the service joins it, on a store on disk, as a process that a test may kill at any moment. Organizations
-// are blocked and opened by requests of the test; what was answered 200 is on disk. It tells how much time it had.
+// are blocked and opened by requests of the test; what was answered 200 is on disk.
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -33,8 +33,6 @@ export type Said =
 export type AlertProgress = {
   /** Rounds of evaluation that ended. */
   steps: number;
-  /** Milliseconds since its start, less what a busy machine kept it from its rounds: whatever is posted has no part in it. */
-  ownMs: number;
   /** Posts to Alertmanager that reached nobody. */
   unreachable: number;
 };
@@ -46,16 +44,12 @@ export type Firing = {
 
 const journalMs = 30 * 86_400_000;
 
-/** A round and the pause after it take a fraction of this where nothing else runs: what is longer was spent waiting. */
-const roundMsMax = 50;
-
 /** Of an organization that nobody knew. */
 const firstEpoch = 1;
 
 async function main(options: AlertProcessOptions): Promise<void> {
   const store = await openStore(settingsFor(join(options.folder, 'store.db')));
-  const counts = { steps: 0, ownMs: 0, unreachable: 0 };
-  let roundMs = performance.now();
+  const counts = { steps: 0, unreachable: 0 };
   const { alertmanagerUrl, pagerDutyUrl, slackUrl, resendMs, holdMs, groupAbove } = options;
   const alerting = makeAlerting({
     store,
@@ -85,9 +79,6 @@ async function main(options: AlertProcessOptions): Promise<void> {
     },
   });
   const step = async () => {
-    const nowMs = performance.now();
-    counts.ownMs += Math.min(nowMs - roundMs, roundMsMax);
-    roundMs = nowMs;
     await alerting.step();
     counts.steps += 1;
     return 25;
