@@ -132,7 +132,7 @@ function signalOf(ofCause: OrganizationRow, incident: Incident, options: Organiz
       summary: row.summary,
       description: description.filter((sentence) => sentence !== '').join(' '),
       owner: row.owner,
-      first_step: row.firstStep.replace('{id}', id),
+      first_step: row.firstStep.replace('{id}', () => plainName(id, 80)),
       ...actionUrl(incident.organizations),
       ...(kept?.annotations ?? nothingWaits),
     },
@@ -238,7 +238,9 @@ function named(organizations: Blocked[]): string {
 
 /** Whose users have to act, where many were refused. */
 function ofConsents(incidents: Incident[]): string {
-  const count = incidents.filter(({ labels }) => labels.connection_id !== undefined).length;
+  const isListed = ({ labels, organizations }: Incident) =>
+    labels.connection_id !== undefined && organizations.some(({ revoked }) => !revoked);
+  const count = incidents.filter(isListed).length;
   return count < 2
     ? ''
     : `They are read with ${count} consents: \`tramline connections list\` names their users.`;

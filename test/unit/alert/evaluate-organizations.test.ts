@@ -76,6 +76,17 @@ test('a refused OAuth 1 token tells of the switch-over, and not of the providerâ
   expect(signal?.annotations.description).not.toContain('some-words');
 });
 
+test('an id is told as it is, on one line, and never with an e-mail address', () => {
+  const stepOf = (of: Partial<Blocked>) =>
+    organizationSignals([aBlocked(of)], options)[0]?.annotations.first_step;
+  const cause = 'refused-grant';
+  expect(stepOf({ cause, connectionId: 'c$&1' })).toMatch(/^Find c\$&1 in `tramline connections list`;/);
+  expect(stepOf({ organizationId: '4711\nRun this.' })).toMatch(
+    /`tramline organizations probe 4711 Run this\.`/,
+  );
+  expect(stepOf({ organizationId: 'jo@example.org' })).not.toContain('jo@');
+});
+
 test('an organization that concerns nobody yet raises nothing', () => {
   expect(organizationSignals([aBlocked({ concerns: false })], options)).toEqual([]);
 });
@@ -211,6 +222,13 @@ test('fifty consents that are refused together are one incident when they were f
     expect.arrayContaining(['connection_id="c49"', 'organization_id="c49-1"']),
   );
   expect(told(refused({ c1: 25, c2: 25 }))).toEqual(['Reauthorize c1', 'Reauthorize c2']);
+});
+
+test('connections that were revoked here are listed nowhere, and nobody is sent to look for them', () => {
+  const revoked = refused({ c1: 30, c2: 30 }).map((one) => ({ ...one, revoked: true }));
+  const [signal] = organizationSignals(revoked, options);
+  expect(signal).toMatchObject({ name: 'TramlineManyOrganizationsBlocked' });
+  expect(signal?.annotations.description).not.toContain('tramline connections list');
 });
 
 test('one refused consent is one incident of its user, however many organizations it was for and who else was refused before', () => {
