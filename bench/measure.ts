@@ -16,17 +16,6 @@ export function percentile(numbers: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] as number;
 }
 
-/**
- * By how much at least two numbers rise from each to the next, as a whole: the median of the slopes of all pairs, which
- * a few of them that are far off do not change (Theil and Sen).
- */
-export function trend(numbers: readonly number[]): number {
-  const slopes = numbers.flatMap((from, at) =>
-    numbers.slice(at + 1).map((until, further) => (until - from) / (further + 1)),
-  );
-  return median(slopes);
-}
-
 export type Turns<Name extends string, Result> = Record<Name, Result[]>;
 
 /**
