@@ -205,8 +205,8 @@ function show(output: CommandContext['output'], nowMs: number, organization: Org
   );
 }
 
-/** One sentence: who must do what since when, and how to go on. */
-export function whatToDo(organization: OrganizationView, nowMs: number): string {
+/** One sentence: who must do what since when, and how to go on; `others` wait for the same consent. */
+export function whatToDo(organization: OrganizationView, nowMs: number, others = 0): string {
   const { id, name, access, reason, actionUrl, message, since, forgotten, connection } = organization;
   if (forgotten) return `Organization ${id} was forgotten: nobody has to act, unless it connects again.`;
   const who = name === null ? `Organization ${id}` : `${name} (${id})`;
@@ -215,7 +215,10 @@ export function whatToDo(organization: OrganizationView, nowMs: number): string 
   const where = actionUrl === null ? ';' : ` at ${actionUrl} –`;
   const blocked = since === null ? '' : `, blocked since ${agedTime(since, nowMs)},`;
   // A new consent makes it be asked at once. The command stands last, where it stays whole.
-  if (access === 'reauthorize') return `${who}${blocked} needs a new consent${said}: ${linkOf(connection)}`;
+  if (access === 'reauthorize') {
+    const need = others === 0 ? `${who}${blocked} needs` : `${who} and ${others} more${blocked} need`;
+    return `${need} a new consent${said}: ${linkOf(connection)}`;
+  }
   const asked = reason === 'terms' ? 'accept the terms' : 'do what the provider requires';
   const needs = {
     active: 'need do nothing;',

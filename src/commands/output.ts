@@ -73,11 +73,12 @@ export function makeOutput(streams: Streams, json: boolean): Output {
     prose: (head, text) => {
       const [first = ''] = visible(text).split(' ', 1);
       const indent = textWidth(visible(head));
-      const beside = besides(visible(text), indent);
+      const [beside = '', ...below] = linesBeside(visible(text), indent);
       // An address that does not fit beside its head stands alone, so that it can be copied.
       const goesBeside = indent + textWidth(piecesOf(first, widthMax - indent)[0]!) <= widthMax;
       if (head === '' || goesBeside) print(visible(head) + beside);
-      else print(`${visible(head).trimEnd()}\n${' '.repeat(indent)}${beside}`);
+      else print(`${visible(head).trimEnd()}\n${indented(beside, indent)}`);
+      for (const line of below) print(indented(line, indent));
     },
     note: (text) => {
       if (!json) streams.error(`${colors.dim(visible(text))}\n`);
@@ -148,6 +149,17 @@ function fill(text: string, width: number, right: boolean): string {
  * a command at the end too. At most 80 columns wide.
  */
 export function besides(text: string, indent: number): string {
+  const [first = '', ...below] = linesBeside(text, indent);
+  return [first, ...below.map((line) => indented(line, indent))].join('\n');
+}
+
+/** What has room only further to the left begins there; what has none anywhere stays. */
+function indented(line: string, indent: number): string {
+  const room = widthMax - textWidth(line);
+  return ' '.repeat(room < gap ? indent : Math.min(indent, room)) + line;
+}
+
+function linesBeside(text: string, indent: number): string[] {
   const lines: string[] = [];
   let line = '';
   const ending = /^(.*) (`?tramline .{1,60})$/.exec(text);
@@ -160,7 +172,7 @@ export function besides(text: string, indent: number): string {
       line = word;
     }
   }
-  return [...lines, line].join(`\n${' '.repeat(indent)}`);
+  return [...lines, line];
 }
 
 /** An ISO time without its fraction of a second. */

@@ -4,14 +4,16 @@
 import type { Command } from 'commander';
 import { type Api, pageRowsMax } from '../model/api';
 import type { TaskView } from '../model/inspection';
+import type { OrganizationView } from '../model/organization';
 import { type Action, allPages, type CommandContext, withApi } from './context';
 import { exitCodes } from './exit-code';
 import { firstRows } from './listing';
 import { whatToDo } from './organizations';
 import type { Column } from './output';
 
-/** Of so many organizations it is said what they must do: each is asked for. */
+/** So many steps are told; to find what these are, so many organizations are asked for. */
 const toldMax = 3;
+const lookedAtMax = 20;
 
 export function registerParked(program: Command, action: Action): void {
   program
@@ -45,12 +47,24 @@ async function run({ output, clock }: CommandContext, api: Api): Promise<number>
   const owners = [...new Set(tasks.map(({ organizationId }) => organizationId))].filter((id) => id !== null);
   output.line('');
   output.line(`${counted(tasks.length, 'resource')} of ${counted(owners.length, 'organization')}`);
-  for (const id of owners.slice(0, toldMax)) {
-    output.next(whatToDo(await api.organization(id), clock.nowMs()));
-  }
-  const more = owners.length - toldMax;
+  const steps = await stepsOf(owners, api);
+  for (const [first, ...others] of steps) output.next(whatToDo(first!, clock.nowMs(), others.length));
+  const more = owners.length - steps.flat().length;
   if (more > 0) output.next(`${more} more organizations must act: tramline organizations list`);
   return exitCodes.done;
+}
+
+/** One step an organization, or for all that wait for one consent. */
+async function stepsOf(owners: string[], api: Api): Promise<OrganizationView[][]> {
+  const steps = new Map<string, OrganizationView[]>();
+  for (const id of owners.slice(0, lookedAtMax)) {
+    const organization = await api.organization(id);
+    const { access, connection } = organization;
+    const step = access === 'reauthorize' && connection !== null ? `consent ${connection}` : id;
+    steps.set(step, [...(steps.get(step) ?? []), organization]);
+    if (steps.size === toldMax) break;
+  }
+  return [...steps.values()];
 }
 
 const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;

@@ -90,21 +90,27 @@ async function show({ output, clock }: CommandContext, api: Api, id: string): Pr
   else {
     const { raw, ...facts } = entry;
     for (const [name, value] of Object.entries({ ...facts, at: agedTime(facts.at, clock.nowMs()) })) {
-      output.prose(`${name.padEnd(14)} `, String(value ?? '–'));
+      output.prose(`${name.padEnd(14)} `, value || '–');
     }
     if (raw !== null) showRaw(output, raw, `tramline quarantine show ${entry.id} --json`);
-    output.next(nextOf(entry));
+    for (const step of stepsOf(entry)) output.next(step);
   }
   return exitCodes.done;
 }
 
 /** What can be done about one that waits, or where to read on about one that has ended. */
-function nextOf({ id, state, address, deliveryId }: QuarantineView): string {
-  if (state === 'waiting') return `tramline quarantine release ${id}, or: tramline quarantine discard ${id}`;
+function stepsOf({ id, what, reason, state, address, deliveryId }: QuarantineView): string[] {
+  if (state === 'waiting') {
+    const discard = `To give it up, on record: tramline quarantine discard ${id}`;
+    // Nothing in it could be judged again, or nobody knows that its sender was one.
+    const isForGood = what === 'delivery' || reason === 'unauthenticated';
+    if (isForGood) return [`It cannot be released. ${discard}`];
+    return [`Once its cause is mended: tramline quarantine release ${id}`, discard];
+  }
   const of = address ?? deliveryId;
-  return of === null
-    ? 'What still waits: tramline quarantine list'
-    : `What became of it: tramline explain ${of}`;
+  return [
+    of === null ? 'What still waits: tramline quarantine list' : `What became of it: tramline explain ${of}`,
+  ];
 }
 
 /** What arrived, as far as a screen takes it. */

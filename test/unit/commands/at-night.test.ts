@@ -182,6 +182,60 @@ test('what arrived in wide characters fits 80 columns too, and what is left of i
   expect(out).toContain(`… and ${left} characters more: tramline quarantine show q1 --json\n`);
 });
 
+test('of an entry that waits only what can be done with it is named, and nothing is left blank', async () => {
+  const steps = async (more: Partial<typeof entry>) => {
+    shell.sample.entries = [{ ...entry, path: '', ...more }];
+    const { out } = await shell.run('quarantine', 'show', 'q1');
+    expect(out).toMatch(/^path +–$/m);
+    return out.split('\n→ ').slice(1).join('');
+  };
+  for (const what of ['notification', 'task', 'record'] as const) {
+    expect(await steps({ what })).toBe(
+      'Once its cause is mended: tramline quarantine release q1\n' +
+        'To give it up, on record: tramline quarantine discard q1\n',
+    );
+  }
+  const only = 'It cannot be released. To give it up, on record:\n  tramline quarantine discard q1\n';
+  expect(await steps({ what: 'delivery', reason: 'malformed-body' })).toBe(only);
+  expect(await steps({ reason: 'unauthenticated' })).toBe(only);
+});
+
+test('an address in a journey stays whole where the terminal has room for it', async () => {
+  const real = `https://provider.example/isg/equipment/${'2'.repeat(20)}`;
+  const at = '2025-03-01T10:00:00.000Z';
+  const step = { at, step: 'quarantined', text: `notification 0 (equipment) ${real} → as q7`, address: real };
+  Object.assign(shell.sample.store, {
+    explain: async (of: string) => ({ of, what: 'delivery', steps: [step] }),
+  });
+  const { out } = await shell.run('explain', 'd1');
+  expect(wide(out)).toEqual([]);
+  const line = out.split('\n').find((shown) => shown.includes(real))!;
+  expect([line.trim(), line.length]).toEqual([real, 80]);
+});
+
+test('one consent that many organizations wait for is asked for once', async () => {
+  const refused = {
+    ...organizations[1]!,
+    access: 'reauthorize',
+    reason: 'refused-grant',
+    actionUrl: null,
+  } as const;
+  const many = ['1', '2', '3', '4', '5'].map((id) => ({
+    ...refused,
+    id,
+    connection: id < '4' ? 'c1' : `c${id}`,
+  }));
+  shell.sample.store.findOrganization = async (wanted) => many.find(({ id }) => id === wanted) ?? null;
+  shell.sample.store.listTasks = async () =>
+    many.map(({ id }, index) => ({ ...task, id: index, organizationId: id }));
+  const { out } = await shell.run('parked');
+  expect(wide(out)).toEqual([]);
+  const steps = out.replace(/\s+/g, ' ').split(' → ').slice(1);
+  expect(steps).toHaveLength(3);
+  expect(steps[0]).toMatch(/^Farm 4712 \(1\) and 2 more, blocked since .+, need a new consent .* --user c1$/);
+  expect(steps[1]).toMatch(/^Farm 4712 \(4\), blocked since .+, needs a new consent .* --user c4$/);
+});
+
 test('an entry that has ended names where to read on', async () => {
   const shown = async (more: Partial<typeof entry>) => {
     shell.sample.entries = [{ ...entry, ...more }];
