@@ -143,6 +143,7 @@ function honest(): ProofEvidence {
       organizations: [{ id: '4711', access: 'active' }],
       history: [2, 3].map((epoch) => ({ organization_id: '4711', epoch })),
       alerts: [{ alert: '{"name":"B"}' }],
+      syncs: [],
     },
     explained: [{ address: uri, sent: ['0', '1'].map((offset) => ({ topic, partition: 0, offset })) }],
     openPages: ['A'],
@@ -224,6 +225,7 @@ const doctored: [string, string[], (evidence: ProofEvidence) => void][] = [
       evidence.sentAgain = 1;
     },
   ],
+  ['a sync that ran', ['blind'], ({ states }) => void states.syncs.push({ id: 1 })],
   [
     'an event that traces to a read that is not on record',
     ['untraced'],

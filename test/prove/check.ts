@@ -110,11 +110,19 @@ export function checkProof(evidence: ProofEvidence): Finding[] {
   ];
 }
 
-/** What was sent again stands there again: whoever does not see that would not see what differs there either. */
-function checkSight({ ledger, sentAgain }: ProofEvidence): Finding[] {
+/**
+ * What was sent again stands there again: whoever does not see that would not see what differs there either. And a sync reads
+ * what a lost notification was of.
+ */
+function checkSight({ ledger, sentAgain, states }: ProofEvidence): Finding[] {
+  const found: Finding[] = states.syncs.map((run) => ({
+    kind: 'blind',
+    text: `a sync ran and may have repaired what was lost: ${JSON.stringify(run)}`,
+  }));
   const repeats = repeatsIn(ledger.records);
-  if (repeats >= sentAgain) return [];
-  return [{ kind: 'blind', text: `records were sent again ${sentAgain} times, ${repeats} repeats are seen` }];
+  if (repeats >= sentAgain) return found;
+  const text = `records were sent again ${sentAgain} times, ${repeats} repeats are seen`;
+  return [...found, { kind: 'blind', text }];
 }
 
 /** A record names the read, or the change of an access, that decided it, and that is on record. */

@@ -6,14 +6,15 @@ import { type Row, type Tables, tablesBy } from '../support/evidence';
 import { startPostgres } from '../support/postgres';
 import { temporaryFolder } from '../support/service';
 
-/** What is known of organizations and alerts, as rows; the same in every store. */
-export type States = Record<'organizations' | 'history' | 'alerts', Row[]>;
+/** What is known of organizations and alerts, and the syncs that ran, as rows; the same in every store. */
+export type States = Record<'organizations' | 'history' | 'alerts' | 'syncs', Row[]>;
 
 async function statesBy(ask: (sql: string) => Promise<Row[]>): Promise<States> {
   return {
     organizations: await ask('SELECT * FROM organizations ORDER BY id'),
     history: await ask('SELECT * FROM organization_history ORDER BY organization_id, epoch'),
     alerts: await ask('SELECT alert FROM alerts ORDER BY fingerprint'),
+    syncs: await ask('SELECT * FROM sync_runs'),
   };
 }
 
