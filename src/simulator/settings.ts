@@ -9,6 +9,8 @@ export interface Settings {
   changeTokens: boolean;
   /** An itemLimit above the largest page: cut to it, or 400. */
   aboveMax: 'cut' | 'refused';
+  /** What a PUT of equipment leaves out stays, or is taken away. */
+  equipmentPut: 'merged' | 'replaced';
   /** What creating a subscription answers: documents say 200, clients have seen 201. */
   createdStatus: 200 | 201;
   heartbeats: boolean;
@@ -30,6 +32,7 @@ const KNOWN: Readonly<Record<keyof Settings, readonly (string | boolean | number
   organizationFieldOperations: ['refused', 'served'],
   changeTokens: [true, false],
   aboveMax: ['cut', 'refused'],
+  equipmentPut: ['merged', 'replaced'],
   createdStatus: [200, 201],
   heartbeats: [true, false],
   rotationLagMs: 600_000,
@@ -45,6 +48,7 @@ export function defaultSettings(): Settings {
     organizationFieldOperations: 'refused',
     changeTokens: true,
     aboveMax: 'cut',
+    equipmentPut: 'merged',
     createdStatus: 201,
     heartbeats: true,
     rotationLagMs: 0,

@@ -71,6 +71,41 @@ test('equipment is created without a serial number, and changed; what the provid
   expect([code, error]).toEqual([4, expect.stringContaining('API client')]);
 });
 
+test.each(['merged', 'replaced'])(
+  'what a change does not name stays as it was where the provider’s update is %s',
+  async (equipmentPut) => {
+    await story.simulator.changeSettings({ equipmentPut });
+    const facts = ['--serial-number', `SN-${equipmentPut}`, '--model', '65015'];
+    const created = await json<Document>(
+      ...[
+        'equipment',
+        'create',
+        '--organization',
+        first,
+        '--category',
+        'machine',
+        '--name',
+        'Whole',
+        ...facts,
+      ],
+    );
+    expect(created).toMatchObject({ serialNumber: `SN-${equipmentPut}`, model: { id: '65015' } });
+    const unchanging = ({ id, serialNumber, make, type, model, erid }: Document) => {
+      return { id, serialNumber, make, type, model, erid };
+    };
+    const renamed = await json<Document>('equipment', 'update', created.id, '--name', 'Still whole');
+    expect(renamed.name).toBe('Still whole');
+    expect(unchanging(renamed)).toEqual(unchanging(created));
+    const other = await json<Document>('equipment', 'update', created.id, '--model', '65014');
+    expect(other).toMatchObject({ name: 'Still whole', serialNumber: created.serialNumber });
+    expect(other).toMatchObject({ model: { id: '65014' } });
+    const truth = (await story.simulator.state()).equipment.find(({ id }) => id === created.id)!;
+    expect([truth.content.model].flat()).toMatchObject([{ id: 65014 }]);
+    expect(truth.content.serialNumber).toBe(created.serialNumber);
+    await story.simulator.changeSettings({ equipmentPut: 'merged' });
+  },
+);
+
 test('one serial number in two organizations is two records, and archiving one leaves the other', async () => {
   const [mine] = await story.equipment(0);
   const [theirs] = await story.equipment(1);

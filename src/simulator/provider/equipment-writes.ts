@@ -15,6 +15,8 @@ import { jsonObject, unknownNames } from './request-body';
 const SERIAL_NUMBER_MAX = 30;
 const NAME_MAX = 100;
 const KNOWN = ['@type', 'id', 'name', 'serialNumber', 'make', 'type', 'model', 'icon'];
+/** Facts that a client may write and leave out, and what comes with them. */
+const OPTIONAL = ['serialNumber', 'alternateIdentifiers', 'make', 'type', 'model', 'isgType', 'icon'];
 
 export function serveEquipmentWrites(router: Router, provider: Provider): void {
   const { addresses, coverage, nowMs, settings, world } = provider;
@@ -38,7 +40,9 @@ export function serveEquipmentWrites(router: Router, provider: Provider): void {
     route((exchange, { id }) => {
       const { seen, organization } = contributed(provider, exchange, id!);
       const patch = checked(provider, jsonObject(exchange), { organization, before: seen });
-      const take = modelDisplaced(seen.content(), patch) ? ['model', 'isgType'] : [];
+      const replaced = settings.equipmentPut === 'replaced';
+      const displaced = modelDisplaced(seen.content(), patch) ? ['model', 'isgType'] : [];
+      const take = replaced ? OPTIONAL.filter((name) => patch[name] === undefined) : displaced;
       provider.announce(world.change('equipment', seen.id, { patch, take }, nowMs(), 0)!);
       coverage.count('equipment-update');
       return { status: 204 };
@@ -88,7 +92,8 @@ function checked(provider: Provider, body: JsonObject, target: Target): JsonObje
   if (before && body.id !== undefined && ![String(before.id), before.ERID].includes(String(body.id)))
     problems.push({ message: 'id is not the one of the address', field: 'id', value: body.id });
   const facts: JsonObject = { '@type': kind };
-  readName(body, facts, before !== undefined, problems);
+  const named = before !== undefined && provider.settings.equipmentPut === 'merged';
+  readName(body, facts, named, problems);
   readSerialNumber(provider, body, facts, target, problems);
   if (isObject(body.icon)) facts.icon = body.icon;
   else if (body.icon !== undefined)

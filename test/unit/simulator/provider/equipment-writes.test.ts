@@ -106,6 +106,25 @@ test('an update changes what it names, is announced, and keeps the rest', async 
   expect((await get(simulator, `${simulator.equipment}${path}`)).status).toBe(404);
 });
 
+test('where an update replaces, what it leaves out is taken away, and a name is required', async () => {
+  await control(simulator, 'PATCH', 'settings', { equipmentPut: 'replaced' });
+  const path = new URL((await create({ ...machine, serialNumber: 'A1' })).headers.location!).pathname.slice(
+    4,
+  );
+  const read = async (): Promise<Body> => (await get(simulator, `${simulator.equipment}${path}`)).body;
+  const before = await read();
+  expect((await write('PUT', path, { serialNumber: 'A1' })).body[0].field).toBe('name');
+  expect((await write('PUT', path, { name: 'Renamed', serialNumber: 'A1' })).status).toBe(204);
+  const after = await read();
+  expect(after).toMatchObject({ id: before.id, ERID: before.ERID, '@type': 'Machine', serialNumber: 'A1' });
+  for (const name of ['make', 'type', 'model', 'isgType'])
+    expect([before[name], after[name]]).toEqual([expect.anything(), undefined]);
+  expect((await write('PUT', path, { name: 'Renamed', model: { id: 65014 } })).status).toBe(204);
+  const last = await read();
+  expect([last.model].flat()[0].id).toBe(65014);
+  for (const name of ['serialNumber', 'alternateIdentifiers']) expect(last[name]).toBeUndefined();
+});
+
 test('a make or type that is not the model’s is refused, and without the model it takes the model’s place', async () => {
   const contradicting = { ...machine, make: { id: 33 }, type: { id: 230 } };
   const refused = await create(contradicting);
