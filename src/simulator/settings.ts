@@ -5,6 +5,8 @@ import type { JsonObject } from './json';
 export interface Settings {
   /** The list of all field operations of an organization: advertised and refused with 403, as reported, or served. */
   organizationFieldOperations: 'refused' | 'served';
+  /** The catalog of a user leads to the user's own record. */
+  currentUser: boolean;
   /** Lists of the platform answer with change tokens. */
   changeTokens: boolean;
   /** An itemLimit above the largest page: cut to it, or 400. */
@@ -30,6 +32,7 @@ export interface Settings {
 /** The accepted values, or the largest number. */
 const KNOWN: Readonly<Record<keyof Settings, readonly (string | boolean | number)[] | number>> = {
   organizationFieldOperations: ['refused', 'served'],
+  currentUser: [true, false],
   changeTokens: [true, false],
   aboveMax: ['cut', 'refused'],
   equipmentPut: ['merged', 'replaced'],
@@ -46,6 +49,7 @@ const KNOWN: Readonly<Record<keyof Settings, readonly (string | boolean | number
 export function defaultSettings(): Settings {
   return {
     organizationFieldOperations: 'refused',
+    currentUser: true,
     changeTokens: true,
     aboveMax: 'cut',
     equipmentPut: 'merged',

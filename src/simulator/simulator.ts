@@ -36,6 +36,7 @@ import type { Provider } from './provider/provider';
 import { RateLimit } from './provider/rate-limit';
 import { SANDBOX_CONNECTED_MAX, Sandbox } from './provider/sandbox';
 import { serveSubscriptions } from './provider/subscriptions';
+import { serveUsers } from './provider/users';
 import { Rules } from './rules';
 import { defaultSettings } from './settings';
 import { Deliveries } from './webhooks/deliveries';
@@ -192,6 +193,7 @@ function serve(app: Express, options: CheckedOptions, parts: Webhooks & { provid
   serveFiles(platform, provider);
   serveSubscriptions(platform, parts);
   serveConnections(platform, provider);
+  serveUsers(platform, provider);
   flow.serve(platform);
   const equipment = express.Router();
   serveEquipment(equipment, provider);

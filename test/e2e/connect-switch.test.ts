@@ -23,6 +23,7 @@ const sequences = async (machine: Resource): Promise<string[]> =>
 test('an OAuth 2 consent replaces the OAuth 1 one, of which nobody said whose it is; organizations, tasks and sequences stay', async () => {
   stage = await beginConnectStory({ flags: { auth: 'oauth1' } });
   const { story } = stage;
+  await story.simulator.changeSettings({ currentUser: false });
   const user = 'harrow-user-1';
   await connectUser(user);
   const [before] = await stage.connections();

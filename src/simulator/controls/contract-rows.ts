@@ -320,6 +320,7 @@ const SECTIONS: Readonly<Record<string, readonly Line[]>> = {
     ['delivery.change', 'PATCH eventSubscriptionDelivery', 'delivery-change'],
   ],
   'Facts: connections, errors, changes, files': [
+    ['user.current', 'The user of a token is named', 'current-user'],
     ['connection.missing', 'An organization that is not connected', 'organization-not-connected'],
     ['connection.end', 'A connection is ended by the application', 'connection-end'],
     ['error.platform-body', 'An error as the platform’s object', 'error-errors'],

@@ -42,6 +42,7 @@ export const EVENTS = {
   'organization-not-connected': 'An organization that is not connected to the client: 403',
   'organization-required-action':
     'Another required customer action (verify the account): 403 with the warning',
+  'current-user': 'GET the user of the token',
   'connections-list': 'GET the connections of the application',
   'connection-end': 'DELETE a connection',
   'resource-missing': 'A resource that is not there: 404',

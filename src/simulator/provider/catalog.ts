@@ -3,9 +3,10 @@
 import type { Router } from 'express';
 import { route } from './entry';
 import type { Provider } from './provider';
+import { CURRENT_USER } from './users';
 
 export function serveCatalog(router: Router, provider: Provider): void {
-  const { addresses, coverage, tokens } = provider;
+  const { addresses, coverage, settings, tokens } = provider;
   router.get(
     '/',
     route(({ verdict }) => {
@@ -21,6 +22,9 @@ export function serveCatalog(router: Router, provider: Provider): void {
               { rel: 'files', uri: addresses.platform('/files') },
               { rel: 'eventSubscriptions', uri: addresses.platform('/eventSubscriptions') },
               { rel: 'eventSubscriptionDelivery', uri: addresses.platform('/eventSubscriptionDelivery') },
+              ...(settings.currentUser
+                ? [{ rel: 'currentUser', uri: addresses.platform(`/users/${CURRENT_USER}`) }]
+                : []),
             ],
           },
         };

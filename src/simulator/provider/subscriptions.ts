@@ -60,15 +60,6 @@ export function serveSubscriptions(router: Router, parts: SubscriptionParts): vo
       throw new Refusal(403, 'Access Denied');
     }),
   );
-  router.get(
-    '/users/:name',
-    route((exchange, { name }) => {
-      const user = userWith(provider, exchange, 'org1');
-      if (user.name !== name) throw new Refusal(404, 'The requested resource was not found');
-      const self = addresses.platform(`/users/${name}`);
-      return { json: { '@type': 'User', accountName: name, links: [{ rel: 'self', uri: self }] } };
-    }),
-  );
   serveDelivery(router, parts);
 }
 

@@ -32,8 +32,21 @@ test('the catalog of a user is spelt `link` and leads to data', async () => {
   const { body } = await call(simulator.catalog, { Accept: platformAccept(simulator), Authorization });
   expect([Object.keys(body), rels(body.link)]).toEqual([
     ['@type', 'link'],
-    ['organizations', 'files', 'eventSubscriptions', 'eventSubscriptionDelivery'],
+    ['organizations', 'files', 'eventSubscriptions', 'eventSubscriptionDelivery', 'currentUser'],
   ]);
+});
+
+test('a user is named where the catalog leads, and nobody else; the catalog may leave it out', async () => {
+  const other = await startSimulator({ users: 2 });
+  const first = (await get(other, other.catalog)).body.link.find(({ rel }: Body) => rel === 'currentUser');
+  const { status, body } = await get(other, first.uri);
+  expect([status, body]).toMatchObject([200, { '@type': 'User', accountName: 'harrow-user-1' }]);
+  const self = body.links.find(({ rel }: Body) => rel === 'self').uri as string;
+  expect((await get(other, self)).body).toEqual(body);
+  expect((await get(other, self.replace(/1$/, '2'))).status).toBe(404);
+  await control(other, 'PATCH', 'settings', { currentUser: false });
+  expect(rels((await get(other, other.catalog)).body.link)).not.toContain('currentUser');
+  await other.close();
 });
 
 test('the catalog is the platform root with and without a slash', async () => {
