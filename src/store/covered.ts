@@ -13,6 +13,12 @@ export interface DeliveryToTell {
 
 export const readColumns = 'task_id, fence, generation, outcome, reason, event_id, swept, connection_id, at';
 
+/**
+ * Of the reads of one generation the first in this order tells what became of it, to the ledger and to a journey alike: a
+ * settling read tells its line anew, unless it found nothing where the read before it had published.
+ */
+export const tellingFirst = "outcome = 'published' DESC, fence DESC";
+
 export interface ReadToTell {
   task_id: number;
   fence: number;
@@ -48,8 +54,8 @@ export interface Marked {
 }
 
 /**
- * The first read that covers what the delivery said of one task, with its events; or the task, while none does. `givenUp` is
- * the entry by which an operator discarded it.
+ * The read that tells what the delivery said of one task, with its events; or the task, while none covers it. `givenUp` is the
+ * entry by which an operator discarded it.
  */
 export type Covered = { hints: Marked[] } & (
   | { read: ReadToTell; events: ToldEvent[]; givenUp: AsideToTell | null }

@@ -114,6 +114,23 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
       }
     });
 
+    test('a delivery is told by its settling read, as the ledger tells it, with the event that this one decided', async () => {
+      await hand.publish('1', 'a');
+      await hand.put([hintOf('1')]);
+      await hand.finish(await hand.take(), draftOf('1', 'a'), { settleMs: 30_000 });
+      await sendToKafka();
+      expect((await steps('d2'))[1]).toMatchObject({ ledger: 'unchanged' });
+      under.advance(30_000);
+      await hand.finish(await hand.take(), draftOf('1', 'b'));
+      await sendToKafka();
+      expect(await hand.store.ledger()).toMatchObject({ published: 2, unchanged: 0 });
+      expect((await steps('d2'))[1]).toMatchObject({
+        ledger: 'published',
+        text: `notification 0 (equipment) ${address('1')} → published (content)`,
+      });
+      expect(await events('d2')).toEqual(['4711/equipment/1 2 -> 4711@1']);
+    });
+
     test('what a sync run published is told by its address, and so is what a replay sent again', async () => {
       const run = await list('1', 'a');
       const [row] = await sendToKafka();

@@ -14,6 +14,7 @@ import {
   type ReadToTell,
   readColumns,
   type TaskToTell,
+  tellingFirst,
 } from '../covered';
 import {
   type EntryToTell,
@@ -84,7 +85,7 @@ async function coveredOf(context: Context, named: number[], delivery: number): P
        ON h.generation IS NOT NULL
      LEFT JOIN LATERAL (
        SELECT ${readColumns} FROM reads
-       WHERE task_id = n.id AND generation >= h.generation ORDER BY generation, fence LIMIT 1) r
+       WHERE task_id = n.id AND generation >= h.generation ORDER BY generation, ${tellingFirst} LIMIT 1) r
        ON true
      ORDER BY n.id`,
     delivery,

@@ -4,6 +4,7 @@
  * decided is published only when it is sent. Read in pages, so that no statement is long.
  */
 import type { Ledger, LedgerLine } from '../../model/ledger';
+import { tellingFirst } from '../covered';
 import { emptyLedger } from '../empty-ledger';
 import type { Context } from './context';
 
@@ -83,7 +84,7 @@ async function addTasks({ database }: Context, total: Ledger, after: number): Pr
        SELECT DISTINCT ON (task_id, generation) task_id, generation, outcome, event_id, at, swept
        FROM reads
        WHERE task_id > $1 AND task_id <= $2
-       ORDER BY task_id, generation, outcome = 'published' DESC, fence DESC),
+       ORDER BY task_id, generation, ${tellingFirst}),
      marked AS (
        SELECT task_id, generation, true AS hinted FROM hints WHERE task_id > $1 AND task_id <= $2
        UNION ALL SELECT task_id, generation, false FROM decided),

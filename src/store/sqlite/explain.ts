@@ -13,6 +13,7 @@ import {
   type ReadToTell,
   readColumns,
   type TaskToTell,
+  tellingFirst,
 } from '../covered';
 import {
   type EntryToTell,
@@ -83,7 +84,8 @@ function coveredOf(context: Context, task: number, delivery: number): Covered[] 
   if (first === undefined) return [];
   const [read] = rows<ReadToTell>(
     context,
-    `SELECT ${readColumns} FROM reads WHERE task_id = ? AND generation >= ? ORDER BY generation, fence LIMIT 1`,
+    `SELECT ${readColumns} FROM reads WHERE task_id = ? AND generation >= ? ORDER BY generation, ${tellingFirst}
+     LIMIT 1`,
     task,
     first.generation,
   );

@@ -4,6 +4,7 @@
  * decided is published only when it is sent.
  */
 import type { Ledger, LedgerLine } from '../../model/ledger';
+import { tellingFirst } from '../covered';
 import type { Context } from './context';
 
 export interface LedgerPage {
@@ -58,7 +59,7 @@ export function ledgerPage(
   const rows = database.all(
     `WITH ranked AS (
        SELECT task_id, generation, outcome, event_id, at, swept, row_number() OVER (
-         PARTITION BY task_id, generation ORDER BY outcome = 'published' DESC, fence DESC) AS place
+         PARTITION BY task_id, generation ORDER BY ${tellingFirst}) AS place
        FROM reads WHERE task_id > ?1 AND task_id <= ?2),
      decided AS MATERIALIZED (SELECT task_id, generation, outcome, event_id, at, swept FROM ranked WHERE place = 1),
      marked AS (
