@@ -95,6 +95,8 @@ export type News = 'work' | 'events';
 export interface LeaseHeld {
   name: string;
   holder: string;
+  /** What was noted here since it leads: a store that does not know it took this one's place, and lags behind it. */
+  ends?: TopicEnd[];
 }
 
 /** Decided events on their way out. */
@@ -104,7 +106,7 @@ export interface Outbox {
   /**
    * Unsent rows in order of commit, the lowest unsent sequence of a key first, except those of the topics and slots
    * named. `bytesMax` bounds the sum of their sizes; at least one row comes when any is there. None comes when the lease
-   * that is given is not held now.
+   * that is given does not lead now.
    */
   pickUnsent(
     limit: number,
@@ -112,9 +114,11 @@ export interface Outbox {
     except: HeldPartition[],
     lease?: LeaseHeld,
   ): Promise<OutboxRow[]>;
+  /** Whether it is held now, and all is known that its holder noted. */
+  leads(lease: LeaseHeld): Promise<boolean>;
   /**
    * Gives each row its public position and, for Kafka, partition and offset. A row marked before keeps what it has. Marks
-   * none when the lease that is given is not held now.
+   * none when the lease that is given does not lead now; where a row is missing, the topics' ends stay as they are known.
    */
   markSent(acknowledgements: Acknowledgement[], lease?: LeaseHeld): Promise<void>;
   quarantineRecord(row: number, reason: QuarantineReason, detail: string): Promise<void>;

@@ -1,11 +1,13 @@
 /**
  * What a relay that begins to lead reads before it sends: what stands on the topics and the store does not know of must
  * not be numbered again. A partition that has no leader now is read as soon as it has one, and nothing is sent there
- * before; the others do not wait for it. Nothing here knows Kafka.
+ * before; the others do not wait for it. From then on it keeps which ends the store was told, so that another store in its
+ * place is noticed. Nothing here knows Kafka.
  */
 import type { Condition } from '../model/alert';
 import { isProblem } from '../model/problem';
 import type { HeldPartition, TopicEnds } from '../model/store';
+import type { TopicEnd } from '../model/topic-end';
 import type { PublishTarget } from './target';
 
 /** What the store knows of the topics' ends. */
@@ -24,6 +26,9 @@ export interface CatchUp {
   /** When the next attempt is; null when all was read. */
   nextMs(): number | null;
   conditions(): Condition[];
+  /** What the store must know as long as it is the same: its ends when all was read, and those that were noted since. */
+  ends(): TopicEnd[];
+  noted(ends: TopicEnd[]): void;
   /** Another may have sent since: all is to be read again. */
   reset(): void;
 }
@@ -39,6 +44,10 @@ export function makeCatchUp(target: Pick<PublishTarget, 'readOn'>, ends: KnownEn
   /** Topics that may not be read, and since when that is known. */
   let denied = new Map<string, number>();
   let againAtMs = Number.POSITIVE_INFINITY;
+  const noted = new Map<string, TopicEnd>();
+  const note = (told: TopicEnd[]) => {
+    for (const end of told) noted.set(`${end.topic}/${end.partition}`, end);
+  };
 
   async function read(known: KnownEnds, nowMs: number, mayGoOn: () => Promise<boolean>): Promise<boolean> {
     const left = await target.readOn(await known.topicEnds(), async (page) => {
@@ -47,6 +56,7 @@ export function makeCatchUp(target: Pick<PublishTarget, 'readOn'>, ends: KnownEn
     });
     if (left === null) return false;
     await known.allFound();
+    note(await known.topicEnds());
     unread = left.unread;
     denied = new Map(left.denied.map((topic) => [topic, denied.get(topic) ?? nowMs]));
     return true;
@@ -76,8 +86,11 @@ export function makeCatchUp(target: Pick<PublishTarget, 'readOn'>, ends: KnownEn
         sinceMs,
         detail: `Topic ${topic} may not be read: a store that is behind it would not be noticed. Grant Read beside Write.`,
       })),
+    ends: () => [...noted.values()],
+    noted: note,
     reset() {
       isDone = false;
+      noted.clear();
       unread = [];
       denied = new Map();
       againAtMs = Number.POSITIVE_INFINITY;

@@ -23,6 +23,8 @@ export interface Lease {
   isHeld(): boolean;
   /** Whether a third of its time is over. */
   isAging(): boolean;
+  /** The store says that it is not held: it is to be confirmed before it is trusted again. */
+  drop(): void;
   /**
    * What `work` answers or throws, once no renewal is under way any more. Until then it is renewed each time a third of it is
    * over, and never once it has run out; where the store does not answer, it runs out as ever.
@@ -69,6 +71,9 @@ export function makeLease(outbox: Outbox, { clock, leaseName, holder, leaseMs }:
     },
     isHeld: () => ageMs() < leaseMs,
     isAging: () => ageMs() >= leaseMs / 3,
+    drop() {
+      sinceMs = Number.NEGATIVE_INFINITY;
+    },
     async giveBack() {
       if (ageMs() >= leaseMs) return;
       sinceMs = Number.NEGATIVE_INFINITY;

@@ -4,17 +4,18 @@
  * write late nor mark. What a send does not name as written was not sent. Nothing here knows Kafka.
  */
 import type { Condition } from '../model/alert';
-import type { Acknowledgement, OutboxRow } from '../model/event';
+import type { OutboxRow } from '../model/event';
 import { isProblem } from '../model/problem';
-import type { Outbox } from '../model/store';
+import type { LeaseHeld, Outbox } from '../model/store';
 import { type BackoffBounds, backoffMs } from '../tools/backoff';
 import { type CatchUp, type KnownEnds, makeCatchUp } from './catch-up';
 import { describeError } from './classify-error';
 import { type Lease, type LeaseOptions, makeLease } from './lease';
+import { type Marks, makeMarks } from './marks';
 import { groupByPartition, planRounds } from './plan-rounds';
 import { resendLogged } from './resend-logged';
 import { makeSetbacks, type Setbacks } from './setbacks';
-import type { Batch, Failure, PublishTarget, Success } from './target';
+import type { Batch, Failure, PublishTarget } from './target';
 import { makeWidths, type Widths } from './widths';
 
 export interface RelayOptions extends LeaseOptions {
@@ -98,6 +99,7 @@ class OutboxRelay implements Relay {
   private readonly setbacks: Setbacks;
   private readonly widths: Widths;
   private readonly catchUp: CatchUp;
+  private readonly marks: Marks;
   private turn: Promise<unknown> = Promise.resolve();
   private closing = false;
   private isOpen = false;
@@ -105,8 +107,6 @@ class OutboxRelay implements Relay {
   private resumeAtMs = Number.NEGATIVE_INFINITY;
   /** Since when there is no producer that may send, and why. */
   private trouble: { sinceMs: number; attempts: number; detail: string } | null = null;
-  /** Acknowledged, but not marked yet: the store failed. */
-  private unmarked: Acknowledgement[] = [];
   private pickedRows = 0;
 
   constructor(
@@ -119,6 +119,7 @@ class OutboxRelay implements Relay {
     this.setbacks = makeSetbacks(options);
     this.widths = makeWidths(options.batchRows);
     this.catchUp = makeCatchUp(target, options.ends);
+    this.marks = makeMarks(outbox);
   }
 
   step(): Promise<'worked' | 'empty' | 'waiting'> {
@@ -170,9 +171,10 @@ class OutboxRelay implements Relay {
     await this.mark();
     const { batchRows, batchBytes, partitionBytesMax } = this.options;
     const held = [...this.setbacks.held(this.nowMs()), ...this.catchUp.held()];
-    const rows = await this.outbox.pickUnsent(batchRows, batchBytes, held, this.lease.held);
+    const rows = await this.outbox.pickUnsent(batchRows, batchBytes, held, this.leader());
     this.pickedRows = rows.length;
     if (rows.length === 0) {
+      if (!(await this.outbox.leads(this.leader()))) return this.beginAnew();
       this.trouble = null;
       this.setbacks.drained(this.nowMs());
       return held.length === 0 ? 'empty' : 'waiting';
@@ -195,6 +197,18 @@ class OutboxRelay implements Relay {
     this.resent ||=
       this.target.name !== 'kafka' || (await resendLogged(this.outbox, () => this.stillLeads()));
     return this.resent;
+  }
+
+  /** As the store is to see it when it gives rows and marks them. */
+  private leader(): LeaseHeld {
+    return { ...this.lease.held, ends: this.catchUp.ends() };
+  }
+
+  /** By the store's word this relay does not lead, or the store is not the one that was told of its topics' ends. */
+  private async beginAnew(): Promise<'worked'> {
+    this.lease.drop();
+    await this.stepDown();
+    return 'worked';
   }
 
   private async confirm(): Promise<boolean> {
@@ -258,13 +272,18 @@ class OutboxRelay implements Relay {
     const failures: [Batch, Failure][] = [];
     round.forEach((batch, index) => {
       const outcome = outcomes[index] ?? unnamed;
-      if (outcome.sent) this.acknowledge(batch, outcome, sentRows);
-      else failures.push([batch, outcome]);
+      if (outcome.sent) {
+        this.marks.acknowledged(batch, outcome);
+        this.setbacks.succeeded(batch);
+        this.widths.accepted(batch);
+        sentRows.push(...batch.rows);
+      } else failures.push([batch, outcome]);
     });
     const nowMs = this.nowMs();
     const isSpent = spent || outcomes.length < round.length;
     if (isSpent) await this.discard();
     if (sentRows.length > 0) {
+      this.trouble = null;
       await this.mark();
       this.hooks.sent?.(sentRows, nowMs - startedMs);
     }
@@ -272,22 +291,8 @@ class OutboxRelay implements Relay {
     return failures.length === 0 && !isSpent;
   }
 
-  private acknowledge({ rows, ...place }: Batch, { firstOffset }: Success, sentRows: OutboxRow[]): void {
-    const first = firstOffset === null ? null : BigInt(firstOffset);
-    rows.forEach((row, index) => {
-      const offset = first === null ? null : String(first + BigInt(index));
-      this.unmarked.push({ row: row.row, partition: first === null ? null : place.partition, offset });
-      sentRows.push(row);
-    });
-    this.setbacks.succeeded(place);
-    this.widths.accepted(place);
-    this.trouble = null;
-  }
-
   private async mark(): Promise<void> {
-    if (this.unmarked.length === 0) return;
-    await this.outbox.markSent(this.unmarked, this.lease.held);
-    this.unmarked = [];
+    this.catchUp.noted(await this.marks.write(this.leader()));
   }
 
   private async setBack(failures: [Batch, Failure][], nowMs: number): Promise<void> {
@@ -315,7 +320,7 @@ class OutboxRelay implements Relay {
   }
 
   private async stepDown(): Promise<void> {
-    this.unmarked = [];
+    this.marks.forget();
     this.catchUp.reset();
     this.setbacks.clear();
     await this.discard();

@@ -46,6 +46,38 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       expect(await hand.store.topicEnds()).toEqual([{ topic, partition: 2, nextOffset: '9' }]);
     });
 
+    test('a leader that noted more than the store knows is given nothing, and marks nothing', async () => {
+      for (const content of ['a', 'b']) await hand.publish('1', content);
+      const rows = await hand.records();
+      const lease = { name: 'relay', holder: 'a' };
+      await hand.store.holdLease(lease.name, lease.holder, 60_000);
+      await hand.store.markSent([{ row: rows[0]!.row, partition: 2, offset: '7' }], lease);
+      const noted = (nextOffset: string, partition = 2) => ({
+        ...lease,
+        ends: [{ topic, partition, nextOffset }],
+      });
+      for (const lost of [noted('9'), noted('10'), noted('1', 3)]) {
+        expect(await hand.store.leads(lost)).toBe(false);
+        expect(await hand.store.pickUnsent(9, 1e9, [], lost)).toEqual([]);
+        await hand.store.markSent([{ row: rows[1]!.row, partition: 2, offset: '11' }], lost);
+      }
+      expect(await hand.store.leads(noted('8'))).toBe(true);
+      expect(await hand.store.pickUnsent(9, 1e9, [], noted('8'))).toEqual([rows[1]]);
+      expect(await hand.store.topicEnds()).toEqual([{ topic, partition: 2, nextOffset: '8' }]);
+      expect(await hand.store.leads({ ...noted('8'), holder: 'b' })).toBe(false);
+    });
+
+    test('an acknowledgement of what the store does not have moves no end', async () => {
+      await hand.publish('1', 'a');
+      const [row] = await hand.records();
+      await hand.store.markSent([
+        { row: row!.row, partition: 2, offset: '7' },
+        { row: row!.row + 1000, partition: 2, offset: '8' },
+      ]);
+      expect(await hand.store.unsentCount()).toBe(0);
+      expect(await hand.store.topicEnds()).toEqual([]);
+    });
+
     test('what was written and not marked becomes sent with its place, and nothing is behind', async () => {
       await hand.publish('1', 'a');
       const [row] = await hand.records();

@@ -10,7 +10,7 @@ import {
 } from '../../src/model/event';
 import type { QuarantineReason } from '../../src/model/notification';
 import { Problem } from '../../src/model/problem';
-import type { HeldPartition, Outbox } from '../../src/model/store';
+import type { HeldPartition, LeaseHeld, Outbox } from '../../src/model/store';
 import type { Clock } from '../../src/tools/clock';
 
 export type MemoryRow = OutboxRow & {
@@ -40,6 +40,10 @@ export function makeMemoryOutbox(clock: Clock): MemoryOutbox {
     outbox.calls.push(verb);
     if (outbox.failing.has(verb)) throw new Problem('store.unavailable', 'told to fail');
   };
+  const isHeld = ({ name, holder }: LeaseHeld) => {
+    const lease = leases.get(name);
+    return lease !== undefined && lease.holder === holder && lease.untilMs > clock.nowMs();
+  };
   const unsent = () => outbox.rows.filter((row) => row.sent === null && row.quarantined === null);
 
   const outbox: MemoryOutbox = {
@@ -65,8 +69,9 @@ export function makeMemoryOutbox(clock: Clock): MemoryOutbox {
       leases.set(name, { holder, untilMs: nowMs + leaseMs });
       return true;
     },
-    async pickUnsent(limit, bytesMax, except) {
+    async pickUnsent(limit, bytesMax, except, lease) {
       called('pickUnsent');
+      if (lease !== undefined && !isHeld(lease)) return [];
       const picked: OutboxRow[] = [];
       let bytes = 0;
       for (const row of unsent()) {
@@ -76,6 +81,10 @@ export function makeMemoryOutbox(clock: Clock): MemoryOutbox {
         picked.push(row);
       }
       return picked;
+    },
+    async leads(lease) {
+      called('leads');
+      return isHeld(lease);
     },
     async markSent(acknowledgements) {
       called('markSent');

@@ -10,7 +10,7 @@ import type { HeldPartition, LeaseHeld } from '../../model/store';
 import { type DamagedRow, damagedDetail, headersOf, readableRows } from '../readable-rows';
 import { unsentCountedMax } from '../store-rules';
 import type { Context, InTransaction } from './context';
-import { type Row, saysDamaged } from './database';
+import { type Row, saysDamaged, type Value } from './database';
 import { insertEntries } from './quarantine-entries';
 
 type Pick = [limit: number, bytesMax: number, except: HeldPartition[], lease?: LeaseHeld];
@@ -45,7 +45,7 @@ async function unsentRows(
        SELECT id, bytes FROM outbox o WHERE state = 0 AND NOT EXISTS (
          SELECT 1 FROM unnest($3::text[], $4::int[], $5::int[]) AS h (topic, partition, partitions)
          WHERE h.topic = o.topic AND o.slot % h.partitions = h.partition)
-         AND ($6::text IS NULL OR ${isHeld('$6', '$7', '$8')})
+         AND ($6::text IS NULL OR ${leading(6)})
        ORDER BY id LIMIT $1),
      summed AS (SELECT id, sum(bytes) OVER (ORDER BY id) AS until, bytes FROM first)
      SELECT ${rowColumns} FROM summed s JOIN outbox o ON o.id = s.id WHERE s.until <= $2 OR s.until = s.bytes ORDER BY o.id`,
@@ -54,9 +54,7 @@ async function unsentRows(
     except.map(({ topic }) => topic),
     except.map(({ partition }) => partition),
     except.map(({ partitions }) => partitions),
-    lease?.name ?? null,
-    lease?.holder ?? null,
-    context.nowMs(),
+    ...leaderOf(lease, context),
   );
 }
 
@@ -106,9 +104,36 @@ export function outboxRowOf(row: Row): OutboxRow {
   };
 }
 
-/** Said in the statement itself: a relay that was stopped for longer than its lease neither picks nor marks. */
-function isHeld(name: string, holder: string, nowMs: string): string {
-  return `EXISTS (SELECT 1 FROM leases l WHERE l.name = ${name} AND l.holder = ${holder} AND l.until > ${nowMs}::bigint)`;
+/**
+ * Said in the statement itself, from the parameter on that has this number: a relay that was stopped for longer than its
+ * lease neither picks nor marks, nor one whose server was replaced by another that lags behind it.
+ */
+function leading(first: number): string {
+  const [name, holder, nowMs, topics, partitions, offsets] = [0, 1, 2, 3, 4, 5].map(
+    (nth) => `$${first + nth}`,
+  );
+  return `EXISTS (SELECT 1 FROM leases l WHERE l.name = ${name} AND l.holder = ${holder} AND l.until > ${nowMs}::bigint)
+    AND NOT EXISTS (
+      SELECT 1 FROM unnest(${topics}::text[], ${partitions}::int[], ${offsets}::bigint[]) AS m (topic, partition, next_offset)
+      LEFT JOIN topic_ends e ON e.topic = m.topic AND e.partition = m.partition
+      WHERE e.next_offset IS NULL OR e.next_offset::bigint < m.next_offset)`;
+}
+
+function leaderOf(lease: LeaseHeld | undefined, { nowMs }: Context): Value[] {
+  const ends = lease?.ends ?? [];
+  return [
+    lease?.name ?? null,
+    lease?.holder ?? null,
+    nowMs(),
+    ends.map(({ topic }) => topic),
+    ends.map(({ partition }) => partition),
+    ends.map(({ nextOffset }) => nextOffset),
+  ];
+}
+
+export async function leads(context: Context, lease: LeaseHeld): Promise<boolean> {
+  const row = await context.database.get(`SELECT ${leading(1)} AS leads`, ...leaderOf(lease, context));
+  return row!.leads;
 }
 
 export async function markSent(
@@ -119,11 +144,9 @@ export async function markSent(
   const { database } = context;
   const unsent = await database.all(
     `SELECT id, topic, position, log_offset FROM outbox WHERE id = ANY($1::bigint[]) AND state = 0
-       AND ($2::text IS NULL OR ${isHeld('$2', '$3', '$4')}) ORDER BY id FOR NO KEY UPDATE`,
+       AND ($2::text IS NULL OR ${leading(2)}) ORDER BY id FOR NO KEY UPDATE`,
     acknowledgements.map(({ row }) => row),
-    lease?.name ?? null,
-    lease?.holder ?? null,
-    context.nowMs(),
+    ...leaderOf(lease, context),
   );
   const positions = new Map<number, number | null>(unsent.map(({ id, position }) => [id, position]));
   const marked = new Map(
@@ -156,7 +179,8 @@ export async function markSent(
     context,
     places.filter(({ before, offset }) => before !== null && before !== offset),
   );
-  await noteEnds(context, places);
+  // A row that is not here stands on its topic all the same: who reads on from the end as it was finds it.
+  if (marked.size === new Set(acknowledgements.map(({ row }) => row)).size) await noteEnds(context, places);
 }
 
 interface Place {

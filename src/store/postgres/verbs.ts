@@ -23,7 +23,7 @@ import { holdLease, leaseFreeMs } from './leases';
 import { ledger } from './ledger';
 import { observe } from './observe';
 import { access, accessHistory, epochs, findOrganization, learn, listOrganizations } from './organizations';
-import { markSent, pickUnsent, quarantineRecord, resendLogged, unsentCount } from './outbox';
+import { leads, markSent, pickUnsent, quarantineRecord, resendLogged, unsentCount } from './outbox';
 import { pauseReading, readingPause } from './pauses';
 import { payProbeCall, postponeProbe, requestProbe, takeProbes } from './probes';
 import { put } from './put';
@@ -49,6 +49,7 @@ export const verbs = {
   nextDueInMs,
   keepSample,
   holdLease,
+  leads,
   shareConditions,
   markSent,
   quarantineRecord,

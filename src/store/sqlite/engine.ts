@@ -50,6 +50,7 @@ import { observe } from './observe';
 import { OrganizationCache } from './organization-cache';
 import {
   holdLease,
+  leads,
   leaseFreeMs,
   listEvents,
   markSent,
@@ -88,6 +89,7 @@ export const verbs = {
   nextDueInMs,
   keepSample,
   holdLease,
+  leads,
   pickUnsent,
   markSent,
   quarantineRecord,
@@ -198,6 +200,7 @@ const repeatable: ReadonlySet<VerbName> = new Set<VerbName>([
   'hintAbsent',
   'shareConditions',
   'storeBytes',
+  'leads',
   'markSent',
 ]);
 

@@ -39,7 +39,7 @@ export function pickUnsent(
   except: HeldPartition[],
   lease?: LeaseHeld,
 ): OutboxRow[] {
-  if (!isHeld(context, lease)) return [];
+  if (lease !== undefined && !leads(context, lease)) return [];
   const held = except.map(() => 'NOT (topic = ? AND slot % ? = ?)').join(' AND ');
   const rows = context.database.each(
     `SELECT ${rowColumns}, bytes FROM outbox
@@ -93,22 +93,21 @@ export function outboxRowOf(row: Row): OutboxRow {
 }
 
 /** One thread makes all calls: what is held when it is looked at is held until the call ends. */
-function isHeld(context: Context, lease: LeaseHeld | undefined): boolean {
-  if (lease === undefined) return true;
-  const { name, holder } = lease;
-  return (
-    context.database.get(
-      'SELECT 1 FROM leases WHERE name = ? AND holder = ? AND until > ?',
-      name,
-      holder,
-      context.nowMs(),
-    ) !== undefined
-  );
+export function leads(context: Context, { name, holder, ends = [] }: LeaseHeld): boolean {
+  const { database, nowMs } = context;
+  const held = 'SELECT 1 FROM leases WHERE name = ? AND holder = ? AND until > ?';
+  if (database.get(held, name, holder, nowMs()) === undefined) return false;
+  return ends.every(({ topic, partition, nextOffset }) => {
+    const noted = 'SELECT next_offset FROM topic_ends WHERE topic = ? AND partition = ?';
+    const known = database.get(noted, topic, partition);
+    return known !== undefined && BigInt(String(known.next_offset)) >= BigInt(nextOffset);
+  });
 }
 
 export function markSent(context: Context, acknowledgements: Acknowledgement[], lease?: LeaseHeld): void {
-  if (!isHeld(context, lease)) return;
+  if (lease !== undefined && !leads(context, lease)) return;
   const nowMs = context.nowMs();
+  let isWhole = true;
   const ends = new Map<string, { topic: string; partition: number; offset: string }>();
   for (const { row, partition, offset } of acknowledgements) {
     // Looked up and marked apart, as a key's next number is.
@@ -116,6 +115,7 @@ export function markSent(context: Context, acknowledgements: Acknowledgement[], 
       'SELECT topic, position, log_offset FROM outbox WHERE id = ? AND state = 0',
       row,
     );
+    isWhole &&= unsent !== undefined;
     if (unsent === undefined) continue;
     // What Kafka had before keeps its place in the journal: another place is that of a replay.
     context.database.run(
@@ -133,7 +133,8 @@ export function markSent(context: Context, acknowledgements: Acknowledgement[], 
     ends.set(`${place.topic}/${partition}`, place);
     if (unsent.log_offset !== null && unsent.log_offset !== offset) notePlace(context, row, place, nowMs);
   }
-  for (const end of ends.values()) noteEnd(context, end);
+  // A row that is not here stands on its topic all the same: who reads on from the end as it was finds it.
+  if (isWhole) for (const end of ends.values()) noteEnd(context, end);
 }
 
 function notePlace(

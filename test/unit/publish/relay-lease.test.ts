@@ -147,7 +147,8 @@ test('B7: a fenced producer is given up, the lease is confirmed, another is open
   target.script = [failAll('fenced', 'INVALID_PRODUCER_EPOCH')];
   expect([await relay.step(), await relay.step(), await relay.step()]).toEqual(['worked', 'worked', 'empty']);
   expect(target.calls).toEqual(['open', 'send', 'discard', 'open', 'send']);
-  expect(outbox.calls.slice(-5)).toEqual(['holdLease', 'holdLease', 'pickUnsent', 'markSent', 'pickUnsent']);
+  const asked = outbox.calls.filter((verb) => verb !== 'leads');
+  expect(asked.slice(-5)).toEqual(['holdLease', 'holdLease', 'pickUnsent', 'markSent', 'pickUnsent']);
   expect(target.sends[1]).toEqual(target.sends[0]);
   expect(discarded).toHaveBeenCalledTimes(1);
 });

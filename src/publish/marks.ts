@@ -1,0 +1,45 @@
+/**
+ * What was acknowledged and is not marked in the store yet, and how far that takes the topics. It is kept until the store
+ * has it, and forgotten by whoever does not lead any more. Pure but for the store's verb.
+ */
+import type { Acknowledgement } from '../model/event';
+import type { LeaseHeld, Outbox } from '../model/store';
+import type { TopicEnd } from '../model/topic-end';
+import type { Batch, Success } from './target';
+
+export interface Marks {
+  acknowledged(batch: Batch, success: Success): void;
+  /** Tells the store; where the topics go on by what it was told. Throws what the store throws, and keeps all. */
+  write(leader: LeaseHeld): Promise<TopicEnd[]>;
+  forget(): void;
+}
+
+export function makeMarks(outbox: Outbox): Marks {
+  let unmarked: Acknowledgement[] = [];
+  let reached: TopicEnd[] = [];
+  const forget = () => {
+    unmarked = [];
+    reached = [];
+  };
+  return {
+    acknowledged({ rows, topic, partition }, { firstOffset }) {
+      if (firstOffset === null) {
+        for (const { row } of rows) unmarked.push({ row, partition: null, offset: null });
+        return;
+      }
+      const first = BigInt(firstOffset);
+      rows.forEach(({ row }, nth) => {
+        unmarked.push({ row, partition, offset: String(first + BigInt(nth)) });
+      });
+      reached.push({ topic, partition, nextOffset: String(first + BigInt(rows.length)) });
+    },
+    async write(leader) {
+      if (unmarked.length === 0) return [];
+      await outbox.markSent(unmarked, leader);
+      const ends = reached;
+      forget();
+      return ends;
+    },
+    forget,
+  };
+}
