@@ -211,7 +211,7 @@ class BenchPlace implements Place {
     return child;
   }
 
-  /** What ships, but for what a bench must name: the neighbours, no settling, as many reads as the floor has. */
+  /** What ships, but for what a bench must name: the neighbours, no settling, no pause at the end, as many reads as the floor has. */
   async #settings(): Promise<Record<string, string>> {
     this.#stores += 1;
     return {
@@ -222,6 +222,7 @@ class BenchPlace implements Place {
       DATABASE_URL: `sqlite:${join(this.folder, `store-${this.#stores}`, 'tramline.db')}`,
       ENCRYPTION_KEYS: this.#key,
       SETTLE_SECONDS: '0',
+      DRAIN_SECONDS: '0',
       PROVIDER_CONCURRENCY: '50',
     };
   }

@@ -41,8 +41,11 @@ export interface Service {
   observer: Observer;
   worker: Worker | null;
   store: Store;
-  /** Readiness red first, then what is in flight ends, then everything closes; within SHUTDOWN_SECONDS. */
-  stop(): Promise<void>;
+  /**
+   * Readiness red first; then deliveries are taken for `servesMs`, 0 when left out; then what is in flight ends, and
+   * everything closes. Within SHUTDOWN_SECONDS in all.
+   */
+  stop(servesMs?: number): Promise<void>;
 }
 
 const version = packageVersion();
@@ -73,7 +76,8 @@ export async function startService(loaded: LoadedSettings, around?: Around): Pro
     const ready = await begin(loaded, parts, around);
     parts.worker?.start();
     health.markStarted();
-    return { ready, observer, worker: parts.worker, store: opened, stop: () => stopAll(settings, parts) };
+    const stop = (servesMs = 0) => stopAll(settings, parts, servesMs);
+    return { ready, observer, worker: parts.worker, store: opened, stop };
   } catch (error) {
     await closeAll(parts, failedStartMs).catch(() => {});
     await observer.close();
@@ -217,19 +221,28 @@ interface Parts {
 /** Nothing is in flight that was promised to anybody. */
 const failedStartMs = 1000;
 
-async function stopAll(settings: Settings, parts: Parts): Promise<void> {
+async function stopAll(settings: Settings, parts: Parts, servesMs: number): Promise<void> {
   const beganMs = systemClock.nowMs();
-  const clean = await closeAll(parts, settings.shutdownSeconds * 1000);
+  markDraining(parts);
+  // Nobody sends to a process without a public listener.
+  const pauseMs = parts.webhook === null ? 0 : servesMs;
+  await systemClock.wait(pauseMs);
+  const clean = await closeAll(parts, settings.shutdownSeconds * 1000 - pauseMs);
   parts.observer.log.stopped({ tookMs: systemClock.nowMs() - beganMs, clean });
   await parts.observer.close();
 }
 
-/** Everything but the observer; true when the store was closed in time. */
-async function closeAll(parts: Parts, graceMs: number): Promise<boolean> {
-  const { health, webhook, worker, own, operations, store } = parts;
+/** Everything is still answered, and nobody is to send more. */
+function markDraining({ health, webhook, operations }: Parts): void {
   health.markDraining();
   webhook?.drain();
   operations?.drain();
+}
+
+/** Everything but the observer; true when the store was closed in time. */
+async function closeAll(parts: Parts, graceMs: number): Promise<boolean> {
+  const { webhook, worker, own, operations, store } = parts;
+  markDraining(parts);
   // The rest of the grace is for what must still be written when the slow ones were cut off.
   await Promise.all([webhook?.close(graceMs * 0.4), worker?.stop(graceMs * 0.6)]);
   await operations?.close(graceMs * 0.1);
@@ -249,7 +262,8 @@ export async function serve(loaded: LoadedSettings, around?: Around): Promise<nu
   process.stdout.write(`${JSON.stringify(ready)}\n`);
   const { signal, overdue } = await signalled;
   observer.log.draining({ signal });
-  await service.stop();
+  // An interrupt comes from whoever started it by hand: no balancer has to hear of it first.
+  await service.stop(signal === 'SIGTERM' ? loaded.settings.drainSeconds * 1000 : 0);
   clearTimeout(overdue);
   return 0;
 }

@@ -167,7 +167,16 @@ export const table = {
   INCLUDE_OPERATOR_NAMES: withDefault(flag, 'false', 'Whether events name the persons who worked.'),
 
   LEASE_SECONDS: withDefault(seconds, '60', 'How long a task stays with a process that has gone silent.'),
-  SHUTDOWN_SECONDS: withDefault(wholeNumber(1, 3600), '25', 'How long work in flight may take on a stop.'),
+  SHUTDOWN_SECONDS: withDefault(
+    wholeNumber(1, 3600),
+    '25',
+    'How long a stop may take, DRAIN_SECONDS and work in flight included.',
+  ),
+  DRAIN_SECONDS: withDefault(
+    wholeNumber(0, 3599),
+    '5',
+    'How long deliveries are still taken after SIGTERM has made readiness red, for balancers to notice; 0: they need not.',
+  ),
   RETRY_AGE_SECONDS: withDefault(seconds, '86400', 'How long a resource’s own failures are tried again.'),
   JOURNAL_DAYS: withDefault(days, '30', 'How long deliveries are kept.'),
   EVENT_DAYS: withDefault(days, '30', 'How long published events are kept in the store.'),

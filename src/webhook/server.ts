@@ -23,7 +23,10 @@ export interface WebhookServer {
   listen(host: string, port: number): Promise<{ port: number }>;
   /** Adds further public routes under a path that is not that of deliveries; they get helmet's headers. */
   mount(path: string, routes: RequestHandler): void;
-  /** From now on every answer closes its connection, and idle connections are closed. Requests are still served. */
+  /**
+   * From now on every answer closes its connection. Requests are still served, and idle connections stay until one comes
+   * or `close` is called: what is on its way over them would be lost.
+   */
   drain(): void;
   /**
    * Takes no new connection and lets requests finish for `graceMs`; those that still wait then are answered 503 and
@@ -75,10 +78,7 @@ export function makeWebhookServer(settings: WebhookSettings, doors: WebhookDoors
       server.on('error', (cause) => doors.refused('connection-failed', { status: 0, tookMs: null, cause }));
       return listening;
     },
-    drain() {
-      startDraining(server, responder);
-      void closeUnused();
-    },
+    drain: () => startDraining(server, responder),
     close(graceMs) {
       startDraining(server, responder);
       closed ??= close(server, inFlight, doors.clock, graceMs, closeUnused);

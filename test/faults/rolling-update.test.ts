@@ -1,7 +1,7 @@
 /**
  * T6: two replicas on one PostgreSQL are replaced one after the other while deliveries come in, the new one before the
- * old one goes. Whoever spreads the load sends nothing more to the old one, and does not wait for what it has sent
- * there: all of that is answered, 2xx or 503 with a time to wait, and everything that was answered 2xx comes to its end.
+ * old one goes. Whoever spreads the load asks each replica every second whether it is ready, and hears of an end in no
+ * other way: all that it sends is answered, 2xx or 503 with a time to wait, and what was answered 2xx comes to its end.
  */
 import { describeWithNeighbour } from '../support/neighbour';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../support/postgres';
@@ -13,10 +13,12 @@ import { until } from '../support/until';
 describeWithNeighbour('PostgreSQL', postgresAvailable(), 'T6: a rolling update', () => {
   let server: PostgresServer;
   const replicas: Story[] = [];
+  let probing: NodeJS.Timeout;
   beforeAll(async () => {
     server = await startPostgres();
   });
   afterAll(async () => {
+    clearInterval(probing);
     for (const replica of replicas) await replica.end();
     await server?.stop();
   });
@@ -28,51 +30,55 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'T6: a rolling update',
       'field-operations': 0,
       'heartbeat-ms': 0,
     });
-    const settings = { DATABASE_URL: server.url(await server.createDatabase()), SHUTDOWN_SECONDS: '5' };
+    const settings = {
+      DATABASE_URL: server.url(await server.createDatabase()),
+      SHUTDOWN_SECONDS: '8',
+      DRAIN_SECONDS: '3',
+    };
+    const started: Story[] = [];
     const start = async (): Promise<Story> => {
       const replica = new Story(simulator, { delivers: false, settings }, temporaryFolder());
       replicas.push(replica);
       await replica.serve();
+      started.push(replica);
       return replica;
     };
-    /** Those that a balancer would send to. */
-    let ready = [await start(), await start()];
-    await ready[0]!.untilLearned();
-    const machines = await ready[0]!.equipment();
+    const first = [await start(), await start()];
+    await first[0]!.untilLearned();
+    const machines = await first[0]!.equipment();
+
+    /** Those to which the balancer sends, as their last probes said. */
+    let ready: Story[] = first;
+    const isReady = async ({ service }: Story) =>
+      (await fetch(`${service.operationsUrl}/readyz`).catch(() => null))?.status === 200;
+    probing = setInterval(async () => {
+      const asked = [...started];
+      const answered = await Promise.all(asked.map(isReady));
+      ready = asked.filter((_replica, index) => answered[index]);
+    }, 1_000);
 
     const answers: Posted[] = [];
     const unanswered: unknown[] = [];
-    const leaving = new Map<Story, Set<Promise<void>>>();
-    /** Kept in `leaving` until the system has all of it. */
-    const post = (replica: Story, notification: unknown): Promise<void> => {
-      const { promise: sent, resolve } = Promise.withResolvers<void>();
-      const others = leaving.get(replica) ?? new Set();
-      leaving.set(replica, others.add(sent));
-      void sent.then(() => others.delete(sent));
-      return replica.post([notification], {}, resolve).then(
-        (answer) => void answers.push(answer),
-        (error: unknown) => {
-          unanswered.push(error);
-          resolve();
-        },
-      );
-    };
     let going = true;
     const send = async (sender: number): Promise<void> => {
       for (let turn = sender; going; turn += 1) {
         const machine = machines[turn % machines.length]!;
         await simulator.changeEquipment(machine.id, { name: `Turn ${turn}`, notify: false });
-        await post(ready[turn % ready.length]!, notificationOf(machine));
+        const posted = ready[turn % ready.length]!.post([notificationOf(machine)]);
+        await posted.then(
+          (answer) => answers.push(answer),
+          (error: unknown) => unanswered.push(error),
+        );
       }
     };
     const senders = [0, 1, 2].map(send);
-    for (const old of [...ready]) {
+    for (const old of first) {
       const before = answers.length;
       await until(async () => answers.length > before + 20, soon);
       const fresh = await start();
-      ready = [...ready.filter((one) => one !== old), fresh];
-      await Promise.all(leaving.get(old) ?? []);
+      await until(() => ready.includes(fresh), soon);
       expect((await old.service.stop()).code).toBe(0);
+      expect(unanswered).toEqual([]);
     }
     const before = answers.length;
     await until(async () => answers.length > before + 20, soon);
@@ -84,7 +90,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'T6: a rolling update',
     expect(others.filter(({ status, headers }) => status !== 503 || !headers['retry-after'])).toEqual([]);
     expect(accepted.length).toBeGreaterThan(60);
     expect(unanswered).toEqual([]);
-    const ledger = await ready[0]!.untilRest();
+    const ledger = await replicas.at(-1)!.untilRest();
     // What was stored and could not be answered any more may be there as well.
     expect(ledger.accepted).toBeGreaterThanOrEqual(accepted.length);
     expect(ledger).toMatchObject({ waiting: 0, parked: 0, quarantined: 0, lost: 0 });

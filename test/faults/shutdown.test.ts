@@ -155,8 +155,38 @@ test('T2: requests on kept connections during the drain are answered and close t
   expect(await endedByFault()).toEqual([expect.stringMatching(/\{place="process"\} [\d.]+$/)]);
 });
 
+test('T2: after readiness went red deliveries are taken for DRAIN_SECONDS, over new connections and over kept ones, which they close', async () => {
+  story = await beginStory({ delivers: false, settings: { DRAIN_SECONDS: '3' } });
+  const [cold, kept, pooled] = await story.equipment();
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  expect(await (await beginRequest([notificationOf(kept!)], agent)).finish()).toMatchObject({
+    status: 204,
+    headers: { connection: 'keep-alive' },
+  });
+  const startedMs = performance.now();
+  const stopped = story.service.stop('SIGTERM', graceMs);
+  await untilDraining();
+  // A balancer sends on until its next probe.
+  const answered = [
+    await (await beginRequest([notificationOf(pooled!)], agent)).finish(),
+    await (await beginRequest([notificationOf(cold!)])).finish(),
+  ];
+  for (const { status, headers } of answered)
+    expect({ status, connection: headers.connection }).toEqual({ status: 204, connection: 'close' });
+  expect(await stopped).toEqual({ code: 0, signal: null });
+  expect(performance.now() - startedMs).toBeGreaterThan(3_000);
+  expect(performance.now() - startedMs).toBeLessThan(graceMs);
+  expect(story.log('stopped')).toMatchObject([{ clean: true }]);
+  agent.destroy();
+
+  // Whoever ends it by hand sends nothing more: an interrupt does not wait.
+  await story.serve({ settings: { DRAIN_SECONDS: '9' } });
+  expect(await story.untilRest()).toMatchObject({ accepted: 3, published: 3, lost: 0 });
+  expect(await story.service.stop('SIGINT', 6_000)).toEqual({ code: 0, signal: null });
+});
+
 test('T4: a second signal ends it at once, and what was accepted is there in the next life', async () => {
-  story = await beginStory({ delivers: false });
+  story = await beginStory({ delivers: false, settings: { DRAIN_SECONDS: '9' } });
   const [machine] = await story.equipment();
   await story.simulator.setFaults([{ ...slow(machine!, 30_000), times: 1 }]);
   expect((await story.post([notificationOf(machine!)])).status).toBe(204);

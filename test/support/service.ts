@@ -48,6 +48,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       OPERATIONS_HOST: '127.0.0.1',
       OPERATIONS_PORT: '0',
       DATABASE_URL: `sqlite:${join(dataFolder, 'tramline.db')}`,
+      // Nobody spreads load over it that would have to hear of its end.
+      DRAIN_SECONDS: '0',
       ...options.environment,
     },
     readyKeys: ['operations', 'role', 'store'],

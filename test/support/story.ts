@@ -123,16 +123,13 @@ export class Story {
     await this.simulator.kill();
   }
 
-  /**
-   * Posts to the public listener. A string or bytes go out as they are, anything else as JSON. `sent` is called when the
-   * system has all of it, and before anybody answers.
-   */
-  async post(body: unknown, headers: Record<string, string> = {}, sent?: () => void): Promise<Posted> {
+  /** Posts to the public listener. A string or bytes go out as they are, anything else as JSON. */
+  async post(body: unknown, headers: Record<string, string> = {}): Promise<Posted> {
     const bytes =
       typeof body === 'string' || body instanceof Uint8Array ? Buffer.from(body) : JSON.stringify(body);
     const authorization = this.simulator.environment.WEBHOOK_AUTHORIZATION ?? '';
     const given = { authorization, ...headers };
-    const answer = await post(`${this.service.publicUrl}/webhooks`, Buffer.from(bytes), given, sent);
+    const answer = await post(`${this.service.publicUrl}/webhooks`, Buffer.from(bytes), given);
     this.answers.push(answer.status);
     return answer;
   }
@@ -259,12 +256,7 @@ export async function askJson<Answer>(address: string, method = 'GET'): Promise<
 }
 
 /** On a connection of its own, so that a service that stops is not waited for. */
-export function post(
-  address: string,
-  body: Buffer,
-  headers: Record<string, string>,
-  sent: () => void = () => {},
-): Promise<Posted> {
+export function post(address: string, body: Buffer, headers: Record<string, string>): Promise<Posted> {
   return new Promise((resolve, reject) => {
     const given = { 'content-type': 'application/json', 'content-length': body.length, ...headers };
     const outgoing = httpRequest(address, { method: 'POST', agent: false, headers: given }, (response) => {
@@ -282,7 +274,6 @@ export function post(
       );
     });
     outgoing.on('error', reject);
-    outgoing.once('finish', sent);
     outgoing.end(body);
   });
 }

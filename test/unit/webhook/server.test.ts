@@ -330,7 +330,7 @@ const sendFromElsewhere = `
 `;
 
 describe('draining', () => {
-  test('closes idle connections, and every answer closes its own', async () => {
+  test('every answer closes its connection, and one that is kept still carries a delivery', async () => {
     const saved = later<Accepted>();
     const receiver = await startReceiver({ accept: () => saved.promise });
     const idle = openConnection(receiver.port);
@@ -340,8 +340,10 @@ describe('draining', () => {
     busy.write(requestText(JSON.stringify([notification()])));
     await handedOver(receiver.deliveries, 1);
     receiver.server.drain();
-    await idle.ended;
+    idle.write(requestText(JSON.stringify([notification()])));
+    await handedOver(receiver.deliveries, 2);
     saved.resolve(stored);
+    expect(await idle.ended).toMatch(/HTTP\/1\.1 204 [\s\S]*Connection: close/);
     expect(await busy.ended).toMatch(/^HTTP\/1\.1 204 [\s\S]*Connection: close/);
     const afterwards = openConnection(receiver.port);
     afterwards.write(requestText(JSON.stringify([notification()])));
@@ -349,12 +351,16 @@ describe('draining', () => {
     expect((await post(receiver.port, '', { path: '/other' })).headers.connection).toBe('close');
   });
 
-  test('closing lets what is under way finish and takes nothing new', async () => {
+  test('closing ends idle connections, lets what is under way finish and takes nothing new', async () => {
     const saved = later<Accepted>();
     const receiver = await startReceiver({ accept: () => saved.promise });
+    const idle = openConnection(receiver.port);
+    idle.write('GET /other HTTP/1.1\r\nHost: a\r\n\r\n');
+    await idle.answers(1);
     const answer = post(receiver.port, [notification()]);
     await handedOver(receiver.deliveries, 1);
     const closed = receiver.server.close(60_000);
+    await idle.ended;
     saved.resolve(stored);
     expect((await answer).status).toBe(204);
     await closed;
@@ -400,7 +406,7 @@ describe('draining', () => {
     const silent = openConnection(receiver.port);
     // Connections are taken in order, so an answer on a later one says that the silent one was taken.
     await post(receiver.port, [notification()]);
-    receiver.server.drain();
+    void receiver.server.close(60_000);
     expect(await silent.ended).toBe('');
   });
 });
