@@ -3,8 +3,8 @@
  * a command share, a refresh token that turns each time, one that is refused, and the end of a consent by our own hand.
  */
 import { Browser } from '../support/browser';
+import { runCommand } from '../support/command';
 import { beginConnectStory, type ConnectStory } from '../support/connect-story';
-import { runCommand } from '../support/live-command';
 import { soon } from '../support/story';
 import { until } from '../support/until';
 

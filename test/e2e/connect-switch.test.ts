@@ -3,8 +3,8 @@
  * same organization. What was published stays what it was, and nothing is published for the change.
  */
 import type { SyncView } from '../../src/model/sync';
+import { runCommand } from '../support/command';
 import { beginConnectStory, type ConnectStory } from '../support/connect-story';
-import { runCommand } from '../support/live-command';
 import { type Resource, soon } from '../support/story';
 import { until } from '../support/until';
 

@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto';
 import { Browser } from '../support/browser';
-import { runCommand } from '../support/command';
+import { noService, runCommand } from '../support/command';
 import { beginConnectStory, type ConnectStory } from '../support/connect-story';
 import { beginStory, notificationOf, type Story, soon } from '../support/story';
 import { until } from '../support/until';
@@ -153,7 +153,7 @@ describe('the day moves', () => {
     const settings = { ...story.settings(), PROVIDER_EQUIPMENT_API: 'old' };
     const store = {
       DATABASE_URL: `sqlite:${story.dataFolder}/old.db`,
-      TRAMLINE_URL: 'http://127.0.0.1:29464',
+      TRAMLINE_URL: noService,
     };
     const listOn = async (today: string) => {
       await on(today);

@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type CommandEnd, runCommand } from '../support/command';
+import { type Ended, runCommand } from '../support/command';
 import { temporaryFolder } from '../support/service';
 
 /** Loaded into the process before it: the log as it is read back at the end lacks its last event. */
@@ -15,8 +15,8 @@ globalThis.fetch = async (address, given) => {
   return new Response(JSON.stringify((await answer.json()).slice(0, -1)));
 };`;
 
-let told: CommandEnd;
-let falsified: CommandEnd;
+let told: Ended;
+let falsified: Ended;
 beforeAll(async () => {
   const preload = join(temporaryFolder(), 'forgetful.cjs');
   writeFileSync(preload, forgetful);

@@ -3,8 +3,8 @@
  * service starts on that store meanwhile, and what it publishes is shown too, over its restarts, each event once.
  */
 
+import { type Command, startCommand } from '../support/command';
 import { freePort } from '../support/free-port';
-import { type Command, startCommand } from '../support/live-command';
 import { beginStory, type Story, soon } from '../support/story';
 import { until } from '../support/until';
 

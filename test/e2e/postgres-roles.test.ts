@@ -2,8 +2,9 @@
  * One receiver and two workers share one PostgreSQL: what the receiver accepts a worker reads and publishes without
  * waiting for a poll; a worker that stops leaves its work to the other, and one that is killed loses nothing.
  */
+
+import { noService, runCommand } from '../support/command';
 import { freePort } from '../support/free-port';
-import { runCommand } from '../support/live-command';
 import { describeWithNeighbour } from '../support/neighbour';
 import { watchOwnDelay } from '../support/own-delay';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../support/postgres';
@@ -157,7 +158,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several processes on P
     const published = (await story.eventsOf(machine!)).length;
     const from = (await story.requests()).length;
     // No service answers there: it uses the store, and asks the provider, itself.
-    const alone = story.settings({ TRAMLINE_URL: 'http://127.0.0.1:29464' });
+    const alone = story.settings({ TRAMLINE_URL: noService });
     await story.simulator.setFaults([{ match: { path: '/organizations' }, delayMs: 700 }]);
     const listed = runCommand(['equipment', 'list', '--json'], alone);
     await until(async () => (await story.requests()).length > from, { ...soon, everyMs: 10 });

@@ -2,8 +2,9 @@
  * Subscriptions from the command line: created with a token of their own and verified at once, delivered and published;
  * the Authorization value rotated without a loss; what expired is renewed; silence pages and ends; and the end of one.
  */
+
+import { runCommand } from '../support/command';
 import { freePort } from '../support/free-port';
-import { runCommand } from '../support/live-command';
 import { beginStory, type Resource, type Story, soon } from '../support/story';
 import { until } from '../support/until';
 

@@ -1,23 +1,36 @@
-// A command as a person runs it: `tramline …` as a process of its own, beside a service or a store, with what it printed
-// and how it ended.
+// A command as a person runs it: `tramline …` as a real process, with what it prints as it comes, and a hand on its
+// standard input.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { endWithRunner } from './reaper';
 import { repositoryRoot } from './repository';
+import { until } from './until';
 
-export interface CommandEnd {
-  code: number | null;
-  out: string;
-  error: string;
-}
+export type Ended = { code: number | null; out: string; error: string };
 
-/** Runs to its end; killed after 30 s. Without `TRAMLINE_URL` among the settings it finds no service of another test. */
-export function runCommand(words: string[], environment: Record<string, string>): Promise<CommandEnd> {
-  const entry = join(repositoryRoot(), 'dist/src/cli.js');
-  const child = spawn(process.execPath, [entry, ...words], {
-    env: { PATH: process.env.PATH ?? '', TRAMLINE_URL: 'http://127.0.0.1:29464', ...environment },
-    timeout: 30_000,
-    killSignal: 'SIGKILL',
+export type Command = {
+  /** Everything printed so far, both streams. */
+  printed(): string;
+  /** Until something is printed that matches; its first group, or all of it. */
+  untilPrinted(pattern: RegExp): Promise<string>;
+  write(line: string): void;
+  interrupt(): void;
+  kill(): void;
+  ended: Promise<Ended>;
+};
+
+/** Where no service answers: a port that no program is given by chance, since it is below those that are. */
+export const noService = 'http://127.0.0.1:2';
+
+/** Runs until it ends by itself; killed with the suite. Without `TRAMLINE_URL` it finds no service of another test. */
+export function startCommand(words: string[], environment: Record<string, string | undefined>): Command {
+  const { PATH, HOME } = process.env;
+  const child = spawn(process.execPath, [join(repositoryRoot(), 'dist/src/cli.js'), ...words], {
+    cwd: repositoryRoot(),
+    env: { PATH, HOME, TRAMLINE_URL: noService, ...environment },
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
+  endWithRunner(child);
   let out = '';
   let error = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -26,8 +39,29 @@ export function runCommand(words: string[], environment: Record<string, string>)
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     error += text;
   });
-  return new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code) => resolve({ code, out, error }));
-  });
+  const printed = () => out + error;
+  return {
+    printed,
+    async untilPrinted(pattern) {
+      const found = await until(() => pattern.exec(printed()), {
+        withinMs: 20_000,
+        what: `${words.join(' ')} to print ${pattern}`,
+      });
+      return found[1] ?? found[0];
+    },
+    write: (line) => void child.stdin.write(`${line}\n`),
+    interrupt: () => void child.kill('SIGINT'),
+    kill: () => void child.kill('SIGKILL'),
+    ended: new Promise((resolve) => child.once('close', (code) => resolve({ code, out, error }))),
+  };
+}
+
+/** Runs to its end; killed after 30 s. */
+export async function runCommand(
+  words: string[],
+  environment: Record<string, string | undefined>,
+): Promise<Ended> {
+  const command = startCommand(words, environment);
+  const limit = setTimeout(() => command.kill(), 30_000);
+  return command.ended.finally(() => clearTimeout(limit));
 }

@@ -3,8 +3,8 @@
 import { join } from 'node:path';
 import type { ConnectionView } from '../../src/model/consent';
 import { Browser, type Page } from './browser';
+import { type Command, startCommand } from './command';
 import { freePort } from './free-port';
-import { type Command, startCommand } from './live-command';
 import { temporaryFolder } from './service';
 import { startSimulator } from './simulator';
 import { Story, type StoryOptions } from './story';
