@@ -125,6 +125,11 @@ export function completeRecord(parts: RecordParts, envelope: EventEnvelope): Eve
   };
 }
 
+/** SHA-256, hex, over what a decision may give anew for the same id: `headers` is the JSON of their list, in their order. */
+export function bytesHashOf(headers: string, value: string): string {
+  return hash('sha256', `${headers}\n${value}`, 'hex');
+}
+
 /** Bytes that a record takes on the wire, within a few bytes: key, value and headers in UTF-8. */
 export function recordBytes(record: EventRecord): number {
   let bytes = Buffer.byteLength(record.key) + Buffer.byteLength(record.value);

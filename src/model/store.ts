@@ -289,7 +289,7 @@ export interface Syncs {
 export interface TopicEnds {
   topicEnds(): Promise<TopicEnd[]>;
   /**
-   * Events that are known become sent ones, with their place. For all others the key's sequence rises to theirs, unsent
+   * Events that are known, byte for byte, become sent ones, with their place. For all others the key's sequence rises to theirs, unsent
    * rows that are not above it are set aside, and its resource is published anew by whatever looks at it next; an
    * organization's access is told anew at once. Then the store is behind until a full sync that began later has ended,
    * and no task is taken before `allFound`. Where an older event of a key stands after its newest, since its writer had no

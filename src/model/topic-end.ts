@@ -14,6 +14,8 @@ export interface FoundRecord {
   key: string;
   sequence: number;
   eventId: string;
+  /** Of its headers and value, as `bytesHashOf` gives it: an id alone does not say that they are the same. */
+  bytesHash: string;
   offset: string;
 }
 

@@ -3,6 +3,7 @@
  * fixed transactional id, one produce request to one broker. Sequences, repetition and the meaning of answers must not
  * be here.
  */
+import { bytesHashOf } from '../model/event';
 import type { HeldPartition } from '../model/store';
 import type { FoundRecord, TopicEnd } from '../model/topic-end';
 import { kindOf } from './classify-error';
@@ -215,11 +216,13 @@ function unled(metadata: Metadata | null, topics: string[]): HeldPartition[] {
 }
 
 /** None where a record is not one of ours. */
-function foundOf({ key, headers, offset, isControlRecord }: Message): FoundRecord[] {
+function foundOf({ key, headers, value, offset, isControlRecord }: Message): FoundRecord[] {
   const sequence = Number(headers?.ce_sequence ?? Number.NaN);
   const eventId = headers?.ce_id;
   if (isControlRecord || key === null || eventId === undefined || !Number.isSafeInteger(sequence)) return [];
-  return [{ key: key.toString(), sequence, eventId: String(eventId), offset }];
+  const listed = Object.entries(headers ?? {}).map(([name, of]) => [name, String(of)]);
+  const bytesHash = bytesHashOf(JSON.stringify(listed), value?.toString() ?? '');
+  return [{ key: key.toString(), sequence, eventId: String(eventId), bytesHash, offset }];
 }
 
 /** The administration client for these settings. */

@@ -30,6 +30,7 @@ export interface ProduceAnswer {
 export interface Message {
   offset: string;
   key: Buffer | null;
+  value?: Buffer | null;
   headers?: Record<string, Buffer | string | (Buffer | string)[] | undefined>;
   isControlRecord?: boolean;
 }

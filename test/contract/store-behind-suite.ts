@@ -2,6 +2,7 @@
  * A store that is behind its topics learns from them: what is known becomes sent, what is not raises sequences, and
  * nothing goes out under a number that is taken. Every store must pass.
  */
+import { bytesHashOf, type OutboxRow } from '../../src/model/event';
 import type { FoundRecord } from '../../src/model/topic-end';
 import { goneBy, Hand, hintOf, type StoreUnderTest, terms } from './store-hand';
 
@@ -29,11 +30,17 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
 
     const find = (records: FoundRecord[], nextOffset = '100') =>
       hand.store.noteFound({ topic, partition: 2, nextOffset, records });
+    /** As it stands on the topic when the relay sent it as it is. */
+    const sentAt = ({ key, sequence, eventId, headers, value }: OutboxRow, offset: number): FoundRecord => ({
+      ...{ key, sequence, eventId, offset: String(offset) },
+      bytesHash: bytesHashOf(JSON.stringify(headers), value),
+    });
     const stranger = (sequence: number, key = '4711/equipment/1'): FoundRecord => ({
       key,
       sequence,
       offset: String(sequence),
       eventId: `stranger${sequence}`,
+      bytesHash: '',
     });
 
     test('each acknowledgement keeps where its partition goes on', async () => {
@@ -81,8 +88,7 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
     test('what was written and not marked becomes sent with its place, and nothing is behind', async () => {
       await hand.publish('1', 'a');
       const [row] = await hand.records();
-      const { key, sequence, eventId } = row!;
-      expect(await find([{ key, sequence, eventId, offset: '41' }], '42')).toBe(0);
+      expect(await find([sentAt(row!, 41)], '42')).toBe(0);
       expect(await hand.records()).toEqual([]);
       const { events } = await hand.store.listEvents({
         after: 0,
@@ -98,7 +104,7 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
     test('where an older event was written again after the newest of its key, that one goes again and stands last', async () => {
       for (const content of ['a', 'b']) await hand.publish('1', content);
       const rows = await hand.records();
-      const at = (nth: number, offset: number): FoundRecord => ({ ...rows[nth]!, offset: String(offset) });
+      const at = (nth: number, offset: number) => sentAt(rows[nth]!, offset);
       const unsent = async () => (await hand.records()).map(({ sequence }) => sequence);
       expect(await find([at(0, 41), at(1, 42)], '43')).toBe(0);
       expect(await unsent()).toEqual([]);
@@ -136,6 +142,37 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       await hand.store.allFound();
       expect(await hand.records()).toEqual([]);
       expect(await hand.publish('1', 'a')).toMatchObject({ outcome: 'published' });
+      expect((await hand.records()).map(({ sequence }) => sequence)).toEqual([2]);
+    });
+
+    test('an event that stands there with other bytes never goes out under its id, and is published above it', async () => {
+      await hand.publish('1', 'a');
+      const [row] = await hand.records();
+      const another = { ...row!, value: `${row!.value} ` };
+      expect(await find([sentAt(another, 41)], '42')).toBe(1);
+      await hand.store.allFound();
+      expect(await hand.records()).toEqual([]);
+      expect(await hand.store.behindSince()).not.toBeNull();
+      expect(await hand.store.ledger()).toMatchObject({ waiting: 1, published: 0 });
+      expect(await hand.publish('1', 'a')).toMatchObject({ outcome: 'published' });
+      const [above] = await hand.records();
+      expect([above!.sequence, above!.eventId === row!.eventId]).toEqual([2, false]);
+      await hand.sendAll();
+      expect(await hand.store.ledger()).toMatchObject({ merged: 1, published: 1, waiting: 0 });
+    });
+
+    test('other bytes after those that were sent are no news to the store: what they tell is published anew', async () => {
+      await hand.publish('1', 'a');
+      const [row] = await hand.records();
+      await hand.store.markSent([{ row: row!.row, partition: 2, offset: '7' }]);
+      const headers = row!.headers.map(([name, text]): [string, string] => [
+        name,
+        name === 'traceparent' ? `00-${'c'.repeat(32)}-${'d'.repeat(16)}-01` : text,
+      ]);
+      expect(await find([sentAt(row!, 7)], '8')).toBe(0);
+      expect(await find([sentAt({ ...row!, headers }, 8)], '9')).toBe(1);
+      await hand.store.allFound();
+      await hand.publish('1', 'a');
       expect((await hand.records()).map(({ sequence }) => sequence)).toEqual([2]);
     });
 

@@ -1,11 +1,14 @@
 /**
  * What stands on the topics against what this store knows. A store that was restored, or is new, learns from the topics
  * which sequences are taken. What it would have sent under one of those is set aside, and the resource is forgotten as
- * published, so that the next look at it publishes it under a higher one. Organizations and tasks are locked before keys.
+ * published, so that the next look at it publishes it under a higher one. So does what stands there under an id of ours with
+ * other bytes. Organizations and tasks are locked before keys.
  */
+import { bytesHashOf } from '../../model/event';
 import type { FoundPage, FoundRecord, TopicEnd } from '../../model/topic-end';
 import { lastRepeats, rowsToSendAgain, type SentRow } from '../written-again';
 import type { Context } from './context';
+import { type Row, saysDamaged } from './database';
 import { type ObservedRow, tellAccess, tellLater } from './observe';
 import { lockOrganizations } from './organization-rows';
 import { markSent } from './outbox';
@@ -25,10 +28,10 @@ export async function noteFound(context: Context, page: FoundPage): Promise<numb
   const tasks = await lockTasks(context, keys);
   // The first place of each is where it was written; what stands there again is a repeat.
   const offsets = new Map(records.toReversed().map(({ eventId, offset }) => [eventId, offset]));
-  const known = await database.all(
-    'SELECT id, event_id, state, topic, partition, log_offset FROM outbox WHERE event_id = ANY($1::text[])',
-    [...offsets.keys()],
-  );
+  const known = await rowsOf(context, [...offsets.keys()]);
+  const hashes = new Map(known.map((row) => [row.event_id, bytesHashOf(row.headers, row.value)]));
+  const differ = records.filter(({ eventId, bytesHash }) => (hashes.get(eventId) ?? bytesHash) !== bytesHash);
+  const differing = new Set(differ.map(({ eventId }) => eventId));
   const placed = known.filter((row) => row.topic === topic && row.partition === partition && row.log_offset);
   const repeats = lastRepeats(
     records,
@@ -37,7 +40,7 @@ export async function noteFound(context: Context, page: FoundPage): Promise<numb
   await markSent(
     context,
     known
-      .filter(({ state }) => state === 0)
+      .filter(({ state, event_id }) => state === 0 && !differing.has(event_id))
       .map(({ id, event_id }) => ({ row: id, partition, offset: offsets.get(event_id)! })),
   );
   const raised = await database.all(
@@ -56,7 +59,7 @@ export async function noteFound(context: Context, page: FoundPage): Promise<numb
     [...highest.values()],
   );
   await sendNewestAgain(context, page, repeats);
-  const others = new Set([...raised, ...overtaken].map(({ key }) => key as string));
+  const others = new Set([...raised, ...overtaken, ...differ].map(({ key }) => key as string));
   // A deletion as well: whatever the topic says of it now, the next sync finds it absent, and a read decides.
   await database.run(
     `UPDATE tasks SET content_hash = '', wire_hash = '', deleted = false WHERE id = ANY($1::bigint[]) AND published`,
@@ -87,6 +90,27 @@ export async function noteFound(context: Context, page: FoundPage): Promise<numb
       context.nowMs(),
     );
   return others.size;
+}
+
+/** The page's events that are here. Of one that cannot be read back the bytes are not known: they are none. */
+async function rowsOf(context: Context, eventIds: string[]): Promise<Row[]> {
+  const { database } = context;
+  const select = (bytes: string, ids: string[]) =>
+    database.all(
+      `SELECT id, event_id, state, topic, partition, log_offset, ${bytes} FROM outbox WHERE event_id = ANY($1::text[])`,
+      ids,
+    );
+  await database.run('SAVEPOINT look');
+  try {
+    return await select('headers, value', eventIds);
+  } catch (error) {
+    if (!saysDamaged(error)) throw error;
+  }
+  await database.run('ROLLBACK TO SAVEPOINT look');
+  if (eventIds.length === 1) return select(`'' AS headers, '' AS value`, eventIds);
+  const rows: Row[] = [];
+  for (const one of eventIds) rows.push(...(await rowsOf(context, [one])));
+  return rows;
 }
 
 /** The last record of a key by offset is its newest: where it is not, that one goes again as it is. */

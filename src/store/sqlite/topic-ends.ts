@@ -1,8 +1,10 @@
 /**
  * What stands on the topics against what this store knows. A store that was restored, or is new, learns from the topics
  * which sequences are taken. What it would have sent under one of those is set aside, and the resource is forgotten as
- * published, so that the next look at it publishes it under a higher one.
+ * published, so that the next look at it publishes it under a higher one. So does what stands there under an id of ours with
+ * other bytes.
  */
+import { bytesHashOf } from '../../model/event';
 import type { FoundPage, FoundRecord, TopicEnd } from '../../model/topic-end';
 import { lastRepeats, rowsToSendAgain, type SentRow } from '../written-again';
 import type { Context } from './context';
@@ -21,8 +23,12 @@ export function noteFound(context: Context, page: FoundPage): number {
   const { topic, partition, nextOffset, records } = page;
   const { database } = context;
   const repeats = lastRepeats(records, placesOf(context, page));
-  const strangers = records.filter((record) => !isOurs(context, record, partition));
-  const raised = new Set(strangers.filter((record) => raise(context, record)).map(({ key }) => key));
+  const raised = new Set<string>();
+  for (const record of records) {
+    const known = knownAs(context, record);
+    if (known === 'same') markFound(context, record, partition);
+    else if (known === 'other' || raise(context, record)) raised.add(record.key);
+  }
   for (const key of overtake(context, records)) raised.add(key);
   for (const key of raised) publishAnew(context, key);
   sendNewestAgain(context, page, repeats);
@@ -55,11 +61,17 @@ export function behindSince({ database }: Context): number | null {
   return row === undefined ? null : Number(row.value);
 }
 
-/** An event that is in the outbox is sent, whether that was known or not. */
-function isOurs(context: Context, { eventId, offset }: FoundRecord, partition: number): boolean {
-  const row = context.database.get('SELECT id, state FROM outbox WHERE event_id = ?', eventId);
-  if (row?.state === 0) markSent(context, [{ row: Number(row.id), partition, offset }]);
-  return row !== undefined;
+/** Whether the event is in the outbox, with these bytes or with others; null: it is not. */
+function knownAs({ database }: Context, { eventId, bytesHash }: FoundRecord): 'same' | 'other' | null {
+  const row = database.get('SELECT headers, value FROM outbox WHERE event_id = ?', eventId);
+  if (row === undefined) return null;
+  return bytesHashOf(String(row.headers), String(row.value)) === bytesHash ? 'same' : 'other';
+}
+
+/** It is sent, whether that was known or not. */
+function markFound(context: Context, { eventId, offset }: FoundRecord, partition: number): void {
+  const row = context.database.get('SELECT id FROM outbox WHERE event_id = ? AND state = 0', eventId);
+  if (row !== undefined) markSent(context, [{ row: Number(row.id), partition, offset }]);
 }
 
 /** Of the page's events, where those stand that are known to be on its partition. */

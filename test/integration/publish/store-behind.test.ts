@@ -16,7 +16,7 @@ import { createTopics, describeTopics } from '../../../src/publish/topics';
 import { openStoreHere } from '../../../src/store/open-store';
 import { systemClock } from '../../../src/tools/clock';
 import { settingsFor } from '../../contract/open-sqlite';
-import { Hand } from '../../contract/store-hand';
+import { address, draftOf, Hand, hintOf } from '../../contract/store-hand';
 import { type KafkaCluster, kafkaAvailable, startKafka } from '../../support/kafka';
 import { makeMemoryOutbox } from '../../support/memory-outbox';
 import { describeWithNeighbour } from '../../support/neighbour';
@@ -227,6 +227,39 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a store behind its topics', ()
     expect((await written()).filter((line) => line.includes('/5 '))).toEqual(['4711/equipment/5 1 a']);
     expect(await first.store.behindSince()).toBeNull();
     await first.stop();
+  });
+
+  test('what a restored copy decides anew before it has read on never stands beside its other bytes', async () => {
+    const first = start('decided');
+    await first.hand.put([hintOf('6')]);
+    await first.store.ready();
+    await first.stop();
+    cpSync(join(folder, 'decided'), join(folder, 'decided-backup'), { recursive: true });
+    // Of the same facts read at another time: the same number and content, so the same id.
+    const readAt = (observedAt: string) =>
+      draftOf('6', 'a', { observedAt, value: JSON.stringify({ content: 'a', observedAt }) });
+    const later = start('decided');
+    await later.hand.finish(await later.hand.takeAt(address('6')), readAt('2026-02-01T00:00:00.000Z'));
+    await sendAll(later);
+    await later.stop();
+
+    laterMs += 70_000;
+    const restored = start('decided-backup');
+    await restored.hand.finish(await restored.hand.takeAt(address('6')), readAt('2026-02-02T00:00:00.000Z'));
+    await sendAll(restored);
+    expect(await restored.store.behindSince()).not.toBeNull();
+    laterMs += 2000;
+    await restored.hand.publish('6', 'a');
+    await sendAll(restored);
+    const records = (await readTopic(cluster.brokers, live)).filter(({ key }) => String(key).endsWith('/6'));
+    expect(records.map(({ headers }) => Number(headers.ce_sequence))).toEqual([1, 2]);
+    expect(new Set(records.map(({ headers }) => String(headers.ce_id))).size).toBe(2);
+    const asked = { after: 0, limit: 99, type: null, organizationId: null };
+    const { events } = await restored.store.listEvents(asked);
+    expect(
+      events.filter(({ record }) => record.key.endsWith('/6')).map(({ record }) => record.value),
+    ).toEqual([String(records[1]!.value)]);
+    await restored.stop();
   });
 
   test('a new store beside topics that are not goes on in their sequences', async () => {

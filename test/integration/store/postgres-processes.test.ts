@@ -7,6 +7,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { Client } from 'pg';
 import { processDoors } from '../../../src/commands/doors';
 import { loadSettings } from '../../../src/config';
+import { bytesHashOf } from '../../../src/model/event';
 import type { Store } from '../../../src/model/store';
 import type { TakenTask } from '../../../src/model/task';
 import { poolConfig } from '../../../src/store/postgres/database';
@@ -347,6 +348,26 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
       { what: 'record', reason: 'record-refused', detail: expect.stringContaining('missing chunk') },
     ]);
     expect(await store.pickUnsent(10, 1e9, [])).toEqual(rows);
+  });
+
+  test('of records that are found on a topic, one that cannot be put together here any more is published anew', async () => {
+    const [store] = stores as [Store];
+    await put(store, ['1', '2']);
+    for (const task of await store.take(2)) {
+      const content = randomBytes(6000).toString('base64');
+      await finish(store, task, task.address.split('/').at(-1)!, content);
+    }
+    const rows = await store.pickUnsent(10, 1e9, []);
+    await loseLastPieceOf('outbox');
+    const records = rows.map(({ key, sequence, eventId, headers, value }, at) => ({
+      ...{ key, sequence, eventId, offset: String(at) },
+      bytesHash: bytesHashOf(JSON.stringify(headers), value),
+    }));
+    const topic = 'tramline.equipment.v1';
+    expect(await store.noteFound({ topic, partition: 0, nextOffset: '2', records })).toBe(1);
+    expect(await store.unsentCount()).toBe(0);
+    const { events } = await store.listEvents({ after: 0, limit: 9, type: null, organizationId: null });
+    expect(events.map(({ record }) => record.key)).toEqual(['4711/equipment/1']);
   });
 
   test('equipment that calls of one moment name is kept by one transaction, and each gets its own', async () => {

@@ -32,6 +32,7 @@ const recordsOf = (events: StructuredEvent[]): Records =>
     key: subject,
     sequence: Number(sequence),
     eventId: id,
+    bytesHash: '',
   }));
 
 async function faultsOf(found: {
