@@ -31,6 +31,8 @@ export interface RelayOptions extends LeaseOptions {
   conditionAfterMs: number;
   /** How long `close` waits for the step that is under way before it gives the producer up. */
   closeWithinMs: number;
+  /** A producer as old takes a new epoch between two sends, long before brokers forget its transactional id. */
+  epochMsMax: number;
   random: () => number;
 }
 
@@ -46,6 +48,7 @@ export const relayDefaults = {
   denied: { baseMs: 5_000, maxMs: 60_000 },
   conditionAfterMs: 15_000,
   closeWithinMs: 5_000,
+  epochMsMax: 21_600_000,
   random: Math.random,
 };
 
@@ -103,6 +106,7 @@ class OutboxRelay implements Relay {
   private turn: Promise<unknown> = Promise.resolve();
   private closing = false;
   private isOpen = false;
+  private openedAtMs = 0;
   private resent = false;
   private resumeAtMs = Number.NEGATIVE_INFINITY;
   /** Since when there is no producer that may send, and why. */
@@ -174,7 +178,11 @@ class OutboxRelay implements Relay {
     const rows = await this.outbox.pickUnsent(batchRows, batchBytes, held, this.leader());
     this.pickedRows = rows.length;
     if (rows.length === 0) {
-      if (!(await this.outbox.leads(this.leader()))) return this.beginAnew();
+      // By its word it is another's, or the store is not the one that was told of the topics' ends.
+      if (!(await this.outbox.leads(this.leader()))) {
+        await this.stepDown();
+        return 'worked';
+      }
       this.trouble = null;
       this.setbacks.drained(this.nowMs());
       return held.length === 0 ? 'empty' : 'waiting';
@@ -189,6 +197,7 @@ class OutboxRelay implements Relay {
   private async lead(): Promise<boolean> {
     // A lease that lapsed may have been another's since, with an epoch newer than ours.
     if (!this.lease.isHeld()) await this.stepDown();
+    if (this.isOpen && this.nowMs() - this.openedAtMs >= this.options.epochMsMax) await this.discard();
     if (!this.isOpen) {
       // Asked before as well: whoever does not hold the lease must not fence the one who does.
       if (!(await this.confirm()) || !(await this.open()) || !(await this.confirm())) return false;
@@ -202,13 +211,6 @@ class OutboxRelay implements Relay {
   /** As the store is to see it when it gives rows and marks them. */
   private leader(): LeaseHeld {
     return { ...this.lease.held, ends: this.catchUp.ends() };
-  }
-
-  /** By the store's word this relay does not lead, or the store is not the one that was told of its topics' ends. */
-  private async beginAnew(): Promise<'worked'> {
-    this.lease.drop();
-    await this.stepDown();
-    return 'worked';
   }
 
   private async confirm(): Promise<boolean> {
@@ -238,6 +240,7 @@ class OutboxRelay implements Relay {
 
   private async open(): Promise<boolean> {
     try {
+      this.openedAtMs = this.nowMs();
       await this.target.open();
       this.isOpen = true;
       return true;
@@ -320,6 +323,7 @@ class OutboxRelay implements Relay {
   }
 
   private async stepDown(): Promise<void> {
+    this.lease.drop();
     this.marks.forget();
     this.catchUp.reset();
     this.setbacks.clear();

@@ -153,6 +153,20 @@ test('B7: a fenced producer is given up, the lease is confirmed, another is open
   expect(discarded).toHaveBeenCalledTimes(1);
 });
 
+test('a producer takes a new epoch long before brokers forget its id, between two sends', async () => {
+  const { clock, outbox, target, relay } = setUp({}, 100_000_000);
+  await relay.step();
+  await clock.advance(21_599_999);
+  outbox.add({ topic: 't', key: 'b' });
+  await relay.step();
+  expect(target.calls).toEqual(['open', 'send', 'send']);
+  await clock.advance(1);
+  outbox.add({ topic: 't', key: 'c' });
+  await relay.step();
+  expect(target.calls).toEqual(['open', 'send', 'send', 'discard', 'open', 'send']);
+  expect(await relay.step()).toBe('empty');
+});
+
 test('a fenced producer whose relay is not the leader any more sends nothing', async () => {
   const { outbox, target, relay } = setUp();
   target.script = [
