@@ -45,8 +45,8 @@ const busyMsMax = 15_000;
 const busyPollMs = 100;
 
 const interrupted =
-  'the refresh token was refused (invalid_grant): it was revoked, it ran out, or the answer to an earlier renewal was ' +
-  'lost before it could be stored';
+  'the refresh token was refused (invalid_grant): it was revoked, it ran out, the answer to an earlier renewal was ' +
+  'lost before it could be stored, or the store was restored from a backup of before the latest renewal';
 
 /**
  * Renews OAuth 2 tokens (RFC 6749 section 6): one renewal of a connection at a time, in this process and among all; the

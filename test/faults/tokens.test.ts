@@ -3,6 +3,8 @@
  * the others meet a token endpoint that does what it should not.
  */
 
+import { cpSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { GrantRefusal } from '../../src/connect/grant-refusal';
 import { makeRenewal, type Renewal, type RenewalDoors } from '../../src/connect/renewal';
 import { sealTokens, unsealConnection } from '../../src/connect/token-vault';
@@ -10,6 +12,7 @@ import type { Connection, SealedConnection, SealedTokens } from '../../src/model
 import type { Grant, Renewed } from '../../src/model/consent';
 import { makeSealer, Secret } from '../../src/tools/secret';
 import { type HandClock, makeHandClock } from '../support/hand-clock';
+import { temporaryFolder } from '../support/ready-process';
 import { beginStory, type Story, soon } from '../support/story';
 import { until } from '../support/until';
 
@@ -302,5 +305,49 @@ describe('K5: the process dies between the provider’s answer and the store', (
     const rows = (await story.simulator.coverage()) as { row: string; count: number }[];
     expect(rows.find(({ row }) => row === 'oauth2.refresh-reused')!.count).toBe(1);
     expect(await story.untilRest()).toMatchObject({ parked: 2, lost: 0 });
+  });
+});
+
+describe('a store that is restored from a backup', () => {
+  let story: Story;
+  beforeEach(async () => {
+    story = await beginStory({ flags: { users: 2, organizations: 2 } });
+  });
+  afterEach(() => story.end());
+
+  test('has the refresh tokens of its day: the user of each connection that was renewed since must consent anew, and is told why', async () => {
+    const [renewed] = await story.equipment(0);
+    const [other] = await story.equipment(1);
+    const backup = join(temporaryFolder(), 'backup');
+    await story.service.stop();
+    cpSync(story.dataFolder, backup, { recursive: true });
+    await story.serve();
+    const users = [...new Set((await story.requests()).flatMap(({ verdict }) => verdict.user ?? []))].sort();
+    await story.simulator.expireTokens({ user: users[0]! });
+    await story.simulator.changeEquipment(renewed!.id, { name: 'After the renewal' });
+    await story.untilEvents(renewed!, 1);
+    await story.service.stop();
+    rmSync(story.dataFolder, { recursive: true });
+    cpSync(backup, story.dataFolder, { recursive: true });
+
+    await story.serve();
+    await story.simulator.changeEquipment(renewed!.id, { name: 'After the restore' });
+    await story.simulator.changeEquipment(other!.id, { name: 'Not concerned' });
+    await until(
+      async () => (await story.organization(renewed!.organizationId)).access === 'reauthorize',
+      soon,
+    );
+    await story.untilEvents(other!, 1);
+    expect((await story.organization(renewed!.organizationId)).message).toContain(
+      'restored from a backup of before the latest renewal',
+    );
+    await until(async () => (await story.alerts()).length > 0, soon);
+    expect(await story.alerts()).toMatchObject([{ name: 'TramlineReauthorize', state: 'firing' }]);
+    const connections = await story.ask<{ user: string; status: string }[]>('/api/connections');
+    expect(connections.map(({ user, status }) => [user, status]).sort()).toEqual([
+      [users[0], 'refused'],
+      [users[1], 'valid'],
+    ]);
+    expect(await story.untilRest()).toMatchObject({ parked: 1, lost: 0 });
   });
 });
