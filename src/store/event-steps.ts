@@ -5,9 +5,14 @@
 import type { ExplainStep } from '../model/inspection';
 import { leftOutStep, stepsMax } from './left-out';
 
+/** Is the resource of a row of the outbox, which is named so, still to be published anew? */
+export const awaitsAnother = (row: string): string => `EXISTS (
+  SELECT 1 FROM tasks own JOIN tasks r ON r.id = coalesce(own.joined_to, own.id)
+  WHERE own.id = ${row}.task_id AND r.content_hash = '' AND NOT r.deleted)`;
+
 /** Of the outbox, as every store has it. */
 export const eventColumns = `id, event_id, topic, key, sequence, position, partition, log_offset, task_id, cause, decided_at,
-  sent_at, state, headers`;
+  sent_at, state, headers, ${awaitsAnother('outbox')} AS awaits`;
 
 export interface EventToTell {
   id: number;
@@ -25,6 +30,8 @@ export interface EventToTell {
   sent_at: number | null;
   /** 0 unsent, 1 in the embedded log, 2 in Kafka, 3 quarantined, 4 set aside. */
   state: number;
+  /** Its resource is to be published anew; a number where the store has no booleans. */
+  awaits: boolean | number;
 }
 
 /** What an operator has of a record that Kafka refused. */

@@ -102,7 +102,10 @@ function hintBecame(one: Covered, generation: number): Became {
     const line = state === 'discarded' ? 'discarded' : state === 'released' ? 'merged' : 'quarantined';
     return { line, text: `${line}: its event was refused${asOf(event.entry)}`, aside: event.entry };
   }
-  if (event.state === 4) return { line: null, text: 'decided, but its event was set aside' };
+  if (event.state === 4) {
+    const line = event.awaits ? 'waiting' : 'merged';
+    return { line, text: `${line}: its event was set aside, and is told by a newer one` };
+  }
   return { line: 'published', text: `published${why}` };
 }
 

@@ -285,9 +285,12 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       await hand.publish('1', 'a');
       await find([stranger(1)]);
       await hand.store.allFound();
+      const line = async () => (await hand.store.explain('d1'))!.steps[1]!.ledger;
       expect(await hand.store.ledger()).toMatchObject({ accepted: 1, waiting: 1, published: 0 });
+      expect(await line()).toBe('waiting');
       await hand.publish('1', 'a');
       await hand.sendAll();
+      expect(await line()).toBe('merged');
       expect(await hand.store.ledger()).toMatchObject({ accepted: 2, merged: 1, published: 1, waiting: 0 });
     });
 

@@ -6,6 +6,7 @@
 import type { Ledger, LedgerLine } from '../../model/ledger';
 import { tellingFirst } from '../covered';
 import { emptyLedger } from '../empty-ledger';
+import { awaitsAnother } from '../event-steps';
 import type { Context } from './context';
 
 const pageTasks = 2000;
@@ -28,9 +29,7 @@ const unmarkedUntil = `(SELECT CASE WHEN m.value = 0 THEN -1 ELSE coalesce(
 const publishedLine = `CASE e.state WHEN 0 THEN 'waiting' WHEN 3 THEN
     CASE (SELECT q.state FROM quarantine q WHERE q.outbox_id = e.id ORDER BY q.id DESC LIMIT 1)
       WHEN 'discarded' THEN 'discarded' WHEN 'released' THEN 'merged' ELSE 'quarantined' END
-  WHEN 4 THEN CASE WHEN EXISTS (
-      SELECT 1 FROM tasks r WHERE r.id = coalesce(t.joined_to, t.id) AND r.content_hash = '' AND NOT r.deleted)
-    THEN 'waiting' ELSE 'merged' END
+  WHEN 4 THEN CASE WHEN ${awaitsAnother('e')} THEN 'waiting' ELSE 'merged' END
   ELSE CASE WHEN e.id IS NOT NULL OR d.swept OR d.at <= ${unmarkedUntil} THEN 'published' END END`;
 
 const waitingLine = `CASE WHEN t.state = 'quarantined' THEN 'quarantined'

@@ -5,6 +5,7 @@
  */
 import type { Ledger, LedgerLine } from '../../model/ledger';
 import { tellingFirst } from '../covered';
+import { awaitsAnother } from '../event-steps';
 import type { Context } from './context';
 
 export interface LedgerPage {
@@ -32,9 +33,7 @@ const unmarkedUntil = `(SELECT CASE WHEN m.value = 0 THEN -1 ELSE coalesce(
 const publishedLine = `CASE e.state WHEN 0 THEN 'waiting' WHEN 3 THEN
     CASE (SELECT q.state FROM quarantine q WHERE q.outbox_id = e.id ORDER BY q.id DESC LIMIT 1)
       WHEN 'discarded' THEN 'discarded' WHEN 'released' THEN 'merged' ELSE 'quarantined' END
-  WHEN 4 THEN CASE WHEN EXISTS (
-      SELECT 1 FROM tasks r WHERE r.id = coalesce(t.joined_to, t.id) AND r.content_hash = '' AND r.deleted = 0)
-    THEN 'waiting' ELSE 'merged' END
+  WHEN 4 THEN CASE WHEN ${awaitsAnother('e')} THEN 'waiting' ELSE 'merged' END
   ELSE CASE WHEN e.id IS NOT NULL OR d.swept = 1 OR d.at <= ${unmarkedUntil} THEN 'published' END END`;
 
 const waitingLine = `CASE WHEN t.state = 'quarantined' THEN 'quarantined'
