@@ -14,10 +14,17 @@ export interface DeliveryToTell {
 export const readColumns = 'task_id, fence, generation, outcome, reason, event_id, swept, connection_id, at';
 
 /**
- * Of the reads of one generation the first in this order tells what became of it, to the ledger and to a journey alike: a
- * settling read tells its line anew, unless it found nothing where the read before it had published.
+ * What a read makes of the line of the notifications that it covers: 0 where its settling read may tell it anew, 1 where the
+ * line is final with it, 2 where it was final before. A version that does not know of this writes 0.
  */
-export const tellingFirst = "outcome = 'published' DESC, fence DESC";
+export const finality = { open: 0, final: 1, late: 2 };
+
+/**
+ * Of the reads of one generation the first in this order tells what became of it, to the ledger and to a journey alike: a
+ * settling read tells its line anew, unless it found nothing where the read before it had published; whatever is read after
+ * it for another reason tells nothing of the notification.
+ */
+export const tellingFirst = `finality = ${finality.late}, outcome = 'published' DESC, fence DESC`;
 
 export interface ReadToTell {
   task_id: number;

@@ -211,6 +211,8 @@ export function storeModelSuite(
             }
             await world.comeToRest();
             await world.checkRest();
+            await world.checkFinal();
+            await world.checkRest();
           } finally {
             await world.under.close();
           }

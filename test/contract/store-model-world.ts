@@ -453,6 +453,42 @@ export class World {
     return new Map(events.map(({ record }) => [record.key, record]));
   }
 
+  /** What replays and syncs find later is nothing that was notified: each line stays as it is, and so does each journey. */
+  async checkFinal(): Promise<void> {
+    const before = await this.hand.store.ledger();
+    const lines = await this.linesTold();
+    for (const how of ['replay', 'sync']) {
+      for (const [id, truth] of this.truth) {
+        if (truth.atMs === 0) continue;
+        this.changes += 1;
+        const content = `${how} ${this.changes}`;
+        this.truth.set(id, { ...truth, gone: false, content, atMs: this.under.nowMs() });
+      }
+      if (how === 'replay') await this.replay('readAgain');
+      else await this.sync(true);
+      await this.workOff();
+      await this.send();
+      expect(await this.hand.store.ledger()).toEqual(before);
+      expect(await this.linesTold()).toEqual(lines);
+    }
+  }
+
+  /** Of each notification that is kept, as its journey tells it; they are those of the ledger. */
+  private async linesTold(): Promise<unknown[]> {
+    const lines: unknown[] = [];
+    for (let id = 1; ; id += 1) {
+      const told = await this.hand.store.explain(`d${id}`);
+      if (told === null) break;
+      for (const step of told.steps) if (step.notification !== undefined) lines.push(step.ledger);
+    }
+    const count = (line: string) => lines.filter((told) => told === line).length;
+    const { accepted, ...ledger } = await this.hand.store.ledger();
+    expect(lines).toHaveLength(accepted);
+    for (const [line, counted] of Object.entries(ledger))
+      expect([line, count(line)]).toEqual([line, counted]);
+    return lines;
+  }
+
   async checkRest(): Promise<void> {
     const { store } = this.hand;
     const ledger = await store.ledger();

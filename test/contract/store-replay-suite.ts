@@ -3,7 +3,8 @@
  * the journal that says where each record went. Every store must pass.
  */
 import type { ReplayRun, ReplaySelection } from '../../src/model/replay';
-import { address, type DamageableStore, draftOf, Hand, header } from './store-hand';
+import type { TakenTask } from '../../src/model/task';
+import { address, type DamageableStore, draftOf, goneBy, Hand, header, hintOf } from './store-hand';
 
 const all: ReplaySelection = { events: null, keys: null, organizationId: null, topic: null };
 const topic = 'tramline.equipment.v1';
@@ -64,6 +65,75 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       const { steps } = (await hand.store.explain(row!.eventId))!;
       expect(steps.map(({ step }) => step)).toEqual(['read-again', 'published', 'decided', 'unsent']);
       expect(steps[0]).toMatchObject({ replay: run.replay });
+    });
+
+    describe('what a replay finds later', () => {
+      const lines = async () => {
+        await hand.sendAll();
+        const told = Object.entries(await hand.store.ledger());
+        return Object.fromEntries(told.filter(([, count]) => count > 0));
+      };
+      const lineOf = async (delivery: string) =>
+        (await hand.store.explain(delivery))!.steps.find(({ notification }) => notification === 0)!.ledger;
+      /** A day later a replay has it read again; what that found is what a settling read of it finds once more. */
+      const readLater = async (content: string) => {
+        under.advance(86_400_000);
+        const run = await hand.store.beginReplay(`read ${content}`);
+        await hand.store.readAgain(stepOf(run, 9), rowsOf(await select()));
+        await hand.finish(await hand.take(), draftOf('1', content), { reconciled: true, settleMs: 5000 });
+        under.advance(5000);
+        for (const task of await hand.store.take(1))
+          await hand.finish(task, draftOf('1', `${content}, settled`), { reconciled: true, settleMs: 5000 });
+      };
+
+      test.each([
+        ['unchanged', async (task: TakenTask) => void (await hand.finish(task, draftOf('1', 'a')))],
+        ['gone', async (task: TakenTask) => void (await hand.store.finishGone(goneBy(task)))],
+        [
+          'discarded',
+          async (task: TakenTask) => {
+            await hand.quarantine(task);
+            const [entry] = await hand.store.listQuarantine({ limit: 1, after: null });
+            await hand.store.discardQuarantine(entry!.id);
+          },
+        ],
+      ])('leaves a notification %s that was', async (line, end) => {
+        await hand.publish('1', 'a');
+        await hand.put([hintOf('1')]);
+        await end(await hand.take());
+        const before = { accepted: 2, published: 1, [line]: 1 };
+        expect(await lines()).toEqual(before);
+        for (const content of ['a', 'b', 'b', 'c']) {
+          await readLater(content);
+          expect(await lines()).toEqual(before);
+          expect(await lineOf('d2')).toBe(line);
+        }
+      });
+
+      test('is what an operator gave up of it, and does not tell of the notification', async () => {
+        await hand.publish('1', 'a');
+        await hand.publish('1', 'a');
+        const before = await lines();
+        const run = await hand.store.beginReplay('x');
+        await hand.store.readAgain(stepOf(run, 9), rowsOf(await select()));
+        await hand.quarantine(await hand.take());
+        const [entry] = await hand.store.listQuarantine({ limit: 1, after: null });
+        await hand.store.discardQuarantine(entry!.id);
+        expect(await lines()).toEqual(before);
+      });
+
+      test('leaves a notification what it was when its organization was forgotten before it had settled', async () => {
+        await hand.publish('1', 'a');
+        await hand.sendAll();
+        await hand.put([hintOf('1')]);
+        await hand.finish(await hand.take(), draftOf('1', 'a'), { settleMs: 5000 });
+        await hand.store.forgetOrganization('4711');
+        await hand.observe({ cause: null });
+        const before = await lines();
+        expect(before).toMatchObject({ published: 1, unchanged: 1 });
+        await readLater('b');
+        expect(await lines()).toEqual(before);
+      });
     });
 
     test('an event that was decided meanwhile goes out after the repeat', async () => {

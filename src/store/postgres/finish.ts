@@ -8,7 +8,7 @@ import type { FinishedRead, FinishResult } from '../../model/task';
 import { eventsOf } from '../decided-events';
 import { mayLag } from '../may-lag';
 import { joinTask } from './join';
-import { endTake, isSuperseded, refuse, rest, stayDue } from './return-task';
+import { endTake, isSuperseded, refuse, rest, settles, stayDue } from './return-task';
 import type { Slate } from './slate';
 import type { TaskRow } from './task-rows';
 
@@ -77,7 +77,8 @@ async function settle(
   if (draft.address !== task.address) slate.keepAlias(draft.address, resource.id);
   const { taskId, fence, generation } = read;
   const outcome = change === null ? 'unchanged' : 'published';
-  slate.note({ taskId, fence, generation, outcome, reason, eventIds, connectionId });
+  const said = { outcome, reason, eventIds, connectionId };
+  slate.note({ taskId, fence, generation, ...said, settles: settles(task, read, settleMs) });
   const older = reason === 'older-than-published';
   await accept(slate, read, resource, older);
   const passedOn = resource !== task && (await joinTask(slate, task, resource, read));

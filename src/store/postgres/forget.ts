@@ -3,6 +3,7 @@
  * on rising; its connections were ended before, where they saw nobody else.
  */
 import { type CauseSet, type Forgotten, type Observation, transition } from '../../model/organization';
+import { finality } from '../covered';
 import { withoutName } from '../forgotten-name';
 import { listAlerts, saveAlerts } from './alerts';
 import { touchConnections } from './connections';
@@ -56,10 +57,14 @@ async function discardWork({ database, nowMs }: Context, lane: string): Promise<
          own = false, absent_since = NULL, gone_allowed = false, code = NULL, detail = NULL, first_hint_at = NULL,
          covered_hint_at = NULL, folded = 0 WHERE id = ANY($1::bigint[])
        RETURNING id, fence, generation),
+     -- No settling read comes any more.
+     settled AS (
+       UPDATE reads r SET finality = ${finality.final} FROM ended e
+       WHERE r.task_id = e.id AND r.generation = e.generation AND r.finality = ${finality.open}),
      given_up AS (
        UPDATE quarantine SET state = 'discarded' WHERE task_id = ANY($1::bigint[]) AND state = 'waiting')
-     INSERT INTO reads (task_id, fence, generation, outcome, at)
-     SELECT id, fence, generation, 'discarded', $2 FROM ended e WHERE NOT EXISTS (
+     INSERT INTO reads (task_id, fence, generation, outcome, at, finality)
+     SELECT id, fence, generation, 'discarded', $2, ${finality.final} FROM ended e WHERE NOT EXISTS (
        SELECT 1 FROM reads r WHERE r.task_id = e.id AND r.generation >= e.generation)`,
     ids,
     nowMs(),

@@ -158,6 +158,11 @@ const pending = `
 CREATE INDEX replayed_pending ON replayed (replay) WHERE sent_at IS NULL AND topic IS NOT NULL;
 `;
 
+/** Of the line of what the read covers: 0 a settling read may tell it anew, or it is not known, 1 it is final, 2 it was before. */
+const final = `
+ALTER TABLE reads ADD COLUMN finality INTEGER NOT NULL DEFAULT 0;
+`;
+
 export const migrations: Migration[] = [
   { name: '0001-path', kind: 'expand', sql: firstSchema },
   { name: '0002-sync', kind: 'expand', sql: syncs },
@@ -174,4 +179,5 @@ export const migrations: Migration[] = [
   { name: '0013-journeys', kind: 'expand', sql: journeys },
   { name: '0014-expired', kind: 'expand', sql: expired },
   { name: '0015-pending', kind: 'expand', sql: pending },
+  { name: '0016-final', kind: 'expand', sql: final },
 ];

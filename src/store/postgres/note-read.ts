@@ -1,6 +1,7 @@
 /**
  * What decided reads said about the generations up to their own.
  */
+import { finality } from '../covered';
 import type { Context } from './context';
 
 export interface ReadOutcome {
@@ -12,15 +13,20 @@ export interface ReadOutcome {
   /** Of the events it decided; the last is told. */
   eventIds: string[];
   connectionId: string | null;
+  /** A settling read comes after it. */
+  settles: boolean;
 }
 
 export async function insertReads(context: Context, reads: ReadOutcome[]): Promise<void> {
   if (reads.length === 0) return;
   await context.database.run(
-    `INSERT INTO reads (task_id, fence, generation, outcome, reason, event_id, connection_id, at)
-     SELECT task_id, fence, generation, outcome, reason, event_id, connection_id, $8
-     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[])
-       AS r (task_id, fence, generation, outcome, reason, event_id, connection_id)`,
+    `INSERT INTO reads (task_id, fence, generation, outcome, reason, event_id, connection_id, at, finality)
+     SELECT task_id, fence, generation, outcome, reason, event_id, connection_id, $8, coalesce((
+       SELECT ${finality.late} FROM (SELECT b.generation, b.finality FROM reads b WHERE b.task_id = r.task_id
+         ORDER BY b.fence DESC LIMIT 1) before
+       WHERE before.generation = r.generation AND before.finality <> ${finality.open}), r.finality)
+     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $9::int[])
+       AS r (task_id, fence, generation, outcome, reason, event_id, connection_id, finality)`,
     reads.map(({ taskId }) => taskId),
     reads.map(({ fence }) => fence),
     reads.map(({ generation }) => generation),
@@ -29,5 +35,6 @@ export async function insertReads(context: Context, reads: ReadOutcome[]): Promi
     reads.map(({ eventIds }) => eventIds.at(-1) ?? null),
     reads.map(({ connectionId }) => connectionId),
     context.nowMs(),
+    reads.map(({ settles }) => (settles ? finality.open : finality.final)),
   );
 }

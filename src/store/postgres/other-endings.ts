@@ -117,7 +117,8 @@ export async function finishGone(slate: Slate, ending: FinishedGone): Promise<Fi
     absent_since: null,
   });
   const { taskId, fence, generation } = ending;
-  slate.note({ taskId, fence, generation, outcome: 'gone', reason: null, eventIds, connectionId: null });
+  const said = { outcome: 'gone', reason: null, eventIds, connectionId: null };
+  slate.note({ taskId, fence, generation, ...said, settles: false });
   const again = rest(slate, task, ending, 0, task.lane);
   slate.context.lanes.widen(task.lane);
   return { outcome: 'gone', eventIds, again };

@@ -7,6 +7,7 @@ import type { Element } from '../../model/notification';
 import { hintProbes } from './ask-probes';
 import type { Context } from './context';
 import { markHints } from './mark-hints';
+import { insertReads } from './note-read';
 import { ensureOrganizations } from './organization-rows';
 import { entryIdOf } from './quarantine';
 
@@ -149,14 +150,14 @@ export async function discardQuarantine(context: Context, id: string): Promise<'
   if (entry.task_id !== null) await lockTask(context, entry.task_id);
   if (!(await close(context, entryId, 'discarded'))) return 'not-found';
   if (entry.task_id === null) return 'discarded';
-  await database.run(
-    `WITH given_up AS (
-       UPDATE tasks SET state = 'done', fence = fence + 1, folded = 0 WHERE id = $1 AND state = 'quarantined'
-       RETURNING id, fence, generation)
-     INSERT INTO reads (task_id, fence, generation, outcome, at)
-     SELECT id, fence, generation, 'discarded', $2 FROM given_up`,
+  const given = await database.get(
+    `UPDATE tasks SET state = 'done', fence = fence + 1, folded = 0 WHERE id = $1 AND state = 'quarantined'
+     RETURNING id, fence, generation`,
     entry.task_id,
-    context.nowMs(),
   );
+  if (given === undefined) return 'discarded';
+  const { id: taskId, fence, generation } = given;
+  const said = { outcome: 'discarded', reason: null, eventIds: [], connectionId: null };
+  await insertReads(context, [{ taskId, fence, generation, ...said, settles: false }]);
   return 'discarded';
 }

@@ -45,6 +45,11 @@ export function keptPlace(task: TaskRow, dueAtMs: number): number {
   return Math.min(dueAtMs, task.read_at! - 1);
 }
 
+/** Does this read earn a settling one, which may tell of the same notifications once more? */
+export function settles(task: TaskRow, ending: Ending, settleMs: number): boolean {
+  return settleMs > 0 && !task.settling && !hintedSince(task, ending);
+}
+
 /**
  * The task after a decided read: due again when it was hinted meanwhile; otherwise settling when the provider's read
  * model may have lagged, once; otherwise done. True when it will be read again.
@@ -52,13 +57,13 @@ export function keptPlace(task: TaskRow, dueAtMs: number): number {
 export function rest(slate: Slate, task: TaskRow, ending: Ending, settleMs: number, lane: string): boolean {
   const nowMs = slate.context.nowMs();
   const hinted = hintedSince(task, ending);
-  const settles = !hinted && settleMs > 0 && !task.settling;
-  const dueAt = hinted ? afterGap(slate, task, nowMs) : settles ? nowMs + settleMs : null;
+  const settling = settles(task, ending, settleMs);
+  const dueAt = hinted ? afterGap(slate, task, nowMs) : settling ? nowMs + settleMs : null;
   slate.change(task, {
-    state: hinted ? 'due' : settles ? 'settling' : 'done',
+    state: hinted ? 'due' : settling ? 'settling' : 'done',
     due_at: dueAt,
     lane,
-    settling: settles,
+    settling,
     crowded: hinted && task.crowded,
     attempts: 0,
     aged_ms: 0,

@@ -112,7 +112,8 @@ export function finishGone(context: Context, ending: FinishedGone): FinishResult
     ending.taskId,
   );
   const eventId = eventIds[0] ?? null;
-  noteRead(context, ending, { outcome: 'gone', reason: null, eventId, connectionId: null });
+  const said = { outcome: 'gone', reason: null, eventId, connectionId: null };
+  noteRead(context, ending, { ...said, settles: false });
   const again = rest(context, task, ending, 0, String(task.lane));
   context.lanes.widen(String(task.lane));
   return { outcome: 'gone', eventIds, again };

@@ -12,7 +12,17 @@ import type { Context } from './context';
 import type { Row } from './database';
 import { joinTask } from './join';
 import { remember } from './organization-cache';
-import { endTake, noteRead, type Rest, refuse, rest, restColumns, restOf, stayDue } from './return-task';
+import {
+  endTake,
+  noteRead,
+  type Rest,
+  refuse,
+  rest,
+  restColumns,
+  restOf,
+  settles,
+  stayDue,
+} from './return-task';
 import { writeEvent } from './write-event';
 
 /** A store that a newer version has written to: this one's reads cannot count until it is replaced. */
@@ -53,12 +63,14 @@ export function finish(context: Context, read: FinishedRead): FinishResult {
   const eventIds = records.map((record) => record.eventId);
   const last = eventIds.at(-1) ?? null;
   const { connectionId } = read;
-  noteRead(context, read, { outcome, reason: decision.reason, eventId: last, connectionId });
-  const older = decision.reason === 'older-than-published';
+  const { reason } = decision;
+  const older = reason === 'older-than-published';
   const settleMs = mayLag(decision.change, previous, draft, task.crowded === 1) ? read.settleMs : 0;
+  const said = { outcome, reason, eventId: last, connectionId };
+  noteRead(context, read, { ...said, settles: settles(task, read, settleMs) });
   const again = acceptAndRest(context, read, { task, resource, older, settleMs });
   context.lanes.widen(String(task.lane));
-  return outcome === 'published' ? { outcome, eventIds, again } : { outcome, reason: decision.reason, again };
+  return outcome === 'published' ? { outcome, eventIds, again } : { outcome, reason, again };
 }
 
 /**

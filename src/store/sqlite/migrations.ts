@@ -368,4 +368,11 @@ CREATE TABLE lanes (id TEXT PRIMARY KEY, width INTEGER NOT NULL) STRICT, WITHOUT
 CREATE INDEX replayed_pending ON replayed (replay) WHERE sent_at IS NULL AND topic IS NOT NULL;
 `,
   },
+  {
+    name: '0019-final',
+    sql: `
+-- Of the line of what the read covers: 0 a settling read may tell it anew, or it is not known, 1 it is final, 2 it was before.
+ALTER TABLE reads ADD COLUMN finality INTEGER NOT NULL DEFAULT 0;
+`,
+  },
 ];

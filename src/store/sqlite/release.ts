@@ -8,7 +8,7 @@ import type { Row } from './database';
 import { hint } from './inbox';
 import { hintProbe } from './probes';
 import { idOf } from './quarantine';
-import { afterGap } from './return-task';
+import { afterGap, noteRead } from './return-task';
 
 /**
  * A released task is read afresh, and so is the resource of a released record, which itself is sent only while it is the
@@ -118,13 +118,9 @@ export function discardQuarantine(context: Context, id: string): 'discarded' | '
       taskId,
     );
     if (task !== undefined) {
-      database.run(
-        `INSERT INTO reads (task_id, fence, generation, outcome, at) VALUES (?, ?, ?, 'discarded', ?)`,
-        taskId,
-        task.fence as number,
-        task.generation as number,
-        context.nowMs(),
-      );
+      const { fence, generation } = task as { fence: number; generation: number };
+      const said = { outcome: 'discarded', reason: null, eventId: null, connectionId: null };
+      noteRead(context, { taskId: Number(taskId), fence, generation }, { ...said, settles: false });
     }
   }
   return 'discarded';

@@ -4,6 +4,7 @@
  * itself means is decided elsewhere.
  */
 import type { QuarantineReason } from '../../model/notification';
+import { finality } from '../covered';
 import type { Context } from './context';
 import type { Row } from './database';
 import { endLease } from './leases';
@@ -53,6 +54,11 @@ export interface Rest {
   dueAt: number | null;
 }
 
+/** Does this read earn a settling one, which may tell of the same notifications once more? */
+export function settles(task: Row, ending: Ending, settleMs: number): boolean {
+  return settleMs > 0 && task.settling !== 1 && !hintedSince(task, ending);
+}
+
 /**
  * The task after a decided read: due again when it was hinted meanwhile; otherwise settling when the provider's read
  * model may have lagged, once; otherwise done.
@@ -60,7 +66,7 @@ export interface Rest {
 export function restOf(context: Context, task: Row, ending: Ending, settleMs: number): Rest {
   const nowMs = context.nowMs();
   if (hintedSince(task, ending)) return { state: 'due', dueAt: afterGap(context, task, nowMs) };
-  if (settleMs > 0 && task.settling !== 1) return { state: 'settling', dueAt: nowMs + settleMs };
+  if (settles(task, ending, settleMs)) return { state: 'settling', dueAt: nowMs + settleMs };
   return { state: 'done', dueAt: null };
 }
 
@@ -131,22 +137,35 @@ export function refuse(
   return true;
 }
 
-/** What a decided read said about the generations up to its own. */
+/** What a decided read said about the generations up to its own, or an operator instead of a read. */
 export function noteRead(
   context: Context,
-  ending: Ending,
-  said: { outcome: string; reason: string | null; eventId: string | null; connectionId: string | null },
+  { taskId, fence, generation }: Omit<Ending, 'revision'>,
+  said: {
+    outcome: string;
+    reason: string | null;
+    eventId: string | null;
+    connectionId: string | null;
+    settles: boolean;
+  },
 ): void {
-  context.database.run(
-    `INSERT INTO reads (task_id, fence, generation, outcome, reason, event_id, connection_id, at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-    ending.taskId,
-    ending.fence,
-    ending.generation,
+  const { database } = context;
+  const before = database.get(
+    'SELECT generation, finality FROM reads WHERE task_id = ? ORDER BY fence DESC LIMIT 1',
+    taskId,
+  );
+  const wasFinal = before?.generation === generation && before.finality !== finality.open;
+  database.run(
+    `INSERT INTO reads (task_id, fence, generation, outcome, reason, event_id, connection_id, at, finality)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    taskId,
+    fence,
+    generation,
     said.outcome,
     said.reason,
     said.eventId,
     said.connectionId,
     context.nowMs(),
+    wasFinal ? finality.late : said.settles ? finality.open : finality.final,
   );
 }
