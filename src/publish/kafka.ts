@@ -134,14 +134,14 @@ class KafkaTarget implements PublishTarget {
   /** Connects, learns the topics, takes the epoch. */
   private async introduce(cluster: KafkaCluster): Promise<ProducerEpoch> {
     const { clock, connectTimeoutMs, role } = this.options;
-    const untilMs = clock.nowMs() + 3 * connectTimeoutMs;
+    const untilMs = clock.steadyMs() + 3 * connectTimeoutMs;
     await cluster.connect();
     await cluster.learn([...this.topics]);
     for (;;) {
       try {
         return await cluster.takeEpoch(`${this.settings.clientId}-${role}`);
       } catch (error) {
-        if (!coordinatorCodes.includes(describeError(error).code) || clock.nowMs() >= untilMs) throw error;
+        if (!coordinatorCodes.includes(describeError(error).code) || clock.steadyMs() >= untilMs) throw error;
       }
       await clock.wait(coordinatorPauseMs);
     }

@@ -39,9 +39,9 @@ const over = 'over';
 
 export function makeLease(outbox: Outbox, { clock, leaseName, holder, leaseMs }: LeaseOptions): Lease {
   let sinceMs = Number.NEGATIVE_INFINITY;
-  const ageMs = () => clock.nowMs() - sinceMs;
+  const ageMs = () => clock.steadyMs() - sinceMs;
   async function confirm(): Promise<boolean> {
-    const askedMs = clock.nowMs();
+    const askedMs = clock.steadyMs();
     const held = await outbox.holdLease(leaseName, holder, leaseMs);
     sinceMs = held ? askedMs : Number.NEGATIVE_INFINITY;
     return held;
@@ -51,9 +51,9 @@ export function makeLease(outbox: Outbox, { clock, leaseName, holder, leaseMs }:
     for (;;) {
       await clock.wait(leaseMs / 3, ended);
       const untilMs = sinceMs + leaseMs;
-      if (ended.aborted || clock.nowMs() >= untilMs) return;
+      if (ended.aborted || clock.steadyMs() >= untilMs) return;
       await confirm().catch(() => false);
-      if (clock.nowMs() >= untilMs) sinceMs = Number.NEGATIVE_INFINITY;
+      if (clock.steadyMs() >= untilMs) sinceMs = Number.NEGATIVE_INFINITY;
     }
   }
   return {

@@ -345,7 +345,7 @@ class OutboxRelay implements Relay {
   }
 
   private nowMs(): number {
-    return this.options.clock.nowMs();
+    return this.options.clock.steadyMs();
   }
 }
 

@@ -83,7 +83,7 @@ export class ReplayRunner {
    */
   private async drain(replay: number, unsentMax: number): Promise<void> {
     const { relay, store, clock } = this.doors;
-    let movedMs = clock.nowMs();
+    let movedMs = clock.steadyMs();
     const fewest = { unsent: Number.POSITIVE_INFINITY, own: Number.POSITIVE_INFINITY };
     for (;;) {
       await this.keepLease();
@@ -92,7 +92,7 @@ export class ReplayRunner {
       if (did === 'empty' || unsent <= unsentMax) return;
       const own = await store.replayPending(replay);
       if (own <= unsentMax) return;
-      const nowMs = clock.nowMs();
+      const nowMs = clock.steadyMs();
       if (did === 'worked' || unsent < fewest.unsent || own < fewest.own) movedMs = nowMs;
       fewest.unsent = Math.min(fewest.unsent, unsent);
       fewest.own = Math.min(fewest.own, own);
@@ -125,13 +125,13 @@ export class ReplayRunner {
   /** Before each turn of what may take longer than the lease. */
   private async keepLease(): Promise<void> {
     if (this.stopping) throw new Stopped('the process stops');
-    if (this.doors.clock.nowMs() - this.heldAtMs >= this.options.leaseMs / 3) await this.holdLease();
+    if (this.doors.clock.steadyMs() - this.heldAtMs >= this.options.leaseMs / 3) await this.holdLease();
   }
 
   /** Of one process at a time: asked before each step. */
   async holdLease(): Promise<void> {
     if (this.stopping) throw new Stopped('the process stops');
-    this.heldAtMs = this.doors.clock.nowMs();
+    this.heldAtMs = this.doors.clock.steadyMs();
     if (!(await this.doors.store.holdLease(replayLease, this.options.holder, this.options.leaseMs)))
       throw new Stopped('another process is at one');
   }

@@ -62,9 +62,9 @@ export async function createTopics(
         await administrator.disconnect();
       }
     }
-    const untilMs = options.clock.nowMs() + leaderWaitMsMax;
+    const untilMs = options.clock.steadyMs() + leaderWaitMsMax;
     let after = await describe(names);
-    while (after.some(isNotReadyYet) && options.clock.nowMs() < untilMs) {
+    while (after.some(isNotReadyYet) && options.clock.steadyMs() < untilMs) {
       await options.clock.wait(leaderPauseMs);
       after = await describe(names);
     }

@@ -3,8 +3,13 @@
  */
 
 export interface Clock {
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the epoch, as people count them: set back and forth by whoever corrects them. */
   nowMs(): number;
+  /**
+   * The same, but never set back: for how long something lasts and until when it waits. Goes on by itself where `nowMs` was
+   * set back, and on with it where that was set forth, or this machine stood still.
+   */
+  steadyMs(): number;
   /** Resolves after `ms`, 24 days at most, or at once when `signal` aborts or the time is past. Never rejects. */
   wait(ms: number, signal?: AbortSignal): Promise<void>;
 }
@@ -15,8 +20,16 @@ const over = 'over';
 /** Of a longer timer Node warns, and ends it at once. */
 const timerMsMax = 2 ** 31 - 1;
 
+/** How far the clock of this process is behind the furthest that the other one ever showed. */
+let behindMs = Number.NEGATIVE_INFINITY;
+
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
+  steadyMs() {
+    const runMs = performance.now();
+    behindMs = Math.max(behindMs, Date.now() - runMs);
+    return Math.round(runMs + behindMs);
+  },
   wait: (ms, signal) =>
     new Promise((resolve) => {
       if (signal?.aborted) return resolve();

@@ -98,11 +98,11 @@ export function loopsOf(parts: LoopParts, observer: Observer, clock: Clock): Loo
 function stepAlerts(alerting: Alerting, clock: Clock): () => Promise<number> {
   let restUntilMs = 0;
   return async () => {
-    const restMs = Math.min(restUntilMs - clock.nowMs(), alertStepMs);
+    const restMs = Math.min(restUntilMs - clock.steadyMs(), alertStepMs);
     if (restMs > 0) await clock.wait(restMs);
-    const beganMs = clock.nowMs();
+    const beganMs = clock.steadyMs();
     await alerting.step();
-    restUntilMs = clock.nowMs() + alertRest * (clock.nowMs() - beganMs);
+    restUntilMs = clock.steadyMs() + alertRest * (clock.steadyMs() - beganMs);
     return alertStepMs;
   };
 }
@@ -112,10 +112,10 @@ function stepAlerts(alerting: Alerting, clock: Clock): () => Promise<number> {
  * before what is to go, so a page of which nothing was taken is no reason to wait for longer than it cost.
  */
 async function stepSweep(store: Pick<Store, 'sweep'>, clock: Clock): Promise<number> {
-  const beganMs = clock.nowMs();
+  const beganMs = clock.steadyMs();
   const { rows, more } = await store.sweep();
   if (!more) return sweepMs;
-  const restMs = rows > 0 ? 0 : sweepRest * (clock.nowMs() - beganMs);
+  const restMs = rows > 0 ? 0 : sweepRest * (clock.steadyMs() - beganMs);
   return Math.min(Math.max(sweepOnMs, restMs), sweepMs);
 }
 
@@ -130,7 +130,7 @@ async function stepRelay(relay: Relay, clock: Clock): Promise<number> {
   const holdUntilMs = relay.holdUntilMs();
   return did === 'empty' || holdUntilMs === null
     ? relayIdleMs
-    : Math.min(Math.max(holdUntilMs - clock.nowMs(), 1), relayIdleMs);
+    : Math.min(Math.max(holdUntilMs - clock.steadyMs(), 1), relayIdleMs);
 }
 
 /** Takes nothing more, lets what is in flight end within `graceMs`, gives the rest back and closes what was open. */
@@ -141,13 +141,13 @@ export async function stopLoops(
   clock: Clock,
 ): Promise<void> {
   const { pipeline, relay, alerting, client, connecting, sync, replay, subscribing, meter } = parts;
-  const beganMs = clock.nowMs();
+  const beganMs = clock.steadyMs();
   const learned = Promise.all([loops.learn.stop(), loops.follow.stop(), subscribing.stop()]);
   const listed = Promise.all([sync.stop(), replay.stop()]);
   await Promise.all([pipeline.work.stop(graceMs), pipeline.probes.stop(graceMs)]);
   client.close();
   connecting.close();
-  const leftMs = () => Math.max(500, graceMs - (clock.nowMs() - beganMs));
+  const leftMs = () => Math.max(500, graceMs - (clock.steadyMs() - beganMs));
   await endsWithin(listed, leftMs() / 2, clock);
   // What was decided last goes out before the end, unless its far side makes it wait.
   const flushed = loops.relay.stop().then(() => flush(relay, () => leftMs() > graceMs / 4));

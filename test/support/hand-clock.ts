@@ -4,13 +4,20 @@ import type { Clock } from '../../src/tools/clock';
 export type HandClock = Clock & {
   /** Moves the clock on, lets waiters go, and lets what hangs on them run. */
   advance(ms: number): Promise<void>;
+  /** What people count is corrected: nobody waits for longer. */
+  setBack(ms: number): void;
 };
 
 export function makeHandClock(startMs: number): HandClock {
   let nowMs = startMs;
+  let backMs = 0;
   let waiters: { atMs: number; go: () => void }[] = [];
   return {
-    nowMs: () => nowMs,
+    nowMs: () => nowMs - backMs,
+    steadyMs: () => nowMs,
+    setBack(ms) {
+      backMs += ms;
+    },
     wait: (ms, signal) =>
       new Promise((resolve) => {
         if (signal?.aborted) return resolve();

@@ -18,6 +18,7 @@ export function stillClock(ms = startMs): StillClock {
   let nowMs = ms;
   return {
     nowMs: () => nowMs,
+    steadyMs: () => nowMs,
     wait: async () => {},
     set: (to) => {
       nowMs = to;

@@ -28,7 +28,7 @@ beforeEach(async () => {
 afterEach(() => under.close());
 
 function start({ kafka = true, pageRows = 2000 } = {}) {
-  const clock = { nowMs: under.nowMs, wait: async (ms: number) => under.advance(ms) };
+  const clock = { nowMs: under.nowMs, steadyMs: under.nowMs, wait: async (ms: number) => under.advance(ms) };
   const target = makeScriptedTarget();
   const history = makeScriptedTarget();
   const relay = makeRelay(hand.store, target, { ...relayDefaults, clock, holder: 'a' });
@@ -149,7 +149,7 @@ test('a replay through a process that does not lead waits for the one that does,
     holdLease: { value: async (lease: string) => holders.push(lease) > 0 },
     replayPending: { value: pendingOf },
   });
-  const clock = { nowMs: under.nowMs, wait: async (ms: number) => under.advance(ms) };
+  const clock = { nowMs: under.nowMs, steadyMs: under.nowMs, wait: async (ms: number) => under.advance(ms) };
   const doors = {
     store,
     relay: { step: async () => 'waiting' as const },

@@ -10,7 +10,7 @@ import { Problem } from '../../../src/model/problem';
 import type { FileContent } from '../../../src/model/provider-data';
 import type { Clock } from '../../../src/tools/clock';
 
-const clock: Clock = { nowMs: () => 0, wait: async () => {} };
+const clock: Clock = { nowMs: () => 0, steadyMs: () => 0, wait: async () => {} };
 const first = Buffer.from('0123456789'.repeat(10));
 const sha256Of = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
 

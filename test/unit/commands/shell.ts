@@ -94,6 +94,7 @@ export function makeShell(): Shell {
     clock: {
       waits,
       nowMs: () => nowMs,
+      steadyMs: () => nowMs,
       wait: async (ms) => {
         waits.push(ms);
         nowMs += ms;

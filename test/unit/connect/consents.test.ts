@@ -83,7 +83,7 @@ function consentsWith(more: Partial<ConsentDoors> = {}) {
     auth: 'oauth1',
     publicUrl: 'https://tramline.test/',
     connected: async () => [],
-    clock: { nowMs: under.nowMs, wait: async () => {} },
+    clock: { nowMs: under.nowMs, steadyMs: under.nowMs, wait: async () => {} },
     ...more,
   });
 }

@@ -16,7 +16,7 @@ const store = {
     return booked.get(month)!;
   },
 };
-const clock = { nowMs: () => nowMs, wait: async () => {} };
+const clock = { nowMs: () => nowMs, steadyMs: () => nowMs, wait: async () => {} };
 const meterSince = (since: string | null = '2025-12-01') =>
   makeSandboxMeter(
     {

@@ -9,6 +9,7 @@ function handClock() {
   const waits: { ms: number; end: () => void }[] = [];
   const clock: Clock = {
     nowMs: () => 0,
+    steadyMs: () => 0,
     wait: (ms, signal) =>
       new Promise((resolve) => {
         const end = () => resolve();

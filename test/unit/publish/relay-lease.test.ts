@@ -8,9 +8,10 @@ import { makeHandClock } from '../../support/hand-clock';
 import { makeMemoryOutbox } from '../../support/memory-outbox';
 import { failAll, failure, makeScriptedTarget } from '../../support/scripted-target';
 
-function setUp(hooks: RelayHooks = {}, leaseMs = 60_000) {
+/** `storeApart`: the clock of the store is not set back with that of the relays. */
+function setUp(hooks: RelayHooks = {}, leaseMs = 60_000, storeApart = false) {
   const clock = makeHandClock(1_000_000);
-  const outbox = makeMemoryOutbox(clock);
+  const outbox = makeMemoryOutbox(storeApart ? { ...clock, nowMs: clock.steadyMs } : clock);
   outbox.add({ topic: 't', key: 'a' });
   const target = makeScriptedTarget();
   const options = { ...relayDefaults, leaseMs, random: () => 0.5, clock };
@@ -48,6 +49,49 @@ test('the lease is renewed while it is young enough, and its loss ends the produ
   await clock.advance(20_000);
   expect(await relay.step()).toBe('waiting');
   expect(target.calls.at(-1)).toBe('discard');
+});
+
+test('a clock that is set back by an hour holds up neither the one who leads nor the one who takes over', async () => {
+  const { clock, outbox, target, relay, other } = setUp(undefined, 60_000, true);
+  await relay.step();
+  expect(await other.step()).toBe('waiting');
+  clock.setBack(3_600_000);
+  for (let number = 2; number <= 5; number += 1) {
+    await clock.advance(30_000);
+    outbox.add({ topic: 't', key: 'a' });
+    expect(await relay.step()).toBe('worked');
+    expect(await relay.step()).toBe('empty');
+    expect(target.written).toHaveLength(number);
+  }
+  expect(await other.step()).toBe('waiting');
+  clock.setBack(3_600_000);
+  outbox.add({ topic: 't', key: 'a' });
+  await clock.advance(60_000);
+  expect(await other.step()).toBe('worked');
+  expect(await outbox.unsentCount()).toBe(0);
+});
+
+test('a back-off ends in its time though the clock is set back meanwhile', async () => {
+  const { clock, target, relay } = setUp(undefined, 60_000, true);
+  target.script = [failAll('retry', 'NOT_LEADER_FOR_PARTITION')];
+  await relay.step();
+  expect(await relay.step()).toBe('waiting');
+  clock.setBack(3_600_000);
+  await clock.advance(1_000);
+  expect(await relay.step()).toBe('worked');
+  expect(target.written).toHaveLength(1);
+});
+
+test('a relay whose lease lapsed by the clock of the store alone takes it again, and says nothing is unsent only then', async () => {
+  const { clock, outbox, target, relay, other } = setUp();
+  await relay.step();
+  outbox.giveLeaseTo('another', 1_000);
+  outbox.add({ topic: 't', key: 'b' });
+  expect([await relay.step(), await relay.step()]).toEqual(['worked', 'waiting']);
+  await clock.advance(1_000);
+  expect([await relay.step(), await relay.step()]).toEqual(['worked', 'empty']);
+  expect(target.written).toHaveLength(2);
+  expect(await other.step()).toBe('waiting');
 });
 
 test('a lease that lapsed in silence means a new producer before anything is sent', async () => {

@@ -119,7 +119,11 @@ function stage(script: Script, more: Partial<SyncDoors> = {}) {
     decided: () => {},
     due: () => {},
     // Waits are over at once, but for the renewal of the lease: nothing here lasts so long.
-    clock: { nowMs: under.nowMs, wait: (ms) => (ms > 10_000 ? new Promise(() => {}) : Promise.resolve()) },
+    clock: {
+      nowMs: under.nowMs,
+      steadyMs: under.nowMs,
+      wait: (ms) => (ms > 10_000 ? new Promise(() => {}) : Promise.resolve()),
+    },
     ...more,
   };
   const options = {
@@ -161,6 +165,7 @@ test('nothing is asked in a pause, by no listing, however long it becomes; the r
       coolDownMs: () => Math.max(0, pausedUntilMs - nowMs),
       clock: {
         nowMs: () => nowMs,
+        steadyMs: () => nowMs,
         async wait(ms) {
           if (ms === leaseMs / 3) return new Promise<void>(() => {});
           saidUntil.push(sync.view().waitsUntil);

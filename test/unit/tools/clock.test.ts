@@ -11,6 +11,7 @@ function waitingClock() {
   const waits: { ms: number; end: () => void }[] = [];
   const clock: Clock = {
     nowMs: () => 0,
+    steadyMs: () => 0,
     wait: (ms, signal) =>
       new Promise((resolve) => {
         const end = () => resolve();
@@ -92,6 +93,23 @@ test('the system clock ends a wait at once when its signal has come', async () =
   await waiting;
   await systemClock.wait(1);
   expect(Math.abs(systemClock.nowMs() - Date.now())).toBeLessThan(1000);
+});
+
+test('what the system clock counts by never goes back, and goes on with the time of day', () => {
+  const counted = [systemClock.steadyMs()];
+  const day = Date.now();
+  const now = jest.spyOn(Date, 'now');
+  for (const offMs of [-3_600_000, 600_000, -3_600_000]) {
+    now.mockReturnValue(day + offMs);
+    counted.push(systemClock.steadyMs());
+  }
+  now.mockRestore();
+  const passedMs = counted.map((ms) => ms - day);
+  for (const [nth, aboutMs] of [0, 0, 600_000, 600_000].entries()) {
+    expect(passedMs[nth]).toBeGreaterThanOrEqual(aboutMs - 1_000);
+    expect(passedMs[nth]).toBeLessThan(aboutMs + 60_000);
+  }
+  expect(counted).toEqual(counted.toSorted((left, right) => left - right));
 });
 
 test('the system clock asks for no timer that Node would warn of and end at once', async () => {

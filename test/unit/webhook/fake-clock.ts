@@ -16,6 +16,7 @@ export function makeFakeClock(startMs = Date.UTC(2026, 0, 2, 3, 4, 5)): FakeCloc
   const waits = new Set<{ atMs: number; resolve: () => void }>();
   return {
     nowMs: () => offsetMs + elapsedMs,
+    steadyMs: () => offsetMs + elapsedMs,
     set(nowMs) {
       offsetMs = nowMs - elapsedMs;
     },

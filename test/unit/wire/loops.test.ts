@@ -11,6 +11,7 @@ async function waitsAfter(pages: (Swept & { tookMs: number })[]): Promise<number
   await new Promise<void>((done) => {
     const clock: Clock = {
       nowMs: () => nowMs,
+      steadyMs: () => nowMs,
       wait: (ms) => {
         waits.push(ms);
         if (left.length > 0) return Promise.resolve();
