@@ -3,6 +3,7 @@
  * waiting for a poll; a worker that stops leaves its work to the other, and one that is killed loses nothing.
  */
 
+import { Client } from 'pg';
 import { noService, runCommand } from '../support/command';
 import { freePort } from '../support/free-port';
 import { describeWithNeighbour } from '../support/neighbour';
@@ -57,6 +58,17 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several processes on P
     await story.end();
     await server.stop();
   });
+
+  const isPaused = async () => {
+    const client = new Client({ connectionString: story.settings().DATABASE_URL });
+    await client.connect();
+    try {
+      const kept = `SELECT value > extract(epoch FROM now()) * 1000 AS lasts FROM meta WHERE name = 'pause-until'`;
+      return (await client.query<{ lasts: boolean }>(kept)).rows[0]?.lasts === true;
+    } finally {
+      await client.end();
+    }
+  };
 
   const changeAll = async (name: string) => {
     const machines = await story.equipment();
@@ -139,6 +151,8 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several processes on P
       (await story.requests()).slice(from).filter(({ path }) => path.includes('/equipment/'));
     await story.post([notificationOf(limited!)]);
     const refused = await until(async () => (await since()).find(({ status }) => status === 429), soon);
+    // What another worker asks before the answer has come to the one, and from there to the store, no pause can hold.
+    await until(isPaused, { ...soon, everyMs: 20, what: 'the pause to be kept' });
     await story.post(others.map((machine) => notificationOf(machine)));
     const asked = await until(async () => {
       const later = (await since()).filter(({ number }) => number > refused.number);
