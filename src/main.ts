@@ -263,7 +263,8 @@ export async function serve(loaded: LoadedSettings, around?: Around): Promise<nu
   const { signal, overdue } = await signalled;
   observer.log.draining({ signal });
   // An interrupt comes from whoever started it by hand: no balancer has to hear of it first.
-  await service.stop(signal === 'SIGTERM' ? loaded.settings.drainSeconds * 1000 : 0);
+  const { drainSeconds, shutdownSeconds } = loaded.settings;
+  await service.stop(signal === 'SIGTERM' ? (drainSeconds ?? shutdownSeconds / 5) * 1000 : 0);
   clearTimeout(overdue);
   return 0;
 }

@@ -73,6 +73,7 @@ const faults: Check[] = [
     s.leaseSeconds * 1000 <= s.providerTimeoutMs &&
     'LEASE_SECONDS must be longer than PROVIDER_TIMEOUT_MS, or a task is taken away while it is read',
   (s) =>
+    s.drainSeconds !== null &&
     s.drainSeconds >= s.shutdownSeconds &&
     'DRAIN_SECONDS must be less than SHUTDOWN_SECONDS, or nothing is left for work in flight',
   (s) => s.probeSeconds > s.probeSecondsMax && 'PROBE_SECONDS_MAX must be at least PROBE_SECONDS',

@@ -172,10 +172,9 @@ export const table = {
     '25',
     'How long a stop may take, DRAIN_SECONDS and work in flight included.',
   ),
-  DRAIN_SECONDS: withDefault(
+  DRAIN_SECONDS: optional(
     wholeNumber(0, 3599),
-    '5',
-    'How long deliveries are still taken after SIGTERM has made readiness red, for balancers to notice; 0: they need not.',
+    'How long deliveries are still taken after SIGTERM has made readiness red, for balancers to notice; 0: they need not. Unset: a fifth of SHUTDOWN_SECONDS.',
   ),
   RETRY_AGE_SECONDS: withDefault(seconds, '86400', 'How long a resource’s own failures are tried again.'),
   JOURNAL_DAYS: withDefault(days, '30', 'How long deliveries are kept.'),

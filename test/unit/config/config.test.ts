@@ -214,7 +214,7 @@ describe('settings that contradict each other', () => {
   const contradictions: [Environment, string][] = [
     [{ LEASE_SECONDS: '20' }, 'LEASE_SECONDS'],
     [{ DRAIN_SECONDS: '25' }, 'DRAIN_SECONDS'],
-    [{ SHUTDOWN_SECONDS: '5' }, 'DRAIN_SECONDS'],
+    [{ SHUTDOWN_SECONDS: '5', DRAIN_SECONDS: '5' }, 'DRAIN_SECONDS'],
     [{ PROBE_SECONDS: '1000' }, 'PROBE_SECONDS_MAX'],
     [{ JOURNAL_DAYS: '1', RETRY_AGE_SECONDS: '86401' }, 'JOURNAL_DAYS'],
     [{ STORE_BYTES_MAX: '2000000' }, 'STORE_BYTES_MAX'],
