@@ -1,6 +1,6 @@
 /**
  * Moves an embedded store into a scaled one: table by table, resumable, verified by counts and hashes. While a move is not
- * complete the target refuses to serve; when it is, the source does, for ever. A source that served in between is moved
+ * complete the target refuses to serve, also through a process that had it open before; when it is, the source does, for ever. A source that served in between is moved
  * anew from its beginning: what it changed could not be found any more.
  */
 import { randomInt } from 'node:crypto';
@@ -94,6 +94,8 @@ async function beginMove(
   sourceMoved: boolean,
   file: string,
 ): Promise<'begun' | 'complete'> {
+  // Whoever has the store open reads of this table first: what they began has ended, and what they begin sees the mark.
+  await statements.run('LOCK TABLE meta IN ACCESS EXCLUSIVE MODE');
   const marks = await statements.all(
     `SELECT name, value FROM meta WHERE name IN ('moving', 'moved-from') FOR UPDATE`,
   );

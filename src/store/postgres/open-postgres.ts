@@ -12,14 +12,14 @@ import { openDatabase, poolConfig, type TransactionOptions } from './database';
 import { makeGroups } from './groups';
 import { LaneChanges } from './lanes';
 import { migrate } from './migrate';
-import { refuseHalfMoved } from './refuse-half-moved';
+import { refuseHalfMoved, unlessHalfMoved } from './refuse-half-moved';
 import { groups, longVerbs, transactionOptions, verbs } from './verbs';
 
 type Verb = (...args: unknown[]) => Promise<unknown>;
 
 /**
  * Throws `store.unavailable` when the server cannot be reached, `store.newer` when its schema is of a newer version,
- * `store.moved` when a move into it is not complete.
+ * `store.moved` when a move into it is not complete. When one begins later, every verb throws `store.unavailable` until it is.
  * `nowMs` replaces the database's clock, for tests.
  */
 export async function openPostgres(
@@ -42,16 +42,12 @@ export async function openPostgres(
       // A second attempt begins anew.
       news = new Set();
       setAside = [];
-      const done = await work({
-        database: statements,
-        settings,
-        nowMs: () => beganMs,
-        lanes,
-        news,
-        setAside,
+      const context = { database: statements, settings, nowMs: () => beganMs, lanes, news, setAside };
+      return unlessHalfMoved(statements, async () => {
+        const done = await work(context);
+        await lanes.write(statements);
+        return done;
       });
-      await lanes.write(statements);
-      return done;
     }, options);
     bell.ring(news);
     setAside.forEach(tellSetAside);

@@ -15,6 +15,7 @@ import { settingsFor } from '../../contract/open-sqlite';
 import { aliasHintOf, draftOf, Hand, hintOf, terms } from '../../contract/store-hand';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';
+import { until } from '../../support/until';
 
 /** What everybody can see of a store. */
 async function seenOf(store: Store) {
@@ -211,6 +212,63 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'moving a store to Post
     expect(openSource).toThrow(expect.objectContaining({ code: 'store.moved' }));
     url = server.url(await server.createDatabase());
     await expect(move()).rejects.toMatchObject({ code: 'store.moved' });
+  });
+
+  test('a process that had the target open before is not ready and accepts nothing until the move is complete', async () => {
+    await filled();
+    const serving = await openTarget();
+    await serving.ready();
+    const hand = handOn(serving);
+    const refused = { code: 'store.unavailable', message: expect.stringContaining('is not complete') };
+    const accepted: unknown[] = [];
+    // Ids of what it would accept are free now, and are those of rows that come later.
+    await expect(moveUntil(1)).rejects.toThrow('killed');
+    await expect(serving.ready()).rejects.toMatchObject(refused);
+    await expect(hand.put([hintOf('900')])).rejects.toMatchObject(refused);
+    await expect(hand.put([hintOf('901')])).rejects.toMatchObject(refused);
+    await expect(serving.take(10)).rejects.toMatchObject(refused);
+    await openSource().close();
+    const trying: Promise<unknown>[] = [];
+    await move(() => {
+      trying.push(
+        hand.put([hintOf('902')]).then(
+          (answer) => accepted.push(answer),
+          (error) => error,
+        ),
+      );
+    });
+    for (const problem of await Promise.all(trying)) expect(problem).toMatchObject(refused);
+    expect(accepted).toEqual([]);
+
+    await serving.ready();
+    await hand.put([hintOf('903')]);
+    const tasks = await serving.listTasks({ limit: 1000, after: 0, state: null });
+    const addresses = tasks.map(({ address }) => address);
+    expect(addresses.some((address) => address.endsWith('/903'))).toBe(true);
+    expect(addresses.some((address) => /\/90[012]$/.test(address))).toBe(false);
+    await serving.close();
+  });
+
+  test('what a process had begun to accept when a move begins makes the target one in use', async () => {
+    await filled();
+    const serving = await openTarget();
+    const name = new URL(url).pathname.slice(1);
+    // Holds the acceptance up in the middle of its transaction.
+    await server.query(
+      `CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(1); RETURN NEW; END $$;
+       CREATE TRIGGER hold BEFORE INSERT ON deliveries FOR EACH ROW EXECUTE FUNCTION hold()`,
+      name,
+    );
+    const accepting = handOn(serving).put([hintOf('1')]);
+    const sleeping = `SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'`;
+    await until(async () => (await server.query(sleeping, name)).length > 0, {
+      withinMs: 10_000,
+      everyMs: 5,
+    });
+    await expect(move()).rejects.toMatchObject({ code: 'store.refused' });
+    await accepting;
+    expect(await serving.ledger()).toMatchObject({ accepted: 1 });
+    await serving.close();
   });
 
   test('a source that served in between is moved anew, with what it did', async () => {
