@@ -1,10 +1,10 @@
 /**
  * `tramline migrate --from --to` as a process that is killed in the middle and repeated: the second goes on where the first
- * was, every row arrives, and the store that was moved refuses to be served.
+ * was, every row arrives, and the store that was moved refuses to be served. One that is damaged is not begun with.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -20,7 +20,7 @@ import { until } from '../support/until';
 const aliases = 60_000;
 const commandLine = join(repositoryRoot(), 'dist', 'src', 'cli.js');
 
-describeWithNeighbour('PostgreSQL', postgresAvailable(), 'a move that is killed', () => {
+describeWithNeighbour('PostgreSQL', postgresAvailable(), 'a move', () => {
   let server: PostgresServer;
   let folder: string;
   beforeAll(async () => {
@@ -32,7 +32,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'a move that is killed'
     rmSync(folder, { recursive: true });
   });
 
-  test('goes on where it was, and then neither end serves the old store', async () => {
+  test('that is killed goes on where it was, and then neither end serves the old store', async () => {
     const file = join(folder, 'store.db');
     const store = openStoreHere(settingsFor(file), Date.now);
     await store.put(deliveryOf(Date.now(), [hintOf('1'), hintOf('2')]));
@@ -87,5 +87,29 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'a move that is killed'
     });
     expect(opened.status).toBe(2);
     expect(opened.stderr).toContain('was moved to another store: name that one in DATABASE_URL');
+  });
+
+  test('from a damaged store names the file and the table, and changes nothing here or there', async () => {
+    const file = join(folder, 'damaged.db');
+    const store = openStoreHere(settingsFor(file), Date.now);
+    await store.put(deliveryOf(Date.now(), [hintOf('1'), hintOf('2')]));
+    await store.close();
+    const reading = new DatabaseSync(file, { readOnly: true });
+    const { rootpage } = reading.prepare(`SELECT rootpage FROM sqlite_master WHERE name = 'hints'`).get()!;
+    const { page_size: pageSize } = reading.prepare('PRAGMA page_size').get()!;
+    reading.close();
+    const bytes = readFileSync(file);
+    bytes.fill(0xff, (Number(rootpage) - 1) * Number(pageSize), Number(rootpage) * Number(pageSize));
+    writeFileSync(file, bytes);
+    const database = await server.createDatabase();
+    const to = server.url(database);
+    const words = [commandLine, 'migrate', '--from', `sqlite:${file}`, '--to', to];
+    const ended = spawnSync(process.execPath, words, { env: { PATH: process.env.PATH }, encoding: 'utf8' });
+    expect(ended.status).toBe(1);
+    expect(ended.stderr).toContain(`${file} is damaged: its table hints cannot be read`);
+    expect(ended.stderr).toContain('nothing was moved or changed');
+    expect(readFileSync(file)).toEqual(bytes);
+    const made = "SELECT count(*)::int AS count FROM information_schema.tables WHERE table_schema = 'public'";
+    expect(await server.query(made, database)).toEqual([{ count: 0 }]);
   });
 });

@@ -37,14 +37,15 @@ const moveLock = 7_126_005;
 const longMs = 600_000;
 
 /**
- * Throws `settings.invalid` when `file` is no embedded store (nothing is made then), `store.locked` when it is served,
- * `store.moved` when it was moved elsewhere, `store.refused` when the target is in use or does not hold what was copied,
- * `store.unavailable`. To be repeated after whatever ended it.
+ * Throws `settings.invalid` when `file` is no embedded store and `store.refused` when it is damaged (nothing is made then),
+ * `store.locked` when it is served, `store.moved` when it was moved elsewhere, `store.refused` when the target is in use or
+ * does not hold what was copied, `store.unavailable`. To be repeated after whatever ended it.
  */
 export async function moveStore({ file, url, paged, page = pageSize }: MoveOptions): Promise<Moved> {
   const source = openExisting(file);
   const target = openTarget({ url, connections: 2 });
   try {
+    mustBeWhole(source, file);
     await migrate(poolConfig({ url, connections: 1 }));
     const token = markSource(source, markOf(source, 'moved'));
     const state = await target.transact(
@@ -68,6 +69,30 @@ export async function moveStore({ file, url, paged, page = pageSize }: MoveOptio
   } finally {
     source.close();
     await target.close();
+  }
+}
+
+/** Every page of every table is looked at before anything is written: a copy would break off in the middle of it. */
+function mustBeWhole(source: Source, file: string): void {
+  const tables = source.all(`SELECT name FROM sqlite_master WHERE type = 'table'`);
+  for (const { name } of tables) {
+    const said = checked(source, String(name));
+    if (said === 'ok') continue;
+    throw new Problem(
+      'store.refused',
+      `${file} is damaged: its table ${name} cannot be read (${said}); nothing was moved or changed, ` +
+        'here or there: move a copy that is whole, such as a backup',
+    );
+  }
+}
+
+/** `ok`, or the first that SQLite finds wrong. */
+function checked(source: Source, table: string): string {
+  try {
+    const [said] = Object.values(source.get(`PRAGMA quick_check('${table}')`)!);
+    return String(said).replace(/\s+/g, ' ').trim();
+  } catch (error) {
+    return (error as Error).message;
   }
 }
 
