@@ -304,6 +304,21 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         expect((await take()).generation).toBe(2);
       });
 
+      test('a clock that is set back holds up nothing for longer than the gap after a read', async () => {
+        await publish('1', 'a');
+        await publish('2', 'a');
+        under.advance(-3_600_000);
+        await put([hintOf('1')]);
+        expect(await store.nextDueInMs('task')).toBe(1000);
+        under.advance(1000);
+        expect((await take()).address).toBe(address('1'));
+        const { run } = await store.beginRun({ organizationId: null, full: true });
+        await store.hintAbsent(run, '4711', 'equipment', 0.05);
+        expect(await store.nextDueInMs('task')).toBe(1000);
+        under.advance(1000);
+        expect((await take()).address).toBe(address('2'));
+      });
+
       test('a read that found nothing new settles once', async () => {
         await publish('1', 'a', { modifiedTime: '2026-01-02T00:00:00.000Z' });
         await put([hintOf('1')]);

@@ -54,7 +54,7 @@ export async function hasten(context: Context): Promise<number> {
     `WITH waiting AS (
        SELECT id FROM tasks WHERE state = 'postponed' AND NOT own AND due_at > $1 ORDER BY id FOR NO KEY UPDATE),
      hastened AS (
-       UPDATE tasks t SET due_at = greatest($1, coalesce(t.read_at, 0) + $2), state = 'due'
+       UPDATE tasks t SET due_at = greatest($1, least(coalesce(t.read_at, 0), $1) + $2), state = 'due'
        FROM waiting w WHERE t.id = w.id RETURNING t.lane, t.due_at)
      SELECT lane, count(*) AS count, min(due_at) AS due_at FROM hastened GROUP BY lane`,
     context.nowMs(),

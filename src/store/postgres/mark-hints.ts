@@ -4,6 +4,7 @@
  * due after its ending. The rows are locked by their ids, so that crossed deliveries wait for each other in one order.
  */
 import type { HintElement } from '../../model/notification';
+import { freeAtMs } from '../free-at';
 import type { Context } from './context';
 import { closeEntries } from './quarantine-entries';
 
@@ -160,7 +161,7 @@ function raise(context: Context, task: TaskRow, { hint, receivedAtMs, traceparen
   const lane = (task.organization_id === null ? hint.organizationId : null) ?? task.lane;
   if (wakes) {
     const nowMs = context.nowMs();
-    task.due_at = task.read_at === null ? nowMs : Math.max(nowMs, task.read_at + context.settings.readGapMs);
+    task.due_at = Math.max(nowMs, freeAtMs(task.read_at, nowMs, context.settings.readGapMs));
     task.state = 'due';
   }
   if (task.due_at !== null && (wakes || lane !== task.lane)) context.lanes.expect(lane, task.due_at);

@@ -4,6 +4,7 @@
  * its entry, as by whoever sets it aside or hints it; of two orders for one entry the second finds nothing.
  */
 import type { Element } from '../../model/notification';
+import { freeAtMs } from '../free-at';
 import { hintProbes } from './ask-probes';
 import type { Context } from './context';
 import { markHints } from './mark-hints';
@@ -91,7 +92,7 @@ async function releaseRecord(context: Context, entryId: number, outboxId: number
     );
   if (task === undefined || (task.state !== 'done' && task.state !== 'settling')) return 'released';
   const nowMs = context.nowMs();
-  const dueAt = task.read_at === null ? nowMs : Math.max(nowMs, task.read_at + context.settings.readGapMs);
+  const dueAt = Math.max(nowMs, freeAtMs(task.read_at, nowMs, context.settings.readGapMs));
   await database.run(`UPDATE tasks SET state = 'due', due_at = $2 WHERE id = $1`, task.id, dueAt);
   context.lanes.expect(task.lane, dueAt);
   return 'released';

@@ -107,7 +107,7 @@ export async function readAgain(context: Context, step: ReplayStep, rows: number
   );
   const newest = (await newestOf(context, rows)).filter(({ task_id }) => task_id !== null);
   const due = await database.all(
-    `UPDATE tasks SET state = 'due', due_at = greatest($2, coalesce(read_at, 0) + $3), settling = false,
+    `UPDATE tasks SET state = 'due', due_at = greatest($2, least(coalesce(read_at, 0), $2) + $3), settling = false,
        reconciled = true, traceparent = NULL WHERE id = ANY($1::bigint[]) AND state = 'done' RETURNING lane, due_at`,
     newest.map(({ task_id }) => task_id),
     nowMs,

@@ -4,6 +4,7 @@
  * itself means is decided elsewhere.
  */
 import type { QuarantineReason } from '../../model/notification';
+import { freeAtMs } from '../free-at';
 import type { Slate } from './slate';
 import type { TaskRow } from './task-rows';
 
@@ -34,7 +35,7 @@ export function isSuperseded(resource: TaskRow, ending: Pick<Ending, 'revision'>
 
 /** Not before `atMs`, nor before the gap after the last read of the task is over. */
 export function afterGap({ context }: Slate, task: TaskRow, atMs: number): number {
-  return task.read_at === null ? atMs : Math.max(atMs, task.read_at + context.settings.readGapMs);
+  return Math.max(atMs, freeAtMs(task.read_at, context.nowMs(), context.settings.readGapMs));
 }
 
 /**

@@ -161,7 +161,7 @@ export async function hintAbsent(
   const rows = await context.database.all(
     `WITH absent AS (
        SELECT id FROM tasks WHERE id = ANY($1::bigint[]) AND state = 'done' ORDER BY id FOR NO KEY UPDATE)
-     UPDATE tasks t SET state = 'due', due_at = greatest($2, coalesce(t.read_at, 0) + $3), settling = false,
+     UPDATE tasks t SET state = 'due', due_at = greatest($2, least(coalesce(t.read_at, 0), $2) + $3), settling = false,
        reconciled = true, traceparent = NULL
      FROM absent a WHERE t.id = a.id RETURNING t.lane, t.due_at`,
     absent,

@@ -95,7 +95,7 @@ async function takeFrom(
   if (grants.length === 0) return { taken: [], early: 0 };
   const rows = await context.database.all(
     `WITH due AS (
-       SELECT t.id, t.due_at, CASE WHEN t.due_at < t.read_at THEN t.read_at + $5 END AS free_at, g.nth
+       SELECT t.id, t.due_at, CASE WHEN t.due_at < t.read_at AND t.read_at - $5 <= $3 THEN t.read_at + $5 END AS free_at, g.nth
        FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS g (lane, wanted, nth)
        CROSS JOIN LATERAL (
          SELECT id, due_at, read_at FROM tasks WHERE lane = g.lane AND due_at <= $3 ORDER BY due_at, id

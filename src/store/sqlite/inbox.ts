@@ -180,9 +180,9 @@ function takeFrom(context: Context, { lane, limit }: Grant, nowMs: number): Take
 
 /** What kept its place may have been read a moment ago. */
 function isEarly(context: Context, row: Row, nowMs: number): boolean {
-  return (
-    row.read_at !== null && Number(row.due_at) < Number(row.read_at) && afterGap(context, row, nowMs) > nowMs
-  );
+  if (row.read_at === null || Number(row.due_at) >= Number(row.read_at)) return false;
+  // A time further ahead than the gap is one from before the clock was set back.
+  return Number(row.read_at) - context.settings.readGapMs <= nowMs && afterGap(context, row, nowMs) > nowMs;
 }
 
 function leaveUntilGap(context: Context, row: Row, lane: string, nowMs: number): void {
@@ -243,10 +243,9 @@ export function hasten(context: Context): number {
     context.lanes.expect(String(lane), nowMs);
   }
   return context.database.run(
-    `UPDATE tasks SET due_at = max(?, coalesce(read_at, 0) + ?), state = 'due'
-     WHERE due_at > ? AND state = 'postponed' AND own = 0`,
+    `UPDATE tasks SET due_at = max(?1, min(coalesce(read_at, 0), ?1) + ?2), state = 'due'
+     WHERE due_at > ?1 AND state = 'postponed' AND own = 0`,
     nowMs,
     context.settings.readGapMs,
-    nowMs,
   );
 }

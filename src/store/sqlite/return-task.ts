@@ -5,6 +5,7 @@
  */
 import type { QuarantineReason } from '../../model/notification';
 import { finality } from '../covered';
+import { freeAtMs } from '../free-at';
 import type { Context } from './context';
 import type { Row } from './database';
 import { endLease } from './leases';
@@ -38,7 +39,8 @@ export function hintedSince(task: Row, ending: Ending): boolean {
 
 /** Not before `atMs`, nor before the gap after the last read of the task is over. */
 export function afterGap(context: Context, task: Row, atMs: number): number {
-  return task.read_at === null ? atMs : Math.max(atMs, Number(task.read_at) + context.settings.readGapMs);
+  const readAtMs = task.read_at as number | null;
+  return Math.max(atMs, freeAtMs(readAtMs, context.nowMs(), context.settings.readGapMs));
 }
 
 /**
