@@ -86,7 +86,6 @@ function hintBecame(one: Covered, generation: number): Became {
   if (!('read' in one)) return waitingAs(one.waiting);
   const { read, events, givenUp } = one;
   const why = read.reason === null ? '' : ` (${read.reason})`;
-  if (generation > read.generation) return { line: null, text: 'announced again after that read' };
   if (read.outcome === 'discarded')
     return { line: 'discarded', text: `discarded${asOf(givenUp)}`, aside: givenUp };
   if (generation < read.generation)

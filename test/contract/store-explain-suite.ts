@@ -257,6 +257,25 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
       });
     });
 
+    test('a notification that was judged again is told by its own read', async () => {
+      await hand.put([
+        hintOf('1'),
+        { line: 'quarantined', reason: 'malformed-notification', path: '', raw: '{}' },
+      ]);
+      await hand.finish(await hand.take(), draftOf('1', 'a'));
+      under.advance(1000);
+      const [entry] = await hand.store.listQuarantine({ limit: 1, after: null });
+      await hand.store.rejudge(entry!.id, hintOf('1'));
+      const lines = async () => (await steps('d1')).slice(1, 3).map(({ ledger }) => ledger);
+      await sendToKafka();
+      expect(await lines()).toEqual(['published', 'waiting']);
+      await hand.finish(await hand.take(), draftOf('1', 'b'));
+      await sendToKafka();
+      expect(await lines()).toEqual(['published', 'published']);
+      expect(await hand.store.ledger()).toMatchObject({ accepted: 2, published: 2 });
+      expect(await events('d1')).toEqual(['4711/equipment/1 1 -> 4711@0', '4711/equipment/1 2 -> 4711@1']);
+    });
+
     test('a resource that was set aside is told with its entry and the time of it, and when it is given up', async () => {
       await hand.put([hintOf('1'), hintOf('2')]);
       const [first] = await hand.store.take(2);

@@ -72,59 +72,61 @@ async function explainDelivery(context: Context, of: string, id: number): Promis
   return { of, what: 'delivery', steps: deliverySteps(delivery, covered, entries, context.nowMs()) };
 }
 
-/** What became of what the delivery said of each of these tasks, and of those which they were joined to. */
+/**
+ * What became of what the delivery said of each of these tasks, and of those which they were joined to. A notification that
+ * was judged again may be told by another read than those that came with it.
+ */
 async function coveredOf(context: Context, named: number[], delivery: number): Promise<Covered[]> {
-  const hinted = await rows<(ReadToTell | { task_id: null }) & { hinted_task: number }>(
+  const hinted = await rows<(ReadToTell | { task_id: null }) & { hinted_task: number; hints: string }>(
     context,
     `WITH named AS (
        SELECT unnest($2::bigint[]) AS id
-       UNION SELECT t.joined_to FROM tasks t WHERE t.id = ANY($2::bigint[]) AND t.joined_to IS NOT NULL)
-     SELECT n.id AS hinted_task, r.*
-     FROM named n JOIN LATERAL (
-       SELECT min(generation) AS generation FROM hints WHERE task_id = n.id AND delivery_id = $1) h
-       ON h.generation IS NOT NULL
+       UNION SELECT t.joined_to FROM tasks t WHERE t.id = ANY($2::bigint[]) AND t.joined_to IS NOT NULL),
+     hinted AS (
+       SELECT h.task_id, h.element, h.generation, (
+         SELECT min(r.generation) FROM reads r WHERE r.task_id = h.task_id AND r.generation >= h.generation) AS by
+       FROM named n JOIN hints h ON h.task_id = n.id AND h.delivery_id = $1)
+     SELECT h.task_id AS hinted_task, h.hints, r.*
+     FROM (
+       SELECT task_id, by, json_agg(json_build_object('element', element, 'generation', generation)
+         ORDER BY generation)::text AS hints FROM hinted GROUP BY task_id, by) h
      LEFT JOIN LATERAL (
-       SELECT ${readColumns} FROM reads
-       WHERE task_id = n.id AND generation >= h.generation ORDER BY generation, ${tellingFirst} LIMIT 1) r
-       ON true
-     ORDER BY n.id`,
+       SELECT ${readColumns} FROM reads WHERE task_id = h.task_id AND generation = h.by
+       ORDER BY ${tellingFirst} LIMIT 1) r ON true
+     ORDER BY h.task_id, h.by NULLS LAST`,
     delivery,
     named,
   );
-  const reads = hinted.filter((row): row is ReadToTell & { hinted_task: number } => row.task_id !== null);
+  const reads = hinted.filter(
+    (row): row is ReadToTell & { hinted_task: number; hints: string } => row.task_id !== null,
+  );
   const events = Map.groupBy(await eventsOfReads(context, reads), ({ cause }) => cause);
   const undecided = hinted.filter(({ task_id }) => task_id === null).map(({ hinted_task }) => hinted_task);
   const waiting = new Map((await waitingOf(context, undecided)).map((task) => [task.id, task]));
-  const marked = await rows<Marked & { task_id: number }>(
-    context,
-    `SELECT task_id, element, generation FROM hints WHERE task_id = ANY($1::bigint[]) AND delivery_id = $2
-     ORDER BY task_id, generation`,
-    hinted.map(({ hinted_task }) => hinted_task),
-    delivery,
-  );
-  const hintsOf = Map.groupBy(marked, ({ task_id }) => task_id);
   const givenUp = await givenUpBy(context, reads);
   return hinted.map((row) => {
-    const hints = hintsOf.get(row.hinted_task) ?? [];
+    const hints = JSON.parse(row.hints) as Marked[];
     if (row.task_id === null) return { hints, waiting: waiting.get(row.hinted_task) };
     const own = events.get(`read ${row.task_id}/${row.fence}`) ?? [];
-    return { hints, read: row, events: own, givenUp: givenUp.get(row.task_id) ?? null };
+    return { hints, read: row, events: own, givenUp: givenUp.get(`${row.task_id}/${row.fence}`) ?? null };
   });
 }
 
-/** By task: an operator's word ends one as a read would. */
-async function givenUpBy(context: Context, reads: ReadToTell[]): Promise<Map<number, AsideToTell>> {
+/** By read, named by its task and fence: an operator's word ends a task as one would. */
+async function givenUpBy(context: Context, reads: ReadToTell[]): Promise<Map<string, AsideToTell>> {
   const discarded = reads.filter(({ outcome }) => outcome === 'discarded');
   if (discarded.length === 0) return new Map();
-  const entries = await rows<AsideToTell & { task_id: number }>(
+  const entries = await rows<AsideToTell & { task_id: number; fence: number }>(
     context,
-    `SELECT q.* FROM unnest($1::bigint[], $2::bigint[]) AS r (task_id, at) CROSS JOIN LATERAL (
-       SELECT task_id, id, reason, path, at, state FROM quarantine
+    `SELECT r.task_id, r.fence, q.* FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS r (task_id, at, fence)
+     CROSS JOIN LATERAL (
+       SELECT id, reason, path, at, state FROM quarantine
        WHERE task_id = r.task_id AND at <= r.at AND state = 'discarded' ORDER BY id DESC LIMIT 1) q`,
     discarded.map(({ task_id }) => task_id),
     discarded.map(({ at }) => at),
+    discarded.map(({ fence }) => fence),
   );
-  return new Map(entries.map((entry) => [entry.task_id, entry]));
+  return new Map(entries.map((entry) => [`${entry.task_id}/${entry.fence}`, entry]));
 }
 
 /** Deliveries are numbered as they come: what is below one that is kept was here. */
@@ -222,7 +224,7 @@ function runs(context: Context): Promise<RunToTell[]> {
 async function eventsOfReads(context: Context, reads: ReadToTell[]): Promise<ToldEvent[]> {
   const found = await rows<EventToTell>(
     context,
-    `SELECT e.* FROM unnest($1::bigint[], $2::text[]) AS r (task_id, event_id)
+    `SELECT DISTINCT e.* FROM unnest($1::bigint[], $2::text[]) AS r (task_id, event_id)
      JOIN outbox last ON last.event_id = r.event_id
      CROSS JOIN LATERAL (
        SELECT ${eventColumns} FROM outbox WHERE task_id = r.task_id AND id <= last.id

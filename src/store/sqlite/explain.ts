@@ -72,7 +72,10 @@ function explainDelivery(context: Context, of: string, id: number): Explanation 
   return { of, what: 'delivery', steps: deliverySteps(delivery, covered, entries, context.nowMs()) };
 }
 
-/** What became of what the delivery said of one task; none when it said nothing of it. */
+/**
+ * What became of what the delivery said of one task; none when it said nothing of it. A notification that was judged again may
+ * be told by another read than those that came with it.
+ */
 function coveredOf(context: Context, task: number, delivery: number): Covered[] {
   const hints = rows<Marked>(
     context,
@@ -80,18 +83,22 @@ function coveredOf(context: Context, task: number, delivery: number): Covered[] 
     task,
     delivery,
   );
-  const [first] = hints;
-  if (first === undefined) return [];
-  const [read] = rows<ReadToTell>(
-    context,
-    `SELECT ${readColumns} FROM reads WHERE task_id = ? AND generation >= ? ORDER BY generation, ${tellingFirst}
-     LIMIT 1`,
-    task,
-    first.generation,
-  );
-  if (read === undefined) return [{ hints, waiting: waitingOf(context, task)[0] }];
-  const events = eventsOfRead(context, read).map((event) => toldEvent(context, event));
-  return [{ hints, read, events, givenUp: givenUpBy(context, read) }];
+  const covered: Covered[] = [];
+  for (let rest = hints; rest.length > 0; ) {
+    const [read] = rows<ReadToTell>(
+      context,
+      `SELECT ${readColumns} FROM reads WHERE task_id = ? AND generation >= ? ORDER BY generation, ${tellingFirst}
+       LIMIT 1`,
+      task,
+      rest[0]!.generation,
+    );
+    if (read === undefined) return [...covered, { hints: rest, waiting: waitingOf(context, task)[0] }];
+    const events = eventsOfRead(context, read).map((event) => toldEvent(context, event));
+    const told = rest.filter(({ generation }) => generation <= read.generation);
+    covered.push({ hints: told, read, events, givenUp: givenUpBy(context, read) });
+    rest = rest.slice(told.length);
+  }
+  return covered;
 }
 
 /** An operator's word ends a task as a read would; null of any other read. */
