@@ -58,6 +58,14 @@ export const untoldPrefix = 'untold-access:';
  */
 export const newestNumber = 'CASE WHEN s.sequence > s.refused THEN s.sequence ELSE s.below_refused END';
 
+/**
+ * The task of a record of the outbox that was never published, whose id is `of`, while nothing newer of its key was decided: its
+ * resource stands on no topic as it is held here.
+ */
+export const unpublishedOf = (of: string): string => `SELECT coalesce(t.joined_to, t.id)
+  FROM outbox o JOIN sequences s ON s.key = o.key AND s.sequence = o.sequence JOIN tasks t ON t.id = o.task_id
+  WHERE o.id = ${of} AND o.position IS NULL`;
+
 /** The counts with which a replay begins. */
 export function nothingReplayed(): ReplayCounts {
   return { selected: 0, keys: 0, replayed: 0 };

@@ -594,6 +594,59 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
         expect(await sequences()).toEqual([5]);
       });
 
+      test.each([
+        ['a notification', async () => void (await hand.put([hintOf('1')]))],
+        [
+          'a replay',
+          async () => {
+            const { replay, counts } = await hand.store.beginReplay('x');
+            const selected = { events: null, keys: null, organizationId: null, topic: null };
+            const { events } = await hand.store.selectReplay(selected, 0, 1e9, 100);
+            const rows = events.filter(({ newest }) => newest).map(({ row }) => row);
+            expect(await hand.store.readAgain({ replay, after: 9, counts }, rows)).toBe(1);
+          },
+        ],
+      ])('what an operator discards of it is published anew by the next read, for %s', async (_who, ask) => {
+        await hand.publish('1', 'a');
+        await send();
+        await hand.publish('1', 'b');
+        await refuse();
+        const [entry] = await hand.store.listQuarantine({ limit: 1, after: null });
+        await hand.store.discardQuarantine(entry!.id);
+        expect(await hand.store.ledger()).toMatchObject({ published: 1, discarded: 1 });
+        await ask();
+        const read = await hand.finish(await hand.take(), draftOf('1', 'b'));
+        expect(read).toMatchObject({ outcome: 'published' });
+        await send();
+        expect(await sequences()).toEqual([1, 3]);
+        expect(await hand.store.ledger()).toMatchObject({ discarded: 1, quarantined: 0, waiting: 0 });
+      });
+
+      test('a deletion that an operator discards is published by the next read that finds it gone', async () => {
+        await hand.publish('1', 'a');
+        await send();
+        for (const sequence of [2, 3]) {
+          await hand.put([hintOf('1')]);
+          await hand.store.finishGone(goneBy(await hand.take()));
+          under.advance(1000);
+          expect((await hand.records()).map((record) => record.sequence)).toEqual([sequence]);
+          if (sequence === 3) break;
+          await refuse();
+          const [entry] = await hand.store.listQuarantine({ limit: 1, after: null });
+          await hand.store.discardQuarantine(entry!.id);
+        }
+      });
+
+      test('what an operator discards of an older one is not published anew: a newer one tells of it', async () => {
+        await hand.publish('1', 'a');
+        await refuse();
+        await hand.publish('1', 'b');
+        await send();
+        const [entry] = await hand.store.listQuarantine({ limit: 1, after: null });
+        await hand.store.discardQuarantine(entry!.id);
+        expect(await hand.publish('1', 'b')).toMatchObject({ outcome: 'unchanged' });
+      });
+
       test('a replay sends that one, until another is decided or the refused one is released', async () => {
         const newest = async () => {
           const all = { events: null, keys: null, organizationId: null, topic: null };

@@ -471,6 +471,8 @@ export class World {
       expect(await this.hand.store.ledger()).toEqual(before);
       expect(await this.linesTold()).toEqual(lines);
     }
+    // A full sync has read everything: what was given up before is told by what that found.
+    this.givenUp.clear();
   }
 
   /** Of each notification that is kept, as its journey tells it; they are those of the ledger. */

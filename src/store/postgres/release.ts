@@ -5,6 +5,7 @@
  */
 import type { Element } from '../../model/notification';
 import { freeAtMs } from '../free-at';
+import { unpublishedOf } from '../store-rules';
 import { hintProbes } from './ask-probes';
 import type { Context } from './context';
 import { markHints } from './mark-hints';
@@ -146,10 +147,11 @@ export async function rejudge(context: Context, id: string, element: Element): P
 export async function discardQuarantine(context: Context, id: string): Promise<'discarded' | 'not-found'> {
   const { database } = context;
   const entryId = entryIdOf(id) ?? -1;
-  const entry = await database.get('SELECT task_id FROM quarantine WHERE id = $1', entryId);
+  const entry = await database.get('SELECT task_id, outbox_id FROM quarantine WHERE id = $1', entryId);
   if (entry === undefined) return 'not-found';
   if (entry.task_id !== null) await lockTask(context, entry.task_id);
   if (!(await close(context, entryId, 'discarded'))) return 'not-found';
+  if (entry.outbox_id !== null) await publishLater(context, entry.outbox_id);
   if (entry.task_id === null) return 'discarded';
   const given = await database.get(
     `UPDATE tasks SET state = 'done', fence = fence + 1, folded = 0 WHERE id = $1 AND state = 'quarantined'
@@ -161,4 +163,19 @@ export async function discardQuarantine(context: Context, id: string): Promise<'
   const said = { outcome: 'discarded', reason: null, eventIds: [], connectionId: null };
   await insertReads(context, [{ taskId, fence, generation, ...said, settles: false }]);
   return 'discarded';
+}
+
+/**
+ * What was given up is on no topic: the next read of its resource publishes it anew, a deletion as well, and the next sync
+ * lists it.
+ */
+async function publishLater({ database }: Context, outboxId: number): Promise<void> {
+  await database.run(
+    `WITH unpublished AS (
+       UPDATE tasks SET content_hash = '', wire_hash = '', deleted = false
+       WHERE published AND id = (${unpublishedOf('$1')}) RETURNING organization_id)
+     UPDATE listings l SET token = NULL, token_asked = NULL FROM unpublished u
+     WHERE l.token IS NOT NULL AND l.organization_id = u.organization_id`,
+    outboxId,
+  );
 }

@@ -3,6 +3,7 @@
  * quarantine by being forgotten, and every notification stays in exactly one line of the ledger.
  */
 import type { Delivery, Element } from '../../model/notification';
+import { unpublishedOf } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import { hint } from './inbox';
@@ -106,10 +107,11 @@ function deliveryOf(row: Row): Pick<Delivery, 'receivedAtMs' | 'traceparent'> {
 export function discardQuarantine(context: Context, id: string): 'discarded' | 'not-found' {
   const { database } = context;
   const row = database.get(
-    `UPDATE quarantine SET state = 'discarded' WHERE id = ? AND state = 'waiting' RETURNING task_id`,
+    `UPDATE quarantine SET state = 'discarded' WHERE id = ? AND state = 'waiting' RETURNING task_id, outbox_id`,
     idOf(id) ?? -1,
   );
   if (row === undefined) return 'not-found';
+  if (row.outbox_id !== null) publishLater(context, Number(row.outbox_id));
   const taskId = row.task_id ?? null;
   if (taskId !== null) {
     const task = database.get(
@@ -124,4 +126,21 @@ export function discardQuarantine(context: Context, id: string): 'discarded' | '
     }
   }
   return 'discarded';
+}
+
+/**
+ * What was given up is on no topic: the next read of its resource publishes it anew, a deletion as well, and the next sync
+ * lists it.
+ */
+function publishLater({ database }: Context, outboxId: number): void {
+  const task = database.get(
+    `UPDATE tasks SET content_hash = '', wire_hash = '', deleted = 0
+     WHERE published = 1 AND id = (${unpublishedOf('?')}) RETURNING organization_id`,
+    outboxId,
+  );
+  if (task !== undefined)
+    database.run(
+      'UPDATE listings SET token = NULL, token_asked = NULL WHERE token IS NOT NULL AND organization_id = ?',
+      task.organization_id as string,
+    );
 }
