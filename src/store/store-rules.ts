@@ -66,6 +66,10 @@ export const unpublishedOf = (of: string): string => `SELECT coalesce(t.joined_t
   FROM outbox o JOIN sequences s ON s.key = o.key AND s.sequence = o.sequence JOIN tasks t ON t.id = o.task_id
   WHERE o.id = ${of} AND o.position IS NULL`;
 
+/** Of `quarantine`: a refused record is kept that nothing else tells the end of, as long as a read tells of that record. */
+export const tellsRecord =
+  'EXISTS (SELECT 1 FROM outbox o WHERE o.id = quarantine.outbox_id AND o.state = 3)';
+
 /** The counts with which a replay begins. */
 export function nothingReplayed(): ReplayCounts {
   return { selected: 0, keys: 0, replayed: 0 };

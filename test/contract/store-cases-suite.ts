@@ -711,6 +711,35 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
         expect((await hand.store.explain(sent!.eventId))!.steps).toMatchObject([{ step: 'expired' }]);
       });
 
+      test.each(['discarded', 'merged'] as const)(
+        'the line %s of a refused record stays as long as its delivery is kept',
+        async (line) => {
+          const bad = { reason: 'malformed-notification', path: '', raw: '{}' } as const;
+          await hand.put([hintOf('1'), { line: 'quarantined', ...bad }]);
+          await hand.finish(await hand.takeAt(address('1')), draftOf('1', 'a'));
+          const [record] = await hand.records();
+          await hand.store.quarantineRecord(record!.row, 'record-too-large', 'x');
+          under.advance(1000);
+          await hand.publish('1', 'b');
+          await send();
+          const entries = await hand.store.listQuarantine({ limit: 9, after: null });
+          const entry = entries.find(({ what }) => what === 'record');
+          if (line === 'discarded') await hand.store.discardQuarantine(entry!.id);
+          else await hand.store.releaseQuarantine(entry!.id);
+          const there = { quarantined: 1, [line]: 1 };
+          expect(await hand.store.ledger()).toMatchObject({ accepted: 3, published: 1, ...there });
+          under.advance(31 * dayMs);
+          await hand.put([hintOf('9', '99')]);
+          await sweepAll();
+          expect(await hand.store.ledger()).toMatchObject(there);
+          expect((await hand.store.explain('d1'))!.steps[1]!.ledger).toBe(line);
+          const [notification] = await hand.store.listQuarantine({ limit: 1, after: null });
+          await hand.store.discardQuarantine(notification!.id);
+          await sweepAll();
+          expect(await hand.store.explain(record!.eventId)).toBeNull();
+        },
+      );
+
       test('a refused record goes once somebody has discarded it and its time is over, however new it is', async () => {
         const refused: string[] = [];
         for (const content of ['a', 'b']) {

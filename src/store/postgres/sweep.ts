@@ -6,7 +6,7 @@
  * goes on from there.
  */
 import type { Swept } from '../../model/inspection';
-import { newestNumber, walkEnded } from '../store-rules';
+import { newestNumber, tellsRecord, walkEnded } from '../store-rules';
 import type { Context, InTransaction } from './context';
 import type { Row } from './database';
 import { uncount } from './log-size';
@@ -45,7 +45,8 @@ async function sweepSettled(context: Context): Promise<Swept> {
   const { database, settings } = context;
   const entries = await database.run(
     `DELETE FROM quarantine WHERE id IN (
-       SELECT id FROM quarantine WHERE state <> 'waiting' AND what <> 'notification' AND at < $1 LIMIT $2)`,
+       SELECT id FROM quarantine WHERE state <> 'waiting' AND what <> 'notification' AND at < $1
+         AND NOT ${tellsRecord} LIMIT $2)`,
     context.nowMs() - settings.journalMs,
     rowsMax,
   );

@@ -5,7 +5,7 @@
  * told of its end.
  */
 import type { Swept } from '../../model/inspection';
-import { newestNumber, walkEnded } from '../store-rules';
+import { newestNumber, tellsRecord, walkEnded } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import { uncount } from './log-size';
@@ -21,7 +21,8 @@ export function sweep(context: Context): Swept {
   const journalledAfterMs = nowMs - context.settings.journalMs;
   const entries = context.database.run(
     `DELETE FROM quarantine WHERE id IN (
-       SELECT id FROM quarantine WHERE state <> 'waiting' AND what <> 'notification' AND at < ? LIMIT ?)`,
+       SELECT id FROM quarantine WHERE state <> 'waiting' AND what <> 'notification' AND at < ?
+         AND NOT ${tellsRecord} LIMIT ?)`,
     journalledAfterMs,
     rowsMax,
   );
