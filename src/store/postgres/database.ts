@@ -28,6 +28,8 @@ export interface TransactionOptions {
   snapshot?: boolean;
   /** Its statements read much of a table: the server may read it from end to end. */
   readsMuch?: boolean;
+  /** Throws `store.unavailable` while a move into this store is not complete; one that begins waits for its end. */
+  served?: boolean;
 }
 
 export interface Database {
@@ -170,24 +172,31 @@ export function poolConfig({ url, connections }: DatabaseSettings): PoolConfig {
 
 const int8Array = 1016 as number;
 
+/** What whoever is refused is to do. */
+export const halfMoved = 'a move into this store is not complete: repeat `tramline migrate --from`';
+
 /** Begins, takes the lock, and reads the store's clock after it: the answer is of the last statement. */
 async function begin(
   client: PoolClient,
-  { lock, snapshot = false, readsMuch = false }: TransactionOptions,
+  { lock, snapshot = false, readsMuch = false, served = false }: TransactionOptions,
   statementMs: number,
 ): Promise<number> {
   const isolation = snapshot ? ' ISOLATION LEVEL REPEATABLE READ READ ONLY' : '';
   const planned = readsMuch ? 'SET LOCAL enable_seqscan = on; SET LOCAL enable_bitmapscan = on;' : '';
+  // What is read stays locked until the end, and a move locks all of it before it looks whether the store is empty.
+  const moving = served ? `, (SELECT value FROM meta WHERE name = 'moving') AS moving` : '';
   const locked = lock === undefined ? '' : `SELECT pg_advisory_xact_lock(${lock});`;
   const results = (await query(
     client,
     {
       text: `BEGIN${isolation}; SET LOCAL statement_timeout = ${statementMs}; ${planned} ${locked}
-        SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`,
+        SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now${moving}`,
     },
     statementMs,
   )) as unknown as { rows: Row[] }[];
-  return Number(results.at(-1)!.rows[0]!.now);
+  const begun = results.at(-1)!.rows[0]!;
+  if (served && begun.moving !== null) throw new Problem('store.unavailable', halfMoved);
+  return Number(begun.now);
 }
 
 function statementsOf(client: PoolClient, nameOf: (sql: string) => string, statementMs: number): Statements {

@@ -12,7 +12,7 @@ import { openDatabase, poolConfig, type TransactionOptions } from './database';
 import { makeGroups } from './groups';
 import { LaneChanges } from './lanes';
 import { migrate } from './migrate';
-import { refuseHalfMoved, unlessHalfMoved } from './refuse-half-moved';
+import { refuseHalfMoved } from './refuse-half-moved';
 import { groups, longVerbs, transactionOptions, verbs } from './verbs';
 
 type Verb = (...args: unknown[]) => Promise<unknown>;
@@ -37,18 +37,19 @@ export async function openPostgres(
   ): Promise<Result> => {
     let news = new Set<News>();
     let setAside: QuarantineReason[] = [];
-    const result = await database.transact(async (statements, beganMs) => {
-      const lanes = new LaneChanges();
-      // A second attempt begins anew.
-      news = new Set();
-      setAside = [];
-      const context = { database: statements, settings, nowMs: () => beganMs, lanes, news, setAside };
-      return unlessHalfMoved(statements, async () => {
+    const result = await database.transact(
+      async (statements, beganMs) => {
+        const lanes = new LaneChanges();
+        // A second attempt begins anew.
+        news = new Set();
+        setAside = [];
+        const context = { database: statements, settings, nowMs: () => beganMs, lanes, news, setAside };
         const done = await work(context);
         await lanes.write(statements);
         return done;
-      });
-    }, options);
+      },
+      { ...options, served: true },
+    );
     bell.ring(news);
     setAside.forEach(tellSetAside);
     return result;
