@@ -113,11 +113,12 @@ function organizationIn(metadata: Metadata): string | null | Fault {
   return id.success ? id.data : { fault: `/metadata/${at}/value` };
 }
 
-/** The organization that an address names: what follows `organizations` in its path. */
+/** The organization that an address names: what follows the last `organizations` in its path. Each character is read once. */
 function organizationAt(address: string): string | null {
-  const path = address.split(/[?#]/, 1)[0] ?? '';
-  const encoded = /\/organizations\/([^/]+)(?!.*\/organizations\/)/i.exec(path)?.[1];
-  if (encoded === undefined) return null;
+  const segments = (address.split(/[?#]/, 1)[0] ?? '').split('/');
+  // Only what stands between two slashes names what follows.
+  const at = segments.slice(1, -1).findLastIndex((segment) => segment.toLowerCase() === 'organizations');
+  const encoded = at < 0 ? '' : (segments[at + 2] as string);
   try {
     const id = organizationIdSchema.safeParse(decodeURIComponent(encoded));
     return id.success ? id.data : null;

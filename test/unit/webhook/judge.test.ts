@@ -13,6 +13,14 @@ function judgeText(text: string) {
   return judge(reading.elements[0], null);
 }
 
+/** In microseconds, of this process alone: what others do on the machine meanwhile does not count. */
+function processorTimeOf(work: () => void): number {
+  const before = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(before);
+  return user + system;
+}
+
 function without(name: string): Record<string, unknown> {
   const { [name]: _left, ...rest } = notification();
   return rest;
@@ -188,6 +196,44 @@ describe('a Required Customer Action', () => {
     { targetResource: 'https://api.acme.test/fields/4711' },
   ])('that names no organization is set aside: %j', (differences) => {
     expect(judge(action(differences), null)).toMatchObject({ line: 'quarantined', path: '/metadata' });
+  });
+
+  test('is of the organization that its path names last, as the rule in one pattern said', () => {
+    // The same rule as one pattern, whose cost grows with the square of the path; it takes `organizations` twice in a
+    // row differently, and stops at a line's end.
+    const pattern = /\/organizations\/([^/]+)(?!.*\/organizations\/)/i;
+    const segment = fc.oneof(
+      fc.constantFrom('organizations', 'Organizations', '', 'organizations2', '4711', 'terms'),
+      fc.stringMatching(/^[A-Za-z0-9.~_-]{1,5}$/),
+    );
+    const twice = /(?:^|\/)organizations\/+organizations(?:\/|$)/i;
+    fc.assert(
+      fc.property(fc.array(segment, { minLength: 1, maxLength: 9 }), (segments) => {
+        const path = segments.join('/');
+        fc.pre(path !== '' && !twice.test(path));
+        const judged = judge(action({ targetResource: path }), null);
+        const named = pattern.exec(path)?.[1];
+        if (named === undefined) expect(judged).toMatchObject({ line: 'quarantined', path: '/metadata' });
+        else expect(judged).toMatchObject({ line: 'acted', probeOrganizationId: named });
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  test('costs no more to judge for an address that is made to be read again and again', () => {
+    const delivery = (word: string) =>
+      Array.from({ length: 256 }, (_, at) =>
+        action({ targetResource: `/${word}/${'a'.repeat(980)}/${word}/${'b'.repeat(1000)}${at}` }),
+      );
+    // Of the same bytes, without the word.
+    const [hostile, harmless] = [delivery('organizations'), delivery('organisations')];
+    const hostileTimes: number[] = [];
+    const harmlessTimes: number[] = [];
+    for (let round = 0; round < 3; round += 1) {
+      harmlessTimes.push(processorTimeOf(() => harmless.forEach((element) => void judge(element, null))));
+      hostileTimes.push(processorTimeOf(() => hostile.forEach((element) => void judge(element, null))));
+    }
+    expect(Math.min(...hostileTimes)).toBeLessThan(30 * Math.min(...harmlessTimes));
   });
 
   test.each([
