@@ -17,6 +17,7 @@ import { type Lane, makeLane, type PostedAlert, type PostLine } from './lane';
 import { type LeaderStore, makeLeader } from './leader';
 import { type LetGo, letGo } from './let-go';
 import type { AlertSink } from './sink';
+import { makeUnrecorded } from './unrecorded';
 
 export interface AlertingOptions {
   /** What fires is sent again after this time. */
@@ -103,21 +104,30 @@ export function makeAlerting(parts: AlertingParts): Alerting {
   const book = makeAlertBook(parts.store, clock);
   const gather = makeGather(options);
   const leader = makeLeader(parts.store, clock, parts.holder, options.leaseMs);
+  const unrecorded = makeUnrecorded(parts.sinks, options);
   const times = { ...options, startedAtMs: clock.nowMs() };
   let refreshedAtMs = Number.NEGATIVE_INFINITY;
+
+  /** What the sinks answered since the last call. */
+  function collect(): PostedAlert[] {
+    const answers = lanes.flatMap((lane) => lane.collect());
+    unrecorded.record(answers);
+    return answers;
+  }
 
   /** The alerts as they are now, and what of them is told to whom, saved; with how many of them moved. */
   async function decide(conditions: Condition[], alone: boolean): Promise<Decided> {
     const { inputs, alerts: known } = await book.read();
     const before = new Map(known.map((alert) => [alert.fingerprint, alert]));
     const nowMs = clock.nowMs();
-    const { alerts: answered, gone } = letGo(record(known, collectFrom(lanes)), nowMs);
+    const { alerts: answered, gone } = letGo(record(known, collect()), nowMs);
     const signals = evaluate({ ...inputs, conditions, nowMs }, { ...options, ...openOf(answered) });
     const gathered = gather(signals, inputs, answered, nowMs);
     const converged = converge(gathered, answered, nowMs, options);
     const isTold = ({ name }: Alert) => !alone || platformNames.has(name);
     const alerts = converged.map((alert) => (isTold(alert) ? offeredToAll(lanes, alert, nowMs) : alert));
-    const offers = offersOf(lanes, alerts.filter(isTold), nowMs, times);
+    const ends = unrecorded.ends(alerts, nowMs);
+    const offers = offersOf(lanes, [alerts.filter(isTold), ends], nowMs, times);
     // Texts change with every task that comes to wait: they are saved no more often than they are sent.
     const isRefresh = nowMs - refreshedAtMs >= options.resendMs;
     if (isRefresh) refreshedAtMs = nowMs;
@@ -137,6 +147,7 @@ export function makeAlerting(parts: AlertingParts): Alerting {
     const own = parts.conditions();
     const { leads, alone, others } = await leader.confirm(own);
     if (!leads) {
+      unrecorded.stop();
       await book.settle();
       return 'empty';
     }
@@ -144,7 +155,7 @@ export function makeAlerting(parts: AlertingParts): Alerting {
     const posts = offers.map(({ lane, due }) => lane.post(due.map(toldOf)));
     if (posts.length > 0) {
       await someOf(posts, clock);
-      const recorded = record(alerts, collectFrom(lanes));
+      const recorded = record(alerts, collect());
       await book.save(
         recorded,
         recorded.filter((alert, index) => alert !== alerts[index]),
@@ -154,10 +165,6 @@ export function makeAlerting(parts: AlertingParts): Alerting {
   }
 
   return { step, close: leader.giveBack };
-}
-
-function collectFrom(lanes: Lane[]): PostedAlert[] {
-  return lanes.flatMap((lane) => lane.collect());
 }
 
 /** The alerts with what their sinks answered; those that nobody answered for are the same objects. */
@@ -173,11 +180,22 @@ function record(alerts: Alert[], answers: PostedAlert[]): Alert[] {
   });
 }
 
-/** What has to be told now, to each sink that is ready. */
-function offersOf(lanes: Lane[], alerts: Alert[], nowMs: number, times: DueTimes): Offer[] {
+/** What has to be told now, to each sink that is ready; of an alert and an unrecorded end of the same the alert. */
+function offersOf(
+  lanes: Lane[],
+  [alerts, ends]: [Alert[], Alert[]],
+  nowMs: number,
+  times: DueTimes,
+): Offer[] {
   return lanes
     .filter((lane) => lane.isReady())
-    .map((lane) => ({ lane, due: pickDue(lane.sink, alerts, nowMs, times) }))
+    .map((lane) => {
+      const due = pickDue(lane.sink, alerts, nowMs, times);
+      const dueToo = new Set(due.map(({ fingerprint }) => fingerprint));
+      const further = pickDue(lane.sink, ends, nowMs, times).filter((end) => !dueToo.has(end.fingerprint));
+      // Nobody is known to have told them: a sink must not take them for open.
+      return { lane, due: [...due, ...further.map((end) => ({ ...end, sent: {} }))] };
+    })
     .filter(({ due }) => due.length > 0);
 }
 

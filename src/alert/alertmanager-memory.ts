@@ -14,7 +14,7 @@ export interface Telling {
 export interface AlertmanagerMemory {
   /** `life` is the same text as long as the instance has not been started anew; null when it does not say. */
   begin(life: string | null): void;
-  /** How a resolved alert is to be told now; `sent` is what the sink took last. */
+  /** How a resolved alert is to be told now; `sent` is what the sink took last, undefined where it was never offered. */
   howToEnd(alert: Alert, sent: SentState | undefined, nowMs: number): Telling;
   /** The instance took it, told in this way. */
   told(alert: Alert, telling: Telling, nowMs: number): void;
@@ -50,7 +50,9 @@ export function makeAlertmanagerMemory(openMs: number): AlertmanagerMemory {
     howToEnd(alert, sent, nowMs) {
       const told = toldOf.get(alert.fingerprint);
       if (told === undefined) {
-        const isOpen = wasRestarted || sent?.state === 'firing' || isOfFormerLife(sent, life);
+        // What nobody is known to have told may be ended, and must not be opened for it.
+        if (sent === undefined) return { firingUntilMs: null };
+        const isOpen = wasRestarted || sent.state === 'firing' || isOfFormerLife(sent, life);
         return { firingUntilMs: isOpen ? nowMs + openMs : null };
       }
       return { firingUntilMs: !told.isEnded && nowMs < told.openUntilMs ? told.openUntilMs : null };
@@ -71,7 +73,7 @@ export function makeAlertmanagerMemory(openMs: number): AlertmanagerMemory {
 }
 
 /** Was its end first taken before the instance was started, as far as both clocks say? */
-function isOfFormerLife(sent: SentState | undefined, life: string | null): boolean {
-  if (sent?.state !== 'resolved' || life === null) return false;
+function isOfFormerLife(sent: SentState, life: string | null): boolean {
+  if (sent.state !== 'resolved' || life === null) return false;
   return sent.sinceMs <= Date.parse(life) + clocksDifferMs;
 }

@@ -73,6 +73,7 @@ export function makeAlertmanagerSink(options: AlertmanagerOptions): AlertSink {
   return {
     name,
     repeats: true,
+    keeps: true,
     async post(alerts, nowMs) {
       const valid = alerts.filter((alert) => areLabelsValid(labelsOf(alert, alert.severity)));
       const answers = await Promise.all(neighbours.map((neighbour) => tell(neighbour, valid, nowMs)));

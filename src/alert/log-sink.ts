@@ -11,6 +11,7 @@ export function makeLogSink(write: (alert: Alert, page: string) => void): AlertS
   return {
     name: 'log',
     repeats: false,
+    keeps: false,
     async post(alerts) {
       const result: PostResult = { taken: [], failed: [] };
       for (const alert of alerts) {

@@ -53,6 +53,7 @@ export function makePagerDutySink(options: PagerDutyOptions): AlertSink {
   return {
     name: 'pagerduty',
     repeats: false,
+    keeps: true,
     async post(alerts, nowMs) {
       const deadline = AbortSignal.timeout(timeoutMs);
       const result: PostResult = { taken: [], failed: [], status: null, retryAfterMs: null };

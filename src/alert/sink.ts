@@ -33,6 +33,8 @@ export interface AlertSink {
   name: SinkName;
   /** Whether it forgets what it is not told again: then what fires is sent again and again, and so is an end. */
   repeats: boolean;
+  /** Whether a page stays open there until its end is told; of others it is a message, and no more. */
+  keeps: boolean;
   /** Bounded in time. Safe to repeat. A rejection means that all failed and may be tried again. */
   post(alerts: Alert[], nowMs: number): Promise<PostResult>;
 }

@@ -44,6 +44,7 @@ export function makeSlackSink({ url, timeoutMs = 10_000 }: SlackOptions): AlertS
   return {
     name: 'slack',
     repeats: false,
+    keeps: false,
     async post(alerts, nowMs) {
       const deadline = AbortSignal.timeout(timeoutMs);
       const result: PostResult = { taken: [], failed: [], status: null, retryAfterMs: null };

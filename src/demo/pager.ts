@@ -29,6 +29,7 @@ export function makePager(): Pager {
     sink: {
       name: 'log',
       repeats: false,
+      keeps: false,
       async post(alerts) {
         for (const alert of alerts) {
           const page = { alert, text: pageOf(alert) };

@@ -43,7 +43,7 @@ export function makeMemoryAlerts(): MemoryAlerts {
     },
     async shareConditions(holder, conditions) {
       if (store.away) throw new Problem('store.unavailable', 'away');
-      told.set(holder, conditions);
+      told.set(holder, structuredClone(conditions));
       return [...told].flatMap(([name, others]) => (name === holder ? [] : structuredClone(others)));
     },
     async saveAlerts(alerts) {

@@ -5,7 +5,7 @@
 import { type Alerting, makeAlerting } from '../../../src/alert/alerting';
 import { makeAlertmanagerSink } from '../../../src/alert/alertmanager';
 import type { AlertSink } from '../../../src/alert/sink';
-import type { Alert } from '../../../src/model/alert';
+import type { Alert, Condition } from '../../../src/model/alert';
 import { systemClock } from '../../../src/tools/clock';
 import {
   type Alertmanager,
@@ -55,12 +55,13 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
   /** The service's alerting at work: a step in each round of a wait, until it is stopped. */
   function run(urls: string[], store = makeMemoryAlerts(), holdMs = 0, holder = 'a') {
     const sink = makeAlertmanagerSink({ urls, openMs: 600 });
+    const conditions: Condition[] = [];
     const alerting = makeAlerting({
       store,
       holder,
       sinks: [sink],
       clock: systemClock,
-      conditions: () => [],
+      conditions: () => conditions,
       options: {
         resendMs: 300,
         leaseMs: 15_000,
@@ -77,6 +78,7 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
     running.add(alerting);
     const service = {
       store,
+      conditions,
       /** Alertmanager does not gather what began long ago, so only a fresh state shows what gathering does. */
       block: (agoMs = 60_000) => store.inputs.blocked.push(aBlocked({ sinceMs: Date.now() - agoMs })),
       accept: () => {
@@ -199,6 +201,34 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
     next.accept();
     await stepUntil(isOver(recorder));
     expect(states(recorder)).toEqual(['firing', 'resolved']);
+  });
+
+  test('K9: a page told while the store was away, by a process that was killed before it could save that, ends', async () => {
+    const recorder = await receiver();
+    const { url } = await alertmanager({ webhookUrl: recorder.url });
+    const service = run([url]);
+    // In the first round it takes the lead.
+    await stepUntil(() => true);
+    service.store.away = true;
+    const sinceMs = Date.now() - 60_000;
+    service.conditions.push({ name: 'store-unavailable', sinceMs, detail: 'It gives no answer.' });
+    await stepUntil(() => states(recorder).length === 1);
+    await service.stop();
+    service.store.away = false;
+    expect(service.store.rows()).toEqual([]);
+    run([url], service.store);
+    await stepUntil(isOver(recorder));
+    expect(told(recorder).map(({ status, labels }) => [status, labels])).toEqual(
+      ['firing', 'resolved'].map((status) => [
+        status,
+        {
+          alertname: 'TramlineStoreUnavailable',
+          service: 'tramline',
+          severity: 'critical',
+          owner: 'on-call',
+        },
+      ]),
+    );
   });
 
   test('A-11: of two instances with one away, the page comes; the other is told when it is back', async () => {

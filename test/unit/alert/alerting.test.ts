@@ -23,11 +23,12 @@ const options = {
 };
 
 /** A sink that keeps what it took; `answer` may be replaced to make it fail. */
-function recordingSink(name: SinkName, repeats: boolean) {
+function recordingSink(name: SinkName, repeats: boolean, keeps = false) {
   const posts: Alert[][] = [];
   const sink = {
     name,
     repeats,
+    keeps,
     posts,
     answer: async (alerts: Alert[]): Promise<PostResult> => ({
       taken: alerts.map((alert) => alert.fingerprint),

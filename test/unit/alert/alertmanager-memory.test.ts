@@ -88,3 +88,9 @@ test('what was not told for an hour is forgotten, the rest is kept', () => {
   expect(memory.howToEnd(alert, taken('firing'), at(3601))).toEqual({ firingUntilMs: at(3661) });
   expect(memory.howToEnd(other, taken('firing'), at(3601))).toEqual(ended);
 });
+
+test('an end that nobody is known to have told opens nothing, also after the instance was started anew', () => {
+  const memory = memoryInLife('monday');
+  memory.begin('tuesday');
+  expect(memory.howToEnd(alert, undefined, noonMs)).toEqual(ended);
+});

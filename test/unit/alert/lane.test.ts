@@ -7,7 +7,7 @@ import { anAlert, noonMs } from './samples';
 function laneOf(post: AlertSink['post'], random = () => 0.999, resendMs = 60_000) {
   const clock = makeHandClock(noonMs);
   const lines: PostLine[] = [];
-  const sink: AlertSink = { name: 'alertmanager', repeats: true, post };
+  const sink: AlertSink = { name: 'alertmanager', repeats: true, keeps: true, post };
   return { clock, lines, lane: makeLane(sink, clock, (line) => lines.push(line), random, resendMs) };
 }
 

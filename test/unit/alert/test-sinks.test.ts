@@ -58,6 +58,7 @@ test('a sink that refuses, does not answer or throws is told apart, and spoils n
   const throws: AlertSink = {
     name: 'slack',
     repeats: false,
+    keeps: false,
     post: () => Promise.reject(new Error('no')),
   };
   expect(await testSinks([wrongKey, away, throws, makeLogSink(() => {})], base, noonMs)).toMatchObject([

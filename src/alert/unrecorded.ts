@@ -1,0 +1,106 @@
+/**
+ * Ends of what another process may have told the sinks without a record: while the store is away a leader tells what it knows
+ * by itself, and who is killed then leaves a page that nobody knows of. So whoever begins to lead tells their ends once,
+ * after a hold in which a leader that lived on writes what it knows. Kept in memory: the next one begins anew.
+ */
+import type { Alert, ConditionName, SentState } from '../model/alert';
+import { converge } from './converge';
+import { sentAfter } from './due';
+import { evaluate, openOf } from './evaluate';
+import type { PostedAlert } from './lane';
+import type { AlertSink } from './sink';
+
+export interface UnrecordedOptions {
+  /** An end is told so long after this process began to lead. */
+  holdMs: number;
+  groupAbove: number;
+  journalMs: number;
+  runbookBase: string;
+  ownNames: readonly string[];
+}
+
+export interface Unrecorded {
+  /** Another process leads: should this one lead again, it begins anew. */
+  stop(): void;
+  /** The ends that some sink has not taken yet, while this process leads; none of what fires among `alerts`. */
+  ends(alerts: Alert[], nowMs: number): Alert[];
+  /** What the sinks made of posts, whoever they were of. */
+  record(answers: PostedAlert[]): void;
+}
+
+/** What a process learns without the store and tells under a name alone, so that its end can be told without a record. */
+const names: ConditionName[] = [
+  'client-refused',
+  'clock-off',
+  'decryption-failed',
+  'kafka-unavailable',
+  'provider-unavailable',
+  'rate-limited',
+  'store-unavailable',
+];
+
+const description =
+  'It does not hold any more. Whoever told of it may have been stopped before that was recorded, so its end is told anew.';
+
+/** For sinks where a page stays open until its end is told; a sink that keeps nothing is told of no such end. Never throws. */
+export function makeUnrecorded(sinks: AlertSink[], options: UnrecordedOptions): Unrecorded {
+  const keeping = sinks.filter(({ keeps }) => keeps);
+  let sinceMs: number | null = null;
+  let waiting: Alert[] | null = null;
+
+  return {
+    stop() {
+      sinceMs = null;
+      waiting = null;
+    },
+    ends(alerts, nowMs) {
+      sinceMs ??= nowMs;
+      if (nowMs - sinceMs < options.holdMs) return [];
+      waiting ??= endsAt(nowMs, keeping, options);
+      if (waiting.length === 0) return waiting;
+      // What fires here is in the book: its end is told as every other is.
+      const firing = new Set(
+        alerts.filter(({ state }) => state === 'firing').map(({ fingerprint }) => fingerprint),
+      );
+      waiting = waiting.filter(({ fingerprint }) => !firing.has(fingerprint));
+      return waiting;
+    },
+    record(answers) {
+      if (waiting === null || answers.length === 0) return;
+      waiting = waiting.map((end) => after(end, answers)).filter(({ sent }) => isWanting(sent));
+    },
+  };
+}
+
+function endsAt(nowMs: number, sinks: AlertSink[], options: UnrecordedOptions): Alert[] {
+  const conditions = names.map((name) => ({ name, sinceMs: nowMs, detail: '' }));
+  const nothing = { blocked: [], announced: [], quarantined: [], suspected: 0, refused: 0 };
+  const passed = evaluate({ ...nothing, conditions, nowMs }, { ...options, ...openOf([]) });
+  return converge({ passed, held: [] }, [], nowMs, options).map((alert) => {
+    const { summary = '', owner = '', runbook_url = '' } = alert.annotations;
+    const { severity } = alert;
+    const untold = { state: null, severity, sinceMs: nowMs, atMs: nowMs, failures: 0 };
+    return {
+      ...alert,
+      state: 'resolved',
+      annotations: { summary, description, owner, runbook_url },
+      resolvedAtMs: nowMs,
+      sent: Object.fromEntries(sinks.map(({ name }) => [name, untold])),
+    };
+  });
+}
+
+function after(end: Alert, answers: PostedAlert[]): Alert {
+  const sent = { ...end.sent };
+  for (const { fingerprint, sink, posted, outcome, atMs } of answers) {
+    if (fingerprint !== end.fingerprint || sent[sink] === undefined) continue;
+    sent[sink] = sentAfter(sent[sink], posted, outcome, atMs);
+    // Without an entry nothing is told there: an end that was taken is not repeated.
+    if (sent[sink].state === 'resolved') delete sent[sink];
+  }
+  return { ...end, sent };
+}
+
+function isWanting(sent: Record<string, SentState>): boolean {
+  return Object.keys(sent).length > 0;
+}
