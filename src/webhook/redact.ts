@@ -8,8 +8,11 @@ export const rawBytesMax = 8 * 1024;
 /** Redaction may shorten the text, so a little more is looked at than is kept. */
 const sampleBytesMax = 4 * rawBytesMax;
 const hidden = '[secret]';
-/** Also the last one of a text that was cut in the middle of it. */
-const tokenMember = /("token"\s*:\s*)"(?:[^"\\]|\\.)*(?:"|\\?$)/gi;
+/**
+ * Also the last one of a text that was cut in the middle of it. What a backslash stands before may be a line's end: such
+ * text is no JSON, and just that is looked at here.
+ */
+const tokenMember = /("token"\s*:\s*)"(?:[^"\\]|\\.)*(?:"|\\?$)/gis;
 
 /** The element as JSON text: members called `token` left out at any depth, current secrets hidden, cut at 8 KiB. */
 export function redactElement(element: unknown, secrets: readonly Secret[]): string {

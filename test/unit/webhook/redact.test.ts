@@ -18,6 +18,13 @@ test('a token that is cut off at the end is hidden as well', () => {
   expect(redact('[{"token":"abc\\')).toBe('[{"token":"[secret]"');
 });
 
+test.each(['\\\n', '\\\r', '\n', '\\\\', '\\\u2028', '\\"'])(
+  'a token that holds %j is hidden as well',
+  (odd) => {
+    expect(redact(`[{"token":"abc-${odd}def","x":1}]`)).toBe('[{"token":"[secret]","x":1}]');
+  },
+);
+
 test('current secrets are hidden wherever they stand', () => {
   expect(redact('Bearer canary-1 and canary-2', 'canary-1', 'canary-2')).toBe('Bearer [secret] and [secret]');
 });
