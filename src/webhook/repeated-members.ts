@@ -26,8 +26,8 @@ export function membersIn(value: unknown): number {
 }
 
 /**
- * Of the bytes of a JSON array, by the place of the item: a JSON pointer (RFC 6901) to a member of it that came before
- * under the same name.
+ * Of the bytes of a JSON array, by the place of the item: a JSON pointer (RFC 6901) to the first member of it that came
+ * before under the same name.
  */
 export function repeatedMembers(bytes: Buffer): Map<number, string> {
   const found = new Map<number, string>();
@@ -41,7 +41,9 @@ export function repeatedMembers(bytes: Buffer): Map<number, string> {
       if (top?.names == null || !top.expectsName) continue;
       const name = JSON.parse(bytes.toString('utf8', opening, at + 1)) as string;
       Object.assign(top, { key: name, expectsName: false });
-      if (top.names.has(name)) found.set(frames[0]!.key as number, pointerOf(frames));
+      const item = frames[0]!.key as number;
+      // Once for an item: a pointer costs as much as the names above it are long, and each member could repeat.
+      if (top.names.has(name) && !found.has(item)) found.set(item, pointerOf(frames));
       top.names.add(name);
     } else if (byte === openObject) frames.push({ names: new Set(), key: '', expectsName: true });
     else if (byte === openArray) frames.push({ names: null, key: 0, expectsName: false });

@@ -1,6 +1,7 @@
 import { Secret } from '../../../src/tools/secret';
 import { makeJudge } from '../../../src/webhook/judge';
 import { readBody } from '../../../src/webhook/read-body';
+import { processorTimeOf } from '../../support/processor-time';
 import fc from '../../support/properties';
 import { notification, settingsWith } from './receiver';
 
@@ -11,14 +12,6 @@ function judgeText(text: string) {
   const reading = readBody(Buffer.from(`[${text}]`));
   if ('fault' in reading) throw new Error(reading.fault);
   return judge(reading.elements[0], null);
-}
-
-/** In microseconds, of this process alone: what others do on the machine meanwhile does not count. */
-function processorTimeOf(work: () => void): number {
-  const before = process.cpuUsage();
-  work();
-  const { user, system } = process.cpuUsage(before);
-  return user + system;
 }
 
 function without(name: string): Record<string, unknown> {

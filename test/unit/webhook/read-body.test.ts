@@ -1,6 +1,7 @@
 import { digitsOf } from '../../../src/webhook/exact-number';
 import { readBody } from '../../../src/webhook/read-body';
 import { repeatedMembers } from '../../../src/webhook/repeated-members';
+import { processorTimeOf } from '../../support/processor-time';
 import fc from '../../support/properties';
 
 const read = (text: string) => readBody(Buffer.from(text));
@@ -126,4 +127,32 @@ test('no bytes whatever make it throw, and what it returns can be printed', () =
     }),
     { numRuns: 2000 },
   );
+});
+
+test('of several members that came before, the first is named', () => {
+  const text = '[{"a":1,"a":2,"b":{"c":1,"c":2},"a":3},{"b":1,"b":2}]';
+  expect(read(text)).toMatchObject({
+    repeated: new Map([
+      [0, '/a'],
+      [1, '/b'],
+    ]),
+  });
+});
+
+test('members that repeat below a long name cost no more than members that do not', () => {
+  const below = (name: string) => Array.from({ length: 20_000 }, (_, at) => `"${name}${at}":1`).join(',');
+  const body = (repeated: string) => {
+    const members = below('ab');
+    const shown =
+      repeated === '' ? members : members.replaceAll(/"ab\d+"/g, (all) => repeated.padEnd(all.length));
+    return Buffer.from(`[{"${'k'.repeat(200_000)}":{${shown}}}]`);
+  };
+  const [hostile, harmless] = [body('"a"'), body('')];
+  expect(hostile).toHaveLength(harmless.length);
+  const times = { hostile: [] as number[], harmless: [] as number[] };
+  for (let round = 0; round < 2; round += 1) {
+    times.harmless.push(processorTimeOf(() => void repeatedMembers(harmless)));
+    times.hostile.push(processorTimeOf(() => void repeatedMembers(hostile)));
+  }
+  expect(Math.min(...times.hostile)).toBeLessThan(10 * Math.min(...times.harmless));
 });

@@ -1,0 +1,10 @@
+// What work costs, for tests of input that is made to cost much: compared within one run with harmless input of the same
+// bytes, so that neither the speed of the machine nor what else runs on it decides.
+
+/** In microseconds, of this process alone. */
+export function processorTimeOf(work: () => void): number {
+  const before = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(before);
+  return user + system;
+}
