@@ -136,7 +136,8 @@ export function makeProviderClient(options: ProviderOptions, doors: ProviderDoor
     const pay = payOf(due);
     let connection = chooseConnection(claim, doors.connections(), doors.sees);
     if (connection === null) {
-      await askAgain(due, pay);
+      // Where no connection comes of it, the probe's first call stays unused, and is given back.
+      await askAgain(due, async () => doors.payProbeCall?.());
       connection = chooseConnection(claim, doors.connections(), doors.sees);
     }
     if (connection === null) return noConnection(claim);

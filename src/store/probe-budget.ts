@@ -1,6 +1,7 @@
 /**
  * The budget of calls for probes that all processes of a store share: how many may be made now, and what is left after
- * some were. A probe that is taken has its first call paid; it pays for each further one before it makes it.
+ * some were. A probe that is taken has its first call paid; it pays for each further one before it makes it, and
+ * gives the first one back where it asked nobody anything.
  * Pure: each store keeps one number, until when the budget is spent, and reads and writes it with the probes it gives out.
  */
 
@@ -12,7 +13,7 @@ export interface ProbeBudget {
   free(paidUntilMicros: number, nowMs: number): number;
   /** When the next one may, in milliseconds; not before `nowMs`. */
   freeAtMs(paidUntilMicros: number, nowMs: number): number;
-  /** Until when it is spent once `count` are made now, in whole microseconds. */
+  /** Until when it is spent once `count` are made now, in whole microseconds; below 0: so many that were paid are not made. */
   spend(paidUntilMicros: number, nowMs: number, count: number): number;
 }
 

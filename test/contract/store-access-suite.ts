@@ -486,6 +486,26 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         expect((await hand.store.takeProbes(2, 1000)).length + granted).toBeGreaterThan(150);
       });
 
+      test('that asked nobody gives its call back, also where the provider is left alone; one that asked does not', async () => {
+        await hand.put(
+          Array.from({ length: 700 }, (_, index) => ({
+            ...({ line: 'acted', eventTypeId: 'requiredCustomerAction', dueAt: null } as const),
+            probeOrganizationId: String(1000 + index),
+          })),
+        );
+        const beganMs = under.nowMs();
+        const ended = async (again: ProbeAgain) => {
+          const taken = await hand.store.takeProbes(150, 3_600_000);
+          for (const { organizationId, epoch } of taken)
+            await hand.store.postponeProbe(organizationId, epoch, again);
+          return taken.length;
+        };
+        expect([await ended('never'), await ended(3_600_000), await ended('later')]).toEqual([150, 150, 150]);
+        // Only the last of them asked, and time that a database takes lets the budget grow.
+        const grown = Math.ceil((under.nowMs() - beganMs) / 21);
+        expect((await hand.store.takeProbes(200, 1000)).length).toBeLessThanOrEqual(Math.min(grown, 150));
+      });
+
       test('that has waited longest goes first', async () => {
         await hand.put([hintOf('a', '1'), hintOf('b', '2'), hintOf('c', '3')]);
         await hand.store.requestProbe('3', true);

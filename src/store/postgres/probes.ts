@@ -43,6 +43,13 @@ export async function payProbeCall({ database, settings, nowMs }: Context, anywa
   return 0;
 }
 
+/** A probe that was taken made no call: what was paid for its first one is there again. */
+async function giveCallBack({ database, settings, nowMs }: Context): Promise<void> {
+  const budget = probeBudgetOf(settings.probesPerMinute);
+  const paidUntil = await holdBudget(database);
+  await keepPaid(database, budget.spend(paidUntil, nowMs(), -1));
+}
+
 async function keepPaid(database: Context['database'], untilMicros: number): Promise<void> {
   await database.run('UPDATE meta SET value = $2 WHERE name = $1', probeBudgetName, untilMicros);
 }
@@ -102,6 +109,8 @@ export async function postponeProbe(
   epoch: number,
   again: ProbeAgain,
 ): Promise<void> {
+  // Before the organization is locked: whoever takes probes locks in this order too.
+  if (again !== 'later') await giveCallBack(context);
   const row = (await lockOrganizations(context, [organizationId])).get(organizationId);
   if (row === undefined) return;
   const active = row.access === 'active';

@@ -146,6 +146,12 @@ export function payProbeCall(context: Context, anyway: boolean): number {
   return 0;
 }
 
+/** A probe that was taken made no call: what was paid for its first one is there again. */
+function giveCallBack(context: Context): void {
+  const budget = probeBudgetOf(context.settings.probesPerMinute);
+  keepPaid(context, budget.spend(paidUntilMicros(context), context.nowMs(), -1));
+}
+
 function keepPaid({ database }: Context, untilMicros: number): void {
   database.run(
     'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
@@ -237,6 +243,7 @@ export function postponeProbe(
   epoch: number,
   again: ProbeAgain,
 ): void {
+  if (again !== 'later') giveCallBack(context);
   const organization = context.organizations.get(organizationId);
   if (organization === undefined) return;
   remember(context, organization);

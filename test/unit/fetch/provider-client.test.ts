@@ -835,6 +835,22 @@ describe('a probe', () => {
     counted.client.close();
   });
 
+  test('that ends without a connection has its first call left, also where a refused token was shown again', async () => {
+    const refused = connectionOf({ status: 'refused' });
+    let paid = 0;
+    const counted = stageClient({}, [refused], {
+      async payProbeCall() {
+        paid += 1;
+      },
+    });
+    expect((await counted.client.probe({ ...due, organizationId: '9' })).kind).toBe('no-connection');
+    expect([counted.calls.length, paid]).toEqual([0, 0]);
+    api().get('/platform/').reply(401, '', axiom);
+    expect((await counted.client.probe({ ...due })).kind).toBe('no-connection');
+    expect([counted.calls.length, paid]).toEqual([1, 1]);
+    counted.client.close();
+  });
+
   test('needs a connection and a catalog', async () => {
     expect((await staged.client.probe({ ...due, organizationId: '9' })).kind).toBe('no-connection');
     api().get('/platform/').twice().reply(401, '', axiom);
