@@ -87,32 +87,38 @@ export const measurements: Part = setOf(
   (facts) => `${String(facts.name)} ${String(facts.category)}`,
 );
 
-/** The quantities that moved from the top of an application's measurement into its totals. */
+/** The quantities that moved from the top of what was applied into its totals. */
 const movedQuantities = ['area', 'averageSpeed', 'totalMaterial', 'averageMaterial'];
+
+/** How the provider names what was applied: ApplicationRateResult, ApplicationRateTarget. */
+const nameOfApplied = /^applicationRate/i;
 
 /**
  * Brings a measurement, in place, to the one shape. The new form wins where both are there; in the old one the quantities
- * of an application belong to the operation's only product. Each total gets back its reference to the product or tank mix
- * it is for: `productId` where the name alone was sent, and `tankMix`.
+ * of what was applied belong to the operation's only product. Each total gets back its reference to the product or tank
+ * mix it is for: `productId` where the name alone was sent, and `tankMix`.
  */
 export function settleMeasurement(
   facts: Facts,
   operation: { isApplication: boolean; products: ProductIndex },
 ): void {
   const { isApplication, products } = operation;
-  const old = takeOldTotal(facts, isApplication);
-  if (old !== null && !isFilledList(facts.applicationTotals)) {
-    facts.applicationTotals = [{ ...referenceTo(products.only), ...old }];
-  }
+  const old = takeOldTotal(facts, isApplication && isOfApplied(facts));
+  if (old !== null) mergeOldTotal(facts, old, products);
   if (isFilledList(facts.applicationTotals)) {
     for (const total of facts.applicationTotals) referToProduct(total, products);
   }
 }
 
+/** Fuel, heights and more are measured while a product is applied: their quantities are none of the product's. */
+function isOfApplied({ name, oldTotals, applicationTotals }: Facts): boolean {
+  return nameOfApplied.test(String(name)) || isFilledList(oldTotals) || isFilledList(applicationTotals);
+}
+
 /** Takes what the old form says out of the measurement; null when that is nothing. */
-function takeOldTotal(facts: Facts, isApplication: boolean): Facts | null {
+function takeOldTotal(facts: Facts, isOfProduct: boolean): Facts | null {
   const total: Facts = {};
-  for (const name of isApplication ? movedQuantities : []) {
+  for (const name of isOfProduct ? movedQuantities : []) {
     if (facts[name] !== undefined) total[name] = facts[name];
     delete facts[name];
   }
@@ -120,9 +126,33 @@ function takeOldTotal(facts: Facts, isApplication: boolean): Facts | null {
   delete facts.oldTotals;
   if (isFilledList(components)) total.components = components;
   if (Object.values(total).some((value) => value !== null)) return total;
-  // An application whose old list is empty says the same as one whose new list is.
-  if (isApplication && Array.isArray(components)) facts.applicationTotals ??= [];
+  // Of what was applied an empty old list says the same as an empty new one.
+  if (isOfProduct && Array.isArray(components)) facts.applicationTotals ??= [];
   return null;
+}
+
+/** The old total stands where there is no new one, and fills in what the only one of the same product does not say. */
+function mergeOldTotal(facts: Facts, old: Facts, products: ProductIndex): void {
+  const totals = facts.applicationTotals;
+  if (!isFilledList(totals)) {
+    facts.applicationTotals = [{ ...referenceTo(products.only), ...old }];
+    return;
+  }
+  const [total] = totals;
+  if (total === undefined || totals.length > 1 || isOfAnother(total, products)) return;
+  for (const [name, value] of Object.entries(old)) {
+    if (value !== null && saysNothing(total[name])) total[name] = value;
+  }
+}
+
+/** Whether a total names another product than the one that the old form's quantities belong to. */
+function isOfAnother(total: Facts, products: ProductIndex): boolean {
+  const isNamed = typeof total.productId === 'string' || typeof total.name === 'string';
+  return isNamed && productOf(total, products) !== products.only;
+}
+
+function saysNothing(value: unknown): boolean {
+  return value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 }
 
 /** The old form knew one product; an operation with several cannot say whose total it is. */

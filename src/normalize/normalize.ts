@@ -21,7 +21,7 @@ export {
 export type { FaultCode } from './reading';
 
 /** Rises with every change of this room that makes another document of the same wire facts. */
-export const normalizerVersion = 1;
+export const normalizerVersion = 2;
 
 export type Normalized =
   | { ok: true; document: NormalizedDocument }

@@ -188,6 +188,37 @@ test('a field operation is the same document before, during and after the change
   await operationsOn(null);
 });
 
+test('what an application measured besides its product stays a measurement of its own, in each form', async () => {
+  const { fieldOperations } = await story.simulator.state();
+  const operation = fieldOperations.find(({ content }) => content.fieldOperationType === 'application')!;
+  const quantities = {
+    totalMaterial: { value: 120, unitId: 'l' },
+    averageMaterial: { value: 12, unitId: 'l1ha-1' },
+  };
+  const fuel = { '@type': 'FieldOperationMeasurement', measurementName: 'FuelRateResult', ...quantities };
+  const measured = async () =>
+    (await json<Document & { measurements: Document[] }>('field-operations', 'get', operation.id))
+      .measurements;
+  const applied = (all: Document[]) => all.filter(({ name }) => String(name).startsWith('ApplicationRate'));
+  const { measurementTypes } = operation.content as { measurementTypes: object[] };
+  for (const day of ['2024-01-09', '2024-07-09', '2024-07-10']) {
+    await story.simulator.setToday({ today: day });
+    const before = await measured();
+    await story.simulator.changeFieldOperation(operation.id, {
+      measurementTypes: [...measurementTypes, fuel],
+    });
+    const after = await measured();
+    expect(applied(after)).toEqual(applied(before));
+    expect(after.find(({ name }) => name === 'FuelRateResult')).toEqual({
+      name: 'FuelRateResult',
+      totalMaterial: { value: 120, unit: 'L', source: { value: 120, unit: 'l' } },
+      averageMaterial: { value: 12, unit: 'L/har', source: { value: 12, unit: 'l1ha-1' } },
+    });
+    await story.simulator.changeFieldOperation(operation.id, { measurementTypes });
+  }
+  await story.simulator.setToday({ today: null });
+});
+
 test('tables have at most 80 columns and no colour where nobody looks', async () => {
   for (const words of [['equipment'], ['models'], ['field-operations']]) {
     const { code, out } = await run(...words);

@@ -173,6 +173,88 @@ test('an application of which nothing was recorded has no totals, in either form
   });
 });
 
+const fuel = {
+  '@type': 'FieldOperationMeasurement',
+  measurementName: 'FuelRateResult',
+  totalMaterial: { value: 120, unitId: 'l' },
+  averageMaterial: { value: 12, unitId: 'l1ha-1' },
+  area: { value: 10, unitId: 'ha' },
+  averageSpeed: { value: 14, unitId: 'km1hr-1' },
+};
+
+test.each(['old', 'both', 'new'] as const)(
+  'what an application measured besides the product is not given to the product, in the %s form',
+  (form) => {
+    const measured = mix[form].measurementTypes as JsonObject[];
+    const lists = { old: { productTotals: [] }, both: { productTotals: [] }, new: {} }[form];
+    const body = withValue(mix[form], '/measurementTypes', [...measured, { ...fuel, ...lists }]);
+    const [applied, other] = facts(body).measurements as Facts[];
+    expect(applied).toEqual(rate(mix.new));
+    expect(other).toMatchObject({
+      name: 'FuelRateResult',
+      totalMaterial: { value: 120, unit: 'L' },
+      averageMaterial: { value: 12, unit: 'L/har' },
+      area: { value: 10, unit: 'har' },
+      averageSpeed: { value: 14, unit: 'km/h' },
+    });
+    expect('applicationTotals' in other!).toBe(false);
+  },
+);
+
+test.each([
+  ['old', 'productTotals'],
+  ['both', 'productTotals'],
+  ['both', 'applicationProductTotals'],
+] as const)(
+  'a measurement of another name with products of its own is theirs (%s form, %s)',
+  (form, list) => {
+    const [measured] = mix[form].measurementTypes as JsonObject[];
+    const other = list === 'productTotals' ? 'applicationProductTotals' : 'productTotals';
+    const one = { ...measured, measurementName: 'SprayedResult' } as JsonObject;
+    delete one[other];
+    const [total, ...more] = totals(withValue(mix[form], '/measurementTypes', [one]));
+    expect(more).toEqual([]);
+    expect(total).toEqual(totals(mix.new)[0]);
+  },
+);
+
+const newTotals = '/measurementTypes/0/applicationProductTotals';
+
+test.each([
+  ['with its product', { productId: '61cb0000000000000000000a', name: 'Mix A' }],
+  ['with its name alone', { name: 'Mix A' }],
+])('what the only new total leaves out is filled in from the old form (%s)', (_case, reference) => {
+  const totalMaterial = { value: 2304, unitId: 'l' };
+  const both = withValue(mix.both, newTotals, [
+    { ...reference, totalMaterial, area: null, productTotals: [] },
+  ]);
+  expect(totals(both)).toEqual(totals(mix.new));
+});
+
+test('a total without a name is filled in too, and what it says itself stays', () => {
+  const totalMaterial = { value: 2000, unitId: 'l' };
+  const both = withValue(mix.both, newTotals, [{ totalMaterial }]);
+  const [total] = totals(both);
+  expect(total).toMatchObject({ totalMaterial: { value: 2000 }, area: { value: 19.2 } });
+  expect(total?.productId).toBeUndefined();
+});
+
+test('a null of the old form is not filled in', () => {
+  const named = withValue(mix.both, newTotals, [{ name: 'Mix A' }]);
+  const [total] = totals(withValue(named, '/measurementTypes/0/area', null));
+  expect(total).toMatchObject({ averageSpeed: { value: 14.75 } });
+  expect('area' in total!).toBe(false);
+});
+
+test('the old quantities are given neither to one of several totals nor to that of another product', () => {
+  const stranger = { productId: 'unknown', name: 'Stranger' };
+  expect(totals(withValue(mix.both, newTotals, [stranger]))).toEqual([stranger]);
+  expect(totals(withValue(mix.both, newTotals, [stranger, {}]))).toEqual([{}, stranger]);
+  const [one, two] = several.products as JsonObject[];
+  const named = withValue(mix.both, newTotals, [{ productId: one!.productId! }]);
+  expect(totals({ ...named, products: [one!, two!] })[0]).not.toHaveProperty('area');
+});
+
 test('the quantities of a harvest stay where they are, and its empty product totals are nothing', () => {
   expect(rate(harvest).area).toMatchObject({ value: 42.37 });
   expect('applicationTotals' in rate(harvest)).toBe(false);
