@@ -245,6 +245,32 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
       });
     });
 
+    test.each([
+      [
+        'given back',
+        'action-required',
+        (task: Parameters<typeof heldBy>[0]) =>
+          hand.store.giveBack({ ...heldBy(task), code: 'action-required', probe: null, dueInMs: 5000 }),
+      ],
+      ['found absent', 'absent-once', absentOnce],
+      [
+        'set aside, but hinted since',
+        'no-access',
+        async (task: Parameters<typeof heldBy>[0]) => {
+          await hand.put([hintOf('1')]);
+          await hand.quarantine(task as never);
+        },
+      ],
+    ])('a task that is %s shows no reason of the failure before', async (_ended, code, end) => {
+      await hand.put([hintOf('1')]);
+      const detail = 'status 503: Database is being repaired';
+      await hand.store.postpone({ ...heldBy(await hand.take()), ...failed, own: false, agedMs: 0, detail });
+      under.advance(20_000);
+      await end(await hand.take());
+      const tasks = await hand.store.listTasks({ state: null, limit: 9, after: 0 });
+      expect(tasks).toMatchObject([{ code, detail: null }]);
+    });
+
     describe('absence', () => {
       test('ends when the resource is there again, and begins anew', async () => {
         await hand.publish('1', 'a');

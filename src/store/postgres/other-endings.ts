@@ -70,6 +70,7 @@ export async function giveBack(slate: Slate, ending: GivenBack): Promise<void> {
     attempts: task.attempts + (waits ? 1 : 0),
     own: false,
     code: ending.code,
+    detail: null,
   });
   if (probe !== null && !stale) {
     if (alone)
@@ -92,6 +93,7 @@ export function foundAbsent(slate: Slate, ending: FoundAbsent): void {
     settling: false,
     absent_since: task.absent_since ?? nowMs,
     code: 'absent-once',
+    detail: null,
   });
   slate.context.lanes.widen(task.lane);
   slate.context.lanes.expect(task.lane, dueAt);

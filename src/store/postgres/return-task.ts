@@ -83,7 +83,7 @@ export function rest(slate: Slate, task: TaskRow, ending: Ending, settleMs: numb
 /** The read does not count: the task stays due, and is read again after the gap and `waitMs`. */
 export function stayDue(slate: Slate, task: TaskRow, code: string, waitMs = 0): void {
   const dueAt = afterGap(slate, task, slate.context.nowMs() + waitMs);
-  slate.change(task, { state: 'due', due_at: dueAt, code });
+  slate.change(task, { state: 'due', due_at: dueAt, code, detail: null });
   slate.context.lanes.expect(task.lane, dueAt);
 }
 

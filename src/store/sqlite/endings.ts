@@ -58,7 +58,7 @@ export function giveBack(context: Context, ending: GivenBack): void {
   // What waits alone waits longer each time.
   const waits = alone && ending.dueInMs > 0;
   context.database.run(
-    'UPDATE tasks SET state = ?, due_at = ?, lane = ?, attempts = attempts + ?, own = 0, code = ? WHERE id = ?',
+    'UPDATE tasks SET state = ?, due_at = ?, lane = ?, attempts = attempts + ?, own = 0, code = ?, detail = NULL WHERE id = ?',
     alone ? 'postponed' : 'due',
     dueAt,
     lane,
@@ -82,7 +82,7 @@ export function foundAbsent(context: Context, ending: FoundAbsent): void {
   const dueAt = afterGap(context, task, hinted ? nowMs : nowMs + ending.againInMs);
   context.database.run(
     `UPDATE tasks SET state = ?, due_at = ?, settling = 0, absent_since = coalesce(absent_since, ?),
-       code = 'absent-once' WHERE id = ?`,
+       code = 'absent-once', detail = NULL WHERE id = ?`,
     hinted ? 'due' : 'settling',
     dueAt,
     nowMs,

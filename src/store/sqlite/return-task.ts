@@ -96,7 +96,7 @@ export function rest(context: Context, task: Row, ending: Ending, settleMs: numb
 export function stayDue(context: Context, task: Row, code: string, waitMs = 0): void {
   const dueAt = afterGap(context, task, context.nowMs() + waitMs);
   context.database.run(
-    `UPDATE tasks SET state = 'due', due_at = ?, code = ? WHERE id = ?`,
+    `UPDATE tasks SET state = 'due', due_at = ?, code = ?, detail = NULL WHERE id = ?`,
     dueAt,
     code,
     task.id as number,
