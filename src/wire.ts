@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { type Alerting, makeAlerting } from './alert/alerting';
+import { type Alerting, type AlertingParts, makeAlerting } from './alert/alerting';
 import { makeProcessWatch } from './alert/process-watch';
 import type { AlertSink } from './alert/sink';
 import type { Settings } from './config';
@@ -34,7 +34,7 @@ import { type Clock, systemClock } from './tools/clock';
 import { makeBehindWatch } from './wire/behind';
 import { bookOf } from './wire/book';
 import { checkConnections } from './wire/check-connections';
-import { conditionsOf } from './wire/conditions';
+import { conditionsOf, settledOf } from './wire/conditions';
 import {
   type Connecting,
   type ConnectingParts,
@@ -172,7 +172,8 @@ export async function wireWorker(
   const subscribing = subscribingOf(settings, doors.store, { client, book, pipeline, observer, clock });
   const others = [relay, behind, book, room, meter, watch, connecting, subscribing];
   const conditions = conditionsOf({ store: watched, health: pipeline.health, others }, clock);
-  const alerting = alertingOf(settings, doors, { observer, clock, holder, conditions });
+  const settled = settledOf({ others });
+  const alerting = alertingOf(settings, doors, { observer, clock, holder, conditions, settled });
   const operated = { pipeline, relay, alerting, book, meter, connecting, sync, replay, subscribing };
   const parts = { ...operated, watch, client, behind, room };
   const loops = loopsOf({ ...parts, store: doors.store }, observer, clock);
@@ -281,15 +282,13 @@ function targetOf(settings: Settings, clock: Clock): PublishTarget {
 function alertingOf(
   settings: Settings,
   { store, sinks }: OutsideDoors,
-  parts: { observer: Observer; clock: Clock; holder: string; conditions(): Condition[] },
+  parts: { observer: Observer } & Pick<AlertingParts, 'clock' | 'holder' | 'conditions' | 'settled'>,
 ): Alerting {
-  const { observer, clock, holder, conditions } = parts;
+  const { observer, ...told } = parts;
   return makeAlerting({
-    store: answersInTime(store, clock),
-    holder,
+    ...told,
+    store: answersInTime(store, told.clock),
     sinks,
-    clock,
-    conditions,
     options: options.alertingOptions(settings),
     hooks: {
       posted: (line) => observer.alertPost(line),

@@ -3,7 +3,7 @@
  * been told, save its answers. All state that matters is in the store before the first post, so that a restarted
  * process goes on; while the store is away, paging goes on from memory. It decides by the pure parts beside it.
  */
-import type { Alert, Condition } from '../model/alert';
+import type { Alert, Condition, ConditionName } from '../model/alert';
 import type { Alerts } from '../model/store';
 import type { Clock } from '../tools/clock';
 import { makeAlertBook } from './alert-book';
@@ -16,6 +16,7 @@ import { toldOf } from './held-text';
 import { type Lane, makeLane, type PostedAlert, type PostLine } from './lane';
 import { type LeaderStore, makeLeader } from './leader';
 import { type LetGo, letGo } from './let-go';
+import { makeRelearning } from './relearning';
 import type { AlertSink } from './sink';
 import { makeUnrecorded } from './unrecorded';
 
@@ -58,6 +59,8 @@ export interface AlertingParts {
   clock: Clock;
   /** The states of the platform that hold now. */
   conditions(): Condition[];
+  /** Of which of them it is known whether they hold, before the time that their rows of the catalogue name. */
+  settled?(): ConditionName[];
   options: AlertingOptions;
   hooks?: AlertingHooks;
   /** In [0, 1); spreads the back-off of failing sinks. */
@@ -105,6 +108,7 @@ export function makeAlerting(parts: AlertingParts): Alerting {
   const gather = makeGather(options);
   const leader = makeLeader(parts.store, clock, parts.holder, options.leaseMs);
   const unrecorded = makeUnrecorded(parts.sinks, options);
+  const relearning = makeRelearning();
   const times = { ...options, startedAtMs: clock.nowMs() };
   let refreshedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -121,9 +125,11 @@ export function makeAlerting(parts: AlertingParts): Alerting {
     const before = new Map(known.map((alert) => [alert.fingerprint, alert]));
     const nowMs = clock.nowMs();
     const { alerts: answered, gone } = letGo(record(known, collect()), nowMs);
-    const signals = evaluate({ ...inputs, conditions, nowMs }, { ...options, ...openOf(answered) });
+    const open = openOf(answered, relearning.unlearned());
+    const signals = evaluate({ ...inputs, conditions, nowMs }, { ...options, ...open });
     const gathered = gather(signals, inputs, answered, nowMs);
-    const converged = converge(gathered, answered, nowMs, options);
+    const converged = converge(gathered, answered, nowMs, { ...options, ...relearning });
+    relearning.seen(gathered.passed, converged);
     const isTold = ({ name }: Alert) => !alone || platformNames.has(name);
     const alerts = converged.map((alert) => (isTold(alert) ? offeredToAll(lanes, alert, nowMs) : alert));
     const ends = unrecorded.ends(alerts, nowMs);
@@ -148,10 +154,14 @@ export function makeAlerting(parts: AlertingParts): Alerting {
     const { leads, alone, others } = await leader.confirm(own);
     if (!leads) {
       unrecorded.stop();
+      relearning.stop();
       await book.settle();
       return 'empty';
     }
-    const { alerts, offers, moved } = await decide([...own, ...others], alone);
+    const told = [{ holder: parts.holder, conditions: own }, ...others];
+    relearning.hear(told, parts.settled?.() ?? [], clock.nowMs());
+    const conditions = told.flatMap((one) => one.conditions);
+    const { alerts, offers, moved } = await decide(conditions, alone);
     const posts = offers.map(({ lane, due }) => lane.post(due.map(toldOf)));
     if (posts.length > 0) {
       await someOf(posts, clock);

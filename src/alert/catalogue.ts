@@ -23,6 +23,14 @@ export interface OrganizationRow extends CatalogueRow {
   remedy: string;
 }
 
+export interface ConditionRow extends CatalogueRow {
+  /**
+   * In which time after a start a process surely knows again whether it holds: until then an open alert is not over merely
+   * since nobody tells of it. 0: the process knows at once, as from the store.
+   */
+  relearnedWithinMs: number;
+}
+
 export const organizationRows: Record<Cause, OrganizationRow> = {
   terms: {
     name: 'TramlineTermsRequired',
@@ -97,13 +105,18 @@ export const manyOrganizationsRow: CatalogueRow = {
   firstStep: 'List them with `tramline organizations list`; ask the provider whether something changed.',
 };
 
-export const conditionRows: Record<ConditionName, CatalogueRow> = {
+const minuteMs = 60_000;
+const dayMs = 86_400_000;
+
+export const conditionRows: Record<ConditionName, ConditionRow> = {
   'client-refused': {
     name: 'TramlineClientRefused',
     severity: 'critical',
     owner: 'platform',
     summary: 'The provider refuses the client key: a scope or licence is missing.',
     firstStep: "Compare PROVIDER_SCOPES and the client's licence with the provider's developer console.",
+    // As long as it is remembered without another refusal.
+    relearnedWithinMs: 15 * minuteMs,
   },
   'clock-off': {
     name: 'TramlineClockOff',
@@ -111,6 +124,8 @@ export const conditionRows: Record<ConditionName, CatalogueRow> = {
     owner: 'platform',
     summary: "This host's clock differs from the provider's or the senders'.",
     firstStep: 'Compare `date -u` on the host with a time server and repair its time synchronization.',
+    // As long as it is remembered without another answer.
+    relearnedWithinMs: 15 * minuteMs,
   },
   'decryption-failed': {
     name: 'TramlineDecryptionFailed',
@@ -118,6 +133,8 @@ export const conditionRows: Record<ConditionName, CatalogueRow> = {
     owner: 'platform',
     summary: 'Stored tokens cannot be opened with the configured encryption keys.',
     firstStep: 'Put the former key back into ENCRYPTION_KEYS, behind the current one, and restart.',
+    // As long as it is remembered.
+    relearnedWithinMs: 15 * minuteMs,
   },
   'kafka-unavailable': {
     name: 'TramlineKafkaUnavailable',
@@ -125,6 +142,8 @@ export const conditionRows: Record<ConditionName, CatalogueRow> = {
     owner: 'on-call',
     summary: 'Events cannot be published: Kafka does not answer or refuses writes.',
     firstStep: 'Run `tramline check` and look at the brokers it names.',
+    // A record may have to come first.
+    relearnedWithinMs: 15 * minuteMs,
   },
   'organizations-unlisted': {
     name: 'TramlineOrganizationsUnlisted',
@@ -133,6 +152,8 @@ export const conditionRows: Record<ConditionName, CatalogueRow> = {
     summary: 'A connection is not shown organizations any more that nobody else sees.',
     firstStep:
       'Find {id} in `tramline connections list` and ask its user; another user of the organization may consent.',
+    // Listings are hours apart at the most; a whole one says it before.
+    relearnedWithinMs: dayMs,
   },
   'organization-unread': {
     name: 'TramlineOrganizationUnread',
@@ -141,6 +162,8 @@ export const conditionRows: Record<ConditionName, CatalogueRow> = {
     summary: 'Nothing of an organization was answered for more than an hour.',
     firstStep:
       'Run `tramline explain ADDRESS` with the address that is named: it shows what the provider answered.',
+    // A sync within the hour fails first, and then it has to last.
+    relearnedWithinMs: 150 * minuteMs,
   },
   'provider-unavailable': {
     name: 'TramlineProviderUnavailable',
@@ -148,6 +171,8 @@ export const conditionRows: Record<ConditionName, CatalogueRow> = {
     owner: 'on-call',
     summary: 'The provider does not answer reads.',
     firstStep: "Run `tramline check` and look at the provider's status page.",
+    // Five minutes until the next try at the most, and as long until a failure counts.
+    relearnedWithinMs: 10 * minuteMs,
   },
   'rate-limited': {
     name: 'TramlineRateLimited',
@@ -155,6 +180,8 @@ export const conditionRows: Record<ConditionName, CatalogueRow> = {
     owner: 'platform',
     summary: 'The provider limits the rate of the client key.',
     firstStep: 'Lower PROVIDER_CONCURRENCY, or ask the provider for a higher limit.',
+    // The pause is in the store.
+    relearnedWithinMs: 0,
   },
   'sandbox-limit': {
     name: 'TramlineSandboxLimit',
@@ -162,6 +189,8 @@ export const conditionRows: Record<ConditionName, CatalogueRow> = {
     owner: 'platform',
     summary: "A limit of the provider's sandbox is reached, or as good as.",
     firstStep: 'Request the move to production from the provider; `tramline config` says what is left.',
+    // What was used is in the store.
+    relearnedWithinMs: 0,
   },
   'sandbox-near': {
     name: 'TramlineSandboxNear',
@@ -169,6 +198,8 @@ export const conditionRows: Record<ConditionName, CatalogueRow> = {
     owner: 'platform',
     summary: "Most of a limit of the provider's sandbox is used.",
     firstStep: 'See what is left with `tramline config`, and prepare the request for production.',
+    // What was used is in the store.
+    relearnedWithinMs: 0,
   },
   'store-behind-topics': {
     name: 'TramlineStoreBehindTopics',
@@ -176,6 +207,8 @@ export const conditionRows: Record<ConditionName, CatalogueRow> = {
     owner: 'platform',
     summary: 'The topics held events that the store does not know of: it was restored, or is new.',
     firstStep: 'Let the full sync end: `tramline sync --full` shows how far it is.',
+    // It is read from the store in a moment.
+    relearnedWithinMs: minuteMs,
   },
   'store-unavailable': {
     name: 'TramlineStoreUnavailable',
@@ -183,6 +216,8 @@ export const conditionRows: Record<ConditionName, CatalogueRow> = {
     owner: 'on-call',
     summary: 'The store cannot be written: deliveries are answered 503.',
     firstStep: 'Run `tramline check`; look at free disk space, then at the database.',
+    // Each process sees it at once.
+    relearnedWithinMs: 0,
   },
   'subscription-ended': {
     name: 'TramlineSubscriptionEnded',
@@ -191,6 +226,8 @@ export const conditionRows: Record<ConditionName, CatalogueRow> = {
     summary: 'A webhook subscription was ended at the provider: what changes is not announced any more.',
     firstStep:
       'Find out who ended it; `tramline subscriptions create` makes another, `subscriptions end {id}` ends this alert.',
+    // A whole look says it before; the provider may be away meanwhile.
+    relearnedWithinMs: 60 * minuteMs,
   },
   'subscription-expired': {
     name: 'TramlineSubscriptionExpired',
@@ -198,6 +235,8 @@ export const conditionRows: Record<ConditionName, CatalogueRow> = {
     owner: 'platform',
     summary: 'A webhook subscription has expired and could not be renewed.',
     firstStep: 'Run `tramline subscriptions renew {id}`, and mend what the provider says.',
+    // A whole look says it before; the provider may be away meanwhile.
+    relearnedWithinMs: 60 * minuteMs,
   },
   'subscription-silent': {
     name: 'TramlineSubscriptionSilent',
@@ -206,6 +245,8 @@ export const conditionRows: Record<ConditionName, CatalogueRow> = {
     summary: 'A webhook subscription sends no heartbeats any more.',
     firstStep:
       'Run `tramline subscriptions list` and `tramline delivery get`; then see whether the provider reaches PUBLIC_URL.',
+    // No subscription may be silent for longer; its next heartbeat says it before.
+    relearnedWithinMs: dayMs,
   },
   'token-expiring': {
     name: 'TramlineTokenExpiring',
@@ -214,6 +255,8 @@ export const conditionRows: Record<ConditionName, CatalogueRow> = {
     summary: 'A consent runs out soon and cannot be renewed.',
     firstStep:
       'Find {id} in `tramline connections list`; `tramline connect --user NAME` makes the link for its user.',
+    // Connections are in the store.
+    relearnedWithinMs: 0,
   },
   'topic-denied': {
     name: 'TramlineTopicDenied',
@@ -221,6 +264,8 @@ export const conditionRows: Record<ConditionName, CatalogueRow> = {
     owner: 'platform',
     summary: 'A topic does not exist or may not be written.',
     firstStep: 'Create the topics with `tramline migrate`, or grant the client write access.',
+    // A record of the topic may have to come first.
+    relearnedWithinMs: 15 * minuteMs,
   },
 };
 

@@ -10,6 +10,8 @@ import { holdAnnotations, withoutHold } from './held-text';
 export interface ConvergeOptions {
   /** How long a state must have ended before its alert does: one that comes back meanwhile is the same incident. */
   holdMs: number;
+  /** Is it not known whether the state of an alert without a signal is over? Left out: it is over. */
+  isUnknown?(alert: Alert): boolean;
 }
 
 /** The longest hold, in holds. */
@@ -19,7 +21,7 @@ const holdsMax = 16;
  * The alerts after the signals that passed, at `nowMs`, resolved ones included. One that did not change is the same
  * object. A new one starts when its state began, and keeps that; one that fires again after it was resolved starts anew
  * under the same fingerprint. One that a passed signal covers goes on there; one that a held signal covers waits for
- * it. A hold doubles with each return, up to 16 times `holdMs`.
+ * it, and one of which it is not known whether it is over stays as it is. A hold doubles with each return, up to 16 times `holdMs`.
  */
 export function converge(
   { passed, held }: Gathered,
@@ -37,7 +39,8 @@ export function converge(
   const covering = over.some(({ state }) => state === 'firing') ? [passed, held].map(coveredBy) : [];
   for (const alert of over) {
     const [into, wait] = covering.map((covers) => covers(alert));
-    const next = into === undefined && wait !== undefined ? alert : calm(alert, into, nowMs, options.holdMs);
+    const stays = into === undefined && (wait !== undefined || options.isUnknown?.(alert));
+    const next = stays ? alert : calm(alert, into, nowMs, options.holdMs);
     after.set(alert.fingerprint, next);
   }
   return [...after.values()];

@@ -22,6 +22,8 @@ export interface ConditionOptions {
   startsAtMs: ReadonlyMap<string, number>;
   /** The open incidents of many, by name. */
   openMany: ReadonlyMap<string, Pick<Alert, 'coversUntilMs' | 'quietSinceMs'>>;
+  /** The names of alerts whose states may hold although nobody tells of them yet. */
+  unlearned: ReadonlySet<string>;
   nowMs: number;
 }
 
@@ -74,13 +76,13 @@ function labelsOf({ labels = {} }: Condition): IdentityLabels {
 }
 
 /**
- * Until when a state must have begun to belong to the open incident of many. What comes back while that is held, as after
- * a start that has to learn everything anew, belongs to it.
+ * Until when a state must have begun to belong to the open incident of many. What comes back while that is held, or is
+ * learned anew after a start, belongs to it.
  */
-function openUntil(name: ConditionName, { openMany, nowMs }: ConditionOptions): number | null {
+function openUntil(name: ConditionName, { openMany, unlearned, nowMs }: ConditionOptions): number | null {
   const open = openMany.get(conditionRows[name].name);
   if (open === undefined) return null;
-  return open.quietSinceMs === null ? open.coversUntilMs : nowMs;
+  return open.quietSinceMs === null && !unlearned.has(conditionRows[name].name) ? open.coversUntilMs : nowMs;
 }
 
 /** `labels` are the signal's; what the state ends with is read from `of`. */

@@ -44,6 +44,8 @@ export interface EvaluateOptions {
   startsAtMs: ReadonlyMap<string, number>;
   /** The open incidents of many subscriptions or consents, by name. */
   openMany: ReadonlyMap<string, Alert>;
+  /** The names of alerts whose states may hold although nobody tells of them yet. */
+  unlearned: ReadonlySet<string>;
 }
 
 const groupWithinMs = 300_000;
@@ -77,10 +79,11 @@ export function evaluate(inputs: EvaluateInputs, options: EvaluateOptions): Sign
   return [...unique.values()];
 }
 
-/** What evaluating needs to know of the alerts that there are. */
+/** What evaluating needs to know of the alerts that there are; `unlearned`: none when left out. */
 export function openOf(
   alerts: Alert[],
-): Pick<EvaluateOptions, 'openStorms' | 'openAnnouncedUntilMs' | 'startsAtMs' | 'openMany'> {
+  unlearned: ReadonlySet<string> = new Set(),
+): Pick<EvaluateOptions, 'openStorms' | 'openAnnouncedUntilMs' | 'startsAtMs' | 'openMany' | 'unlearned'> {
   const firing = alerts.filter(({ state }) => state === 'firing');
   const startsAtMs = new Map(firing.map((alert) => [alert.fingerprint, alert.startsAtMs]));
   const many = firing.filter(({ labels }) => labels.scope === 'many');
@@ -90,6 +93,7 @@ export function openOf(
     openAnnouncedUntilMs: openMany.get(announcedRow.name)?.coversUntilMs ?? null,
     startsAtMs,
     openMany,
+    unlearned,
   };
 }
 

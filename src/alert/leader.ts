@@ -3,7 +3,7 @@
  * that goes silent is followed by another within seconds. While the store is away the one that led goes on, since nobody
  * telling would be no incident; but not for long, since another may lead that sees the store.
  */
-import type { Condition } from '../model/alert';
+import type { Condition, Told } from '../model/alert';
 import { isProblem } from '../model/problem';
 import type { Alerts, Outbox } from '../model/store';
 import type { Clock } from '../tools/clock';
@@ -16,11 +16,11 @@ export interface Confirmed {
   leads: boolean;
   /** It leads, but could not make sure of that for so long that another may: it speaks for itself only. */
   alone: boolean;
-  others: Condition[];
+  others: Told[];
 }
 
 export interface Leader {
-  /** Tells the others what this process knows. `others` is what they told; empty where this process does not lead. */
+  /** Tells the others what this process knows. `others` is what each living one told; empty where this process does not lead. */
   confirm(own: Condition[]): Promise<Confirmed>;
   /** Lets another lead at once. Throws what the store throws. */
   giveBack(): Promise<void>;
@@ -39,7 +39,7 @@ const unsureMsMax = 300_000;
 export function makeLeader(store: LeaderStore, clock: Clock, holder: string, leaseMs: number): Leader {
   const renewMs = leaseMs / 3;
   let leads = false;
-  let others: Condition[] = [];
+  let others: Told[] = [];
   let confirmedAtMs = Number.NEGATIVE_INFINITY;
   let told = '';
 

@@ -4,7 +4,7 @@
  * token is named, and a consent or a renewal replaces it.
  */
 import { createHash } from 'node:crypto';
-import type { Condition } from '../model/alert';
+import type { Condition, ConditionName } from '../model/alert';
 import type { Answer } from '../model/answer';
 import {
   type Connection,
@@ -73,6 +73,8 @@ export interface ConnectionBook {
   manageUrl(organizationId: string): string | null;
   /** Organizations that are seen by nobody any more. */
   conditions(): Condition[];
+  /** Those of which it is known whether they hold. */
+  settled(): ConditionName[];
   /** Has each valid connection been listed at least once, now or by a former process? */
   known(): boolean;
 }
@@ -164,7 +166,7 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
       return Math.max(waitMs, learnPollMs);
     },
     manageUrl: (organizationId) => manageUrls.get(organizationId) ?? null,
-    conditions: () => unlisted.conditions(connections),
+    ...unlisted.tellOf(() => connections),
     known: () =>
       connections.every(({ connectionId, status }) => status !== 'valid' || listed.has(connectionId)),
   };

@@ -55,6 +55,12 @@ export interface Condition {
   endsAtMs?: number;
 }
 
+/** What a living process tells of the platform; nothing when it knows of no trouble. */
+export interface Told {
+  holder: string;
+  conditions: Condition[];
+}
+
 export interface Covers {
   names: readonly string[];
   /** Identity labels, as `subjectOf` writes them. */

@@ -3,7 +3,7 @@
  * test of the contract suite. All times are of the store's clock, in milliseconds since the epoch. Any verb may throw
  * `store.unavailable` (nothing was changed; try again) or `store.closed`.
  */
-import type { Alert, AlertInputs, Condition } from './alert';
+import type { Alert, AlertInputs, Condition, Told } from './alert';
 import type { SealedConnection, SealedTokens } from './connection';
 import type { StoredConsent } from './consent';
 import type { EquipmentBook } from './equipment-names';
@@ -251,9 +251,9 @@ export interface Alerts {
   saveAlerts(alerts: Alert[]): Promise<void>;
   /**
    * Tells the other processes which states of the platform this one knows of, for `forMs` or until it tells anew;
-   * answers what the others have told.
+   * answers what each of the others has told, also that it knows of none.
    */
-  shareConditions(holder: string, conditions: Condition[], forMs: number): Promise<Condition[]>;
+  shareConditions(holder: string, conditions: Condition[], forMs: number): Promise<Told[]>;
 }
 
 /** Listings that find what was not notified, and the count of calls. */

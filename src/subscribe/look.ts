@@ -27,8 +27,14 @@ export type Findings = ReadonlyMap<string, Finding>;
 /** A token whose subscription is nowhere to be found was never taken. */
 const forgottenMs = 86_400_000;
 
+export interface Look {
+  findings: Findings;
+  /** Every connection's listing was read: what is not found is as it should be. */
+  whole: boolean;
+}
+
 /** Costs a listing for each valid connection that may have some. Rejects as the store does. */
-export async function lookAtSubscriptions(doors: LookDoors, before: Findings): Promise<Findings> {
+export async function lookAtSubscriptions(doors: LookDoors, before: Findings): Promise<Look> {
   const { book } = doors;
   const found = new Map<string, Finding>();
   await keepGiven(book);
@@ -53,7 +59,7 @@ export async function lookAtSubscriptions(doors: LookDoors, before: Findings): P
     const still = trouble === null ? earlier : findingOf(doors, id, trouble, earlier);
     if (still !== undefined) found.set(id, still);
   }
-  return found;
+  return { findings: found, whole };
 }
 
 /** What one connection lists, each as it should be or found. */

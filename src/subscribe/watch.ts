@@ -3,7 +3,7 @@
  * expired is renewed, what somebody ended, or what cannot be renewed, is told, and so is one whose heartbeats stay away.
  * What is told ends by itself.
  */
-import type { Condition } from '../model/alert';
+import type { Condition, ConditionName } from '../model/alert';
 import type { Outbox } from '../model/store';
 import { nameOfGiven } from './given-tokens';
 import type { HeldSecret } from './held-secrets';
@@ -29,6 +29,8 @@ export interface SubscriptionWatch {
   /** Milliseconds until it is to be called again. Rejects as the store does. */
   step(): Promise<number>;
   conditions(): Condition[];
+  /** Those of which it is known whether they hold. */
+  settled(): ConditionName[];
 }
 
 const lease = 'subscriptions';
@@ -49,24 +51,19 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
   let holds = false;
   let nextLookMs = 0;
   let findings: Findings = new Map();
+  let lookedWhole = false;
   let silent = new Set<string>();
 
   function silences(): Condition[] {
     if (doors.silenceMsMin === 0) return [];
-    const bound = boundTokens(book);
-    const known = bound.map(({ subscriptionId, ...row }) => ({ id: subscriptionId, row }));
-    const unseen = book.inState('token', 'given').flatMap((row) => {
-      const id = nameOfGiven(book, row);
-      return id === null || row.subscriptionId !== null || row.heardAtMs === null ? [] : [{ id, row }];
-    });
-    const learned = bound.flatMap(({ beatMs }) => beatMs ?? []);
+    const learned = boundTokens(book).flatMap(({ beatMs }) => beatMs ?? []);
     const bounds = {
       silenceMsMin: doors.silenceMsMin,
       listeningSinceMs,
       nowMs: clock.nowMs(),
       othersBeatMs: learned.length === 0 ? null : Math.max(...learned),
     };
-    return [...known, ...unseen].flatMap(({ id, row }) => {
+    return expectedOf(book).flatMap(({ id, row }) => {
       const silence = findings.has(id) ? null : silenceOf(row, bounds);
       if (silence === null) return [];
       const detail = wordsOf(id, silence, row);
@@ -81,10 +78,19 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
     });
   }
 
+  /** Each was heard by this process, or found in trouble, or is told as silent: time in which nobody listened says nothing. */
+  function isHeardOf(): boolean {
+    const told = new Set(holds ? silences().map(({ labels }) => labels?.subscription_id) : []);
+    if (doors.silenceMsMin === 0) return true;
+    return expectedOf(book).every(
+      ({ id, row }) => told.has(id) || findings.has(id) || (row.heardAtMs ?? 0) > listeningSinceMs,
+    );
+  }
+
   async function lookAndPlan(): Promise<void> {
     const expired = () => [...findings.values()].some(({ name }) => name === 'subscription-expired');
     nextLookMs = clock.nowMs() + Math.min(doors.checkMs, retryMsMax);
-    findings = await lookAtSubscriptions(doors, findings);
+    ({ findings, whole: lookedWhole } = await lookAtSubscriptions(doors, findings));
     if (book.held('authorization').some(({ state }) => state === 'offered')) {
       await doors.confirm();
       return;
@@ -106,9 +112,25 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
       steppedMs = clock.nowMs();
       return tickMs;
     },
+    settled: () => [
+      ...(isHeardOf() ? (['subscription-silent'] as const) : []),
+      ...(holds && lookedWhole ? (['subscription-ended', 'subscription-expired'] as const) : []),
+    ],
     conditions: () =>
       holds ? [...[...findings.values()].map((one) => withLastHeard(one, book)), ...silences()] : [],
   };
+}
+
+type Expected = Pick<HeldSecret, 'madeAtMs' | 'heardAtMs' | 'beatMs'>;
+
+/** Whose heartbeats are expected. */
+function expectedOf(book: SecretBook): { id: string; row: Expected }[] {
+  const known = boundTokens(book).map(({ subscriptionId, ...row }) => ({ id: subscriptionId, row }));
+  const unseen = book.inState('token', 'given').flatMap((row) => {
+    const id = nameOfGiven(book, row);
+    return id === null || row.subscriptionId !== null || row.heardAtMs === null ? [] : [{ id, row }];
+  });
+  return [...known, ...unseen];
 }
 
 /** From when on what changed may not have been announced. */

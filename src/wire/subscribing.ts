@@ -3,14 +3,14 @@
  * do; and, in a worker, who looks after them.
  */
 import type { Settings } from '../config';
-import type { Condition } from '../model/alert';
+import type { Condition, ConditionName } from '../model/alert';
 import type { Connection } from '../model/connection';
 import type { Store } from '../model/store';
 import type { SubscriptionCalls, SubscriptionsApi } from '../model/subscription';
 import { listingFaultOf, problemOf } from '../operations/provider-api';
 import { makeSecretBook, type SecretBook } from '../subscribe/secret-book';
 import { makeSubscriptionsApi } from '../subscribe/subscriptions';
-import { makeSubscriptionWatch } from '../subscribe/watch';
+import { makeSubscriptionWatch, type SubscriptionWatch } from '../subscribe/watch';
 import { type Clock, makeLoop } from '../tools/clock';
 import { makeSealer } from '../tools/secret';
 import { deliveryPath } from '../webhook/server';
@@ -36,6 +36,8 @@ export interface Subscribing {
   heartbeat(tokenId: string): void;
   /** Of the one process that looks after subscriptions. */
   conditions(): Condition[];
+  /** Those of which it is known whether they hold. */
+  settled(): ConditionName[];
   /** Follows the store; with a holder of leases it also looks after subscriptions. */
   start(holder: string | null): Promise<void>;
   stop(): Promise<void>;
@@ -93,19 +95,20 @@ export function wireSubscribing(settings: Settings, parts: SubscribingParts): Su
       silenceMsMin: settings.heartbeatSilenceSeconds * 1000,
     });
   const follow = makeLoop(() => book.refresh().then(() => followMs), clock, failed);
-  let watching: { conditions(): Condition[]; stop(): Promise<void> } | null = null;
+  let watching: (Pick<SubscriptionWatch, 'conditions' | 'settled'> & { stop(): Promise<void> }) | null = null;
   return {
     book,
     api,
     heartbeat: (tokenId) => void store.noteHeartbeat(tokenId).catch(failed),
     conditions: () => watching?.conditions() ?? [],
+    settled: () => watching?.settled() ?? [],
     async start(holder) {
       await book.refresh();
       follow.start();
       if (holder === null) return;
-      const { step, conditions } = watch(holder);
+      const { step, conditions, settled } = watch(holder);
       const loop = makeLoop(step, clock, failed);
-      watching = { conditions, stop: () => loop.stop() };
+      watching = { conditions, settled, stop: () => loop.stop() };
       loop.start();
     },
     async stop() {

@@ -36,6 +36,7 @@ const options: EvaluateOptions = {
   ownNames: [],
   startsAtMs: new Map(),
   openMany: new Map(),
+  unlearned: new Set<string>(),
 };
 
 /** Everything that the service may tell, in a world where all of it holds since `sinceMs`. */

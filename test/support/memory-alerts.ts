@@ -11,6 +11,8 @@ export type MemoryAlerts = Alerts &
     /** How often rows were written, and how many. */
     writes: number[];
     rows(): Alert[];
+    /** What a process told is over its time. */
+    forget(holder: string): void;
   };
 
 export function makeMemoryAlerts(): MemoryAlerts {
@@ -23,6 +25,7 @@ export function makeMemoryAlerts(): MemoryAlerts {
     away: false,
     writes: [],
     rows: () => [...rows.values()].map((row) => JSON.parse(row) as Alert),
+    forget: (holder) => void told.delete(holder),
     async alertInputs() {
       if (store.away) throw new Problem('store.unavailable', 'away');
       return structuredClone(store.inputs);
@@ -44,7 +47,9 @@ export function makeMemoryAlerts(): MemoryAlerts {
     async shareConditions(holder, conditions) {
       if (store.away) throw new Problem('store.unavailable', 'away');
       told.set(holder, structuredClone(conditions));
-      return [...told].flatMap(([name, others]) => (name === holder ? [] : structuredClone(others)));
+      return [...told].flatMap(([name, others]) =>
+        name === holder ? [] : [{ holder: name, conditions: structuredClone(others) }],
+      );
     },
     async saveAlerts(alerts) {
       if (store.away) throw new Problem('store.unavailable', 'away');

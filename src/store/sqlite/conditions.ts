@@ -1,7 +1,7 @@
 /**
  * States of the platform that processes tell each other. One process owns the embedded store, so they are kept in memory.
  */
-import type { Condition } from '../../model/alert';
+import type { Condition, Told } from '../../model/alert';
 import type { Context } from './context';
 
 export function shareConditions(
@@ -9,14 +9,15 @@ export function shareConditions(
   holder: string,
   own: Condition[],
   forMs: number,
-): Condition[] {
+): Told[] {
   const before = new Map(conditions);
   undo(() => {
     conditions.clear();
     for (const [name, kept] of before) conditions.set(name, kept);
   });
   for (const [name, { untilMs }] of before) if (untilMs <= nowMs()) conditions.delete(name);
-  if (own.length === 0) conditions.delete(holder);
-  else conditions.set(holder, { untilMs: nowMs() + forMs, conditions: own });
-  return [...conditions].flatMap(([name, kept]) => (name === holder ? [] : kept.conditions));
+  conditions.set(holder, { untilMs: nowMs() + forMs, conditions: own });
+  return [...conditions].flatMap(([name, kept]) =>
+    name === holder ? [] : [{ holder: name, conditions: kept.conditions }],
+  );
 }

@@ -45,10 +45,18 @@ test('the one that leads hears what the other knows, and hears when it is over',
   await first.confirm([]);
   expect(await second.confirm([kafka])).toEqual({ leads: false, alone: false, others: [] });
   await clock.advance(5000);
-  expect(await first.confirm([])).toEqual({ leads: true, alone: false, others: [kafka] });
+  expect(await first.confirm([])).toEqual({
+    leads: true,
+    alone: false,
+    others: [{ holder: 'b', conditions: [kafka] }],
+  });
   await second.confirm([]);
   await clock.advance(5000);
-  expect(await first.confirm([])).toEqual({ leads: true, alone: false, others: [] });
+  expect(await first.confirm([])).toEqual({
+    leads: true,
+    alone: false,
+    others: [{ holder: 'b', conditions: [] }],
+  });
 });
 
 test('the store is asked every five seconds, and at once when another state holds', async () => {

@@ -197,6 +197,7 @@ test('what a whole listing does not hold any more, and nobody else sees, is told
       detail: expect.stringMatching(/^Connection c1 .*: left0, left1, .*left19 and 5 more\.$/),
     },
   ]);
+  expect(book.settled()).toEqual(['organizations-unlisted']);
   pages.splice(0, 1, page('a', ...Array.from({ length: 25 }, (_none, at) => `left${at}`)));
   await book.learn();
   expect(book.conditions()).toEqual([]);
@@ -206,6 +207,7 @@ test('a listing that is refused for its token says so', async () => {
   const answer = { kind: 'reauthorize', connectionId: 'c1', message: 'expired' } as const;
   const { book, calls } = stage([{ partial: true, answer }]);
   await book.importTokens([named('a')]);
+  expect(book.settled()).toEqual([]);
   expect(await book.learn()).toBe(false);
   expect(calls).toContain('refused c1 expired');
 });

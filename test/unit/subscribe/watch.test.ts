@@ -344,3 +344,34 @@ test('while a value is offered the provider’s settings are looked at every min
   await watch.step();
   expect(confirmations).toBe(2);
 });
+
+test('after a start it is known who ended or expired once every listing was read', async () => {
+  const next = watchOf(stage);
+  expect(next.settled()).not.toContain('subscription-ended');
+  stage.calls.faults.list = faultOf('transient');
+  await next.step();
+  expect(next.settled()).not.toContain('subscription-ended');
+  stage.calls.faults = {};
+  await stage.clock.advance(900_000);
+  await next.step();
+  expect(next.settled()).toEqual(expect.arrayContaining(['subscription-ended', 'subscription-expired']));
+});
+
+test('after a start it is known who is silent once everyone was heard, or is told', async () => {
+  await heard();
+  await stage.clock.advance(1000);
+  const next = watchOf(stage);
+  expect(next.settled()).not.toContain('subscription-silent');
+  await stage.clock.advance(1000);
+  await heard();
+  expect(next.settled()).toContain('subscription-silent');
+  const last = watchOf(stage);
+  await last.step();
+  expect(last.settled()).not.toContain('subscription-silent');
+  for (let passed = 0; passed < 240_000; passed += 5000) {
+    await stage.clock.advance(5000);
+    await last.step();
+  }
+  expect(last.conditions()).toMatchObject([{ name: 'subscription-silent' }]);
+  expect(last.settled()).toContain('subscription-silent');
+});

@@ -1,0 +1,72 @@
+/**
+ * What is not known yet is not over. A process that begins to lead, or loses sight of one that told of a state, has to
+ * learn anew what only a process' memory knew: until then its open alerts are kept as they are. Memory alone, an entry for
+ * each condition, process and open alert.
+ */
+import type { Alert, Condition, ConditionName, Signal, Told } from '../model/alert';
+import { conditionRows } from './catalogue';
+import { fingerprintOf } from './fingerprint';
+
+export interface Relearning {
+  /** In each round: what each living process tells, and of which names this one would tell if any state held. */
+  hear(told: Told[], known: readonly ConditionName[], nowMs: number): void;
+  /** The names of alerts whose states may hold although nobody tells of them. */
+  unlearned(): ReadonlySet<string>;
+  /** The signals of this round and what fires after it: what ends later while who told of it lives is over. */
+  seen(signals: Signal[], alerts: Alert[]): void;
+  /** Is it not known whether the state of this alert, which has no signal, is over? */
+  isUnknown(alert: Alert): boolean;
+  /** Another process leads. */
+  stop(): void;
+}
+
+const rows = Object.entries(conditionRows) as [ConditionName, (typeof conditionRows)[ConditionName]][];
+const namesOf = new Map<string, ConditionName>(rows.map(([name, row]) => [row.name, name]));
+
+/** Nothing is kept for longer than its row's `relearnedWithinMs` after what was known was lost. Never throws. */
+export function makeRelearning(): Relearning {
+  const lostAtMs = new Map<ConditionName, number>();
+  /** Who told of an alert's name while it had a signal. */
+  const tellersOf = new Map<string, string[]>();
+  let tellers = new Map<string, Condition[]>();
+  let leads = false;
+
+  const holdersTelling = (name: ConditionName | undefined) =>
+    [...tellers].flatMap(([holder, conditions]) =>
+      conditions.some((condition) => condition.name === name) ? [holder] : [],
+    );
+
+  return {
+    hear(told, known, nowMs) {
+      const living = new Map(told.map(({ holder, conditions }) => [holder, conditions]));
+      if (!leads) for (const [name] of rows) lostAtMs.set(name, nowMs);
+      leads = true;
+      for (const [holder, conditions] of tellers) {
+        if (!living.has(holder)) for (const { name } of conditions) lostAtMs.set(name, nowMs);
+      }
+      tellers = living;
+      for (const name of known) lostAtMs.delete(name);
+      for (const [name, atMs] of lostAtMs) {
+        if (nowMs - atMs >= conditionRows[name].relearnedWithinMs) lostAtMs.delete(name);
+      }
+    },
+    unlearned: () => new Set([...lostAtMs.keys()].map((name) => conditionRows[name].name)),
+    seen(signals, alerts) {
+      for (const { name, labels } of signals)
+        tellersOf.set(fingerprintOf(name, labels), holdersTelling(namesOf.get(name)));
+      for (const { fingerprint, state } of alerts) if (state === 'resolved') tellersOf.delete(fingerprint);
+    },
+    isUnknown({ name, labels, fingerprint, quietSinceMs }) {
+      const condition = namesOf.get(name);
+      if (condition === undefined || quietSinceMs !== null || !lostAtMs.has(condition)) return false;
+      // Of many, some may be learned anew before others.
+      if (labels.scope === 'many') return true;
+      return !(tellersOf.get(fingerprint) ?? []).some((holder) => tellers.has(holder));
+    },
+    stop() {
+      leads = false;
+      tellers = new Map();
+      tellersOf.clear();
+    },
+  };
+}
