@@ -486,6 +486,23 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         expect((await hand.store.takeProbes(2, 1000)).length + granted).toBeGreaterThan(150);
       });
 
+      test('of one that no connection was ever shown goes behind the blocked, whom their customers wait for', async () => {
+        const told = (id: string) => ({
+          ...({ line: 'acted', eventTypeId: 'requiredCustomerAction', dueAt: null } as const),
+          probeOrganizationId: id,
+        });
+        await hand.put([told('1'), told('2'), told('3'), told('shown'), hintOf('a')]);
+        await hand.observe(terms);
+        await hand.store.learn([{ id: 'shown', name: null, connectionId: 'c1' }]);
+        under.advance(20_000);
+        const taken = async (limit: number) =>
+          (await hand.store.takeProbes(limit, 1000)).map(({ organizationId }) => organizationId);
+        await hand.reopen();
+        expect(await taken(3)).toEqual(['shown', '4711', '1']);
+        await hand.store.learn([{ id: '3', name: null, connectionId: 'c1' }]);
+        expect(await taken(2)).toEqual(['3', '2']);
+      });
+
       test('that asked nobody gives its call back, also where the provider is left alone; one that asked does not', async () => {
         await hand.put(
           Array.from({ length: 700 }, (_, index) => ({

@@ -15,8 +15,9 @@ import { storable } from './quarantine-entries';
 const probeDueAt = `CASE WHEN probe_lease_until = 0 THEN probe_at
   ELSE greatest(coalesce(probe_at, probe_lease_until), probe_lease_until) END`;
 
+/** Last are those that no connection was ever shown: there is nobody to ask about them. */
 const probeRank = `CASE WHEN probe_asked_by = 'operator' THEN 0 WHEN access <> 'active' THEN 3
-  WHEN probe_asked_by = 'refused-request' THEN 1 ELSE 2 END`;
+  WHEN probe_asked_by = 'refused-request' THEN 1 WHEN connection_id IS NOT NULL THEN 2 ELSE 4 END`;
 
 /** So many of its waiting tasks are looked at to find an address of its own: one that a delivery names proves nothing. */
 const waitingLookedAt = 100;

@@ -6,6 +6,7 @@ import type { Observation, ProbeAsker, Transition } from '../../model/organizati
 import type { Context } from './context';
 import type { Row } from './database';
 import { observe, tellUntold } from './observe';
+import { remember } from './organization-cache';
 import { hintProbe, probeUnlessGranted } from './probes';
 
 export function importConnections(
@@ -230,7 +231,12 @@ export function learn(
   organizations: { id: string; name: string | null; connectionId: string }[],
 ): void {
   for (const { id, name, connectionId } of organizations) {
-    const { access, epoch } = context.organizations.ensure(id, context.database, context.undo);
+    const organization = context.organizations.ensure(id, context.database, context.undo);
+    const { access, epoch } = organization;
+    if (!organization.wasShown) {
+      remember(context, organization);
+      organization.wasShown = true;
+    }
     context.database.run(
       'UPDATE organizations SET name = coalesce(?, name), connection_id = coalesce(connection_id, ?) WHERE id = ?',
       name,

@@ -212,6 +212,7 @@ export function noteReadable(
   if (organization.wasRead) return;
   remember(context, organization);
   organization.wasRead = true;
+  organization.wasShown = true;
   context.database.run(
     `UPDATE organizations SET was_read = 1, known_address = ?, connection_id = coalesce(connection_id, ?)
      WHERE id = ?`,

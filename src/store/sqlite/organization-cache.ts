@@ -21,6 +21,8 @@ export interface CachedOrganization {
   probedAtMs: number;
   /** A resource of it was read once: a probe can ask for that one. */
   wasRead: boolean;
+  /** A connection of it is known: a listing showed it, or something of it was read or refused. */
+  wasShown: boolean;
   /** Tasks of it that were found gone lately, as times: many at once are not believed. */
   goneAtMs: number[];
   /** How many resources it had before so many of them went; null while few did. */
@@ -41,7 +43,7 @@ export class OrganizationCache {
 
   load(database: Database): void {
     for (const row of database.all(
-      'SELECT id, access, epoch, probe_at, probe_asked_by, probed_at, known_address FROM organizations',
+      'SELECT id, access, epoch, probe_at, probe_asked_by, probed_at, known_address, connection_id FROM organizations',
     )) {
       const organization = this.#add(String(row.id));
       organization.access = row.access as Access;
@@ -50,6 +52,7 @@ export class OrganizationCache {
       organization.probeAskedBy = row.probe_asked_by as ProbeAsker | null;
       organization.probedAtMs = Number(row.probed_at ?? 0);
       organization.wasRead = row.known_address !== null;
+      organization.wasShown = row.connection_id !== null;
     }
   }
 
@@ -88,6 +91,7 @@ export class OrganizationCache {
       probeLeaseUntilMs: 0,
       probedAtMs: 0,
       wasRead: false,
+      wasShown: false,
       goneAtMs: [],
       presentBefore: null,
     };

@@ -104,9 +104,10 @@ export function holdForProbe(context: Context, refused: RefusedRequest): void {
     organization.id,
   );
   const atMs = hintedAtMs(context, organization);
+  remember(context, organization);
+  organization.wasShown = refused.connectionId !== null;
   ask(context, organization, atMs, 'refused-request');
   if (organization.access !== 'active') return;
-  remember(context, organization);
   organization.heldUntilMs = atMs + heldMsMax;
 }
 
@@ -183,11 +184,15 @@ function firstDue(context: Context, limit: number): CachedOrganization[] {
   return first.map(({ organization }) => organization);
 }
 
-/** Of one that is blocked it matters to nobody else what asked: its probe is repeated. */
-function rankOf({ access }: CachedOrganization, askedBy: ProbeAsker | null): number {
+/**
+ * Of one that is blocked it matters to nobody else what asked: its probe is repeated. Last are those that no connection was
+ * ever shown: there is nobody to ask about them.
+ */
+function rankOf({ access, wasShown }: CachedOrganization, askedBy: ProbeAsker | null): number {
   if (askedBy === 'operator') return 0;
   if (access !== 'active') return 3;
-  return askedBy === 'refused-request' ? 1 : 2;
+  if (askedBy === 'refused-request') return 1;
+  return wasShown ? 2 : 4;
 }
 
 /** Its time stays in its row until it is answered: a process that starts probes again. */
