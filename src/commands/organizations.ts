@@ -43,7 +43,7 @@ const askers: Record<ProbeAsker, string> = {
   notification: ' after notification',
   listing: ' after listing',
   consent: ' after consent',
-  operator: ' by operator',
+  operator: ' asked for by operator',
   schedule: '',
 };
 

@@ -94,6 +94,13 @@ test('an operator who revoked a connection is named in the history', async () =>
   );
 });
 
+test('a probe that an operator asked for is told as what the provider answered, not as the word of the operator', async () => {
+  const asked = { ...history[0]!, by: 'probe', askedBy: 'operator', cause: 'terms' };
+  Object.assign(shell.sample.store, { accessHistory: async () => [asked] });
+  const { out } = await shell.run('organizations', 'get', '4712');
+  expect(out.replace(/\s+/g, ' ')).toContain('said by probe asked for by operator: terms');
+});
+
 test('every command for the one on call fits 80 columns, cuts no address and names the next step', async () => {
   const blocked = { ...organizations[1]!, name: longName, message, actionUrl };
   Object.assign(shell.sample.store, {
