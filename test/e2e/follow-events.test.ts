@@ -31,7 +31,9 @@ test('a follower that began beside no service holds no store, and goes on throug
 
   const command = startCommand(['events', '--follow', '--json'], {
     DATABASE_URL: `sqlite:${story.dataFolder}/tramline.db`,
+    // It finds the service at the port of its own settings, as whoever starts both in one folder does.
     OPERATIONS_PORT: story.settings().OPERATIONS_PORT,
+    TRAMLINE_URL: undefined,
   });
   follower = command;
   await command.untilPrinted(/going on after position (\d+) when it answers/);
