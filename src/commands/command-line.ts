@@ -29,6 +29,7 @@ import type * as Serve from './serve';
 import type * as Simulate from './simulate';
 import { registerDelivery, registerSubscriptions } from './subscriptions';
 import { registerSync } from './sync';
+import { whereToLook } from './where-to-look';
 
 const light = [
   registerMigrate,
@@ -67,6 +68,7 @@ export async function runCommandLine(
   doors: CommandDoors,
 ): Promise<number> {
   let exitCode: number = exitCodes.done;
+  let asked: Command | null = null;
   const program = new Command('tramline')
     .description('Farm-data webhooks in, correct, ordered, stable Kafka events out.')
     .version(doors.version())
@@ -77,6 +79,7 @@ export async function runCommandLine(
     (run) =>
     async (...given) => {
       const command = given.at(-1) as Command;
+      asked = command;
       const options = command.optsWithGlobals<{ json?: boolean }>();
       const context = { ...doors, output: makeOutput(streams, options.json === true) };
       const argument = typeof given[0] === 'string' ? given[0] : undefined;
@@ -85,13 +88,20 @@ export async function runCommandLine(
   try {
     register(program, words, action);
     await program.parseAsync(words, { from: 'user' });
-    return exitCode;
   } catch (error) {
     // Commander has already said what is wrong; help and version are no mistakes.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
     streams.error(`${sentencesOf(error)}\n`);
-    return exitCodeOf(error);
+    exitCode = exitCodeOf(error);
   }
+  if (exitCode === exitCodes.notFound && asked !== null) tellWhereToLook(asked, streams);
+  return exitCode;
+}
+
+/** Beside the complaint, so that what reads the answer of a command never meets it. */
+function tellWhereToLook(command: Command, streams: Streams): void {
+  const { json = false } = command.optsWithGlobals<{ json?: boolean }>();
+  makeOutput({ ...streams, out: streams.error }, json).next(whereToLook(command));
 }
 
 function register(program: Command, words: string[], action: Action): void {

@@ -49,7 +49,9 @@ test.each(['errors', 'list', 'gud', 'text'])(
     expect(await run('equipment', 'get', '999')).toEqual({
       code: 3,
       out: '',
-      error: `tramline: the provider has no such thing (${story.simulator.equipment}/equipment/999)\n`,
+      error:
+        `tramline: the provider has no such thing (${story.simulator.equipment}/equipment/999)\n` +
+        '\n→ See what there is: tramline equipment list\n',
     });
     const refused = await run('equipment', 'update', machine!.id, '--name', 'Not ours');
     expect([refused.code, refused.error]).toEqual([4, expect.stringContaining('API client')]);
