@@ -1,12 +1,15 @@
 /**
  * The client of our own API: one method for each thing operators ask, over HTTP. It throws the same problems as the API
- * itself, so that a command does not know whether it spoke to a service. Answers are bounded in time and size.
+ * itself, so that a command does not know whether it spoke to a service. Answers are bounded in time and size, and each is
+ * what was asked for: who else may listen there is told apart.
  */
 import type { Api } from '../model/api';
 import { Problem, type ProblemCode } from '../model/problem';
 import type { Secret } from '../tools/secret';
+import { type Shape, shapes } from './answer-shapes';
 import { makeConnectionCalls } from './connection-calls';
 import { makeLineCalls, makeProviderCalls, type Open } from './provider-calls';
+import { readAnswer, textOf } from './read-answer';
 import { makeSubscriptionApiCalls } from './subscription-calls';
 
 export interface ClientOptions {
@@ -23,8 +26,6 @@ const sinksMsMax = 30_000;
 const consentMsMax = 120_000;
 /** Each of several calls to the provider, and its verification of the address. */
 const subscriptionMsMax = 120_000;
-/** Pages of events are asked for in pieces that fit, see there. */
-const answerBytesMax = 256 * 1024 * 1024;
 
 const problemOfCode: Record<string, ProblemCode> = {
   'operations.parameter': 'command.usage',
@@ -50,46 +51,61 @@ export class NobodyListens extends Error {
 }
 
 /**
- * Throws `NobodyListens`; what the API throws; `settings.invalid` for a token that is not accepted. Sinks are waited
- * for 30 s, consents and subscriptions 2 minutes; an answer has at most 256 MiB.
+ * Throws `NobodyListens`; what the API throws; `settings.invalid` for a token that is not accepted; `store.unavailable`
+ * for an answer that is not ours. Sinks are waited for 30 s, consents and subscriptions 2 minutes; an answer has at most
+ * 256 MiB.
  */
 export function makeClient(options: ClientOptions): Api {
-  const get = <Answer>(path: string, query: Query = {}) => ask<Answer>(options, 'GET', path, query);
-  const post = <Answer>(path: string, query: Query = {}) => ask<Answer>(options, 'POST', path, query);
+  const get = <Answer>(shape: Shape<Answer>, path: string, query: Query = {}) =>
+    ask(options, shape, 'GET', path, query);
+  const post = <Answer>(shape: Shape<Answer>, path: string, query: Query = {}) =>
+    ask(options, shape, 'POST', path, query);
   const at = (id: string) => encodeURIComponent(id);
   const opened: Open = (...asked) => open(options, ...asked);
   return {
-    organizations: (page) => get('/api/organizations', { ...page }),
-    organization: (id) => get(`/api/organizations/${at(id)}`),
+    organizations: (page) => get(shapes.organizations, '/api/organizations', { ...page }),
+    organization: (id) => get(shapes.organization, `/api/organizations/${at(id)}`),
     forget: (id) =>
-      ask({ ...options, timeoutMs: consentMsMax }, 'DELETE', `/api/organizations/${at(id)}`, {}),
-    probe: (id) => post(`/api/organizations/${at(id)}/probe`),
-    tasks: (page) => get('/api/tasks', { ...page }),
-    quarantine: (page) => get('/api/quarantine', { ...page }),
-    quarantined: (id) => get(`/api/quarantine/${at(id)}`),
-    release: (id) => post(`/api/quarantine/${at(id)}/release`),
-    discard: (id) => post(`/api/quarantine/${at(id)}/discard`),
+      ask(
+        { ...options, timeoutMs: consentMsMax },
+        shapes.forgotten,
+        'DELETE',
+        `/api/organizations/${at(id)}`,
+        {},
+      ),
+    probe: (id) => post(shapes.organization, `/api/organizations/${at(id)}/probe`),
+    tasks: (page) => get(shapes.tasks, '/api/tasks', { ...page }),
+    quarantine: (page) => get(shapes.quarantine, '/api/quarantine', { ...page }),
+    quarantined: (id) => get(shapes.quarantined, `/api/quarantine/${at(id)}`),
+    release: (id) => post(shapes.released, `/api/quarantine/${at(id)}/release`),
+    discard: (id) => post(shapes.discarded, `/api/quarantine/${at(id)}/discard`),
     events: ({ organizationId, kept, ...page }) =>
-      get('/api/events', { ...page, organization: organizationId, kept: kept ? 'true' : null }),
-    alerts: () => get('/api/alerts'),
-    testAlerts: () => ask({ ...options, timeoutMs: sinksMsMax }, 'POST', '/api/alerts/test', {}),
-    explain: (of) => get('/api/explain', { of }),
-    ledger: () => get('/api/ledger'),
-    check: () => get('/api/check'),
-    config: () => get('/api/config'),
-    connections: makeConnectionCalls((method, path, query, body) =>
-      ask({ ...options, timeoutMs: consentMsMax }, method, path, query, body),
+      get(shapes.events, '/api/events', {
+        ...page,
+        organization: organizationId,
+        kept: kept ? 'true' : null,
+      }),
+    alerts: () => get(shapes.alerts, '/api/alerts'),
+    testAlerts: () =>
+      ask({ ...options, timeoutMs: sinksMsMax }, shapes.alertTests, 'POST', '/api/alerts/test', {}),
+    explain: (of) => get(shapes.journey, '/api/explain', { of }),
+    ledger: () => get(shapes.ledger, '/api/ledger'),
+    check: () => get(shapes.check, '/api/check'),
+    config: () => get(shapes.config, '/api/config'),
+    connections: makeConnectionCalls((shape, method, path, query, body) =>
+      ask({ ...options, timeoutMs: consentMsMax }, shape, method, path, query, body),
     ),
     subscriptions: makeSubscriptionApiCalls(
-      (method, path, body) => ask({ ...options, timeoutMs: subscriptionMsMax }, method, path, {}, body),
+      (shape, method, path, body) =>
+        ask({ ...options, timeoutMs: subscriptionMsMax }, shape, method, path, {}, body),
       makeLineCalls(opened),
     ),
     provider: makeProviderCalls(opened),
     startSync: ({ organizationId, full }) =>
-      post('/api/sync', { organization: organizationId, full: full ? 'true' : null }),
-    sync: () => get('/api/sync'),
+      post(shapes.sync, '/api/sync', { organization: organizationId, full: full ? 'true' : null }),
+    sync: () => get(shapes.sync, '/api/sync'),
     startReplay: ({ events, organizationId, kind, how, toTopic, dryRun }) =>
-      post('/api/replay', {
+      post(shapes.replay, '/api/replay', {
         events: events?.join(',') ?? null,
         organization: organizationId,
         kind,
@@ -97,8 +113,8 @@ export function makeClient(options: ClientOptions): Api {
         refetch: how === 'reads' ? 'true' : null,
         dryRun: dryRun ? 'true' : null,
       }),
-    replay: () => get('/api/replay'),
-    sandbox: () => get('/api/sandbox'),
+    replay: () => get(shapes.replay, '/api/replay'),
+    sandbox: () => get(shapes.sandbox, '/api/sandbox'),
   };
 }
 
@@ -107,6 +123,7 @@ type Method = 'GET' | 'POST' | 'DELETE';
 
 async function ask<Answer>(
   options: ClientOptions,
+  shape: Shape<Answer>,
   method: Method,
   path: string,
   query: Query,
@@ -114,9 +131,7 @@ async function ask<Answer>(
 ): Promise<Answer> {
   const patienceMs = options.timeoutMs ?? timeoutMsDefault;
   const { response } = await open(options, method, path, query, patienceMs, body);
-  const answer = jsonOf(await textOf(options.url, response));
-  if (answer === undefined) throw problemOf(options.url, 200, answer);
-  return answer as Answer;
+  return readAnswer(response, await answerOf(options.url, response), shape);
 }
 
 /**
@@ -156,27 +171,18 @@ async function open(
     throw unreachable(url, error);
   }
   if (response.status === 200) return { response, heard: () => timer.refresh() };
-  throw problemOf(url, response.status, jsonOf(await textOf(url, response)));
+  throw problemOf(url, response.status, jsonOf(await answerOf(url, response)));
 }
 
-async function textOf(url: string, response: Response): Promise<string> {
+async function answerOf(url: string, response: Response): Promise<string> {
   try {
-    return await readBounded(response);
+    return await textOf(response.body ?? nothing());
   } catch (error) {
     throw unreachable(url, error);
   }
 }
 
-async function readBounded(response: Response): Promise<string> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of response.body ?? []) {
-    bytes += part.byteLength;
-    if (bytes > answerBytesMax) throw new Error('the answer is too large');
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString('utf8');
-}
+async function* nothing(): AsyncGenerator<never> {}
 
 function unreachable(url: string, error: unknown): Error {
   const { name, cause } = error as { name?: unknown; cause?: { code?: unknown } };

@@ -3,7 +3,9 @@
  * off is an error, never taken as all there is.
  */
 import { Problem } from '../model/problem';
-import type { EquipmentWish, FileContent, Listed, ProviderApi } from '../model/provider-data';
+import type { EquipmentWish, FileContent, ProviderApi } from '../model/provider-data';
+import { listed, type Shape, shapes } from './answer-shapes';
+import { mediaTypeOf, readAnswer, readValue, strange, textOf } from './read-answer';
 
 type Query = Record<string, string | number | null>;
 
@@ -22,44 +24,52 @@ const lineCharactersMax = 64 * 1024 * 1024;
 /** Bounds as `makeLineCalls` does. */
 export function makeProviderCalls(open: Open): ProviderApi {
   const at = (id: string) => encodeURIComponent(id);
-  const value = async <Value>(method: 'GET' | 'POST', path: string, query: Query = {}): Promise<Value> => {
-    const { response } = await open(method, path, query, idleMs);
-    return (await response.json()) as Value;
+  const value = async <Value>(
+    shape: Shape<Value>,
+    method: 'GET' | 'POST',
+    path: string,
+    query: Query = {},
+  ): Promise<Value> => {
+    const { response, heard } = await open(method, path, query, idleMs);
+    return readAnswer(response, await textOf(piecesOf(response, heard)), shape);
   };
   const list = makeLineCalls(open);
   return {
     equipment: ({ organizationIds, ids, serialNumbers, category, archived }) =>
-      list('/api/equipment', {
+      list(shapes.document, '/api/equipment', {
         organization: joined(organizationIds),
         id: joined(ids),
         serialNumber: joined(serialNumbers),
         category,
         archived: archived === null ? null : String(archived),
       }),
-    equipmentRecord: (id, organization) => value('GET', `/api/equipment/${at(id)}`, { organization }),
+    equipmentRecord: (id, organization) =>
+      value(shapes.document, 'GET', `/api/equipment/${at(id)}`, { organization }),
     createEquipment: (organizationId, wish) =>
-      value('POST', `/api/organizations/${at(organizationId)}/equipment`, queryOf(wish)),
+      value(shapes.written, 'POST', `/api/organizations/${at(organizationId)}/equipment`, queryOf(wish)),
     updateEquipment: (id, organization, wish) =>
-      value('POST', `/api/equipment/${at(id)}`, { ...queryOf(wish), organization }),
-    reference: (kind) => list(`/api/equipment-${kind}`),
+      value(shapes.document, 'POST', `/api/equipment/${at(id)}`, { ...queryOf(wish), organization }),
+    reference: (kind) => list(shapes.reference, `/api/equipment-${kind}`),
     fieldOperations: ({ organizationId, fieldId }) =>
-      list('/api/field-operations', { organization: organizationId, field: fieldId }),
-    fieldOperation: (id, organization) => value('GET', `/api/field-operations/${at(id)}`, { organization }),
+      list(shapes.document, '/api/field-operations', { organization: organizationId, field: fieldId }),
+    fieldOperation: (id, organization) =>
+      value(shapes.document, 'GET', `/api/field-operations/${at(id)}`, { organization }),
     measurements: (id, organization, name) =>
-      value('GET', `/api/field-operations/${at(id)}/measurements`, { organization, name }),
-    files: (organization) => list('/api/files', { organization }),
-    file: (id) => value('GET', `/api/files/${at(id)}`),
-    fileContent: async (id, from, version) => {
-      const opened = await open('GET', `/api/files/${at(id)}/content`, { from, version }, idleMs);
-      return contentOf(opened);
-    },
+      value(shapes.measurements, 'GET', `/api/field-operations/${at(id)}/measurements`, {
+        organization,
+        name,
+      }),
+    files: (organization) => list(shapes.file, '/api/files', { organization }),
+    file: (id) => value(shapes.file, 'GET', `/api/files/${at(id)}`),
+    fileContent: async (id, from, version) =>
+      contentOf(await open('GET', `/api/files/${at(id)}/content`, { from, version }, idleMs)),
   };
 }
 
 /** Listings line by line as they come; one that breaks off, or has a line of more than 67,108,864 characters, throws. */
 export function makeLineCalls(open: Open) {
-  return <Item>(path: string, query: Query = {}) =>
-    lines<Listed<Item>>(() => open('GET', path, query, idleMs));
+  return <Item>(item: Shape<Item>, path: string, query: Query = {}) =>
+    lines(listed(item), () => open('GET', path, query, idleMs));
 }
 
 function joined(values: string[]): string | null {
@@ -70,26 +80,41 @@ function queryOf({ category, name, serialNumber, makeId, typeId, modelId }: Equi
   return { category, name, serialNumber, make: makeId, type: typeId, model: modelId };
 }
 
-async function* lines<Line>(ask: () => ReturnType<Open>): AsyncGenerator<Line> {
+async function* lines<Line>(shape: Shape<Line>, ask: () => ReturnType<Open>): AsyncGenerator<Line> {
   const { response, heard } = await ask();
+  const type = mediaTypeOf(response.headers);
+  // An empty page of another program would be taken for a list of nothing.
+  if (!type.startsWith('application/x-ndjson')) {
+    await response.body?.cancel();
+    throw strange(response.url, `no lines of JSON (${type})`);
+  }
   const decoder = new TextDecoder();
   let rest = '';
   for await (const piece of piecesOf(response, heard)) {
     const parts = (rest + decoder.decode(piece, { stream: true })).split('\n');
     rest = parts.pop() ?? '';
-    for (const part of parts) yield JSON.parse(part) as Line;
+    for (const part of parts) yield readValue(response, part, shape);
     if (rest.length > lineCharactersMax) throw broken(new Error('a line of the answer is too long'));
   }
   if (rest !== '') throw broken(new Error('the last line is cut'));
 }
 
-function contentOf({ response, heard }: Awaited<ReturnType<Open>>): FileContent {
-  const { headers } = response;
+const wholeNumber = /^\d{1,15}$/;
+
+/** Of another program any page would be taken for the file. */
+async function contentOf({ response, heard }: Awaited<ReturnType<Open>>): Promise<FileContent> {
+  const { headers, url } = response;
+  const from = headers.get('tramline-file-from') ?? '';
+  const bytesTotal = headers.get('tramline-file-bytes') ?? '';
+  if (!wholeNumber.test(from) || !wholeNumber.test(bytesTotal)) {
+    await response.body?.cancel();
+    throw strange(url, `no part of a file (${mediaTypeOf(headers)})`);
+  }
   const version = headers.get('tramline-file-version');
   return {
     address: headers.get('tramline-file-address') ?? 'the file',
-    from: Number(headers.get('tramline-file-from')),
-    bytesTotal: Number(headers.get('tramline-file-bytes')),
+    from: Number(from),
+    bytesTotal: Number(bytesTotal),
     version: version === null ? null : decodeURIComponent(version),
     sha256: headers.get('tramline-file-sha256'),
     chunks: piecesOf(response, heard),

@@ -3,21 +3,27 @@
  * in no address.
  */
 import type { Listed } from '../model/provider-data';
-import type { SubscriptionsApi, SubscriptionView } from '../model/subscription';
+import type { SubscriptionsApi } from '../model/subscription';
+import { type Shape, shapes } from './answer-shapes';
 
-/** Resolves to the parsed answer; throws problems. */
-type Ask = <Answer>(method: 'GET' | 'POST', path: string, body?: unknown) => Promise<Answer>;
+/** Resolves to the answer, which is of this shape; throws problems. */
+type Ask = <Answer>(
+  shape: Shape<Answer>,
+  method: 'GET' | 'POST',
+  path: string,
+  body?: unknown,
+) => Promise<Answer>;
 
-type List = <Item>(path: string) => AsyncIterable<Listed<Item>>;
+type List = <Item>(shape: Shape<Item>, path: string) => AsyncIterable<Listed<Item>>;
 
 export function makeSubscriptionApiCalls(ask: Ask, list: List): SubscriptionsApi {
   const at = (id: string) => `/api/subscriptions/${encodeURIComponent(id)}`;
   return {
-    list: () => list<SubscriptionView>('/api/subscriptions'),
-    create: (wanted) => ask('POST', '/api/subscriptions', wanted),
-    renew: (id) => ask('POST', `${at(id)}/renew`),
-    end: (id) => ask('POST', `${at(id)}/end`),
-    delivery: () => ask('GET', '/api/delivery'),
-    setDelivery: (wanted) => ask('POST', '/api/delivery', wanted),
+    list: () => list(shapes.subscription, '/api/subscriptions'),
+    create: (wanted) => ask(shapes.subscriptionOrNull, 'POST', '/api/subscriptions', wanted),
+    renew: (id) => ask(shapes.subscription, 'POST', `${at(id)}/renew`),
+    end: (id) => ask(shapes.subscription, 'POST', `${at(id)}/end`),
+    delivery: () => ask(shapes.delivery, 'GET', '/api/delivery'),
+    setDelivery: (wanted) => ask(shapes.delivery, 'POST', '/api/delivery', wanted),
   };
 }

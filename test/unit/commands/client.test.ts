@@ -33,6 +33,89 @@ describe('a service with a token', () => {
   });
 });
 
+describe('what is no answer of ours', () => {
+  const commands = [
+    'organizations list',
+    'organizations get 1',
+    'organizations probe 1',
+    'organizations forget 1 --yes',
+    'connections list',
+    'connections revoke 1',
+    'connect',
+    'connect --oob',
+    'subscriptions list',
+    'subscriptions create --event-type e',
+    'subscriptions renew 1',
+    'subscriptions end 1',
+    'delivery get',
+    'delivery set --status paused',
+    'equipment list',
+    'equipment get 1',
+    'equipment create --organization 1 --category machine --name n',
+    'equipment update 1 --name n',
+    'makes',
+    'types',
+    'models',
+    'field-operations list',
+    'field-operations get 1',
+    'field-operations measurements 1',
+    'files list',
+    'files get 1',
+    'files get 1 --output /nowhere/file',
+    'sync',
+    'replay --kind equipment',
+    'events',
+    'parked',
+    'quarantine list',
+    'quarantine show 1',
+    'quarantine release 1',
+    'quarantine discard 1',
+    'explain 1',
+    'alerts',
+    'alerts test',
+    'ledger',
+    'check',
+  ];
+  const answers: [what: string, type: string, body: string, brought: string][] = [
+    ['a page', 'text/html', '<!doctype html>\n<p>Hello</p>\n', '(text/html)'],
+    ['nothing', 'text/plain', '', '(text/plain)'],
+    ['an array of others', 'application/json', '[{"name":"theirs"}, null]\n', ''],
+    ['an object of others', 'application/json', '{"status":"ok"}\n', ''],
+    ['a number', 'application/json', '17\n', ''],
+    ['null in lines', 'application/x-ndjson', 'null\n', ''],
+    ['an item of others in lines', 'application/x-ndjson', '{"item":{"name":"theirs"}}\n', ''],
+  ];
+
+  test.each(answers)('but %s ends every command with 1, a sentence and the address', async (...given) => {
+    const [what, type, body, brought] = given;
+    const server = createServer((_request, response) => {
+      response.writeHead(200, { 'content-type': type }).end(body);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const shell = makeShell();
+    shell.environment = { TRAMLINE_URL: address };
+    const ended = [];
+    for (const command of commands) {
+      // These are as the provider says them: any array, any object.
+      if (what === 'an array of others' && command.includes('measurements')) continue;
+      if (what === 'an object of others' && command.startsWith('delivery')) continue;
+      ended.push([command, await shell.run(...command.split(' '))]);
+    }
+    server.closeAllConnections();
+    server.close();
+    const told = `the service at ${address} answered 200 and is not Tramline, or another version of it: /api/`;
+    expect(ended).toEqual(
+      ended.map(([command]) => [
+        command,
+        { code: 1, out: expect.any(String), error: expect.stringContaining(`tramline: ${told}`) },
+      ]),
+    );
+    expect(JSON.stringify(ended)).toContain(brought);
+    expect(shell.opened).toBe(0);
+  });
+});
+
 describe('another program', () => {
   let server: Server;
   const listen = async (listener: RequestListener) => {
