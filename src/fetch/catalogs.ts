@@ -7,13 +7,13 @@
 import type { Answer } from '../model/answer';
 import type { Connection } from '../model/connection';
 import { shownAddress } from '../model/shown-address';
+import { typeNameOf } from '../model/type-name';
 import type { Secret } from '../tools/secret';
 import type { Ask } from './ask';
 import { Attempt } from './attempt';
 import type { Gate } from './gate';
 import { linksOf, unreadLinkOf, unreadLinksOf } from './links';
 import { makeSharedRead, type SharedRead } from './shared-read';
-import { typeNameOf } from './type-name';
 import { answerOnTheWay, cutOnTheWay, type Way, waitingAnswer } from './waiting-answer';
 
 export interface Catalog {

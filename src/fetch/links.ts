@@ -3,7 +3,7 @@
  * link, but not the same as none. The provider spells the array `links` in one answer and `link` in another. Pure; what is
  * found here still passes the gate.
  */
-import { typeNameOf } from './type-name';
+import { typeNameOf } from '../model/type-name';
 
 const linksMax = 1000;
 /** Stands for every relationship: what could not be read may have been any of them. */

@@ -6,11 +6,11 @@
 import { toldIn, wordsIn } from '../model/answer-words';
 import type { Connection } from '../model/connection';
 import { shownAddress } from '../model/shown-address';
+import { typeNameOf } from '../model/type-name';
 import type { Question } from './ask';
 import type { Verdict } from './classify';
 import type { Admission, Gate } from './gate';
 import { linksOf, unreadLinkOf, unreadLinksOf } from './links';
-import { typeNameOf } from './type-name';
 
 /** Why a listing ended before its end. */
 export type PartialReason =

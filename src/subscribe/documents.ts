@@ -17,7 +17,7 @@ export interface SeenSubscription {
 
 const hidden = '[secret]';
 
-/** null: it has no id, so nothing can be done with it. */
+/** null: it has no id that could be used, so nothing can be done with it. */
 export function subscriptionOf(item: {
   body: unknown;
   address: string;
@@ -25,9 +25,10 @@ export function subscriptionOf(item: {
 }): SeenSubscription | null {
   const body = objectOf(item.body);
   const { id, status, token } = body;
-  if (typeof id !== 'string' && typeof id !== 'number') return null;
+  const name = typeof id === 'number' ? String(id) : textOf(id);
+  if (name === null) return null;
   return {
-    id: String(id),
+    id: name,
     connectionId: item.connectionId,
     address: item.address,
     status: textOf(status),

@@ -2,7 +2,7 @@
  * One look at the subscriptions that were made here, and at those whose tokens the settings name: what has expired is
  * renewed; what somebody ended, or what cannot be renewed, is found; a creation that got no answer is known by its token.
  * Where the consent that made one is gone, any other connection that lists it takes it over. What cannot be looked at
- * stays as it was found.
+ * stays as it was found, and what came malformed is told.
  */
 import type { Condition } from '../model/alert';
 import type { Connection } from '../model/connection';
@@ -16,8 +16,10 @@ import type { SecretBook } from './secret-book';
 import { listOne, putStatus } from './subscriptions';
 
 export interface LookDoors
-  extends Pick<SubscribeDoors, 'book' | 'calls' | 'connections' | 'sees' | 'target'> {
+  extends Pick<SubscribeDoors, 'book' | 'calls' | 'connections' | 'sees' | 'target' | 'problemOf'> {
   clock: Clock;
+  /** What the provider lists cannot be read; nobody asked for it. */
+  failed(error: unknown): void;
 }
 
 export type Finding = Condition & { name: 'subscription-ended' | 'subscription-expired' };
@@ -47,6 +49,7 @@ export async function lookAtSubscriptions(doors: LookDoors, before: Findings): P
     if (own.length + left.length === 0 && book.givenTokens().length === 0) continue;
     const { seen, fault } = await listOne(doors, connectionId);
     whole &&= fault === null;
+    if (fault !== null && fault.answer === null) doors.failed(doors.problemOf(fault));
     await adopt(doors, own, seen, fault === null);
     await takeOver(book, left, seen, connection);
     await adoptGiven(doors, connectionId, seen);

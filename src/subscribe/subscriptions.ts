@@ -5,8 +5,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Connection } from '../model/connection';
 import { Problem } from '../model/problem';
-import type { Listed, RawFault } from '../model/provider-data';
+import type { Listed, RawFault, RawItem } from '../model/provider-data';
 import type { SubscriptionsApi, SubscriptionView, SubscriptionWanted } from '../model/subscription';
+import { typeNameOf } from '../model/type-name';
 import { Secret } from '../tools/secret';
 import { makeDelivery } from './delivery';
 import {
@@ -87,22 +88,33 @@ export async function putStatus(
 
 interface Listing {
   seen: SeenSubscription[];
-  /** When they could not be read to the end. */
+  /** When not all of them could be read. */
   fault: RawFault | null;
 }
 
-/** Those of one connection. */
+/** Those of one connection. With a fault, what is missing among them proves nothing. */
 export async function listOne(
   { calls }: Pick<SubscribeDoors, 'calls'>,
   connectionId: string,
 ): Promise<Listing> {
   const seen: SeenSubscription[] = [];
+  let place = 0;
+  let unread: RawFault | null = null;
   for await (const line of calls().list(connectionId)) {
     if ('fault' in line) return { seen, fault: line.fault };
+    place += 1;
     const subscription = subscriptionOf(line.item);
     if (subscription !== null) seen.push(subscription);
+    else unread ??= unreadEntry(line.item, place);
   }
-  return { seen, fault: null };
+  return { seen, fault: unread };
+}
+
+/** The rest of the list was read; which one this was is not known. */
+function unreadEntry({ body, address }: RawItem, place: number): RawFault {
+  const got = typeNameOf(body, 'an object without it');
+  const detail = `entry ${place} of the list: expected a subscription with an id, got ${got} (malformed-entry)`;
+  return { answer: null, detail, address, organizationId: null };
 }
 
 async function* views(doors: SubscribeDoors): AsyncGenerator<Listed<SubscriptionView>> {

@@ -88,6 +88,8 @@ export function wireSubscribing(settings: Settings, parts: SubscribingParts): Su
       calls: parts.calls,
       connections: parts.connections,
       sees: parts.sees,
+      problemOf,
+      failed,
       confirm: async () => void (await api.delivery()),
       pausedMs: parts.pausedMs,
       leaseMs: settings.leaseSeconds * 1000,

@@ -139,6 +139,26 @@ test('a renewal that is refused pages, and the page ends when one succeeds', asy
   await until(async () => (await alertsOf('TramlineSubscriptionExpired')).length === 0, soon);
 });
 
+test('an entry of the list that cannot be read is told with its address, and nobody is paged for what it may be', async () => {
+  const [own] = (await tramline<Subscription[]>('subscriptions', 'list')).answer;
+  const values = [{ status: 'Active', displayName: 'Machines' }];
+  const match = { method: 'GET', path: '/eventSubscriptions' };
+  await story.simulator.setFaults([{ match, status: 200, body: { links: [], total: 1, values } }]);
+  const said = 'expected a subscription with an id, got an object without it';
+  const troubles = () => story.log('trouble').filter(({ detail }) => String(detail).includes(said));
+  await until(() => troubles().length > 0, { ...soon, what: 'the entry to be told' });
+  expect(troubles()[0]).toMatchObject({
+    code: 'provider.malformed',
+    detail: expect.stringContaining('/eventSubscriptions'),
+  });
+  const listed = await tramline<Subscription[]>('subscriptions', 'list');
+  expect(listed).toMatchObject({ code: 1, answer: [], error: expect.stringContaining(said) });
+  expect((await tramline('subscriptions', 'renew', own!.id)).code).toBe(1);
+  await story.simulator.setFaults([]);
+  expect(await alertsOf('TramlineSubscriptionEnded')).toEqual([]);
+  expect((await tramline<Subscription[]>('subscriptions', 'list')).answer).toMatchObject([{ id: own!.id }]);
+});
+
 test('heartbeats that stay away page, and the page ends when they come again', async () => {
   const [own] = (await tramline<Subscription[]>('subscriptions', 'list')).answer;
   await story.simulator.changeSettings({ heartbeats: false });

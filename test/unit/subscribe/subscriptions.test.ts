@@ -110,12 +110,33 @@ describe('list, renew, end', () => {
   const body = (id: string, status: string) => ({ id, status, filters: [], token: 'kept-by-the-provider' });
 
   test('those of every valid connection are listed once, without tokens', async () => {
-    stage.calls.listed.set('c1', [body('a', 'Active'), { status: 'without an id' }]);
+    stage.calls.listed.set('c1', [body('a', 'Active')]);
     stage.calls.listed.set('c2', [body('a', 'Active'), { ...body('b', 'Expired'), token: '' }]);
     expect(await listed()).toEqual([
       { item: { id: 'a', status: 'Active', filters: [], token: '[secret]' } },
       { item: { id: 'b', status: 'Expired', filters: [], token: '' } },
     ]);
+  });
+
+  test('an entry without an id that could be used is told, and those beside it are listed, renewed and ended', async () => {
+    begin({ listingFaultOf, problemOf });
+    const entry =
+      'of the list: expected a subscription with an id, got an object without it (malformed-entry)';
+    for (const unread of [{ status: 'Active' }, { id: '', status: 'Active' }, { id: { of: 1 } }]) {
+      stage.calls.listed.set('c1', [body('a', 'Active'), unread, body('b', 'Expired')]);
+      const lines = await listed();
+      expect(lines).toMatchObject([
+        { item: { id: 'a' } },
+        { item: { id: 'b' } },
+        { fault: { code: 'provider.malformed', detail: `entry 2 ${entry}`, address: expect.any(String) } },
+      ]);
+      expect(await api.renew('b')).toMatchObject({ id: 'b', status: 'Active' });
+      // It may be that very one.
+      await expect(api.renew('x')).rejects.toMatchObject({
+        code: 'provider.malformed',
+        message: expect.stringContaining(entry),
+      });
+    }
   });
 
   test('one user whose listing is refused is told, and the others’ are listed, renewed and ended', async () => {

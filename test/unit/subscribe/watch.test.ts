@@ -10,17 +10,20 @@ let watch: SubscriptionWatch;
 let holds: boolean;
 let confirmations: number;
 let pausedMs: number;
+let troubles: unknown[];
 
 function watchOf({ doors }: Stage, silenceMsMin = 10_000): SubscriptionWatch {
   holds = true;
   confirmations = 0;
   pausedMs = 0;
+  troubles = [];
   return makeSubscriptionWatch({
     ...doors,
     store: { holdLease: async () => holds },
     confirm: async () => {
       confirmations += 1;
     },
+    failed: (error) => void troubles.push(error),
     pausedMs: () => pausedMs,
     holder: 'h',
     leaseMs: 60_000,
@@ -123,6 +126,23 @@ test('a listing that breaks off changes nothing that was found, and proves no ab
   stage.calls.faults = {};
   await look();
   stage.calls.faults.list = faultOf('transient');
+  await look();
+  expect(told()).toEqual(['subscription-ended']);
+});
+
+test('an entry that cannot be read is told, proves no absence, and hides nothing of those beside it', async () => {
+  const [one] = stage.calls.listed.get('c1')!;
+  stage.calls.listed.set('c1', [{ status: 'Active' }]);
+  await look();
+  expect(told()).toEqual([]);
+  expect(troubles.map(String)).toEqual([
+    expect.stringMatching(/entry 1 .*expected a subscription with an id/),
+  ]);
+  expect(watch.settled()).not.toContain('subscription-ended');
+  stage.calls.listed.set('c1', [{ status: 'Active' }, { ...one!, status: 'Expired' }]);
+  await look();
+  expect([own().status, told()]).toEqual(['Active', []]);
+  stage.calls.listed.set('c1', []);
   await look();
   expect(told()).toEqual(['subscription-ended']);
 });
