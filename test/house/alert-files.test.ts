@@ -2,7 +2,7 @@
 // dashboards name metrics that exist, and each rule is shown firing and not firing.
 // Method: pure checks over the files, each shown a bad example first. What promtool says of them is asked elsewhere.
 import { parse } from 'yaml';
-import { catalogue, testRow } from '../../src/alert/catalogue';
+import { catalogue, conditionRows, testRow } from '../../src/alert/catalogue';
 import { table } from '../../src/config/table';
 import { namedIn, parseMetricsList, unknownIn } from '../support/promql';
 import { type RepositoryFile, repositoryFiles } from './repository-files';
@@ -80,6 +80,26 @@ test('a page says for how long its alert fires on when what it tells is over', (
   // The service holds its own; its test ends at once.
   for (const { name } of catalogue.filter((row) => row !== testRow)) {
     expect([name, endOf(name)]).toEqual([name, expect.stringContaining('closes after its hold')]);
+  }
+});
+
+/** For how long a page says that its alert may be learned anew; null: it says nothing of it. */
+function relearnedIn(end: string): string | null {
+  const said = /After a restart, .*it may stay open for (\d+ \w+) although its state is over/.exec(end);
+  return said?.[1] ?? null;
+}
+
+const counted = (count: number, unit: string): string => `${count} ${unit}${count === 1 ? '' : 's'}`;
+
+test('a page says for how long its alert may stay open after a start, and where it does not it says nothing', () => {
+  expect(
+    relearnedIn('It ends. After a restart, it may stay open for 5 minutes although its state is over.'),
+  ).toBe('5 minutes');
+  for (const { name } of catalogue) {
+    const row = Object.values(conditionRows).find((one) => one.name === name);
+    const minutes = (row?.relearnedWithinMs ?? 0) / 60_000;
+    const wanted = minutes < 1440 ? counted(minutes, 'minute') : counted(minutes / 60, 'hour');
+    expect([name, relearnedIn(endOf(name))]).toEqual([name, minutes === 0 ? null : wanted]);
   }
 });
 
