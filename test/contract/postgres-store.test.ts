@@ -8,6 +8,7 @@ import { storeAccessSuite } from './store-access-suite';
 import { storeAlertsSuite } from './store-alerts-suite';
 import { storeBehindSuite } from './store-behind-suite';
 import { storeCasesSuite } from './store-cases-suite';
+import { storeClockSuite } from './store-clock-suite';
 import { storeConnectionsSuite } from './store-connections-suite';
 import { storeDamageSuite } from './store-damage-suite';
 import { storeExplainSuite } from './store-explain-suite';
@@ -26,6 +27,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'the store on PostgreSQ
   const suites: ((name: string, open: typeof stores.openPostgres) => void)[] = [
     storeSuite,
     storeCasesSuite,
+    storeClockSuite,
     storeAccessSuite,
     storeAlertsSuite,
     storeConnectionsSuite,

@@ -6,6 +6,7 @@ import { storeAccessSuite } from './store-access-suite';
 import { storeAlertsSuite } from './store-alerts-suite';
 import { storeBehindSuite } from './store-behind-suite';
 import { storeCasesSuite } from './store-cases-suite';
+import { storeClockSuite } from './store-clock-suite';
 import { storeConnectionsSuite } from './store-connections-suite';
 import { storeDamageSuite } from './store-damage-suite';
 import { storeExplainSuite } from './store-explain-suite';
@@ -17,6 +18,7 @@ import { storeSyncSuite } from './store-sync-suite';
 const suites = [
   storeSuite,
   storeCasesSuite,
+  storeClockSuite,
   storeAccessSuite,
   storeAlertsSuite,
   storeConnectionsSuite,

@@ -6,13 +6,11 @@
 import type { ProbeAsker } from '../../model/organization';
 import type { RefusedRequest } from '../../model/task';
 import { type AnnouncedColumns, announcedColumns, announcedOf, withAnnounced } from '../announced-actions';
+import { heldMsMax } from '../set-back';
 import { hintedGapMs } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import { ensureOrganizations, lockOrganizations } from './organization-rows';
-
-/** Claims of an organization wait at most so long for the answer of a probe that a refusal asked for. */
-const heldMsMax = 30_000;
 
 /** What asked for the probe that is due, once `asker` asks too, for `atMs`: whoever goes first of those that did. */
 const askedByThen = (asker: string, atMs: string) => `CASE WHEN o.probe_at <= ${atMs} AND NOT (

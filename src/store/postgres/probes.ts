@@ -51,6 +51,12 @@ async function giveCallBack({ database, settings, nowMs }: Context): Promise<voi
   await keepPaid(database, budget.spend(paidUntil, nowMs(), -1));
 }
 
+/** What is spent further ahead than the budget reaches was spent before the clock was set back. */
+export async function cutPaid({ database, settings, nowMs }: Context): Promise<void> {
+  const budget = probeBudgetOf(settings.probesPerMinute);
+  await keepPaid(database, budget.spend(await holdBudget(database), nowMs(), 0));
+}
+
 async function keepPaid(database: Context['database'], untilMicros: number): Promise<void> {
   await database.run('UPDATE meta SET value = $2 WHERE name = $1', probeBudgetName, untilMicros);
 }

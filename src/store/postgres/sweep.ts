@@ -3,13 +3,14 @@
  * event stays, and so does what waits for an operator. Hints that still wait fold into a count with their first and last
  * time, so that the journal is bounded by the number of resources. Resolved alerts go after a day, when every sink that
  * was offered one was told of its end. How far log and journal were walked stands in a row: whichever process sweeps next
- * goes on from there.
+ * goes on from there. Before all that, waits from before the clock was set back come nearer.
  */
 import type { Swept } from '../../model/inspection';
 import { newestNumber, tellsRecord, walkEnded } from '../store-rules';
 import type { Context, InTransaction } from './context';
 import type { Row } from './database';
 import { uncount } from './log-size';
+import { bringNearer } from './set-back';
 import { raiseFloor, sweepEvents } from './sweep-events';
 import { noteSwept, sweptUntil } from './swept-until';
 
@@ -24,12 +25,13 @@ const alertMs = 86_400_000;
 
 /** A step takes at most 1,000 rows of a table, and 5,000 notifications. */
 export async function sweep(inTransaction: InTransaction): Promise<Swept> {
+  const nearer = await inTransaction(bringNearer);
   const events = await inTransaction(sweepEvents);
   const deliveries = await inTransaction(sweepDeliveries);
   const reads = await inTransaction(sweepReads);
   const settled = await inTransaction(sweepSettled);
   const ended = await inTransaction(endRound);
-  return { rows: events + deliveries + reads + settled.rows, more: settled.more || !ended };
+  return { rows: events + deliveries + reads + settled.rows, more: nearer || settled.more || !ended };
 }
 
 /** A walk that has come to its end waits for the others: then nothing was left out, and all begin anew. */

@@ -56,6 +56,11 @@ export class Lanes {
     this.lane(id).window = window;
   }
 
+  /** Those in which something waits, as they are at this moment. */
+  waiting(): string[] {
+    return [...this.#lanes.values()].filter(({ nextDueMs }) => nextDueMs !== null).map(({ id }) => id);
+  }
+
   lane(id: string): Lane {
     let lane = this.#lanes.get(id);
     if (lane === undefined) {

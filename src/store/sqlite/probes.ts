@@ -6,13 +6,12 @@ import type { DueProbe, ProbeAgain, ProbeAsker } from '../../model/organization'
 import type { RefusedRequest } from '../../model/task';
 import { type AnnouncedColumns, announcedColumns, announcedOf, withAnnounced } from '../announced-actions';
 import { probeBudgetName, probeBudgetOf } from '../probe-budget';
+import { heldMsMax } from '../set-back';
 import { hintedGapMs } from '../store-rules';
 import type { Context } from './context';
 import { type CachedOrganization, remember } from './organization-cache';
 import { readingPause } from './pauses';
 
-/** Claims of an organization wait at most so long for the answer of a probe that a refusal asked for. */
-const heldMsMax = 30_000;
 /** So many of its waiting tasks are looked at to find an address of its own. */
 const waitingLookedAt = 100;
 
@@ -151,6 +150,12 @@ export function payProbeCall(context: Context, anyway: boolean): number {
 function giveCallBack(context: Context): void {
   const budget = probeBudgetOf(context.settings.probesPerMinute);
   keepPaid(context, budget.spend(paidUntilMicros(context), context.nowMs(), -1));
+}
+
+/** What is spent further ahead than the budget reaches was spent before the clock was set back. */
+export function cutPaid(context: Context): void {
+  const budget = probeBudgetOf(context.settings.probesPerMinute);
+  keepPaid(context, budget.spend(paidUntilMicros(context), context.nowMs(), 0));
 }
 
 function keepPaid({ database }: Context, untilMicros: number): void {

@@ -2,13 +2,14 @@
  * Retention: what is settled and older than its bound goes, a bounded amount a call. A key's newest event stays, and so
  * does what waits for an operator. Hints that still wait fold into a count with their first and last time, so that the
  * journal is bounded by the number of resources. Resolved alerts go after a day, when every sink that was offered one was
- * told of its end.
+ * told of its end. Before all that, waits from before the clock was set back come nearer.
  */
 import type { Swept } from '../../model/inspection';
 import { newestNumber, tellsRecord, walkEnded } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import { uncount } from './log-size';
+import { bringNearer } from './set-back';
 import { raiseFloor, sweepEvents } from './sweep-events';
 
 const rowsMax = 1000;
@@ -17,6 +18,7 @@ const alertMs = 86_400_000;
 
 /** A step takes at most 1,000 rows of a table. */
 export function sweep(context: Context): Swept {
+  const nearer = bringNearer(context);
   const nowMs = context.nowMs();
   const journalledAfterMs = nowMs - context.settings.journalMs;
   const entries = context.database.run(
@@ -42,7 +44,7 @@ export function sweep(context: Context): Swept {
   const ended = endRound(context);
   return {
     rows: events + journalled + aside + entries + alerts + replayed,
-    more: !ended || [aside, entries, replayed].some((rows) => rows === rowsMax),
+    more: nearer || !ended || [aside, entries, replayed].some((rows) => rows === rowsMax),
   };
 }
 

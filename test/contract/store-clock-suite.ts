@@ -1,0 +1,160 @@
+/**
+ * What every store promises where its clock is set back: once retention looked, nothing waits for longer than it was meant
+ * to, and nothing that was meant to wait comes at once.
+ */
+import type { StoreRules } from '../../src/store/store-rules';
+import { address, type DamageableStore, draftOf, goneBy, Hand, heldBy, hintOf, terms } from './store-hand';
+
+const hourMs = 3_600_000;
+const leaseMs = 60_000;
+const settleMs = 30_000;
+
+export function storeClockSuite(
+  name: string,
+  open: (rules?: Partial<StoreRules>) => Promise<DamageableStore>,
+): void {
+  describe(`store contract, a clock that is set back: ${name}`, () => {
+    let under: DamageableStore;
+    let hand: Hand;
+    beforeEach(async () => {
+      under = await open();
+      hand = new Hand(under);
+      await sweepAll();
+    });
+    afterEach(() => under.close());
+
+    const sweepAll = async () => {
+      while ((await hand.store.sweep()).more);
+    };
+    /** By an hour, noticed by the next look. */
+    const setBack = async () => {
+      await sweepAll();
+      under.advance(-hourMs);
+      await sweepAll();
+    };
+    /** The only task is due after so many milliseconds, and not before. */
+    const expectDueIn = async (ms: number) => {
+      expect(await hand.store.nextDueInMs('task')).toBe(ms);
+      under.advance(ms - 1);
+      expect(await hand.store.take(1)).toEqual([]);
+      under.advance(1);
+      expect(await hand.store.take(1)).toHaveLength(1);
+    };
+
+    test('what is due is due, of every organization', async () => {
+      for (const organizationId of ['1', '2', '3']) await hand.put([hintOf(organizationId, organizationId)]);
+      await setBack();
+      under.advance(1000);
+      expect(await hand.store.take(10)).toHaveLength(3);
+    });
+
+    test('what settles settles for as long as it is meant to', async () => {
+      await hand.put([hintOf('1')]);
+      await hand.finish(await hand.take(), draftOf('1', 'a'), { settleMs });
+      await setBack();
+      await expectDueIn(settleMs);
+    });
+
+    test('what was put off waits as long again, and no longer', async () => {
+      await hand.put([hintOf('1')]);
+      const put = { dueInMs: 5000, agedMs: 0, own: true, code: 'timeout', detail: null };
+      await hand.store.postpone({ ...heldBy(await hand.take()), ...put });
+      await setBack();
+      await expectDueIn(5000);
+    });
+
+    test('what waits from before the time to which it is set goes on waiting for the rest', async () => {
+      await hand.put([hintOf('1')]);
+      const put = { dueInMs: 3 * hourMs, agedMs: 0, own: true, code: 'timeout', detail: null };
+      await hand.store.postpone({ ...heldBy(await hand.take()), ...put });
+      under.advance(2 * hourMs);
+      await setBack();
+      await expectDueIn(2 * hourMs);
+    });
+
+    test('an absence is asked for again in its time', async () => {
+      await hand.publish('1', 'a');
+      await hand.put([hintOf('1')]);
+      const task = await hand.take();
+      await hand.store.foundAbsent({ ...heldBy(task), againInMs: 600_000 });
+      await setBack();
+      under.advance(600_000);
+      const again = await hand.take();
+      expect(under.nowMs() - again.absentSinceMs!).toBe(600_000);
+      expect(await hand.store.finishGone(goneBy(again))).toMatchObject({ outcome: 'gone' });
+    });
+
+    test('the task of one who died is taken over within a lease, and who lives keeps it', async () => {
+      await hand.put([hintOf('1'), hintOf('2')]);
+      const [first, second] = await hand.store.take(2);
+      await setBack();
+      expect(await hand.store.take(2)).toEqual([]);
+      expect(await hand.finish(first!, draftOf('1', 'a'))).toMatchObject({ outcome: 'published' });
+      under.advance(leaseMs);
+      const again = await hand.take();
+      expect(again).toMatchObject({ taskId: second!.taskId, address: address('2') });
+      expect(again.fence).toBeGreaterThan(second!.fence);
+    });
+
+    test('a named lease of one who died is free after four leases at the latest', async () => {
+      await hand.store.holdLease('relay', 'dead', leaseMs);
+      await setBack();
+      expect(await hand.store.holdLease('relay', 'other', leaseMs)).toBe(false);
+      under.advance(4 * leaseMs);
+      expect(await hand.store.holdLease('relay', 'other', leaseMs)).toBe(true);
+    });
+
+    test('what a process told that died is forgotten', async () => {
+      await hand.store.shareConditions('dead', [], leaseMs);
+      await setBack();
+      under.advance(4 * leaseMs);
+      expect(await hand.store.shareConditions('other', [], leaseMs)).toEqual([]);
+    });
+
+    test('a pause that the provider asked for lasts as long as it asked', async () => {
+      await hand.put([hintOf('1')]);
+      await hand.store.pauseReading(20_000);
+      await setBack();
+      expect(await hand.store.readingPause()).toEqual({ sinceMs: under.nowMs(), leftMs: 20_000 });
+      under.advance(20_000);
+      expect(await hand.store.take(1)).toHaveLength(1);
+    });
+
+    test('a blocked organization is probed in its time, and the probe of one who died again', async () => {
+      await hand.publish('1', 'a');
+      await hand.observe(terms);
+      under.advance(15_000);
+      expect(await hand.store.takeProbes(1, leaseMs)).toHaveLength(1);
+      await setBack();
+      expect(await hand.store.nextDueInMs('probe')).toBe(leaseMs);
+      under.advance(leaseMs);
+      expect(await hand.store.takeProbes(1, leaseMs)).toHaveLength(1);
+      await hand.postponeProbe('later');
+      const waitMs = (await hand.store.nextDueInMs('probe'))!;
+      await setBack();
+      expect(await hand.store.nextDueInMs('probe')).toBe(waitMs);
+      expect(waitMs).toBeLessThanOrEqual(900_000);
+    });
+
+    test('an organization whose work waits for a probe is let go though no answer comes', async () => {
+      await hand.publish('1', 'a');
+      await hand.put([hintOf('1')]);
+      const task = await hand.take();
+      const probe = { organizationId: '4711', refusedAddress: address('1'), connectionId: 'c1' };
+      await hand.store.giveBack({ ...heldBy(task), dueInMs: 0, code: 'forbidden', probe });
+      await setBack();
+      under.advance(30_000);
+      expect(await hand.store.take(1)).toHaveLength(1);
+    });
+
+    test('is seen by a store that was opened since', async () => {
+      await hand.put([hintOf('1')]);
+      await sweepAll();
+      await hand.reopen();
+      under.advance(-hourMs);
+      await sweepAll();
+      under.advance(1000);
+      expect(await hand.store.take(1)).toHaveLength(1);
+    });
+  });
+}
