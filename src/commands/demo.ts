@@ -1,15 +1,16 @@
 /**
  * `tramline demo`: the whole path on a laptop, told in plain sentences, with a ledger at its end. Exit code 1 when the
- * ledger does not add up.
+ * ledger does not add up, 130 when it is interrupted before that; nothing of it stays on the disk in either case.
  */
 import type { Command } from 'commander';
 import pico from 'picocolors';
-import { makePager } from '../demo/pager';
+import { makePager, type Pager } from '../demo/pager';
 import { reckon } from '../demo/reckoning';
 import { setStage } from '../demo/stage';
-import { tellStory } from '../demo/story';
+import { type Scene, tellStory } from '../demo/story';
 import { makeTeller } from '../demo/tell';
 import { createDeclaredTopics } from '../wire/topics';
+import { exitCodes } from './exit-code';
 
 export function registerDemo(program: Command): void {
   program
@@ -23,30 +24,60 @@ export function registerDemo(program: Command): void {
 }
 
 async function demo(kafka: string | null, stay: boolean): Promise<number> {
-  const teller = makeTeller((text) => process.stdout.write(text), pico.isColorSupported);
+  const interrupted = firstInterrupt();
+  let silent = false;
+  void interrupted.then(() => {
+    silent = true;
+  });
+  const write = (text: string) => void (silent || process.stdout.write(text));
+  const teller = makeTeller(write, pico.isColorSupported);
   const pager = makePager();
-  const stage = await setStage({ kafka, sink: pager.sink, createTopics: createDeclaredTopics });
+  const setting = setStage({ kafka, sink: pager.sink, createTopics: createDeclaredTopics });
+  const stage = await Promise.race([setting, interrupted]);
+  // What is only being set up owes nobody an orderly end; its folder goes with the process.
+  if (stage === 'interrupted') process.exit(exitCodes.interrupted);
   try {
-    const { ready } = stage.service;
-    teller.title('Tramline: farm-data webhooks in, ordered events out');
-    teller.say(
-      `A simulated provider and the service run in this process. Deliveries go to ${ready.public}, ` +
-        `events to ${kafka === null ? 'the embedded event log' : `Kafka at ${kafka}`}, pages to this terminal.`,
-    );
-    await stage.control('PUT', 'deliver-to', { url: `${ready.public}/webhooks` });
-    await tellStory({ stage, teller, pager });
-    const faults = await reckon(stage, teller, pager);
+    const faults = await Promise.race([tellAll({ stage, teller, pager }, kafka), interrupted]);
+    if (faults === 'interrupted') return exitCodes.interrupted;
     if (stay) {
       teller.say(
-        `It goes on running: operations at ${ready.operations}, the provider’s page at ${stage.simulator.control.replace('_simulator/', '')}. Ctrl-C ends it.`,
+        `It goes on running: operations at ${stage.service.ready.operations}, the provider’s page at ${stage.simulator.control.replace('_simulator/', '')}. Ctrl-C ends it.`,
       );
-      await new Promise<void>((resolve) => {
-        process.once('SIGINT', () => resolve());
-        process.once('SIGTERM', () => resolve());
-      });
+      await interrupted;
     }
-    return faults.length === 0 ? 0 : 1;
+    return faults.length === 0 ? exitCodes.done : exitCodes.failed;
   } finally {
     await stage.close();
   }
+}
+
+/** Resolves to what does not add up. */
+async function tellAll({ stage, teller, pager }: Told, kafka: string | null): Promise<string[]> {
+  const { ready } = stage.service;
+  teller.title('Tramline: farm-data webhooks in, ordered events out');
+  teller.say(
+    `A simulated provider and the service run in this process. Deliveries go to ${ready.public}, ` +
+      `events to ${kafka === null ? 'the embedded event log' : `Kafka at ${kafka}`}, pages to this terminal.`,
+  );
+  await stage.control('PUT', 'deliver-to', { url: `${ready.public}/webhooks` });
+  await tellStory({ stage, teller, pager });
+  return reckon(stage, teller, pager);
+}
+
+interface Told extends Scene {
+  pager: Pager;
+}
+
+/** The first asks for an end; a second one ends the process at once. Its terminal's end is one too. */
+function firstInterrupt(): Promise<'interrupted'> {
+  return new Promise((resolve) => {
+    let isHeard = false;
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.on(signal, () => {
+        if (isHeard) process.exit(exitCodes.interrupted);
+        isHeard = true;
+        resolve('interrupted');
+      });
+    }
+  });
 }

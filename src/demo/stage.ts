@@ -38,13 +38,19 @@ export interface Stage {
 }
 
 const untilMsMax = 15_000;
+/** The store's thread may be writing there until the last moment. */
+const removalsMax = 5;
 
 /**
  * Starts both; when a part of it fails, everything that was started is ended again, and it throws what that part threw.
- * Each thing that it waits for may take 15 s.
+ * Each thing that it waits for may take 15 s. Its folder is removed with its end, or with that of the process, in at most
+ * 5 attempts.
  */
 export async function setStage(options: StageOptions): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'tramline-demo-'));
+  const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: removalsMax });
+  // However the process ends before its time.
+  process.once('exit', remove);
   const simulator = await startSimulator({
     organizations: 3,
     equipment: 8,
@@ -54,7 +60,8 @@ export async function setStage(options: StageOptions): Promise<Stage> {
   const end = async (service: Service | null): Promise<void> => {
     await service?.stop();
     await simulator.close();
-    rmSync(folder, { recursive: true, force: true });
+    process.off('exit', remove);
+    remove();
   };
   let service: Service;
   let target: PublishTarget | null = null;

@@ -1,11 +1,12 @@
 /**
  * The demonstration as a person runs it: it ends with 0 when its ledger adds up, with one page and its end; and with 1,
- * in plain words, when the log that it reads back has lost an event.
+ * in plain words, when the log that it reads back has lost an event. Interrupted, it leaves nothing behind.
  */
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Ended, runCommand } from '../support/command';
+import { type Ended, runCommand, startCommand } from '../support/command';
 import { temporaryFolder } from '../support/service';
+import { until } from '../support/until';
 
 /** Loaded into the process before it: the log as it is read back at the end lacks its last event. */
 const forgetful = `const ask = globalThis.fetch;
@@ -44,4 +45,26 @@ test('the demonstration ends well: both events of a machine, one page, its end, 
 test('the demonstration ends with 1 when an event is missing from the log', () => {
   expect(falsified.code).toBe(1);
   expect(falsified.out).toContain('This does not add up:');
+});
+
+test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+  'the demonstration ends at %s with 130 and leaves no folder',
+  async (signal) => {
+    const folder = temporaryFolder();
+    const command = startCommand(['demo'], { TMPDIR: folder });
+    await command.untilPrinted(/A machine is renamed/);
+    expect(readdirSync(folder)).toHaveLength(1);
+    command.signal(signal);
+    expect(await command.ended).toMatchObject({ code: 130, error: '' });
+    expect(readdirSync(folder)).toEqual([]);
+  },
+);
+
+test('the demonstration that is interrupted before it has begun leaves no folder either', async () => {
+  const folder = temporaryFolder();
+  const command = startCommand(['demo'], { TMPDIR: folder });
+  await until(() => readdirSync(folder).length > 0, { withinMs: 20_000, what: 'the folder' });
+  command.interrupt();
+  expect(await command.ended).toMatchObject({ code: 130, out: '', error: '' });
+  expect(readdirSync(folder)).toEqual([]);
 });

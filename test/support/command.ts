@@ -15,6 +15,7 @@ export type Command = {
   untilPrinted(pattern: RegExp): Promise<string>;
   write(line: string): void;
   interrupt(): void;
+  signal(signal: NodeJS.Signals): void;
   kill(): void;
   ended: Promise<Ended>;
 };
@@ -51,6 +52,7 @@ export function startCommand(words: string[], environment: Record<string, string
     },
     write: (line) => void child.stdin.write(`${line}\n`),
     interrupt: () => void child.kill('SIGINT'),
+    signal: (signal) => void child.kill(signal),
     kill: () => void child.kill('SIGKILL'),
     ended: new Promise((resolve) => child.once('close', (code) => resolve({ code, out, error }))),
   };
