@@ -24,6 +24,22 @@ test('a script that starts it without them is caught', () => {
   expect(scriptsWithOtherFlags(scripts, ['--flag'])).toEqual(['bare']);
 });
 
+/** A shell that only waits for the command would end alone at the signal that npm passes on. */
+function scriptsBehindShell(scripts: Record<string, string>): string[] {
+  return Object.entries(scripts)
+    .filter(([, script]) => / && (?!exec ).*dist\/src\/cli\.js/.test(script))
+    .map(([name]) => name);
+}
+
+test('a signal to npm reaches the command that a script starts, and no shell before it', () => {
+  const { scripts } = JSON.parse(readFileSync(join(repositoryRoot(), 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>;
+  };
+  expect(scriptsBehindShell(scripts)).toEqual([]);
+  const bad = 'npm run -s build && node dist/src/cli.js demo';
+  expect(scriptsBehindShell({ bad, good: bad.replace('node', 'exec node') })).toEqual(['bad']);
+});
+
 test('the command that the package names is executable once it is built', () => {
   const { bin } = JSON.parse(readFileSync(join(repositoryRoot(), 'package.json'), 'utf8')) as {
     bin: { tramline: string };
