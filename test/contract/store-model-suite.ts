@@ -22,6 +22,9 @@ const alias = fc.boolean();
 const changes = fc
   .tuple(id, alias)
   .map(([of, at]) => named(`change ${of} ${at}`, (w) => w.change(of, at, {})));
+const quietly = fc
+  .tuple(id, fc.constantFrom({}, {}, { gone: true }, ...organizations.map((to) => ({ organizationId: to }))))
+  .map(([of, next]) => ({ of, next, name: `${of} ${JSON.stringify(next)}` }));
 const hints = fc.tuple(id, alias).map(([of, at]) => named(`hint ${of} ${at}`, (w) => w.hint(of, at)));
 const takes = fc
   .integer({ min: 1, max: 4 })
@@ -36,7 +39,11 @@ const losses = fc.integer({ min: 1, max: 3 }).chain((limit) =>
     }),
   ),
 );
-const asks = organization.map((of) => named(`ask ${of}`, async (w) => void w.pages.push(await w.ask(of))));
+const asks = fc
+  .tuple(organization, fc.constantFrom('all' as const, 'changes' as const))
+  .map(([of, asking]) =>
+    named(`ask ${of} ${asking}`, async (w) => void w.pages.push(await w.ask(of, asking))),
+  );
 const pages = fc.nat(3).map((nth) =>
   named(`page ${nth}`, async (w) => {
     const [page] = w.pages.splice(nth % Math.max(1, w.pages.length), 1);
@@ -114,6 +121,18 @@ const steps = fc.oneof(
   { weight: 3, arbitrary: pages },
   { weight: 1, arbitrary: fc.boolean().map((full) => named(`sync ${full}`, (w) => w.sync(full))) },
   { weight: 2, arbitrary: id.map((of) => named(`overtake page ${of}`, (w) => w.overtakePage(of))) },
+  {
+    weight: 2,
+    arbitrary: quietly.map(({ of, next, name }) =>
+      named(`overtake read of ${name}`, (w) => w.overtakeRead(of, next)),
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: quietly.map(({ of, next, name }) =>
+      named(`change quietly ${name}`, async (w) => w.changeQuietly(of, next)),
+    ),
+  },
   { weight: 2, arbitrary: replays },
   { weight: 1, arbitrary: behind },
   { weight: 2, arbitrary: retention },
@@ -146,7 +165,8 @@ function endings() {
           return store.postpone({ ...ending, ...failure, own: how === 'own', agedMs: 0 });
         case 'refused': {
           const organizationId = task.organizationId ?? task.hintedOrganizationId!;
-          w.restrained.add(organizationId);
+          // It waits for that one, also where a later hint names another.
+          w.restrained.add(organizationId).add(w.claims.get(task.address)!);
           const probe = { organizationId, refusedAddress: task.address, connectionId: 'c1' };
           return store.giveBack({ ...ending, code: 'c', probe, dueInMs: 0 });
         }

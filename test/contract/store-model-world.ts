@@ -61,13 +61,19 @@ export interface Held {
 
 export type Step = (world: World) => Promise<void>;
 
+/** What is asked of a listing: all that it holds, or, after a change token, what changed; `full`: nothing is compared. */
+export type Asking = 'all' | 'full' | 'changes';
+
 /** A page of a listing that was asked for, with what the provider showed when it was. */
 export interface AskedPage {
   run: number;
   listingId: number;
   revision: number;
   known: boolean;
+  asking: Asking;
   shown: { id: string; truth: Truth }[];
+  /** Not in the listing any more: only a list of changes says so. */
+  left: { id: string; truth: Truth }[];
 }
 
 export class World {
@@ -87,8 +93,14 @@ export class World {
   private overtaken = false;
   /** Resources of which something was given up by an operator: what is published of them is not the truth for sure. */
   readonly givenUp = new Set<string>();
+  /** Changed since anybody was notified of them. */
+  private readonly quiet = new Set<string>();
+  /** Of them, those that no page has shown as they are: nobody can know. After one did, no other page tells. */
+  private readonly unseen = new Set<string>();
   /** Organizations whose claims may wait for a probe, or which are half-open. */
   readonly restrained = new Set<string>();
+  /** By address, the organization that was named last: a task whose owner is not known is told under it. */
+  readonly claims = new Map<string, string>();
   readonly truth = new Map<string, Truth>();
   readonly sequences = new Map<string, number>();
   /** What was seen of each event, by key and sequence. */
@@ -119,6 +131,8 @@ export class World {
     }, place);
     this.held = [];
     this.pages = [];
+    // A page is not flushed: it may be forgotten, and its place and change token with it.
+    for (const id of this.quiet) this.unseen.add(id);
     const repeated = this.unanswered.splice(0);
     const unsure = repeated.reduce((sum, elements) => sum + elements.length, 0);
     const { accepted } = await this.hand.store.ledger();
@@ -170,27 +184,35 @@ export class World {
   }
 
   /** Asks for the only page of the organization's listing. */
-  async ask(organizationId: string, full = false): Promise<AskedPage> {
+  async ask(organizationId: string, asking: Asking = 'all'): Promise<AskedPage> {
     const { store } = this.hand;
-    const { run } = await store.beginRun({ organizationId: null, full });
+    const { run } = await store.beginRun({ organizationId: null, full: asking === 'full' });
     const name = { scope: `${organizationId}/equipment`, organizationId };
     const { listings, revision } = await store.openListings(run, [name]);
-    const shown = ids
-      .map((id) => ({ id, truth: { ...this.truth.get(id)! } }))
-      .filter(({ truth }) => !truth.gone && truth.organizationId === organizationId);
-    return { run, listingId: listings[0]!.id, revision, known: listings[0]!.known && !full, shown };
+    const known = listings[0]!.known && asking !== 'full';
+    const all = ids.map((id) => ({ id, truth: { ...this.truth.get(id)! } }));
+    const isListed = ({ truth }: { truth: Truth }) => !truth.gone && truth.organizationId === organizationId;
+    const shown = all.filter(isListed);
+    const left = asking === 'changes' ? all.filter((one) => !isListed(one)) : [];
+    return { run, listingId: listings[0]!.id, revision, known, asking, shown, left };
   }
 
   /** However late it comes. */
-  async finishPage({ run, listingId, revision, known, shown }: AskedPage): Promise<void> {
+  async finishPage({ run, listingId, revision, known, asking, shown, left }: AskedPage): Promise<void> {
     const { store } = this.hand;
     let drafts = shown.map(({ id, truth }) => draftAs(id, truth));
     if (known) {
       const places = await store.compareListed(run, listingId, drafts);
       drafts = places.map((place) => drafts[place]!);
     }
-    const after = { end: true as const, whole: true, changeToken: null };
-    await store.finishPage({ run, listingId, revision, connectionId: 'c1', drafts, hints: [], after });
+    const hints = left.map(({ id, truth: { organizationId } }) => {
+      const resource = { kind: 'equipment' as const, id };
+      return { address: address(id), organizationId, resource, modifiedTime: null };
+    });
+    const after = { end: true as const, whole: asking !== 'changes', changeToken: null };
+    await store.finishPage({ run, listingId, revision, connectionId: 'c1', drafts, hints, after });
+    for (const { id, truth } of [...shown, ...left])
+      if (truth.content === this.truth.get(id)!.content) this.unseen.delete(id);
   }
 
   /** A page that is asked for before the resource changes and is read, and that comes after it is at rest. */
@@ -201,13 +223,22 @@ export class World {
     await this.finishPage(page);
   }
 
+  /** A page that is asked for while the resource is read, and that shows what changed since that read began. */
+  async overtakeRead(id: string, next: Partial<Truth>): Promise<void> {
+    await this.workOff();
+    await this.change(id, false, {});
+    await this.take(10);
+    this.changeQuietly(id, next);
+    await this.finishPage(await this.ask(this.truth.get(id)!.organizationId, 'changes'));
+  }
+
   /** A run over all listings: whatever no notification told of is found, or made due. */
   async sync(full: boolean): Promise<void> {
     const { store } = this.hand;
     this.under.advance(1);
     let last = 0;
     for (const organizationId of organizations) {
-      const page = await this.ask(organizationId, full);
+      const page = await this.ask(organizationId, full ? 'full' : 'all');
       await this.finishPage(page);
       last = page.run;
     }
@@ -295,11 +326,18 @@ export class World {
   }
 
   async change(id: string, alias: boolean, next: Partial<Truth>): Promise<void> {
+    this.changeQuietly(id, next);
+    await this.hint(id, alias);
+  }
+
+  /** Nobody is notified. */
+  changeQuietly(id: string, next: Partial<Truth>): void {
     this.changes += 1;
     const before = this.truth.get(id)!;
     const content = String(this.changes);
     this.truth.set(id, { ...before, gone: false, content, atMs: this.under.nowMs(), ...next });
-    await this.hint(id, alias);
+    this.quiet.add(id);
+    this.unseen.add(id);
   }
 
   /** Hinted under both addresses: nobody can tell what stood at one that was never read. */
@@ -311,8 +349,11 @@ export class World {
   async hint(id: string, alias: boolean): Promise<void> {
     const { organizationId } = this.truth.get(id)!;
     const hint = { ...hintOf(id, organizationId), address: alias ? aliasOf(id) : address(id) };
+    this.claims.set(hint.address, organizationId);
     // What waits for an operator keeps its delivery, and with it the hint beside it.
     await this.put(alias ? [hint, unreadable] : [hint]);
+    this.quiet.delete(id);
+    this.unseen.delete(id);
   }
 
   async take(limit: number): Promise<number> {
@@ -471,8 +512,10 @@ export class World {
       expect(await this.hand.store.ledger()).toEqual(before);
       expect(await this.linesTold()).toEqual(lines);
       // A full sync has read everything: what was given up before is told by what that found.
-      if (how !== 'replay') this.givenUp.clear();
-      if (how !== 'replay') await this.checkRest();
+      if (how === 'replay') continue;
+      this.givenUp.clear();
+      this.unseen.clear();
+      await this.checkRest();
     }
   }
 
@@ -500,7 +543,7 @@ export class World {
     expect(sumOf(ledger)).toBe(ledger.accepted);
     const newestOf = await this.newestEvents();
     for (const [id, { content, organizationId, gone, atMs }] of this.truth) {
-      if (atMs === 0 || this.givenUp.has(id)) continue;
+      if (atMs === 0 || this.givenUp.has(id) || this.unseen.has(id)) continue;
       const newest = new Map([...newestOf].filter(([key]) => key.endsWith(`equipment/${id}`)));
       for (const [key, record] of newest) {
         // Where the resource left an organization, another life of the store may have told of it there.

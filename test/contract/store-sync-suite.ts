@@ -391,21 +391,84 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       expect(await hand.store.countCalls('2026-02', 0)).toBe(0);
     });
 
-    test('a task that is taken is finished by its own read after a page was', async () => {
-      await runOver({ 1: 'a' });
-      await hand.put([hintOf('1')]);
-      const task = await hand.take();
-      await runOver({ 1: 'b' });
-      expect(
-        await hand.store.finish({
-          ...heldBy(task),
-          draft: draftOf('1', 'b'),
-          connectionId: 'c1',
-          traceparent: null,
-          reconciled: false,
-          settleMs: 0,
-        }),
-      ).toMatchObject({ outcome: 'published' });
+    describe('a page that comes while its resource is read shows what that read may have missed', () => {
+      const hintAt = (id: string, modifiedTime: string | null = null) => ({
+        address: address(id),
+        organizationId,
+        modifiedTime,
+        resource: { kind: 'equipment' as const, id },
+      });
+      const taken = async () => {
+        await hand.publish('1', 'a');
+        const begun = await begin();
+        await hand.put([hintOf('1')]);
+        return { begun, task: await hand.take() };
+      };
+      const newToken = { end: true, whole: false, changeToken: { token: 't2', asked: 'q' } } as const;
+
+      test('so it is read once more, under the notification that it was read for', async () => {
+        const { begun, task } = await taken();
+        const drafts = [draftOf('1', 'c')];
+        expect(await page(begun, { drafts, after: newToken })).toMatchObject({ changed: 0, left: 1 });
+        const superseded = { outcome: 'refused', reason: 'superseded' };
+        expect(await hand.finish(task, draftOf('1', 'b'))).toEqual(superseded);
+        under.advance(1000);
+        const again = await hand.take();
+        expect(again).toMatchObject({ generation: task.generation, reconciled: false });
+        expect(await hand.finish(again, draftOf('1', 'c'))).toMatchObject({ outcome: 'published' });
+        expect(await hand.events()).toEqual(['4711 1 created', '4711 2 updated']);
+        expect(await hand.ledgerAtRest()).toMatchObject({ accepted: 2, published: 2 });
+      });
+
+      test('also where the page shows it as it was published', async () => {
+        const { begun, task } = await taken();
+        const listed = [listedAs('1', 'a')];
+        expect(await hand.store.compareListed(begun.run, begun.listing.id, listed)).toEqual([0]);
+        expect(await page(begun, { drafts: [draftOf('1', 'a')] })).toMatchObject({ left: 1 });
+        expect(await hand.finish(task, draftOf('1', 'b'))).toMatchObject({ reason: 'superseded' });
+      });
+
+      test('also where the page names it only, or says that it is gone', async () => {
+        const { begun, task } = await taken();
+        await page(begun, { hints: [hintAt('1')], after: newToken });
+        expect(await hand.finish(task, draftOf('1', 'b'))).toMatchObject({ reason: 'superseded' });
+        under.advance(1000);
+        expect(await hand.store.finishGone(goneBy(await hand.take()))).toMatchObject({ outcome: 'gone' });
+      });
+
+      test('also where nobody knew yet which resource stands there', async () => {
+        const begun = await begin();
+        await hand.put([hintOf('1')]);
+        const task = await hand.take();
+        expect(await page(begun, { drafts: [draftOf('1', 'b')] })).toMatchObject({ left: 1 });
+        expect(await hand.store.finishGone(goneBy(task))).toMatchObject({ reason: 'superseded' });
+        under.advance(1000);
+        const again = await hand.take();
+        expect(await hand.finish(again, draftOf('1', 'b'))).toMatchObject({ outcome: 'published' });
+      });
+
+      test('also where that read would set it aside', async () => {
+        const { begun, task } = await taken();
+        await page(begun, { drafts: [draftOf('1', 'b')], after: newToken });
+        await hand.quarantine(task);
+        expect(await hand.quarantined()).toEqual([]);
+        under.advance(1000);
+        expect(await hand.finish(await hand.take(), draftOf('1', 'b'))).toMatchObject({
+          outcome: 'published',
+        });
+      });
+
+      test('but not where the page names it in the state that is known', async () => {
+        const modifiedTime = '2026-01-02T00:00:00.000Z';
+        await hand.publish('1', 'a', { modifiedTime });
+        const begun = await begin();
+        await hand.put([hintOf('1')]);
+        const task = await hand.take();
+        await page(begun, { hints: [hintAt('1', modifiedTime)] });
+        expect(await hand.finish(task, draftOf('1', 'a', { modifiedTime }))).toMatchObject({
+          outcome: 'unchanged',
+        });
+      });
     });
   });
 }

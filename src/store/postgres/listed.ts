@@ -1,7 +1,7 @@
 /**
  * What a page of a listing says of one resource. Only a resource at rest is finished from a page, and only by a page that
- * was asked for after its last accepted read; everything else is left to a read, which is ordered by its take. Such an
- * event is marked as reconciled and traces to the run.
+ * was asked for after its last accepted read; everything else is left to a read that begins after the page, since a change
+ * token may tell of it only once. Such an event is marked as reconciled and traces to the run.
  */
 import { type Change, changeOf, type EventDraft } from '../../model/event';
 import type { ListedHint } from '../../model/sync';
@@ -22,8 +22,12 @@ export interface Listed {
   newIds: number[];
 }
 
-/** Makes a task at rest due; what waits already, or for an operator, goes on waiting. */
+/**
+ * Makes a task at rest due; what waits already, or for an operator, goes on waiting. A read that is under way may have
+ * begun before the page was asked for: it is superseded, so that another one follows.
+ */
 function makeDue(slate: Slate, task: TaskRow, restsAs: 'done' | 'quarantined' = 'done'): void {
+  if (task.state === 'taken') slate.change(task, { accepted_revision: null });
   if (task.state !== restsAs) return;
   const dueAt = afterGap(slate, task, slate.context.nowMs());
   slate.change(task, { state: 'due', due_at: dueAt, settling: false, reconciled: true, traceparent: null });
@@ -48,6 +52,7 @@ export async function finishDraft(
   if (task === undefined) return finishNew(slate, listed, draft);
   noteListed(slate, listed, task);
   if (task.state !== 'done') {
+    makeDue(slate, task);
     tryAgain(slate, task, draft);
     return 'left';
   }

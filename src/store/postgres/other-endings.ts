@@ -153,7 +153,9 @@ function decideDeleted(slate: Slate, task: TaskRow, ending: FinishedGone, eventI
 export function quarantineTask(slate: Slate, ending: QuarantinedTask): void {
   const task = endTake(slate, ending);
   if (task === null) return;
-  refuse(slate, task, ending, ending.reason, ending);
+  // A page has shown it since, perhaps as it must be.
+  if (isSuperseded(task, ending)) stayDue(slate, task, 'superseded');
+  else refuse(slate, task, ending, ending.reason, ending);
   slate.context.lanes.widen(task.lane);
 }
 

@@ -179,6 +179,8 @@ function presentIn(context: Context, organizationId: string): number {
 export function quarantineTask(context: Context, ending: QuarantinedTask): void {
   const task = endTake(context, ending);
   if (task === null) return;
-  refuse(context, task, ending, ending.reason, ending);
+  // A page has shown it since, perhaps as it must be.
+  if (Number(task.accepted_revision) > ending.revision) stayDue(context, task, 'superseded');
+  else refuse(context, task, ending, ending.reason, ending);
   context.lanes.widen(String(task.lane));
 }

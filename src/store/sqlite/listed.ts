@@ -1,7 +1,7 @@
 /**
  * What a page of a listing says of one resource. Only a resource at rest is finished from a page, and only by a page that
- * was asked for after its last accepted read; everything else is left to a read, which is ordered by its take. Such an
- * event is marked as reconciled and traces to the run.
+ * was asked for after its last accepted read; everything else is left to a read that begins after the page, since a change
+ * token may tell of it only once. Such an event is marked as reconciled and traces to the run.
  */
 import { type Change, changeOf, completeRecord, type EventDraft, recordBytes } from '../../model/event';
 import { keyOf } from '../../model/resource';
@@ -27,7 +27,7 @@ export function markListed(
   { kind, id, organizationId, wireHash, normalizerVersion }: ListedResource,
 ): boolean {
   const same = `WHERE kind = ? AND resource_id = ? AND wire_hash = ? AND normalizer_version = ?
-    AND organization_id = ? AND published = 1 AND deleted = 0 AND state <> 'quarantined'`;
+    AND organization_id = ? AND published = 1 AND deleted = 0 AND state NOT IN ('quarantined', 'taken')`;
   const values = [kind, id, wireHash, normalizerVersion, organizationId] as const;
   const { database } = context;
   // The listing it was in before is most often the same: then no index is touched.
@@ -38,14 +38,23 @@ export function markListed(
   );
 }
 
-/** Makes a task at rest due; what waits already, or for an operator, goes on waiting. */
+/**
+ * Makes a task at rest due; what waits already, or for an operator, goes on waiting. A read that is under way may have
+ * begun before the page was asked for: it is superseded, so that another one follows.
+ */
 export function makeDue(context: Context, task: Row, restsAs: 'done' | 'quarantined' = 'done'): void {
+  const { database } = context;
+  const taskId = Number(task.id);
+  if (task.state === 'taken') {
+    database.run('UPDATE tasks SET accepted_revision = ? WHERE id = ?', context.nextRevision(), taskId);
+    return;
+  }
   const dueAt = afterGap(context, task, context.nowMs());
-  const changed = context.database.run(
+  const changed = database.run(
     `UPDATE tasks SET state = 'due', due_at = ?, settling = 0, reconciled = 1, traceparent = NULL
      WHERE id = ? AND state = ?`,
     dueAt,
-    task.id as number,
+    taskId,
     restsAs,
   );
   if (changed > 0) context.lanes.expect(String(task.lane), dueAt);
@@ -68,6 +77,7 @@ export function finishDraft(
   if (task === undefined) return finishNew(context, listed, draft);
   noteListed(context, listed, task);
   if (task.state !== 'done') {
+    makeDue(context, task);
     tryAgain(context, task, draft);
     return 'left';
   }
