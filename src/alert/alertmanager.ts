@@ -12,6 +12,7 @@ import {
 } from './alertmanager-instance';
 import { type AlertmanagerMemory, makeAlertmanagerMemory, type Telling } from './alertmanager-memory';
 import { areLabelsValid, labelsOf, type PostableAlert, postable } from './alertmanager-payload';
+import { severitiesOf } from './due';
 import type { AlertSink, InstanceResult, PostResult } from './sink';
 
 export interface AlertmanagerOptions {
@@ -104,7 +105,7 @@ function tellingOf(alert: Alert, memory: AlertmanagerMemory, nowMs: number, ends
   return memory.howToEnd(alert, alert.sent[name], nowMs);
 }
 
-/** The alert itself and, when it was told under another severity before, the end of that label set. */
+/** The alert itself and the ends of all other label sets by which the instance may know it: its severity is a label. */
 function payloadsOf(
   alert: Alert,
   telling: Telling,
@@ -112,12 +113,13 @@ function payloadsOf(
   generatorUrl: string | null,
 ): PostableAlert[] {
   const sent = alert.sent[name];
-  const known = sent?.state === 'firing' ? sent.severity : null;
   const severity = alert.state === 'resolved' ? (sent?.severity ?? alert.severity) : alert.severity;
   const endsAtMs = telling.firingUntilMs ?? alert.resolvedAtMs ?? nowMs;
-  const payloads = [postable(alert, severity, endsAtMs, generatorUrl)];
-  if (known !== null && known !== severity) payloads.push(postable(alert, known, nowMs, generatorUrl));
-  return payloads;
+  const others = severitiesOf(sent).filter((known) => known !== severity);
+  return [
+    postable(alert, severity, endsAtMs, generatorUrl),
+    ...others.map((other) => postable(alert, other, nowMs, generatorUrl)),
+  ];
 }
 
 function nameOf(url: string): string {

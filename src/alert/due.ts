@@ -63,15 +63,27 @@ function isRepeated(alert: Alert, sent: SentState | undefined, nowMs: number, ti
 
 /**
  * To be saved before the post, and while the sink may not be posted to: whoever ends before the answer is recorded must
- * not forget that the sink may know of the alert, or its end would be told to nobody. The same object when there is
- * nothing to add: it is over, or the sink was offered it since it began.
+ * not forget that the sink may know of the alert, and by which severities, or its end would be told to nobody. The same
+ * object when there is nothing to add: it is over, or the sink was offered it under this severity since it began.
  */
 export function offeredTo(sink: AlertSink['name'], alert: Alert, nowMs: number): Alert {
+  if (alert.state === 'resolved') return alert;
   const sent = alert.sent[sink];
-  if (alert.state === 'resolved' || (sent !== undefined && sent.state !== 'resolved')) return alert;
-  const offered =
-    sent === undefined ? untold(alert.severity, nowMs) : { ...sent, state: null, severity: alert.severity };
-  return { ...alert, sent: { ...alert.sent, [sink]: offered } };
+  const offered = withOffer(sent, alert.severity, nowMs);
+  return offered === sent ? alert : { ...alert, sent: { ...alert.sent, [sink]: offered } };
+}
+
+function withOffer(sent: SentState | undefined, severity: Severity, nowMs: number): SentState {
+  if (sent === undefined) return untold(severity, nowMs);
+  if (sent.state === 'resolved') return { ...sent, state: null, severity };
+  if (severitiesOf(sent).includes(severity)) return sent;
+  return { ...sent, offered: [...(sent.offered ?? []), severity] };
+}
+
+/** By which severities a sink may know the alert; none when it was offered it never, or took its end. */
+export function severitiesOf(sent: SentState | undefined): Severity[] {
+  if (sent === undefined || sent.state === 'resolved') return [];
+  return [sent.severity, ...(sent.offered ?? [])];
 }
 
 /** What the sink has of an alert after it was offered `posted`: what it refused it does not have. */

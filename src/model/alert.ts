@@ -96,6 +96,8 @@ export interface SentState {
   failures: number;
   /** What it refused since it last took anything: the same is offered again in a while only. */
   refused?: { state: AlertState; severity: Severity; atMs: number };
+  /** Other severities under which it was offered since it took anything: it may know the alert by them, too. */
+  offered?: Severity[];
 }
 
 export interface Alert {

@@ -231,6 +231,60 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
     );
   });
 
+  describe('K9: of a process that was killed before it could save what Alertmanager took', () => {
+    /** Each severity with what on-call was told of it last. */
+    const last = (recorder: NotificationRecorder) =>
+      Object.fromEntries(told(recorder).map(({ labels, status }) => [labels.severity, status]));
+
+    /** From now on nothing is saved of what is taken, as if each process were killed in between. */
+    function forgetAnswers(service: ReturnType<typeof run>): void {
+      const { store } = service;
+      const save = store.saveAlerts;
+      const isUnanswered = ({ sent, severity }: Alert) =>
+        sent.alertmanager?.state === null || sent.alertmanager?.severity !== severity;
+      store.saveAlerts = (alerts) => save(alerts.filter(isUnanswered));
+    }
+
+    function makeUrgent({ store }: ReturnType<typeof run>): void {
+      store.inputs.blocked = store.inputs.blocked.map((one) => ({
+        ...one,
+        waitsSinceMs: Date.now() - 29 * 86_400_000,
+      }));
+    }
+
+    test('the severity under which it was first told ends when the next process tells it as urgent', async () => {
+      const recorder = await receiver();
+      const { url } = await alertmanager({ webhookUrl: recorder.url });
+      const service = run([url]);
+      forgetAnswers(service);
+      service.block();
+      await stepUntil(() => last(recorder).warning === 'firing');
+      await service.stop();
+      makeUrgent(service);
+      const next = run([url], service.store);
+      await stepUntil(() => last(recorder).critical === 'firing');
+      await stepUntil(() => last(recorder).warning === 'resolved');
+      next.accept();
+      await stepUntil(() => last(recorder).critical === 'resolved');
+    });
+
+    test('the severity to which it rose ends when the next process finds all over', async () => {
+      const recorder = await receiver();
+      const { url } = await alertmanager({ webhookUrl: recorder.url });
+      const service = run([url]);
+      service.block();
+      await service.nextPost();
+      forgetAnswers(service);
+      makeUrgent(service);
+      await stepUntil(() => last(recorder).critical === 'firing');
+      await service.stop();
+      const next = run([url], service.store);
+      next.accept();
+      await stepUntil(() => last(recorder).critical === 'resolved');
+      await stepUntil(() => last(recorder).warning === 'resolved');
+    });
+  });
+
   test('A-11: of two instances with one away, the page comes; the other is told when it is back', async () => {
     const [recorder, late] = [await receiver(), await receiver()];
     const there = await alertmanager({ webhookUrl: recorder.url });

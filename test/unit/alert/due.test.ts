@@ -1,5 +1,5 @@
 // Goal: a sink is told of each change once, of what lasts again and again if it needs that, and only of the latest state.
-import { offeredTo, pickDue, sentAfter } from '../../../src/alert/due';
+import { offeredTo, pickDue, sentAfter, severitiesOf } from '../../../src/alert/due';
 import type { SentState } from '../../../src/model/alert';
 import { anAlert, noonMs } from './samples';
 
@@ -85,6 +85,18 @@ test('what fires is offered to a sink once, and again after its end was told the
   expect(offeredTo('log', again, at(2)).sent.log).toMatchObject({ state: null, failures: 2 });
   const ended = anAlert({ state: 'resolved', resolvedAtMs: at(1) });
   expect(offeredTo('log', ended, at(2))).toBe(ended);
+});
+
+test('each severity under which it was offered is kept until the sink took one, and none of before its end', () => {
+  const urgent = anAlert({ severity: 'critical', ...told() });
+  const offered = offeredTo('log', urgent, at(1));
+  expect(offered.sent.log).toEqual(sent({ offered: ['critical'] }));
+  expect(offeredTo('log', offered, at(2))).toBe(offered);
+  expect(severitiesOf(offered.sent.log)).toEqual(['warning', 'critical']);
+  expect(severitiesOf(sentAfter(offered.sent.log, urgent, 'failed', at(3)))).toEqual(['warning', 'critical']);
+  expect(severitiesOf(sentAfter(offered.sent.log, urgent, 'taken', at(3)))).toEqual(['critical']);
+  expect(severitiesOf(sent({ state: 'resolved' }))).toEqual([]);
+  expect(severitiesOf(undefined)).toEqual([]);
 });
 
 test('a failure counts and leaves what the sink has', () => {
