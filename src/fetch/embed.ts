@@ -4,8 +4,8 @@
  */
 
 export const equipmentEmbeds = ['devices', 'equipment'];
-/** The same by the names of the machine and implement endpoints. */
-export const oldEquipmentEmbeds = ['terminals', 'equipment'];
+/** Devices by the name of the machine and implement endpoints, which know no embed for what is paired. */
+export const oldEquipmentEmbeds = ['terminals'];
 export const fieldOperationEmbeds = ['measurementTypes'];
 
 /** Adds the embeds that the address does not name yet; changes and returns it. */

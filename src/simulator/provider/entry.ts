@@ -7,6 +7,7 @@ import type { CoverageEvent } from '../controls/events';
 import type { Fault, Faults } from '../controls/faults';
 import type { RequestLog } from '../controls/request-log';
 import { EQUIPMENT_PATH, PLATFORM_PATH } from './addresses';
+import { refuseUnknownEmbeds } from './embeds';
 import { type Answer, type Exchange, header, mediaType, send } from './exchange';
 import type { Provider } from './provider';
 import type { RateLimit } from './rate-limit';
@@ -295,12 +296,17 @@ function shapeOf(exchange: Exchange, refusal: Refusal): ErrorShape {
   return refusal.details.field === undefined ? 'errors' : 'list';
 }
 
-/** Turns a function from exchange to answer into a route; what it throws becomes the provider's error body. */
+/**
+ * Turns a function from exchange to answer into a route; what it throws becomes the provider's error body. `embeds`: those
+ * that may be asked for; any other is a 400.
+ */
 export function route(
   answer: (exchange: Exchange, parameters: Record<string, string>) => Answer,
+  embeds: readonly string[] = [],
 ): RequestHandler {
   return (request, response) => {
     const exchange = response.locals.exchange as Exchange;
+    refuseUnknownEmbeds(exchange.query, embeds);
     send(exchange, answer(exchange, request.params as Record<string, string>));
   };
 }

@@ -4,10 +4,14 @@ import type { Router } from 'express';
 import type { JsonObject } from '../json';
 import { reference } from '../world/equipment';
 import { MAKES, MODELS, type Model, makeOf, TYPES, typeOf } from '../world/vocabulary';
+import { embedsIn } from './embeds';
 import { route } from './entry';
 import { EQUIPMENT_PAGE, equipmentCollection, pageRequest, takeSome } from './paging';
 import { type Provider, userWith } from './provider';
 import { Refusal } from './refusal';
+
+/** Of lists of models; makes and types have none. */
+const MODEL_EMBEDS = ['make', 'type', 'isgType'];
 
 export function serveEquipmentReference(router: Router, provider: Provider): void {
   const seed = provider.world.seed;
@@ -25,6 +29,7 @@ export function serveEquipmentReference(router: Router, provider: Provider): voi
     name: 'equipmentModels',
     row: 'equipment-models',
     records: (query) => models(seed, query),
+    embeds: MODEL_EMBEDS,
   });
   serveNested(router, provider);
 }
@@ -63,7 +68,7 @@ function serveNested(router: Router, provider: Provider): void {
         `/equipmentMakes/${makeId}/equipmentISGTypes/${typeId}/equipmentModels`,
       );
       return { json: equipmentCollection(address, query, page, takeSome(records, page)) };
-    }),
+    }, MODEL_EMBEDS),
   );
 }
 
@@ -79,9 +84,11 @@ interface ReferenceList {
   name: string;
   row: 'equipment-makes' | 'equipment-types' | 'equipment-models';
   records: (query: URLSearchParams) => JsonObject[];
+  embeds?: readonly string[];
 }
 
-function serveList(router: Router, provider: Provider, { name, row, records }: ReferenceList): void {
+function serveList(router: Router, provider: Provider, list: ReferenceList): void {
+  const { name, row, records, embeds = [] } = list;
   router.get(
     `/${name}`,
     route((exchange) => {
@@ -91,7 +98,7 @@ function serveList(router: Router, provider: Provider, { name, row, records }: R
       const page = pageRequest(provider, exchange, query, EQUIPMENT_PAGE);
       const address = provider.addresses.equipment(`/${name}`);
       return { json: equipmentCollection(address, query, page, takeSome(records(query), page)) };
-    }),
+    }, embeds),
   );
   router.get(
     `/${name}/:id`,
@@ -107,10 +114,10 @@ function serveList(router: Router, provider: Provider, { name, row, records }: R
   );
 }
 
-/** `equipmentModelName` may hold `*` for any text; `embed` adds make and type. */
+/** `equipmentModelName` may hold `*` for any text; `embed` adds make, type and ISG type. */
 function models(seed: number, query: URLSearchParams): JsonObject[] {
   const name = query.get('equipmentModelName');
-  const embeds = (query.get('embed') ?? '').split(',');
+  const embeds = embedsIn(query.toString());
   const fits = (model: Model): boolean => {
     if (name === null) return true;
     const pattern = name.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
@@ -121,8 +128,11 @@ function models(seed: number, query: URLSearchParams): JsonObject[] {
     return reference(seed, 'EquipmentModel', model, {
       category: type.category,
       certified: true,
-      ...(embeds.includes('make') ? { make: reference(seed, 'EquipmentMake', makeOf(model), {}) } : {}),
-      ...(embeds.includes('type') ? { type: reference(seed, 'EquipmentType', type, {}) } : {}),
+      ...(embeds.has('make') ? { make: reference(seed, 'EquipmentMake', makeOf(model), {}) } : {}),
+      ...(embeds.has('type') ? { type: reference(seed, 'EquipmentType', type, {}) } : {}),
+      ...(embeds.has('isgType')
+        ? { isgType: reference(seed, 'EquipmentISGType', { id: type.id % 100, name: type.name }, {}) }
+        : {}),
     });
   });
 }

@@ -4,6 +4,7 @@
 import type { Router } from 'express';
 import { isObject, type Json, type JsonObject } from '../json';
 import type { Seen } from '../world/world';
+import { embedsIn } from './embeds';
 import { route } from './entry';
 import type { Exchange } from './exchange';
 import { EQUIPMENT_PAGE, equipmentCollection, pageRequest, takeSome } from './paging';
@@ -30,7 +31,6 @@ const LIST_PARAMETERS: readonly string[] = [
   'pageOffset',
   'itemLimit',
 ];
-const NO_EMBEDS: ReadonlySet<string> = new Set();
 const WRAPPED = ['make', 'type', 'isgType', 'model', 'organization'] as const;
 
 export function serveEquipment(router: Router, provider: Provider): void {
@@ -42,12 +42,11 @@ export function serveEquipment(router: Router, provider: Provider): void {
       userWith(provider, exchange, 'eq1');
       const seen = present(provider, exchange, world.shown('equipment', id!, nowMs()));
       coverage.count('equipment-get');
-      const embeds =
-        exchange.query === '' ? NO_EMBEDS : readEmbeds(new URLSearchParams(exchange.query), RECORD_EMBEDS);
+      const embeds = readEmbeds(exchange.query);
       if (embeds.size > 0) coverage.count('equipment-embed');
       const form = embeds.size === 0 ? seen.id : `${seen.id} ${[...embeds].sort().join()}`;
       return { text: serialized.get(form, seen.revision, () => equipmentRecord(seen.content(), embeds)) };
-    }),
+    }, RECORD_EMBEDS),
   );
   router.get(
     '/equipment',
@@ -56,7 +55,7 @@ export function serveEquipment(router: Router, provider: Provider): void {
       const query = new URLSearchParams(exchange.query);
       if (query.size === 0) throw new Refusal(400, 'At least one query parameter is required.');
       checkParameters(query);
-      const embeds = readEmbeds(query, LIST_EMBEDS);
+      const embeds = readEmbeds(exchange.query);
       if (embeds.size > 0) coverage.count('equipment-embed');
       const page = pageRequest(provider, exchange, query, EQUIPMENT_PAGE);
       const { taken, more } = takeSome(matching(provider, exchange, query), page);
@@ -65,7 +64,7 @@ export function serveEquipment(router: Router, provider: Provider): void {
       const values = taken.map((seen) => equipmentRecord(seen.content(), embeds));
       const address = provider.addresses.equipment('/equipment');
       return { json: equipmentCollection(address, query, page, { taken: values, more }) };
-    }),
+    }, LIST_EMBEDS),
   );
 }
 
@@ -78,13 +77,9 @@ function checkParameters(query: URLSearchParams): void {
   if (problems.length > 0) throw invalid(problems);
 }
 
-/** Throws 400 for an embed that this call does not know, and for pairing details without what is paired. */
-function readEmbeds(query: URLSearchParams, known: readonly string[]): ReadonlySet<string> {
-  const embeds = new Set(values(query, 'embed'));
-  for (const embed of embeds) {
-    if (!known.includes(embed))
-      throw new Refusal(400, `embed must be one of ${known.join(', ')}`, { field: 'embed', value: embed });
-  }
+/** Throws 400 for pairing details without what is paired. */
+function readEmbeds(query: string): ReadonlySet<string> {
+  const embeds = embedsIn(query);
   if (embeds.has('pairingDetails') && !embeds.has('devices') && !embeds.has('equipment')) {
     throw new Refusal(400, 'pairingDetails needs devices or equipment', {
       field: 'embed',

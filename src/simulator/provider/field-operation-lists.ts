@@ -6,7 +6,7 @@ import type { Mark } from '../world/changes';
 import type { Seen } from '../world/world';
 import { route } from './entry';
 import type { Exchange } from './exchange';
-import { countPhase, embeds, operationRecord, unitsOf } from './field-operations';
+import { countPhase, embeds, OPERATION_EMBEDS, operationRecord, unitsOf } from './field-operations';
 import { admittedField, fieldAddress } from './fields';
 import { answerList, type Changed, type List } from './listing';
 import { admittedOrganization, type Provider, userWith } from './provider';
@@ -34,7 +34,7 @@ export function serveFieldOperationLists(router: Router, provider: Provider): vo
             .filter((seen) => !seen.removed && (!wanted || wanted(seen.content()))),
         changedSince: (mark) => changes(provider, ids, mark, wanted, undefined),
       });
-    }),
+    }, OPERATION_EMBEDS),
   );
   router.get(
     '/organizations/:organizationId/fieldOperations',
@@ -55,7 +55,7 @@ export function serveFieldOperationLists(router: Router, provider: Provider): vo
         changedSince: (mark) =>
           changes(provider, world.changedIds('fieldOperations'), mark, wanted, organization.id),
       });
-    }),
+    }, OPERATION_EMBEDS),
   );
   router.get(
     '/fieldOperations',

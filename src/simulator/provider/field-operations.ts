@@ -4,6 +4,7 @@
 import type { Router } from 'express';
 import { isObject, type JsonObject } from '../json';
 import type { Seen } from '../world/world';
+import { embedsIn } from './embeds';
 import { route } from './entry';
 import { type Exchange, header } from './exchange';
 import { inPhase, inUnits, type Units } from './field-operation-forms';
@@ -29,7 +30,7 @@ export function serveFieldOperations(router: Router, provider: Provider): void {
       return {
         text: serialized.get(form, seen.revision, () => operationRecord(provider, seen, { embed, units })),
       };
-    }),
+    }, OPERATION_EMBEDS),
   );
   router.get(
     '/fieldOperations/:id/measurementTypes',
@@ -62,13 +63,12 @@ function admittedOperation(provider: Provider, exchange: Exchange, id: string): 
   return present(provider, exchange, provider.world.shown('fieldOperations', id, provider.nowMs()));
 }
 
-/** Throws 400 for another embed than the one there is. */
+/** Of single operations and of their lists. */
+export const OPERATION_EMBEDS = ['measurementTypes'];
+
+/** Whether measurement types come with the operation. */
 export function embeds(exchange: Exchange, { coverage }: Provider): boolean {
-  if (exchange.query === '') return false;
-  const embed = new URLSearchParams(exchange.query).get('embed');
-  if (embed === null) return false;
-  if (embed !== 'measurementTypes')
-    throw new Refusal(400, 'embed must be measurementTypes', { field: 'embed', value: embed });
+  if (embedsIn(exchange.query).size === 0) return false;
   coverage.count('field-operation-embed');
   return true;
 }

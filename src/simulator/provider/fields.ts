@@ -5,6 +5,7 @@ import type { JsonObject } from '../json';
 import { boundaryContent, fieldContent } from '../world/fields';
 import type { Organization } from '../world/organizations';
 import type { Field } from '../world/world';
+import { embedsIn } from './embeds';
 import { route } from './entry';
 import type { Exchange } from './exchange';
 import { link } from './links';
@@ -12,6 +13,9 @@ import { answerList } from './listing';
 import { collection, PLATFORM_PAGE, pageRequest, takePage } from './paging';
 import { admittedOrganization, type Provider, userWith } from './provider';
 import { Refusal } from './refusal';
+
+/** Nothing is known of it; it is here for clients that want the boundary with its field. */
+const FIELD_EMBEDS = ['activeBoundary'];
 
 export function serveFields(router: Router, provider: Provider): void {
   const { addresses, coverage, world } = provider;
@@ -22,7 +26,7 @@ export function serveFields(router: Router, provider: Provider): void {
       const organization = admittedOrganization(provider, exchange, organizationId!);
       coverage.count('fields-list');
       const query = new URLSearchParams(exchange.query);
-      const embed = query.get('embed') === 'activeBoundary';
+      const embed = embedsIn(exchange.query).has('activeBoundary');
       return answerList(provider, exchange, query, {
         address: addresses.platform(`/organizations/${organization.id}/fields`),
         entries: (from, to) => positions(from, Math.min(to, world.fieldsPerOrganization)),
@@ -31,7 +35,7 @@ export function serveFields(router: Router, provider: Provider): void {
         // Fields are as they were made: only their operations change.
         changedSince: () => [],
       });
-    }),
+    }, FIELD_EMBEDS),
   );
   router.get(
     '/organizations/:organizationId/fields/:fieldId',
@@ -40,13 +44,9 @@ export function serveFields(router: Router, provider: Provider): void {
       const field = admittedField(provider, exchange, organizationId!, fieldId!);
       coverage.count('field-get');
       return {
-        json: fieldRecord(
-          provider,
-          field,
-          new URLSearchParams(exchange.query).get('embed') === 'activeBoundary',
-        ),
+        json: fieldRecord(provider, field, embedsIn(exchange.query).has('activeBoundary')),
       };
-    }),
+    }, FIELD_EMBEDS),
   );
   router.get(
     '/organizations/:organizationId/fields/:fieldId/boundaries',

@@ -4,6 +4,7 @@ import type { RequestHandler, Router } from 'express';
 import { isObject, type Json, type JsonObject } from '../json';
 import { PRINCIPAL_DISTANCE } from '../world/equipment';
 import type { Seen } from '../world/world';
+import { embedsIn } from './embeds';
 import { route } from './entry';
 import { trim } from './equipment';
 import type { Answer } from './exchange';
@@ -14,7 +15,8 @@ import { Refusal } from './refusal';
 
 type OldKind = 'machines' | 'implements';
 
-const EMBEDS = ['terminals', 'equipment', 'breadcrumbs', 'categories', 'capabilities', 'displays'];
+/** All that is known of; none of them brings what is paired. */
+const EMBEDS = ['terminals', 'breadcrumbs', 'categories', 'capabilities', 'displays'];
 /** The facts that both shapes call by one name. */
 const SHARED = [
   '@type',
@@ -52,7 +54,7 @@ function oldList(provider: Provider, kind: OldKind): RequestHandler {
     coverage.count(`${kind}-list`);
     const query = new URLSearchParams(exchange.query);
     const page = pageRequest(provider, exchange, query, PLATFORM_PAGE);
-    const embeds = embedsOf(query);
+    const embeds = embedsIn(exchange.query);
     const inactive = query.get('includeInactive') === 'true';
     const all = function* (): Generator<Seen> {
       for (const seen of world.equipmentOf(organization, (id) => world.shown('equipment', id, nowMs()))) {
@@ -64,7 +66,7 @@ function oldList(provider: Provider, kind: OldKind): RequestHandler {
     const values = taken.map((seen) => oldShape(provider, seen.content(), kind, embeds));
     const address = addresses.platform(`/organizations/${organization.id}/${kind}`);
     return deprecated(provider, { json: collection(address, query, page, total, values) });
-  });
+  }, EMBEDS);
 }
 
 function oldRecord(provider: Provider, kind: OldKind): RequestHandler {
@@ -77,9 +79,9 @@ function oldRecord(provider: Provider, kind: OldKind): RequestHandler {
     const content = seen.content();
     if (!isOfKind(content, kind)) throw new Refusal(404, 'The requested resource was not found');
     coverage.count(kind === 'machines' ? 'machine-get' : 'implement-get');
-    const embeds = embedsOf(new URLSearchParams(exchange.query));
+    const embeds = embedsIn(exchange.query);
     return deprecated(provider, { json: oldShape(provider, content, kind, embeds) });
-  });
+  }, EMBEDS);
 }
 
 function isOfKind(content: JsonObject, kind: OldKind): boolean {
@@ -103,20 +105,9 @@ function deprecated({ addresses, coverage, rules }: Provider, answer: Answer): A
   return { ...answer, headers: { Deprecation: DEPRECATED_SINCE, Link: successor } };
 }
 
-function embedsOf(query: URLSearchParams): ReadonlySet<string> {
-  const embeds = new Set(
-    query.getAll('embed').flatMap((text) => text.split(',').filter((part) => part !== '')),
-  );
-  for (const embed of embeds) {
-    if (EMBEDS.includes(embed)) continue;
-    throw new Refusal(400, `embed must be one of ${EMBEDS.join(', ')}`, { field: 'embed', value: embed });
-  }
-  return embeds;
-}
-
 /**
  * The record as the old endpoints wrote it: `GUID` is the ERID, `vin` the serial number. The id is the same, or else the
- * `principalId`, and then nothing in the record names the other one.
+ * `principalId`, and then nothing in the record names the other one. What is paired is always there.
  */
 function oldShape(
   provider: Provider,
@@ -145,10 +136,8 @@ function oldShape(
   add('owningOrganization', { '@type': 'Organization', id: organizationId });
   // Pairing details are an embed of the equipment API alone.
   if (embeds.has('terminals')) add('terminals', trim(content.devices, embeds));
-  if (embeds.has('equipment')) {
-    add('implements', trim(content.implements, embeds));
-    add('machine', trim(content.machine, embeds));
-  }
+  add('implements', trim(content.implements, embeds));
+  add('machine', trim(content.machine, embeds));
   if (embeds.has('capabilities'))
     add('capabilities', content.telematicsCapable === true ? [{ type: 'Connectivity' }] : []);
   record.links = [

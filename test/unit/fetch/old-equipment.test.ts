@@ -16,7 +16,7 @@ import {
 const axiom = { 'content-type': 'application/vnd.Acme.axiom.v3+json' };
 const json = { 'content-type': 'application/json' };
 const api = () => nock(origin);
-const embed = 'terminals,equipment';
+const embed = 'terminals';
 const asked = `${equipmentOrigin}/isg/equipment/7`;
 const record = (kind: 'machines' | 'implements', id: number, more: object = {}) => ({
   '@type': kind === 'machines' ? 'Machine' : 'Implement',
@@ -130,7 +130,7 @@ describe('a record', () => {
 
 describe('a listing', () => {
   const first = (kind: string) =>
-    `${origin}/platform/organizations/4711/${kind}?embed=terminals%2Cequipment&includeInactive=true`;
+    `${origin}/platform/organizations/4711/${kind}?embed=terminals&includeInactive=true`;
   const request: ListingRequest = {
     connectionId: 'c1',
     of: { what: 'equipment', organizationId: '4711' },

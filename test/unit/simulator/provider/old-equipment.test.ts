@@ -49,13 +49,38 @@ test('a record carries the facts of the new one under the old names', async () =
   expect((await get(simulator, rel(old.links, 'self'))).body).toEqual(old);
 });
 
-test('devices and paired equipment come with embeds; an unknown embed is refused', async () => {
+test('devices come with an embed and what is paired without one; an embed of the equipment API is refused', async () => {
   const [first] = (await list('implements')).body.values;
-  expect(first).not.toHaveProperty('machine');
+  expect(first).not.toHaveProperty('terminals');
+  expect(first.machine['@type']).toBe('Machine');
   const self = rel(first.links, 'self');
-  const whole = (await get(simulator, `${self}?embed=terminals,equipment`)).body;
-  expect([whole.terminals, whole.machine['@type']]).toEqual([[], 'Machine']);
-  expect((await get(simulator, `${self}?embed=everything`)).body[0].field).toBe('embed');
+  expect((await get(simulator, `${self}?embed=terminals`)).body.terminals).toEqual([]);
+  for (const asked of ['equipment', 'terminals,equipment', 'devices', 'everything']) {
+    for (const { status, body } of [
+      await get(simulator, `${self}?embed=${asked}`),
+      await list('machines', `?embed=${asked}`),
+    ]) {
+      expect([status, body[0].field, body[0].invalidValue]).toEqual([400, 'embed', asked.split(',').at(-1)]);
+    }
+  }
+});
+
+test('an embed is refused wherever none is known, or another one is', async () => {
+  const platform = simulator.catalog.replace(/\/$/, '');
+  for (const [address, known] of [
+    [`${platform}/organizations`, null],
+    [`${platform}/organizations/4711`, null],
+    [`${platform}/files`, null],
+    [`${platform}/organizations/4711/fields`, 'activeBoundary'],
+    [`${simulator.equipment}/equipmentMakes`, null],
+    [`${simulator.equipment}/equipmentTypes`, null],
+    [`${simulator.equipment}/equipmentModels`, 'make,type,isgType'],
+    [`${simulator.equipment}/equipment/217001`, 'devices,offsets,capabilities'],
+  ] as const) {
+    const { status, body } = await get(simulator, `${address}?embed=terminals`);
+    expect([address, status, body[0].field]).toEqual([address, 400, 'embed']);
+    if (known !== null) expect((await get(simulator, `${address}?embed=${known}`)).status).toBe(200);
+  }
 });
 
 test('a machine is no implement', async () => {
