@@ -95,35 +95,6 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
       expect((await migrated()).map(({ name }) => name)).toEqual(migrations.map(({ name }) => name));
     });
 
-    test('T7: is left as an older version writes it by every step that expands', async () => {
-      const database = await server.createDatabase();
-      const config = poolConfig({ url: server.url(database), connections: 1 });
-      const columns = () =>
-        server.query(
-          `SELECT table_name AS in, column_name AS name, data_type AS type, is_nullable = 'YES' AS nullable,
-             column_default IS NOT NULL OR is_identity = 'YES' AS given
-           FROM information_schema.columns WHERE table_schema = 'public'`,
-          database,
-        );
-      let before: Record<string, unknown>[] = [];
-      for (const [index, { kind }] of migrations.entries()) {
-        await migrate(config, migrations.slice(0, index + 1));
-        const after = await columns();
-        if (index > 0 && kind === 'expand') {
-          expect(after).toEqual(expect.arrayContaining(before));
-          const written = new Set(before.map((column) => column.in));
-          const known = new Set(before.map((column) => `${column.in}.${column.name}`));
-          const added = after.filter(
-            (column) => written.has(column.in) && !known.has(`${column.in}.${column.name}`),
-          );
-          // An older version does not know of it, and adds rows all the same.
-          expect(added.filter(({ nullable, given }) => !nullable && !given)).toEqual([]);
-        }
-        before = after;
-      }
-      expect(before.length).toBeGreaterThan(100);
-    });
-
     test('T7: that a newer version expanded serves the older one, one that it contracted refuses it', async () => {
       const config = poolConfig({ url, connections: 1 });
       const expand = {

@@ -1,0 +1,210 @@
+/**
+ * T7: versions beside each other on one PostgreSQL. The version before the newest step of the schema works, then this one
+ * is started and migrates under its feet: both go on, with each other's work, and nothing is lost or doubled. And no step
+ * takes away, or begins to refuse, what a version before it writes.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Store } from '../../../src/model/store';
+import { poolConfig } from '../../../src/store/postgres/database';
+import { migrate } from '../../../src/store/postgres/migrate';
+import { type Migration, migrations } from '../../../src/store/postgres/migrations';
+import { openPostgres } from '../../../src/store/postgres/open-postgres';
+import { postgresSettingsFor } from '../../contract/open-postgres';
+import { deliveryOf, draftOf, heldBy, hintOf, sumOf } from '../../contract/store-hand';
+import { describeWithNeighbour } from '../../support/neighbour';
+import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';
+import { unpackVersionBefore, versionBeforeAvailable } from '../../support/version-before';
+
+describeWithNeighbour('PostgreSQL', postgresAvailable(), 'versions of the scaled store', () => {
+  let server: PostgresServer;
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server.stop());
+
+  describeWithNeighbour('history', versionBeforeAvailable, 'the version before, and this one', () => {
+    const before = { folder: '', remove: () => {} };
+    beforeAll(() => void Object.assign(before, unpackVersionBefore()));
+    afterAll(() => before.remove());
+
+    const nowMs = Date.parse('2026-01-01T00:00:00Z');
+    const ids = Array.from({ length: 20 }, (_, index) => String(index));
+    let accepted = 0;
+
+    /** Accepts a change of each resource, reads what is due, whoever accepted it, and sends what is decided. */
+    async function work(store: Store, content: string): Promise<void> {
+      for (const id of ids) {
+        await store.put(deliveryOf(nowMs, [hintOf(id), hintOf(id, null)]));
+        accepted += 2;
+        await readAndSend(store, content);
+      }
+    }
+
+    async function readAndSend(store: Store, content: string): Promise<number> {
+      const tasks = await store.take(3);
+      await Promise.all(
+        tasks.map((task) =>
+          store.finish({
+            ...heldBy(task),
+            draft: draftOf(task.address.split('/').at(-1)!, content),
+            ...{ connectionId: 'c1', traceparent: null, reconciled: false, settleMs: 0 },
+          }),
+        ),
+      );
+      const rows = await store.pickUnsent(100, 1e9, []);
+      await store.markSent(rows.map(({ row }) => ({ row, partition: null, offset: null })));
+      return tasks.length;
+    }
+
+    test('T7: the newest schema is made while the older version works, and both go on with what each other left', async () => {
+      const module = join(before.folder, 'src/store/postgres/open-postgres.ts');
+      const older = (require(module) as { openPostgres: typeof openPostgres }).openPostgres;
+      const name = await server.createDatabase();
+      const settings = { ...postgresSettingsFor(server.url(name)), readGapMs: 0 };
+      const made = async () => (await server.query('SELECT name FROM migrations ORDER BY name', name)).length;
+      const first = await older(settings, () => nowMs);
+      expect(await made()).toBe(migrations.length - 1);
+      await work(first, 'before');
+
+      const [newer] = await Promise.all([openPostgres(settings, () => nowMs), work(first, 'meanwhile')]);
+      expect(await made()).toBe(migrations.length);
+      await Promise.all([work(first, 'older'), work(newer, 'newer')]);
+      // As in a rollout that is held: one of the older version is started anew, on the newer schema.
+      await first.close();
+      const again = await older(settings, () => nowMs);
+      await Promise.all([work(again, 'older again'), work(newer, 'newer again')]);
+      for (const store of [again, newer]) while ((await readAndSend(store, 'last')) > 0);
+
+      for (const store of [again, newer]) {
+        const ledger = await store.ledger();
+        expect(ledger).toMatchObject({ accepted, waiting: 0, quarantined: 0 });
+        expect(sumOf(ledger)).toBe(accepted);
+        const { events } = await store.listEvents({
+          ...{ after: 0, limit: 1000, type: null, organizationId: null },
+        });
+        const byKey = Map.groupBy(events, ({ record }) => record.key);
+        expect(byKey.size).toBe(ids.length);
+        for (const of of byKey.values()) {
+          const sequences = of.map(
+            ({ record }) => record.headers.find(([each]) => each === 'ce_sequence')![1],
+          );
+          expect(sequences.map(Number)).toEqual(of.map((_, index) => index + 1));
+        }
+      }
+      await Promise.all([again.close(), newer.close()]);
+    });
+  });
+
+  describe('the schema', () => {
+    type Column = { in: string; name: string; type: string; nullable: boolean; given: boolean };
+    type Rule = { in: string; says: string };
+
+    /** What a version that was written for it relies on: columns as they are, and what may refuse a row. */
+    async function schemaOf(name: string): Promise<{ columns: Column[]; rules: Rule[] }> {
+      const columns = await server.query(
+        `SELECT table_name AS in, column_name AS name, data_type AS type, is_nullable = 'YES' AS nullable,
+           column_default IS NOT NULL OR is_identity = 'YES' AS given
+         FROM information_schema.columns WHERE table_schema = 'public'`,
+        name,
+      );
+      const rules = await server.query(
+        `SELECT conrelid::regclass::text AS in, pg_get_constraintdef(oid) AS says FROM pg_constraint WHERE conrelid <> 0 AND contype IN ('c', 'f', 'x')
+         UNION ALL SELECT tablename, indexdef FROM pg_indexes JOIN pg_class ON relname = indexname
+           JOIN pg_index ON indexrelid = pg_class.oid WHERE schemaname = 'public' AND indisunique
+         UNION ALL SELECT tgrelid::regclass::text, pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal`,
+        name,
+      );
+      return { columns: columns as Column[], rules: rules as Rule[] };
+    }
+
+    /** Those of `all` that are not among `others`. */
+    function without<Row extends object>(all: Row[], others: Row[]): Row[] {
+      const texts = new Set(others.map((row) => JSON.stringify(row)));
+      return all.filter((row) => !texts.has(JSON.stringify(row)));
+    }
+
+    /** What each step from the one at `first` does to whoever was written for the schema before it. */
+    async function harmsOf(steps: Migration[], first: number) {
+      const name = await server.createDatabase();
+      const config = poolConfig({ url: server.url(name), connections: 1 });
+      await migrate(config, steps.slice(0, first));
+      let before = await schemaOf(name);
+      const harms: { step: Migration; lost: Column[]; wanted: Column[]; rules: Rule[] }[] = [];
+      for (const [index, step] of steps.entries()) {
+        if (index < first) continue;
+        await migrate(config, steps.slice(0, index + 1));
+        const after = await schemaOf(name);
+        const known = new Set(before.columns.map((column) => column.in));
+        const added = without(after.columns, before.columns).filter((column) => known.has(column.in));
+        const rules = after.rules.filter((rule) => known.has(rule.in));
+        harms.push({
+          step,
+          lost: without(before.columns, after.columns),
+          // Who does not know of it adds rows all the same.
+          wanted: added.filter(({ nullable, given }) => !nullable && !given),
+          rules: [...without(before.rules, rules), ...without(rules, before.rules)],
+        });
+        before = after;
+      }
+      expect(before.columns.length).toBeGreaterThan(100);
+      await server.dropDatabase(name);
+      return harms;
+    }
+
+    test('T7: is left as an older version reads and writes it by every step that expands', async () => {
+      for (const { step, ...harm } of await harmsOf(migrations, 1))
+        if (step.kind === 'expand')
+          expect({ step: step.name, ...harm }).toEqual({ step: step.name, lost: [], wanted: [], rules: [] });
+    });
+
+    test.each([
+      ['takes a column away', 'ALTER TABLE tasks DROP COLUMN hinted_user', 'lost'],
+      ['names a column otherwise', 'ALTER TABLE tasks RENAME COLUMN hinted_user TO user_name', 'lost'],
+      ['makes a column another type', 'ALTER TABLE tasks ALTER COLUMN attempts TYPE TEXT', 'lost'],
+      ['takes a default away', 'ALTER TABLE tasks ALTER COLUMN attempts DROP DEFAULT', 'lost'],
+      ['takes a table away', 'DROP TABLE provider_calls', 'lost'],
+      ['wants what nobody gives', 'ALTER TABLE tasks ADD COLUMN later TEXT NOT NULL', 'wanted'],
+      ['refuses a value', 'ALTER TABLE tasks ADD CHECK (attempts < 10)', 'rules'],
+      ['refuses a second row', 'CREATE UNIQUE INDEX more ON tasks (address)', 'rules'],
+      ['takes away what rows are told apart by', 'DROP INDEX tasks_resource', 'rules'],
+    ] as const)('is not left so by a step that %s', async (_what, sql, how) => {
+      const steps = [...migrations, { name: '9001-bad', kind: 'expand' as const, sql }];
+      const [harm] = await harmsOf(steps, migrations.length);
+      expect(harm![how].length).toBeGreaterThan(0);
+    });
+
+    describeWithNeighbour('history', versionBeforeAvailable, 'and the version before its newest step', () => {
+      const before = { folder: '', remove: () => {} };
+      beforeAll(() => void Object.assign(before, unpackVersionBefore()));
+      afterAll(() => before.remove());
+
+      /** Names that the statements of that version hold; its steps do not count. */
+      function usedBefore(lost: Column[]): string[] {
+        const folder = join(before.folder, 'src/store/postgres');
+        const files = readdirSync(folder).filter((file) => !/^migrations|-schema/.test(file));
+        const words = new Set(
+          files.flatMap((file) => readFileSync(join(folder, file), 'utf8').match(/\w+/g)),
+        );
+        return lost.map(({ name }) => name).filter((name) => words.has(name));
+      }
+
+      test('T7: holds no step that was edited after it had landed', () => {
+        const { migrations: older } = require(join(before.folder, 'src/store/postgres/migrations.ts'));
+        expect(migrations.slice(0, -1)).toEqual(older);
+      });
+
+      test('T7: loses nothing that this version uses by a step that contracts', async () => {
+        const drop = {
+          name: '9001-bad',
+          kind: 'contract' as const,
+          sql: 'ALTER TABLE tasks DROP COLUMN hinted_user',
+        };
+        const [bad] = await harmsOf([...migrations, drop], migrations.length);
+        expect(usedBefore(bad!.lost)).toEqual(['hinted_user']);
+        const [newest] = await harmsOf(migrations, migrations.length - 1);
+        expect(usedBefore(newest!.lost)).toEqual([]);
+      });
+    });
+  });
+});
