@@ -237,6 +237,11 @@ export interface WebhookSecrets {
   dropWebhookSecret(id: string): Promise<void>;
   /** A heartbeat of the subscription with this token arrived now: nothing when the token is not there. */
   noteHeartbeat(id: string): Promise<void>;
+  /**
+   * Somebody has listened to deliveries for the last `forMs`, whichever process it was. Answers since when nobody has left
+   * off for longer than `lapseMs`.
+   */
+  noteListening(forMs: number, lapseMs: number): Promise<number>;
 }
 
 export interface Alerts {

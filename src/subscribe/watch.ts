@@ -4,15 +4,15 @@
  * What is told ends by itself.
  */
 import type { Condition, ConditionName } from '../model/alert';
-import type { Outbox } from '../model/store';
+import type { Outbox, WebhookSecrets } from '../model/store';
 import { nameOfGiven } from './given-tokens';
 import type { HeldSecret } from './held-secrets';
 import { boundTokens, type Finding, type Findings, type LookDoors, lookAtSubscriptions } from './look';
 import type { SecretBook } from './secret-book';
-import { type Silence, silenceOf } from './silence';
+import { type Silence, type SilenceBounds, silenceOf } from './silence';
 
 export interface WatchDoors extends LookDoors {
-  store: Pick<Outbox, 'holdLease'>;
+  store: Pick<Outbox, 'holdLease'> & Pick<WebhookSecrets, 'noteListening'>;
   /** Looks whether the provider uses an Authorization value that was offered. */
   confirm(): Promise<void>;
   /** For how long the provider asked to be left alone; 0: it may be asked. */
@@ -44,7 +44,7 @@ const retryMsMax = 60_000;
 export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
   const { book, clock } = doors;
   let listeningSinceMs = clock.nowMs();
-  let steppedMs = listeningSinceMs;
+  let notedMs = listeningSinceMs;
   const tickMs = Math.min(doors.leaseMs / 3, doors.checkMs, tickMsMax);
   // While the store cannot be reached, or the process stands still, heartbeats are refused or not noted.
   const lapseMs = Math.max(tickMs * 2, Math.min(doors.leaseMs, doors.silenceMsMin / 2));
@@ -54,36 +54,26 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
   let lookedWhole = false;
   let silent = new Set<string>();
 
-  function silences(): Condition[] {
-    if (doors.silenceMsMin === 0) return [];
-    const learned = boundTokens(book).flatMap(({ beatMs }) => beatMs ?? []);
-    const bounds = {
+  /** Since when is in the store: one that restarts every few minutes would never find anybody silent else. */
+  async function noteListening(unbroken: boolean): Promise<void> {
+    const nowMs = clock.nowMs();
+    listeningSinceMs = await doors.store.noteListening(unbroken ? nowMs - notedMs : 0, lapseMs);
+    notedMs = nowMs;
+  }
+
+  const silences = (): Condition[] =>
+    silencesOf(book, findings, {
       silenceMsMin: doors.silenceMsMin,
       listeningSinceMs,
       nowMs: clock.nowMs(),
-      othersBeatMs: learned.length === 0 ? null : Math.max(...learned),
-    };
-    return expectedOf(book).flatMap(({ id, row }) => {
-      const silence = findings.has(id) ? null : silenceOf(row, bounds);
-      if (silence === null) return [];
-      const detail = wordsOf(id, silence, row);
-      return [
-        {
-          name: 'subscription-silent' as const,
-          sinceMs: silence.sinceMs,
-          detail,
-          labels: { subscription_id: id },
-        },
-      ];
     });
-  }
 
-  /** Each was heard by this process, or found in trouble, or is told as silent: time in which nobody listened says nothing. */
+  /** Each is told as silent, or found in trouble, or was heard of: time in which nobody listened says nothing. */
   function isHeardOf(): boolean {
-    const told = new Set(holds ? silences().map(({ labels }) => labels?.subscription_id) : []);
     if (doors.silenceMsMin === 0) return true;
-    return expectedOf(book).every(
-      ({ id, row }) => told.has(id) || findings.has(id) || (row.heardAtMs ?? 0) > listeningSinceMs,
+    const quiet = new Set(silences().map(({ labels }) => labels?.subscription_id));
+    return expectedOf(book).every(({ id, row }) =>
+      quiet.has(id) ? holds : findings.has(id) || (row.heardAtMs ?? 0) > listeningSinceMs,
     );
   }
 
@@ -101,15 +91,16 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
   return {
     async step() {
       holds = await doors.store.holdLease(lease, doors.holder, doors.leaseMs);
-      if (clock.nowMs() - steppedMs > lapseMs) listeningSinceMs = clock.nowMs();
-      steppedMs = clock.nowMs();
+      await noteListening(clock.nowMs() - notedMs <= lapseMs);
       if (!holds) return tickMs;
       // One that has just become silent may have expired.
       const quiet = new Set(silences().map(({ labels }) => labels?.subscription_id ?? ''));
       if ([...quiet].some((id) => !silent.has(id))) nextLookMs = clock.nowMs();
       silent = quiet;
-      if (clock.nowMs() >= nextLookMs && doors.pausedMs() === 0) await lookAndPlan();
-      steppedMs = clock.nowMs();
+      if (clock.nowMs() >= nextLookMs && doors.pausedMs() === 0) {
+        await lookAndPlan();
+        await noteListening(true);
+      }
       return tickMs;
     },
     settled: () => [
@@ -119,6 +110,24 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
     conditions: () =>
       holds ? [...[...findings.values()].map((one) => withLastHeard(one, book)), ...silences()] : [],
   };
+}
+
+/** Those that are silent, but for what was found to be in trouble. */
+function silencesOf(
+  book: SecretBook,
+  findings: Findings,
+  when: Omit<SilenceBounds, 'othersBeatMs'>,
+): Condition[] {
+  if (when.silenceMsMin === 0) return [];
+  const learned = boundTokens(book).flatMap(({ beatMs }) => beatMs ?? []);
+  const bounds = { ...when, othersBeatMs: learned.length === 0 ? null : Math.max(...learned) };
+  return expectedOf(book).flatMap(({ id, row }) => {
+    const silence = findings.has(id) ? null : silenceOf(row, bounds);
+    if (silence === null) return [];
+    const { sinceMs } = silence;
+    const detail = wordsOf(id, silence, row);
+    return [{ name: 'subscription-silent', sinceMs, detail, labels: { subscription_id: id } }];
+  });
 }
 
 type Expected = Pick<HeldSecret, 'madeAtMs' | 'heardAtMs' | 'beatMs'>;

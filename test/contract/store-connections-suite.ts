@@ -278,6 +278,20 @@ export function storeConnectionsSuite(name: string, openStore: () => Promise<Sto
         expect(await listed()).toMatchObject([{ id: 'a', heardAtMs: under.nowMs(), beatMs: 71_000 }]);
       });
 
+      test('since when somebody listens goes on over another start, and begins anew after a break', async () => {
+        const { store } = hand;
+        const beganMs = under.nowMs();
+        expect(await store.noteListening(0, 1000)).toBe(beganMs);
+        under.advance(1000);
+        expect(await store.noteListening(0, 1000)).toBe(beganMs);
+        under.advance(5000);
+        // It looked for long, and lived all the while.
+        expect(await store.noteListening(4500, 1000)).toBe(beganMs);
+        under.advance(1001);
+        expect(await store.noteListening(0, 1000)).toBe(under.nowMs());
+        expect(await store.noteListening(2000, 1000)).toBe(under.nowMs() - 2000);
+      });
+
       test('one that is dropped is gone, and dropping it again changes nothing', async () => {
         await hand.store.saveWebhookSecret(token('a'));
         await hand.store.saveWebhookSecret(token('b'));

@@ -1,12 +1,14 @@
 // The store's part for secrets of webhooks, in memory, with a clock that is moved by hand.
 import type { WebhookSecrets } from '../../src/model/store';
 import type { StoredWebhookSecret } from '../../src/model/subscription';
+import { type Listened, listenedSince } from '../../src/store/listening';
 
 export interface MemorySecrets extends WebhookSecrets {
   rows: StoredWebhookSecret[];
   nowMs: number;
   /** What the next verb throws. */
   failure: Error | null;
+  listened: Listened | null;
 }
 
 export function makeMemorySecrets(): MemorySecrets {
@@ -14,6 +16,7 @@ export function makeMemorySecrets(): MemorySecrets {
     rows: [],
     nowMs: 1000,
     failure: null,
+    listened: null,
     async listWebhookSecrets() {
       if (memory.failure !== null) throw memory.failure;
       return memory.rows.map((row) => ({ ...row }));
@@ -31,6 +34,11 @@ export function makeMemorySecrets(): MemorySecrets {
     async noteHeartbeat(heard) {
       const row = memory.rows.find(({ id }) => id === heard);
       if (row !== undefined) row.heardAtMs = memory.nowMs;
+    },
+    async noteListening(forMs, lapseMs) {
+      const sinceMs = listenedSince(memory.listened, memory.nowMs - forMs, lapseMs);
+      memory.listened = { sinceMs, untilMs: memory.nowMs };
+      return sinceMs;
     },
   };
   return memory;

@@ -37,7 +37,13 @@ import { beginRun, compareListed, countCalls, endRun, hintAbsent, lastRun, openL
 import { claimLock, take } from './take';
 import { counts, listTasks } from './tasks';
 import { allFound, behindSince, noteFound, readingOn, topicEnds } from './topic-ends';
-import { dropWebhookSecret, listWebhookSecrets, noteHeartbeat, saveWebhookSecret } from './webhook-secrets';
+import {
+  dropWebhookSecret,
+  listWebhookSecrets,
+  noteHeartbeat,
+  noteListening,
+  saveWebhookSecret,
+} from './webhook-secrets';
 
 type Name = Exclude<keyof Store, 'close'>;
 type Answer<Verb extends Name> = Promise<Awaited<ReturnType<Store[Verb]>>>;
@@ -86,6 +92,7 @@ export const verbs = {
   saveWebhookSecret,
   dropWebhookSecret,
   noteHeartbeat,
+  noteListening,
   alertInputs,
   alertMark,
   listAlerts,

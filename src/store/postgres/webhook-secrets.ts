@@ -4,6 +4,7 @@
  */
 import type { SavedWebhookSecret, StoredWebhookSecret } from '../../model/subscription';
 import { type Beat, believedBeat, learnBeat } from '../learn-beat';
+import { listenedOf, listenedSince, listeningNames } from '../listening';
 import type { Context } from './context';
 import type { Row } from './database';
 import { storable } from './quarantine-entries';
@@ -54,6 +55,27 @@ export async function noteHeartbeat({ database, nowMs }: Context, id: string): P
     agreed,
     id,
   );
+}
+
+export async function noteListening(
+  { database, nowMs }: Context,
+  forMs: number,
+  lapseMs: number,
+): Promise<number> {
+  const names = [listeningNames.sinceMs, listeningNames.untilMs];
+  const now = nowMs();
+  const rows = await database.all(
+    'SELECT name, value FROM meta WHERE name = ANY($1::text[]) ORDER BY name FOR UPDATE',
+    names,
+  );
+  const sinceMs = listenedSince(listenedOf(rows), now - forMs, lapseMs);
+  await database.run(
+    `INSERT INTO meta AS m (name, value) SELECT * FROM unnest($1::text[], $2::bigint[])
+     ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE m.value <> excluded.value`,
+    names,
+    [sinceMs, now],
+  );
+  return sinceMs;
 }
 
 function beatOf(row: Row): Beat {

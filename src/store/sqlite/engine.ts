@@ -68,7 +68,7 @@ import { sweep } from './sweep';
 import * as syncs from './syncs';
 import { allFound, behindSince, noteFound, readingOn, topicEnds } from './topic-ends';
 import { makeTransaction } from './transaction';
-import { dropWebhookSecret, listWebhookSecrets, noteHeartbeat, saveWebhookSecret } from './webhook-secrets';
+import * as secrets from './webhook-secrets';
 
 type Bound<Verb> = Verb extends (context: Context, ...rest: infer Rest) => infer Result
   ? (...rest: Rest) => Result
@@ -122,10 +122,11 @@ export const verbs = {
   saveConsent,
   takeConsent,
   findConsent,
-  listWebhookSecrets,
-  saveWebhookSecret,
-  dropWebhookSecret,
-  noteHeartbeat,
+  listWebhookSecrets: secrets.listWebhookSecrets,
+  saveWebhookSecret: secrets.saveWebhookSecret,
+  dropWebhookSecret: secrets.dropWebhookSecret,
+  noteHeartbeat: secrets.noteHeartbeat,
+  noteListening: secrets.noteListening,
   alertInputs,
   alertMark,
   listAlerts,

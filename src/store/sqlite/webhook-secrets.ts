@@ -4,6 +4,7 @@
  */
 import type { SavedWebhookSecret, StoredWebhookSecret } from '../../model/subscription';
 import { type Beat, believedBeat, learnBeat } from '../learn-beat';
+import { listenedOf, listenedSince, listeningNames } from '../listening';
 import type { Context } from './context';
 import type { Row } from './database';
 
@@ -49,6 +50,22 @@ export function noteHeartbeat(context: Context, id: string): void {
     agreed,
     id,
   );
+}
+
+export function noteListening({ database, nowMs }: Context, forMs: number, lapseMs: number): number {
+  const { sinceMs: since, untilMs: until } = listeningNames;
+  const now = nowMs();
+  const noted = listenedOf(database.all('SELECT name, value FROM meta WHERE name IN (?, ?)', since, until));
+  const sinceMs = listenedSince(noted, now - forMs, lapseMs);
+  database.run(
+    `INSERT INTO meta (name, value) VALUES (?, ?), (?, ?)
+     ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE meta.value <> excluded.value`,
+    since,
+    sinceMs,
+    until,
+    now,
+  );
+  return sinceMs;
 }
 
 function beatOf(row: Row): Beat {

@@ -12,14 +12,20 @@ let confirmations: number;
 let pausedMs: number;
 let troubles: unknown[];
 
-function watchOf({ doors }: Stage, silenceMsMin = 10_000): SubscriptionWatch {
+function watchOf({ doors, store, clock }: Stage, silenceMsMin = 10_000): SubscriptionWatch {
   holds = true;
   confirmations = 0;
   pausedMs = 0;
   troubles = [];
   return makeSubscriptionWatch({
     ...doors,
-    store: { holdLease: async () => holds },
+    store: {
+      holdLease: async () => holds,
+      async noteListening(...listened) {
+        store.nowMs = clock.nowMs();
+        return store.noteListening(...listened);
+      },
+    },
     confirm: async () => {
       confirmations += 1;
     },
@@ -167,6 +173,49 @@ test('nothing is silent for what could not be heard while the store or the proce
   expect(told()).toEqual([]);
   await run(5000);
   expect(told()).toEqual(['subscription-silent']);
+});
+
+test('a process that is started anew every minute finds the same silence as one that lives', async () => {
+  await heard();
+  for (const _life of [1, 2]) {
+    await run(55_000);
+    await stage.clock.advance(5000);
+    watch = watchOf(stage);
+    await watch.step();
+  }
+  await run(55_000);
+  expect(told()).toEqual([]);
+  await run(5000);
+  expect(watch.conditions()).toMatchObject([{ name: 'subscription-silent' }]);
+});
+
+test('a start after a break begins the silence anew, since nothing could be heard', async () => {
+  await heard();
+  await run(150_000);
+  await stage.clock.advance(61_000);
+  watch = watchOf(stage);
+  await watch.step();
+  await run(175_000);
+  expect(told()).toEqual([]);
+  await run(5000);
+  expect(told()).toEqual(['subscription-silent']);
+});
+
+test('who looks on while another holds the lease does not take one that is silent for heard', async () => {
+  await run(5000);
+  await heard();
+  await run(150_000);
+  holds = false;
+  await run(25_000);
+  expect(watch.settled()).toContain('subscription-silent');
+  await run(5000);
+  expect([told(), watch.settled()]).toEqual([[], []]);
+  holds = true;
+  await run(5000);
+  expect([told(), watch.settled()]).toEqual([
+    ['subscription-silent'],
+    expect.arrayContaining(['subscription-silent']),
+  ]);
 });
 
 test('one that never sends a heartbeat is told once the others would be, or after a day', async () => {
@@ -385,6 +434,11 @@ test('after a start it is known who is silent once everyone was heard, or is tol
   await stage.clock.advance(1000);
   await heard();
   expect(next.settled()).toContain('subscription-silent');
+  // A start that nobody misses is known at once; one after a break is not.
+  const soon = watchOf(stage);
+  await soon.step();
+  expect(soon.settled()).toContain('subscription-silent');
+  await stage.clock.advance(61_000);
   const last = watchOf(stage);
   await last.step();
   expect(last.settled()).not.toContain('subscription-silent');
