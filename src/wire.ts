@@ -121,7 +121,7 @@ export async function wireWorker(
   clock: Clock = systemClock,
 ): Promise<Worker> {
   const watch = makeProcessWatch(clock.nowMs);
-  const heard = hearCalls(settings, { meter: () => meter, watch, observer }, clock);
+  const heard = hearCalls(settings, { watch, observer }, clock);
   const pause = clientPauseOf(() => pipeline.health, clock);
   const client = clientOf(settings, {
     pause,
@@ -134,6 +134,7 @@ export async function wireWorker(
     clock,
     ...hearConsents(() => ({ book, pipeline }), observer),
     called: heard.called,
+    sends: () => meter.called(),
   });
   const outside = around({
     store,

@@ -79,7 +79,13 @@ export function makeLine({ options, doors, client, signer, isEquipment }: AskPar
     const accepted = isEquipment(url) ? equipmentHeaders : platformHeaders;
     const typed = body === undefined ? accepted : { ...accepted, 'Content-Type': accepted.Accept };
     const fixed = own === undefined ? typed : { ...typed, ...own };
+    let isCounted = attempt.cut === null;
+    const counted = isCounted ? (doors.sends?.() ?? null) : null;
+    if (counted !== null) await attempt.during(counted);
     const headersOf = () => {
+      // A repetition is a call of its own.
+      if (!isCounted) void doors.sends?.();
+      isCounted = false;
       const authorization = signer.authorize({ method, url }, connection);
       return authorization === null ? fixed : { ...fixed, Authorization: authorization };
     };

@@ -94,7 +94,13 @@ export interface ProviderDoors {
   clock: Clock;
   /** Left out where a 429 is told to whoever asked, and to nobody else. */
   pause?: ClientPause;
+  /** A call was answered, or will not be. */
   called(call: Called): void;
+  /**
+   * One more call is about to be sent and counts at the provider from then on, whatever becomes of its answer. null: it may
+   * go at once; otherwise when this resolves, which must not reject. Left out where nobody counts.
+   */
+  sends?(): Promise<void> | null;
   /** Resolves when a probe may make another call than its first; left out where they cost nothing. Must not reject. */
   payProbeCall?(): Promise<void>;
   /** The provider refuses what the user of the connection gave, whatever was asked of it. */

@@ -1,11 +1,9 @@
 /**
- * Counts calls against the limits of the provider's sandbox, for all processes together and across restarts: they are
- * booked in the store in blocks, before they are made, so that no call waits for a disk and a process that dies has
- * counted at most one block too many, never one call too few for good. It forbids nothing itself.
+ * What the provider's sandbox allows against what is used of it: calls of the month, connected organizations, months. What
+ * nears a limit is a condition, and what is used up stops listings that nobody waits for. It forbids nothing itself.
  */
 import type { Condition } from '../model/alert';
 import {
-  monthOf,
   monthsBetween,
   monthsLater,
   type SandboxLimit,
@@ -14,12 +12,11 @@ import {
   sandboxMost,
   useOf,
 } from '../model/sandbox';
-import type { Syncs } from '../model/store';
-import type { Clock } from '../tools/clock';
+import { type CallBookDoors, makeCallBook } from './call-book';
 
 export interface SandboxMeter {
-  /** One call is made. */
-  called(): void;
+  /** One call is about to be sent. null: it is booked; otherwise it is when this resolves, or the store is away. */
+  called(): Promise<void> | null;
   view(): SandboxView;
   /** Why listings that nobody waits for must stop; null while they need not. */
   forbidden(): string | null;
@@ -30,13 +27,9 @@ export interface SandboxMeter {
   end(): Promise<void>;
 }
 
-export interface MeterDoors {
-  store: Pick<Syncs, 'countCalls'>;
+export interface MeterDoors extends CallBookDoors {
   /** How many organizations are connected, and how many of them were made for tests. */
   connected(): Promise<Connected>;
-  /** A booking failed; it is made again with the next one. */
-  failed(error: unknown): void;
-  clock: Clock;
 }
 
 export interface Connected {
@@ -44,9 +37,6 @@ export interface Connected {
   test: number;
 }
 
-/** So many calls are booked ahead; so many a crash may have counted too many. */
-export const blockCalls = 50;
-const bookAt = 20;
 const nearShare = 0.8;
 const limitShare = 0.95;
 /** What a limit that is reached means until the provider moves the application to production. */
@@ -62,7 +52,7 @@ const stopsSync = new Set<SandboxLimit>(['calls', 'months']);
 
 /** Counts nothing. */
 export const productionMeter: SandboxMeter = {
-  called() {},
+  called: () => null,
   view: () => ({ plan: 'production', limits: [] }),
   forbidden: () => null,
   conditions: () => [],
@@ -72,51 +62,17 @@ export const productionMeter: SandboxMeter = {
 
 /** `sinceMs`: the first day in the sandbox; null when it is not known. */
 export function makeSandboxMeter(doors: MeterDoors, sinceMs: number | null): SandboxMeter {
-  const { store, clock, failed } = doors;
-  let month = monthOf(clock.nowMs());
-  /** Booked by all processes, this one's unused block included. */
-  let booked = 0;
-  /** Booked by this process and not used; negative: used and not booked yet. */
-  let ahead = 0;
-  let booking: Promise<void> | null = null;
+  const { clock } = doors;
+  const calls = makeCallBook(doors);
   let connected: Connected = { all: 0, test: 0 };
   const since = new Map<string, number>();
 
-  /**
-   * Only one at a time; what is used meanwhile is in the next. Of one that was under way when the month turned nothing
-   * is known of the new month.
-   */
-  function book(calls: number): Promise<void> {
-    const bookedOf = month;
-    booking ??= store
-      .countCalls(bookedOf, calls)
-      .then((total) => {
-        if (bookedOf !== month) return;
-        booked = total;
-        ahead += calls;
-      }, failed)
-      .finally(() => {
-        booking = null;
-      });
-    return booking;
-  }
-
-  function turnMonth(): void {
-    const today = monthOf(clock.nowMs());
-    if (today === month) return;
-    month = today;
-    booked = 0;
-    ahead = 0;
-  }
-
-  const used = () => Math.max(0, booked - ahead);
-
   function limits(): SandboxUse[] {
-    turnMonth();
-    const calls = useOf('calls', used(), `of ${month}`);
+    const { used, month } = calls.count();
+    const ofCalls = useOf('calls', used, `of ${month}`);
     const organizations = useOf('organizations', connected.all, 'connected now');
     const test = useOf('test-organizations', connected.test, 'of those named as such');
-    return [calls, organizations, test, ...monthsUsed(sinceMs, clock.nowMs())];
+    return [ofCalls, organizations, test, ...monthsUsed(sinceMs, clock.nowMs())];
   }
 
   function conditionOf(use: SandboxUse): Condition[] {
@@ -134,11 +90,7 @@ export function makeSandboxMeter(doors: MeterDoors, sinceMs: number | null): San
   }
 
   return {
-    called() {
-      turnMonth();
-      ahead -= 1;
-      if (ahead < bookAt) void book(blockCalls - ahead);
-    },
+    called: () => calls.called(),
     view: () => ({ plan: 'sandbox', limits: limits() }),
     forbidden() {
       const over = limits().find(({ limit, left }) => stopsSync.has(limit) && left === 0);
@@ -146,16 +98,10 @@ export function makeSandboxMeter(doors: MeterDoors, sinceMs: number | null): San
     },
     conditions: () => limits().flatMap(conditionOf),
     async look() {
-      turnMonth();
-      // One that is under way may be of the month before.
-      await booking;
-      await book(0);
+      await calls.look();
       connected = await doors.connected();
     },
-    async end() {
-      await booking;
-      if (ahead !== 0) await book(-ahead);
-    },
+    end: () => calls.end(),
   };
 }
 

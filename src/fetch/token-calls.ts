@@ -30,8 +30,8 @@ const pagesMax = 1000;
 export interface TokenCallsOptions extends Omit<ProviderOptions, 'bodyBytesMax' | 'connectionsMax'> {
   /** OAuth 2 issuer; null when there is none. */
   issuer: string | null;
-  /** One call is made. */
-  called(): void;
+  /** One call is about to be sent: null, or what it waits for, which must not reject. */
+  called(): Promise<void> | null;
 }
 
 /** Whose token it is does not matter to a listing here. */
@@ -65,7 +65,8 @@ export function makeTokenCalls(
       const value = sign === undefined ? authorization?.open() : signed(call, url);
       return value === undefined ? typed : { ...typed, Authorization: value };
     };
-    options.called();
+    const counted = options.called();
+    if (counted !== null) await counted;
     const attempt = new Attempt(timeoutMs);
     const exchange = await client.send({ method, url, body }, headersOf, attempt);
     attempt.end();

@@ -32,7 +32,7 @@ export interface ConnectingParts {
   /** What a new connection sees could not be learned at once. */
   unlearned(): void;
   /** One call for tokens is made. */
-  called(): void;
+  called(): Promise<void> | null;
   /** Of the client key at the API; the authorization server has limits of its own. */
   pause: ClientPause;
   clock: Clock;

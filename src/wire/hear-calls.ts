@@ -1,11 +1,10 @@
 /**
- * What every call to the provider tells, whatever it was answered: one more was made, how it went, and what the
- * provider's clock says. Nothing is decided here.
+ * What every call to the provider tells, whatever it was answered: how it went, and what the provider's clock says.
+ * Nothing is decided here.
  */
 import type { ProcessWatch } from '../alert/process-watch';
 import type { Settings } from '../config';
 import type { Called } from '../fetch/options';
-import type { SandboxMeter } from '../fetch/sandbox-meter';
 import type { Observer } from '../observe/observer';
 import type { Clock } from '../tools/clock';
 import { callLine } from './options';
@@ -16,11 +15,10 @@ export interface CallsHeard {
   serverDateMs(): number | null;
 }
 
-/** What every call to the provider is told to: budget, clock and metrics. Never throws. */
+/** What every call to the provider is told to: clock and metrics. Never throws. */
 export function hearCalls(
   settings: Settings,
   parts: {
-    meter(): Pick<SandboxMeter, 'called'>;
     watch: Pick<ProcessWatch, 'heardClock'>;
     observer: Observer;
   },
@@ -30,7 +28,6 @@ export function hearCalls(
   return {
     called(call) {
       const nowMs = clock.nowMs();
-      parts.meter().called();
       if (call.serverDateMs !== null) {
         serverDateMs = call.serverDateMs;
         parts.watch.heardClock(call.serverDateMs - nowMs);

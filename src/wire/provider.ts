@@ -170,8 +170,8 @@ function makeOwnParts(settings: Settings, store: Store) {
         equipmentRecords: (sought) => store.equipmentRecords(sought),
         clock,
         pause,
+        sends: () => meter.called(),
         called: (call) => {
-          meter.called();
           serverDateMs = call.serverDateMs ?? serverDateMs;
         },
       }),
