@@ -40,7 +40,7 @@ const losses = fc.integer({ min: 1, max: 3 }).chain((limit) =>
   ),
 );
 const asks = fc
-  .tuple(organization, fc.constantFrom('all' as const, 'changes' as const))
+  .tuple(organization, fc.constantFrom('all' as const, 'changes' as const, 'older' as const))
   .map(([of, asking]) =>
     named(`ask ${of} ${asking}`, async (w) => void w.pages.push(await w.ask(of, asking))),
   );
@@ -129,6 +129,14 @@ const steps = fc.oneof(
   },
   {
     weight: 2,
+    arbitrary: fc
+      .tuple(quietly, fc.constantFrom('changes' as const, 'older' as const))
+      .map(([{ of, next, name }, asking]) =>
+        named(`show only ${name} in a list of ${asking}`, (w) => w.showOnly(of, next, asking)),
+      ),
+  },
+  {
+    weight: 1,
     arbitrary: quietly.map(({ of, next, name }) =>
       named(`change quietly ${name}`, async (w) => w.changeQuietly(of, next)),
     ),

@@ -61,8 +61,11 @@ export interface Held {
 
 export type Step = (world: World) => Promise<void>;
 
-/** What is asked of a listing: all that it holds, or, after a change token, what changed; `full`: nothing is compared. */
-export type Asking = 'all' | 'full' | 'changes';
+/**
+ * What is asked of a listing: all that it holds, or, after a change token, what changed; `full`: nothing is compared;
+ * `older`: what changed, judged by a process with an older normalizer.
+ */
+export type Asking = 'all' | 'full' | 'changes' | 'older';
 
 /** A page of a listing that was asked for, with what the provider showed when it was. */
 export interface AskedPage {
@@ -99,6 +102,8 @@ export class World {
   private readonly unseen = new Set<string>();
   /** Organizations whose claims may wait for a probe, or which are half-open. */
   readonly restrained = new Set<string>();
+  /** The organization whose listing held the resource before it changed last. */
+  private readonly stoodIn = new Map<string, string>();
   /** By address, the organization that was named last: a task whose owner is not known is told under it. */
   readonly claims = new Map<string, string>();
   readonly truth = new Map<string, Truth>();
@@ -193,14 +198,17 @@ export class World {
     const all = ids.map((id) => ({ id, truth: { ...this.truth.get(id)! } }));
     const isListed = ({ truth }: { truth: Truth }) => !truth.gone && truth.organizationId === organizationId;
     const shown = all.filter(isListed);
-    const left = asking === 'changes' ? all.filter((one) => !isListed(one)) : [];
+    const hasLeft = (one: { id: string; truth: Truth }) =>
+      !isListed(one) && this.stoodIn.get(one.id) === organizationId;
+    const left = changesOnly(asking) ? all.filter(hasLeft) : [];
     return { run, listingId: listings[0]!.id, revision, known, asking, shown, left };
   }
 
   /** However late it comes. */
   async finishPage({ run, listingId, revision, known, asking, shown, left }: AskedPage): Promise<void> {
     const { store } = this.hand;
-    let drafts = shown.map(({ id, truth }) => draftAs(id, truth));
+    const judgedBy = asking === 'older' ? { normalizerVersion: 0 } : {};
+    let drafts = shown.map(({ id, truth }) => ({ ...draftAs(id, truth), ...judgedBy }));
     if (known) {
       const places = await store.compareListed(run, listingId, drafts);
       drafts = places.map((place) => drafts[place]!);
@@ -209,7 +217,7 @@ export class World {
       const resource = { kind: 'equipment' as const, id };
       return { address: address(id), organizationId, resource, modifiedTime: null };
     });
-    const after = { end: true as const, whole: asking !== 'changes', changeToken: null };
+    const after = { end: true as const, whole: !changesOnly(asking), changeToken: null };
     await store.finishPage({ run, listingId, revision, connectionId: 'c1', drafts, hints, after });
     for (const { id, truth } of [...shown, ...left])
       if (truth.content === this.truth.get(id)!.content) this.unseen.delete(id);
@@ -230,6 +238,13 @@ export class World {
     await this.take(10);
     this.changeQuietly(id, next);
     await this.finishPage(await this.ask(this.truth.get(id)!.organizationId, 'changes'));
+  }
+
+  /** Nothing but a page tells of the change, of what is at rest. */
+  async showOnly(id: string, next: Partial<Truth>, asking: Asking): Promise<void> {
+    await this.workOff();
+    this.changeQuietly(id, next);
+    await this.finishPage(await this.ask(this.truth.get(id)!.organizationId, asking));
   }
 
   /** A run over all listings: whatever no notification told of is found, or made due. */
@@ -334,6 +349,7 @@ export class World {
   changeQuietly(id: string, next: Partial<Truth>): void {
     this.changes += 1;
     const before = this.truth.get(id)!;
+    if (!before.gone) this.stoodIn.set(id, before.organizationId);
     const content = String(this.changes);
     this.truth.set(id, { ...before, gone: false, content, atMs: this.under.nowMs(), ...next });
     this.quiet.add(id);
@@ -494,11 +510,11 @@ export class World {
     return new Map(events.map(({ record }) => [record.key, record]));
   }
 
-  /** What replays and syncs find later is nothing that was notified: each line stays as it is, and so does each journey. */
+  /** What replays, syncs and single pages find later is nothing that was notified: each line stays as it is, and so does each journey. */
   async checkFinal(): Promise<void> {
     const before = await this.hand.store.ledger();
     const lines = await this.linesTold();
-    for (const how of ['nothing', 'replay', 'sync']) {
+    for (const how of ['nothing', 'changes', 'older', 'replay', 'sync'] as const) {
       for (const [id, truth] of this.truth) {
         if (truth.atMs === 0 || how === 'nothing') continue;
         this.changes += 1;
@@ -506,12 +522,15 @@ export class World {
         this.truth.set(id, { ...truth, gone: false, content, atMs: this.under.nowMs() });
       }
       if (how === 'replay') await this.replay('readAgain');
+      else if (how === 'changes' || how === 'older')
+        for (const organizationId of organizations)
+          await this.finishPage(await this.ask(organizationId, how));
       else await this.sync(true);
       await this.workOff();
       await this.send();
       expect(await this.hand.store.ledger()).toEqual(before);
       expect(await this.linesTold()).toEqual(lines);
-      // A full sync has read everything: what was given up before is told by what that found.
+      // A full sync has read everything, and pages show each change: what was given up is told by what they found.
       if (how === 'replay') continue;
       this.givenUp.clear();
       this.unseen.clear();
@@ -563,5 +582,7 @@ function draftAs(id: string, { content, organizationId, atMs }: Truth) {
   const modifiedTime = timed.has(id) ? new Date(atMs).toISOString() : null;
   return draftOf(id, content, { organizationId, modifiedTime });
 }
+
+const changesOnly = (asking: Asking) => asking === 'changes' || asking === 'older';
 
 const idOf = ({ address: at }: TakenTask) => /equipment\/(\d)/.exec(at)![1]!;

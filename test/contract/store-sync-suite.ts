@@ -313,6 +313,29 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       expect(await page(await begin(), { drafts: [old] })).toMatchObject({ unchanged: 1, published: 0 });
     });
 
+    test('what an older normalizer sees changed is read, and nothing else of its page', async () => {
+      const newer = { normalizerVersion: 2 };
+      await hand.publish('1', 'a', newer);
+      await hand.publish('2', 'a', newer);
+      await hand.publish('3', 'a', newer);
+      await hand.put([hintOf('3')]);
+      await hand.store.finishGone(goneBy(await hand.take()));
+      under.advance(1000);
+      const begun = await begin();
+      const drafts = ['1', '2', '3'].map((id) => draftOf(id, id === '1' ? 'b' : 'a'));
+      expect(await page(begun, { drafts })).toMatchObject({ changed: 0, unchanged: 1, left: 2 });
+      const tasks = await hand.store.take(10);
+      expect(tasks.map(({ address: at, reconciled }) => [at, reconciled])).toEqual([
+        [address('1'), true],
+        [address('3'), true],
+      ]);
+      const older = { outcome: 'refused', reason: 'older-normalizer' };
+      expect(await hand.finish(tasks[0]!, draftOf('1', 'b'))).toEqual(older);
+      under.advance(60_000);
+      const again = await hand.takeAt(address('1'));
+      expect(await hand.finish(again, draftOf('1', 'b', newer))).toMatchObject({ outcome: 'published' });
+    });
+
     test('a hint of a page is read unless it is known in that state', async () => {
       const modifiedTime = '2026-01-02T00:00:00.000Z';
       await hand.publish('1', 'a', { modifiedTime });

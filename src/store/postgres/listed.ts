@@ -66,7 +66,12 @@ export async function finishDraft(
     return 'left';
   }
   const decision = changeOf(previous, draft);
-  if (decision.reason === 'older-normalizer') return 'left';
+  if (decision.reason === 'older-normalizer') {
+    // A newer process reads it: what it makes of the same facts it has published already.
+    if (!task.deleted && task.wire_hash === draft.wireHash) return 'unchanged';
+    makeDue(slate, task);
+    return 'left';
+  }
   if (readSince || decision.reason === 'older-than-published') return 'unchanged';
   if (!decide(slate, listed, draft, decision.change, task.id)) {
     // Only a read can be set aside for an operator.

@@ -98,7 +98,12 @@ export function finishDraft(
     return 'left';
   }
   const decision = changeOf(previous, draft);
-  if (decision.reason === 'older-normalizer') return 'left';
+  if (decision.reason === 'older-normalizer') {
+    // A newer process reads it: what it makes of the same facts it has published already.
+    if (task.deleted === 0 && task.wire_hash === draft.wireHash) return 'unchanged';
+    makeDue(context, task);
+    return 'left';
+  }
   if (readSince || decision.reason === 'older-than-published') return 'unchanged';
   if (decision.change !== null && !fits(context, draft, decision.change)) {
     // Only a read can be set aside for an operator.
