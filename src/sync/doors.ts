@@ -124,5 +124,7 @@ export interface SyncOptions {
   /** Times that a page is asked for again. */
   repeatsMax: number;
   backoff: { baseMs: number; maxMs: number };
+  /** In which units documents are asked for: what the provider gave for changes is for these alone. */
+  units: string;
   random(): number;
 }

@@ -41,7 +41,7 @@ const tooLarge = 'body-too-large';
 export async function readListing(reading: Reading, listing: DocumentListing): Promise<ReadEnd> {
   const { opened, of } = listing;
   const { full } = reading.progress.wanted;
-  const asked = askedOf(listing);
+  const asked = askedOf(reading, listing);
   // Where tokens are given at all: the equipment API has none.
   const known = full || opened.changeToken?.asked !== asked ? '' : opened.changeToken.token;
   const changeToken = of.what === 'field-operations' ? known : null;
@@ -80,9 +80,9 @@ function beginAnew(pass: Pass, more: Partial<Pass>): void {
   Object.assign(pass, { from: null, whole: true, ...more });
 }
 
-/** A token is the answer to one question of one user. */
-function askedOf({ connectionId, of }: DocumentListing): string {
-  return `${connectionId} ${of.what === 'equipment' ? of.organizationId : of.address}`;
+/** A token is the answer to one question of one user; in other units each document is another one. */
+function askedOf({ options: { units } }: Reading, { connectionId, of }: DocumentListing): string {
+  return `${connectionId} ${of.what === 'equipment' ? of.organizationId : of.address} ${units}`;
 }
 
 /** null when the listing came to its end; `pass.from` is then, and otherwise, where it stands. */
@@ -110,7 +110,7 @@ async function readPages(
       const behind = page.next === null ? await nextOf(pages) : null;
       const changed = behind?.partial === true ? behind : null;
       const changeToken =
-        page.changeToken === null ? null : { token: page.changeToken, asked: askedOf(listing) };
+        page.changeToken === null ? null : { token: page.changeToken, asked: askedOf(reading, listing) };
       const ended = {
         end: true,
         whole: !changesOnly && pass.whole,

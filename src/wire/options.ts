@@ -154,6 +154,7 @@ export function syncOptions(settings: Settings): Omit<ScheduleOptions, 'holder'>
     goneShareMax: settings.goneShareMax,
     repeatsMax: 4,
     backoff: { baseMs: 500, maxMs: 30_000 },
+    units: `${settings.providerUnitSystem} ${settings.providerYieldPreference ?? 'none'}`,
     random: Math.random,
   };
 }

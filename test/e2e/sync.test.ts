@@ -190,6 +190,20 @@ test('where next pages lead astray the listing is partial, named with its addres
   expect(await story.events()).toHaveLength(203);
 });
 
+test('where other units are asked for every document comes again, and what is the same in them is no news', async () => {
+  await begin({ flags: { organizations: 1, equipment: 0 } });
+  expect(await sync()).toMatchObject({ listed: 25, published: 25 });
+  expect(await sync()).toMatchObject({ listed: 0 });
+  for (const units of [{ PROVIDER_UNIT_SYSTEM: 'english' }, { PROVIDER_YIELD_PREFERENCE: 'mass' }]) {
+    await story.service.kill();
+    await story.serve({ settings: units });
+    expect(await sync()).toMatchObject({ listed: 25, changed: 0, partial: [] });
+    expect(await sync()).toMatchObject({ listed: 0 });
+  }
+  await story.untilRest();
+  expect(await story.events()).toHaveLength(25);
+});
+
 test('moved links and another life change nothing, and calls in the sandbox are counted through both', async () => {
   await begin({
     flags: { organizations: 1 },

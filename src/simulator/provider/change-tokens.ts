@@ -1,6 +1,7 @@
 // Change tokens: for one user and one address, query included, a place in the order of changes.
 // Promises that a token given for another user, address or form of answer counts as none, and a bound: the oldest of
-// 100,000 gives way, whose client then gets the whole list again.
+// 100,000 gives way, whose client then gets the whole list again. Units are no part of it: nothing known says that the
+// provider looks at them, so a client that asks in others must not use what it was given before.
 import { randomBytes } from 'node:crypto';
 import type { Mark } from '../world/changes';
 

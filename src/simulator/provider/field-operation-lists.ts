@@ -67,9 +67,8 @@ export function serveFieldOperationLists(router: Router, provider: Provider): vo
 
 function forms(provider: Provider, exchange: Exchange): Pick<List<Seen>, 'form' | 'record'> {
   const shown = { embed: embeds(exchange, provider), units: unitsOf(provider, exchange) };
-  const { english, yieldByVolume } = shown.units;
   return {
-    form: `${countPhase(provider)} ${english} ${yieldByVolume}`,
+    form: countPhase(provider),
     record: (seen) => operationRecord(provider, seen, shown),
   };
 }

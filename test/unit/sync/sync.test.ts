@@ -74,7 +74,7 @@ const organizations = (...seen: SeenOrganization[]): OrganizationsPage => ({
 });
 
 /** Each listing answers its turns one after the other, and the last one again and again. */
-function stage(script: Script, more: Partial<SyncDoors> = {}) {
+function stage(script: Script, more: Partial<SyncDoors> = {}, units = 'metric') {
   const asked: string[] = [];
   const tokens: (string | null)[] = [];
   const refused: string[] = [];
@@ -136,6 +136,7 @@ function stage(script: Script, more: Partial<SyncDoors> = {}) {
     goneShareMax: 0.05,
     repeatsMax: 2,
     backoff: { baseMs: 1, maxMs: 2 },
+    units,
     random: () => 0,
   };
   const sync = makeSync(doors, options, (error) => faults.push(error));
@@ -482,6 +483,18 @@ test.each(['malformed-entry', 'changed-meanwhile'])(
     expect([changes.tokens[0], next.tokens, last.tokens]).toEqual(['t1', ['t1'], ['t3']]);
   },
 );
+
+test('what was given for changes is for the units that were asked for', async () => {
+  const asked = async (units: string) => {
+    const { run, tokens } = stage(operationsOf([pageOf([item('o1')], null, `t of ${units}`)]), {}, units);
+    await run();
+    return tokens;
+  };
+  expect(await asked('metric')).toEqual(['']);
+  expect(await asked('metric')).toEqual(['t of metric']);
+  expect(await asked('english')).toEqual(['']);
+  expect(await asked('english')).toEqual(['t of english']);
+});
 
 test('a first list that is partial at its end gives no token, and is no list that was read', async () => {
   const forbidden = () => (stopped.asked.includes('ops-1') ? 'no more calls' : null);
