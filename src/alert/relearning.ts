@@ -42,7 +42,14 @@ export function makeRelearning(): Relearning {
       if (!leads) for (const [name] of rows) lostAtMs.set(name, nowMs);
       leads = true;
       for (const [holder, conditions] of tellers) {
-        if (!living.has(holder)) for (const { name } of conditions) lostAtMs.set(name, nowMs);
+        if (living.has(holder)) continue;
+        for (const { name } of conditions) lostAtMs.set(name, nowMs);
+        // Should it come back, it was stopped meanwhile: that it tells no more says nothing.
+        for (const [fingerprint, holders] of tellersOf)
+          tellersOf.set(
+            fingerprint,
+            holders.filter((one) => one !== holder),
+          );
       }
       tellers = living;
       for (const name of known) lostAtMs.delete(name);

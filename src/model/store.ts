@@ -242,6 +242,8 @@ export interface WebhookSecrets {
    * off for longer than `lapseMs`.
    */
   noteListening(forMs: number, lapseMs: number): Promise<number>;
+  /** Adds to the looks that saw every subscription, whichever process looked; how many there are now. */
+  countLooks(more: 0 | 1): Promise<number>;
 }
 
 export interface Alerts {

@@ -7,12 +7,13 @@ import type { Condition, ConditionName } from '../model/alert';
 import type { Outbox, WebhookSecrets } from '../model/store';
 import { nameOfGiven } from './given-tokens';
 import type { HeldSecret } from './held-secrets';
+import { makeListening } from './listening';
 import { boundTokens, type Finding, type Findings, type LookDoors, lookAtSubscriptions } from './look';
 import type { SecretBook } from './secret-book';
 import { type Silence, type SilenceBounds, silenceOf } from './silence';
 
 export interface WatchDoors extends LookDoors {
-  store: Pick<Outbox, 'holdLease'> & Pick<WebhookSecrets, 'noteListening'>;
+  store: Pick<Outbox, 'holdLease'> & Pick<WebhookSecrets, 'noteListening' | 'countLooks'>;
   /** Looks whether the provider uses an Authorization value that was offered. */
   confirm(): Promise<void>;
   /** For how long the provider asked to be left alone; 0: it may be asked. */
@@ -43,28 +44,22 @@ const retryMsMax = 60_000;
  */
 export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
   const { book, clock } = doors;
-  let listeningSinceMs = clock.nowMs();
-  let notedMs = listeningSinceMs;
   const tickMs = Math.min(doors.leaseMs / 3, doors.checkMs, tickMsMax);
   // While the store cannot be reached, or the process stands still, heartbeats are refused or not noted.
   const lapseMs = Math.max(tickMs * 2, Math.min(doors.leaseMs, doors.silenceMsMin / 2));
+  const listening = makeListening(doors.store, clock, lapseMs);
   let holds = false;
+  let tells = false;
+  let looks = 0;
   let nextLookMs = 0;
   let findings: Findings = new Map();
   let lookedWhole = false;
   let silent = new Set<string>();
 
-  /** Since when is in the store: one that restarts every few minutes would never find anybody silent else. */
-  async function noteListening(unbroken: boolean): Promise<void> {
-    const nowMs = clock.nowMs();
-    listeningSinceMs = await doors.store.noteListening(unbroken ? nowMs - notedMs : 0, lapseMs);
-    notedMs = nowMs;
-  }
-
   const silences = (): Condition[] =>
     silencesOf(book, findings, {
       silenceMsMin: doors.silenceMsMin,
-      listeningSinceMs,
+      listeningSinceMs: listening.sinceMs(),
       nowMs: clock.nowMs(),
     });
 
@@ -73,14 +68,30 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
     if (doors.silenceMsMin === 0) return true;
     const quiet = new Set(silences().map(({ labels }) => labels?.subscription_id));
     return expectedOf(book).every(({ id, row }) =>
-      quiet.has(id) ? holds : findings.has(id) || (row.heardAtMs ?? 0) > listeningSinceMs,
+      quiet.has(id) ? tells : findings.has(id) || (row.heardAtMs ?? 0) > listening.sinceMs(),
     );
+  }
+
+  /** Who loses the lease tells what it found until another has seen it all: what is not known there yet is not over. */
+  async function follow(): Promise<void> {
+    const held = holds;
+    holds = await doors.store.holdLease(lease, doors.holder, doors.leaseMs);
+    const seen = await doors.store.countLooks(0);
+    if (holds && (!held || seen !== looks)) nextLookMs = 0;
+    if (seen !== looks) {
+      looks = seen;
+      findings = new Map();
+      lookedWhole = false;
+      tells = false;
+    }
+    tells ||= holds;
   }
 
   async function lookAndPlan(): Promise<void> {
     const expired = () => [...findings.values()].some(({ name }) => name === 'subscription-expired');
     nextLookMs = clock.nowMs() + Math.min(doors.checkMs, retryMsMax);
     ({ findings, whole: lookedWhole } = await lookAtSubscriptions(doors, findings));
+    if (lookedWhole) looks = await doors.store.countLooks(1);
     if (book.held('authorization').some(({ state }) => state === 'offered')) {
       await doors.confirm();
       return;
@@ -90,8 +101,8 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
 
   return {
     async step() {
-      holds = await doors.store.holdLease(lease, doors.holder, doors.leaseMs);
-      await noteListening(clock.nowMs() - notedMs <= lapseMs);
+      await follow();
+      await listening.note();
       if (!holds) return tickMs;
       // One that has just become silent may have expired.
       const quiet = new Set(silences().map(({ labels }) => labels?.subscription_id ?? ''));
@@ -99,7 +110,7 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
       silent = quiet;
       if (clock.nowMs() >= nextLookMs && doors.pausedMs() === 0) {
         await lookAndPlan();
-        await noteListening(true);
+        await listening.noteWork();
       }
       return tickMs;
     },
@@ -108,7 +119,7 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
       ...(holds && lookedWhole ? (['subscription-ended', 'subscription-expired'] as const) : []),
     ],
     conditions: () =>
-      holds ? [...[...findings.values()].map((one) => withLastHeard(one, book)), ...silences()] : [],
+      tells ? [...[...findings.values()].map((one) => withLastHeard(one, book)), ...silences()] : [],
   };
 }
 

@@ -292,6 +292,12 @@ export function storeConnectionsSuite(name: string, openStore: () => Promise<Sto
         expect(await store.noteListening(2000, 1000)).toBe(under.nowMs() - 2000);
       });
 
+      test('whole looks are counted, whoever looked', async () => {
+        const { store } = hand;
+        expect([await store.countLooks(0), await store.countLooks(1)]).toEqual([0, 1]);
+        expect([await store.countLooks(1), await store.countLooks(0)]).toEqual([2, 2]);
+      });
+
       test('one that is dropped is gone, and dropping it again changes nothing', async () => {
         await hand.store.saveWebhookSecret(token('a'));
         await hand.store.saveWebhookSecret(token('b'));

@@ -9,6 +9,7 @@ export interface MemorySecrets extends WebhookSecrets {
   /** What the next verb throws. */
   failure: Error | null;
   listened: Listened | null;
+  looks: number;
 }
 
 export function makeMemorySecrets(): MemorySecrets {
@@ -17,6 +18,7 @@ export function makeMemorySecrets(): MemorySecrets {
     nowMs: 1000,
     failure: null,
     listened: null,
+    looks: 0,
     async listWebhookSecrets() {
       if (memory.failure !== null) throw memory.failure;
       return memory.rows.map((row) => ({ ...row }));
@@ -39,6 +41,10 @@ export function makeMemorySecrets(): MemorySecrets {
       const sinceMs = listenedSince(memory.listened, memory.nowMs - forMs, lapseMs);
       memory.listened = { sinceMs, untilMs: memory.nowMs };
       return sinceMs;
+    },
+    async countLooks(more) {
+      memory.looks += more;
+      return memory.looks;
     },
   };
   return memory;

@@ -38,6 +38,7 @@ import { claimLock, take } from './take';
 import { counts, listTasks } from './tasks';
 import { allFound, behindSince, noteFound, readingOn, topicEnds } from './topic-ends';
 import {
+  countLooks,
   dropWebhookSecret,
   listWebhookSecrets,
   noteHeartbeat,
@@ -93,6 +94,7 @@ export const verbs = {
   dropWebhookSecret,
   noteHeartbeat,
   noteListening,
+  countLooks,
   alertInputs,
   alertMark,
   listAlerts,

@@ -78,6 +78,15 @@ export async function noteListening(
   return sinceMs;
 }
 
+export async function countLooks({ database }: Context, more: 0 | 1): Promise<number> {
+  if (more === 0) return (await database.get(`SELECT value FROM meta WHERE name = 'looks'`))?.value ?? 0;
+  const counted = await database.get(
+    `INSERT INTO meta AS m (name, value) VALUES ('looks', 1)
+     ON CONFLICT (name) DO UPDATE SET value = m.value + 1 RETURNING value`,
+  );
+  return counted!.value;
+}
+
 function beatOf(row: Row): Beat {
   return { beatMs: row.beat, agreed: row.beat_agreed };
 }

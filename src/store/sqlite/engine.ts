@@ -127,6 +127,7 @@ export const verbs = {
   dropWebhookSecret: secrets.dropWebhookSecret,
   noteHeartbeat: secrets.noteHeartbeat,
   noteListening: secrets.noteListening,
+  countLooks: secrets.countLooks,
   alertInputs,
   alertMark,
   listAlerts,

@@ -68,6 +68,16 @@ export function noteListening({ database, nowMs }: Context, forMs: number, lapse
   return sinceMs;
 }
 
+export function countLooks({ database }: Context, more: 0 | 1): number {
+  if (more === 1) {
+    database.run(
+      `INSERT INTO meta (name, value) VALUES ('looks', 1)
+       ON CONFLICT (name) DO UPDATE SET value = meta.value + 1`,
+    );
+  }
+  return Number(database.get(`SELECT value FROM meta WHERE name = 'looks'`)?.value ?? 0);
+}
+
 function beatOf(row: Row): Beat {
   return { beatMs: row.beat as number | null, agreed: Number(row.beat_agreed) };
 }

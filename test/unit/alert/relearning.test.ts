@@ -148,6 +148,22 @@ test('what a process told that is silent now is not over, and what one that live
   expect(news()).toEqual(['TramlineSubscriptionEnded resolved 0']);
 });
 
+test('what a process told that was silent for a while is not over when it comes back and knows of nothing', async () => {
+  const { life, news, store } = stage();
+  const leader = life('a');
+  await leader.pass(1000);
+  await store.shareConditions('b', [aCondition('subscription-ended')], 20_000);
+  await leader.pass(minuteMs);
+  expect(news()).toHaveLength(1);
+  store.forget('b');
+  await leader.pass(minuteMs);
+  await store.shareConditions('b', [], 20_000);
+  await leader.pass(30 * minuteMs);
+  expect(news()).toEqual([]);
+  await leader.pass(30 * minuteMs);
+  expect(news()).toEqual(['TramlineSubscriptionEnded resolved 0']);
+});
+
 test('one that follows another does not take what only that one knew for over', async () => {
   const { life, news, store } = stage();
   const former = life('a', [aCondition('client-refused')]);

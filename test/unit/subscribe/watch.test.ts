@@ -25,6 +25,7 @@ function watchOf({ doors, store, clock }: Stage, silenceMsMin = 10_000): Subscri
         store.nowMs = clock.nowMs();
         return store.noteListening(...listened);
       },
+      countLooks: store.countLooks,
     },
     confirm: async () => {
       confirmations += 1;
@@ -206,6 +207,7 @@ test('who looks on while another holds the lease does not take one that is silen
   await heard();
   await run(150_000);
   holds = false;
+  stage.store.looks += 1;
   await run(25_000);
   expect(watch.settled()).toContain('subscription-silent');
   await run(5000);
@@ -382,13 +384,57 @@ describe('a subscription whose token the settings name', () => {
   });
 });
 
-test('only who holds the lease looks and tells', async () => {
+test('only who holds the lease looks; who lost it tells what it found until another has seen it all', async () => {
   become('Terminated');
   await look();
   holds = false;
   become('Expired');
   await look();
+  expect([own().status, told()]).toEqual(['Expired', ['subscription-ended']]);
+  expect(watch.settled()).not.toContain('subscription-ended');
+  stage.store.looks += 1;
+  await run(5000);
   expect([own().status, told()]).toEqual(['Expired', []]);
+});
+
+test('between two that live the lease moves without a moment in which nobody tells', async () => {
+  become('Terminated');
+  await look();
+  const [first, next] = [watch, watchOf(stage)];
+  // The next one holds the lease from now on, and the provider breaks its listing off.
+  const both = () => [...first.conditions(), ...next.conditions()].map(({ name }) => name);
+  holds = false;
+  await first.step();
+  const ended = own();
+  stage.calls.faults.list = faultOf('transient');
+  stage.calls.listed.set('c1', []);
+  holds = true;
+  await next.step();
+  holds = false;
+  await first.step();
+  expect(both()).toEqual(['subscription-ended']);
+  expect(next.settled()).not.toContain('subscription-ended');
+  stage.calls.faults = {};
+  stage.calls.listed.set('c1', [ended]);
+  holds = true;
+  await stage.clock.advance(900_000);
+  await next.step();
+  expect([...new Set(both())]).toEqual(['subscription-ended']);
+  expect(next.settled()).toContain('subscription-ended');
+  holds = false;
+  await first.step();
+  expect([first.conditions(), both()]).toEqual([[], ['subscription-ended']]);
+  // It was made good while the other looked after it: who gets the lease back does not tell it again.
+  stage.calls.listed.set('c1', [{ ...own(), status: 'Active' }]);
+  holds = true;
+  await stage.clock.advance(900_000);
+  await next.step();
+  holds = false;
+  await first.step();
+  expect(both()).toEqual([]);
+  holds = true;
+  await first.step();
+  expect(both()).toEqual([]);
 });
 
 test('a subscription whose creation got no answer is found by its token, one that never was is forgotten', async () => {

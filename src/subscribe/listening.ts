@@ -1,0 +1,37 @@
+/**
+ * Since when deliveries are listened to without a break, as the store knows it: one that restarts every few minutes would
+ * never find anybody silent else. This process notes its own part.
+ */
+import type { WebhookSecrets } from '../model/store';
+import type { Clock } from '../tools/clock';
+
+export interface Listening {
+  /** What came before could not be heard. */
+  sinceMs(): number;
+  /** To be called in each step: what passed since the last call counts unless this process stood still. */
+  note(): Promise<void>;
+  /** The same after work that took long, through all of which this process lived. */
+  noteWork(): Promise<void>;
+}
+
+/** A break longer than `lapseMs` begins it anew, of this process or of all. Rejects as the store does. */
+export function makeListening(
+  store: Pick<WebhookSecrets, 'noteListening'>,
+  clock: Clock,
+  lapseMs: number,
+): Listening {
+  let sinceMs = clock.nowMs();
+  let notedMs = sinceMs;
+
+  async function note(unbroken: boolean): Promise<void> {
+    const nowMs = clock.nowMs();
+    sinceMs = await store.noteListening(unbroken ? nowMs - notedMs : 0, lapseMs);
+    notedMs = nowMs;
+  }
+
+  return {
+    sinceMs: () => sinceMs,
+    note: () => note(clock.nowMs() - notedMs <= lapseMs),
+    noteWork: () => note(true),
+  };
+}
