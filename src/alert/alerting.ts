@@ -132,7 +132,7 @@ export function makeAlerting(parts: AlertingParts): Alerting {
     relearning.seen(gathered.passed, converged);
     const isTold = ({ name }: Alert) => !alone || platformNames.has(name);
     const alerts = converged.map((alert) => (isTold(alert) ? offeredToAll(lanes, alert, nowMs) : alert));
-    const ends = unrecorded.ends(alerts, nowMs);
+    const ends = unrecorded.ends(alerts, relearning.unlearned(), nowMs);
     const offers = offersOf(lanes, [alerts.filter(isTold), ends], nowMs, times);
     // Texts change with every task that comes to wait: they are saved no more often than they are sent.
     const isRefresh = nowMs - refreshedAtMs >= options.resendMs;
@@ -153,7 +153,7 @@ export function makeAlerting(parts: AlertingParts): Alerting {
     const own = parts.conditions();
     const { leads, alone, others } = await leader.confirm(own);
     if (!leads) {
-      unrecorded.stop();
+      unrecorded.follow(own, clock.nowMs());
       relearning.stop();
       await book.settle();
       return 'empty';

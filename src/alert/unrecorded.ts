@@ -1,9 +1,11 @@
 /**
  * Ends of what another process may have told the sinks without a record: while the store is away a leader tells what it knows
  * by itself, and who is killed then leaves a page that nobody knows of. So whoever begins to lead tells their ends once,
- * after a hold in which a leader that lived on writes what it knows. Kept in memory: the next one begins anew.
+ * when it knows that they do not hold, and when whoever led before cannot be telling them still. Kept in memory: the next
+ * one begins anew.
  */
-import type { Alert, ConditionName, SentState } from '../model/alert';
+import type { Alert, Condition, ConditionName, SentState } from '../model/alert';
+import { conditionRows } from './catalogue';
 import { converge } from './converge';
 import { sentAfter } from './due';
 import { evaluate, openOf } from './evaluate';
@@ -11,7 +13,7 @@ import type { PostedAlert } from './lane';
 import type { AlertSink } from './sink';
 
 export interface UnrecordedOptions {
-  /** An end is told so long after this process began to lead. */
+  /** An end is told so long after this process began to lead, at the soonest. */
   holdMs: number;
   groupAbove: number;
   journalMs: number;
@@ -20,10 +22,13 @@ export interface UnrecordedOptions {
 }
 
 export interface Unrecorded {
-  /** Another process leads: should this one lead again, it begins anew. */
-  stop(): void;
-  /** The ends that some sink has not taken yet, while this process leads; none of what fires among `alerts`. */
-  ends(alerts: Alert[], nowMs: number): Alert[];
+  /** Another process leads; `own`: what this one knows of. Should it lead again, it begins anew. */
+  follow(own: Condition[], nowMs: number): void;
+  /**
+   * The ends that some sink has not taken yet, while this process leads; none of what fires among `alerts`, nor of the names
+   * that it is still to learn.
+   */
+  ends(alerts: Alert[], unlearned: ReadonlySet<string>, nowMs: number): Alert[];
   /** What the sinks made of posts, whoever they were of. */
   record(answers: PostedAlert[]): void;
 }
@@ -42,38 +47,62 @@ const names: ConditionName[] = [
 const description =
   'It does not hold any more. Whoever told of it may have been stopped before that was recorded, so its end is told anew.';
 
+/** Who saw the store away within this time has seen what the former leader saw. */
+const outageMsMax = 300_000;
+/** Who vanished while this process saw the store all along may live on, cut off from it: for so long it may come back. */
+const cutOffMsMax = 3_600_000;
+
 /** For sinks where a page stays open until its end is told; a sink that keeps nothing is told of no such end. Never throws. */
 export function makeUnrecorded(sinks: AlertSink[], options: UnrecordedOptions): Unrecorded {
   const keeping = sinks.filter(({ keeps }) => keeps);
-  let sinceMs: number | null = null;
-  let waiting: Alert[] | null = null;
+  let followed = false;
+  let outageAtMs = Number.NEGATIVE_INFINITY;
+  let fromMs: number | null = null;
+  let pending: ConditionName[] = [];
+  let waiting: Alert[] = [];
+
+  function begin(nowMs: number): number {
+    const isCutOff = followed && nowMs - outageAtMs > outageMsMax;
+    followed = false;
+    pending = names;
+    waiting = [];
+    return nowMs + (isCutOff ? Math.max(options.holdMs, cutOffMsMax) : options.holdMs);
+  }
 
   return {
-    stop() {
-      sinceMs = null;
-      waiting = null;
+    follow(own, nowMs) {
+      followed = true;
+      fromMs = null;
+      if (own.some(({ name }) => name === 'store-unavailable')) outageAtMs = nowMs;
     },
-    ends(alerts, nowMs) {
-      sinceMs ??= nowMs;
-      if (nowMs - sinceMs < options.holdMs) return [];
-      waiting ??= endsAt(nowMs, keeping, options);
-      if (waiting.length === 0) return waiting;
+    ends(alerts, unlearned, nowMs) {
+      fromMs ??= begin(nowMs);
+      if (nowMs < fromMs || pending.length + waiting.length === 0) return [];
+      const known = pending.filter((name) => !unlearned.has(conditionRows[name].name));
+      pending = pending.filter((name) => !known.includes(name));
       // What fires here is in the book: its end is told as every other is.
       const firing = new Set(
         alerts.filter(({ state }) => state === 'firing').map(({ fingerprint }) => fingerprint),
       );
-      waiting = waiting.filter(({ fingerprint }) => !firing.has(fingerprint));
+      waiting = [...waiting, ...endsAt(known, nowMs, keeping, options)].filter(
+        ({ fingerprint }) => !firing.has(fingerprint),
+      );
       return waiting;
     },
     record(answers) {
-      if (waiting === null || answers.length === 0) return;
+      if (answers.length === 0) return;
       waiting = waiting.map((end) => after(end, answers)).filter(({ sent }) => isWanting(sent));
     },
   };
 }
 
-function endsAt(nowMs: number, sinks: AlertSink[], options: UnrecordedOptions): Alert[] {
-  const conditions = names.map((name) => ({ name, sinceMs: nowMs, detail: '' }));
+function endsAt(
+  known: ConditionName[],
+  nowMs: number,
+  sinks: AlertSink[],
+  options: UnrecordedOptions,
+): Alert[] {
+  const conditions = known.map((name) => ({ name, sinceMs: nowMs, detail: '' }));
   const nothing = { blocked: [], announced: [], quarantined: [], suspected: 0, refused: 0 };
   const passed = evaluate({ ...nothing, conditions, nowMs }, { ...options, ...openOf([]) });
   return converge({ passed, held: [] }, [], nowMs, options).map((alert) => {

@@ -4,6 +4,7 @@
 import { type AlertingParts, makeAlerting } from '../../../src/alert/alerting';
 import type { AlertSink, PostResult, SinkName } from '../../../src/alert/sink';
 import type { Condition } from '../../../src/model/alert';
+import { Problem } from '../../../src/model/problem';
 import { makeHandClock } from '../../support/hand-clock';
 import { makeMemoryAlerts } from '../../support/memory-alerts';
 import { noonMs } from './samples';
@@ -117,7 +118,7 @@ test('a page that was told while the store was away ends within two repetitions,
 
 test('who begins to lead tells such ends once, to those that keep pages open, and stores nothing of them', async () => {
   const world = setUp();
-  await world.pass(900, world.start('a'));
+  await world.pass(1000, world.start('a'));
   const ends = nameAlone.map((name) => `${name} resolved`);
   expect(world.manager.told.sort()).toEqual(ends);
   expect(world.pager.told.sort()).toEqual(ends);
@@ -205,4 +206,72 @@ test('a page of a state that had ended before, in the book, is ended too', async
   expect([[...world.manager.open], [...world.pager.open]]).toEqual([[], []]);
   expect(world.pager.ofStore()).toEqual([`${storeAlert} resolved`]);
   expect(world.slack.ofStore()).toEqual([]);
+});
+
+test('an end is told when its state is known to be over, and not before', async () => {
+  const world = setUp();
+  const only = world.start('a');
+  await world.pass(60, only);
+  const atOnce = ['TramlineRateLimited resolved', `${storeAlert} resolved`];
+  expect(world.pager.told.sort()).toEqual(atOnce);
+  await world.pass(600 - 60, only);
+  expect(world.pager.told).toHaveLength(2);
+  await world.pass(15, only);
+  expect(world.pager.told.slice(2)).toEqual(['TramlineProviderUnavailable resolved']);
+  await world.pass(900, only);
+  expect(world.pager.told).toHaveLength(nameAlone.length);
+});
+
+describe('a leader that alone is cut off from the store', () => {
+  /** Another lives beside it and sees the store all along; the lease is over, and the other leads. */
+  async function cutOff() {
+    const world = setUp();
+    const isAway = { first: false };
+    const unlessCut =
+      <Given extends unknown[], Answer>(verb: (...given: Given) => Promise<Answer>) =>
+      async (...given: Given): Promise<Answer> => {
+        if (isAway.first) throw new Problem('store.unavailable', 'cut off');
+        return verb(...given);
+      };
+    const { store } = world;
+    const first = world.start('a', {
+      store: {
+        alertInputs: unlessCut(store.alertInputs),
+        alertMark: unlessCut(store.alertMark),
+        listAlerts: unlessCut(store.listAlerts),
+        saveAlerts: unlessCut(store.saveAlerts),
+        shareConditions: unlessCut(store.shareConditions),
+        holdLease: unlessCut(store.holdLease),
+      },
+    });
+    const second = world.start('b');
+    await world.pass(1000, first, second);
+    for (const { told } of world.sinks) told.length = 0;
+    isAway.first = true;
+    first.conditions.push(world.trouble());
+    await store.holdLease('alerts', 'a', 0);
+    store.forget('a');
+    await world.pass(10, first, second);
+    expect(world.pager.ofStore()).toEqual([`${storeAlert} firing`]);
+    return { ...world, first, second, isAway };
+  }
+
+  test('has its page until it sees the store again, and is told of its end once', async () => {
+    const { pass, first, second, isAway, pager, slack } = await cutOff();
+    await pass(3000, first, second);
+    expect(pager.ofStore()).toEqual([]);
+    isAway.first = false;
+    await pass(30, first, second);
+    expect(pager.ofStore()).toEqual([]);
+    first.conditions.length = 0;
+    await pass(120, first, second);
+    expect(pager.ofStore()).toEqual([`${storeAlert} resolved`]);
+    expect(slack.ofStore()).toEqual([`${storeAlert} firing`, `${storeAlert} resolved`]);
+  });
+
+  test('leaves no page for ever when it is killed so', async () => {
+    const { pass, second, pager } = await cutOff();
+    await pass(3700, second);
+    expect(pager.ofStore()).toEqual([`${storeAlert} resolved`]);
+  });
 });
