@@ -10,6 +10,7 @@ import {
   aliasHintOf,
   aliasOf,
   draftOf,
+  emptyRun,
   goneBy,
   Hand,
   hintOf,
@@ -68,17 +69,7 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
         hints: [],
         after: { end: true, whole: true, changeToken: null },
       });
-      const counts = {
-        listed: 0,
-        changed: 0,
-        unchanged: 0,
-        published: 0,
-        left: 0,
-        pages: 0,
-        calls: 0,
-        listings: 1,
-      };
-      await hand.store.endRun(run, counts, true);
+      await hand.store.endRun(run, emptyRun, true);
       under.advance(1000);
       return run;
     };

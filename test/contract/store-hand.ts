@@ -5,6 +5,7 @@ import type { Ledger } from '../../src/model/ledger';
 import type { Delivery, HintElement, QuarantineReason } from '../../src/model/notification';
 import type { CauseDetail, Observation, ProbeAgain } from '../../src/model/organization';
 import type { Store } from '../../src/model/store';
+import type { RunCounts } from '../../src/model/sync';
 import type { TakenTask } from '../../src/model/task';
 
 export interface StoreUnderTest {
@@ -92,6 +93,18 @@ export const terms = {
 export function header(row: { headers: [string, string][] }, wanted: string): string | undefined {
   return row.headers.find(([name]) => name === wanted)?.[1];
 }
+
+/** Of a run of a sync over one listing that held nothing. */
+export const emptyRun: RunCounts = {
+  listed: 0,
+  changed: 0,
+  unchanged: 0,
+  published: 0,
+  left: 0,
+  pages: 0,
+  calls: 0,
+  listings: 1,
+};
 
 /** Everything but `accepted`. */
 export function sumOf({ accepted: _accepted, ...lines }: Ledger): number {

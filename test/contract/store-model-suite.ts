@@ -8,7 +8,7 @@
 import type { StoreRules } from '../../src/store/store-rules';
 import fc from '../support/properties';
 import { type DamageableStore, heldBy, hintOf, terms } from './store-hand';
-import { ids, logBytesMax, organizations, type Step, World } from './store-model-world';
+import { ids, logBytesMax, organizations, probesPerMinute, type Step, World } from './store-model-world';
 
 /** Each step names itself when a counterexample is shown. */
 function named(name: string, run: Step): Step & { toString(): string } {
@@ -56,6 +56,15 @@ const replays = fc
 const behind = fc
   .tuple(id, fc.integer({ min: 1, max: 3 }))
   .map(([of, count]) => named(`behind ${of} ${count}`, (w) => w.fallBehind(of, count)));
+const probes = fc
+  .constantFrom('later' as const, 'never' as const, 3000)
+  .map((again) => named(`probe ${again}`, (w) => w.probe(again)));
+/** One, or more than a minute has. */
+const probeCalls = fc.constantFrom(1, 45).map((calls) =>
+  named(`pay for ${calls} calls`, async (w) => {
+    for (let call = 0; call < calls; call += 1) await w.payProbeCall();
+  }),
+);
 const histories = fc.constant(named('replay history', (w) => w.replayHistory()));
 const retention = fc.constantFrom(0, 16, 31, 31).map((days) =>
   named(`retain after ${days} days`, async (w) => {
@@ -145,6 +154,8 @@ const steps = fc.oneof(
   { weight: 1, arbitrary: behind },
   { weight: 2, arbitrary: retention },
   { weight: 1, arbitrary: histories },
+  { weight: 1, arbitrary: probes },
+  { weight: 1, arbitrary: probeCalls },
   { weight: 1, arbitrary: fc.constant(named('hasten', async (w) => void (await w.hand.store.hasten()))) },
   { weight: 1, arbitrary: fc.constant(named('refuse record', refuseRecord)) },
   {
@@ -231,7 +242,7 @@ export function storeModelSuite(
     async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(steps, { minLength: 5, maxLength: 60, size: 'max' }), async (script) => {
-          const world = new World(await open({ eventBytesMax: logBytesMax }));
+          const world = new World(await open({ eventBytesMax: logBytesMax, probesPerMinute }));
           try {
             for (const step of script) {
               await step(world);

@@ -4,6 +4,7 @@
  */
 import { type EventRecord, type PublishedEvent, recordBytes } from '../../src/model/event';
 import type { Element } from '../../src/model/notification';
+import type { ProbeAgain } from '../../src/model/organization';
 import { replayLease } from '../../src/model/replay';
 import type { TakenTask } from '../../src/model/task';
 import { ModelTopic } from './model-topic';
@@ -12,6 +13,7 @@ import {
   aliasOf,
   type DamageableStore,
   draftOf,
+  emptyRun,
   goneBy,
   Hand,
   header,
@@ -32,17 +34,9 @@ const journalMs = 30 * 86_400_000;
 export const logBytesMax = 3000;
 /** As long as an event stays however large the log is, and a little more. */
 const followedMs = 60_001;
+/** The budget of calls for probes in the stores under test. */
+export const probesPerMinute = 40;
 const equipmentTopic = 'tramline.equipment.v1';
-const nothingCounted = {
-  listed: 0,
-  changed: 0,
-  unchanged: 0,
-  published: 0,
-  left: 0,
-  pages: 0,
-  calls: 0,
-  listings: 1,
-};
 
 const unreadable: Element = { line: 'quarantined', reason: 'malformed-notification', path: '', raw: '{}' };
 
@@ -106,6 +100,8 @@ export class World {
   private readonly stoodIn = new Map<string, string>();
   /** By address, the organization that was named last: a task whose owner is not known is told under it. */
   readonly claims = new Map<string, string>();
+  /** When the provider was called for a probe. */
+  private probeCalls: number[] = [];
   readonly truth = new Map<string, Truth>();
   readonly sequences = new Map<string, number>();
   /** What was seen of each event, by key and sequence. */
@@ -258,7 +254,7 @@ export class World {
       last = page.run;
     }
     for (const organizationId of organizations) await store.hintAbsent(last, organizationId, 'equipment', 1);
-    await store.endRun(last, nothingCounted, true);
+    await store.endRun(last, emptyRun, true);
   }
 
   async replay(how: 'resendNewest' | 'readAgain'): Promise<void> {
@@ -338,6 +334,31 @@ export class World {
     if (this.refused.size > 0 || (await store.leaseFreeMs(replayLease)) === 0) return;
     const bytes = events.reduce((sum, { record }) => sum + recordBytes(record), 0);
     if (bytes > logBytesMax) expect(new Set(events.map(({ record }) => record.key)).size).toBe(events.length);
+  }
+
+  /** Asks for a probe of each organization, and ends those that are due as `again` says; `later` alone has asked the provider. */
+  async probe(again: ProbeAgain): Promise<void> {
+    const { store } = this.hand;
+    for (const organization of organizations) await store.requestProbe(organization, true);
+    const due = await store.takeProbes(2, 5000);
+    for (const { organizationId, epoch } of due) {
+      await store.postponeProbe(organizationId, epoch, again);
+      if (again === 'later') this.noteProbeCall();
+    }
+  }
+
+  /** A further call of a probe: where it has to wait, it may be made as soon as was said. */
+  async payProbeCall(): Promise<void> {
+    const waitMs = await this.hand.store.payProbeCall(false);
+    this.under.advance(waitMs);
+    if (waitMs > 0) expect(await this.hand.store.payProbeCall(false)).toBe(0);
+    this.noteProbeCall();
+  }
+
+  private noteProbeCall(): void {
+    const nowMs = this.under.nowMs();
+    this.probeCalls = this.probeCalls.filter((atMs) => atMs > nowMs - 60_000).concat(nowMs);
+    expect(this.probeCalls.length).toBeLessThanOrEqual(probesPerMinute);
   }
 
   async change(id: string, alias: boolean, next: Partial<Truth>): Promise<void> {

@@ -4,7 +4,17 @@
  */
 import type { EquipmentNames, EquipmentSide } from '../../src/model/equipment-names';
 import type { ListedPage } from '../../src/model/sync';
-import { address, draftOf, goneBy, Hand, header, heldBy, hintOf, type StoreUnderTest } from './store-hand';
+import {
+  address,
+  draftOf,
+  emptyRun,
+  goneBy,
+  Hand,
+  header,
+  heldBy,
+  hintOf,
+  type StoreUnderTest,
+} from './store-hand';
 
 const scope = '4711/equipment';
 const organizationId = '4711';
@@ -43,23 +53,13 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
         after: { end: true, whole: true, changeToken: null },
         ...more,
       });
-    const counts = {
-      listed: 0,
-      changed: 0,
-      unchanged: 0,
-      published: 0,
-      left: 0,
-      pages: 0,
-      calls: 0,
-      listings: 1,
-    };
     /** A whole run over one listing that holds these. */
     const runOver = async (contents: Record<string, string>) => {
       const begun = await begin();
       const drafts = Object.entries(contents).map(([id, content]) => draftOf(id, content));
       const result = await page(begun, { drafts });
       const absent = await hand.store.hintAbsent(begun.run, organizationId, 'equipment', 0.05);
-      await hand.store.endRun(begun.run, counts, true);
+      await hand.store.endRun(begun.run, emptyRun, true);
       return { ...result, absent };
     };
 
@@ -143,7 +143,7 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       expect(again.listing).toMatchObject({ nextAddress: 'https://p/2', ended: false });
       await page(again);
       expect((await begin()).listing).toMatchObject({ nextAddress: null, ended: true, known: true });
-      await hand.store.endRun(begun.run, counts, true);
+      await hand.store.endRun(begun.run, emptyRun, true);
       const next = await begin();
       expect(next).toMatchObject({ resumed: false, listing: { ended: false } });
       expect(next.run).toBeGreaterThan(begun.run);
@@ -159,7 +159,7 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       await page(await begin(undefined, '4711/fields'), { after: { next: 'https://p/2' } });
       await hand.reopenLater();
       expect(await wanted(null)).toMatchObject({ resumed: true, listingsRead: 1, listingsLast: null });
-      await hand.store.endRun(first.run, { ...counts, listings: 7 }, true);
+      await hand.store.endRun(first.run, { ...emptyRun, listings: 7 }, true);
       expect(await wanted(null)).toMatchObject({ resumed: false, listingsRead: 0, listingsLast: 7 });
       expect(await wanted(null, true)).toMatchObject({ listingsLast: 7 });
       expect(await wanted('4711')).toMatchObject({ listingsRead: 0, listingsLast: null });
@@ -176,7 +176,7 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       const changeToken = { token: 't1', asked: 'c1 https://p/1' };
       const begun = await begin();
       await page(begun, { after: { end: true, whole: true, changeToken } });
-      await hand.store.endRun(begun.run, counts, true);
+      await hand.store.endRun(begun.run, emptyRun, true);
       expect((await begin()).listing.changeToken).toEqual(changeToken);
     });
 
@@ -184,13 +184,13 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       const changeToken = { token: 't1', asked: 'c1 https://p/1' };
       const first = await begin();
       await page(first, { after: { end: true, whole: true, changeToken } });
-      await hand.store.endRun(first.run, counts, true);
+      await hand.store.endRun(first.run, emptyRun, true);
       const begun = await begin();
       await page(begun, { after: { next: 'https://p/2' } });
       await page(begun, { drafts: [draftOf('1', 'a')], after: { next: null } });
       const again = { ended: false, nextAddress: null, changeToken };
       expect(await begin()).toMatchObject({ resumed: true, listing: again });
-      await hand.store.endRun(begun.run, counts, false);
+      await hand.store.endRun(begun.run, emptyRun, false);
       expect(await begin()).toMatchObject({ resumed: false, listing: again });
     });
 
@@ -397,7 +397,7 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
         after: { end: true, whole: false, changeToken: { token: 't', asked: 'q' } },
       });
       expect(await hand.store.hintAbsent(begun.run, organizationId, 'equipment', 0.05)).toBe(0);
-      await hand.store.endRun(begun.run, counts, true);
+      await hand.store.endRun(begun.run, emptyRun, true);
     });
 
     test('what stood in a listing that is not there any more is missed', async () => {

@@ -45,7 +45,11 @@ const startMs = Date.parse('2026-01-01T00:00:00Z');
 class Subject {
   nowMs = startMs;
   readonly #folder = mkdtempSync(join(tmpdir(), 'tramline-rollback-'));
-  readonly #engine = openEngine(settingsFor(join(this.#folder, 'store.db')), () => this.nowMs);
+  // A budget that runs out, so that what is paid for a call decides what comes next.
+  readonly #engine = openEngine(
+    { ...settingsFor(join(this.#folder, 'store.db')), probesPerMinute: 40 },
+    () => this.nowMs,
+  );
   held: TakenTask[] = [];
 
   execute(calls: Call[]): CallResult[] {
@@ -77,7 +81,7 @@ class Subject {
     const next: unknown[] = [];
     for (let step = 0; step < 12; step += 1) {
       next.push(this.ask('nextDueInMs', 'task'), this.ask('nextDueInMs', 'probe'));
-      next.push(this.ask('take', 2), this.ask('takeProbes', 1, 5000));
+      next.push(this.ask('take', 2), this.ask('takeProbes', 1, 5000), this.ask('payProbeCall', false));
       this.nowMs += step * 997;
     }
     return [shown, next];
@@ -131,9 +135,12 @@ const step = fc.oneof(
     arbitrary: fc.record({
       does: fc.constantFrom(
         'takeProbes' as const,
+        'payProbeCall' as const,
+        'payAnyway' as const,
         'postponeProbe' as const,
         'hasten' as const,
         'release' as const,
+        'sweep' as const,
       ),
       organization,
     }),
@@ -150,7 +157,7 @@ type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 const group = fc.record({
   steps: fc.array(step, { minLength: 1, maxLength: 8 }),
   fails: fc.option(fc.nat(8)),
-  waitMs: fc.constantFrom(0, 500, 1000, 15_000, 61_000),
+  waitMs: fc.constantFrom(0, 500, 1000, 15_000, 61_000, -3_600_000),
 });
 
 /** A call that does its work and fails at the end of it. */
@@ -184,9 +191,13 @@ function callsOf(subject: Subject, steps: Step[]): Call[] {
         return [{ verb: 'requestProbe', args: [what.organization, true] }];
       case 'takeProbes':
         return [{ verb: does, args: [1, 5000] }];
+      case 'payProbeCall':
+      case 'payAnyway':
+        return [{ verb: 'payProbeCall', args: [does === 'payAnyway'] }];
       case 'postponeProbe':
         return [{ verb: does, args: [what.organization, epochs.get(what.organization) ?? 1, 3000] }];
       case 'hasten':
+      case 'sweep':
         return [{ verb: does, args: [] }];
       case 'release':
         return [{ verb: 'releaseQuarantine', args: ['q1'] }];
@@ -307,4 +318,29 @@ test('a group that cannot be committed has not been, whatever becomes of its rol
     ),
     { numRuns: 40 },
   );
+});
+
+test('what came nearer since the clock was set back is as far as before when that cannot be committed', () => {
+  const struck = new Subject();
+  const spared = new Subject();
+  try {
+    for (const subject of [struck, spared]) {
+      subject.ask('put', deliveryOf(startMs, [hintOf('1', '4711'), hintOf('2', '99'), hintOf('3', '99')]));
+      subject.ask('take', 1);
+      subject.ask('requestProbe', '4711', true);
+      subject.ask('takeProbes', 1, 5000);
+      subject.ask('observe', { organizationId: '99', epoch: 1, found: terms, by: 'probe' });
+      while ((subject.ask('sweep') as { value: { more: boolean } }).value.more);
+      subject.nowMs -= 3_600_000;
+    }
+    fault.commit = sqliteError(13);
+    expect(struck.ask('sweep')).toMatchObject({ problem: { code: 'store.unavailable' } });
+    expect(struck.seen()).toEqual(spared.seen());
+    for (const subject of [struck, spared]) subject.ask('sweep');
+    expect(struck.seen()).toEqual(spared.seen());
+  } finally {
+    fault.commit = null;
+    struck.close();
+    spared.close();
+  }
 });
