@@ -30,6 +30,8 @@ interface Pass {
   unpaged: boolean;
   /** Read from its beginning in one go: only then it holds all there is. */
   whole: boolean;
+  /** The change token of its first page. One of a later page is not of the whole list, and younger than what was read. */
+  given: string | null;
 }
 
 /** So many items are asked for once more at once, when the list changed while it was read. */
@@ -47,7 +49,7 @@ export async function readListing(reading: Reading, listing: DocumentListing): P
   const changeToken = of.what === 'field-operations' ? known : null;
   const { nextAddress: from } = opened;
   // What changed before the place where a former process left it cannot be known.
-  const pass: Pass = { from, changeToken, unpaged: false, whole: from === null };
+  const pass: Pass = { from, changeToken, unpaged: false, whole: from === null, given: null };
   const state = { revision: listing.revision, items: 0 };
   const tries: Tries = { failures: 0, waits: 0 };
   for (let changes = 0; ; ) {
@@ -60,6 +62,8 @@ export async function readListing(reading: Reading, listing: DocumentListing): P
       beginAnew(pass, { changeToken: null, unpaged: state.items <= unpagedItemsMax });
     } else if (answer?.kind === 'transient' && answer.code === tooLarge && isAllAtOnce(pass)) {
       beginAnew(pass, { changeToken: null, unpaged: false });
+    } else if (isTokenRefused(answer, pass)) {
+      beginAnew(pass, { changeToken: pass.changeToken === '' ? null : '' });
     } else if (answer?.kind === 'gone' && pass.from !== null) {
       // Addresses may have moved since the run was here.
       beginAnew(pass, {});
@@ -71,13 +75,19 @@ export async function readListing(reading: Reading, listing: DocumentListing): P
   }
 }
 
-/** A first change token brings the whole list, too. */
+/** A first change token brings the whole list, too, and so does one that the provider does not know any more. */
 function isAllAtOnce({ changeToken, unpaged }: Pass): boolean {
-  return changeToken === '' || unpaged;
+  return changeToken !== null || unpaged;
+}
+
+/** The list may be answered to who does not say what it knows; one that is gone, not to who knows nothing either. */
+function isTokenRefused(answer: Answer | null, { from, changeToken }: Pass): boolean {
+  if (from !== null || changeToken === null) return false;
+  return answer?.kind === 'refused' || (answer?.kind === 'gone' && changeToken !== '');
 }
 
 function beginAnew(pass: Pass, more: Partial<Pass>): void {
-  Object.assign(pass, { from: null, whole: true, ...more });
+  Object.assign(pass, { from: null, whole: true, given: null, ...more });
 }
 
 /** A token is the answer to one question of one user; in other units each document is another one. */
@@ -109,8 +119,9 @@ async function readPages(
       // Behind the last page there is nothing but what the pages together say.
       const behind = page.next === null ? await nextOf(pages) : null;
       const changed = behind?.partial === true ? behind : null;
+      if (pass.from === null) pass.given = page.changeToken;
       const changeToken =
-        page.changeToken === null ? null : { token: page.changeToken, asked: askedOf(reading, listing) };
+        pass.given === null ? null : { token: pass.given, asked: askedOf(reading, listing) };
       const ended = {
         end: true,
         whole: !changesOnly && pass.whole,

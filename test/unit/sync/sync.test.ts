@@ -484,6 +484,55 @@ test.each(['malformed-entry', 'changed-meanwhile'])(
   },
 );
 
+test("what was given with the first page is kept: what comes with a later one is that page's", async () => {
+  const [first, second] = [pageOf([item('o1')], 'p2', 't1'), pageOf([item('o2')], null, 't2')];
+  await stage(operationsOf([first, second])).run();
+  const interrupted = stage(operationsOf([first, partial(transient)], [second]));
+  await interrupted.run();
+  const { run, tokens } = stage(operationsOf([pageOf([])]));
+  await run();
+  expect([interrupted.tokens[0], tokens]).toEqual(['t1', ['t1']]);
+});
+
+describe('what was given for changes and is not taken any more', () => {
+  const refusal: Answer = {
+    kind: 'refused',
+    code: 'status-400',
+    detail: 'status 400',
+    origin: 'o',
+    connectionId: 'c1',
+  };
+  const gone: Answer = { kind: 'gone', certain: true, connectionId: 'c1', origin: 'o' };
+  const tooLarge: Answer = { ...transient, code: 'body-too-large' } as Answer;
+  const whole = [pageOf([item('o1'), item('o2')], null, 't2')];
+
+  test.each([
+    ['refused', refusal, ''],
+    ['gone', gone, ''],
+    ['answered with more than can be read', tooLarge, null],
+  ] as [string, Answer, string | null][])(
+    'is not asked with again where it is %s',
+    async (_how, answer, then) => {
+      await stage(operationsOf([pageOf([item('o1')], null, 't1')])).run();
+      const { run, tokens } = stage(operationsOf([partial(answer)], whole));
+      expect(await run()).toMatchObject({ published: 1, partial: [], trouble: 'none' });
+      expect(tokens).toEqual(['t1', then]);
+    },
+  );
+
+  test('is done without where none can be asked for', async () => {
+    const { run, tokens } = stage(operationsOf([partial(refusal)], [pageOf([item('o1')])]));
+    expect(await run()).toMatchObject({ published: 1, partial: [] });
+    expect(tokens).toEqual(['', null]);
+  });
+
+  test('says nothing of a list that is refused in any case', async () => {
+    const { run, tokens } = stage(operationsOf([partial(refusal)]));
+    expect(await run()).toMatchObject({ trouble: 'failed', partial: [{ scope: '4711/fields/f1' }] });
+    expect(tokens).toEqual(['', null]);
+  });
+});
+
 test('what was given for changes is for the units that were asked for', async () => {
   const asked = async (units: string) => {
     const { run, tokens } = stage(operationsOf([pageOf([item('o1')], null, `t of ${units}`)]), {}, units);
