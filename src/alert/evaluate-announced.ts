@@ -4,9 +4,11 @@
  * still read. Each organization is told by the nearest of its times. Many at once are one, and stay one until none of them
  * is left. Pure.
  */
+
 import type { AlertInputs, IdentityLabels, Signal } from '../model/alert';
 import { announcedPastStep, announcedRow } from './catalogue';
 import { subjectOf } from './fingerprint';
+import { firstStepFor } from './first-step';
 import { plainName, plainTime } from './plain-text';
 
 type Announced = AlertInputs['announced'][number];
@@ -106,7 +108,7 @@ function signal(
       summary: announcedRow.summary,
       description: `${who} ${isPast ? pastWords : aheadWords}`,
       owner: announcedRow.owner,
-      first_step: isPast ? announcedPastStep.replace('{id}', () => id) : announcedRow.firstStep,
+      first_step: isPast ? firstStepFor(announcedPastStep, id) : announcedRow.firstStep,
       until_when: plainTime(dueAtMs),
     },
     sinceMs: nowMs,

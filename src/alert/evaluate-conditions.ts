@@ -2,11 +2,13 @@
  * Signals for the states of the platform that processes know: one for each, one for many subscriptions or consents at
  * once, and one for a provider that is away, whatever of it was asked. Pure.
  */
+
 import type { Alert, Condition, ConditionName, Covers, IdentityLabels, Signal } from '../model/alert';
 import { withoutAddresses } from '../model/without-addresses';
 import { conditionRows } from './catalogue';
 import { findStorm } from './find-storm';
 import { fingerprintOf, subjectOf } from './fingerprint';
+import { firstStepFor } from './first-step';
 import { plainMessage, plainName, plainTime } from './plain-text';
 import { signalOfRow } from './signal-of-row';
 import { timeOf } from './time-of-condition';
@@ -99,7 +101,7 @@ function toSignal(
   const time = timeOf({ ...of, sinceMs }, options.journalMs, row.severity, options.nowMs);
   const since = `It has been so since ${plainTime(sinceMs)}.`;
   const description = [what, since, time.sentence].filter((text) => text !== '').join(' ');
-  const firstStep = row.firstStep.replace('{id}', () => id);
+  const firstStep = firstStepFor(row.firstStep, id);
   const signal = signalOfRow({ ...row, firstStep }, { labels, description, sinceMs });
   return { ...signal, severity: time.severity, annotations: { ...signal.annotations, ...time.annotations } };
 }

@@ -2,6 +2,7 @@
  * Signals for organizations that cannot be read: one for each organization and cause, one for each connection whose
  * consent was refused, one for many at once. Names of organizations stand in annotations only. Pure.
  */
+
 import type { AlertInputs, Covers, IdentityLabels, Severity, Signal } from '../model/alert';
 import { oauth1Ending } from '../model/connection';
 import type { Cause } from '../model/organization';
@@ -15,6 +16,7 @@ import {
 } from './catalogue';
 import { findStorm, type Storm } from './find-storm';
 import { subjectOf } from './fingerprint';
+import { firstStepFor } from './first-step';
 import { type KeptUntil, keptUntil } from './kept-until';
 import { plainAddress, plainMessage, plainName, plainTime } from './plain-text';
 
@@ -132,7 +134,7 @@ function signalOf(ofCause: OrganizationRow, incident: Incident, options: Organiz
       summary: row.summary,
       description: description.filter((sentence) => sentence !== '').join(' '),
       owner: row.owner,
-      first_step: row.firstStep.replace('{id}', () => plainName(id, 80)),
+      first_step: firstStepFor(row.firstStep, plainName(id, 80)),
       ...actionUrl(incident.organizations),
       ...(kept?.annotations ?? nothingWaits),
     },

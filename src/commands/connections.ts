@@ -1,9 +1,11 @@
 /**
  * `tramline connections`: whose consents there are, how long each lasts and what it sees; and the end of one.
  */
+
 import type { Command } from 'commander';
 import { type Api, pageRowsMax } from '../model/api';
 import type { ConnectionView } from '../model/consent';
+import { shellWord } from '../model/shell-word';
 import { withoutAddresses } from '../model/without-addresses';
 import { type Action, allPages, type CommandContext, withApi } from './context';
 import { exitCodes } from './exit-code';
@@ -44,7 +46,7 @@ async function list({ output }: CommandContext, api: Api): Promise<number> {
   } else output.table(all, columns);
   const refused = all.find(({ status }) => status === 'refused');
   if (refused !== undefined)
-    output.next(`Let its user consent anew: tramline connect --user ${refused.user}`);
+    output.next(`Let its user consent anew: tramline connect --user ${shellWord(refused.user)}`);
   return exitCodes.done;
 }
 

@@ -1,8 +1,10 @@
 /**
  * `tramline explain`: the journey of a delivery, an event or a resource, step by step.
  */
+
 import type { Command } from 'commander';
 import type { Api, Journey } from '../model/api';
+import { shellWord } from '../model/shell-word';
 import { type Action, type CommandContext, withApi } from './context';
 import { exitCodes } from './exit-code';
 
@@ -32,8 +34,11 @@ function nextOf({ what, steps }: Journey): string {
   if (/parked/.test(said)) return 'See who must act: tramline parked';
   const isGivenUp = last?.entryState === 'discarded';
   if (/quarantined/.test(said) && !isGivenUp) {
-    const named = typeof last?.entry === 'string' ? `show ${last.entry}` : 'list';
-    return `Look at it: tramline quarantine ${named}`;
+    const look =
+      typeof last?.entry === 'string'
+        ? `tramline quarantine show ${shellWord(last.entry)}`
+        : 'tramline quarantine list';
+    return `Look at it: ${look}`;
   }
   // What was set aside as it came has made nothing that has a journey.
   const address = steps
@@ -41,7 +46,7 @@ function nextOf({ what, steps }: Journey): string {
     .map(({ address }) => address)
     .find((one) => typeof one === 'string');
   if (what === 'resource' || address === undefined) return 'What needs a person: tramline alerts';
-  return `Its whole journey: tramline explain ${address}`;
+  return `Its whole journey: tramline explain ${shellWord(address)}`;
 }
 
 async function run({ output }: CommandContext, api: Api, of: string): Promise<number> {

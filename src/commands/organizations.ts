@@ -1,9 +1,11 @@
 /**
  * `tramline organizations`: those met in deliveries or seen by a token, and what each of them waits for.
  */
+
 import type { Command } from 'commander';
 import { type Api, pageRowsMax } from '../model/api';
 import type { AccessChange, ForgottenView, OrganizationView, ProbeAsker } from '../model/organization';
+import { shellWord } from '../model/shell-word';
 import { agedTime } from './age';
 import { type Action, allPages, type CommandContext, type Via, withApi } from './context';
 import { exitCodes } from './exit-code';
@@ -225,12 +227,12 @@ export function whatToDo(organization: OrganizationView, nowMs: number, others =
     'terms-required': `must ${asked}${said}${where}`,
     'not-connected': `must connect${where}`,
   }[access];
-  return `${who}${blocked} ${needs} then: tramline organizations probe ${id}`;
+  return `${who}${blocked} ${needs} then: tramline organizations probe ${shellWord(id)}`;
 }
 
 /** Of a connection that is erased nobody knows the user. */
 function linkOf(connection: string | null): string {
   return connection === null
     ? 'send somebody who sees it there the link of tramline connect'
-    : `send its user the link of tramline connect --user ${connection}`;
+    : `send its user the link of tramline connect --user ${shellWord(connection)}`;
 }

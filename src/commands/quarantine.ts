@@ -1,9 +1,11 @@
 /**
  * `tramline quarantine`: what waits for an operator, and the two things an operator can do about it.
  */
+
 import type { Command } from 'commander';
 import { type Api, pageRowsMax } from '../model/api';
 import type { QuarantineView } from '../model/inspection';
+import { shellWord } from '../model/shell-word';
 import { agedTime } from './age';
 import { type Action, allPages, type CommandContext, withApi } from './context';
 import { exitCodes } from './exit-code';
@@ -66,7 +68,7 @@ async function list({ output, clock }: CommandContext, api: Api): Promise<number
     output.next(
       first === undefined
         ? 'What needs a person: tramline alerts'
-        : `Look at one: tramline quarantine show ${first.id}`,
+        : `Look at one: tramline quarantine show ${shellWord(first.id)}`,
     );
   }
   return exitCodes.done;
@@ -92,7 +94,7 @@ async function show({ output, clock }: CommandContext, api: Api, id: string): Pr
     for (const [name, value] of Object.entries({ ...facts, at: agedTime(facts.at, clock.nowMs()) })) {
       output.prose(`${name.padEnd(14)} `, value || '–');
     }
-    if (raw !== null) showRaw(output, raw, `tramline quarantine show ${entry.id} --json`);
+    if (raw !== null) showRaw(output, raw, `tramline quarantine show ${shellWord(entry.id)} --json`);
     for (const step of stepsOf(entry)) output.next(step);
   }
   return exitCodes.done;
@@ -101,15 +103,17 @@ async function show({ output, clock }: CommandContext, api: Api, id: string): Pr
 /** What can be done about one that waits, or where to read on about one that has ended. */
 function stepsOf({ id, what, reason, state, address, deliveryId }: QuarantineView): string[] {
   if (state === 'waiting') {
-    const discard = `To give it up, on record: tramline quarantine discard ${id}`;
+    const discard = `To give it up, on record: tramline quarantine discard ${shellWord(id)}`;
     // Nothing in it could be judged again, or nobody knows that its sender was one.
     const isForGood = what === 'delivery' || reason === 'unauthenticated';
     if (isForGood) return [`It cannot be released. ${discard}`];
-    return [`Once its cause is mended: tramline quarantine release ${id}`, discard];
+    return [`Once its cause is mended: tramline quarantine release ${shellWord(id)}`, discard];
   }
   const of = address ?? deliveryId;
   return [
-    of === null ? 'What still waits: tramline quarantine list' : `What became of it: tramline explain ${of}`,
+    of === null
+      ? 'What still waits: tramline quarantine list'
+      : `What became of it: tramline explain ${shellWord(of)}`,
   ];
 }
 

@@ -2,9 +2,11 @@
  * `tramline subscriptions` and `tramline delivery`: what the provider announces to us, and how. As the provider says it,
  * but for secrets: no token or Authorization value is printed, and none is taken as an argument.
  */
+
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { Problem } from '../model/problem';
+import { shellWord } from '../model/shell-word';
 import type { DeliveryView, DeliveryWanted, SubscriptionView } from '../model/subscription';
 import { type Action, type CommandContext, withApiOrNewStore } from './context';
 import { exitCodes } from './exit-code';
@@ -103,7 +105,8 @@ function list(context: CommandContext): Promise<number> {
     const code = await printListing(output, noticed(), { columns, nothing: 'There is no subscription.' });
     if (count === 0 && !output.json)
       output.next('tramline subscriptions create --event-type fieldOperation --organization ID');
-    if (expired !== null) output.next(`Make it active again: tramline subscriptions renew ${expired}`);
+    if (expired !== null)
+      output.next(`Make it active again: tramline subscriptions renew ${shellWord(expired)}`);
     return code;
   });
 }

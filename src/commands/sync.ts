@@ -2,9 +2,11 @@
  * `tramline sync`: reads the provider's listings and publishes what no notification announced, through the running
  * service or on the store itself. On a terminal it shows how far it has come; an interrupt leaves the rest to the next.
  */
+
 import type { Command } from 'commander';
 import type { Api } from '../model/api';
 import { Problem } from '../model/problem';
+import { shellWord } from '../model/shell-word';
 import type { SyncView } from '../model/sync';
 import { type Action, type CommandContext, withApiOrNewStore } from './context';
 import { exitCodes } from './exit-code';
@@ -137,7 +139,7 @@ function tell({ output }: CommandContext, view: SyncView, interrupted: boolean):
   }
   for (const { id, access } of view.skipped) {
     output.warn(
-      `organization ${id} is ${access}: skipped; what it waits for: tramline organizations get ${id}`,
+      `organization ${id} is ${access}: skipped; what it waits for: tramline organizations get ${shellWord(id)}`,
     );
   }
   for (const { scope, detail } of view.partial) output.warn(`${scope} was not read to its end: ${detail}`);

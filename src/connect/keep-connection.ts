@@ -2,9 +2,11 @@
  * A grant becomes a connection: that of the same user, which keeps its id and all that hangs on it, or a new one. So the
  * method of consent can change under a connection, and nothing is read or published anew for it.
  */
+
 import { randomUUID } from 'node:crypto';
 import type { SealedConnection } from '../model/connection';
 import type { Grant, TokenCalls } from '../model/consent';
+import { shellWord } from '../model/shell-word';
 import type { Connections } from '../model/store';
 import type { Clock } from '../tools/clock';
 import type { Sealer } from '../tools/secret';
@@ -77,7 +79,7 @@ function otherUser(
   return new GrantRefusal(
     'other-user',
     `who consented has connection ${ofUser.connectionId} already: where both are of one user, end the other by ` +
-      `\`tramline connections revoke ${asked.connectionId}\``,
+      `\`tramline connections revoke ${shellWord(asked.connectionId)}\``,
   );
 }
 

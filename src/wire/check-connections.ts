@@ -1,8 +1,10 @@
 /**
  * Whether the provider answers, through each connection that there is: what a check says of it, and who has to act.
  */
+
 import type { ConnectionBook } from '../connect/connection-book';
 import type { ProviderClient } from '../fetch/provider-client';
+import { shellWord } from '../model/shell-word';
 import { CheckFailure, type Found } from '../operations/check';
 
 type Client = Pick<ProviderClient, 'organizations'>;
@@ -34,7 +36,7 @@ export async function checkConnections(client: Client, book: Book): Promise<Foun
     const left = `${lost} organization${lost === 1 ? ' is' : 's are'} seen by nobody else`;
     return { detail: `${answers}; ${refusal}, and ${left}`, next: `${anew(refused)}.` };
   }
-  const revoke = `or where it is not needed: \`tramline connections revoke ${refused.length === 1 ? refused[0] : 'ID'}\`.`;
+  const revoke = `or where it is not needed: \`tramline connections revoke ${refused.length === 1 ? shellWord(refused[0]!) : 'ID'}\`.`;
   return {
     detail: `${answers}; ${refusal}, whose organizations are seen through others`,
     next: `${anew(refused)}, ${revoke}`,
@@ -43,7 +45,7 @@ export async function checkConnections(client: Client, book: Book): Promise<Foun
 
 function anew(refused: string[]): string {
   return refused.length === 1
-    ? `Its user consents anew: \`tramline connect --user ${refused[0]}\``
+    ? `Its user consents anew: \`tramline connect --user ${shellWord(refused[0]!)}\``
     : 'Their users consent anew: `tramline connections list` names them, for `tramline connect --user NAME`';
 }
 

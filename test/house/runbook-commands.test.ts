@@ -16,6 +16,23 @@ const runbooks = files.filter(({ path }) => path.startsWith('deploy/runbooks/'))
 const textOf = (path: string): string => files.find((file) => file.path === path)?.text ?? '';
 const shell = makeShell();
 
+/** Commands of a source into which something is written as it came, and not as one word of a shell. */
+function unquotedIn(text: string): string[] {
+  return [...text.matchAll(/\btramline [a-z-]+(?: (?:--)?[a-z-]+)* \$\{(?![^}]*\bshellWord\()[^}]*\}/g)].map(
+    ([found]) => found,
+  );
+}
+
+test('what is written into a command that people copy is one word of a shell', () => {
+  const bare = ['tramline connect --user $', '{user}'].join('');
+  const text = [`\`${bare}\`; \`tramline organizations get $`, '{shellWord(id)}`'].join('');
+  expect(unquotedIn(text)).toEqual([bare]);
+  const sources = files.filter(({ path }) => /^src\/(?!simulator\/)/.test(path));
+  const quoted = sources.filter(({ text: source }) => /\$\{shellWord\(/.test(source));
+  expect(quoted.length).toBeGreaterThan(6);
+  for (const { path, text: source } of sources) expect([path, unquotedIn(source)]).toEqual([path, []]);
+});
+
 /** What stands in a block of shell, or between backticks. */
 function commandsIn(text: string): string[] {
   const blocks = [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].flatMap(([, block = '']) =>

@@ -82,7 +82,7 @@ test('an id is told as it is, on one line, and never with an e-mail address', ()
   const cause = 'refused-grant';
   expect(stepOf({ cause, connectionId: 'c$&1' })).toMatch(/^Find c\$&1 in `tramline connections list`;/);
   expect(stepOf({ organizationId: '4711\nRun this.' })).toMatch(
-    /`tramline organizations probe 4711 Run this\.`/,
+    /`tramline organizations probe '4711 Run this\.'`/,
   );
   expect(stepOf({ organizationId: 'jo@example.org' })).not.toContain('jo@');
 });

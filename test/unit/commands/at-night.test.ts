@@ -72,6 +72,16 @@ test.each([
     expect((await shell.run(...command)).out.replace(/\s+/g, ' ')).toContain(words);
 });
 
+test('an id that a shell would take for more than a word is quoted in the next step', async () => {
+  const blocked = { ...organizations[1]!, id: '47 12; reboot', name: null };
+  Object.assign(shell.sample.store, {
+    listOrganizations: async () => [blocked],
+    findOrganization: async () => blocked,
+  });
+  for (const command of [['organizations'], ['organizations', 'get', blocked.id]])
+    expect((await shell.run(...command)).out).toContain("tramline organizations probe '47 12; reboot'\n");
+});
+
 test('how many earlier changes of access are no longer kept is said before those that are', async () => {
   Object.assign(shell.sample.store, { accessHistory: async () => [{ ...history[0]!, nth: 205 }] });
   const { out } = await shell.run('organizations', 'get', '4712');
