@@ -34,6 +34,7 @@ export type RefusalReason =
   | 'headers-too-large'
   | 'media-type'
   | 'content-encoding'
+  | 'expectation'
   | 'not-found'
   | 'method'
   | 'slow-sender'

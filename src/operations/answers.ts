@@ -2,7 +2,6 @@
  * Every way in which a request of the operations listener is not answered with what it asked for: problem documents
  * (RFC 9457) with stable codes. Details are sentences of ours; nothing of the request is repeated beyond an id.
  */
-import { STATUS_CODES } from 'node:http';
 import type { Response } from 'express';
 import { isProblem, type ProblemCode } from '../model/problem';
 
@@ -18,6 +17,7 @@ export const answers = {
   'operations.settings': { status: 409, title: 'A setting that this needs is missing.' },
   'operations.refused': { status: 409, title: 'Its state forbids this.' },
   'operations.expired': { status: 410, title: 'This is no longer kept.' },
+  'operations.expectation': { status: 417, title: 'This expectation is not met here.' },
   'operations.headers-too-large': { status: 431, title: 'The headers are too large.' },
   'operations.fault': { status: 500, title: 'Something went wrong here.' },
   'operations.provider-malformed': { status: 502, title: 'What the provider sent cannot be read.' },
@@ -71,17 +71,4 @@ export function refuseError(response: Response, error: unknown, fault: (error: u
     fault(error);
     refuse(response, 'operations.fault');
   }
-}
-
-/** For requests that never became one: the answer as bytes of HTTP, and the connection is closed with it. */
-export function rawAnswer(code: AnswerCode): string {
-  const { status, title } = answers[code];
-  const body = JSON.stringify({ type: 'about:blank', title, status, code });
-  const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    'Content-Type: application/problem+json',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'Connection: close',
-  ];
-  return `${head.join('\r\n')}\r\n\r\n${body}`;
 }

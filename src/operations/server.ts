@@ -9,7 +9,8 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import helmet from 'helmet';
 import type { Api } from '../model/api';
 import type { Secret } from '../tools/secret';
-import { type AnswerCode, rawAnswer, refuse, refuseError } from './answers';
+import { refuse, refuseError } from './answers';
+import { answerBrokenRequests, faultOfHead } from './broken-requests';
 import { judgeCaller } from './guard';
 import { apiRoutes, type Route } from './routes';
 import { Streamed, sendStreamed } from './streamed';
@@ -45,11 +46,8 @@ const limits = {
   // Node looks every 30 s otherwise, and the two timeouts above would mean nothing.
   connectionsCheckingInterval: 500,
   keepAliveTimeout: 10_000,
-};
-
-const brokenRequests: Record<string, AnswerCode> = {
-  ERR_HTTP_REQUEST_TIMEOUT: 'operations.slow',
-  HPE_HEADER_OVERFLOW: 'operations.headers-too-large',
+  // Node's own answer to it would be bare.
+  requireHostHeader: false,
 };
 
 /**
@@ -71,10 +69,7 @@ export function makeOperationsServer(doors: OperationsDoors): OperationsServer {
     app(request, response);
   });
   server.maxConnections = connectionsMax;
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (!socket.writable) return void socket.destroy();
-    socket.end(rawAnswer(brokenRequests[error.code ?? ''] ?? 'operations.bad-request'));
-  });
+  answerBrokenRequests(server);
   let closed: Promise<void> | null = null;
   return {
     app,
@@ -96,9 +91,13 @@ function makeApp(doors: OperationsDoors): Express {
   app.disable('x-powered-by').disable('etag').set('query parser', false);
   app.enable('strict routing').enable('case sensitive routing');
   app.use(helmet());
-  app.use((_request, response, next) => {
+  app.use((request, response, next) => {
     response.setHeader('Cache-Control', 'no-store');
-    next();
+    const fault = faultOfHead(request);
+    if (fault === null) return next();
+    // Whether its body follows is not known, so nothing can follow it.
+    response.setHeader('Connection', 'close');
+    refuse(response, fault);
   });
   /** All methods of a path at once, so that another one is told which there are. */
   const serve = (path: string, handlers: Handlers, guarded = false) => {

@@ -1,9 +1,9 @@
 /**
- * Requests that never become one: too slow, not HTTP, headers too large. Node hands over the bare socket, so the answer
- * is written byte by byte here, and the connection ends. No request object exists; nothing of what came is repeated.
+ * Requests that never become one: too slow, not HTTP, headers too large, a tunnel that is asked for. Node hands over the
+ * bare socket, so the answer is written byte by byte here, and the connection ends. Nothing of what came is repeated.
  */
-import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
-import type { Duplex } from 'node:stream';
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
 import { answers, problemBody, type RefusalReason, refusalReasons } from './refusals';
 import type { WebhookDoors } from './settings';
 
@@ -15,34 +15,69 @@ const reasonByCode: Record<string, RefusalReason> = {
   EPIPE: 'aborted',
 };
 
-/** Answers what is broken, unless that answer would be taken for the answer to a whole request before it. */
+/** The one expectation there is; as Node reads it, which then meets it. */
+const continues = /(?:^|\W)100-continue(?:$|\W)/i;
+
+/** Who does not read an answer in this time does not get it: no timeout of the server counts for such a connection. */
+const readMsMax = 1000;
+
+/** Why the head of a request is refused, whatever it asks for; null where it is not. */
+export function faultOfHead({ httpVersion, headers }: IncomingMessage): RefusalReason | null {
+  if (httpVersion !== '1.1') return null;
+  // RFC 9112, section 3.2.
+  if (headers.host === undefined) return 'not-http';
+  // RFC 9110, section 10.1.1.
+  return headers.expect === undefined || continues.test(headers.expect) ? null : 'expectation';
+}
+
+/**
+ * Answers what is broken, unless that answer would be taken for the answer to a whole request before it. Whoever does not
+ * read it within 1 s loses it with the connection.
+ */
 export function answerBrokenRequests(server: Server, refused: WebhookDoors['refused']): void {
-  const latest = new WeakMap<Duplex, ServerResponse>();
+  const latest = new WeakMap<Socket, ServerResponse>();
   server.on('request', (request, response) => latest.set(request.socket, response));
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    const reason = reasonByCode[error.code ?? ''] ?? 'not-http';
+  // Node's own answer to one that it does not know would be bare.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+  const answer = (socket: Socket, reason: RefusalReason, allow = ''): void => {
+    const response = latest.get(socket);
     const code = refusalReasons[reason];
     const { status } = answers[code];
-    if (reason === 'aborted' || !socket.writable || owesAnswer(latest.get(socket), socket)) {
+    if (reason === 'aborted' || !socket.writable || owesAnswer(response, socket)) {
       refused(reason, { status: 0, tookMs: null });
-      socket.destroy();
+      // Another answer may have been given to it a moment ago, of which nothing is sent yet.
+      if (response?.headersSent === true) endSoon(socket);
+      else socket.destroy();
       return;
     }
     refused(reason, { status, tookMs: null });
     const body = problemBody(code);
     socket.write(
-      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n` +
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${allow}` +
         'Connection: close\r\n' +
         'Content-Type: application/problem+json\r\n' +
         `Content-Length: ${body.length}\r\n\r\n${body.toString()}`,
-      // Whoever caused this has no claim on an orderly end.
-      () => socket.destroy(),
     );
+    endSoon(socket);
+  };
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
+    answer(socket as Socket, reasonByCode[error.code ?? ''] ?? 'not-http'),
+  );
+  // Node destroys it without a word where nobody listens, and leaves the socket to whoever does.
+  server.on('connect', (_request, socket) => {
+    socket.on('error', () => {});
+    answer(socket as Socket, 'method', 'Allow: POST\r\n');
   });
 }
 
+/** Whoever caused this has no claim on an orderly end. */
+function endSoon(socket: Socket): void {
+  socket.destroySoon();
+  setTimeout(() => socket.destroy(), readMsMax).unref();
+}
+
 /** True when a whole request of this connection has no answer yet: this one, or one that is pipelined before it. */
-function owesAnswer(response: ServerResponse | undefined, socket: Duplex): boolean {
+function owesAnswer(response: ServerResponse | undefined, socket: Socket): boolean {
   if (response === undefined || response.writableFinished) return false;
   return response.req.complete || response.headersSent || response.socket !== socket;
 }

@@ -9,7 +9,7 @@ import helmet from 'helmet';
 import type { Clock } from '../tools/clock';
 import { makeArrival, makeErrorAnswer } from './arrive';
 import { makeAwaitStore } from './await-store';
-import { answerBrokenRequests } from './broken-requests';
+import { answerBrokenRequests, faultOfHead } from './broken-requests';
 import { type InFlight, makeInFlight } from './in-flight';
 import { makeReceiver } from './receive';
 import { makeResponder, type Responder } from './respond';
@@ -107,11 +107,17 @@ function makeServer(app: Express, limits: WebhookLimits, responder: Responder): 
       requestTimeout: limits.requestTimeoutMs,
       connectionsCheckingInterval: limits.connectionsCheckMs,
       keepAliveTimeout: limits.keepAliveMs,
+      // Node's own answer would be bare, and counted by nobody.
+      requireHostHeader: false,
     },
     (request, response) => {
       if (responder.draining()) response.setHeader('Connection', 'close');
       responder.began(request);
-      app(request, response);
+      const fault = faultOfHead(request);
+      if (fault === null) return void app(request, response);
+      // Whether its body follows is not known, so nothing can follow it.
+      response.setHeader('Connection', 'close');
+      responder.refuse(request, response, fault);
     },
   );
   server.maxConnections = limits.connectionsMax;

@@ -400,6 +400,30 @@ describe('as a listener', () => {
     await server.close(100);
   });
 
+  test.each([
+    ['GET / HTTP/1.1\r\nHost: localhost\r\nExpect: cake\r\n\r\n', 417, 'expectation'],
+    ['GET / HTTP/1.1\r\n\r\n', 400, 'bad-request'],
+    ['CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n', 405, 'method'],
+  ])('what Node would answer by itself is answered as all else: %j', async (text, status, code) => {
+    const { port } = await open().listen('127.0.0.1', 0);
+    const answer = await send(port, text);
+    expect(answer.match(/^HTTP\//gm)).toHaveLength(1);
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [^]*"code":"operations\\.${code}"}$`));
+    expect(answer).toMatch(/^Connection: close\r$/m);
+    await server.close(100);
+  });
+
+  test.each(['BREW\r\n\r\n', 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n'])(
+    'behind a question without an answer yet, %j gets none: it would be taken for that one',
+    async (broken) => {
+      const { port } = await open().listen('127.0.0.1', 0);
+      sample.store.ledger = () => new Promise(() => {});
+      const question = 'GET /api/ledger HTTP/1.1\r\nHost: localhost\r\n\r\n';
+      expect(await send(port, question + broken)).toBe('');
+      await server.close(10);
+    },
+  );
+
   test('a body is not read, and ends the connection', async () => {
     const { port } = await open().listen('127.0.0.1', 0);
     const text = 'POST /api/quarantine/q1/discard HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}';
