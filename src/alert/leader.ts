@@ -37,7 +37,8 @@ const unsureMsMax = 300_000;
  * that led, and whose lease could not be confirmed for 5 minutes, says that it is alone.
  */
 export function makeLeader(store: LeaderStore, clock: Clock, holder: string, leaseMs: number): Leader {
-  const renewMs = leaseMs / 3;
+  // The store keeps whole milliseconds, and PostgreSQL refuses others.
+  const renewMs = Math.floor(leaseMs / 3);
   let leads = false;
   let others: Told[] = [];
   let confirmedAtMs = Number.NEGATIVE_INFINITY;

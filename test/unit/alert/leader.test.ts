@@ -109,6 +109,15 @@ test('a shorter lease is asked for three times as often, and what was told is fo
   expect(askedMs).toEqual([3000, 4000, 3000, 4000]);
 });
 
+test.each([4000, 5000, 10_000, 14_000])(
+  'a lease of %d ms is asked for in whole milliseconds',
+  async (leaseMs) => {
+    const { first, askedMs } = two(leaseMs);
+    await first.confirm([kafka]);
+    expect([askedMs.length, askedMs.every(Number.isInteger)]).toEqual([2, true]);
+  },
+);
+
 test('another failure of the store is told', async () => {
   const clock = makeHandClock(noonMs);
   const store = { ...makeMemoryAlerts(), holdLease: () => Promise.reject(new Error('closed')) };
