@@ -17,8 +17,10 @@ import { keptDocument } from './inbox/kept-document';
 import { letGo } from './inbox/let-go';
 import { makeProviderHealth, type ProviderHealth } from './inbox/provider-health';
 import { makeRun, type Run } from './inbox/run';
+import { sightDoubted } from './inbox/sight-doubted';
 import { whomRefused } from './inbox/whom-refused';
 import type { Answer, ReadCost, ReadDocument } from './model/answer';
+import { wordsIn } from './model/answer-words';
 import type { KnownEquipment } from './model/equipment-names';
 import type { Accepted, Delivery } from './model/notification';
 import { type DueProbe, leadingCause } from './model/organization';
@@ -218,11 +220,10 @@ function hear(path: Hearing, asked: Asked, answer: Answer): Promise<void> {
 
 async function end(path: Path, task: TakenTask, answer: Answer, traceparent: string): Promise<Ended> {
   if (answer.kind === 'ok') return endRead(path, task, answer.document, traceparent);
-  if (answer.kind === 'no-connection') {
-    const waits = await awaitSight(path, task, answer.kind, answer.detail);
-    if (waits !== null) return waits;
-  }
   const nowMs = path.clock.nowMs();
+  const sinceMs = sightDoubted(task, answer, path.provider.sees, nowMs);
+  const waits = await awaitSight(path, task, sinceMs, answer.kind, wordsIn(answer));
+  if (waits !== null) return waits;
   const own = isOwnFailure(task, answer, path.health);
   const observedAt = new Date(nowMs).toISOString();
   const situation = { nowMs, observedAt, traceparent, own, ...whomRefused(task, answer, path.provider.sees) };
@@ -232,12 +233,15 @@ async function end(path: Path, task: TakenTask, answer: Answer, traceparent: str
   );
 }
 
-/**
- * Nothing is set aside for what a connection does not see before that was learned anew since the hint: the customer may
- * have connected a moment ago. null when it was.
- */
-async function awaitSight(path: Path, task: TakenTask, code: string, detail: string): Promise<Ended | null> {
-  const dueInMs = path.provider.learnedSince(task.acceptedAtMs ?? 0);
+/** Nothing is concluded of what connections see before it was learned anew since then; null when it was, or need not be. */
+async function awaitSight(
+  path: Path,
+  task: TakenTask,
+  sinceMs: number | null,
+  code: string,
+  detail: string | null,
+): Promise<Ended | null> {
+  const dueInMs = sinceMs === null ? null : path.provider.learnedSince(sinceMs);
   if (dueInMs === null) return null;
   await path.store.postpone({ ...heldBy(task), dueInMs, own: false, agedMs: 0, code, detail });
   return endedAs('postponed', code, detail, { dueInMs });
@@ -264,7 +268,7 @@ async function endRead(path: Path, task: TakenTask, read: ReadDocument, tracepar
     const detail = `the document belongs to organization ${organizationId}, which the connection does not see`;
     const reason = 'organization-mismatch';
     return (
-      (await awaitSight(path, task, reason, detail)) ??
+      (await awaitSight(path, task, task.acceptedAtMs ?? 0, reason, detail)) ??
       quarantine(path, { ...held, reason, path: '', detail, raw: keptDocument(read.body, path.settings) })
     );
   }

@@ -178,7 +178,7 @@ async function confirmGone(
     return { kind: 'not-connected', actionUrl: organization.connectUrl, connectionId };
   }
   if (organization !== null) return gone;
-  const way: Way = { code: 'organization-unavailable', origin: url.origin, connectionId };
+  const way: Way = { code: 'organization-unlisted', origin: url.origin, connectionId };
   return waitingAnswer(way, 'the organization is not listed to this user');
 }
 

@@ -9,7 +9,12 @@ import type { Verdict } from './classify';
 
 /** What was asked for on the way: the code under which the read waits, and where. */
 export interface Way {
-  code: 'catalog-unavailable' | 'organization-unavailable' | 'relocation-incomplete' | 'equipment-names';
+  code:
+    | 'catalog-unavailable'
+    | 'organization-unavailable'
+    | 'organization-unlisted'
+    | 'relocation-incomplete'
+    | 'equipment-names';
   origin: string;
   connectionId: string;
 }

@@ -544,7 +544,7 @@ describe('what is not found', () => {
     api().get('/platform/organizations?itemLimit=100').times(2).reply(200, { values: [] }, axiom);
     expect((await staged.client.read(known)).answer).toMatchObject({
       kind: 'transient',
-      code: 'organization-unavailable',
+      code: 'organization-unlisted',
     });
     missing();
     organizations([{ rel: 'connections', uri: 'https://c.test/' }], 2);

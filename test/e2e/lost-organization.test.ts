@@ -1,0 +1,94 @@
+/**
+ * Goal: a user who no longer sees an organization hands it over to another who does: what waits is read by the other, the
+ * switch is journalled, nothing is published for it, and nobody is paged.
+ * Method: two users who see both organizations; the one whose token reads an organization loses sight of it while changes
+ * of it wait. The provider then refuses that user what is the organization's, and does not list it to that user.
+ */
+import { beginStory, notificationOf, type Resource, type Story, soon } from '../support/story';
+import { until } from '../support/until';
+
+let story: Story;
+beforeAll(async () => {
+  story = await beginStory({ delivers: false, flags: { users: 2, overlap: 1 } });
+});
+afterAll(() => story.end());
+
+type ConnectionSeen = { id: string; user: string; organizations: string[] };
+const connections = () => story.ask<ConnectionSeen[]>('/api/connections');
+const lastReader = async (machine: Resource) =>
+  (await story.readsOf(machine)).filter(({ status }) => status === 200).at(-1)?.verdict.user;
+const switchesOf = async ({ uri }: Resource) =>
+  (await story.explain(uri)).steps.filter(({ step }) => step === 'connection-switched');
+
+test('an organization that one user loses is read on by the other, and only what changed is published', async () => {
+  const machines = await story.equipment();
+  const [organizationId, other] = (await story.simulator.state()).organizations.map(({ id }) => id);
+  await story.post(machines.map((machine) => notificationOf(machine)));
+  await story.untilRest();
+  const published = (await story.events()).length;
+  const first = await lastReader(machines[0]!);
+  const held = await connections();
+  expect(held.map(({ organizations }) => organizations.length)).toEqual([2, 2]);
+
+  // Work waits: one machine changed, the others are only announced.
+  await story.simulator.setFaults([{ match: { path: '/equipment/' }, status: 503 }]);
+  await story.simulator.changeEquipment(machines[0]!.id, { name: 'Changed while it was handed over' });
+  await story.post(machines.map((machine) => notificationOf(machine)));
+  await until(async () => (await story.ledger()).waiting === machines.length, soon);
+  await story.simulator.changeUser(first!, { sees: [other!] });
+  await story.simulator.setFaults([]);
+
+  expect(await story.untilRest()).toMatchObject({ lost: 0, quarantined: 0 });
+  const second = held.find(({ user }) => user !== first)!;
+  const former = held.find(({ user }) => user === first)!;
+  for (const machine of machines) {
+    expect(await lastReader(machine)).toBe(second.user);
+    expect(await switchesOf(machine)).toMatchObject([{ from: former.id, to: second.id }]);
+  }
+  const news = (await story.events()).slice(published);
+  expect(news.map(({ subject }) => subject)).toEqual([`${organizationId}/equipment/${machines[0]!.id}`]);
+  expect(await story.organization(organizationId!)).toMatchObject({ access: 'active', parked: 0 });
+  expect((await story.alerts()).filter(({ state }) => state === 'firing')).toEqual([]);
+  // What the first user still sees is still that user's.
+  const seen = new Map((await connections()).map(({ user, organizations }) => [user, organizations]));
+  expect([seen.get(first!), new Set(seen.get(second.user))]).toEqual([
+    [other],
+    new Set([organizationId, other]),
+  ]);
+});
+
+test('the switch is kept when the first user sees the organization again, and publishes nothing either', async () => {
+  const [machine] = await story.equipment();
+  const [organizationId, other] = (await story.simulator.state()).organizations.map(({ id }) => id);
+  const published = (await story.events()).length;
+  const second = await lastReader(machine!);
+  const first = (await connections()).find(({ user }) => user !== second)!.user;
+  await story.simulator.changeUser(first, { sees: [organizationId!, other!] });
+  await story.post([notificationOf(machine!)]);
+  await story.untilRest();
+  expect(await lastReader(machine!)).toBe(second);
+  expect(await switchesOf(machine!)).toHaveLength(1);
+  expect(await story.events()).toHaveLength(published);
+});
+
+test('where a lost organization’s resources are not found at all, nothing counts as gone, and the other user reads on', async () => {
+  const [machine] = await story.equipment();
+  const [organizationId, other] = (await story.simulator.state()).organizations.map(({ id }) => id);
+  const published = (await story.events()).length;
+  const second = await lastReader(machine!);
+  const first = (await connections()).find(({ user }) => user !== second)!.user;
+  // The first user is known to see it before the second loses it.
+  const sees = async (user: string) => (await connections()).find((one) => one.user === user)!.organizations;
+  await story.service.stop();
+  await story.serve();
+  await until(async () => (await sees(first)).includes(organizationId!), soon);
+  await story.simulator.setFaults([{ match: { path: '^/isg/equipment' }, status: 404 }]);
+  await story.simulator.changeUser(second!, { sees: [other!] });
+  await story.post([notificationOf(machine!)]);
+  await until(async () => !(await sees(second!)).includes(organizationId!), soon);
+  await story.simulator.setFaults([]);
+  expect(await story.untilRest()).toMatchObject({ lost: 0, gone: 0, quarantined: 0 });
+  expect(await lastReader(machine!)).toBe(first);
+  expect(await switchesOf(machine!)).toHaveLength(2);
+  expect(await story.events()).toHaveLength(published);
+});
