@@ -3,7 +3,7 @@
 import type { Router } from 'express';
 import { route } from './entry';
 import { link } from './links';
-import { type Provider, userOf } from './provider';
+import { type Provider, userWith } from './provider';
 import { Refusal } from './refusal';
 
 /** In the place of a name: the user of the token. */
@@ -14,7 +14,7 @@ export function serveUsers(router: Router, provider: Provider): void {
   router.get(
     '/users/:name',
     route((exchange, { name }) => {
-      const user = userOf(exchange);
+      const user = userWith(provider, exchange, 'org1');
       if (name !== CURRENT_USER && name !== user.name)
         throw new Refusal(404, 'The requested resource was not found');
       if (name === CURRENT_USER) coverage.count('current-user');

@@ -44,6 +44,12 @@ test('a user is named where the catalog leads, and nobody else; the catalog may 
   const self = body.links.find(({ rel }: Body) => rel === 'self').uri as string;
   expect((await get(other, self)).body).toEqual(body);
   expect((await get(other, self.replace(/1$/, '2'))).status).toBe(404);
+  await control(other, 'PATCH', 'client', { scopes: 'eq1 ag1 ag2' });
+  const refused = await get(other, first.uri);
+  expect([refused.status, refused.body.errors[0].message]).toEqual([
+    403,
+    expect.stringContaining('scopes needed: org1'),
+  ]);
   await control(other, 'PATCH', 'settings', { currentUser: false });
   expect(rels((await get(other, other.catalog)).body.link)).not.toContain('currentUser');
   await other.close();
