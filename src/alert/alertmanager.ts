@@ -3,8 +3,10 @@
  * post counts when one of them took it, the others are named, and the repetitions reach the one that was away. Labels, start and end follow
  * what Alertmanager makes of them; whom it then notifies is its own configuration.
  */
+
 import type { Alert } from '../model/alert';
 import { Problem } from '../model/problem';
+import { withoutEndSlashes } from '../model/without-end-slashes';
 import {
   type AlertmanagerInstance,
   type InstanceAnswer,
@@ -124,7 +126,7 @@ function payloadsOf(
 
 function nameOf(url: string): string {
   const { origin, pathname } = new URL(url);
-  return `${origin}${pathname.replace(/\/+$/, '')}`;
+  return `${origin}${withoutEndSlashes(pathname)}`;
 }
 
 /** Of one instance: that of the alert that fared worst. */

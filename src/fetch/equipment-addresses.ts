@@ -2,6 +2,8 @@
  * The equipment API's addresses: its base is configured, its records stand below it. Pure.
  */
 
+import { withoutEndSlashes } from '../model/without-end-slashes';
+
 export interface EquipmentAddresses {
   /** True for an address of the equipment API. */
   holds(url: URL): boolean;
@@ -16,7 +18,7 @@ export interface EquipmentAddresses {
 
 export function makeEquipmentAddresses(equipmentUrl: string): EquipmentAddresses {
   const { origin, pathname } = new URL(equipmentUrl);
-  const base = pathname.replace(/\/+$/, '');
+  const base = withoutEndSlashes(pathname);
   return {
     holds: (url) =>
       url.origin === origin &&

@@ -3,8 +3,10 @@
  * pinned, paths are not. Pure but for the authorization addresses it is told. Promises that what it admits is sent as
  * it was parsed, to an origin the operator configured, over https or to a configured loopback literal.
  */
+
 import { isIPv4 } from 'node:net';
 import { Problem } from '../model/problem';
+import { withoutEndSlashes } from '../model/without-end-slashes';
 
 export type Admission =
   | { admitted: true; url: URL }
@@ -139,9 +141,7 @@ function pathKey(url: URL): string {
   const { pathname, origin } = url;
   // Most paths have one spelling.
   if (!/[%;]|\/$/.test(pathname)) return `${origin}${pathname.toLowerCase()}`;
-  const path = decodeURIComponent(pathname)
-    .replace(/;[^/]*/g, '')
-    .replace(/\/+$/, '');
+  const path = withoutEndSlashes(decodeURIComponent(pathname).replace(/;[^/]*/g, ''));
   return `${origin}${path.toLowerCase()}`;
 }
 

@@ -4,8 +4,10 @@
  * that what is shown is the provider's, and is none where the provider does not show what was wished. Both are read where
  * they are written, in the equipment API: the older endpoints name what a client may write otherwise.
  */
+
 import type { Connection } from '../model/connection';
 import type { AcceptedView, EquipmentWish, RawItem, RawRead } from '../model/provider-data';
+import { withoutEndSlashes } from '../model/without-end-slashes';
 import type { EquipmentAddresses } from './equipment-addresses';
 import { mayShow } from './equipment-ids';
 import type { ProviderDoors } from './options';
@@ -151,7 +153,7 @@ function ownerOf(record: Record<string, unknown>): string | null {
 function idOf({ location, body }: Written): string | null {
   const { id } = (body ?? {}) as { id?: unknown };
   if (typeof id === 'string' || typeof id === 'number') return String(id);
-  const path = location?.split(/[?#]/, 1)[0]?.replace(/\/+$/, '') ?? '';
+  const path = withoutEndSlashes(location?.split(/[?#]/, 1)[0] ?? '');
   const last = path.slice(path.lastIndexOf('/') + 1);
   try {
     return last === '' ? null : decodeURIComponent(last);

@@ -1,12 +1,14 @@
 /**
  * From the settings to what each part is told. Pure: no part is made here, and no setting is read anywhere else.
  */
+
 import type { AlertingOptions } from '../alert/alerting';
 import type { AlertmanagerOptions } from '../alert/alertmanager';
 import type { Settings } from '../config';
 import type { Called, ProviderOptions } from '../fetch/options';
 import { topicOf } from '../model/event';
 import { Problem } from '../model/problem';
+import { withoutEndSlashes } from '../model/without-end-slashes';
 import type { ProviderCall } from '../observe/lines';
 import type { PathSettings } from '../pipeline';
 import type { KafkaSettings } from '../publish/kafka-cluster';
@@ -171,7 +173,7 @@ export function alertingOptions(settings: Settings): AlertingOptions {
     // What a dead process had in hand is taken over within its lease, and a page must not wait a minute for that.
     leaseMs: Math.min(15_000, settings.leaseSeconds * 1000),
     journalMs: settings.journalDays * dayMs,
-    runbookBase: settings.alertRunbookUrl.replace(/\/+$/, ''),
+    runbookBase: withoutEndSlashes(settings.alertRunbookUrl),
     ownNames: settings.kafkaBrokers ?? [],
   };
 }

@@ -2,11 +2,13 @@
  * Joins webhook subscriptions: what deliveries are known by, followed in the store by every process; what operators can
  * do; and, in a worker, who looks after them.
  */
+
 import type { Settings } from '../config';
 import type { Condition, ConditionName } from '../model/alert';
 import type { Connection } from '../model/connection';
 import type { Store } from '../model/store';
 import type { SubscriptionCalls, SubscriptionsApi } from '../model/subscription';
+import { withoutEndSlashes } from '../model/without-end-slashes';
 import { listingFaultOf, problemOf } from '../operations/provider-api';
 import { makeSecretBook, type SecretBook } from '../subscribe/secret-book';
 import { makeSubscriptionsApi } from '../subscribe/subscriptions';
@@ -60,7 +62,7 @@ export function wireSubscribing(settings: Settings, parts: SubscribingParts): Su
     },
     failed,
   });
-  const target = publicUrl === null ? null : `${publicUrl.replace(/\/+$/, '')}${deliveryPath}`;
+  const target = publicUrl === null ? null : `${withoutEndSlashes(publicUrl)}${deliveryPath}`;
   const api = makeSubscriptionsApi({
     book,
     clock,

@@ -161,6 +161,13 @@ describe('addresses that the catalog names for authorization', () => {
     expect(isAdmitted(address)).toBe(false);
   });
 
+  test('are taken at once, however long the catalog makes them', () => {
+    const long = `https://api.example.com${'/'.repeat(1_000_000)}x;y`;
+    named.refuseAuthorization('long', [long]);
+    named.refuseAuthorization('long', []);
+    expect(isAdmitted('https://api.example.com/x')).toBe(true);
+  });
+
   test('are replaced when the catalog of their context names others', () => {
     named.refuseAuthorization('c1', ['https://api.example.com/platform/tokens/1']);
     expect(isAdmitted('https://api.example.com/platform/tokens/1')).toBe(false);
