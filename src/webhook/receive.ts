@@ -40,11 +40,7 @@ export function makeReceiver(
   awaitStore: AwaitStore,
 ): Receiver {
   const authenticator = makeAuthenticator(settings, doors.used);
-  const currentSecrets = () => [
-    ...settings.tokens().map(({ token }) => token),
-    ...settings.authorizationValues().flatMap(withoutScheme),
-    ...settings.hmacSecrets(),
-  ];
+  const currentSecrets = makeCurrentSecrets(settings);
   const judge = makeJudge(settings.eventTypes, currentSecrets);
   const refuseStranger = makeRefuseStranger(limits, doors, responder);
   return {
@@ -59,6 +55,20 @@ export function makeReceiver(
       else responder.refuse(request, response, unreadable);
     },
     receiveBody: makeReceiveBody(doors, authenticator, judge, awaitStore, refuseStranger, currentSecrets),
+  };
+}
+
+/** The same list as long as the lists that it comes from are the same: what is made of it need not be made again. */
+function makeCurrentSecrets(settings: WebhookSettings): () => readonly Secret[] {
+  let sources: unknown[] = [];
+  let secrets: readonly Secret[] = [];
+  return () => {
+    const lists = [settings.tokens(), settings.authorizationValues(), settings.hmacSecrets()] as const;
+    if (lists.every((list, place) => list === sources[place])) return secrets;
+    const [tokens, values, hmacSecrets] = lists;
+    sources = [...lists];
+    secrets = [...tokens.map(({ token }) => token), ...values.flatMap(withoutScheme), ...hmacSecrets];
+    return secrets;
   };
 }
 

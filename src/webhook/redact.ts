@@ -3,11 +3,11 @@
  * lives in the store, so no current secret and nothing that is called a token may get there.
  */
 import type { Secret } from '../tools/secret';
+import { hidden, hideSecrets } from './hide-secrets';
 
 export const rawBytesMax = 8 * 1024;
 /** Redaction may shorten the text, so a little more is looked at than is kept. */
 const sampleBytesMax = 4 * rawBytesMax;
-const hidden = '[secret]';
 /**
  * Also the last one of a text that was cut in the middle of it. What a backslash stands before may be a line's end: such
  * text is no JSON, and just that is looked at here.
@@ -28,17 +28,6 @@ export function redactBody(body: Buffer, secrets: readonly Secret[]): Buffer {
   const text = body.subarray(0, sampleBytesMax).toString('latin1');
   const clean = hideSecrets(text.replace(tokenMember, `$1"${hidden}"`), secrets);
   return Buffer.from(clean, 'latin1').subarray(0, rawBytesMax);
-}
-
-function hideSecrets(text: string, secrets: readonly Secret[]): string {
-  let clean = text;
-  for (const secret of secrets) {
-    const value = secret.open();
-    // A value of one or two characters is in every text; hiding it would hide nothing and spoil everything.
-    if (value.length <= 2) continue;
-    clean = clean.replaceAll(value, hidden).replaceAll(JSON.stringify(value).slice(1, -1), hidden);
-  }
-  return clean;
 }
 
 /** Cuts at whole characters, so that what is kept is well-formed. */

@@ -225,11 +225,12 @@ export function webhookOptions(
   },
 ): WebhookSettings {
   const kinds = settings.webhookAuth;
+  const hmacSecrets = settings.webhookHmacSecrets ?? [];
   return {
     auth: kinds.includes('none') ? 'none' : kinds.filter((kind) => kind !== 'none'),
     authorizationValues: book.authorizationValues,
     tokens: book.tokens,
-    hmacSecrets: () => settings.webhookHmacSecrets ?? [],
+    hmacSecrets: () => hmacSecrets,
     eventTypes: {
       requiredAction: settings.requiredActionEventTypes,
       equipment: settings.equipmentEventTypes,
