@@ -180,6 +180,34 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       expect((await begin()).listing.changeToken).toEqual(changeToken);
     });
 
+    test('a change token says nothing of what was given up since, nor one that was asked for before', async () => {
+      const changeToken = { token: 't1', asked: 'c1 https://p/1' };
+      const ends = { after: { end: true, whole: true, changeToken } } as const;
+      const sync = async (meanwhile = async () => {}) => {
+        const begun = await begin();
+        await meanwhile();
+        await page(begun, ends);
+        await hand.store.endRun(begun.run, emptyRun, true);
+        return begun.listing.changeToken;
+      };
+      const discard = async () => {
+        const [record] = await hand.records();
+        await hand.store.quarantineRecord(record!.row, 'record-refused', 'x');
+        const [entry] = await hand.store.listQuarantine({ limit: 1, after: null });
+        expect(await hand.store.discardQuarantine(entry!.id)).toBe('discarded');
+      };
+      const forget = async () => void (await hand.store.forgetOrganization('4711'));
+      for (const id of ['1', '2', '3']) await hand.publish(id, 'a');
+      expect(await sync(discard)).toBeNull();
+      expect(await sync()).toBeNull();
+      expect(await sync(discard)).toEqual(changeToken);
+      expect(await sync(forget)).toBeNull();
+      expect(await sync()).toBeNull();
+      await forget();
+      expect(await sync()).toBeNull();
+      expect(await sync()).toEqual(changeToken);
+    });
+
     test('a listing of which something was left is begun anew, with the change token from before', async () => {
       const changeToken = { token: 't1', asked: 'c1 https://p/1' };
       const first = await begin();

@@ -85,8 +85,9 @@ async function moveOn({ database }: Context, { run, listingId, after }: ListedPa
   }
   const { whole, changeToken } = after;
   await database.run(
-    `UPDATE listings SET next_address = NULL, ended = $1, whole = CASE WHEN $2 THEN $1 ELSE whole END, token = $3,
-       token_asked = $4 WHERE id = $5 AND begun = $1`,
+    `UPDATE listings SET next_address = NULL, ended = $1, whole = CASE WHEN $2 THEN $1 ELSE whole END,
+       token = CASE WHEN token_asked = '' THEN NULL ELSE $3 END,
+       token_asked = CASE WHEN token_asked = '' THEN NULL ELSE $4 END WHERE id = $5 AND begun = $1`,
     run,
     whole,
     changeToken?.token ?? null,

@@ -8,6 +8,7 @@ import { withoutName } from '../forgotten-name';
 import { listAlerts, saveAlerts } from './alerts';
 import { touchConnections } from './connections';
 import type { Context } from './context';
+import { listWhole } from './list-whole';
 import { type ObservedRow, writeTransition } from './observe';
 import { lockOrganizations } from './organization-rows';
 import { storable } from './quarantine-entries';
@@ -38,6 +39,7 @@ export async function forgetOrganization(
   await touchConnections(context);
   context.lanes.open(id, null);
   const discarded = await discardWork(context, id);
+  await listWhole(context, [id]);
   await writeTransition(context, { id, epoch, name: null }, observation, next, next.previous);
   return { observation, transition: next, discarded };
 }

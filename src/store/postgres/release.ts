@@ -8,6 +8,7 @@ import { freeAtMs } from '../free-at';
 import { unpublishedOf } from '../store-rules';
 import { hintProbes } from './ask-probes';
 import type { Context } from './context';
+import { listWhole } from './list-whole';
 import { markHints } from './mark-hints';
 import { insertReads } from './note-read';
 import { ensureOrganizations } from './organization-rows';
@@ -169,13 +170,11 @@ export async function discardQuarantine(context: Context, id: string): Promise<'
  * What was given up is on no topic: the next read of its resource publishes it anew, a deletion as well, and the next sync
  * lists it.
  */
-async function publishLater({ database }: Context, outboxId: number): Promise<void> {
-  await database.run(
-    `WITH unpublished AS (
-       UPDATE tasks SET content_hash = '', wire_hash = '', deleted = false
-       WHERE published AND id = (${unpublishedOf('$1')}) RETURNING organization_id)
-     UPDATE listings l SET token = NULL, token_asked = NULL FROM unpublished u
-     WHERE l.token IS NOT NULL AND l.organization_id = u.organization_id`,
+async function publishLater(context: Context, outboxId: number): Promise<void> {
+  const task = await context.database.get(
+    `UPDATE tasks SET content_hash = '', wire_hash = '', deleted = false
+     WHERE published AND id = (${unpublishedOf('$1')}) RETURNING organization_id`,
     outboxId,
   );
+  if (task !== undefined) await listWhole(context, [task.organization_id]);
 }

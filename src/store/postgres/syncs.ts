@@ -95,6 +95,7 @@ export async function openListings(
      SELECT scope, organization_id, $3 FROM unnest($1::text[], $2::text[]) AS n (scope, organization_id)
      ORDER BY scope COLLATE "C"
      ON CONFLICT (scope) DO UPDATE SET begun = excluded.begun,
+       token_asked = CASE WHEN l.token IS NOT NULL THEN l.token_asked END,
        next_address = CASE WHEN l.begun = excluded.begun THEN l.next_address END
      RETURNING id, scope, ended, next_address, token, token_asked`,
     [...byScope.keys()],

@@ -9,6 +9,7 @@ import type { FoundPage, FoundRecord, TopicEnd } from '../../model/topic-end';
 import { lastRepeats, rowsToSendAgain, type SentRow } from '../written-again';
 import type { Context } from './context';
 import { type Row, saysDamaged } from './database';
+import { listWhole } from './list-whole';
 import { type ObservedRow, tellAccess, tellLater } from './observe';
 import { lockOrganizations } from './organization-rows';
 import { markSent } from './outbox';
@@ -65,12 +66,7 @@ export async function noteFound(context: Context, page: FoundPage): Promise<numb
     `UPDATE tasks SET content_hash = '', wire_hash = '', deleted = false WHERE id = ANY($1::bigint[]) AND published`,
     tasks.filter(({ key }) => others.has(key)).map(({ id }) => id),
   );
-  // Changes since a token would not show what is to be published anew: also not of who cannot be listed now.
-  await database.run(
-    `UPDATE listings SET token = NULL, token_asked = NULL
-     WHERE token IS NOT NULL AND organization_id = ANY($1::text[])`,
-    [...new Set([...others].map((key) => key.split('/', 1)[0]!))],
-  );
+  await listWhole(context, [...new Set([...others].map((key) => key.split('/', 1)[0]!))]);
   const told = [...others].flatMap(organizationOf).flatMap((id) => organizations.get(id) ?? []);
   await tellAccess(context, told as ObservedRow[]);
   const unknown = [...others].flatMap(organizationOf).filter((id) => !organizations.has(id));

@@ -9,6 +9,7 @@ import { touchConnections } from './connections';
 import type { Context } from './context';
 import { listAlerts, saveAlerts } from './inspect';
 import { endLease } from './leases';
+import { listWhole } from './list-whole';
 import { writeTransition } from './observe';
 import { remember } from './organization-cache';
 
@@ -47,7 +48,9 @@ export function forgetOrganization(context: Context, organizationId: string): Fo
   saveAlerts(context, withoutName(listAlerts(context), organizationId, row.name as string | null));
   touchConnections(context);
   writeTransition(context, organization, observation, next, next.previous, null);
-  return { observation, transition: next, discarded: discardWork(context, organizationId) };
+  const discarded = discardWork(context, organizationId);
+  listWhole(context, [organizationId]);
+  return { observation, transition: next, discarded };
 }
 
 /** A hint that no read covers yet is discarded; what settled had its line before. */

@@ -7,6 +7,7 @@ import { unpublishedOf } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import { hint } from './inbox';
+import { listWhole } from './list-whole';
 import { hintProbe } from './probes';
 import { idOf } from './quarantine';
 import { afterGap, noteRead } from './return-task';
@@ -132,15 +133,11 @@ export function discardQuarantine(context: Context, id: string): 'discarded' | '
  * What was given up is on no topic: the next read of its resource publishes it anew, a deletion as well, and the next sync
  * lists it.
  */
-function publishLater({ database }: Context, outboxId: number): void {
-  const task = database.get(
+function publishLater(context: Context, outboxId: number): void {
+  const task = context.database.get(
     `UPDATE tasks SET content_hash = '', wire_hash = '', deleted = 0
      WHERE published = 1 AND id = (${unpublishedOf('?')}) RETURNING organization_id`,
     outboxId,
   );
-  if (task !== undefined)
-    database.run(
-      'UPDATE listings SET token = NULL, token_asked = NULL WHERE token IS NOT NULL AND organization_id = ?',
-      task.organization_id as string,
-    );
+  if (task !== undefined) listWhole(context, [String(task.organization_id)]);
 }

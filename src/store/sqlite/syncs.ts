@@ -90,7 +90,7 @@ export function openListings(
     const row = context.database.get(
       `INSERT INTO listings (scope, organization_id, begun) VALUES (?, ?, ?)
        ON CONFLICT (scope) DO UPDATE SET next_address = iif(begun = excluded.begun, next_address, NULL),
-         begun = excluded.begun RETURNING *`,
+         begun = excluded.begun, token_asked = iif(token IS NULL, NULL, token_asked) RETURNING *`,
       scope,
       organizationId,
       run,
@@ -156,7 +156,8 @@ function moveOn(context: Context, { run, listingId, after }: ListedPage): void {
   }
   const { whole, changeToken } = after;
   database.run(
-    `UPDATE listings SET next_address = NULL, ended = ?, whole = iif(?, ?, whole), token = ?, token_asked = ?
+    `UPDATE listings SET next_address = NULL, ended = ?, whole = iif(?, ?, whole),
+       token = iif(token_asked = '', NULL, ?), token_asked = iif(token_asked = '', NULL, ?)
      WHERE id = ? AND begun = ?`,
     run,
     whole ? 1 : 0,

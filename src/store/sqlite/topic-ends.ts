@@ -8,6 +8,7 @@ import { bytesHashOf } from '../../model/event';
 import type { FoundPage, FoundRecord, TopicEnd } from '../../model/topic-end';
 import { lastRepeats, rowsToSendAgain, type SentRow } from '../written-again';
 import type { Context } from './context';
+import { listWhole } from './list-whole';
 import { tellAccess } from './observe';
 import { markSent } from './outbox';
 
@@ -32,7 +33,7 @@ export function noteFound(context: Context, page: FoundPage): number {
   for (const key of overtake(context, records)) raised.add(key);
   for (const key of raised) publishAnew(context, key);
   sendNewestAgain(context, page, repeats);
-  listWhole(context, raised);
+  listWhole(context, [...new Set([...raised].map((key) => key.split('/', 1)[0]!))]);
   database.run(
     `INSERT INTO topic_ends (topic, partition, next_offset) VALUES (?, ?, ?)
      ON CONFLICT (topic, partition) DO UPDATE SET next_offset = excluded.next_offset`,
@@ -126,16 +127,6 @@ function overtake({ database }: Context, records: FoundRecord[]): string[] {
     JSON.stringify(records.map(({ key, sequence }) => ({ key, sequence }))),
   );
   return rows.map(({ key }) => String(key));
-}
-
-/** Changes since a token would not show what is to be published anew: also not of who cannot be listed now. */
-function listWhole({ database }: Context, keys: Set<string>): void {
-  const organizations = new Set([...keys].map((key) => key.split('/', 1)[0]!));
-  database.run(
-    `UPDATE listings SET token = NULL, token_asked = NULL
-     WHERE token IS NOT NULL AND organization_id IN (SELECT value FROM json_each(?))`,
-    JSON.stringify([...organizations]),
-  );
 }
 
 /** A deletion as well: whatever the topic says of it now, the next sync finds it absent, and a read decides. */
