@@ -243,6 +243,16 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       expect(await hand.records()).toEqual([]);
     });
 
+    test('a page that shows again what a read found gone since it was asked for leaves that to another read', async () => {
+      await hand.publish('1', 'a');
+      const begun = await begin();
+      await hand.put([hintOf('1')]);
+      expect(await hand.store.finishGone(goneBy(await hand.take()))).toMatchObject({ outcome: 'gone' });
+      under.advance(1000);
+      expect(await page(begun, { drafts: [draftOf('1', 'a')] })).toMatchObject({ changed: 0, left: 1 });
+      expect(await hand.finish(await hand.take(), draftOf('1', 'a'))).toMatchObject({ outcome: 'published' });
+    });
+
     test('a page that agrees with a newer read asks for nothing', async () => {
       const begun = await begin();
       await hand.publish('1', 'a');
@@ -384,6 +394,15 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
         [address('1'), true],
         [address('2'), true],
       ]);
+    });
+
+    test('what a page only names in another organization is read, however well its state is known', async () => {
+      const modifiedTime = '2026-01-02T00:00:00.000Z';
+      await hand.publish('1', 'a', { modifiedTime });
+      const resource = { kind: 'equipment' as const, id: '1' };
+      const hint = { address: address('1'), organizationId: '99', modifiedTime, resource };
+      await page(await begin(), { hints: [hint] });
+      expect(await hand.take()).toMatchObject({ address: address('1'), reconciled: true });
     });
 
     test('absence makes a read due, and only that read says that it is gone', async () => {

@@ -59,7 +59,7 @@ export async function finishDraft(
   const previous = publishedState(task);
   const moved = previous !== null && !previous.deleted && task.organization_id !== draft.organizationId;
   const readSince = isSuperseded(task, listed);
-  if (moved || (readSince && task.wire_hash !== draft.wireHash)) {
+  if (moved || (readSince && (task.deleted || task.wire_hash !== draft.wireHash))) {
     makeDue(slate, task);
     // A refusal of that read then speaks of the organization that lists it, and not of the one that it left.
     if (moved) slate.change(task, { hinted_organization_id: draft.organizationId });
@@ -161,6 +161,7 @@ export function followHint(slate: Slate, listed: Listed, hint: ListedHint): void
     const same =
       modifiedTime !== null &&
       !known.deleted &&
+      known.organization_id === organizationId &&
       Date.parse(known.modified_time ?? '') === Date.parse(modifiedTime);
     if (!same) makeDue(slate, known);
     return;

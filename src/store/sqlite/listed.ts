@@ -84,7 +84,7 @@ export function finishDraft(
   const previous = publishedState(task);
   const moved = previous !== null && !previous.deleted && task.organization_id !== draft.organizationId;
   const readSince = Number(task.accepted_revision) > listed.revision;
-  if (moved || (readSince && task.wire_hash !== draft.wireHash)) {
+  if (moved || (readSince && (task.deleted === 1 || task.wire_hash !== draft.wireHash))) {
     makeDue(context, task);
     // A refusal of that read then speaks of the organization that lists it, and not of the one that it left.
     if (moved) {
@@ -238,6 +238,7 @@ export function followHint(context: Context, listed: Listed, hint: ListedHint): 
     const same =
       modifiedTime !== null &&
       known.deleted === 0 &&
+      known.organization_id === organizationId &&
       Date.parse(String(known.modified_time)) === Date.parse(modifiedTime);
     if (!same) makeDue(context, known);
     return;
