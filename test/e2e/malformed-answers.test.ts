@@ -1,0 +1,131 @@
+/**
+ * Goal: a malformed page, entry, link, file or token answer is told with its address, what was expected and what came,
+ * without secrets; the rest of the run goes on, nothing half-read is published, and nothing counts as gone.
+ * Method: the provider's stand-in answers once with what a test has made of its own answer.
+ */
+import type { SyncView } from '../../src/model/sync';
+import { runCommand } from '../support/command';
+import { beginConnectStory } from '../support/connect-story';
+import { beginStory, type Resource, type Story, soon } from '../support/story';
+import { until } from '../support/until';
+
+type Body = Record<string, unknown>;
+
+let story: Story;
+beforeAll(async () => {
+  story = await beginStory({ delivers: false, settings: { SYNC_INTERVAL_SECONDS: '0' } });
+});
+afterAll(() => story.end());
+afterEach(() => story.simulator.setFaults([]));
+
+const run = (...words: string[]) => runCommand(words, { TRAMLINE_URL: story.service.operationsUrl });
+const answerOnce = (path: string, body: unknown) =>
+  story.simulator.setFaults([{ match: { method: 'GET', path }, times: 1, status: 200, body }]);
+const published = async () => (await story.events()).map(({ subject }) => subject);
+const keyOf = ({ id, organizationId }: Resource) => `${organizationId}/equipment/${id}`;
+
+/** As the provider answers it now, to be changed. */
+async function asked(address: string): Promise<Body> {
+  const [{ token }] = JSON.parse(story.simulator.environment.PROVIDER_TOKENS ?? '[]');
+  const headers = {
+    accept: address.startsWith(story.simulator.catalog)
+      ? `application/vnd.${story.simulator.vendor}.axiom.v3+json`
+      : 'application/json',
+    authorization: `Bearer ${token}`,
+  };
+  const answer = await fetch(address, { headers });
+  expect(answer.status).toBe(200);
+  return (await answer.json()) as Body;
+}
+
+async function sync(): Promise<SyncView & { code: number | null; error: string }> {
+  const { code, out, error } = await run('sync', '--json');
+  return { ...JSON.parse(out), code, error };
+}
+
+test('an entry without an id, and one that cannot be read, are told by a sync; what stands beside them is published', async () => {
+  const [good, other, missing] = await story.equipment();
+  const [one, two] = await Promise.all(
+    [good!, other!].map(({ uri }) => asked(`${uri}?embed=devices,equipment`)),
+  );
+  const values = [{ '@type': 'Machine', name: 'Nobody' }, { ...two, name: { of: 'another type' } }, one];
+  await answerOnce(`^/isg/equipment\\?organizationIds=${good!.organizationId}`, { links: [], values });
+  const { code, partial } = await sync();
+  expect(code).toBe(1);
+  expect(partial).toEqual([
+    {
+      scope: `${good!.organizationId}/equipment`,
+      detail: expect.stringMatching(
+        /^entry 1 of a page: expected an object with an id, got an object without it \(malformed-entry\) at http:\S+\/isg\/equipment\?organizationIds=\d+/,
+      ),
+    },
+  ]);
+  await story.untilRest();
+  const subjects = await published();
+  expect(subjects).toContain(keyOf(good!));
+  for (const machine of await story.equipment(1)) expect(subjects).toContain(keyOf(machine));
+  expect(subjects).not.toContain(keyOf(missing!));
+  // What could not be read in the list was read at its own address.
+  const [event] = await story.untilEvents(other!, 1);
+  expect((event!.data as { name: string }).name).toBe(other!.content.name);
+  expect(await sync()).toMatchObject({ code: 0, partial: [] });
+  await story.untilRest();
+  const all = await published();
+  expect(new Set(all).size).toBe(all.length);
+  for (const machine of await story.equipment()) expect(all).toContain(keyOf(machine));
+});
+
+test('a link that cannot be read is told by its relationship, and takes nothing away', async () => {
+  const before = (await published()).length;
+  const list = await asked(`${story.simulator.catalog}organizations?itemLimit=100`);
+  const [first, ...others] = list.values as { id: string; links: { rel: string; uri: unknown }[] }[];
+  const links = first!.links.map((link) => (link.rel === 'fields' ? { ...link, uri: 5 } : link));
+  await answerOnce('/organizations', { ...list, values: [{ ...first, links }, ...others] });
+  const { code, partial } = await sync();
+  expect(code).toBe(1);
+  expect(JSON.stringify(partial)).toContain('expected an address in the link `fields`, got number');
+  await story.untilRest();
+  expect(await published()).toHaveLength(before);
+});
+
+test('a file’s record that cannot be read is told with its address, and the other files are listed', async () => {
+  const list = await asked(`${story.simulator.catalog}files?itemLimit=100`);
+  const [first, ...others] = list.values as { id: string }[];
+  await answerOnce('/files', { ...list, values: [{ ...first, id: { of: 'another type' } }, ...others] });
+  const { code, out, error } = await run('files', 'list', '--json');
+  expect(code).toBe(1);
+  expect(error).toMatch(/\/id.*expected .*\/files\//s);
+  expect((JSON.parse(out) as unknown[]).length).toBe(others.length);
+  await answerOnce(`/files/${first!.id}`, { ...first, id: null });
+  const got = await run('files', 'get', first!.id);
+  expect([got.code, got.error]).toEqual([1, expect.stringMatching(/expected .*\/files\//s)]);
+});
+
+test('a token answer that cannot be read connects nobody, is told without what was in it, and the next one does', async () => {
+  const stage = await beginConnectStory({ flags: { auth: 'oauth1' } });
+  try {
+    const user = 'harrow-user-1';
+    await stage.story.simulator.setFaults([
+      {
+        match: { path: '/oauth/access_token' },
+        times: 1,
+        status: 200,
+        body: 'oauth_token=canary-of-a-token',
+      },
+    ]);
+    const refused = stage.connect();
+    await stage.consent(refused, user);
+    const { code, error } = await refused.ended;
+    expect(code).toBe(1);
+    expect(error).toMatch(/expected .*oauth_token_secret/);
+    const said = [error, ...stage.story.service.lines()].join('\n');
+    expect(said).not.toContain('canary-of-a-token');
+    expect(await stage.connections()).toEqual([]);
+    const command = stage.connect();
+    await stage.consent(command, user);
+    expect((await command.ended).code).toBe(0);
+    await until(async () => (await stage.connections()).length === 1, soon);
+  } finally {
+    await stage.story.end();
+  }
+});
