@@ -13,6 +13,8 @@ export interface PageAbout {
   connectionId: string;
   mediaType: string;
   observedAt: string;
+  /** What the page does not hold whole is read, also where it was modified at a time that is known. */
+  full: boolean;
 }
 
 /** The items that can be compared, each with what it is compared by; in the order of the page. */
@@ -41,7 +43,7 @@ export function judgePage(
   about: PageAbout,
   judge: ItemJudge,
 ): { drafts: EventDraft[]; hints: ListedHint[] } {
-  const { kind, organizationId } = about;
+  const { kind, organizationId, full } = about;
   const drafts: EventDraft[] = [];
   const hints: ListedHint[] = [];
   for (const item of items) {
@@ -57,7 +59,7 @@ export function judgePage(
       address,
       organizationId,
       resource: id === null ? null : { kind, id },
-      modifiedTime: item.deleted ? null : judge.modifiedTimeOf(item, kind),
+      modifiedTime: item.deleted || full ? null : judge.modifiedTimeOf(item, kind),
     });
   }
   return { drafts, hints };

@@ -173,16 +173,17 @@ async function finish(
   const { store, judge, clock } = doors;
   const { counts } = progress;
   const { organizationId } = opened;
+  const { full } = progress.wanted;
   let items = await named(page?.items ?? [], kind, doors);
   counts.listed += items.length;
-  if (opened.known && !progress.wanted.full && items.length > 0) {
+  if (opened.known && !full && items.length > 0) {
     const { comparable, summaries, others } = summariesOf(items, { kind, organizationId }, judge);
     const places = await store.compareListed(run, opened.id, summaries);
     counts.unchanged += comparable.length - places.length;
     items = [...places.map((place) => comparable[place]!), ...others];
   }
   const observedAt = new Date(clock.nowMs()).toISOString();
-  const about = { kind, organizationId, connectionId, mediaType: page?.mediaType ?? '', observedAt };
+  const about = { kind, organizationId, connectionId, mediaType: page?.mediaType ?? '', observedAt, full };
   const judged = judgePage(items, about, judge);
   const result = await store.finishPage({
     run,

@@ -533,6 +533,18 @@ describe('what was given for changes and is not taken any more', () => {
   });
 });
 
+test('a full run reads also what its pages only name in the state that is known', async () => {
+  const modifiedTime = '2026-01-02T00:00:00.000Z';
+  await hand.publish('1', 'a', { modifiedTime });
+  const judge = { summaryOf: () => null, draftOf: () => null, modifiedTimeOf: () => modifiedTime };
+  const { run, sync } = stage({ equipment: [[pageOf([item('1')])]] }, { judge });
+  expect(await run()).toMatchObject({ left: 1, partial: [] });
+  expect(await hand.store.take(9)).toEqual([]);
+  sync.begin({ organizationId: null, full: true });
+  await sync.ended();
+  expect((await hand.take()).resource).toEqual({ kind: 'equipment', id: '1' });
+});
+
 test('what was given for changes is for the units that were asked for', async () => {
   const asked = async (units: string) => {
     const { run, tokens } = stage(operationsOf([pageOf([item('o1')], null, `t of ${units}`)]), {}, units);
