@@ -5,6 +5,7 @@
  */
 import type { Answer } from '../model/answer';
 import type { ResourceKind } from '../model/resource';
+import { shownAddress } from '../model/shown-address';
 import type { ListedPage, ListingRequest, OpenedListing } from '../model/sync';
 import type { Item, ItemsPage, PartialEnd, SyncDoors } from './doors';
 import { judgePage, summariesOf } from './judge-page';
@@ -34,6 +35,14 @@ interface Pass {
   given: string | null;
 }
 
+/** What all pages so far came to. */
+interface State {
+  revision: number;
+  items: number;
+  /** Why not all that they held can be known. */
+  nowhere: PartialEnd | null;
+}
+
 /** So many items are asked for once more at once, when the list changed while it was read. */
 const unpagedItemsMax = 1000;
 const changesMax = 1;
@@ -50,7 +59,7 @@ export async function readListing(reading: Reading, listing: DocumentListing): P
   const { nextAddress: from } = opened;
   // What changed before the place where a former process left it cannot be known.
   const pass: Pass = { from, changeToken, unpaged: false, whole: from === null, given: null };
-  const state = { revision: listing.revision, items: 0 };
+  const state: State = { revision: listing.revision, items: 0, nowhere: null };
   const tries: Tries = { failures: 0, waits: 0 };
   for (let changes = 0; ; ) {
     const partial = await readPages(reading, listing, pass, state);
@@ -100,7 +109,7 @@ async function readPages(
   reading: Reading,
   listing: DocumentListing,
   pass: Pass,
-  state: { revision: number; items: number },
+  state: State,
 ): Promise<PartialEnd | null> {
   const { doors, progress, signal, ask } = reading;
   const { connectionId, of } = listing;
@@ -137,7 +146,7 @@ async function readPages(
         page.next === null && changed === null ? ended : { next: page.next },
       );
       pass.from = page.next;
-      if (page.next === null) return changed;
+      if (page.next === null) return changed ?? state.nowhere;
       const stop = doors.forbidden();
       if (stop !== null) return { partial: true, reason: 'forbidden', detail: stop, answer: null };
       page = await ask(() => nextOf(pages));
@@ -167,7 +176,7 @@ async function finish(
   { doors, progress, run }: Reading,
   { kind, opened, connectionId }: DocumentListing,
   page: Extract<ItemsPage, { partial: false }> | null,
-  state: { revision: number },
+  state: State,
   after: ListedPage['after'],
 ): Promise<void> {
   const { store, judge, clock } = doors;
@@ -182,6 +191,7 @@ async function finish(
     counts.unchanged += comparable.length - places.length;
     items = [...places.map((place) => comparable[place]!), ...others];
   }
+  state.nowhere ??= nowhereAmong(items, page?.address);
   const observedAt = new Date(clock.nowMs()).toISOString();
   const about = { kind, organizationId, connectionId, mediaType: page?.mediaType ?? '', observedAt, full };
   const judged = judgePage(items, about, judge);
@@ -191,7 +201,7 @@ async function finish(
     revision: state.revision,
     connectionId,
     ...judged,
-    after,
+    after: 'end' in after && state.nowhere !== null ? { next: null } : after,
   });
   state.revision = result.revision;
   counts.changed += result.changed;
@@ -200,6 +210,15 @@ async function finish(
   counts.left += result.left;
   if (result.published > 0) doors.decided();
   if (result.left > 0) doors.due();
+}
+
+/** What cannot be judged from a page is read, and what stands nowhere cannot be: no list after a new token holds it. */
+function nowhereAmong(items: Item[], address = ''): PartialEnd | null {
+  const one = items.find((item) => item.address === null);
+  if (one === undefined) return null;
+  const which = `entry ${one.id ?? 'without an id'} cannot be judged, and no link says where it is read`;
+  const detail = `${shownAddress(address) ?? 'no readable address'}: ${which} (malformed-entry)`;
+  return { partial: true, reason: 'malformed-entry', detail, answer: null };
 }
 
 async function named(items: Item[], kind: ResourceKind, { nameEquipment }: SyncDoors): Promise<Item[]> {

@@ -533,6 +533,23 @@ describe('what was given for changes and is not taken any more', () => {
   });
 });
 
+test('an operation that stands nowhere leaves its list partial, with the token from before', async () => {
+  await stage(operationsOf([pageOf([item('o1')], null, 't1')])).run();
+  const nowhere = { ...item('o2'), address: null };
+  const judge = { ...stage({}).doors.judge, draftOf: () => null };
+  const { run } = stage(operationsOf([pageOf([nowhere, item('o3')], 'p2', 't2'), pageOf([])]), { judge });
+  const detail = 'https://p/: entry o2 cannot be judged, and no link says where it is read (malformed-entry)';
+  expect(await run()).toMatchObject({
+    left: 2,
+    trouble: 'failed',
+    partial: [{ scope: '4711/fields/f1', detail }],
+  });
+  expect((await hand.store.take(9)).map(({ address }) => address)).toEqual(['https://p/o3']);
+  const { run: later, tokens } = stage(operationsOf([pageOf([])]));
+  await later();
+  expect(tokens).toEqual(['t1']);
+});
+
 test('a full run reads also what its pages only name in the state that is known', async () => {
   const modifiedTime = '2026-01-02T00:00:00.000Z';
   await hand.publish('1', 'a', { modifiedTime });
