@@ -60,6 +60,7 @@ const organization: Shape<OrganizationView> = z.looseObject({
   connection: textOrNull,
   concerns: truth,
   forgotten: truth,
+  seen: truth,
   manageUrl: textOrNull.exactOptional(),
   probed: textOrNull.exactOptional(),
   history: z.array(accessChange).exactOptional(),

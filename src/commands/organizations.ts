@@ -20,9 +20,14 @@ const columnsAt = (nowMs: number): Column<OrganizationView>[] => [
   { title: 'PARKED', of: ({ parked }) => parked },
 ];
 
-/** What was forgotten waits for nobody. */
-function accessOf({ access, forgotten }: OrganizationView): string {
-  return forgotten ? 'forgotten' : access;
+/** What was forgotten waits for nobody; of what only deliveries named nobody knows whether it may be read. */
+function accessOf(organization: OrganizationView): string {
+  if (organization.forgotten) return 'forgotten';
+  return isUnseen(organization) ? 'never seen' : organization.access;
+}
+
+function isUnseen({ access, seen }: OrganizationView): boolean {
+  return access === 'active' && !seen;
 }
 
 const speakers: Record<AccessChange['by'], string> = {
@@ -190,7 +195,7 @@ function show(output: CommandContext['output'], nowMs: number, organization: Org
     output.value(organization);
     return;
   }
-  const { history = [], since, forgotten: _, concerns: __, ...more } = organization;
+  const { history = [], since, forgotten: _, concerns: __, seen: ___, ...more } = organization;
   const shown = { ...more, access: accessOf(organization), since: since && agedTime(since, nowMs) };
   for (const [name, value] of Object.entries(shown)) {
     output.prose(`${name.padEnd(11)} `, String(value ?? '–'));
@@ -202,9 +207,10 @@ function show(output: CommandContext['output'], nowMs: number, organization: Org
   for (const change of history) {
     output.prose(`${shortTime(change.at)}  `, `${change.from} → ${change.to}, said by ${wordOf(change)}`);
   }
-  output.next(
-    organization.access === 'active' ? 'What needs a person: tramline alerts' : whatToDo(organization, nowMs),
-  );
+  if (isUnseen(organization))
+    output.next(`No connection was shown it yet. Whoever sees it there: tramline connect`);
+  else if (organization.access === 'active') output.next('What needs a person: tramline alerts');
+  else output.next(whatToDo(organization, nowMs));
 }
 
 /** One sentence: who must do what since when, and how to go on; `others` wait for the same consent. */

@@ -147,6 +147,11 @@ export interface OrganizationView {
   concerns: boolean;
   /** True when an operator forgot it: nobody has to act, until it is listed again. */
   forgotten: boolean;
+  /**
+   * False while only deliveries named it: no connection was shown it and nothing of it was read. That it is active then
+   * says no more than that nothing blocks it here.
+   */
+  seen: boolean;
   /** Where its connection is looked after at the provider; only where one organization is asked for, null where unknown. */
   manageUrl?: string | null;
   /** Only where a probe was asked for: what it found, as the provider's answer is classified; null when none ended in time. */

@@ -208,6 +208,24 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
       });
     });
 
+    describe('an organization', () => {
+      const seen = async () =>
+        (await hand.store.listOrganizations({ limit: 10, after: null })).map((one) => [one.id, one.seen]);
+
+      test('that only deliveries named is said to be seen by nobody, until a listing shows it', async () => {
+        await hand.put(hints(1));
+        expect(await seen()).toEqual([['4711', false]]);
+        await hand.store.learn([{ id: '4711', name: null, connectionId: 'c1' }]);
+        expect(await seen()).toEqual([['4711', true]]);
+        expect(await hand.store.findOrganization('4711')).toMatchObject({ access: 'active', seen: true });
+      });
+
+      test('of which something was read is seen', async () => {
+        await hand.publish('0', 'a');
+        expect(await seen()).toEqual([['4711', true]]);
+      });
+    });
+
     describe('an organization that is forgotten', () => {
       const learn = (connectionId: string) => hand.store.learn([{ id: '4711', name: 'Farm', connectionId }]);
 

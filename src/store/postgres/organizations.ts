@@ -153,6 +153,7 @@ function organizationView(row: Row, revokedIds: ReadonlySet<string>): Organizati
     connection: revokedIds.has(connection) ? null : connection,
     concerns: cause !== null && concernsSomebody({ cause, forgotten, revoked, parked, wasRead }),
     forgotten,
+    seen: wasRead || row.connection_id !== null,
   };
 }
 

@@ -59,6 +59,23 @@ test('the next step of organizations is of one that must act, never of one that 
   expect(one).toMatch(/^access +forgotten$/m);
 });
 
+test('an organization that only deliveries named is not shown as one that may be read', async () => {
+  const named = { ...organizations[0]!, id: '9', name: null, seen: false };
+  const store = { listOrganizations: async () => [named], findOrganization: async () => named };
+  Object.assign(shell.sample.store, store);
+  const { out } = await shell.run('organizations');
+  expect(out).toMatch(/^9 +never seen /m);
+  expect(out).toContain('1 organization: 1 never seen');
+  const one = (await shell.run('organizations', 'get', '9')).out;
+  expect(one).toMatch(/^access +never seen$/m);
+  expect(one).toContain('No connection was shown it yet. Whoever sees it there: tramline connect');
+  const { value } = await shell.json<OrganizationView>('organizations', 'get', '9');
+  expect(value).toMatchObject({ access: 'active', seen: false });
+  // Blocked it is what it is, whoever said so.
+  Object.assign(named, { access: 'terms-required', since: '2025-03-01T10:00:00.000Z' });
+  expect((await shell.run('organizations')).out).toContain('1 terms-required');
+});
+
 test.each([
   ['terms', 'must accept the terms (“'],
   ['required-action', 'must do what the provider requires (“'],

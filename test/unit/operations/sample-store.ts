@@ -28,6 +28,7 @@ export const organizations: OrganizationView[] = ['4711', '4712', '5000'].map((i
   connection: 'c1',
   concerns: place === 1,
   forgotten: false,
+  seen: true,
 }));
 
 /** A resource that was hinted twice at once and waits for its organization. */
