@@ -9,6 +9,7 @@ import type { FoundRecord, TopicEnd } from '../model/topic-end';
 import { kindOf } from './classify-error';
 import { type ClusterTimes, clientConfig, type KafkaSettings } from './client-config';
 import {
+  type Broker,
   type Cluster,
   errorName,
   type Message,
@@ -35,6 +36,11 @@ export interface ProducerEpoch {
   producerEpoch: number;
 }
 
+/** When the coordinator forgets the id, unless it is asked for again; null where it does not tell us. */
+export interface TakenEpoch extends ProducerEpoch {
+  forgottenAfterMs: number | null;
+}
+
 /** A broker's answer for one partition; `code` is null where it was written. */
 export interface PartitionAnswer {
   topic: string;
@@ -46,7 +52,7 @@ export interface PartitionAnswer {
 export interface KafkaCluster extends TopicReader {
   connect(): Promise<void>;
   /** Asks the transaction coordinator for the next epoch of the id: older ones are refused where it has written. */
-  takeEpoch(transactionalId: string): Promise<ProducerEpoch>;
+  takeEpoch(transactionalId: string): Promise<TakenEpoch>;
   /** Learns the state of these topics, and asks for them with every refresh from now on. */
   learn(topics: string[]): Promise<void>;
   refresh(): Promise<void>;
@@ -89,7 +95,8 @@ export function makeCluster(settings: KafkaSettings, times: ClusterTimes): Kafka
       });
       const broker = await cluster.findBroker(coordinator);
       // No transaction is ever begun; brokers want a time below their own bound all the same.
-      return broker.initProducerId({ transactionalId, transactionTimeout: 60_000 });
+      const epoch = await broker.initProducerId({ transactionalId, transactionTimeout: 60_000 });
+      return { ...epoch, forgottenAfterMs: await forgottenAfterMs(broker, coordinator.nodeId) };
     },
     async learn(topics) {
       for (const topic of topics) cluster.targetTopics.add(topic);
@@ -133,6 +140,18 @@ export function makeCluster(settings: KafkaSettings, times: ClusterTimes): Kafka
     end: () => cluster.disconnect(),
     destroy: () => sockets.destroyAll(),
   };
+}
+
+const brokerResource = 4;
+const expirySetting = 'transactional.id.expiration.ms';
+
+/** Whoever may not ask for a broker's settings, as most may not, is refused; the connection stays. */
+async function forgottenAfterMs(broker: Broker, node: number): Promise<number | null> {
+  const resources = [{ type: brokerResource, name: String(node), configNames: [expirySetting] }];
+  const answer = await broker.describeConfigs({ resources }).catch(() => null);
+  const entries = answer?.resources.flatMap(({ configEntries }) => configEntries) ?? [];
+  const told = Number(entries.find(({ configName }) => configName === expirySetting)?.configValue);
+  return told > 0 ? told : null;
 }
 
 const pieceBytesMax = 1_048_576;

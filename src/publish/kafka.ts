@@ -8,7 +8,7 @@ import type { FoundPage, TopicEnd } from '../model/topic-end';
 import type { Clock } from '../tools/clock';
 import { describeError, kindOf } from './classify-error';
 import type { KafkaSettings } from './client-config';
-import { type KafkaCluster, makeCluster, type ProducerEpoch } from './kafka-cluster';
+import { type KafkaCluster, makeCluster, type TakenEpoch } from './kafka-cluster';
 import { makeProducer, type Producer } from './producer';
 import { readOn } from './read-topics';
 import type { Batch, BrokerAddress, LeftUnread, PublishTarget, SendResult } from './target';
@@ -58,6 +58,7 @@ class KafkaTarget implements PublishTarget {
   /** The one client there is, connected or connecting. */
   private cluster: KafkaCluster | null = null;
   private producer: Producer | null = null;
+  private epochForgottenAfterMs: number | null = null;
   private opened = 0;
   private closed = false;
 
@@ -82,6 +83,7 @@ class KafkaTarget implements PublishTarget {
       if (epoch === late) {
         throw new Problem('publish.unavailable', `Kafka gave no answer at ${brokers.join(', ')}`);
       }
+      this.epochForgottenAfterMs = epoch.forgottenAfterMs;
       this.producer = makeProducer(cluster, epoch, { repeatAfterMs, wait: clock.wait });
     } catch (error) {
       await this.discard();
@@ -90,6 +92,10 @@ class KafkaTarget implements PublishTarget {
       const problem = kindOf(code) === 'denied' ? 'publish.refused' : 'publish.unavailable';
       throw new Problem(problem, `Kafka cannot be used: ${detail}`, error);
     }
+  }
+
+  forgottenAfterMs(): number | null {
+    return this.epochForgottenAfterMs;
   }
 
   async partitionsOf(topic: string): Promise<number> {
@@ -132,7 +138,7 @@ class KafkaTarget implements PublishTarget {
   }
 
   /** Connects, learns the topics, takes the epoch. */
-  private async introduce(cluster: KafkaCluster): Promise<ProducerEpoch> {
+  private async introduce(cluster: KafkaCluster): Promise<TakenEpoch> {
     const { clock, connectTimeoutMs, role } = this.options;
     const untilMs = clock.steadyMs() + 3 * connectTimeoutMs;
     await cluster.connect();

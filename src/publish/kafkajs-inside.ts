@@ -55,6 +55,9 @@ export interface Broker {
   findGroupCoordinator(request: { groupId: string; coordinatorType: number }): Promise<{
     coordinator: { nodeId: number };
   }>;
+  describeConfigs(request: {
+    resources: { type: number; name: string; configNames: string[] }[];
+  }): Promise<{ resources: { configEntries: { configName: string; configValue: string | null }[] }[] }>;
   initProducerId(request: { transactionalId: string; transactionTimeout: number }): Promise<{
     producerId: string;
     producerEpoch: number;

@@ -15,7 +15,7 @@ import { type Marks, makeMarks } from './marks';
 import { groupByPartition, planRounds } from './plan-rounds';
 import { resendLogged } from './resend-logged';
 import { makeSetbacks, type Setbacks } from './setbacks';
-import type { Batch, Failure, PublishTarget } from './target';
+import { type Batch, epochMsOf, type Failure, type PublishTarget } from './target';
 import { makeWidths, type Widths } from './widths';
 
 export interface RelayOptions extends LeaseOptions {
@@ -31,7 +31,7 @@ export interface RelayOptions extends LeaseOptions {
   conditionAfterMs: number;
   /** How long `close` waits for the step that is under way before it gives the producer up. */
   closeWithinMs: number;
-  /** A producer as old takes a new epoch between two sends, long before brokers forget its transactional id. */
+  /** A producer as old takes a new epoch between two sends; sooner where brokers forget its transactional id before twice that. */
   epochMsMax: number;
   random: () => number;
 }
@@ -197,7 +197,8 @@ class OutboxRelay implements Relay {
   private async lead(): Promise<boolean> {
     // A lease that lapsed may have been another's since, with an epoch newer than ours.
     if (!this.lease.isHeld()) await this.stepDown();
-    if (this.isOpen && this.nowMs() - this.openedAtMs >= this.options.epochMsMax) await this.discard();
+    const epochMs = epochMsOf(this.target, this.options.epochMsMax);
+    if (this.isOpen && this.nowMs() - this.openedAtMs >= epochMs) await this.discard();
     if (!this.isOpen) {
       // Asked before as well: whoever does not hold the lease must not fence the one who does.
       if (!(await this.confirm()) || !(await this.open()) || !(await this.confirm())) return false;

@@ -1,6 +1,6 @@
 /**
- * Where the relay sends: a Kafka cluster or the embedded event log. Types only. A target knows partitions, producers and
- * the errors of its far side; it knows nothing of leases, back-off or the outbox.
+ * Where the relay sends: a Kafka cluster or the embedded event log. A target knows partitions, producers and the errors of
+ * its far side; it knows nothing of leases, back-off or the outbox.
  */
 
 import type { OutboxRow } from '../model/event';
@@ -60,6 +60,11 @@ export interface PublishTarget {
    * has written. Bounded in time. Throws `publish.unavailable` or `publish.refused`.
    */
   open(): Promise<void>;
+  /**
+   * How long after `open` the far side still knows whom the next epoch is to keep from writing; null where it does not tell.
+   * Absent where nothing is forgotten.
+   */
+  forgottenAfterMs?(): number | null;
   /** Partitions of the topic as last known, at least 1; 1 also for a topic that is not there: `send` says why. */
   partitionsOf(topic: string): Promise<number>;
   /** The broker that leads the partition, as last known; null while none does. Absent where there are no brokers. */
@@ -75,4 +80,9 @@ export interface PublishTarget {
   discard(): Promise<void>;
   /** Ends politely, within a second. */
   close(): Promise<void>;
+}
+
+/** How old an epoch may become, at most `epochMsMax`: after it was forgotten nobody would keep its producer from writing. */
+export function epochMsOf(target: PublishTarget, epochMsMax: number): number {
+  return Math.min(epochMsMax, (target.forgottenAfterMs?.() ?? Number.POSITIVE_INFINITY) / 2);
 }

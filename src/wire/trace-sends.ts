@@ -15,6 +15,7 @@ export function traceSends(
   return {
     name: target.name,
     open: () => target.open(),
+    forgottenAfterMs: () => target.forgottenAfterMs?.() ?? null,
     partitionsOf: (topic) => target.partitionsOf(topic),
     async send(batches) {
       const spans = [...Map.groupBy(batches, ({ topic }) => topic)].map(([topic, ofTopic]) => ({
