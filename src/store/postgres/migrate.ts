@@ -2,6 +2,7 @@
  * Brings a database to this version's schema. Replicas that start at once migrate once: an advisory lock lets one after
  * the other look. Steps that a newer version has recorded are fine unless one of them took something away.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type ClientConfig } from 'pg';
 import { Problem } from '../../model/problem';
 import { problemOf } from './database';
@@ -9,6 +10,7 @@ import { type Migration, migrations } from './migrations';
 
 /** Any number that nothing else in this database locks. */
 const migrationLock = 7_126_001;
+const turnLookMs = 100;
 
 /**
  * Throws `store.newer` when a newer version has contracted the schema, `settings.invalid` for a server that is too old,
@@ -21,7 +23,8 @@ export async function migrate(config: ClientConfig, steps: Migration[] = migrati
   try {
     await client.connect();
     await checkServer(client);
-    await client.query(`SET lock_timeout = 0; SELECT pg_advisory_lock(${migrationLock})`);
+    await client.query('SET lock_timeout = 0');
+    await waitForTurn(client);
     try {
       await applySteps(client, steps);
     } finally {
@@ -31,6 +34,17 @@ export async function migrate(config: ClientConfig, steps: Migration[] = migrati
     throw unusable(error) ?? problemOf(error);
   } finally {
     await client.end().catch(() => {});
+  }
+}
+
+/** Who waited in a statement would hold up whoever makes an index: that waits for the end of every statement before it. */
+async function waitForTurn(client: Client): Promise<void> {
+  for (;;) {
+    const { rows } = await client.query<{ ours: boolean }>(
+      `SELECT pg_try_advisory_lock(${migrationLock}) AS ours`,
+    );
+    if (rows[0]!.ours) return;
+    await delay(turnLookMs);
   }
 }
 
@@ -69,12 +83,26 @@ async function applySteps(client: Client, steps: Migration[]): Promise<void> {
   await client.query(`CREATE TABLE IF NOT EXISTS migrations (
     name TEXT PRIMARY KEY, kind TEXT NOT NULL, at TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp())`);
   const applied = await appliedSteps(client, steps);
-  for (const { name, kind, sql } of steps) {
-    if (applied.has(name)) continue;
+  for (const step of steps) {
+    if (applied.has(step.name)) continue;
+    if ('indexes' in step) await makeIndexes(client, step.indexes);
     await client.query('BEGIN');
-    await client.query(sql);
-    await client.query('INSERT INTO migrations (name, kind) VALUES ($1, $2)', [name, kind]);
+    if ('sql' in step) await client.query(step.sql);
+    await client.query('INSERT INTO migrations (name, kind) VALUES ($1, $2)', [step.name, step.kind]);
     await client.query('COMMIT');
+  }
+}
+
+/** What was left half made is no index that anybody uses, and is made anew. */
+async function makeIndexes(client: Client, indexes: Record<string, string>): Promise<void> {
+  for (const [name, on] of Object.entries(indexes)) {
+    const { rows } = await client.query<{ whole: boolean }>(
+      'SELECT indisvalid AS whole FROM pg_index WHERE indexrelid = to_regclass($1)',
+      [name],
+    );
+    if (rows[0]?.whole) continue;
+    if (rows.length > 0) await client.query(`DROP INDEX CONCURRENTLY ${name}`);
+    await client.query(`CREATE INDEX CONCURRENTLY ${name} ON ${on}`);
   }
 }
 

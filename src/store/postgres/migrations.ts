@@ -7,10 +7,20 @@
 import { firstSchema } from './first-schema';
 import { replays } from './replay-schema';
 
-export interface Migration {
+export type Migration = Step | IndexStep;
+
+/** One transaction. Whoever writes to a table that it indexes waits for its end: for tables that it makes, or that stay small. */
+interface Step {
   name: string;
   kind: 'expand' | 'contract';
   sql: string;
+}
+
+/** Indexes of tables that may be large: by its name, what each is on. They are made outside of a transaction, while others write. */
+interface IndexStep {
+  name: string;
+  kind: 'expand';
+  indexes: Record<string, string>;
 }
 
 const syncs = `

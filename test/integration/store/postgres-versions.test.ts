@@ -64,7 +64,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'versions of the scaled
       const settings = { ...postgresSettingsFor(server.url(name)), readGapMs: 0 };
       const made = async () => (await server.query('SELECT name FROM migrations ORDER BY name', name)).length;
       const first = await older(settings, () => nowMs);
-      expect(await made()).toBe(migrations.length - 1);
+      expect(await made()).toBeLessThan(migrations.length);
       await work(first, 'before');
 
       const [newer] = await Promise.all([openPostgres(settings, () => nowMs), work(first, 'meanwhile')]);
@@ -100,8 +100,8 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'versions of the scaled
     type Column = { in: string; name: string; type: string; nullable: boolean; given: boolean };
     type Rule = { in: string; says: string };
 
-    /** What a version that was written for it relies on: columns as they are, and what may refuse a row. */
-    async function schemaOf(name: string): Promise<{ columns: Column[]; rules: Rule[] }> {
+    /** What a version that was written for it relies on: columns as they are, and what may refuse a row. And all indexes. */
+    async function schemaOf(name: string): Promise<{ columns: Column[]; rules: Rule[]; indexes: Rule[] }> {
       const columns = await server.query(
         `SELECT table_name AS in, column_name AS name, data_type AS type, is_nullable = 'YES' AS nullable,
            column_default IS NOT NULL OR is_identity = 'YES' AS given
@@ -115,7 +115,11 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'versions of the scaled
          UNION ALL SELECT tgrelid::regclass::text, pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal`,
         name,
       );
-      return { columns: columns as Column[], rules: rules as Rule[] };
+      const indexes = await server.query(
+        `SELECT tablename AS in, indexdef AS says FROM pg_indexes WHERE schemaname = 'public'`,
+        name,
+      );
+      return { columns: columns as Column[], rules: rules as Rule[], indexes: indexes as Rule[] };
     }
 
     /** Those of `all` that are not among `others`. */
@@ -130,7 +134,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'versions of the scaled
       const config = poolConfig({ url: server.url(name), connections: 1 });
       await migrate(config, steps.slice(0, first));
       let before = await schemaOf(name);
-      const harms: { step: Migration; lost: Column[]; wanted: Column[]; rules: Rule[] }[] = [];
+      const harms: { step: Migration; lost: Column[]; wanted: Column[]; rules: Rule[]; held: Rule[] }[] = [];
       for (const [index, step] of steps.entries()) {
         if (index < first) continue;
         await migrate(config, steps.slice(0, index + 1));
@@ -144,6 +148,11 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'versions of the scaled
           // Who does not know of it adds rows all the same.
           wanted: added.filter(({ nullable, given }) => !nullable && !given),
           rules: [...without(before.rules, rules), ...without(rules, before.rules)],
+          // Whoever writes to the table waits until the index is there.
+          held:
+            'sql' in step
+              ? without(after.indexes, before.indexes).filter((index) => known.has(index.in))
+              : [],
         });
         before = after;
       }
@@ -153,9 +162,21 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'versions of the scaled
     }
 
     test('T7: is left as an older version reads and writes it by every step that expands', async () => {
-      for (const { step, ...harm } of await harmsOf(migrations, 1))
+      for (const { step, held: _held, ...harm } of await harmsOf(migrations, 1))
         if (step.kind === 'expand')
           expect({ step: step.name, ...harm }).toEqual({ step: step.name, lost: [], wanted: [], rules: [] });
+    });
+
+    test('T7: is indexed while others write, since tables may be large', async () => {
+      const holding = (await harmsOf(migrations, 1)).filter(({ held }) => held.length > 0);
+      // These were made before any table was.
+      expect(holding.map(({ step }) => step.name)).toEqual([
+        '0002-sync',
+        '0011-refused',
+        '0013-journeys',
+        '0014-expired',
+        '0015-pending',
+      ]);
     });
 
     test.each([
@@ -167,6 +188,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'versions of the scaled
       ['wants what nobody gives', 'ALTER TABLE tasks ADD COLUMN later TEXT NOT NULL', 'wanted'],
       ['refuses a value', 'ALTER TABLE tasks ADD CHECK (attempts < 10)', 'rules'],
       ['refuses a second row', 'CREATE UNIQUE INDEX more ON tasks (address)', 'rules'],
+      ['indexes a table and lets nobody write', 'CREATE INDEX more ON tasks (attempts)', 'held'],
       ['takes away what rows are told apart by', 'DROP INDEX tasks_resource', 'rules'],
     ] as const)('is not left so by a step that %s', async (_what, sql, how) => {
       const steps = [...migrations, { name: '9001-bad', kind: 'expand' as const, sql }];
@@ -191,7 +213,8 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'versions of the scaled
 
       test('T7: holds no step that was edited after it had landed', () => {
         const { migrations: older } = require(join(before.folder, 'src/store/postgres/migrations.ts'));
-        expect(migrations.slice(0, -1)).toEqual(older);
+        expect(migrations.slice(0, older.length)).toEqual(older);
+        expect(older.length).toBeLessThan(migrations.length);
       });
 
       test('T7: loses nothing that this version uses by a step that contracts', async () => {
