@@ -46,7 +46,7 @@ export function makeLeader(store: LeaderStore, clock: Clock, holder: string, lea
 
   return {
     async confirm(own) {
-      const nowMs = clock.nowMs();
+      const nowMs = clock.steadyMs();
       const known = identityOf(own);
       if (nowMs - confirmedAtMs >= renewMs || known !== told) {
         try {

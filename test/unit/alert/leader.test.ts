@@ -73,6 +73,16 @@ test('the store is asked every five seconds, and at once when another state hold
   expect(asked).toHaveLength(5);
 });
 
+test('a clock that is set back keeps nobody from renewing, and from hearing what another knows', async () => {
+  const { first, second, asked, clock } = two();
+  await first.confirm([]);
+  clock.setBack(3_600_000);
+  await second.confirm([kafka]);
+  await clock.advance(5000);
+  expect(await first.confirm([])).toMatchObject({ others: [{ holder: 'b', conditions: [kafka] }] });
+  expect(asked).toEqual(['a', 'b', 'a']);
+});
+
 test('while the store is away, the one that led goes on and the other does not', async () => {
   const { first, second, store, clock } = two();
   await first.confirm([]);
