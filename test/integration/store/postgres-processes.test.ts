@@ -90,6 +90,15 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     }
   });
 
+  test('a server that answers before it has written is refused', async () => {
+    // As behind a pooler that drops what a session asks for.
+    for (const insisted of ['off', 'local', 'remote_write']) {
+      const config = { ...poolConfig({ url, connections: 1 }), options: `-c synchronous_commit=${insisted}` };
+      const problem = { code: 'settings.invalid', message: expect.stringContaining(`=${insisted}`) };
+      for (const look of [migrate, mustBeMigrated]) await expect(look(config)).rejects.toMatchObject(problem);
+    }
+  });
+
   describe('the schema', () => {
     test('K13: is brought to its version once, however many start at once', async () => {
       expect((await migrated()).map(({ name }) => name)).toEqual(migrations.map(({ name }) => name));
