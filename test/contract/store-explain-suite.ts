@@ -92,6 +92,21 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
       expect((await steps(left!.eventId))[2]!.text).toContain('with sequence 2 of 4711/equipment/1');
     });
 
+    test('a journey is told the same by a store that was opened since, whatever it is asked by', async () => {
+      await hand.publish('1', 'a');
+      await hand.put([hintOf('1')]);
+      await hand.finish(await hand.take(), draftOf('1', 'b'));
+      const [row] = (await sendToKafka()).slice(1);
+      const { replay, counts } = await hand.store.beginReplay('x');
+      await hand.store.resendNewest({ replay, after: 9, counts }, [row!.row]);
+      await sendToKafka();
+      const asked = ['d1', 'd2', row!.eventId, address('1')];
+      const before = await Promise.all(asked.map(steps));
+      expect(before.map(({ length }) => length)).toEqual(expect.not.arrayContaining([0]));
+      await hand.reopenLater();
+      expect(await Promise.all(asked.map(steps))).toEqual(before);
+    });
+
     test('an event is traced to the notifications that its own read covers', async () => {
       await hand.publish('1', 'a');
       await hand.put([hintOf('1')]);
