@@ -3,6 +3,7 @@
  * is notified by two addresses has one sequence.
  */
 import type { SyncView } from '../../src/model/sync';
+import { runCommand } from '../support/command';
 import { expectExitsToAgree } from '../support/five-exits';
 import { beginStory, notificationOf, type Resource, type Story, soon } from '../support/story';
 import { until } from '../support/until';
@@ -75,14 +76,44 @@ test('links that move in the middle of a sync, with reads waiting, lose nothing 
   await story.simulator.moveLinks();
   expect((await sync()).state).toBe('running');
   // What the move took away is found again within the same sync: nobody has to act.
-  expect(await untilEnded()).toMatchObject({ state: 'ended', partial: [], trouble: 'none' });
-  expect(await story.untilRest()).toMatchObject({ gone: 0, quarantined: 0, lost: 0 });
+  const ended = await untilEnded();
+  expect(ended).toMatchObject({ state: 'ended', partial: [], trouble: 'none' });
+  const ledger = await story.untilRest();
+  expect(ledger).toMatchObject({ gone: 0, quarantined: 0, lost: 0 });
   const events = await story.events();
   expect(new Set(events.map(({ subject }) => subject)).size).toBe(all);
   expect(events).toHaveLength(all);
   expect(events.every(({ type }) => type.endsWith('.created.v1'))).toBe(true);
-  expect(await story.alerts()).toEqual([]);
+  await expectNobodyToBeCalled();
+  expect(await shown('ledger')).toEqual(ledger);
+  expect(await shown('sync')).toMatchObject({ state: 'ended', published: 0, changed: 0, partial: [] });
+  expect(await story.events()).toEqual(events);
+  await expectExitsToAgree(story, { bySync: ended.published });
+  // What was asked at addresses that were there no more is told as that.
+  const lost = (await story.requests()).filter(({ status }) => status === 404);
+  const told = { http_response_status_code: '404' };
+  expect(await story.metric('http_client_request_duration_seconds_count', told)).toBe(lost.length);
 });
+
+/** Neither by an alert, nor by a line of the log that would be looked at, nor by what the rules look at. */
+async function expectNobodyToBeCalled(): Promise<void> {
+  expect(await story.alerts()).toEqual([]);
+  expect(await shown('alerts')).toEqual([]);
+  expect([...story.log('alert'), ...story.log('organization-access'), ...story.log('fault')]).toEqual([]);
+  expect(story.service.records().filter(({ level }) => level === 'error')).toEqual([]);
+  for (const metric of ['tramline_alerts_active', 'tramline_quarantined_total', 'tramline_faults_total']) {
+    expect([metric, await story.metric(metric)]).toEqual([metric, 0]);
+  }
+}
+
+/** What a command prints, which ends well. */
+async function shown(command: string): Promise<unknown> {
+  const { code, out, error } = await runCommand([command, '--json'], {
+    TRAMLINE_URL: story.service.operationsUrl,
+  });
+  expect([code, error]).toEqual([0, '']);
+  return JSON.parse(out);
+}
 
 test('a machine that is notified by its id and by its ERID has one task and one sequence', async () => {
   story = await beginStory({ delivers: false });

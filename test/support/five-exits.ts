@@ -4,8 +4,11 @@
 import { type Story, soon } from './story';
 import { until } from './until';
 
-/** Throws where two exits of the service disagree. Waits for log lines that are on their way. */
-export async function expectExitsToAgree(story: Story): Promise<void> {
+/**
+ * Throws where two exits of the service disagree. Waits for log lines that are on their way. `bySync`: how many events a sync
+ * says that it decided from its listings, without a read.
+ */
+export async function expectExitsToAgree(story: Story, { bySync = 0 } = {}): Promise<void> {
   const ledger = await story.untilRest();
   const events = await story.events();
   const requests = await story.requestsOfLife();
@@ -30,10 +33,15 @@ export async function expectExitsToAgree(story: Story): Promise<void> {
     lost: 0,
   });
 
-  // What attempts say that they published is what stands in the log, besides what became known of organizations.
+  // What attempts and syncs say that they published is what stands in the log, besides what became known of organizations.
   const published = attempts().flatMap(({ eventIds }) => (eventIds as string[] | undefined) ?? []);
   const ofResources = events.filter(({ type }) => !type.startsWith('io.tramline.organization-access.'));
-  expect(published.toSorted()).toEqual(ofResources.map(({ id }) => String(id)).toSorted());
+  const listed = ofResources.filter(({ id }) => !published.includes(id));
+  expect(published.toSorted()).toEqual(
+    ofResources.flatMap((event) => (listed.includes(event) ? [] : event.id)).toSorted(),
+  );
+  expect(listed.filter(({ reconciled }) => reconciled === true)).toHaveLength(bySync);
+  expect(listed).toHaveLength(bySync);
   expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
 
   // Every call that an attempt tells of was received, and nothing was asked that was not signed.
