@@ -7,6 +7,7 @@ import { pageAddress } from '../model/page-address';
 
 // Control and format characters would let a name break a log line or turn the direction of the text.
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
+const addressCharsMax = 2000;
 const opaque = /[A-Za-z0-9+/_=~-]{24,}/g;
 
 /** One line of at most `lengthMax` characters without e-mail addresses: for names. */
@@ -45,7 +46,7 @@ function oneLine(text: string, lengthMax: number, hide: (line: string) => string
 /** As `pageAddress`, of at most 2,000 characters: what a version before it kept may hold an e-mail address still. */
 export function plainAddress(address: string | null): string | null {
   const plain = pageAddress(address);
-  return plain !== null && plain.length <= 2000 ? plain : null;
+  return plain !== null && plain.length <= addressCharsMax ? plain : null;
 }
 
 /** ISO 8601 in UTC, to the second. */

@@ -52,7 +52,10 @@ const outageMsMax = 300_000;
 /** Who vanished while this process saw the store all along may live on, cut off from it: for so long it may come back. */
 const cutOffMsMax = 3_600_000;
 
-/** For sinks where a page stays open until its end is told; a sink that keeps nothing is told of no such end. Never throws. */
+/**
+ * For sinks where a page stays open until its end is told; a sink that keeps nothing is told of no such end. An outage that
+ * was seen at most 5 minutes before counts, and who vanished may come back for 1 h. Never throws.
+ */
 export function makeUnrecorded(sinks: AlertSink[], options: UnrecordedOptions): Unrecorded {
   const keeping = sinks.filter(({ keeps }) => keeps);
   let followed = false;

@@ -28,7 +28,10 @@ export interface RangeParts {
   find(id: string): Promise<RawRead<Found>>;
 }
 
-/** Never rejects; `chunks` throws `provider.unavailable`, `provider.refused` or `provider.malformed` where it is cut. */
+/**
+ * Never rejects; `chunks` throws `provider.unavailable`, `provider.refused` or `provider.malformed` where it is cut. Of a
+ * status 100 characters are told.
+ */
 export function makeFileContent(parts: RangeParts) {
   const { line, callers, timeoutMs } = parts;
 
@@ -101,11 +104,13 @@ export function makeFileContent(parts: RangeParts) {
   return content;
 }
 
+const statusCharsMax = 100;
+
 /** A file that is listed before its bytes came is no absent one: its record says how far it is. */
 function withStatus(fault: RawFault, { item, reach }: Found): RawFault {
   const { status } = (item.body ?? {}) as { status?: unknown };
   if (fault.answer?.kind !== 'gone' || typeof status !== 'string' || status === 'READY') return fault;
-  const message = `its status is ${status.slice(0, 100)}, and the provider has no bytes of it`;
+  const message = `its status is ${status.slice(0, statusCharsMax)}, and the provider has no bytes of it`;
   const { connectionId } = reach.connection;
   return { ...fault, answer: { kind: 'refused-unattributed', connectionId, message }, detail: message };
 }

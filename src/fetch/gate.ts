@@ -20,13 +20,16 @@ export interface Gate {
 }
 
 const addressCharsMax = 2048;
+/** Of an origin that is told to a person. */
+const originCharsMax = 120;
 const dotSegment = /(?:^|\/)(?:\.|%2e){1,2}(?:(?:;|%3b)[^/]*)?(?:\/|$)/i;
 // A separator or control character in disguise, also behind one more round of encoding.
 const disguised = /%(?:25)*(?:2f|5c|[01][0-9a-f]|7f)|%25(?:25)*2e/i;
 
 /**
  * Makes the gate for exact origins. Throws `settings.invalid` for an address that is not https, unless it is http on a
- * loopback literal. An address of more than 2,048 characters is refused.
+ * loopback literal. An address of more than 2,048 characters is refused; of
+ * an origin 120 are told.
  */
 export function makeGate(addresses: string[]): Gate {
   const authorities = new Map<string, string>();
@@ -127,7 +130,7 @@ function decodes(text: string): boolean {
 
 /** The origin for a person to read, cut short; never user info, path or query. */
 function shownOrigin(address: string): string {
-  return (URL.parse(address)?.origin ?? 'of the address').slice(0, 120);
+  return (URL.parse(address)?.origin ?? 'of the address').slice(0, originCharsMax);
 }
 
 function authorizationKey(address: string): string[] {

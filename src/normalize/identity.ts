@@ -9,6 +9,7 @@ import { CanonicalRoom } from './canonical-room';
 import { type Facts, Fault } from './reading';
 
 const depthMax = 64;
+const pathCharsMax = 512;
 const valuesMax = 1_000_000;
 /** Quantities that agree in so many digits are equal, so that a metric and an English answer of one fact are. */
 const significantDigits = 6;
@@ -41,8 +42,8 @@ export function contentTextOf(facts: unknown): string {
 
 /**
  * SHA-256, hex, of the provider's document without its links. Throws `Fault` when it is not plain JSON (`wrong-type`),
- * is nested deeper than 64 (`too-deep`) or holds more than a million values (`too-large`). The orders of 1,000 sets of
- * keys are remembered.
+ * is nested deeper than 64 (`too-deep`) or holds more than a million values (`too-large`). The path of a fault has at
+ * most 512 characters. The orders of 1,000 sets of fewer than 100 keys are remembered, at most 20 that begin with one key.
  */
 export function wireHashOf(body: unknown): string {
   return hash('sha256', writeWhole(body, wireRules), 'hex');
@@ -112,7 +113,11 @@ function writeRecord(record: Facts, rules: Rules, depth: number): void {
 /** The fault with one step more before its path: finding the way only back costs nothing where there is no fault. */
 function within(step: string | number, error: unknown): unknown {
   if (!(error instanceof Fault)) return error;
-  return new Fault(`/${pointerStep(String(step))}${error.path}`.slice(0, 512), error.code, error.message);
+  return new Fault(
+    `/${pointerStep(String(step))}${error.path}`.slice(0, pathCharsMax),
+    error.code,
+    error.message,
+  );
 }
 
 /** A key as it is written before its value. */
@@ -127,6 +132,9 @@ interface Order {
 }
 
 const ordersMax = 1000;
+/** Of one order, and orders that begin with one key. */
+const orderKeysMax = 100;
+const ordersOfOneMax = 20;
 let ordersKnown = 0;
 /**
  * How known sets of keys are sorted, by the first of them: the same few come in every document, and sorting them is most
@@ -141,10 +149,10 @@ function orderOf(keys: string[]): WrittenKey[] {
     for (const order of known) if (areSame(order.keys, keys)) return order.sorted;
   }
   const sorted = keys.toSorted().map((key) => ({ key, written: Buffer.from(`${JSON.stringify(key)}:`) }));
-  if (ordersKnown < ordersMax && keys.length < 100) {
+  if (ordersKnown < ordersMax && keys.length < orderKeysMax) {
     ordersKnown += 1;
     if (known === undefined) orders.set(first, [{ keys, sorted }]);
-    else if (known.length < 20) known.push({ keys, sorted });
+    else if (known.length < ordersOfOneMax) known.push({ keys, sorted });
   }
   return sorted;
 }

@@ -8,7 +8,7 @@ import { readId } from './scalars';
 
 export type Entry<View> = { ok: true; view: View } | { ok: false; path: string; detail: string };
 
-/** Never throws. */
+/** Never throws; texts are cut at 4,096 characters. */
 export function readFileEntry(body: unknown, source: FileView['source']): Entry<FileView> {
   return read(body, (record, id) => {
     const bytes = Number(ownValue(record, 'nativeSize') ?? Number.NaN);
@@ -27,9 +27,10 @@ export function readFileEntry(body: unknown, source: FileView['source']): Entry<
   });
 }
 
+const textCharsMax = 4096;
 const shown = ['category', 'certified', 'deprecated', 'marketSegment', 'allowsCustomModel'];
 
-/** Never throws. */
+/** Never throws; texts are cut at 4,096 characters. */
 export function readReferenceEntry(body: unknown): Entry<ReferenceView> {
   return read(body, (record, id) => {
     const more = shown.flatMap((name) => {
@@ -61,5 +62,5 @@ function read<View>(
 
 function textOf(value: unknown): string | null {
   if (typeof value === 'number') return String(value);
-  return typeof value === 'string' ? value.slice(0, 4096) : null;
+  return typeof value === 'string' ? value.slice(0, textCharsMax) : null;
 }

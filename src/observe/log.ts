@@ -59,11 +59,12 @@ export interface LogOptions {
 const troubleGapMs = 10_000;
 const troublesMax = 200;
 const textMax = 500;
+const stackCharsMax = 4000;
 
 /** Names of fields that no line has; were one added, its value would not be written. */
 const censored = ['authorization', 'token', 'secret', 'password', 'refresh', 'key', 'cookie', 'raw', 'body'];
 
-/** Texts are cut at 500 characters; 200 troubles are remembered, to tell each once in a while. */
+/** Texts are cut at 500 characters, stacks at 4,000; 200 troubles are remembered, to tell each once in a while. */
 export function makeLog(options: LogOptions): Log {
   const output = options.stream === undefined ? openStandardOutput() : null;
   const written = options.stream ?? (output as DestinationStream);
@@ -158,7 +159,12 @@ function alertLine(alert: Alert) {
 function faultOf(error: unknown) {
   if (!(error instanceof Error)) return { error: 'not an Error', detail: cut(String(error)), stack: null };
   const code = 'code' in error ? String(error.code) : null;
-  return { error: error.name, code, detail: cut(error.message), stack: error.stack?.slice(0, 4000) ?? null };
+  return {
+    error: error.name,
+    code,
+    detail: cut(error.message),
+    stack: error.stack?.slice(0, stackCharsMax) ?? null,
+  };
 }
 
 function cut(text: string | null): string | null {

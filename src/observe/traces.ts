@@ -69,10 +69,12 @@ export interface Traces {
 
 const pattern = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/;
 const linksMax = 128;
+/** A later version may be longer than the 55 characters of this one. */
+const traceparentCharsMax = 200;
 
-/** W3C Trace Context, section 3.2; null when the text is not a traceparent. */
+/** W3C Trace Context, section 3.2; null when the text is not a traceparent, or longer than 200 characters. */
 export function parseTraceparent(text: string | null): SpanContext | null {
-  const match = text === null || text.length > 200 ? null : pattern.exec(text);
+  const match = text === null || text.length > traceparentCharsMax ? null : pattern.exec(text);
   if (match === null) return null;
   const [, traceId = '', spanId = '', flags = '00'] = match;
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true };
@@ -84,7 +86,7 @@ export function formatTraceparent(context: SpanContext): string {
 
 /**
  * Nothing is recorded; ids are drawn from a pool, since asking the system for 8 bytes at a time is slow. At most 128
- * links of a span.
+ * links of a span; a traceparent of more than 200 characters is none.
  */
 export function makeQuietTraces(): Traces {
   const draw = makeIdPool();
@@ -107,7 +109,7 @@ export function makeQuietTraces(): Traces {
 
 /**
  * Records through the tracer; the names and attributes are those of the semantic conventions. At most 128 links of a
- * span.
+ * span; a traceparent of more than 200 characters is none.
  */
 export function makeRecordedTraces(tracer: Tracer): Traces {
   return {
@@ -207,7 +209,7 @@ function parentOf(batches: SpanBatch[]): SpanRow | undefined {
   return batches[0]?.rows[0];
 }
 
-/** Of the attempt that decided the record; null where that one is not recorded. */
+/** Of the attempt that decided the record; null where that one is not recorded. Bounds as `parseTraceparent` does. */
 export function keptContextOf(row: SpanRow): SpanContext | null {
   const context = parseTraceparent(traceparentOf(row));
   return context !== null && (context.traceFlags & 1) === 1 ? context : null;

@@ -74,7 +74,7 @@ export interface ApiDoors {
 
 /**
  * What the routes under `/api` ask. Rejects with coded problems (`not-found`, and those of its doors), and as the
- * store does; every list is bounded.
+ * store does; every list is bounded. Of an id that is not there 200 characters are repeated.
  */
 export function makeApi(doors: ApiDoors): Api {
   const { store, rejudge, released, probeNow, check, config, testAlerts } = doors;
@@ -226,10 +226,13 @@ export function ledgerView(ledger: Ledger): LedgerView {
   return { ...ledger, lost: accepted - accounted };
 }
 
+/** Of what was asked for, in the answer that it is not there. */
+const shownCharsMax = 200;
+
 function notFound(what: string, id: string): never {
   throw new Problem('command.not-found', `there is no ${what} ${JSON.stringify(cut(id))}`);
 }
 
 function cut(text: string): string {
-  return text.slice(0, 200);
+  return text.slice(0, shownCharsMax);
 }

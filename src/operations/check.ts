@@ -47,7 +47,7 @@ const offsetWarnMs = 10_000;
 /** From here on somebody is paged. */
 const offsetFailMs = 60_000;
 
-/** Never rejects; takes as long as its slowest part, at most `timeoutMs`. */
+/** Never rejects; takes as long as its slowest part, at most `timeoutMs`. A detail has at most 1,000 characters. */
 export async function runCheck(doors: CheckDoors): Promise<CheckLine[]> {
   const timeoutMs = doors.timeoutMs ?? timeoutMsDefault;
   const ask = async (
@@ -123,13 +123,15 @@ function clockLine(offsetMs: number | null): CheckLine {
   );
 }
 
+const detailCharsMax = 1000;
+
 function line(
   name: CheckName,
   state: CheckLine['state'],
   detail: string,
   next: string | null = null,
 ): CheckLine {
-  return { name, state, detail: detail.slice(0, 1000), next };
+  return { name, state, detail: detail.slice(0, detailCharsMax), next };
 }
 
 function messageOf(error: unknown): string {

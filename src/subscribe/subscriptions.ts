@@ -22,7 +22,7 @@ import type { SubscribeDoors } from './doors';
 
 /**
  * What commands ask of subscriptions. Rejects with coded problems where the provider refuses or nobody could hear what
- * it would send, and as the store does.
+ * it would send, and as the store does. Of an id that nobody has 60 characters are repeated.
  */
 export function makeSubscriptionsApi(doors: SubscribeDoors): SubscriptionsApi {
   const delivery = makeDelivery(doors);
@@ -242,7 +242,9 @@ async function create(
   return seen;
 }
 
+const shownCharsMax = 60;
+
 function unknown(id: string): Problem {
-  const shown = id.length > 60 ? `${id.slice(0, 60)}…` : id;
+  const shown = id.length > shownCharsMax ? `${id.slice(0, shownCharsMax)}…` : id;
   return new Problem('command.not-found', `no user has a subscription ${shown}`);
 }

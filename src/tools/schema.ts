@@ -20,9 +20,11 @@ export function schemaFaultOf(schema: z.ZodType, value: unknown): SchemaFault | 
   return { path, detail: issue?.message ?? 'does not fit' };
 }
 
+const stepCharsMax = 64;
+
 /** One step of a JSON pointer (RFC 6901 §4), cut at 64 characters because names come from outside. */
 export function pointerStep(name: string): string {
-  return name.slice(0, 64).replaceAll('~', '~0').replaceAll('/', '~1');
+  return name.slice(0, stepCharsMax).replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
 const lineWidth = 110;

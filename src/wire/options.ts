@@ -161,17 +161,22 @@ export function syncOptions(settings: Settings): Omit<ScheduleOptions, 'holder'>
   };
 }
 
+/** Longer than a minute and its delays: what comes and goes each minute is one incident from the first time on. */
+const holdMsMax = 75_000;
+/** What a dead process had in hand is taken over within its lease, and a page must not wait a minute for that. */
+const alertLeaseMsMax = 15_000;
+const openMsMax = 20_000;
+
+/** Spells are held for at most 75 s; the leader's lease lasts at most 15 s. */
 export function alertingOptions(settings: Settings): AlertingOptions {
   const resendMs = settings.alertResendSeconds * 1000;
   return {
     resendMs,
-    // Longer than a minute and its delays: what comes and goes each minute is one incident from the first time on.
-    holdMs: Math.min(75_000, 1.25 * resendMs),
+    holdMs: Math.min(holdMsMax, 1.25 * resendMs),
     groupAbove: settings.alertGroupAbove,
     gatherMs: 1000,
     resolveRepeatMs: 600_000,
-    // What a dead process had in hand is taken over within its lease, and a page must not wait a minute for that.
-    leaseMs: Math.min(15_000, settings.leaseSeconds * 1000),
+    leaseMs: Math.min(alertLeaseMsMax, settings.leaseSeconds * 1000),
     journalMs: settings.journalDays * dayMs,
     runbookBase: withoutEndSlashes(settings.alertRunbookUrl),
     ownNames: settings.kafkaBrokers ?? [],
@@ -181,6 +186,7 @@ export function alertingOptions(settings: Settings): AlertingOptions {
 /**
  * What fires ends by itself only after four repetitions were missed. What ended is told after it fired for longer than the
  * shipped `group_wait` of 15 s, so that it is not gathered away; for less only where repetitions come in a hurry.
+ * That is as long as spells are held, at most 75 s, or the shorter of 20 s and four repetitions where that is longer.
  */
 export function alertmanagerOptions(settings: Settings, urls: readonly string[]): AlertmanagerOptions {
   const { resendMs, holdMs, runbookBase } = alertingOptions(settings);
@@ -189,7 +195,7 @@ export function alertmanagerOptions(settings: Settings, urls: readonly string[])
     // PUBLIC_URL takes deliveries only: who follows the link of a page would find nothing there.
     generatorUrl: runbookBase,
     endsAheadMs: Math.max(300_000, 4 * resendMs),
-    openMs: Math.max(holdMs, Math.min(20_000, 4 * resendMs)),
+    openMs: Math.max(holdMs, Math.min(openMsMax, 4 * resendMs)),
   };
 }
 

@@ -1,7 +1,8 @@
 // Goal: who calls an exported function learns from its comment what is bounded there, by how much and in which unit, and
 // the comment cannot fall behind the code.
 // Method: pure checks over the text of the sources, shown bad examples first. A bound is a constant of the file, named
-// `…Max`; the function works within it where it, or a function of its file that it comes to, names the constant.
+// `…Max`; the function works within it where it, or a function of its file that it comes to, names the constant. A bound
+// that stands in the code as a bare number would be found by nobody, and is refused.
 import {
   commentsOfType,
   exportedFunctions,
@@ -96,6 +97,23 @@ function reached(code: string, helpers: Map<string, string>): string {
   return all.join('\n');
 }
 
+/**
+ * Bounds without a name, as `path code`: nobody finds them. Of texts and lists, what is shorter is a format of ours, such as
+ * a date or a part of a digest.
+ */
+function unnamed(files: RepositoryFile[]): string[] {
+  const number = String.raw`(?:[5-9]\d|\d[\d_]{2,})`;
+  const bare = [
+    String.raw`\.(?:slice|subarray|substring)\(0, ${number}\)`,
+    String.raw`\.length (?:[<>]=?) ${number}\b`,
+    String.raw`Math\.min\((?:${number}, |[^()]*, ${number}\))`,
+  ];
+  const pattern = new RegExp(bare.join('|'), 'g');
+  return files.flatMap(({ path, text }) =>
+    [...withoutComments(text).matchAll(pattern)].map(([found]) => `${path} ${found}`),
+  );
+}
+
 const named = (name: string): RegExp => new RegExp(`(?<![.\\w])${name}\\b`);
 
 /** Of products of whole numbers, which is what the sources have. */
@@ -140,6 +158,28 @@ describe('what an exported function bounds', () => {
       'const idsMax = 7;\n\n/** Holds at most 7 ids. */\nexport interface List {\n  add(): void;\n}\n\nexport function list(): List {\n  return make(idsMax);\n}\n',
     ];
     expect(unsaid(good.map(file))).toEqual([]);
+  });
+
+  test('is seen to have no name', () => {
+    const bad = [
+      'return text.slice(0, 200);',
+      'if (text.length > 2_000) return null;',
+      'return Math.min(75_000, ms);',
+      'return Math.min(rows, 500);',
+    ];
+    expect(unnamed(bad.map(file))).toHaveLength(bad.length);
+    const good = [
+      'return at.slice(0, 10);',
+      'return text.slice(0, textCharsMax);',
+      'return Math.min(Math.max(ms, 1000), msMax);',
+      'return Math.min(attempts, 30);',
+      '// As text.slice(0, 200) does.\nreturn text;',
+    ];
+    expect(unnamed(good.map(file))).toEqual([]);
+  });
+
+  test('has a name everywhere', () => {
+    expect(unnamed(sources)).toEqual([]);
   });
 
   test('is said by each of them, with its figure and unit, or by the type that it returns', () => {

@@ -118,13 +118,15 @@ async function insertRows(statements: Statements, table: MovedTable, rows: Moved
   );
 }
 
-/** Reads the table back as it is now. */
+const rowsReadMax = 500;
+
+/** Reads the table back as it is now, at most 500 rows at once. */
 export async function readBack(target: Target, table: MovedTable, size: PageSize): Promise<Place> {
   let place = begin;
   const key = targetKey(table).join(', ');
   const columns = table.columns.map(({ name }) => name).join(', ');
   // Values of one page may be large: what is read at once is bounded by its rows, and those by their number.
-  const limit = Math.min(size.rows, 500);
+  const limit = Math.min(size.rows, rowsReadMax);
   for (;;) {
     const after = place.after ?? [];
     const where =
