@@ -139,7 +139,8 @@ function decideGone(
   rules: EndingRules,
 ): Ending {
   const held = heldBy(task);
-  const absentForMs = task.absentSinceMs === null ? null : situation.nowMs - task.absentSinceMs;
+  // A time that is ahead is one from before the clock was set back.
+  const absentForMs = task.absentSinceMs === null ? null : Math.max(0, situation.nowMs - task.absentSinceMs);
   if (certain || (absentForMs !== null && absentForMs >= rules.goneAfterMs)) {
     const { observedAt, traceparent } = situation;
     return {

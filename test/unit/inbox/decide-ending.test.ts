@@ -74,6 +74,12 @@ describe('absence', () => {
       ending: { againInMs: 500_000 },
     });
   });
+  test('first noted before the clock was set back, it waits for no longer than that', () => {
+    expect(decide(gone, { absentSinceMs: 4_600_000 })).toMatchObject({
+      verb: 'foundAbsent',
+      ending: { againInMs: 600_000 },
+    });
+  });
   test('twice, far enough apart, is gone', () => {
     expect(decide(gone, { absentSinceMs: 400_000 })).toEqual({
       verb: 'finishGone',
