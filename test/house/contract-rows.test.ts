@@ -1,5 +1,6 @@
 // Goal: a row of the provider's contract that no story exercises cannot go unseen.
 // Method: the judge of .ci/contract-rows.cjs on files as stand-ins leave them, one of them doctored, and the reporter.
+import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../support/ready-process';
@@ -105,4 +106,32 @@ test('a stand-in of a story leaves every row of the contract at its end', async 
   await fetch(simulator.catalog).then((response) => response.text());
   await simulator.close();
   expect([...addUp(folder).keys()].sort()).toEqual(rows.map(({ row }) => row).sort());
+});
+
+/** A run of its own, of one suite that asks no provider; whole as jest sees it unless the suite is named. */
+function runOf(...words: string[]): { code: number | null; said: string } {
+  const suite = '<rootDir>/test/unit/tools/backoff.test.ts';
+  const config = join(folder, 'one-suite.cjs');
+  const settings = `{ ...require(${JSON.stringify(join(ci, 'jest.config.cjs'))}), testMatch: ['${suite}'] }`;
+  writeFileSync(
+    config,
+    `module.exports = { ...${settings}, rootDir: ${JSON.stringify(repositoryRoot())} };\n`,
+  );
+  const jest = join(repositoryRoot(), 'node_modules', 'jest', 'bin', 'jest.js');
+  const { status, stdout } = spawnSync(process.execPath, [jest, '--config', config, ...words], {
+    encoding: 'utf8',
+    env: { ...process.env, CI: 'true' },
+  });
+  return { code: status, said: stdout };
+}
+
+test('a real run in which no story asks the provider ends with 1, though all its tests pass; a part of one ends with 0', () => {
+  const whole = runOf();
+  expect(whole.said).toContain('Rows of the contract: none was counted');
+  expect(whole.said).toMatch(/\n\d+ passed, 1 failed\n$/);
+  expect(whole.code).toBe(1);
+  expect(runOf('test/unit/tools')).toEqual({
+    code: 0,
+    said: expect.stringMatching(/\d+ passed, 0 failed\n$/),
+  });
 });
