@@ -154,6 +154,33 @@ test('a read that a notification caused during the sync wins, and is not marked 
   expect(reconciled(events)).toEqual([]);
 });
 
+test('what changes while it is read, and only a list of changes tells of, is published', async () => {
+  await begin({ flags: { organizations: 1, equipment: 0, 'field-operations': 3 } });
+  expect(await sync()).toMatchObject({ published: 3 });
+  const [operation] = (await story.simulator.state()).fieldOperations;
+  const { id, uri, organizationId } = operation!;
+  const change = (cropSeason: string) =>
+    story.simulator.changeFieldOperation(id, { cropSeason, notify: false });
+  await change('2041');
+  // The answer is made at once, and takes a while to come.
+  await story.simulator.setFaults([{ match: { path: `/fieldOperations/${id}` }, drip: 1, times: 1 }]);
+  await story.post([notificationOf({ uri, organizationId }, { eventTypeId: 'fieldOperation' })]);
+  await until(
+    async () => (await story.requests()).some(({ url }) => url.includes(`/fieldOperations/${id}`)),
+    {
+      ...soon,
+      what: 'the operation to be read',
+    },
+  );
+  await change('2042');
+  expect(await sync()).toMatchObject({ listed: 1, left: 1, partial: [] });
+  await story.untilRest();
+  expect(await sync()).toMatchObject({ listed: 0 });
+  const told = (await story.events()).filter(({ subject }) => subject.endsWith(`/field-operation/${id}`));
+  expect((told.at(-1)!.data as { cropSeason: string }).cropSeason).toBe('2042');
+  expect(await story.ledger()).toMatchObject({ accepted: 1, published: 1 });
+});
+
 test('where next pages lead astray the listing is partial, named with its address, and nothing is gone', async () => {
   await begin({ flags: { organizations: 101, equipment: 2, 'field-operations': 0 } });
   const { pages, ...whole } = await sync();
