@@ -33,7 +33,7 @@ export function makeStoreRoom(
 
   async function measure(): Promise<void> {
     const bytes = await store.storeBytes();
-    measured = { bytes, atMs: clock.nowMs() };
+    measured = { bytes, atMs: clock.steadyMs() };
     accepted = 0;
     fullSinceMs = bytes < bound ? null : (fullSinceMs ?? clock.nowMs());
   }
@@ -51,7 +51,7 @@ export function makeStoreRoom(
     look,
     async admit(bytes) {
       if (bytesMax === null) return;
-      const ageMs = clock.nowMs() - measured.atMs;
+      const ageMs = clock.steadyMs() - measured.atMs;
       const seemsFull = () => measured.bytes + accepted >= bound;
       if (ageMs >= trustedMs || (seemsFull() && ageMs >= trustedNearMs)) await look();
       if (seemsFull())

@@ -35,7 +35,7 @@ export function watchStore(store: Store, clock: Clock): WatchedStore {
 
   function watch(verb: string, call: (...args: unknown[]) => Promise<unknown>) {
     return (...args: unknown[]): Promise<unknown> => {
-      const question = { atMs: clock.nowMs() };
+      const question = { atMs: clock.steadyMs() };
       asked.add(question);
       const answer = call(...args);
       answer.then(
@@ -47,7 +47,7 @@ export function watchStore(store: Store, clock: Clock): WatchedStore {
           asked.delete(question);
           if (!isProblem(error, 'store.unavailable')) return;
           const sinceMs = failing.get(verb)?.sinceMs ?? question.atMs;
-          failing.set(verb, { sinceMs, lastMs: clock.nowMs(), detail: error.message });
+          failing.set(verb, { sinceMs, lastMs: clock.steadyMs(), detail: error.message });
         },
       );
       return answer;
@@ -68,14 +68,15 @@ export function watchStore(store: Store, clock: Clock): WatchedStore {
   return {
     store: Object.create(verbs) as Store,
     trouble() {
-      const nowMs = clock.nowMs();
+      const nowMs = clock.steadyMs();
+      const asPeopleCount = (steadyMs: number) => clock.nowMs() - (nowMs - steadyMs);
       const [oldest] = asked;
       if (oldest !== undefined && nowMs - oldest.atMs >= patienceMs) {
-        return { sinceMs: oldest.atMs, detail: 'the store does not answer' };
+        return { sinceMs: asPeopleCount(oldest.atMs), detail: 'the store does not answer' };
       }
       for (const [verb, { sinceMs, lastMs, detail }] of failing) {
         if (nowMs - lastMs >= rememberedMs) failing.delete(verb);
-        else if (nowMs - sinceMs >= patienceMs) return { sinceMs, detail };
+        else if (nowMs - sinceMs >= patienceMs) return { sinceMs: asPeopleCount(sinceMs), detail };
       }
       return null;
     },

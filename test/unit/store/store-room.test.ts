@@ -43,6 +43,19 @@ test('a full store admits nothing and says since when; with room again it goes o
   expect(room.conditions()).toEqual([]);
 });
 
+test('a clock that is set back keeps no store full, and lets none be measured less often', async () => {
+  const { room, clock, state } = roomOf(100);
+  state.bytes = 100;
+  await expect(room.admit(1)).rejects.toMatchObject({ code: 'store.unavailable' });
+  state.bytes = 50;
+  clock.setBack(3_600_000);
+  await clock.advance(100);
+  await room.admit(1);
+  await clock.advance(1000);
+  await room.admit(1);
+  expect(state.measures).toBe(3);
+});
+
 test('without a bound nothing is measured', async () => {
   const { room, state } = roomOf(null);
   await room.admit(1e12);

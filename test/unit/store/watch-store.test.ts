@@ -27,6 +27,17 @@ test('calls pass through with their arguments, answers and problems', async () =
   expect(trouble()).toBeNull();
 });
 
+test('a clock that is set back hides no trouble: neither what fails nor what does not answer', async () => {
+  for (const put of [away, () => new Promise<void>(() => {})]) {
+    const { clock, store, trouble } = stage({ put });
+    const asked = store.put({} as never);
+    if (put === away) await asked.catch(() => {});
+    clock.setBack(3_600_000);
+    await clock.advance(5000);
+    expect(trouble()).toMatchObject({ sinceMs: clock.nowMs() - 5000 });
+  }
+});
+
 test('what fails for five seconds is told, even while reading goes on', async () => {
   const { clock, store, trouble } = stage({ put: away, unsentCount: async () => 0 });
   for (let second = 0; second < 5; second += 1) {
