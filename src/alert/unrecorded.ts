@@ -15,6 +15,8 @@ import type { AlertSink } from './sink';
 export interface UnrecordedOptions {
   /** An end is told so long after this process began to lead, at the soonest. */
   holdMs: number;
+  /** Who follows for longer than this follows one that lives. */
+  leaseMs: number;
   groupAbove: number;
   journalMs: number;
   runbookBase: string;
@@ -58,15 +60,16 @@ const cutOffMsMax = 3_600_000;
  */
 export function makeUnrecorded(sinks: AlertSink[], options: UnrecordedOptions): Unrecorded {
   const keeping = sinks.filter(({ keeps }) => keeps);
-  let followed = false;
+  let followedFromMs: number | null = null;
   let outageAtMs = Number.NEGATIVE_INFINITY;
   let fromMs: number | null = null;
   let pending: ConditionName[] = [];
   let waiting: Alert[] = [];
 
   function begin(nowMs: number): number {
-    const isCutOff = followed && nowMs - outageAtMs > outageMsMax;
-    followed = false;
+    const followedMs = nowMs - (followedFromMs ?? nowMs);
+    const isCutOff = followedMs > 2 * options.leaseMs && nowMs - outageAtMs > outageMsMax;
+    followedFromMs = null;
     pending = names;
     waiting = [];
     return nowMs + (isCutOff ? Math.max(options.holdMs, cutOffMsMax) : options.holdMs);
@@ -74,7 +77,7 @@ export function makeUnrecorded(sinks: AlertSink[], options: UnrecordedOptions): 
 
   return {
     follow(own, nowMs) {
-      followed = true;
+      followedFromMs ??= nowMs;
       fromMs = null;
       if (own.some(({ name }) => name === 'store-unavailable')) outageAtMs = nowMs;
     },

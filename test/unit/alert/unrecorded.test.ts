@@ -269,6 +269,16 @@ describe('a leader that alone is cut off from the store', () => {
     expect(slack.ofStore()).toEqual([`${storeAlert} firing`, `${storeAlert} resolved`]);
   });
 
+  test('is not waited for by one that was started after it, and saw only its lease run out', async () => {
+    const world = await orphaned();
+    await world.store.holdLease('alerts', 'a', 15_000);
+    const next = world.start('b');
+    await world.pass(15, next);
+    await world.store.holdLease('alerts', 'a', 0);
+    await world.pass(2 * (options.resendMs / 1000), next);
+    expect(world.pager.ofStore()).toEqual([`${storeAlert} resolved`]);
+  });
+
   test('leaves no page for ever when it is killed so', async () => {
     const { pass, second, pager } = await cutOff();
     await pass(3700, second);
