@@ -25,10 +25,10 @@ interface Waiting extends Call {
   reject: (problem: Problem) => void;
 }
 
-/** Enough that the executor has its next group when it ends one, few enough that groups become large under load. */
-const awayMax = 3;
-/** So many leave before the turn ends: the executor works on them while the rest of the turn is still being read. */
-const leaveAt = 16;
+/** So many leave at once, whatever is away: the executor works on them while the rest of the turn is still being read. */
+const leaveAt = 25;
+/** Enough that the executor has its next calls when it ends a group, few enough that small messages do not add up. */
+const awayUnfilled = 4;
 const ledgerPageTasks = 2000;
 /**
  * A hint that moves to the resource it turned out to be, or a delivery that retention folds, between two pages is counted
@@ -36,7 +36,6 @@ const ledgerPageTasks = 2000;
  */
 const ledgerAttempts = 4;
 
-/** At most 3 groups are away at once. */
 export function groupedStore(
   execute: Executor,
   closeExecutor: () => Promise<void>,
@@ -48,11 +47,10 @@ export function groupedStore(
   let closed = false;
   let drained = (): void => {};
 
-  /** What a turn asks for leaves at its end, much of it before; when enough is away, with what comes meanwhile. */
+  /** What a turn asks for leaves at its end, much of it before; a little waits for more while enough is away. */
   function leaveSoon(): void {
-    if (away >= awayMax || waiting.length === 0) return;
     if (waiting.length >= leaveAt) void leave();
-    else if (!leaving) {
+    else if (waiting.length > 0 && away < awayUnfilled && !leaving) {
       leaving = true;
       setImmediate(leaveAtLast);
     }
@@ -60,7 +58,7 @@ export function groupedStore(
 
   function leaveAtLast(): void {
     leaving = false;
-    if (waiting.length > 0 && away < awayMax) void leave();
+    if (waiting.length > 0 && away < awayUnfilled) void leave();
     else if (away === 0) drained();
   }
 

@@ -46,31 +46,38 @@ test('a call does not wait for the answer to an earlier one', async () => {
 test('many calls of one turn leave before it ends, those that follow at its end', async () => {
   const { groups, execute } = asked();
   const store = groupedStore(execute, async () => {});
-  const all = Array.from({ length: 18 }, () => store.unsentCount());
-  expect(groups.map(({ calls }) => calls.length)).toEqual([16]);
+  const all = Array.from({ length: 27 }, () => store.unsentCount());
+  expect(groups.map(({ calls }) => calls.length)).toEqual([25]);
   await turn();
-  expect(groups.map(({ calls }) => calls.length)).toEqual([16, 2]);
+  expect(groups.map(({ calls }) => calls.length)).toEqual([25, 2]);
   for (const { calls, answer } of groups) answer(calls.map(() => ({ value: 1 })));
   expect(await Promise.all(all)).toEqual(all.map(() => 1));
 });
 
-test('however many calls come, only some groups are away, and the rest leaves with the next answer', async () => {
+test('as many as fill a group leave whatever is away, and fewer wait for the next answer', async () => {
   const { groups, execute } = asked();
   const store = groupedStore(execute, async () => {});
-  const all = Array.from({ length: 70 }, () => store.unsentCount());
+  const sizes = () => groups.map(({ calls }) => calls.length);
+  const all = Array.from({ length: 124 }, () => store.unsentCount());
   await turn();
-  expect(groups.map(({ calls }) => calls.length)).toEqual([16, 16, 16]);
-  groups[0]!.answer(groups[0]!.calls.map(() => ({ value: 1 })));
+  expect(sizes()).toEqual([25, 25, 25, 25]);
+  all.push(store.unsentCount());
+  expect(sizes()).toEqual([25, 25, 25, 25, 25]);
+  all.push(store.unsentCount());
   await turn();
-  expect(groups.map(({ calls }) => calls.length)).toEqual([16, 16, 16, 22]);
-  for (const { calls, answer } of groups.slice(1)) answer(calls.map(() => ({ value: 1 })));
-  expect(await Promise.all(all)).toHaveLength(70);
+  for (const { calls, answer } of groups.slice(0, 2)) answer(calls.map(() => ({ value: 1 })));
+  // The answers are heard in one turn, and the rest leaves at the end of the next.
+  await turn();
+  await turn();
+  expect(sizes()).toEqual([25, 25, 25, 25, 25, 1]);
+  for (const { calls, answer } of groups.slice(2)) answer(calls.map(() => ({ value: 1 })));
+  expect(await Promise.all(all)).toHaveLength(126);
 });
 
 test('a store whose calls have left before the end of their turn can be closed', async () => {
   const { groups, execute } = asked();
   const store = groupedStore(execute, async () => {});
-  const all = Array.from({ length: 16 }, () => store.unsentCount());
+  const all = Array.from({ length: 25 }, () => store.unsentCount());
   groups[0]!.answer(all.map(() => ({ value: 1 })));
   await Promise.all(all);
   await store.close();
