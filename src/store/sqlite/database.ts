@@ -119,7 +119,7 @@ function openConnection(file: string): DatabaseSync {
     connection = new DatabaseSync(file, { timeout: 0 });
     connection.exec('PRAGMA page_size = 8192; PRAGMA locking_mode = EXCLUSIVE');
     const answer = connection.prepare('PRAGMA journal_mode = WAL').get() as { journal_mode: string };
-    connection.exec(`PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -16384;
+    connection.exec(`PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -12288;
       PRAGMA temp_store = MEMORY; BEGIN IMMEDIATE; COMMIT`);
     // SQLite does not fail where it cannot: it names the mode that it keeps.
     if (file === ':memory:' || answer.journal_mode === 'wal') return connection;
