@@ -25,7 +25,7 @@ import type { Relay } from './publish/relay';
 import type { Replay } from './publish/replay';
 import type { PublishTarget } from './publish/target';
 import { openStore as openStoreWith } from './store/open-store';
-import { openPostgres } from './store/postgres/open-postgres';
+import type * as Postgres from './store/postgres/open-postgres';
 import type { SetAside } from './store/quarantine-entry';
 import { makeStoreRoom } from './store/store-room';
 import { answersInTime, watchStore } from './store/watch-store';
@@ -103,7 +103,10 @@ export interface Worker {
 export async function openStore(settings: Settings, setAside?: SetAside): Promise<Store> {
   const store = options.storeOptions(settings);
   try {
-    return await ('url' in store ? openPostgres(store, null, setAside) : openStoreWith(store, setAside));
+    if (!('url' in store)) return await openStoreWith(store, setAside);
+    // Its client takes a megabyte, which a process with the embedded store has no use for.
+    const { openPostgres } = require('./store/postgres/open-postgres') as typeof Postgres;
+    return await openPostgres(store, null, setAside);
   } catch (error) {
     throw storeFault(error);
   }
