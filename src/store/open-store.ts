@@ -15,6 +15,8 @@ export type { StoreSettings } from './sqlite/context';
 
 /** Of each half of the room for what is young in the store's thread: rows that are forgotten after their group. */
 const youngMegabytes = 4;
+/** So much is old in it before that is first collected: hardly more than half of this lives. */
+const oldMegabytesAtFirst = 8;
 /** A thread that could not be started is not started again at once. */
 const restartMs = 1000;
 
@@ -51,8 +53,9 @@ export async function openStore(
 }
 
 function startWorker(settings: StoreSettings): Worker {
-  // The main thread has its room since the start; a limit of the thread's own would yield to the flag of the process.
+  // The main thread has its room since the start; limits of the thread's own would yield to the flags of the process.
   setFlagsFromString(`--max-semi-space-size=${youngMegabytes}`);
+  setFlagsFromString(`--initial-old-space-size=${oldMegabytesAtFirst}`);
   return new Worker(join(__dirname, 'sqlite', 'thread.js'), { workerData: settings });
 }
 
