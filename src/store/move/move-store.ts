@@ -12,6 +12,7 @@ import {
   type Database as Target,
 } from '../postgres/database';
 import { migrate } from '../postgres/migrate';
+import { clockName } from '../set-back';
 import { openExisting, type Database as Source } from '../sqlite/database';
 import { untoldPrefix } from '../store-rules';
 import { copyTable, type PageSize, type Place, pageSize, placesTable, readBack } from './copy-table';
@@ -173,7 +174,8 @@ async function complete(statements: Statements, source: Source, token: number): 
   );
   await statements.run(`SELECT setval('revision', $1)`, Math.max(1, meta.get('revision') ?? 1));
   const isState = (name: string) =>
-    ['behind', 'reading-on', 'pause-since', 'pause-until'].includes(name) || name.startsWith(untoldPrefix);
+    ['behind', 'reading-on', 'pause-since', 'pause-until', clockName].includes(name) ||
+    name.startsWith(untoldPrefix);
   const states = [...meta.keys()].filter(isState);
   for (const name of ['position', 'floor', 'marked', 'unmarked', 'connections', ...states]) {
     await statements.run(

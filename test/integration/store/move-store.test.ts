@@ -190,6 +190,20 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'moving a store to Post
     await store.close();
   });
 
+  test('what is due is due also where the clock of the target is behind', async () => {
+    const source = openSource();
+    await handOn(source).put([hintOf('1'), hintOf('2')]);
+    while ((await source.sweep()).more);
+    await source.close();
+    nowMs -= 3_600_000;
+    await move();
+    const target = await openTarget();
+    while ((await target.sweep()).more);
+    nowMs += 1000;
+    expect(await target.take(10)).toHaveLength(2);
+    await target.close();
+  });
+
   test('an organization that is half-open stays as wide as it was', async () => {
     const source = openSource();
     const hand = handOn(source);
