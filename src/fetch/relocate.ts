@@ -13,7 +13,16 @@ import type { EquipmentAddresses } from './equipment-addresses';
 import type { Gate } from './gate';
 import { linksOf, unreadLinkOf, unreadLinksOf } from './links';
 import { type OrganizationSeen, type Organizations, organizationsOf } from './organizations';
-import { type Pages, type PartialEnd, partialDetail } from './pages';
+import {
+  idOf,
+  noteUnreadable,
+  type Pages,
+  type PartialEnd,
+  partialSentence,
+  unreadableSentence,
+  type WholePage,
+  withoutId,
+} from './pages';
 import { answerOnTheWay, type Way, waitingAnswer } from './waiting-answer';
 
 export interface Sought {
@@ -24,7 +33,7 @@ export interface Sought {
   tried: URL;
 }
 
-/** `absent`: its address of today is the one that was tried, or no listing holds it. */
+/** `absent`: its address of today is the one that was tried, or listings that were read to their ends do not hold it. */
 export type Located = { url: URL } | { absent: true } | { answer: Answer };
 
 /** Costs one catalog read, and one walk to the first field operation while no form of their addresses is known. */
@@ -53,11 +62,14 @@ export function makeRelocate(parts: RelocateParts): Relocate {
   const { gate, equipment, clock } = parts;
   const learned = new Map<string, Learned>();
 
-  function locatedAt(address: string, { tried }: Sought): Located {
-    const admission = gate.admit(address);
-    if (!admission.admitted) return { absent: true };
-    const { url } = admission;
+  function locatedAt(url: URL, { tried }: Sought): Located {
     return url.origin === tried.origin && url.pathname === tried.pathname ? { absent: true } : { url };
+  }
+
+  /** Where it stands if it stands as another one does; null where that may not be asked. */
+  function locatedBy(pattern: AddressPattern, sought: Sought): Located | null {
+    const admission = gate.admit(addressOf(pattern, sought.identity.id));
+    return admission.admitted ? locatedAt(admission.url, sought) : null;
   }
 
   async function walk(
@@ -66,15 +78,24 @@ export function makeRelocate(parts: RelocateParts): Relocate {
     caller: Caller,
     version: number,
   ): Promise<Located> {
-    const { id } = sought.identity;
-    for await (const step of operationsOf(parts, sought.organizationId, connection, caller)) {
+    const { connectionId } = connection;
+    const way: Way = { code: 'relocation-incomplete', origin: parts.catalogOrigin, connectionId };
+    const look = { parts, connection, caller, way };
+    for await (const step of operationsOf(sought.organizationId, look)) {
       if ('answer' in step) return step;
-      const pattern = patternOf(step.self, step.id, step.owners);
-      if (pattern !== null) {
-        learned.set(connection.connectionId, { version, learnedAtMs: clock.nowMs(), pattern });
-        return locatedAt(addressOf(pattern, id), sought);
+      const self = linksOf(step.item).get('self');
+      const admission = gate.admit(self);
+      const own = step.id === sought.identity.id;
+      // What is listed is there, whatever its link is worth.
+      if (own && !admission.admitted) {
+        const trouble = self === undefined ? withoutSelf(step.item) : admission.detail;
+        return { answer: waitingAnswer(way, `it is listed, but its address cannot be used: ${trouble}`) };
       }
-      if (step.id === id && step.self !== undefined) return locatedAt(step.self, sought);
+      const pattern = admission.admitted ? patternOf(self, step.id, step.owners) : null;
+      if (pattern !== null) learned.set(connectionId, { version, learnedAtMs: clock.nowMs(), pattern });
+      if (own && admission.admitted) return locatedAt(admission.url, sought);
+      const located = pattern === null ? null : locatedBy(pattern, sought);
+      if (located !== null) return located;
     }
     return { absent: true };
   }
@@ -83,65 +104,62 @@ export function makeRelocate(parts: RelocateParts): Relocate {
     const { kind, id } = sought.identity;
     const result = await caller.catalog(connection, true);
     if ('answer' in result) return result;
-    if (kind === 'equipment') return locatedAt(equipment.record(id), sought);
+    if (kind === 'equipment') return locatedAt(new URL(equipment.record(id)), sought);
     const { version } = result.catalog;
     const known = learned.get(connection.connectionId);
-    if (known?.version === version && clock.nowMs() - known.learnedAtMs < believedForMs) {
-      return locatedAt(addressOf(known.pattern, id), sought);
-    }
-    return walk(sought, connection, caller, version);
+    const believed = known?.version === version && clock.nowMs() - known.learnedAtMs < believedForMs;
+    const located = believed ? locatedBy(known.pattern, sought) : null;
+    return located ?? walk(sought, connection, caller, version);
   };
 }
 
 interface Operation {
   id: string;
-  self: string | undefined;
+  /** As listed. */
+  item: unknown;
   /** Ids that its address may carry and another operation's may not. */
   owners: string[];
 }
 
-type Step = Operation | { answer: Answer };
-
-/** Field operations through organizations and fields. An `answer` comes last when not all of them could be seen. */
-async function* operationsOf(
-  parts: RelocateParts,
-  organizationId: string | null,
-  connection: Connection,
-  caller: Caller,
-): AsyncGenerator<Step, void> {
-  const { organizations, catalogOrigin } = parts;
-  const way: Way = {
-    code: 'relocation-incomplete',
-    origin: catalogOrigin,
-    connectionId: connection.connectionId,
-  };
-  const look = { parts, connection, caller, way };
-  if (organizationId !== null) {
-    const found = await organizations.find(organizationId, connection, caller);
-    if ('answer' in found) return yield found;
-    if (found.organization !== null) yield* operationsOfOrganization(found.organization, look);
-    return;
-  }
-  let unseen: Step | null = null;
-  for await (const page of organizations.list(connection, caller)) {
-    if (page.partial) return yield ended(page, way);
-    for (const organization of organizationsOf(page.values)) {
-      for await (const step of operationsOfOrganization(organization, look)) {
-        if ('answer' in step && !isLocal(step.answer)) return yield step;
-        // An organization that is closed to us hides its operations, not those of the others.
-        if ('answer' in step) unseen = step;
-        else yield step;
-      }
-    }
-  }
-  if (unseen !== null) yield { answer: waitingAnswer(way, 'some organizations are closed') };
+/** What could not be seen; `failed`: the provider did not answer with a page, so that other pages are not asked for. */
+interface Unseen {
+  answer: Answer;
+  failed: boolean;
 }
+
+type Step = Operation | Unseen;
 
 interface Look {
   parts: RelocateParts;
   connection: Connection;
   caller: Caller;
   way: Way;
+}
+
+/** Field operations through organizations and fields. An `answer` comes last when not all of them could be seen. */
+async function* operationsOf(organizationId: string | null, look: Look): AsyncGenerator<Step, void> {
+  const { parts, connection, caller, way } = look;
+  const { organizations } = parts;
+  if (organizationId !== null) {
+    const found = await organizations.find(organizationId, connection, caller);
+    if ('answer' in found) return yield { answer: found.answer, failed: true };
+    if (found.organization !== null) yield* operationsOfOrganization(found.organization, look);
+    return;
+  }
+  let unseen: Unseen | null = null;
+  for await (const page of organizations.list(connection, caller)) {
+    if (page.partial) return yield ended(page, way);
+    unseen ??= unreadAmong(page, way);
+    for (const organization of organizationsOf(page.values)) {
+      for await (const step of operationsOfOrganization(organization, look)) {
+        if ('answer' in step && !isLocal(step.answer)) return yield step;
+        // An organization that is closed to us hides its operations, not those of the others.
+        if ('answer' in step) unseen ??= unseenAs('some organizations are closed', way);
+        else yield step;
+      }
+    }
+  }
+  if (unseen !== null) yield unseen;
 }
 
 async function* operationsOfOrganization(
@@ -151,42 +169,76 @@ async function* operationsOfOrganization(
   const first = organization.links.get('fields');
   if (first === undefined) {
     const unread = unreadLinkOf(organization.unread, ['fields']);
-    if (unread !== null) yield { answer: waitingAnswer(look.way, unread) };
+    if (unread !== null) yield unseenAs(unread, look.way);
     return;
   }
+  let unseen: Unseen | null = null;
   for await (const page of pagesOf(first, look)) {
     if (page.partial) return yield ended(page, look.way);
     for (const field of page.values) {
-      const links = linksOf(field);
-      const rel = operationRels.find((name) => links.has(name));
-      if (rel === undefined) {
-        const unread = unreadLinkOf(unreadLinksOf(field), operationRels);
-        if (unread !== null) return yield { answer: waitingAnswer(look.way, unread) };
-        continue;
-      }
-      const owners = [organization.id, idOf(field) ?? ''];
-      for await (const listed of pagesOf(links.get(rel) as string, look)) {
-        // A field that vanished meanwhile took its operations along.
-        if (listed.partial && listed.verdict?.kind === 'gone') break;
-        if (listed.partial) return yield ended(listed, look.way);
-        for (const item of listed.values) {
-          const id = idOf(item);
-          if (id !== null) yield { id, self: linksOf(item).get('self'), owners };
-        }
+      for await (const step of operationsOfField(field, organization.id, look)) {
+        if ('answer' in step && step.failed) return yield step;
+        // What one field does not show may stand in another.
+        if ('answer' in step) unseen ??= step;
+        else yield step;
       }
     }
   }
+  if (unseen !== null) yield unseen;
+}
+
+async function* operationsOfField(
+  field: unknown,
+  organizationId: string,
+  look: Look,
+): AsyncGenerator<Step, void> {
+  const { way } = look;
+  const links = linksOf(field);
+  const rel = operationRels.find((name) => links.has(name));
+  if (rel === undefined) {
+    const id = idOf(field);
+    const unread = id === null ? withoutId(field) : unreadLinkOf(unreadLinksOf(field), operationRels);
+    // A field without the relationship has no operations.
+    if (unread !== null) yield unseenAs(`a field: ${unread}`, way);
+    return;
+  }
+  const owners = [organizationId, idOf(field) ?? ''];
+  let unseen: Unseen | null = null;
+  for await (const page of pagesOf(links.get(rel) as string, look)) {
+    // A field that vanished meanwhile took its operations along.
+    if (page.partial && page.verdict?.kind === 'gone') break;
+    if (page.partial) return yield ended(page, way);
+    unseen ??= unreadAmong(page, way);
+    for (const item of page.values) {
+      const id = idOf(item);
+      if (id !== null) yield { id, item, owners };
+    }
+  }
+  if (unseen !== null) yield unseen;
+}
+
+/** What says neither what it is nor where may be what is sought. */
+function unreadAmong(page: WholePage, way: Way): Unseen | null {
+  const unread = noteUnreadable(null, page, (value) => (idOf(value) === null ? withoutId(value) : null));
+  return unread === null ? null : unseenAs(unreadableSentence(unread), way);
+}
+
+function withoutSelf(item: unknown): string {
+  return unreadLinkOf(unreadLinksOf(item), ['self']) ?? 'expected a link `self`, got none';
 }
 
 function pagesOf(first: string, { parts, connection, caller }: Look) {
   return parts.pages({ first, operation: 'relocation', connection, call: caller.call });
 }
 
-function ended(page: PartialEnd, way: Way): { answer: Answer } {
+function ended(page: PartialEnd, way: Way): Unseen {
   const { verdict } = page;
-  return {
-    answer: verdict === null ? waitingAnswer(way, partialDetail(page)) : answerOnTheWay(verdict, way),
-  };
+  if (verdict === null) return unseenAs(partialSentence(page), way);
+  return { answer: answerOnTheWay(verdict, way), failed: true };
+}
+
+function unseenAs(detail: string, way: Way): Unseen {
+  return { answer: waitingAnswer(way, detail), failed: false };
 }
 
 /** A failure of one organization alone. */
@@ -195,10 +247,4 @@ function isLocal(answer: Answer): boolean {
     answer.kind === 'action-required' ||
     (answer.kind === 'transient' && answer.code === 'relocation-incomplete')
   );
-}
-
-function idOf(item: unknown): string | null {
-  if (typeof item !== 'object' || item === null) return null;
-  const { id } = item as { id?: unknown };
-  return (typeof id === 'string' && id !== '') || typeof id === 'number' ? String(id) : null;
 }

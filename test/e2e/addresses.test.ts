@@ -8,9 +8,14 @@ import { expectExitsToAgree } from '../support/five-exits';
 import { beginStory, notificationOf, type Resource, type Story, soon } from '../support/story';
 import { until } from '../support/until';
 
+type Body = Record<string, unknown>;
+
 let story: Story;
 afterEach(() => story.end());
 
+/** The provider spells `links` and `fieldOperations` in two ways. */
+const linkOf = ({ links, link = links }: Body, ...wanted: string[]) =>
+  (link as { rel: string; uri: string }[]).find(({ rel }) => wanted.includes(rel))!.uri;
 const operationHint = (operation: Resource) => notificationOf(operation, { eventTypeId: 'fieldOperation' });
 
 test('links that move while reads are under way publish nothing as deleted and nothing as changed', async () => {
@@ -57,6 +62,35 @@ test('links that move while reads are under way publish nothing as deleted and n
   ]);
   expect(await story.tasks()).toHaveLength(all.length);
   await expectExitsToAgree(story);
+});
+
+test('an operation that has moved is found again beside one at a foreign origin, and is never deleted for it', async () => {
+  story = await beginStory({
+    delivers: false,
+    flags: { organizations: 1, 'field-operations': 6 },
+    settings: { GONE_AFTER_SECONDS: '1' },
+  });
+  const { fieldOperations } = await story.simulator.state();
+  expect((await story.post(fieldOperations.map((operation) => operationHint(operation)))).status).toBe(204);
+  expect((await story.untilRest()).published).toBe(fieldOperations.length);
+  const before = await story.events();
+
+  // Everything moves, and the first operation of the first field to an origin that nobody has allowed.
+  await story.simulator.moveLinks();
+  const organizations = linkOf(await story.provided(story.simulator.catalog), 'organizations');
+  const [organization] = (await story.provided(organizations)).values as Body[];
+  const [field] = (await story.provided(linkOf(organization!, 'fields'))).values as Body[];
+  const address = linkOf(field!, 'fieldOperations', 'fieldOperation');
+  const body = await story.provided(address);
+  const [first] = body.values as Body[];
+  const foreign = [{ rel: 'self', uri: `https://api2.provider.example/fieldOperations/${first!.id}` }];
+  Object.assign(first!, { links: foreign, link: undefined });
+  const path = `^${new URL(address).pathname}($|\\?)`;
+  await story.simulator.setFaults([{ match: { method: 'GET', path }, status: 200, body }]);
+
+  expect((await story.post(fieldOperations.map((operation) => operationHint(operation)))).status).toBe(204);
+  expect(await story.untilRest()).toMatchObject({ gone: 0, quarantined: 0, lost: 0 });
+  expect(await story.events()).toEqual(before);
 });
 
 test('links that move in the middle of a sync, with reads waiting, lose nothing and publish nothing twice', async () => {

@@ -9,8 +9,6 @@ import { beginConnectStory } from '../support/connect-story';
 import { beginStory, type Resource, type Story, soon } from '../support/story';
 import { until } from '../support/until';
 
-type Body = Record<string, unknown>;
-
 let story: Story;
 beforeAll(async () => {
   story = await beginStory({ delivers: false, settings: { SYNC_INTERVAL_SECONDS: '0' } });
@@ -24,20 +22,6 @@ const answerOnce = (path: string, body: unknown) =>
 const published = async () => (await story.events()).map(({ subject }) => subject);
 const keyOf = ({ id, organizationId }: Resource) => `${organizationId}/equipment/${id}`;
 
-/** As the provider answers it now, to be changed. */
-async function asked(address: string): Promise<Body> {
-  const [{ token }] = JSON.parse(story.simulator.environment.PROVIDER_TOKENS ?? '[]');
-  const headers = {
-    accept: address.startsWith(story.simulator.catalog)
-      ? `application/vnd.${story.simulator.vendor}.axiom.v3+json`
-      : 'application/json',
-    authorization: `Bearer ${token}`,
-  };
-  const answer = await fetch(address, { headers });
-  expect(answer.status).toBe(200);
-  return (await answer.json()) as Body;
-}
-
 async function sync(): Promise<SyncView & { code: number | null; error: string }> {
   const { code, out, error } = await run('sync', '--json');
   return { ...JSON.parse(out), code, error };
@@ -46,7 +30,7 @@ async function sync(): Promise<SyncView & { code: number | null; error: string }
 test('an entry without an id, and one that cannot be read, are told by a sync; what stands beside them is published', async () => {
   const [good, other, missing] = await story.equipment();
   const [one, two] = await Promise.all(
-    [good!, other!].map(({ uri }) => asked(`${uri}?embed=devices,equipment`)),
+    [good!, other!].map(({ uri }) => story.provided(`${uri}?embed=devices,equipment`)),
   );
   const values = [{ '@type': 'Machine', name: 'Nobody' }, { ...two, name: { of: 'another type' } }, one];
   await answerOnce(`^/isg/equipment\\?organizationIds=${good!.organizationId}`, { links: [], values });
@@ -77,7 +61,7 @@ test('an entry without an id, and one that cannot be read, are told by a sync; w
 
 test('a link that cannot be read is told by its relationship, and takes nothing away', async () => {
   const before = (await published()).length;
-  const list = await asked(`${story.simulator.catalog}organizations?itemLimit=100`);
+  const list = await story.provided(`${story.simulator.catalog}organizations?itemLimit=100`);
   const [first, ...others] = list.values as { id: string; links: { rel: string; uri: unknown }[] }[];
   const links = first!.links.map((link) => (link.rel === 'fields' ? { ...link, uri: 5 } : link));
   await answerOnce('/organizations', { ...list, values: [{ ...first, links }, ...others] });
@@ -89,7 +73,7 @@ test('a link that cannot be read is told by its relationship, and takes nothing 
 });
 
 test('a file’s record that cannot be read is told with its address, and the other files are listed', async () => {
-  const list = await asked(`${story.simulator.catalog}files?itemLimit=100`);
+  const list = await story.provided(`${story.simulator.catalog}files?itemLimit=100`);
   const [first, ...others] = list.values as { id: string }[];
   await answerOnce('/files', { ...list, values: [{ ...first, id: { of: 'another type' } }, ...others] });
   const { code, out, error } = await run('files', 'list', '--json');

@@ -211,6 +211,18 @@ export class Story {
     return (await this.simulator.requests()) as ProviderRequest[];
   }
 
+  /** A document of the provider as it answers it now, to a user whose token the settings hold. Throws on any other answer. */
+  async provided(address: string): Promise<Record<string, unknown>> {
+    const { environment, catalog, vendor } = this.simulator;
+    const [{ token }] = JSON.parse(environment.PROVIDER_TOKENS ?? '[]');
+    const accept = address.startsWith(catalog)
+      ? `application/vnd.${vendor}.axiom.v3+json`
+      : 'application/json';
+    const response = await fetch(address, { headers: { accept, authorization: `Bearer ${token}` } });
+    if (response.status !== 200) throw new Error(`GET ${address}: ${response.status}`);
+    return (await response.json()) as Record<string, unknown>;
+  }
+
   /** Those that were made since the service was started the last time. */
   async requestsOfLife(): Promise<ProviderRequest[]> {
     return (await this.requests()).slice(this.asked);

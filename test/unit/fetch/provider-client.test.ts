@@ -502,6 +502,60 @@ describe('what is not found', () => {
     });
   });
 
+  test.each<[string, unknown[]]>([
+    ['an operation that stands at a foreign origin', [{ id: 'x', links: [self('https://evil.test/ops/x')] }]],
+    ['an operation without a link', [{ id: 'x' }]],
+    ['an entry that names nothing', [null]],
+  ])('is found beside %s, whose link teaches nothing', async (_what, before) => {
+    movedListings();
+    listed([...before, { id: 'op-1', links: [self(`${moved}/fieldOperations/op-1`)] }]);
+    api().get('/platform/v2/fieldOperations/op-1').query(true).reply(200, operation, axiom);
+    expect((await staged.client.read(known)).answer).toMatchObject({
+      kind: 'ok',
+      document: { address: `${moved}/fieldOperations/op-1` },
+    });
+  });
+
+  const op1 = (links?: unknown) => ({ id: 'op-1', links });
+  test.each<[string, unknown[], string]>([
+    ['without a link', [op1()], 'expected a link `self`, got none'],
+    ['with a link that is none', [op1([{ rel: 'self', uri: 7 }])], 'expected an address in the link `self`'],
+    [
+      'at a foreign origin',
+      [op1([self('https://evil.test/op-1')])],
+      'the origin https://evil.test is not one',
+    ],
+    ['perhaps, by an entry that names nothing', [{ links: [] }], 'entry 1 of a page: expected an object'],
+  ])('waits while it is listed %s', async (_how, values, detail) => {
+    movedListings();
+    listed(values);
+    expect((await staged.client.read(known)).answer).toMatchObject({
+      kind: 'transient',
+      code: 'relocation-incomplete',
+      detail: expect.stringContaining(detail),
+    });
+  });
+
+  test('is looked for in the other fields too where one of them cannot be read, and waits when none shows it', async () => {
+    const fieldsOf = [null, { id: 'f0', links: [{ rel: 'fieldOperations', uri: 'https://evil.test/ops' }] }];
+    const open = { id: 'f1', links: [{ rel: 'fieldOperations', uri: `${origin}/platform/f1/ops` }] };
+    const shown = (values: unknown[]) => {
+      missing();
+      catalog();
+      organizations([{ rel: 'fields', uri: `${origin}/platform/fields` }]);
+      api()
+        .get('/platform/fields?itemLimit=100')
+        .reply(200, { values: [...fieldsOf, open] }, axiom);
+      api().get('/platform/f1/ops?itemLimit=100').reply(200, { values }, axiom);
+    };
+    catalog();
+    shown([]);
+    expect((await staged.client.read(known)).answer).toMatchObject({ kind: 'transient' });
+    shown([op1([self(`${origin}/platform/x/op-1`)])]);
+    api().get('/platform/x/op-1').query(true).reply(200, operation, axiom);
+    expect((await staged.client.read(known)).answer.kind).toBe('ok');
+  });
+
   test.each([
     [404, false],
     [410, true],
