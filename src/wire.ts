@@ -177,7 +177,8 @@ export async function wireWorker(
   const others = [relay, behind, book, room, meter, watch, connecting, subscribing];
   const conditions = conditionsOf({ store: watched, health: pipeline.health, others }, clock);
   const settled = settledOf({ others });
-  const alerting = alertingOf(settings, doors, { observer, clock, holder, conditions, settled });
+  const { manageUrl } = book;
+  const alerting = alertingOf(settings, doors, { observer, clock, holder, conditions, settled, manageUrl });
   const operated = { pipeline, relay, alerting, book, meter, connecting, sync, replay, subscribing };
   const parts = { ...operated, watch, client, behind, room };
   const loops = loopsOf({ ...parts, store: doors.store }, observer, clock);
@@ -286,7 +287,10 @@ function targetOf(settings: Settings, clock: Clock): PublishTarget {
 function alertingOf(
   settings: Settings,
   { store, sinks }: OutsideDoors,
-  parts: { observer: Observer } & Pick<AlertingParts, 'clock' | 'holder' | 'conditions' | 'settled'>,
+  parts: { observer: Observer } & Pick<
+    AlertingParts,
+    'clock' | 'holder' | 'conditions' | 'settled' | 'manageUrl'
+  >,
 ): Alerting {
   const { observer, ...told } = parts;
   return makeAlerting({

@@ -61,6 +61,8 @@ export interface AlertingParts {
   conditions(): Condition[];
   /** Of which of them it is known whether they hold, before the time that their rows of the catalogue name. */
   settled?(): ConditionName[];
+  /** Where an organization's connection is looked after at the provider; null where nobody here knows. Must not throw. */
+  manageUrl?(organizationId: string): string | null;
   options: AlertingOptions;
   hooks?: AlertingHooks;
   /** In [0, 1); spreads the back-off of failing sinks. */
@@ -126,7 +128,8 @@ export function makeAlerting(parts: AlertingParts): Alerting {
     const nowMs = clock.nowMs();
     const { alerts: answered, gone } = letGo(record(known, collect()), nowMs);
     const open = openOf(answered, relearning.unlearned());
-    const signals = evaluate({ ...inputs, conditions, nowMs }, { ...options, ...open });
+    const places = { manageUrl: (id: string) => parts.manageUrl?.(id) ?? null };
+    const signals = evaluate({ ...inputs, conditions, nowMs }, { ...options, ...open, ...places });
     const gathered = gather(signals, inputs, answered, nowMs);
     const converged = converge(gathered, answered, nowMs, { ...options, ...relearning });
     relearning.seen(gathered.passed, converged);

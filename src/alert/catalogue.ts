@@ -89,7 +89,8 @@ export const announcedRow: CatalogueRow = {
   severity: 'warning',
   owner: 'customer-success',
   summary: 'An organization must act at the provider before a date, or its data cannot be read from then on.',
-  firstStep: 'Tell the organization what the provider asks of it, and until when.',
+  firstStep:
+    'Tell the organization until when it must act at the provider: `tramline organizations get {id}` shows the times and its page.',
 };
 
 /** The first step of the same alert once the time has passed: from then on the provider's answer says who acted. */

@@ -1,22 +1,22 @@
 /**
  * Signals for Required Customer Actions that are announced for a time: a warning before the block, more urgent as the
- * time comes near. Over when the organization is blocked, which is another alert, or when the time has passed and it is
- * still read. Each organization is told by the nearest of its times. Many at once are one, and stay one until none of them
+ * time comes near. Over when the organization is blocked for it, which is another alert, or when the time has passed and
+ * it is still read; a block for a connection or a consent ends none. Each organization is told by the nearest of its times. Many at once are one, and stay one until none of them
  * is left. Pure.
  */
 
 import type { AlertInputs, IdentityLabels, Signal } from '../model/alert';
-import { announcedPastStep, announcedRow } from './catalogue';
+import { announcedPastStep, announcedRow, organizationRows } from './catalogue';
 import { subjectOf } from './fingerprint';
 import { firstStepFor } from './first-step';
-import { plainName, plainTime } from './plain-text';
+import { plainAddress, plainName, plainTime } from './plain-text';
 
 type Announced = AlertInputs['announced'][number];
 
 const dayMs = 86_400_000;
 const aheadMs = 30 * dayMs;
 const urgentMs = 2 * dayMs;
-/** Whoever is not blocked a day after the time has acted. */
+/** Who is still read a day after the time has acted; of who is not read nobody knows. */
 const afterMs = dayMs;
 const namedMax = 20;
 const furtherMax = 5;
@@ -26,21 +26,27 @@ const aheadWords =
   'Until then it is read as always, and nothing shows whether the action was taken; what happens after it without the ' +
   'action, the provider decides.';
 const pastWords = 'What may still be read after its time has acted, and the alert of it ends.';
+const unnamedWords =
+  'The announcement names neither the action nor its place: the provider shows them to whoever may act for the ' +
+  'organization and signs in there.';
 
 /**
  * One signal for each organization whose time is less than thirty days ahead; one for all above `groupAbove`.
  * `openUntilMs` is the latest time that an open incident of many stands for: those until then stay one, however few
  * they become, or the last of them would page one by one. null: there is none. A text names at most 20 organizations,
- * and 5 further times of one.
+ * and 5 further times of one. `manageUrl` is where an organization's connection is looked after at the provider.
  */
 export function announcedSignals(
   announced: Announced[],
   groupAbove: number,
   nowMs: number,
   openUntilMs: number | null,
+  manageUrl: (organizationId: string) => string | null = () => null,
 ): Signal[] {
+  const isOpenAt = ({ dueAtMs, blockedBy }: Announced) =>
+    blockedBy !== undefined || nowMs - dueAtMs < afterMs;
   const near = announced
-    .filter(({ dueAtMs }) => dueAtMs - nowMs < aheadMs && nowMs - dueAtMs < afterMs)
+    .filter((one) => one.dueAtMs - nowMs < aheadMs && isOpenAt(one))
     .toSorted((left, right) => left.dueAtMs - right.dueAtMs);
   const times = Map.groupBy(near, ({ organizationId }) => organizationId);
   const nearest = [...times.values()].map(([first]) => first as Announced);
@@ -53,25 +59,29 @@ export function announcedSignals(
     : [[], nearest];
   // The further times of these organizations are part of it too: they would page one by one as the first ones are met.
   if (outside.length > groupAbove) return [manySignal(nearest, nowMs, near.at(-1)!.dueAtMs)];
-  const singles = outside.map(({ organizationId }) => signalOf(times.get(organizationId)!, nowMs));
+  const singles = outside.map(({ organizationId }) =>
+    signalOf(times.get(organizationId)!, manageUrl(organizationId), nowMs),
+  );
   return isOpen ? [manySignal(inside, nowMs, openUntilMs), ...singles] : singles;
 }
 
 /** Of one organization, its times in order. */
-function signalOf(times: Announced[], nowMs: number): Signal {
+function signalOf(times: Announced[], manageUrl: string | null, nowMs: number): Signal {
   const [one, ...further] = times as [Announced, ...Announced[]];
   const acts = one.dueAtMs > nowMs ? 'must act' : 'was to act';
   const named = further.slice(0, furtherMax).map(({ dueAtMs }) => plainTime(dueAtMs));
   const left = further.length - furtherMax;
   const more = left > 0 ? ` and ${left === 1 ? '1 more time' : `${left} more times`}` : '';
   const again = further.length > 0 ? ` It must act again by ${named.join(', ')}${more}.` : '';
-  return signal(
+  const place = plainAddress(manageUrl);
+  const single = signal(
     { organization_id: one.organizationId },
     `${nameOf(one)} ${acts} at the provider by ${plainTime(one.dueAtMs)}.${again}`,
     plainName(one.organizationId, 80),
     one,
     nowMs,
   );
+  return place === null ? single : { ...single, annotations: { ...single.annotations, action_url: place } };
 }
 
 /** One of each organization, the soonest first. `untilMs`: the latest time that it stands for. */
@@ -84,7 +94,8 @@ function manySignal(near: Announced[], nowMs: number, untilMs: number): Signal {
     `${near.length} organization${near.length === 1 ? '' : 's'} must act at the provider, the first by ` +
       `${plainTime(first.dueAtMs)}: ${named}${more > 0 ? ` and ${more} more` : ''}.`,
     'ID',
-    first,
+    // Of many each is blocked or read by itself: nothing is said of that.
+    { dueAtMs: first.dueAtMs },
     nowMs,
   );
   const subjects = near.map(({ organizationId }) => subjectOf({ organization_id: organizationId }));
@@ -96,23 +107,35 @@ function signal(
   labels: IdentityLabels,
   who: string,
   id: string,
-  { dueAtMs }: Announced,
+  { dueAtMs, blockedBy }: Pick<Announced, 'dueAtMs' | 'blockedBy'>,
   nowMs: number,
 ): Signal {
   const isPast = dueAtMs <= nowMs;
+  // Who cannot be read is not shown to have acted by any answer: the customer is told still.
+  const isAsked = isPast && blockedBy === undefined;
   return {
     name: announcedRow.name,
     severity: dueAtMs - nowMs < urgentMs ? 'critical' : announcedRow.severity,
     labels,
     annotations: {
       summary: announcedRow.summary,
-      description: `${who} ${isPast ? pastWords : aheadWords}`,
+      description: `${who} ${outlook(isPast, blockedBy)} ${unnamedWords}`,
       owner: announcedRow.owner,
-      first_step: isPast ? firstStepFor(announcedPastStep, id) : announcedRow.firstStep,
+      first_step: firstStepFor(isAsked ? announcedPastStep : announcedRow.firstStep, id),
       until_when: plainTime(dueAtMs),
     },
     sinceMs: nowMs,
   };
+}
+
+/** How it goes on, and what ends it. */
+function outlook(isPast: boolean, blockedBy: Announced['blockedBy']): string {
+  if (blockedBy === undefined) return isPast ? pastWords : aheadWords;
+  const { because, name } = organizationRows[blockedBy];
+  return (
+    `Meanwhile it is blocked for something else (${because}; see ${name}): what ends that does not do this, and whether ` +
+    'it was done shows once it may be read again.'
+  );
 }
 
 function nameOf({ organizationId, name }: Announced): string {

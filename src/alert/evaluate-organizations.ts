@@ -39,8 +39,16 @@ const nothingWaits = { until_when: 'nothing waits yet' };
 /** How many organizations an annotation names. */
 const namedMax = 20;
 
-/** While an organization is blocked, whatever else was told of it goes on in the alert that tells why it is now. */
-const coveredNames = [...Object.values(organizationRows), announcedRow].map(({ name }) => name);
+const blockNames = Object.values(organizationRows).map(({ name }) => name);
+
+/**
+ * While an organization is blocked, whatever else was told of it goes on in the alert that tells why it is now. So does
+ * what was announced to it, where this is the action that it is blocked for.
+ */
+function coveredNames(cause: Cause): string[] {
+  const isAction = cause === 'terms' || cause === 'required-action';
+  return isAction ? [...blockNames, announcedRow.name] : blockNames;
+}
 
 /** One state that one alert tells of: an organization, or a connection with all organizations it was to read. */
 interface Incident {
@@ -139,17 +147,17 @@ function signalOf(ofCause: OrganizationRow, incident: Incident, options: Organiz
       ...(kept?.annotations ?? nothingWaits),
     },
     sinceMs: incident.sinceMs,
-    covers: coversOf([incident], null),
+    covers: coversOf(first.cause, [incident], null),
   };
 }
 
-function coversOf(incidents: Incident[], untilMs: number | null): Covers {
+function coversOf(cause: Cause, incidents: Incident[], untilMs: number | null): Covers {
   const subjects = incidents.flatMap(({ labels, organizations }) =>
     labels.organization_id === undefined
       ? [labels, ...organizations.map(({ organizationId }) => ({ organization_id: organizationId }))]
       : [labels],
   );
-  return { names: coveredNames, subjects: subjects.map(subjectOf), untilMs };
+  return { names: coveredNames(cause), subjects: subjects.map(subjectOf), untilMs };
 }
 
 function stormSignal(
@@ -189,7 +197,7 @@ function stormSignal(
       ...(kept?.annotations ?? nothingWaits),
     },
     sinceMs: storm.sinceMs,
-    covers: coversOf(incidents, storm.untilMs),
+    covers: coversOf(cause, incidents, storm.untilMs),
   };
 }
 

@@ -34,6 +34,8 @@ export interface EvaluateOptions {
   runbookBase: string;
   /** How long waiting notifications are kept one by one. */
   journalMs: number;
+  /** Where an organization's connection is looked after at the provider; null where nobody here knows. Left out: nobody does. */
+  manageUrl?(organizationId: string): string | null;
   /** Per cause whose many organizations are one open incident: until when a state must have begun to belong to it. */
   openStorms: Partial<Record<Cause, number>>;
   /** Until which time the open incident of many announced actions stands for them; null when there is none. */
@@ -58,7 +60,13 @@ const runbooks = new Map(catalogue.map((row) => [row.name, runbookFileOf(row)]))
 export function evaluate(inputs: EvaluateInputs, options: EvaluateOptions): Signal[] {
   const signals = [
     ...organizationSignals(inputs.blocked, { ...options, groupWithinMs, nowMs: inputs.nowMs }),
-    ...announcedSignals(inputs.announced, options.groupAbove, inputs.nowMs, options.openAnnouncedUntilMs),
+    ...announcedSignals(
+      inputs.announced,
+      options.groupAbove,
+      inputs.nowMs,
+      options.openAnnouncedUntilMs,
+      options.manageUrl,
+    ),
     ...quarantineSignals(inputs.quarantined),
     ...conditionSignals(inputs.conditions, { ...options, nowMs: inputs.nowMs }),
   ];

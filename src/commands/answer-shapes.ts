@@ -62,6 +62,7 @@ const organization: Shape<OrganizationView> = z.looseObject({
   forgotten: truth,
   seen: truth,
   manageUrl: textOrNull.exactOptional(),
+  announced: texts.exactOptional(),
   probed: textOrNull.exactOptional(),
   history: z.array(accessChange).exactOptional(),
 });

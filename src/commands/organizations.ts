@@ -195,8 +195,22 @@ function show(output: CommandContext['output'], nowMs: number, organization: Org
     output.value(organization);
     return;
   }
-  const { history = [], since, forgotten: _, concerns: __, seen: ___, ...more } = organization;
-  const shown = { ...more, access: accessOf(organization), since: since && agedTime(since, nowMs) };
+  const {
+    history = [],
+    announced = [],
+    since,
+    forgotten: _,
+    concerns: __,
+    seen: ___,
+    ...more
+  } = organization;
+  const mustActBy = announced.map((time) => agedTime(time, nowMs)).join(', ');
+  const shown = {
+    ...more,
+    access: accessOf(organization),
+    since: since && agedTime(since, nowMs),
+    ...(mustActBy === '' ? {} : { mustActBy }),
+  };
   for (const [name, value] of Object.entries(shown)) {
     output.prose(`${name.padEnd(11)} `, String(value ?? '–'));
   }
@@ -209,8 +223,18 @@ function show(output: CommandContext['output'], nowMs: number, organization: Org
   }
   if (isUnseen(organization))
     output.next(`No connection was shown it yet. Whoever sees it there: tramline connect`);
-  else if (organization.access === 'active') output.next('What needs a person: tramline alerts');
-  else output.next(whatToDo(organization, nowMs));
+  else if (organization.access !== 'active') output.next(whatToDo(organization, nowMs));
+  else
+    output.next(
+      announced.length > 0 ? whatIsAnnounced(organization) : 'What needs a person: tramline alerts',
+    );
+}
+
+/** What it must do the provider tells nobody but its own people. */
+function whatIsAnnounced({ id, name, manageUrl = null }: OrganizationView): string {
+  const who = name === null ? `organization ${id}` : `${name} (${id})`;
+  const page = manageUrl === null ? '' : ` Its page: ${manageUrl}`;
+  return `Tell ${who} until when it must act at the provider: it sees there what, once it signs in.${page}`;
 }
 
 /** One sentence: who must do what since when, and how to go on; `others` wait for the same consent. */

@@ -142,10 +142,17 @@ export interface AlertInputs {
     consentEndsAtMs: number | null;
   }[];
   /**
-   * Required Customer Actions that were announced, one for each time, of organizations that are not blocked. Of one that no
-   * connection sees and that never was read nothing is told: it is read by nobody here, whatever its customer does.
+   * Required Customer Actions that were announced, one for each time, of organizations that are not blocked, or for a
+   * connection or a consent only, which are not what was announced. Of one that no connection sees and that never was read
+   * nothing is told: it is read by nobody here, whatever its customer does.
    */
-  announced: { organizationId: string; name: string | null; dueAtMs: number }[];
+  announced: {
+    organizationId: string;
+    name: string | null;
+    dueAtMs: number;
+    /** What it is blocked by meanwhile; left out while it may be read. */
+    blockedBy?: Cause;
+  }[];
   quarantined: { reason: string; count: number; oldestMs: number }[];
   /** How many that may be read now are being asked whether they are blocked, or wait to be asked. */
   suspected: number;

@@ -154,6 +154,8 @@ export interface OrganizationView {
   seen: boolean;
   /** Where its connection is looked after at the provider; only where one organization is asked for, null where unknown. */
   manageUrl?: string | null;
+  /** By when its customer was announced to act, the nearest first, as ISO 8601; only where one organization is asked for. */
+  announced?: string[];
   /** Only where a probe was asked for: what it found, as the provider's answer is classified; null when none ended in time. */
   probed?: string | null;
   /** How its access changed last, at most 100 times, the latest last; only where one organization is asked for. */

@@ -33,6 +33,11 @@ export function announcedOf(row: AnnouncedColumns): AnnouncedAction[] {
   return inOrder(all.map((action) => (action.dueAtMs === metAtMs ? { ...action, met: true } : action)));
 }
 
+/** The times that nothing has met yet, the nearest first. */
+export function dueTimesOf(row: AnnouncedColumns): number[] {
+  return announcedOf(row).flatMap(({ dueAtMs, met }) => (met ? [] : dueAtMs));
+}
+
 export function announcedColumns(actions: AnnouncedAction[]): AnnouncedColumns {
   const nearest = (met: boolean) => {
     const action = actions.find((one) => one.met === met);

@@ -355,6 +355,27 @@ export function storeAlertsSuite(name: string, openStore: () => Promise<StoreUnd
         expect(await dueNow()).toEqual([]);
       });
 
+      test('is told while a connection or a consent is missing, and shown with the organization', async () => {
+        const dueMs = tomorrow();
+        await announce(dueMs, dueMs + dayMs);
+        const told = async () => (await hand.store.alertInputs()).announced.map(({ blockedBy }) => blockedBy);
+        const shown = async () => (await hand.store.findOrganization('4711'))?.announced;
+        const times = [dueMs, dueMs + dayMs].map((timeMs) => new Date(timeMs).toISOString());
+        expect(await told()).toEqual([undefined, undefined]);
+        expect(await shown()).toEqual(times);
+        await hand.observe(open);
+        await hand.observe({ cause: 'not-connected', actionUrl: null, message: null });
+        expect(await told()).toEqual(['not-connected', 'not-connected']);
+        await hand.observe({ cause: 'refused-grant', actionUrl: null, message: null, connectionId: 'c1' });
+        expect(await told()).toEqual(['refused-grant', 'refused-grant']);
+        expect(await shown()).toEqual(times);
+        await hand.observe({ cause: 'required-action', actionUrl: null, message: null });
+        expect(await told()).toEqual([]);
+        expect(await shown()).toEqual(times);
+        await hand.store.forgetOrganization('4711');
+        expect([await told(), await shown()]).toEqual([[], []]);
+      });
+
       test('stays beside those for other times, and each is asked for at its own', async () => {
         const nextInMs = async () => (await hand.store.nextDueInMs('probe')) ?? Number.NaN;
         const [firstMs, secondMs, thirdMs] = [tomorrow(), tomorrow() + 9 * dayMs, tomorrow() + 39 * dayMs];

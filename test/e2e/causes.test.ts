@@ -54,6 +54,18 @@ test('a consent, a sandbox and an announced action that come to their end are th
     severity: 'critical',
     labels: { organization_id: organizationId },
   });
+  // A connection that is missing is not what was announced: both stand, each with its own time.
+  await story.simulator.setOrganization(organizationId, { connected: false });
+  await story.ask(`/api/organizations/${organizationId}/probe`, 'POST');
+  await inState('TramlineOrganizationNotConnected', 'firing');
+  const stays = async () => (await inState('TramlineRequiredActionDue', 'firing')).annotations;
+  const words = 'blocked for something else';
+  await until(async () => (await stays()).description?.includes(words), { ...soon, what: words });
+  expect(await stays()).not.toHaveProperty('closes_at');
+  expect(await story.organization(organizationId)).toMatchObject({ access: 'not-connected' });
+  await story.simulator.setOrganization(organizationId, { connected: true });
+  await story.ask(`/api/organizations/${organizationId}/probe`, 'POST');
+  await inState('TramlineOrganizationNotConnected', 'resolved');
   // The time was taken for a block, which is another alert in its place.
   await story.simulator.setOrganization(organizationId, { termsAccepted: false });
   await story.ask(`/api/organizations/${organizationId}/probe`, 'POST');

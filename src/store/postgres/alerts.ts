@@ -3,7 +3,7 @@
  */
 import type { Alert, AlertInputs } from '../../model/alert';
 import { type CauseSet, concernsSomebody, leadingCause } from '../../model/organization';
-import { type AnnouncedColumns, announcedOf } from '../announced-actions';
+import { type AnnouncedColumns, dueTimesOf } from '../announced-actions';
 import type { Context } from './context';
 import { isForgotten, revokedConnections } from './organizations';
 
@@ -60,7 +60,7 @@ export async function alertInputs(context: Context): Promise<AlertInputs> {
      ORDER BY reason`,
   );
   const quarantined = entries.map(({ reason, count, oldest }) => ({ reason, count, oldestMs: oldest }));
-  const announced = await announcedActions(database);
+  const announced = await announcedActions(database, blocked);
   return { blocked, announced, quarantined, ...(await suspects(context)) };
 }
 
@@ -82,17 +82,25 @@ export async function alertMark({ database }: Context): Promise<string> {
   return `${row!.epochs} ${row!.last}`;
 }
 
-async function announcedActions(database: Context['database']): Promise<AlertInputs['announced']> {
+/** A block for terms or another action is what was announced; one of any other cause ends no time. */
+async function announcedActions(
+  database: Context['database'],
+  blocked: AlertInputs['blocked'],
+): Promise<AlertInputs['announced']> {
   const rows = await database.all(
-    `SELECT id, name, announced, action_due_at, action_met FROM organizations
-     WHERE access = 'active' AND action_due_at IS NOT NULL
+    `SELECT id, name, access, announced, action_due_at, action_met FROM organizations
+     WHERE access <> 'terms-required' AND action_due_at IS NOT NULL
        AND (was_read OR id IN (SELECT organization_id FROM sights)) ORDER BY id`,
   );
-  return rows.flatMap((row) =>
-    announcedOf(row as AnnouncedColumns)
-      .filter(({ met }) => !met)
-      .map(({ dueAtMs }) => ({ organizationId: row.id, name: row.name, dueAtMs })),
-  );
+  const concerned = blocked.filter(({ concerns }) => concerns);
+  const causes = new Map(concerned.map(({ organizationId, cause }) => [organizationId, cause]));
+  return rows.flatMap((row) => {
+    const cause = causes.get(row.id);
+    if (row.access !== 'active' && cause === undefined) return [];
+    const of = { organizationId: row.id as string, name: row.name as string | null };
+    const blockedBy = cause === undefined ? {} : { blockedBy: cause };
+    return dueTimesOf(row as AnnouncedColumns).map((dueAtMs) => ({ ...of, dueAtMs, ...blockedBy }));
+  });
 }
 
 export async function listAlerts({ database }: Context): Promise<Alert[]> {

@@ -9,6 +9,7 @@ import {
   leadingCause,
   type OrganizationView,
 } from '../../model/organization';
+import { type AnnouncedColumns, dueTimesOf } from '../announced-actions';
 import { hintProbes } from './ask-probes';
 import type { Context } from './context';
 import type { Row } from './database';
@@ -122,10 +123,12 @@ export async function findOrganization(
   organizationId: string,
 ): Promise<OrganizationView | null> {
   const row = await context.database.get(
-    `SELECT ${organizationColumns} FROM organizations o WHERE o.id = $1`,
+    `SELECT ${organizationColumns}, o.announced, o.action_due_at, o.action_met FROM organizations o WHERE o.id = $1`,
     storable(organizationId),
   );
-  return row === undefined ? null : organizationView(row, await revokedConnections(context));
+  if (row === undefined) return null;
+  const announced = dueTimesOf(row as AnnouncedColumns).map((dueAtMs) => new Date(dueAtMs).toISOString());
+  return { ...organizationView(row, await revokedConnections(context)), announced };
 }
 
 /** The connections that an operator revoked. */

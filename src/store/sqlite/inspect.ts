@@ -11,7 +11,7 @@ import {
   leadingCause,
   type OrganizationView,
 } from '../../model/organization';
-import { type AnnouncedColumns, announcedOf } from '../announced-actions';
+import { type AnnouncedColumns, dueTimesOf } from '../announced-actions';
 import type { Context } from './context';
 import type { Row } from './database';
 import { unsentCount } from './outbox';
@@ -56,10 +56,13 @@ export function listOrganizations(
 
 export function findOrganization(context: Context, organizationId: string): OrganizationView | null {
   const row = context.database.get(
-    `SELECT ${organizationColumns} FROM organizations o WHERE o.id = ?`,
+    `SELECT ${organizationColumns}, o.announced, o.action_due_at, o.action_met FROM organizations o WHERE o.id = ?`,
     organizationId,
   );
-  return row === undefined ? null : organizationView(row, revokedConnections(context));
+  if (row === undefined) return null;
+  const times = dueTimesOf(row as unknown as AnnouncedColumns);
+  const announced = times.map((dueAtMs) => new Date(dueAtMs).toISOString());
+  return { ...organizationView(row, revokedConnections(context)), announced };
 }
 
 function organizationView(row: Row, revokedIds: ReadonlySet<string>): OrganizationView {
@@ -277,22 +280,31 @@ export function alertInputs(context: Context): AlertInputs {
       `SELECT reason, count(*) AS count, min(at) AS oldest FROM quarantine WHERE state = 'waiting' GROUP BY reason`,
     )
     .map((row) => ({ reason: String(row.reason), count: Number(row.count), oldestMs: Number(row.oldest) }));
-  const announced = context.database
+  return { blocked, announced: announcedActions(context, blocked), quarantined, ...suspects(context) };
+}
+
+/** A block for terms or another action is what was announced; one of any other cause ends no time. */
+function announcedActions({ database }: Context, blocked: AlertInputs['blocked']): AlertInputs['announced'] {
+  const concerned = blocked.filter(({ concerns }) => concerns);
+  const causes = new Map(concerned.map(({ organizationId, cause }) => [organizationId, cause]));
+  return database
     .all(
-      `SELECT id, name, announced, action_due_at, action_met FROM organizations
-       WHERE access = 'active' AND action_due_at IS NOT NULL
+      `SELECT id, name, access, announced, action_due_at, action_met FROM organizations
+       WHERE access <> 'terms-required' AND action_due_at IS NOT NULL
          AND (was_read = 1 OR id IN (SELECT organization_id FROM sights)) ORDER BY id`,
     )
-    .flatMap((row) =>
-      announcedOf(row as unknown as AnnouncedColumns)
-        .filter(({ met }) => !met)
-        .map(({ dueAtMs }) => ({
-          organizationId: String(row.id),
-          name: row.name as string | null,
-          dueAtMs,
-        })),
-    );
-  return { blocked, announced, quarantined, ...suspects(context) };
+    .flatMap((row) => {
+      const organizationId = String(row.id);
+      const cause = causes.get(organizationId);
+      if (row.access !== 'active' && cause === undefined) return [];
+      const of = { organizationId, name: row.name as string | null };
+      const blockedBy = cause === undefined ? {} : { blockedBy: cause };
+      return dueTimesOf(row as unknown as AnnouncedColumns).map((dueAtMs) => ({
+        ...of,
+        dueAtMs,
+        ...blockedBy,
+      }));
+    });
 }
 
 export function listAlerts(context: Context): Alert[] {

@@ -31,6 +31,37 @@ test('it says who must act, and by when', () => {
   expect(unnamed?.annotations.description).toMatch(/^Organization 4711 must/);
 });
 
+test('it says where the organization looks, and that the announcement does not say what is asked', () => {
+  const [signal] = announcedSignals([one], 50, noonMs, null, (id) => `https://provider.example/${id}`);
+  expect(signal!.annotations).toMatchObject({
+    action_url: 'https://provider.example/4711',
+    description: expect.stringContaining('The announcement names neither the action nor its place'),
+    first_step: expect.stringContaining('`tramline organizations get 4711`'),
+  });
+});
+
+describe('while it is blocked for something else', () => {
+  const blocked = { ...one, blockedBy: 'refused-grant' as const };
+  const at = (nowMs: number) => announcedSignals([blocked], 50, nowMs, null)[0]!;
+
+  test('it stands, as urgent as before, and says that the other remedy is none for it', () => {
+    expect(at(noonMs)).toMatchObject({
+      severity: 'warning',
+      annotations: { until_when: '2026-03-11T12:00:00Z' },
+    });
+    expect(at(dueAtMs - dayMs).severity).toBe('critical');
+    expect(at(noonMs).annotations.description).toMatch(/blocked for something else .*TramlineReauthorize/);
+    expect(at(noonMs).annotations.description).not.toContain('read as always');
+  });
+
+  test('it stands after its time too, since nothing shows whether the customer acted', () => {
+    const { severity, annotations } = at(dueAtMs + 9 * dayMs);
+    expect(severity).toBe('critical');
+    expect(annotations.description).toContain('was to act at the provider by 2026-03-11T12:00:00Z');
+    expect(annotations.first_step).toMatch(/^Tell the organization/);
+  });
+});
+
 test('it begins thirty days before, is critical in the last two, and is over a day after', () => {
   expect(severities(dueAtMs - 31 * dayMs)).toEqual([]);
   expect(severities(dueAtMs - 29 * dayMs)).toEqual(['warning']);

@@ -60,6 +60,16 @@ test('an organization whose terms are not accepted: who, since when, how many wa
   ]);
 });
 
+test.each<[Cause, boolean]>([
+  ['terms', true],
+  ['required-action', true],
+  ['not-connected', false],
+  ['refused-grant', false],
+])('what was announced goes on in a block for %s: %s', (cause, goesOn) => {
+  const [signal] = organizationSignals([aBlocked({ cause })], options);
+  expect(signal?.covers?.names.includes('TramlineRequiredActionDue')).toBe(goesOn);
+});
+
 test.each<[Cause, string, Record<string, string>]>([
   ['terms', 'TramlineTermsRequired', { organization_id: '4711' }],
   ['required-action', 'TramlineRequiredAction', { organization_id: '4711' }],

@@ -55,6 +55,16 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect((await shell.run('organizations', 'probe', 'x')).code).toBe(3);
   });
 
+  test('by when a customer was announced to act is shown, and where it looks is the next step', async () => {
+    shell.sample.announced = ['1970-01-11T00:00:00.000Z', '1970-02-01T00:00:00.000Z'];
+    const { out } = await shell.run('organizations', 'get', '4711');
+    expect(out).toMatch(/^mustActBy {3}1970-01-11T00:00Z, in 10 d, 1970-02-01T00:00Z, in 31 d$/m);
+    expect(out.replace(/\s+/g, ' ')).toContain(
+      'Tell Farm 4711 (4711) until when it must act at the provider: it sees there what, once it signs in. ' +
+        'Its page: https://connections.test/manage',
+    );
+  });
+
   test('a probe ends with 0 where the organization may be read, and with 5 where a customer must act', async () => {
     expect((await shell.json('organizations', 'probe', '4711')).code).toBe(0);
     const blocked = await shell.run('organizations', 'probe', '4712');

@@ -157,6 +157,8 @@ export interface SampleStore {
   /** What was asked of connections. */
   asked: unknown[];
   store: ApiDoors['store'];
+  /** By when each organization was announced to act; null: nothing is said of that. */
+  announced: string[] | null;
   /** Positions up to this are no longer kept. */
   floor: number;
   /** What every verb throws; null while the store answers. */
@@ -198,6 +200,7 @@ export function makeSampleStore(): SampleStore {
     },
     consents: [consent, { ...consent, step: 'done', connection }],
     asked: [],
+    announced: null,
     floor: 0,
     failure: null,
     events: [1, 2, 3].map((position) => publishedEvent(position, position === 3 ? '4712' : '4711')),
@@ -219,7 +222,13 @@ export function makeSampleStore(): SampleStore {
       accessHistory: async (id) => answer(id === '4712' ? history : []),
       listOrganizations: async ({ limit, after }) =>
         answer(organizations.filter(({ id }) => after === null || id > after).slice(0, limit)),
-      findOrganization: async (id) => answer(organizations.find((known) => known.id === id) ?? null),
+      findOrganization: async (id) => {
+        const found = organizations.find((known) => known.id === id);
+        const { announced } = sample;
+        return answer(
+          found === undefined ? null : { ...found, ...(announced === null ? {} : { announced }) },
+        );
+      },
       listTasks: async ({ state, after, limit }) =>
         answer(
           [task]
