@@ -26,7 +26,7 @@ const commit = commitBefore();
 
 export const versionBeforeAvailable: Availability =
   commit === null
-    ? { available: false, reason: `no history here reaches back before ${newest}` }
+    ? { available: false, reason: `no history here reaches back before ${newest}`, mayBeMissing: true }
     : { available: true };
 
 /** Unpacks `src` of that version; the absolute path of the folder, and how to remove it. */
