@@ -5,6 +5,7 @@
 
 const slash = '/'.charCodeAt(0);
 
+/** `path` as it is but for the slashes at its end; empty when it is nothing else. Never throws. */
 export function withoutEndSlashes(path: string): string {
   let end = path.length;
   while (end > 0 && path.charCodeAt(end - 1) === slash) end -= 1;
