@@ -14,7 +14,7 @@ import { type Call, openEngine } from './sqlite/engine';
 export type { StoreSettings } from './sqlite/context';
 
 /** Of each half of the room for what is young in the store's thread: rows that are forgotten after their group. */
-const youngMegabytes = 4;
+const youngMegabytes = 2;
 /** So much is old in it before that is first collected: hardly more than half of this lives. */
 const oldMegabytesAtFirst = 8;
 /** A thread that could not be started is not started again at once. */
