@@ -57,12 +57,15 @@ test.each([
     readyKeys: ['port'],
   });
   const samples = () => server.records().filter(({ line }) => line === 'resources') as unknown as Resources[];
+  const rounds: Resources[] = [];
   for (let round = 0; round < 24; round += 1) {
     const ask = async () => (await fetch(`http://127.0.0.1:${server.ready.port}`)).text();
     await Promise.all(Array.from({ length: 6 }, ask));
     const told = samples().length;
     await until(() => samples().length > told, { withinMs: 10_000, everyMs: 5 });
+    // One a minute: a round that a busy machine made long counts like every other.
+    rounds.push({ ...samples().at(-1)!, atMs: round * 60_000 });
   }
-  expect(growing(samples())).toEqual(told);
+  expect(growing(rounds)).toEqual(told);
   await server.kill();
 });
