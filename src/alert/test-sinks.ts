@@ -1,6 +1,6 @@
 /**
  * Shows whether a page would arrive: each sink is told one test alert as firing and then its end, at once, and what it
- * answered is said per sink. It touches no stored alert.
+ * answered is said per sink. One that ends alerts by their time is told both in one post. It touches no stored alert.
  */
 import type { Alert } from '../model/alert';
 import { runbookFileOf, testRow } from './catalogue';
@@ -29,8 +29,6 @@ export async function testSinks(sinks: AlertSink[], runbookBase: string, nowMs: 
 
 async function testSink(sink: AlertSink, runbookUrl: string, nowMs: number): Promise<SinkTest[]> {
   const firing = testAlert(runbookUrl, nowMs);
-  const began = await offer(sink, firing, nowMs);
-  if (began.every(({ outcome }) => outcome !== 'accepted')) return began.map((one) => untaken(sink, one));
   const told = {
     state: 'firing',
     severity: firing.severity,
@@ -39,16 +37,27 @@ async function testSink(sink: AlertSink, runbookUrl: string, nowMs: number): Pro
     failures: 0,
   } as const;
   const over: Alert = { ...firing, state: 'resolved', resolvedAtMs: nowMs, sent: { [sink.name]: told } };
+  // Of two ends that lie ahead the later one counts there: it is told as firing until its near end, and nothing else.
+  if (sink.repeats) {
+    const took = await offer(sink, over, nowMs);
+    return took.map((one) => (one.outcome === 'accepted' ? taken(sink, one) : untaken(sink, one)));
+  }
+  const began = await offer(sink, firing, nowMs);
+  // Also where no answer came, or one that is no success: the page may be open there all the same.
   const ended = await offer(sink, over, nowMs);
   return began.map((one, at) => {
     if (one.outcome !== 'accepted') return untaken(sink, one);
     const end = ended[at] ?? { ...one, outcome: 'unreachable' as const, status: null };
-    const detail = end.outcome === 'accepted' ? endings[sink.name] : 'took the test page, but not its end';
-    return { sink: sink.name, ...end, detail };
+    if (end.outcome === 'accepted') return taken(sink, end);
+    return { sink: sink.name, ...end, detail: 'took the test page, but not its end' };
   });
 }
 
 type Offered = Pick<SinkTest, 'instance' | 'outcome' | 'status'>;
+
+function taken(sink: AlertSink, one: Offered): SinkTest {
+  return { sink: sink.name, ...one, detail: endings[sink.name] };
+}
 
 function untaken(sink: AlertSink, one: Offered): SinkTest {
   return {
@@ -65,7 +74,7 @@ const refusals = {
 
 // What is told to Alertmanager as ended at once notifies nobody, so there the end is set ahead.
 const endings: Record<SinkName, string> = {
-  alertmanager: 'took the test page; it ends by itself within a minute or two',
+  alertmanager: 'took the test page; it says within a minute and its `group_interval` that it is over',
   pagerduty: 'opened the test incident and resolved it',
   slack: 'took both messages, the page and its end',
   log: 'wrote both lines, the page and its end',

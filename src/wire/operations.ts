@@ -20,7 +20,7 @@ import type { Worker } from '../wire';
 import { makeNameEquipment } from './equipment-names';
 import { alertingOptions, kafkaOptions, topicsOf, webhookOptions } from './options';
 import { type OwnProvider, providerApiOf } from './provider';
-import { sinksOf } from './sinks';
+import { sinksOf, testSinksOf } from './sinks';
 import type { StandIn } from './stand-in-store';
 import { meterOf } from './sync';
 
@@ -111,7 +111,7 @@ export function apiOf(
     // Sinks of their own: what they remember of real alerts is not touched.
     testAlerts() {
       const { runbookBase } = alertingOptions(loaded.settings);
-      return testSinks(sinksOf(loaded.settings, writeAlert), runbookBase, systemClock.nowMs());
+      return testSinks(testSinksOf(loaded.settings, writeAlert), runbookBase, systemClock.nowMs());
     },
     config: () => configView(loaded),
     connections: (worker === null ? alone?.own.connections : worker.connecting.api) ?? null,

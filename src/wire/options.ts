@@ -188,7 +188,10 @@ export function alertingOptions(settings: Settings): AlertingOptions {
  * shipped `group_wait` of 15 s, so that it is not gathered away; for less only where repetitions come in a hurry.
  * That is as long as spells are held, at most 75 s, or the shorter of 20 s and four repetitions where that is longer.
  */
-export function alertmanagerOptions(settings: Settings, urls: readonly string[]): AlertmanagerOptions {
+export function alertmanagerOptions(
+  settings: Settings,
+  urls: readonly string[],
+): AlertmanagerOptions & { openMs: number } {
   const { resendMs, holdMs, runbookBase } = alertingOptions(settings);
   return {
     urls: [...urls],

@@ -10,13 +10,29 @@ import type { Settings } from '../config';
 import type { Alert } from '../model/alert';
 import { alertingOptions, alertmanagerOptions } from './options';
 
-/** `write` gets the alerts where no other sink is named; null: then there is no sink. Throws `settings.invalid`. */
-export function sinksOf(settings: Settings, write: ((alert: Alert) => void) | null): AlertSink[] {
+/** Longer than any usual `group_wait`, and over within the minute that `alerts test` promises. */
+const testOpenMsMax = 45_000;
+
+/** For one test page, which fires at Alertmanager for at most 45 s; what is remembered of real alerts is not touched. As `sinksOf`. */
+export function testSinksOf(settings: Settings, write: ((alert: Alert) => void) | null): AlertSink[] {
+  return sinksOf(settings, write, testOpenMsMax);
+}
+
+/**
+ * `write` gets the alerts where no other sink is named; null: then there is no sink. `openMsMax` bounds for how long what
+ * ended fires at Alertmanager before its end. Throws `settings.invalid`.
+ */
+export function sinksOf(
+  settings: Settings,
+  write: ((alert: Alert) => void) | null,
+  openMsMax = Number.POSITIVE_INFINITY,
+): AlertSink[] {
   const { alertmanagerUrls, pagerdutyRoutingKey, pagerdutyUrl, slackWebhookUrl } = settings;
   const clientUrl = alertingOptions(settings).runbookBase;
   const named: AlertSink[] = [];
   if (alertmanagerUrls !== null) {
-    named.push(makeAlertmanagerSink(alertmanagerOptions(settings, alertmanagerUrls)));
+    const { openMs, ...options } = alertmanagerOptions(settings, alertmanagerUrls);
+    named.push(makeAlertmanagerSink({ ...options, openMs: Math.min(openMs, openMsMax) }));
   }
   if (pagerdutyRoutingKey !== null) {
     named.push(makePagerDutySink({ url: pagerdutyUrl, routingKey: pagerdutyRoutingKey, clientUrl }));

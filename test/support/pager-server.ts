@@ -4,7 +4,8 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export type Answer = { status: number; body?: string; headers?: Record<string, string> };
+/** `takes`: it took the event, whatever it answers. Of PagerDuty only. */
+export type Answer = { status: number; body?: string; headers?: Record<string, string>; takes?: true };
 
 export type PagerDutyIncident = {
   open: boolean;
@@ -49,6 +50,7 @@ export async function startPagerDuty(routingKey: string): Promise<PagerDutyServe
     const event = JSON.parse(body) as Record<string, unknown>;
     stand.events.push(event);
     const ordered = stand.next.shift();
+    if (ordered?.takes) take(stand, event);
     if (ordered !== undefined) return ordered;
     const wrong = pagerDutyFault(path, request, event, routingKey);
     if (wrong !== null) {

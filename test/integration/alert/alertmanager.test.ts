@@ -5,8 +5,11 @@
 import { type Alerting, makeAlerting } from '../../../src/alert/alerting';
 import { makeAlertmanagerSink } from '../../../src/alert/alertmanager';
 import type { AlertSink } from '../../../src/alert/sink';
+import { testSinks } from '../../../src/alert/test-sinks';
+import { loadSettings } from '../../../src/config';
 import type { Alert, Condition } from '../../../src/model/alert';
 import { systemClock } from '../../../src/tools/clock';
+import { testSinksOf } from '../../../src/wire/sinks';
 import {
   type Alertmanager,
   type AlertmanagerOptions,
@@ -20,6 +23,8 @@ import { makeMemoryAlerts } from '../../support/memory-alerts';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { until } from '../../support/until';
 import { aBlocked, anAlert } from '../../unit/alert/samples';
+
+const base = 'https://runbooks.example';
 
 /** Alertings under test, by hand: each wait is made of their steps. */
 const running = new Set<Pick<Alerting, 'step'>>();
@@ -135,6 +140,31 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
     expect(states(recorder)).toEqual(['firing', 'resolved']);
     // Alertmanager writes times without trailing zeros.
     expect(told(recorder).map((alert) => Date.parse(alert.startsAt))).toEqual([sinceMs, sinceMs]);
+  });
+
+  test('the page of a test ends by itself, once the time for which it is open and `group_interval` have passed', async () => {
+    const recorder = await receiver();
+    const { url } = await alertmanager({ webhookUrl: recorder.url, groupIntervalMs: 500 });
+    const sink = makeAlertmanagerSink({ urls: [url], openMs: 600 });
+    expect(await testSinks([sink], base, Date.now())).toMatchObject([{ outcome: 'accepted' }]);
+    await until(isOver(recorder), { withinMs: 20_000, what: 'the test page to end' });
+    expect(states(recorder)).toEqual(['firing', 'resolved']);
+  });
+
+  test('as the settings make it, it is open for less than a minute, and long enough to be told', async () => {
+    const recorder = await receiver();
+    const { url } = await alertmanager({ webhookUrl: recorder.url });
+    const { settings } = loadSettings('command', { ALERTMANAGER_URLS: url });
+    const nowMs = Date.now();
+    await testSinks(
+      testSinksOf(settings, () => {}),
+      base,
+      nowMs,
+    );
+    const shown = (await (await fetch(`${url}/api/v2/alerts`)).json()) as NotifiedAlert[];
+    const openMs = shown.map(({ endsAt }) => Date.parse(endsAt) - nowMs);
+    expect(openMs).toEqual([45_000]);
+    await until(() => states(recorder).length > 0, { withinMs: 20_000, what: 'the test page' });
   });
 
   test('A-4: a block after the end is a new page with a new start under the same identity', async () => {
