@@ -11,22 +11,29 @@ import { oldEquipmentEmbeds, withEmbeds } from './embed';
 import type { Gate } from './gate';
 import { linksOf, unreadLinkOf } from './links';
 import { type OrganizationSeen, type Organizations, organizationsOf } from './organizations';
-import type { Pages } from './pages';
-import { waitingAnswer } from './waiting-answer';
+import { idOf, type Pages } from './pages';
+import { isLocal, type Unseen, unseenAmong, unseenAs, unseenBehind, unseenItem } from './unseen';
+import { type Way, waitingAnswer } from './waiting-answer';
 
 export interface OldEquipment {
-  /** First pages of an organization's machines and implements, archived ones too; and what of them is not shared. */
+  /**
+   * First pages of an organization's machines and implements, archived ones too; links to them that may not be followed,
+   * as received; and what of them is not shared.
+   */
   listings(
     organizationId: string,
     connection: Connection,
     caller: Caller,
-  ): Promise<{ addresses: string[]; unshared: string[] } | { answer: Answer }>;
-  /** Where a record may stand: among the machines, then among the implements. `fresh`: links have moved since. */
+  ): Promise<{ addresses: string[]; refused: string[]; unshared: string[] } | { answer: Answer }>;
+  /**
+   * Where a record may stand: among the machines, then among the implements. `fresh`: links have moved since. `unseen`: it
+   * may stand elsewhere, where nothing could be read; null where all was.
+   */
   places(
     sought: { id: string; organizationId: string | null; fresh: boolean },
     connection: Connection,
     caller: Caller,
-  ): Promise<{ urls: URL[] } | { answer: Answer }>;
+  ): Promise<{ urls: URL[]; unseen: Answer | null } | { answer: Answer }>;
 }
 
 export interface OldEquipmentParts {
@@ -35,6 +42,20 @@ export interface OldEquipmentParts {
   organizations: Organizations;
   catalogOrigin: string;
   clock: Clock;
+}
+
+/** What lists say of where a record stands. */
+interface Found {
+  patterns: AddressPattern[];
+  /** Its own, where it was met itself. */
+  urls: URL[];
+  unseen: Unseen | null;
+}
+
+interface Looking {
+  connection: Connection;
+  caller: Caller;
+  way: Way;
 }
 
 interface Learned {
@@ -51,54 +72,101 @@ export function isOldRecord(url: URL): boolean {
   return /\/(?:machines|implements)\/[^/]+\/?$/i.test(url.pathname);
 }
 
-/** Neither verb rejects. */
-export function makeOldEquipment(parts: OldEquipmentParts): OldEquipment {
-  const { gate, pages, organizations, catalogOrigin, clock } = parts;
-  const learnedOf = new Map<string, Learned>();
+/** First pages of what an organization shares: admitted addresses, with what is asked for beside a record; and others. */
+function listingsOf(gate: Gate, organization: OrganizationSeen | null) {
+  const addresses: string[] = [];
+  const refused: string[] = [];
+  for (const rel of rels) {
+    const link = organization?.links.get(rel);
+    if (link === undefined) continue;
+    const admission = gate.admit(link);
+    if (!admission.admitted) {
+      refused.push(link);
+      continue;
+    }
+    const url = withEmbeds(admission.url, oldEquipmentEmbeds);
+    url.searchParams.set('includeInactive', 'true');
+    addresses.push(url.href);
+  }
+  return { addresses, refused };
+}
 
-  function listingsOf(organization: OrganizationSeen | null): string[] {
-    return rels.flatMap((rel) => {
-      const admission = gate.admit(organization?.links.get(rel));
-      if (!admission.admitted) return [];
-      const url = withEmbeds(admission.url, oldEquipmentEmbeds);
-      url.searchParams.set('includeInactive', 'true');
-      return [url.href];
-    });
+/** Looks through lists for where a record stands. */
+function makeLookAny({ gate, pages, organizations }: OldEquipmentParts) {
+  /** One list, as far as it must be read to say where a record with that id stands among its kind. */
+  async function look(first: string, id: string, owner: string, { connection, caller, way }: Looking) {
+    const found: Found = { patterns: [], urls: [], unseen: null };
+    for await (const page of pages({ first, operation: 'relocation', connection, call: caller.call })) {
+      if (page.partial) return { ...found, unseen: found.unseen ?? unseenBehind(page, way) };
+      found.unseen ??= unseenAmong(page, way);
+      for (const item of page.values) {
+        const listedId = idOf(item);
+        if (listedId === null) continue;
+        const self = linksOf(item).get('self');
+        const admission = gate.admit(self);
+        const pattern = admission.admitted ? patternOf(self, listedId, [owner]) : null;
+        if (pattern !== null) return { ...found, patterns: [pattern], unseen: null };
+        if (listedId !== id) continue;
+        if (admission.admitted) return { ...found, urls: [admission.url], unseen: null };
+        return { ...found, unseen: unseenItem(item, admission.detail, way) };
+      }
+    }
+    return found;
   }
 
   /** The forms of addresses, one for each kind that an organization has at least one record of. */
-  async function learn(organization: OrganizationSeen, connection: Connection, caller: Caller) {
-    const patterns: AddressPattern[] = [];
-    for (const address of listingsOf(organization)) {
-      const listing = { first: address, operation: 'relocation', connection, call: caller.call } as const;
-      for await (const page of pages(listing)) {
-        const [first] = page.partial ? [] : page.values;
-        const { id } = (first ?? {}) as { id?: unknown };
-        const pattern = patternOf(linksOf(first).get('self'), String(id), [organization.id]);
-        if (pattern !== null) patterns.push(pattern);
-        break;
-      }
-    }
-    return patterns;
+  async function lookIn(organization: OrganizationSeen, id: string, looking: Looking): Promise<Found> {
+    const found: Found = { patterns: [], urls: [], unseen: null };
+    const { addresses, refused } = listingsOf(gate, organization);
+    for (const first of [...addresses, ...refused])
+      add(found, await look(first, id, organization.id, looking));
+    const unread = unreadLinkOf(
+      organization.unread,
+      rels.filter((rel) => !organization.links.has(rel)),
+    );
+    if (unread !== null && addresses.length + refused.length < rels.length)
+      found.unseen ??= unseenAs(unread, looking.way);
+    return found;
   }
 
-  async function learnAny(organizationId: string | null, connection: Connection, caller: Caller) {
+  async function lookAny(
+    { id, organizationId }: { id: string; organizationId: string | null },
+    looking: Looking,
+  ): Promise<Found | { answer: Answer }> {
+    const { connection, caller, way } = looking;
     if (organizationId !== null) {
-      const found = await organizations.find(organizationId, connection, caller);
-      if ('answer' in found) return found;
-      const { organization } = found;
-      return { patterns: organization === null ? [] : await learn(organization, connection, caller) };
+      const listed = await organizations.find(organizationId, connection, caller);
+      if ('answer' in listed) return listed;
+      const { organization } = listed;
+      const nothing: Found = { patterns: [], urls: [], unseen: null };
+      return organization === null ? nothing : lookIn(organization, id, looking);
     }
-    const known = new Set<AddressPattern>();
+    const found: Found = { patterns: [], urls: [], unseen: null };
     for await (const page of organizations.list(connection, caller)) {
-      if (page.partial) break;
-      for (const organization of organizationsOf(page.values)) {
-        for (const pattern of await learn(organization, connection, caller)) known.add(pattern);
-        if (known.size === rels.length) return { patterns: [...known] };
+      const hidden = page.partial ? unseenBehind(page, way) : unseenAmong(page, way);
+      found.unseen ??= hidden;
+      for (const organization of page.partial ? [] : organizationsOf(page.values)) {
+        const inside = await lookIn(organization, id, looking);
+        const failed = inside.unseen?.failed === true && !isLocal(inside.unseen.answer);
+        // An organization that is closed to us hides its own, not those of the others.
+        if (!failed && inside.unseen !== null) inside.unseen = unseenAs('some organizations are closed', way);
+        add(found, inside);
+        // By both forms whatever there is can be asked for.
+        if (found.patterns.length === rels.length) return { ...found, unseen: null };
+        if (found.urls.length > 0 || failed) return found;
       }
     }
-    return { patterns: [...known] };
+    return found;
   }
+
+  return lookAny;
+}
+
+/** Neither verb rejects. */
+export function makeOldEquipment(parts: OldEquipmentParts): OldEquipment {
+  const { gate, organizations, catalogOrigin, clock } = parts;
+  const learnedOf = new Map<string, Learned>();
+  const lookAny = makeLookAny(parts);
 
   return {
     async listings(organizationId, connection, caller) {
@@ -112,23 +180,37 @@ export function makeOldEquipment(parts: OldEquipmentParts): OldEquipment {
         const way = { code: 'organization-unavailable', origin: catalogOrigin, connectionId } as const;
         return { answer: waitingAnswer(way, unread) };
       }
-      return { addresses: listingsOf(organization), unshared };
+      return { ...listingsOf(gate, organization), unshared };
     },
     async places({ id, organizationId, fresh }, connection, caller) {
       const { connectionId } = connection;
+      const way: Way = { code: 'relocation-incomplete', origin: catalogOrigin, connectionId };
       const kept = learnedOf.get(connectionId);
-      let patterns = kept?.patterns ?? [];
+      let found: Found = { patterns: kept?.patterns ?? [], urls: [], unseen: null };
       if (fresh || kept === undefined || clock.nowMs() - kept.learnedAtMs >= believedForMs) {
-        const result = await learnAny(organizationId, connection, caller);
+        const result = await lookAny({ id, organizationId }, { connection, caller, way });
         if ('answer' in result) return result;
-        ({ patterns } = result);
+        found = result;
         // One kind alone may be all that this organization has; another asks again.
-        if (patterns.length === rels.length) {
-          learnedOf.set(connectionId, { learnedAtMs: clock.nowMs(), patterns });
+        if (found.patterns.length === rels.length) {
+          learnedOf.set(connectionId, { learnedAtMs: clock.nowMs(), patterns: found.patterns });
         }
       }
-      const admitted = patterns.map((pattern) => gate.admit(addressOf(pattern, id)));
-      return { urls: admitted.flatMap((admission) => (admission.admitted ? [admission.url] : [])) };
+      const { urls, patterns } = found;
+      let { unseen } = found;
+      for (const pattern of patterns) {
+        const admission = gate.admit(addressOf(pattern, id));
+        if (admission.admitted) urls.push(admission.url);
+        else unseen ??= unseenAs(`its address cannot be used: ${admission.detail}`, way);
+      }
+      return { urls, unseen: unseen?.answer ?? null };
     },
   };
+}
+
+/** Each kind has one form. */
+function add(found: Found, { patterns, urls, unseen }: Found): void {
+  found.patterns = [...new Set([...found.patterns, ...patterns])];
+  found.urls.push(...urls);
+  found.unseen ??= unseen;
 }

@@ -34,6 +34,9 @@ export interface ReadResourceParts {
   equipmentRecords: NonNullable<ProviderDoors['equipmentRecords']>;
 }
 
+/** Told why a place where it may stand could not be looked at. */
+type NoteUnseen = (answer: Answer) => void;
+
 /** The store does not say what a piece of equipment is called. */
 class RecordsUnread extends Error {}
 
@@ -45,7 +48,7 @@ export function makeReadResource(parts: ReadResourceParts): ReadResource {
   const { callers, organizations, relocate, equipment, oldEquipment } = parts;
 
   /** In the equipment API, unless the older endpoints are to be asked first; where the one has it not, in the other. */
-  async function askFirst(wanted: Wanted, attempt: Attempt): Promise<Verdict> {
+  async function askFirst(wanted: Wanted, attempt: Attempt, unseen: NoteUnseen): Promise<Verdict> {
     const { url, identity } = wanted;
     const old = isOldRecord(url);
     const elsewhere = old ? oldEquipment === null : equipment.holds(url) && oldEquipment !== null;
@@ -58,18 +61,24 @@ export function makeReadResource(parts: ReadResourceParts): ReadResource {
     if (piece.unseenAt === 'old') return seekByOlder(parts, piece, wanted, here);
     const verdict = old
       ? await seekNew(parts, piece, sought, here)
-      : await seekOld(parts, piece, sought, attempt, here);
+      : await seekOld(parts, piece, { ...sought, unseen }, attempt, here);
     return verdict.kind === 'gone' ? here(url, shown) : verdict;
   }
 
   /** Not found at its address: asked for where it stands today, before it counts as gone. */
-  async function askAgain(gone: Verdict, wanted: Wanted, tried: URL, attempt: Attempt): Promise<Verdict> {
+  async function askAgain(
+    gone: Verdict,
+    wanted: Wanted,
+    attempt: Attempt,
+    unseen: NoteUnseen,
+  ): Promise<Verdict> {
+    const tried = wanted.url;
     const identity = wanted.identity ?? identityAt(tried, equipment);
     if (identity === null) return gone;
     const piece = identity.kind === 'equipment' ? await pieceOf(parts, wanted, tried) : null;
     const here = (at: URL, id: string | null) => askAt(parts, at, id, { ...wanted, identity }, attempt);
     if (piece !== null && isOldRecord(tried)) {
-      const old = await seekOld(parts, piece, { wanted, tried }, attempt, here);
+      const old = await seekOld(parts, piece, { wanted, tried, unseen }, attempt, here);
       if (old.kind !== 'gone') return old;
     }
     const { organizationId } = wanted.owner;
@@ -91,15 +100,20 @@ export function makeReadResource(parts: ReadResourceParts): ReadResource {
     const { url, owner, connection } = wanted;
     const caller = callers.within(attempt);
     let verdict: Verdict;
+    let hidden: Answer | null = null;
+    const unseen: NoteUnseen = (answer) => {
+      hidden ??= answer;
+    };
     try {
-      verdict = await askFirst(wanted, attempt);
-      if (verdict.kind === 'gone') verdict = await askAgain(verdict, wanted, url, attempt);
+      verdict = await askFirst(wanted, attempt, unseen);
+      if (verdict.kind === 'gone') verdict = await askAgain(verdict, wanted, attempt, unseen);
     } catch (error) {
       if (!(error instanceof RecordsUnread)) throw error;
       const { origin } = url;
       const way: Way = { code: 'equipment-names', origin, connectionId: connection.connectionId };
       return waitingAnswer(way, 'what the equipment is called cannot be read from the store');
     }
+    if (verdict.kind === 'gone' && hidden !== null) return hidden;
     if (verdict.kind === 'gone') return confirmGone(verdict, wanted, organizations, caller);
     if (verdict.kind !== 'forbidden') return verdict;
     return attributeRefusal(verdict, owner, connection, organizations, caller);

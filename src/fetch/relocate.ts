@@ -13,17 +13,9 @@ import type { EquipmentAddresses } from './equipment-addresses';
 import type { Gate } from './gate';
 import { linksOf, unreadLinkOf, unreadLinksOf } from './links';
 import { type OrganizationSeen, type Organizations, organizationsOf } from './organizations';
-import {
-  idOf,
-  noteUnreadable,
-  type Pages,
-  type PartialEnd,
-  partialSentence,
-  unreadableSentence,
-  type WholePage,
-  withoutId,
-} from './pages';
-import { answerOnTheWay, type Way, waitingAnswer } from './waiting-answer';
+import { idOf, type Pages, withoutId } from './pages';
+import { isLocal, type Unseen, unseenAmong, unseenAs, unseenBehind, unseenItem } from './unseen';
+import type { Way } from './waiting-answer';
 
 export interface Sought {
   identity: ResourceIdentity;
@@ -86,11 +78,7 @@ export function makeRelocate(parts: RelocateParts): Relocate {
       const self = linksOf(step.item).get('self');
       const admission = gate.admit(self);
       const own = step.id === sought.identity.id;
-      // What is listed is there, whatever its link is worth.
-      if (own && !admission.admitted) {
-        const trouble = self === undefined ? withoutSelf(step.item) : admission.detail;
-        return { answer: waitingAnswer(way, `it is listed, but its address cannot be used: ${trouble}`) };
-      }
+      if (own && !admission.admitted) return unseenItem(step.item, admission.detail, way);
       const pattern = admission.admitted ? patternOf(self, step.id, step.owners) : null;
       if (pattern !== null) learned.set(connectionId, { version, learnedAtMs: clock.nowMs(), pattern });
       if (own && admission.admitted) return locatedAt(admission.url, sought);
@@ -121,12 +109,6 @@ interface Operation {
   owners: string[];
 }
 
-/** What could not be seen; `failed`: the provider did not answer with a page, so that other pages are not asked for. */
-interface Unseen {
-  answer: Answer;
-  failed: boolean;
-}
-
 type Step = Operation | Unseen;
 
 interface Look {
@@ -148,8 +130,8 @@ async function* operationsOf(organizationId: string | null, look: Look): AsyncGe
   }
   let unseen: Unseen | null = null;
   for await (const page of organizations.list(connection, caller)) {
-    if (page.partial) return yield ended(page, way);
-    unseen ??= unreadAmong(page, way);
+    if (page.partial) return yield unseenBehind(page, way);
+    unseen ??= unseenAmong(page, way);
     for (const organization of organizationsOf(page.values)) {
       for await (const step of operationsOfOrganization(organization, look)) {
         if ('answer' in step && !isLocal(step.answer)) return yield step;
@@ -174,7 +156,7 @@ async function* operationsOfOrganization(
   }
   let unseen: Unseen | null = null;
   for await (const page of pagesOf(first, look)) {
-    if (page.partial) return yield ended(page, look.way);
+    if (page.partial) return yield unseenBehind(page, look.way);
     for (const field of page.values) {
       for await (const step of operationsOfField(field, organization.id, look)) {
         if ('answer' in step && step.failed) return yield step;
@@ -207,8 +189,8 @@ async function* operationsOfField(
   for await (const page of pagesOf(links.get(rel) as string, look)) {
     // A field that vanished meanwhile took its operations along.
     if (page.partial && page.verdict?.kind === 'gone') break;
-    if (page.partial) return yield ended(page, way);
-    unseen ??= unreadAmong(page, way);
+    if (page.partial) return yield unseenBehind(page, way);
+    unseen ??= unseenAmong(page, way);
     for (const item of page.values) {
       const id = idOf(item);
       if (id !== null) yield { id, item, owners };
@@ -217,34 +199,6 @@ async function* operationsOfField(
   if (unseen !== null) yield unseen;
 }
 
-/** What says neither what it is nor where may be what is sought. */
-function unreadAmong(page: WholePage, way: Way): Unseen | null {
-  const unread = noteUnreadable(null, page, (value) => (idOf(value) === null ? withoutId(value) : null));
-  return unread === null ? null : unseenAs(unreadableSentence(unread), way);
-}
-
-function withoutSelf(item: unknown): string {
-  return unreadLinkOf(unreadLinksOf(item), ['self']) ?? 'expected a link `self`, got none';
-}
-
 function pagesOf(first: string, { parts, connection, caller }: Look) {
   return parts.pages({ first, operation: 'relocation', connection, call: caller.call });
-}
-
-function ended(page: PartialEnd, way: Way): Unseen {
-  const { verdict } = page;
-  if (verdict === null) return unseenAs(partialSentence(page), way);
-  return { answer: answerOnTheWay(verdict, way), failed: true };
-}
-
-function unseenAs(detail: string, way: Way): Unseen {
-  return { answer: waitingAnswer(way, detail), failed: false };
-}
-
-/** A failure of one organization alone. */
-function isLocal(answer: Answer): boolean {
-  return (
-    answer.kind === 'action-required' ||
-    (answer.kind === 'transient' && answer.code === 'relocation-incomplete')
-  );
 }

@@ -2,6 +2,7 @@
  * A piece of equipment asked for on the one side or the other, by what that side calls it. The ids of both are kept
  * apart: what is shown under an id that was only guessed counts when it can be that piece.
  */
+import type { Answer } from '../model/answer';
 import type { EquipmentNames, EquipmentSide } from '../model/equipment-names';
 import type { Attempt } from './attempt';
 import type { Callers } from './caller';
@@ -29,11 +30,14 @@ export interface SeekParts {
   oldEquipment: OldEquipment | null;
 }
 
-/** Equipment where the older endpoints have it; gone when they do not, or are not to be asked. */
+/**
+ * Equipment where the older endpoints have it; gone when they do not, or are not to be asked. What they would not show is
+ * told to `unseen`: then it is nowhere gone.
+ */
 export async function seekOld(
   { callers, equipment, oldEquipment }: SeekParts,
   piece: SoughtPiece,
-  { wanted, tried }: { wanted: Wanted; tried: URL | null },
+  { wanted, tried, unseen }: { wanted: Wanted; tried: URL | null; unseen: (answer: Answer) => void },
   attempt: Attempt,
   askAt: AskAt,
 ): Promise<Verdict> {
@@ -44,6 +48,7 @@ export async function seekOld(
     const sought = { id: one, organizationId, fresh: tried !== null };
     const located = await oldEquipment!.places(sought, wanted.connection, callers.within(attempt));
     if ('answer' in located) return located.answer;
+    if (located.unseen !== null) unseen(located.unseen);
     for (const url of located.urls) {
       if (paths.has(url.pathname)) continue;
       paths.add(url.pathname);

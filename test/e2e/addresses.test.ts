@@ -177,3 +177,32 @@ test('a machine that is notified by its id and by its ERID has one task and one 
   expect(await story.tasks()).toHaveLength(1);
   await expectExitsToAgree(story);
 });
+
+test('a machine of the older endpoints that has moved waits while their lists are not answered, and is never deleted', async () => {
+  story = await beginStory({
+    delivers: false,
+    flags: { organizations: 1, equipment: 3 },
+    settings: { GONE_AFTER_SECONDS: '1', PROVIDER_EQUIPMENT_API: 'old' },
+  });
+  const [machine] = await story.equipment();
+  const [organization] = (await story.simulator.state()).organizations;
+  const { links } = await story.provided(`${story.simulator.catalog}organizations/${organization!.id}`);
+  const machines = await story.provided(linkOf({ links }, 'machines'));
+  const listed = (machines.values as Body[]).find(({ id }) => id === machine!.id);
+  const older = { ...machine!, uri: linkOf(listed!, 'self') };
+  expect((await story.post([notificationOf(older)])).status).toBe(204);
+  expect((await story.untilRest()).published).toBe(1);
+  const before = await story.events();
+
+  await story.simulator.moveLinks();
+  await story.simulator.setFaults([
+    { match: { path: '/organizations/[^/]+/(machines|implements)' }, status: 503 },
+    { match: { path: '^/isg/' }, status: 404 },
+  ]);
+  expect((await story.post([notificationOf(older)])).status).toBe(204);
+  const attempts = async () => (await story.tasks())[0]!.attempts;
+  await until(async () => (await attempts()) >= 2, { ...soon, what: 'two attempts' });
+  await story.simulator.setFaults([]);
+  expect(await story.untilRest()).toMatchObject({ gone: 0, quarantined: 0, lost: 0 });
+  expect(await story.events()).toEqual(before);
+});

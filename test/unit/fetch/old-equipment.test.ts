@@ -50,7 +50,13 @@ function catalog(): void {
 }
 
 function organization(rels: string[] = ['machines', 'implements'], times = 1): void {
-  const links = rels.map((rel) => ({ rel, uri: `${origin}/platform/organizations/4711/${rel}` }));
+  organizationOf(
+    rels.map((rel) => ({ rel, uri: `${origin}/platform/organizations/4711/${rel}` })),
+    times,
+  );
+}
+
+function organizationOf(links: { rel: string; uri: unknown }[], times = 1): void {
   const values = [{ id: '4711', links }];
   api()
     .get('/platform/organizations?itemLimit=100')
@@ -128,6 +134,93 @@ describe('a record', () => {
   });
 });
 
+describe('a record that its lists cannot show', () => {
+  const old = `${origin}/platform/machines/7`;
+  const owner = '4711';
+  const gone = () => {
+    api().get('/platform/machines/7').query({ embed }).reply(404);
+    nock(equipmentOrigin).get('/isg/equipment/7').query(true).reply(404, '', json);
+    catalog();
+  };
+  const readOld = () =>
+    staged.client.read(
+      requestFor(old, {
+        resource: { kind: 'equipment', id: '7' },
+        organizationId: owner,
+        connectionId: 'c1',
+      }),
+    );
+  const refusedList = (kind: string, status: number) =>
+    api().get(`/platform/organizations/4711/${kind}`).query(true).reply(status);
+
+  test.each([
+    [503, 'status-503'],
+    [403, 'relocation-incomplete'],
+    [404, 'relocation-incomplete'],
+    [410, 'relocation-incomplete'],
+  ])('waits where a list is answered %i', async (status, code) => {
+    gone();
+    organization();
+    refusedList('machines', status);
+    refusedList('implements', status);
+    expect((await readOld()).answer).toMatchObject({ kind: 'transient', code });
+  });
+
+  test('is found in the equipment API all the same', async () => {
+    organization();
+    refusedList('machines', 503);
+    listed('implements', []);
+    nock(equipmentOrigin).get('/isg/equipment/7').query(true).reply(200, { '@type': 'Machine', id: 7 }, json);
+    expect((await read('4711')).answer.kind).toBe('ok');
+  });
+
+  test.each<[string, unknown[]]>([
+    ['without a link', [{ id: '7' }]],
+    ['at a foreign origin', [{ id: '7', links: [{ rel: 'self', uri: 'https://evil.test/machines/7' }] }]],
+    ['perhaps, by an entry that names nothing', [{ '@type': 'Machine' }]],
+  ])('waits while it is listed %s', async (_how, values) => {
+    gone();
+    organization();
+    listed('machines', values as object[]);
+    listed('implements', []);
+    expect((await readOld()).answer).toMatchObject({ kind: 'transient', code: 'relocation-incomplete' });
+  });
+
+  test.each<[string, unknown]>([
+    ['may not be followed', 'https://evil.test/machines'],
+    ['is none', 5],
+  ])('waits where the link to a list %s', async (_how, uri) => {
+    gone();
+    organizationOf([
+      { rel: 'machines', uri },
+      { rel: 'implements', uri: `${origin}/platform/organizations/4711/implements` },
+    ]);
+    listed('implements', []);
+    expect((await readOld()).answer).toMatchObject({ kind: 'transient', code: 'relocation-incomplete' });
+  });
+
+  test('is gone where the lists were read to their ends', async () => {
+    gone();
+    organization(undefined, 2);
+    listed('machines', []);
+    listed('implements', [record('implements', 2)]);
+    api().get('/platform/implements/7').query({ embed }).reply(404);
+    expect((await readOld()).answer.kind).toBe('gone');
+  });
+
+  test('is found by what stands behind entries that teach nothing', async () => {
+    organization();
+    listed('machines', [
+      { id: '1' },
+      { id: '2', links: [{ rel: 'self', uri: 'https://evil.test/machines/2' }] },
+      record('machines', 3),
+    ]);
+    listed('implements', []);
+    api().get('/platform/machines/7').query({ embed }).reply(200, record('machines', 7), axiom);
+    expect((await read('4711')).answer).toMatchObject({ kind: 'ok', document: { address: old } });
+  });
+});
+
 describe('a listing', () => {
   const first = (kind: string) =>
     `${origin}/platform/organizations/4711/${kind}?embed=terminals&includeInactive=true`;
@@ -189,13 +282,15 @@ describe('for a person', () => {
     category: null,
     archived: null,
   };
-  const idsOf = async (filter: Partial<EquipmentFilter>) => {
+  const linesOf = async (filter: Partial<EquipmentFilter>) => {
     const lines: RawListed[] = [];
     for await (const line of staged.client.data.equipment({ ...any, ...filter })) lines.push(line);
-    return lines.map((line) =>
+    return lines;
+  };
+  const idsOf = async (filter: Partial<EquipmentFilter>) =>
+    (await linesOf(filter)).map((line) =>
       'fault' in line ? line.fault.organizationId : (line.item.body as { id: string }).id,
     );
-  };
 
   test.each<[Partial<EquipmentFilter>, string[]]>([
     [{}, ['1', '2', '3']],
