@@ -18,6 +18,7 @@ import {
   type ListParts,
   organizationReaches,
   type Reach,
+  unlinked,
 } from './reach';
 
 export interface EquipmentParts extends ListParts {
@@ -99,7 +100,7 @@ async function* listOld(
     }
     // A number may be a machine's and an implement's, and in several organizations: each is a record of its own.
     const shown = new Set<string>();
-    for (const first of listed.addresses) {
+    for (const first of [...listed.addresses, ...listed.refused]) {
       const walk = { first, operation: 'equipment-list', reach, caller, embeds: [] } as const;
       for await (const line of itemsOf(parts, walk)) {
         if ('fault' in line || (fits(line.item.body, filter) && isNew(oldNameOf(line.item.body), shown))) {
@@ -107,6 +108,7 @@ async function* listOld(
         }
       }
     }
+    for (const rel of listed.unshared) yield { fault: unlinked(reach, null, [rel]) };
   }
 }
 

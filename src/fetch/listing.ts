@@ -153,7 +153,7 @@ async function* listOld(
     const detail = `its organization was not answered (${answer.kind})${toldIn(answer)}`;
     return yield { partial: true, reason: 'call-failed', detail, answer };
   }
-  const { addresses, unshared } = listed;
+  const { addresses, refused, unshared } = listed;
   let unreadable: Unreadable | null = null;
   const begun = addresses.findIndex((address) => pathOf(address) === pathOf(from));
   for (const [place, address] of addresses.entries()) {
@@ -173,6 +173,12 @@ async function* listOld(
         total: page.total,
         changeToken: null,
       };
+    }
+  }
+  // What else there is was read; a list whose link may not be followed is none that was.
+  for (const first of refused) {
+    for await (const page of pages({ first, operation: 'equipment-list', connection, call: caller.call })) {
+      if (page.partial) return yield partialOf(page);
     }
   }
   if (unreadable !== null) return yield malformedEntry(unreadable);

@@ -37,6 +37,34 @@ test('the older endpoints are read, and the equipment API is not', async () => {
   expect(paths.filter((path) => /\/equipment\/\d+$/.test(path))).toEqual([]);
 });
 
+test('a link to machines that may not be followed is told, by a sync and by a list, and the implements are read', async () => {
+  const list = await story.provided(`${story.simulator.catalog}organizations?itemLimit=100`);
+  type Listed = { links: { rel: string; uri: string }[] };
+  const [first, ...others] = list.values as Listed[];
+  const foreign = 'https://machines.provider.example/machines';
+  const links = first!.links.map((link) => (link.rel === 'machines' ? { ...link, uri: foreign } : link));
+  const body = { ...list, values: [{ ...first, links }, ...others] };
+  await story.simulator.setFaults([
+    { match: { path: '/organizations($|\\?)' }, status: 200, body },
+    { match: { path: '/organizations/\\d+($|\\?)' }, status: 404 },
+  ]);
+  const run = (...words: string[]) => runCommand(words, { TRAMLINE_URL: story.service.operationsUrl });
+  const why = "the origin https://machines.provider.example is not one of the provider's";
+  const synced = await run('sync', '--full', '--json');
+  expect(synced.code).toBe(1);
+  const { partial } = JSON.parse(synced.out) as SyncView;
+  expect(partial.map(({ detail }) => detail)).toEqual([
+    expect.stringContaining(`${why} (address-refused) at ${foreign}`),
+  ]);
+  const listed = await run('equipment', 'list', '--json');
+  expect(listed.code).not.toBe(0);
+  expect(listed.error).toContain(why);
+  expect(JSON.parse(listed.out)).not.toEqual([]);
+  await story.simulator.setFaults([]);
+  expect((await run('sync', '--full', '--json')).code).toBe(0);
+  await story.untilRest();
+});
+
 test('both endpoints give commands the same documents', async () => {
   const list = async (api: string) => {
     const settings = { ...story.settings(), PROVIDER_EQUIPMENT_API: api };

@@ -255,6 +255,24 @@ describe('a listing', () => {
     ]);
   });
 
+  test('whose one link may not be followed is the other, and partial', async () => {
+    organizationOf([
+      { rel: 'machines', uri: 'https://evil.test/machines?key=secret' },
+      { rel: 'implements', uri: `${origin}/platform/organizations/4711/implements` },
+    ]);
+    listed('implements', [record('implements', 3)]);
+    expect(await pagesOf()).toMatchObject([
+      { partial: false, items: [{ id: '3' }], next: null },
+      {
+        partial: true,
+        reason: 'address-refused',
+        detail:
+          "page 1: the origin https://evil.test is not one of the provider's (address-refused) at https://evil.test/machines",
+        answer: null,
+      },
+    ]);
+  });
+
   test('goes on from any of its pages', async () => {
     organization();
     api()
@@ -310,6 +328,17 @@ describe('for a person', () => {
     ]);
     listed('implements', [record('implements', 3)]);
     expect(await idsOf(filter)).toEqual(ids);
+  });
+
+  test('a link that may not be followed, or is not there, is a fault behind what can be listed', async () => {
+    organizationOf([{ rel: 'machines', uri: 'https://evil.test/machines' }]);
+    expect(await linesOf({})).toMatchObject([
+      { fault: { answer: null, address: 'https://evil.test/machines', organizationId: '4711' } },
+      { fault: { answer: { kind: 'no-access' }, organizationId: '4711' } },
+    ]);
+    organizationOf([{ rel: 'implements', uri: `${origin}/platform/organizations/4711/implements` }]);
+    listed('implements', [record('implements', 3)]);
+    expect(await idsOf({})).toEqual(['3', '4711']);
   });
 
   test('an organization that nobody sees, or that is not answered, is a fault', async () => {
