@@ -11,6 +11,7 @@ import type { Question } from './ask';
 import type { Verdict } from './classify';
 import type { Admission, Gate } from './gate';
 import { linksOf, unreadLinkOf, unreadLinksOf } from './links';
+import { makeSeen } from './seen-entries';
 
 /** Why a listing ended before its end. */
 export type PartialReason =
@@ -77,22 +78,20 @@ export interface Listing {
 /** Never throws; holds one page at a time, and the addresses of at most `pagesMax` pages. */
 export type Pages = (listing: Listing) => AsyncGenerator<Page, void>;
 
-/** So many ids are remembered of a list, to see whether one comes again: those of the pages read last. */
-const idsMax = 10_000;
-
-/** A chain that goes on behind the end of its list leads nowhere. */
-const emptyPagesMax = 10;
+/** A chain that goes on behind the end of its list, or leads back into it, leads nowhere. */
+const idlePagesMax = 10;
 
 /**
- * A list ends at `pagesMax` pages, and after 10 in a row that hold nothing; 10,000 ids are remembered to tell a repeat.
+ * A list ends at `pagesMax` pages, and after 10 in a row that hold nothing that was not met before; 10,000 names of entries
+ * and a digest of each page are remembered to tell a repeat.
  */
 export function makePages(gate: Gate, pagesMax: number): Pages {
   return async function* pages({ first, operation, connection, call, limits = platformLimits, unpaged }) {
     const visited = new Set<string>();
     const totals = new Set<number>();
-    const ids = new Set<string>();
+    const seen = makeSeen();
     let repeated = false;
-    let empty = 0;
+    let idle = 0;
     let address: string | null = first;
     while (address !== null) {
       const page = visited.size + 1;
@@ -112,7 +111,7 @@ export function makePages(gate: Gate, pagesMax: number): Pages {
       if (!admission.admitted) return yield end(admission.code, admission.detail);
       const { url } = admission;
       if (visited.has(url.href)) return yield end('loop', 'it is an earlier page again');
-      if (empty >= emptyPagesMax) return yield end('loop', `${emptyPagesMax} pages in a row hold nothing`);
+      if (idle >= idlePagesMax) return yield end('loop', `${idlePagesMax} pages in a row hold nothing new`);
       if (page > pagesMax) return yield end('too-many-pages', `more than ${pagesMax} pages`);
       visited.add(url.href);
       const verdict = await call({ url, operation, connection });
@@ -124,9 +123,11 @@ export function makePages(gate: Gate, pagesMax: number): Pages {
         return yield end('malformed-page', `expected a list of values, got ${got}`);
       }
       if (total !== null) totals.add(total);
-      empty = values.length === 0 ? empty + 1 : 0;
       const next: string | null = linksOf(body).get('nextPage') ?? null;
-      repeated = (page > 1 || next !== null) && noteIds(values, ids) ? true : repeated;
+      // A page that is all there is need not be remembered.
+      const news = page === 1 && next === null ? null : seen.note(values, values.map(idOf));
+      idle = news?.fresh === false ? idle + 1 : 0;
+      repeated ||= news?.again === true;
       yield { partial: false, values, address: url.href, mediaType, next, total };
       // A link that cannot be read may be the next page's: what was read is not all there is.
       const unread = next === null ? unreadLinkOf(unreadLinksOf(body), ['nextPage']) : null;
@@ -184,15 +185,6 @@ export function withoutId(value: unknown): string {
 export function unreadableSentence({ count, first, address }: Unreadable): string {
   const more = count === 1 ? '' : `, and ${count - 1} more`;
   return `${first}${more} (malformed-entry) at ${shownAddress(address) ?? 'no readable address'}`;
-}
-
-/** Adds the ids of a page; true when one of them was on an earlier page. */
-function noteIds(values: unknown[], ids: Set<string>): boolean {
-  const own = values.flatMap((value) => idOf(value) ?? []);
-  const again = own.some((id) => ids.has(id));
-  if (ids.size + own.length > idsMax) ids.clear();
-  for (const id of own) ids.add(id);
-  return again;
 }
 
 /** Of an object alone: a list has a `values` of its own. */

@@ -217,6 +217,22 @@ test('where next pages lead astray the listing is partial, named with its addres
   expect(await story.events()).toHaveLength(203);
 });
 
+test('a chain that repeats what it brought is followed for ten pages, is told, and what it brought is published', async () => {
+  await begin({ flags: { organizations: 1, equipment: 0 } });
+  await story.simulator.setFaults([{ match: { path: '/fieldOperations($|\\?)' }, nextPage: 'endless' }]);
+  const before = (await story.requests()).length;
+  const { partial, published } = await sync();
+  const asked = (await story.requests())
+    .slice(before)
+    .filter(({ path }) => path.endsWith('/fieldOperations'));
+  const lists = new Set(asked.map(({ path }) => path)).size;
+  expect(published).toBe(25);
+  expect(partial).toHaveLength(lists);
+  for (const { detail } of partial)
+    expect(detail).toMatch(/^page \d+: 10 pages in a row hold nothing new \(loop\) at http/);
+  expect(asked.length).toBeLessThanOrEqual(lists * 11);
+});
+
 test('where other units are asked for every document comes again, and what is the same in them is no news', async () => {
   await begin({ flags: { organizations: 1, equipment: 0 } });
   expect(await sync()).toMatchObject({ listed: 25, published: 25 });

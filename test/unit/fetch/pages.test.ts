@@ -153,6 +153,59 @@ test('F-15: a chain of pages that hold nothing ends partial after ten of them', 
   expect(last).toMatchObject({ partial: true, reason: 'loop' });
 });
 
+test.each<[string, number, number, (at: number) => number]>([
+  ['a list that is given whole each time', 1, 8, () => 0],
+  ['a list of several pages that begins again', 3, 100, (at) => at % 3],
+  ['a list of more entries than are remembered', 3, 5000, (at) => at % 3],
+  ['a list whose last page comes again and again', 4, 10, (at) => Math.min(at, 3)],
+])(
+  'F-15: a chain that leads back into %s ends partial ten pages behind what it brought',
+  async (_what, count, size, pageAt) => {
+    const { asked, last } = await follow((_url, at) => {
+      const from = pageAt(at - 1) * size;
+      const values = Array.from({ length: size }, (_none, place) => ({ id: from + place }));
+      return { values, links: next(`https://a.test/organizations?pageOffset=${at}`) };
+    }, 10_000);
+    expect(asked).toHaveLength(count + 10);
+    expect(last).toMatchObject({
+      partial: true,
+      reason: 'loop',
+      detail: '10 pages in a row hold nothing new',
+      page: count + 11,
+    });
+  },
+);
+
+test('F-15: entries that have no id are told apart by what they say', async () => {
+  const chain = (value: (at: number) => unknown) =>
+    follow(
+      (_url, at) => ({
+        values: [value(at)],
+        links: at < 30 ? next(`https://a.test/organizations?pageOffset=${at}`) : [],
+      }),
+      100,
+    );
+  expect((await chain(() => ({ name: 'no id' }))).last).toMatchObject({ partial: true, reason: 'loop' });
+  expect((await chain((at) => ({ name: `no id ${at}` }))).last).toMatchObject({ partial: false, next: null });
+});
+
+test('a list that grows while it is read is read to its end, whatever it repeats', async () => {
+  // With each page asked for, nine entries came in front: each page but the first repeats nine of ten.
+  const { asked, pages, last } = await follow(
+    (_url, at) => ({
+      values: Array.from({ length: 10 }, (_none, place) => ({ id: at + place })),
+      links: at < 60 ? next(`https://a.test/organizations?pageOffset=${at * 10}`) : [],
+    }),
+    100,
+  );
+  expect(asked).toHaveLength(60);
+  const ids = pages.flatMap((page) =>
+    page.partial ? [] : page.values.map((value) => (value as { id: number }).id),
+  );
+  expect(new Set(ids).size).toBe(69);
+  expect(last).toMatchObject({ partial: true, reason: 'changed-meanwhile' });
+});
+
 test('F-15: an endless chain ends partial after the most pages', async () => {
   const { asked, last } = await follow((_url, at) => ({
     values: [at],
