@@ -8,7 +8,7 @@ import type { Connection, SealedConnection } from '../model/connection';
 import type { Grant, Renewed, TokenRenewal } from '../model/consent';
 import type { Connections, Outbox } from '../model/store';
 import type { Clock } from '../tools/clock';
-import type { Sealer } from '../tools/secret';
+import type { Sealer, Secret } from '../tools/secret';
 import type { AuthorizationServer } from './authorization-server';
 import { GrantRefusal } from './grant-refusal';
 import { makeRenewalPauses } from './renewal-pauses';
@@ -112,7 +112,11 @@ export function makeRenewal(doors: RenewalDoors): Renewal {
 function makeRenewAlone(doors: RenewalDoors): (connectionId: string, stale: string) => Promise<Renewed> {
   const { store, sealer, clock, server } = doors;
   /** Given by the provider and not stored yet, because the store was away. */
-  const unstored = new Map<string, { replaces: string; grant: Grant }>();
+  const unstored = new Map<string, { replaces: Secret; grant: Grant }>();
+
+  /** By the opened token: what is sealed anew meanwhile, with another key, reads otherwise and is the same. */
+  const holds = (sealed: SealedConnection, token: Secret): boolean =>
+    unsealConnection(sealed, sealer).token.open() === token.open();
 
   /** What the store holds, when that is not the token that was refused; null when it is. */
   async function otherThan(connectionId: string, stale: string): Promise<Renewed | null> {
@@ -131,31 +135,33 @@ function makeRenewAlone(doors: RenewalDoors): (connectionId: string, stale: stri
   async function exchange(connectionId: string): Promise<Renewed> {
     const sealed = await store.findConnection(connectionId);
     if (sealed === null || server === null) return { refused: null };
-    const { refresh, auth } = unsealConnection(sealed, sealer);
+    const { token, refresh, auth } = unsealConnection(sealed, sealer);
     if (auth !== 'oauth2' || refresh === null) return { refused: null };
     const waiting = unstored.get(connectionId);
-    if (waiting !== undefined && waiting.replaces === sealed.sealedToken) return keep(sealed, waiting.grant);
+    if (waiting !== undefined && waiting.replaces.open() === token.open())
+      return keep(sealed, token, waiting.grant);
     try {
-      return await keep(sealed, await server.refresh(refresh));
+      return await keep(sealed, token, await server.refresh(refresh));
     } catch (error) {
       if (!(error instanceof GrantRefusal) || error.fault !== 'refused') throw error;
       // Whoever else renewed it in the meantime, in spite of the lease, has the token that is good.
       const now = await store.findConnection(connectionId);
-      return now === null || now.sealedToken === sealed.sealedToken ? { refused: interrupted } : adopt(now);
+      return now === null || holds(now, token) ? { refused: interrupted } : adopt(now);
     }
   }
 
   /** Stored first: a token that is used and lost would leave the connection with one that was taken back. */
-  async function keep(sealed: SealedConnection, grant: Grant): Promise<Renewed> {
+  async function keep(sealed: SealedConnection, replaces: Secret, grant: Grant): Promise<Renewed> {
     const { connectionId, sealedRefresh } = sealed;
-    unstored.set(connectionId, { replaces: sealed.sealedToken, grant });
+    unstored.set(connectionId, { replaces, grant });
     const tokens = sealTokens(connectionId, grant, sealer);
     const kept = grant.refresh === null ? { ...tokens, sealedRefresh } : tokens;
     const stored = await store.replaceTokens(connectionId, sealed.sealedToken, kept);
+    const now = stored ? { ...sealed, ...kept } : await store.findConnection(connectionId);
+    // Only sealed anew, it holds what the provider took back for this grant.
+    if (!stored && now !== null && holds(now, replaces)) return keep(now, replaces, grant);
     unstored.delete(connectionId);
-    if (stored) return adopt({ ...sealed, ...kept });
-    // A new consent came in between: its tokens are the good ones.
-    const now = await store.findConnection(connectionId);
+    // What else stands there is of a new consent, and the good one.
     return now === null ? { refused: null } : adopt(now);
   }
 

@@ -7,6 +7,7 @@ import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { GrantRefusal } from '../../src/connect/grant-refusal';
 import { makeRenewal, type Renewal, type RenewalDoors } from '../../src/connect/renewal';
+import { resealTokens } from '../../src/connect/reseal-tokens';
 import { sealTokens, unsealConnection } from '../../src/connect/token-vault';
 import type { Connection, SealedConnection, SealedTokens } from '../../src/model/connection';
 import type { Grant, Renewed } from '../../src/model/consent';
@@ -18,7 +19,9 @@ import { until } from '../support/until';
 
 const hourMs = 3_600_000;
 const startMs = Date.parse('2026-03-01T00:00:00Z');
-const sealer = makeSealer([{ id: 'k1', key: Buffer.alloc(32, 1) }]);
+const [former, next] = [1, 2].map((fill) => ({ id: `k${fill}`, key: Buffer.alloc(32, fill) }));
+const sealer = makeSealer([former!, next!]);
+const turned = makeSealer([next!, former!]);
 
 const grantOf = (turn: number, more: Partial<Grant> = {}): Grant => ({
   auth: 'oauth2',
@@ -45,27 +48,27 @@ class Stage {
   };
   storeAway = false;
   #lease: { holder: string; untilMs: number } | null = null;
+  readonly #store: RenewalDoors['store'] = {
+    findConnection: async () => this.row,
+    replaceTokens: async (_id: string, replaces: string, tokens: SealedTokens) => {
+      if (this.storeAway) throw new Error('the store is away');
+      if (this.row.sealedToken !== replaces) return false;
+      this.row = { ...this.row, ...tokens };
+      return true;
+    },
+    holdLease: async (_name: string, by: string, leaseMs: number) => {
+      const free = this.#lease === null || this.#lease.untilMs <= this.clock.nowMs();
+      if (!free && this.#lease?.holder !== by) return false;
+      this.#lease = { holder: by, untilMs: this.clock.nowMs() + leaseMs };
+      return true;
+    },
+  };
 
   /** A process: what it knows is what it last read. */
   process(holder: string): { renewal: Renewal; known(): Connection } {
     let known = unsealConnection(this.row, sealer);
-    const store: RenewalDoors['store'] = {
-      findConnection: async () => this.row,
-      replaceTokens: async (_id: string, replaces: string, tokens: SealedTokens) => {
-        if (this.storeAway) throw new Error('the store is away');
-        if (this.row.sealedToken !== replaces) return false;
-        this.row = { ...this.row, ...tokens };
-        return true;
-      },
-      holdLease: async (_name: string, by: string, leaseMs: number) => {
-        const free = this.#lease === null || this.#lease.untilMs <= this.clock.nowMs();
-        if (!free && this.#lease?.holder !== by) return false;
-        this.#lease = { holder: by, untilMs: this.clock.nowMs() + leaseMs };
-        return true;
-      },
-    };
     const renewal = makeRenewal({
-      store,
+      store: this.#store,
       sealer,
       server: {
         refresh: (refresh) => {
@@ -83,6 +86,12 @@ class Stage {
       random: () => 0.5,
     });
     return { renewal, known: () => known };
+  }
+
+  /** What `migrate --reencrypt` does beside them. */
+  async reseal(): Promise<void> {
+    const store = { ...this.#store, listConnections: async () => [this.row] };
+    expect(await resealTokens(store, turned, 'k2')).toEqual({ resealed: 1, kept: 0 });
   }
 
   stored(): Connection {
@@ -188,6 +197,38 @@ describe('F-17: the new refresh token', () => {
     expect(stage.stored().refresh!.open()).toBe('refresh-7');
   });
 
+  test('R11: is stored over a connection that was sealed with another key meanwhile', async () => {
+    const { renewal, known } = stage.process('a');
+    stage.answer = async () => {
+      await stage.reseal();
+      return grantOf(1);
+    };
+    expect(tokenOf(await renewal.renew(known()))).toBe('access-1');
+    expect(stage.stored().refresh!.open()).toBe('refresh-1');
+  });
+
+  test('R11: is not given with an answer that brings none: the one that was sealed with another key stays', async () => {
+    const { renewal, known } = stage.process('a');
+    stage.answer = async () => {
+      await stage.reseal();
+      return grantOf(1, { refresh: null });
+    };
+    expect(tokenOf(await renewal.renew(known()))).toBe('access-1');
+    expect(stage.row.sealedRefresh).toMatch(/^k2\./);
+    expect(stage.stored().refresh!.open()).toBe('refresh-0');
+  });
+
+  test('R11: that waited for the store is stored over a connection that was sealed with another key meanwhile', async () => {
+    const { renewal, known } = stage.process('a');
+    stage.storeAway = true;
+    expect(await renewal.renew(known())).toMatchObject({ waits: { code: 'token-unavailable' } });
+    stage.storeAway = false;
+    await stage.reseal();
+    await stage.clock.advance(5000);
+    expect(tokenOf(await renewal.renew(known()))).toBe('access-1');
+    expect(stage.asked).toEqual(['refresh-0']);
+  });
+
   test('that another process turned in spite of the lease is taken from the store', async () => {
     const { renewal, known } = stage.process('a');
     stage.answer = async () => {
@@ -259,6 +300,15 @@ describe('F-16: a token endpoint that gives no token', () => {
     await stage.clock.advance(2000);
     expect(await renewal.current(known())).toMatchObject({ waits: { code: 'token-unavailable' } });
   });
+});
+
+test('R11: a refusal is believed of a connection that was only sealed with another key meanwhile', async () => {
+  const { renewal, known } = stage.process('a');
+  stage.answer = async () => {
+    await stage.reseal();
+    throw new GrantRefusal('refused', 'invalid_grant');
+  };
+  expect(await renewal.renew(known())).toHaveProperty('refused');
 });
 
 test('a refresh token that is refused ends the consent, in honest words', async () => {
