@@ -6,10 +6,10 @@ import type { RawFault, RawItem, RawListed, RawRead } from '../model/provider-da
 import { addressOf, patternOf } from './address-pattern';
 import type { Caller, Callers } from './caller';
 import type { Admission, Gate } from './gate';
-import { linksOf } from './links';
+import { linksOf, unreadLinkOf, unreadLinksOf } from './links';
 import type { ProviderDoors } from './options';
 import type { Organizations } from './organizations';
-import { idOf } from './pages';
+import { idOf, withoutId } from './pages';
 import {
   answerOf,
   connectionReaches,
@@ -83,16 +83,15 @@ export function makeFiles(parts: FileParts) {
 
   async function findThrough(id: string, reach: Reach, caller: Caller): Promise<RawRead<Found>> {
     const { connectionId } = reach.connection;
+    let unread: RawFault | null = null;
     for await (const listed of listThrough(reach, caller)) {
       if ('fault' in listed) return listed;
-      const self = linksOf(listed.item.body).get('self');
-      const listedId = idOf(listed.item.body);
-      const pattern = listedId === null ? null : patternOf(self, listedId);
-      if (pattern === null && listedId !== id) continue;
-      const address = pattern === null ? (self ?? '') : addressOf(pattern, id);
-      const refused = gate.admit(self).admitted ? refusalOf(gate.admit(address)) : null;
-      return refused === null ? readAt(address, reach, caller) : { fault: wrongId(refused) };
+      const place = placeOf(gate, id, listed.item);
+      if (place !== null && 'address' in place) return readAt(place.address, reach, caller);
+      if (place?.sought === true) return place;
+      if (place !== null) unread ??= place.fault;
     }
+    if (unread !== null) return { fault: unread };
     const detail = `there is no file ${id}`;
     const gone = { kind: 'gone', certain: false, connectionId, origin: '' } as const;
     return { fault: { answer: gone, detail, address: null, organizationId: null } };
@@ -119,6 +118,33 @@ function refusalOf(admission: Admission) {
   if (admission.admitted) return null;
   const { code, detail } = admission;
   return { kind: 'address-refused', code, detail } as const;
+}
+
+type Place = { address: string } | { sought: boolean; fault: RawFault };
+
+/** What an entry says of where the file with that id stands; null when it is another's and teaches nothing. */
+function placeOf(gate: Gate, id: string, { body, address: listedAt }: RawItem): Place | null {
+  const self = linksOf(body).get('self');
+  const listedId = idOf(body);
+  const malformed = (detail: string): RawFault => ({
+    answer: null,
+    detail: `${detail} (malformed-entry)`,
+    address: listedAt,
+    organizationId: null,
+  });
+  if (listedId === id) {
+    if (self !== undefined) return { address: self };
+    const unread = unreadLinkOf(unreadLinksOf(body), ['self']);
+    return { sought: true, fault: malformed(unread ?? 'expected a link `self`, got none') };
+  }
+  // What names nothing may be the one that is looked for.
+  if (listedId === null) return { sought: false, fault: malformed(withoutId(body)) };
+  // A link that may not be followed says nothing of where others stand.
+  const pattern = gate.admit(self).admitted ? patternOf(self, listedId) : null;
+  if (pattern === null) return null;
+  const address = addressOf(pattern, id);
+  const refused = refusalOf(gate.admit(address));
+  return refused === null ? { address } : { sought: true, fault: wrongId(refused) };
 }
 
 /** Where the listed file may be asked for and this one not, its id is at fault, and no address of the provider's. */

@@ -85,6 +85,28 @@ test('a file’s record that cannot be read is told with its address, and the ot
   expect([got.code, got.error]).toEqual([1, expect.stringMatching(/expected .*\/files\//s)]);
 });
 
+test('a file is fetched whatever the link of another is worth, and one without a link of its own is not said to be none', async () => {
+  const list = await story.provided(`${story.simulator.catalog}files?itemLimit=100`);
+  const [first, second, ...others] = list.values as { id: string }[];
+  const links = [{ rel: 'self', uri: `https://files.example/${first!.id}` }];
+  const values = [{ ...first, links }, second, ...others];
+  await story.simulator.setFaults([
+    { match: { path: '/files($|\\?)' }, status: 200, body: { ...list, values } },
+  ]);
+  expect((await run('files', 'get', second!.id)).code).toBe(0);
+  const refused = await run('files', 'get', first!.id);
+  expect(refused.code).toBe(4);
+  expect(refused.error).toContain(`https://files.example/${first!.id}`);
+  await story.simulator.setFaults([
+    { match: { path: '/files($|\\?)' }, status: 200, body: { ...list, values: [{ ...first, links: [] }] } },
+  ]);
+  const unlinked = await run('files', 'get', first!.id);
+  expect([unlinked.code, unlinked.error]).toEqual([
+    1,
+    expect.stringMatching(/expected a link `self`, got none/),
+  ]);
+});
+
 test('a token answer that cannot be read connects nobody, is told without what was in it, and the next one does', async () => {
   const stage = await beginConnectStory({ flags: { auth: 'oauth1' } });
   try {

@@ -106,6 +106,30 @@ test('a file whose listing shows no form is found in the list, or not at all', a
   expect(await staged.client.data.file('f9')).toMatchObject({ fault: { detail: 'there is no file f9' } });
 });
 
+test.each<[string, object]>([
+  ['stands at a foreign origin', { id: 'f0', links: [{ rel: 'self', uri: 'https://evil.test/f0' }] }],
+  ['has no link', { id: 'f0' }],
+  ['has no id', { links: [fileLink('f0')] }],
+])('a file is found behind one that %s', async (_what, first) => {
+  listed(first, { id: 'f1', links: [fileLink('f1')] });
+  api().get('/platform/files/f1').reply(200, { id: 'f1' }, axiom);
+  expect(await staged.client.data.file('f1')).toMatchObject({ value: { address: `${files}/f1` } });
+});
+
+test('a file that is listed without a link, or perhaps, is not to be read, and is not said to be none', async () => {
+  const missing = 'expected a link `self`, got none (malformed-entry)';
+  listed({ id: 'f0' }, { id: 'f1', links: [] });
+  expect(await staged.client.data.file('f1')).toMatchObject({ fault: { answer: null, detail: missing } });
+  listed({ id: 'f0' }, { name: 'who knows' });
+  expect(await staged.client.data.file('f1')).toMatchObject({
+    fault: {
+      answer: null,
+      detail: 'expected an object with an id, got an object without it (malformed-entry)',
+      address: `${files}?itemLimit=100`,
+    },
+  });
+});
+
 test('an id that no address can hold is a fault of the id, and nobody is asked for it', async () => {
   listed({ id: 'f0', links: [fileLink('f0')] });
   expect(await staged.client.data.file('http://x/')).toMatchObject({
