@@ -138,13 +138,17 @@ async function probe({ output, clock }: CommandContext, api: Api, via: Via, id: 
   const { probed = null, ...organization } = await api.probe(id);
   show(output, clock.nowMs(), organization);
   const blocked = organization.access !== 'active';
-  if (via === 'store') output.note('No service runs: the provider is asked when one starts.');
-  else if (probed === null) output.note('The provider has not answered yet: this is what was known before.');
-  else if (unanswered.has(probed)) {
+  if (via === 'store') {
+    output.note('No service runs: the provider is asked when one starts.');
+    return blocked ? exitCodes.customerMustAct : exitCodes.done;
+  }
+  if (probed === null) {
+    output.note('The provider has not answered yet: this is what was known before.');
+    output.note('Whether a worker runs that asks it: tramline check');
+  } else if (unanswered.has(probed)) {
     output.note(`The provider did not say (${probed}): this is what was known before.`);
   } else return blocked ? exitCodes.customerMustAct : exitCodes.done;
-  if (blocked) return exitCodes.customerMustAct;
-  return via === 'store' ? exitCodes.done : exitCodes.failed;
+  return exitCodes.failed;
 }
 
 /** Nothing is ended that was not asked for twice, or once with `--yes`. While somebody types no store is held. */

@@ -156,7 +156,7 @@ export interface OrganizationView {
   manageUrl?: string | null;
   /** By when its customer was announced to act, the nearest first, as ISO 8601; only where one organization is asked for. */
   announced?: string[];
-  /** Only where a probe was asked for: what it found, as the provider's answer is classified; null when none ended in time. */
+  /** Only where a probe was asked for: what it found, as the provider's answer is classified, or `by-a-worker` where another process asked; null when none ended in time. */
   probed?: string | null;
   /** How its access changed last, at most 100 times, the latest last; only where one organization is asked for. */
   history?: AccessChange[];

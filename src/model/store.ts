@@ -161,6 +161,8 @@ export interface Organizations {
   postponeProbe(organizationId: string, epoch: number, again: ProbeAgain): Promise<void>;
   /** Asks for a probe now (`onDemand`), or as a hint, at most one a minute. False when the organization is unknown. */
   requestProbe(organizationId: string, onDemand: boolean): Promise<boolean>;
+  /** Is it being asked, or is a probe of it due that was asked for? False also when it is unknown. */
+  isProbing(organizationId: string): Promise<boolean>;
   /** At most `limit` of them in the order of their ids, those after the id `after`; null: from the first. */
   listOrganizations(page: { limit: number; after: string | null }): Promise<OrganizationView[]>;
   /** null when it is unknown. */

@@ -19,6 +19,7 @@ import { makeRejudge } from '../webhook/rejudge';
 import type { Worker } from '../wire';
 import { makeNameEquipment } from './equipment-names';
 import { alertingOptions, kafkaOptions, topicsOf, webhookOptions } from './options';
+import { probedElsewhere } from './probed-elsewhere';
 import { type OwnProvider, providerApiOf } from './provider';
 import { sinksOf, testSinksOf } from './sinks';
 import type { StandIn } from './stand-in-store';
@@ -98,7 +99,11 @@ export function apiOf(
       const found = worker?.pipeline.access.nextProbe(organizationId, probeWaitMs) ?? null;
       if (!(await store.requestProbe(organizationId, true))) return false;
       worker?.pipeline.probes.wake();
-      return found;
+      // Beside no service nobody makes it; where workers are other processes the store tells when it has ended.
+      return (
+        found ??
+        (writeAlert === null ? null : probedElsewhere(store, organizationId, systemClock, probeWaitMs))
+      );
     },
     async forget(organizationId) {
       if (worker === null) return store.forgetOrganization(organizationId);

@@ -411,6 +411,29 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         expect(waits).toEqual([15, 30, 60, 120, 240, 480, 900, 900, 900].map((seconds) => seconds * 1000));
       });
 
+      test('that is asked for or under way is told as such, until it has ended', async () => {
+        const probing = () => hand.store.isProbing('4711');
+        expect([await probing(), await hand.store.isProbing('unknown')]).toEqual([false, false]);
+        await hand.put(hints(1));
+        await hand.observe(terms);
+        expect(await probing()).toBe(false);
+        await hand.store.requestProbe('4711', true);
+        expect(await probing()).toBe(true);
+        expect(await probesNow()).toEqual(['4711']);
+        expect(await probing()).toBe(true);
+        // What is asked for meanwhile is asked after it.
+        await hand.store.requestProbe('4711', true);
+        await hand.observe(terms);
+        expect(await probing()).toBe(true);
+        expect(await probesNow()).toEqual(['4711']);
+        await hand.observe(open);
+        expect(await probing()).toBe(false);
+        await hand.store.requestProbe('4711', true);
+        expect(await probesNow()).toEqual(['4711']);
+        await hand.postponeProbe('later');
+        expect(await probing()).toBe(false);
+      });
+
       test('of who is not known to be blocked goes before those that are asked again', async () => {
         await hand.put([hintOf('a'), hintOf('b', '4712')]);
         await hand.observe(terms);

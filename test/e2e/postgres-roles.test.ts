@@ -200,4 +200,20 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several processes on P
       (await story.post([notificationOf({ uri: '', organizationId: '' })])).status === 401;
     await until(refused, { ...soon, what: 'the former value to be refused' });
   });
+
+  test('a probe that is asked of the receiver ends with what the worker found', async () => {
+    const environment = story.settings({ TRAMLINE_URL: story.service.operationsUrl });
+    const { id } = (await story.simulator.state()).organizations[0]!;
+    const found: unknown[] = [];
+    for (const termsAccepted of [true, false, false, true, true]) {
+      await story.simulator.setOrganization(id, { termsAccepted, notify: false });
+      const { code, out } = await runCommand(['organizations', 'probe', id, '--json'], environment);
+      found.push([code, JSON.parse(out).access]);
+    }
+    const [active, blocked] = [
+      [0, 'active'],
+      [5, 'terms-required'],
+    ];
+    expect(found).toEqual([active, blocked, blocked, active, active]);
+  });
 });

@@ -153,6 +153,15 @@ export async function requestProbe(
   return true;
 }
 
+export async function isProbing(context: Context, organizationId: string): Promise<boolean> {
+  const row = await context.database.get(
+    'SELECT probe_lease_until > $2 OR coalesce(probe_at <= $2, false) AS probing FROM organizations WHERE id = $1',
+    storable(organizationId),
+    context.nowMs(),
+  );
+  return row?.probing === true;
+}
+
 /** The time until the next probe doubles, up to its bound, until an answer says that it is active. */
 export function laterMs(
   { probeMs, probeMsMax }: Pick<StoreRules, 'probeMs' | 'probeMsMax'>,

@@ -60,7 +60,7 @@ import {
   unsentCount,
 } from './outbox';
 import { pauseReading, readingPause } from './pauses';
-import { payProbeCall, postponeProbe, requestProbe, takeProbes } from './probes';
+import { isProbing, payProbeCall, postponeProbe, requestProbe, takeProbes } from './probes';
 import { keepSample, listQuarantine, showQuarantine } from './quarantine';
 import { discardQuarantine, rejudge, releaseQuarantine } from './release';
 import * as replays from './replays';
@@ -103,6 +103,7 @@ export const verbs = {
   payProbeCall,
   postponeProbe,
   requestProbe,
+  isProbing,
   pauseReading,
   readingPause,
   listOrganizations,

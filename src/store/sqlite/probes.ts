@@ -110,6 +110,13 @@ export function holdForProbe(context: Context, refused: RefusedRequest): void {
   organization.heldUntilMs = atMs + heldMsMax;
 }
 
+export function isProbing({ organizations, nowMs }: Context, organizationId: string): boolean {
+  const organization = organizations.get(organizationId);
+  if (organization === undefined) return false;
+  const { probeAtMs, probeLeaseUntilMs } = organization;
+  return probeLeaseUntilMs > nowMs() || (probeAtMs !== null && probeAtMs <= nowMs());
+}
+
 export function requestProbe(context: Context, organizationId: string, onDemand: boolean): boolean {
   const organization = context.organizations.get(organizationId);
   if (organization === undefined) return false;

@@ -80,6 +80,8 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     shell.probed = probed;
     const { code, error } = await shell.run('organizations', 'probe', '4711');
     expect(code).toBe(via === 'service' ? 1 : 0);
+    // Also of who was blocked before: nobody knows whether its customer has acted since.
+    expect((await shell.run('organizations', 'probe', '4712')).code).toBe(via === 'service' ? 1 : 5);
     expect(error).toContain(via === 'service' ? words : 'asked when one starts');
   });
 
