@@ -155,6 +155,11 @@ describe('on this machine, without a token', () => {
     expect(faults).toEqual([]);
   });
 
+  test('an organization is shown with the times by which it was announced to act', async () => {
+    sample.announced = ['2026-12-01T00:00:00.000Z'];
+    expect((await ask('get', '/api/organizations/4711')).body).toMatchObject({ announced: sample.announced });
+  });
+
   test('an organization is shown with its history, and forgotten', async () => {
     expect((await ask('get', '/api/organizations/4712')).body.history).toHaveLength(1);
     expect((await ask('delete', '/api/organizations/4712')).body).toEqual({
