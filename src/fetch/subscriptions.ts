@@ -3,10 +3,11 @@
  * they stand is found by the catalog's relationships. Nothing is remembered, no secret is looked at.
  */
 import type { Connection } from '../model/connection';
-import type { RawFault, RawItem, RawListed, RawRead } from '../model/provider-data';
-import type { SubscriptionCalls } from '../model/subscription';
+import type { RawFault, RawItem, RawRead } from '../model/provider-data';
+import type { ListedSubscription, SubscriptionCalls } from '../model/subscription';
 import type { Caller, Callers } from './caller';
 import type { Gate } from './gate';
+import { linksOf } from './links';
 import type { Organizations } from './organizations';
 import type { Pages } from './pages';
 import { answerOf, faultOf, itemsOf, type Reach } from './reach';
@@ -71,7 +72,7 @@ export function makeSubscriptionCalls(parts: SubscriptionParts): SubscriptionCal
   const { reachOf, addressOf, at } = makePlaces(parts);
   const write = makeWriteDocument(parts);
 
-  async function* list(connectionId: string): AsyncGenerator<RawListed> {
+  async function* list(connectionId: string): AsyncGenerator<ListedSubscription> {
     const reached = reachOf(connectionId);
     if ('fault' in reached) return yield reached;
     const reach = reached.value;
@@ -85,7 +86,10 @@ export function makeSubscriptionCalls(parts: SubscriptionParts): SubscriptionCal
       for await (const line of itemsOf(parts, walk)) {
         moved = !fresh && first && 'fault' in line && isGone(line.fault);
         first = false;
-        if (!moved) yield line;
+        if (moved) continue;
+        yield 'fault' in line
+          ? line
+          : { item: { ...line.item, self: linksOf(line.item.body).get('self') ?? null } };
       }
       if (!moved) return;
     }

@@ -2,7 +2,7 @@
  * Webhook subscriptions and the client's delivery settings as the provider has them, the secrets that we made for them,
  * and what people can do about both. Shapes only.
  */
-import type { Listed, RawItem, RawListed, RawRead } from './provider-data';
+import type { Listed, RawFault, RawItem, RawRead } from './provider-data';
 
 export type WebhookSecretKind = 'token' | 'authorization';
 
@@ -31,9 +31,12 @@ export interface StoredWebhookSecret {
 
 export type SavedWebhookSecret = Omit<StoredWebhookSecret, 'madeAtMs' | 'heardAtMs' | 'beatMs'>;
 
+/** `self`: where it is changed, as its own link says; null when it has none. */
+export type ListedSubscription = { item: RawItem & { self: string | null } } | { fault: RawFault };
+
 /** The provider's side, through one connection. Nothing here throws; each write is sent once. */
 export interface SubscriptionCalls {
-  list(connectionId: string): AsyncIterable<RawListed>;
+  list(connectionId: string): AsyncIterable<ListedSubscription>;
   /** null: the provider says only that it has accepted it. */
   create(connectionId: string, body: unknown): Promise<RawRead<unknown>>;
   /** `address`: of the subscription, as its own link says. */

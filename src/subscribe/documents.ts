@@ -9,7 +9,8 @@ import type { Secret } from '../tools/secret';
 export interface SeenSubscription {
   id: string;
   connectionId: string;
-  address: string;
+  /** Where it is changed; null when no link says so. */
+  self: string | null;
   status: string | null;
   token: string | null;
   body: Record<string, unknown>;
@@ -20,7 +21,7 @@ const hidden = '[secret]';
 /** null: it has no id that could be used, so nothing can be done with it. */
 export function subscriptionOf(item: {
   body: unknown;
-  address: string;
+  self: string | null;
   connectionId: string;
 }): SeenSubscription | null {
   const body = objectOf(item.body);
@@ -30,7 +31,7 @@ export function subscriptionOf(item: {
   return {
     id: name,
     connectionId: item.connectionId,
-    address: item.address,
+    self: item.self,
     status: textOf(status),
     token: textOf(token),
     body,

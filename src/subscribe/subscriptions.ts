@@ -74,14 +74,18 @@ async function changeStatus(
 /** null: the provider has taken it. */
 export async function putStatus(
   { book, calls }: Pick<SubscribeDoors, 'book' | 'calls'>,
-  { id, connectionId, address, body, token }: SeenSubscription,
+  { id, connectionId, self, body, token }: SeenSubscription,
   status: 'Active' | 'Terminated',
 ): Promise<RawFault | null> {
+  if (self === null) {
+    const detail = `subscription ${id}: expected a link \`self\` to change it at, got none (malformed-entry)`;
+    return { answer: null, detail, address: null, organizationId: null };
+  }
   const own = book.held('token').find(({ subscriptionId }) => subscriptionId === id);
   // A provider that does not show the token must not lose it.
   const kept = token ?? own?.secret.open();
   const whole = { ...body, status, ...(kept !== undefined && { token: kept }) };
-  const changed = await calls().change(connectionId, address, whole);
+  const changed = await calls().change(connectionId, self, whole);
   if (!('fault' in changed)) return null;
   return kept === undefined ? changed.fault : withoutSecret(changed.fault, { secret: new Secret(kept) });
 }
@@ -235,7 +239,7 @@ async function create(
   }
   const body = objectOf(created.value);
   const seen =
-    subscriptionOf({ body, address: '', connectionId }) ??
+    subscriptionOf({ body, self: null, connectionId }) ??
     (await listOne(doors, connectionId)).seen.find((one) => one.token === token) ??
     null;
   if (seen !== null) await book.bind(offered.id, seen.id);

@@ -71,7 +71,10 @@ async function cleanRead<Value>(reading: Promise<RawRead<Value>>, clean: Clean):
   return 'fault' in result ? { fault: clean(result.fault) } : result;
 }
 
-async function* cleanList(lines: AsyncIterable<RawListed>, clean: Clean): AsyncGenerator<RawListed> {
+async function* cleanList<Item>(
+  lines: AsyncIterable<{ item: Item } | { fault: RawFault }>,
+  clean: Clean,
+): AsyncGenerator<{ item: Item } | { fault: RawFault }> {
   for await (const line of lines) yield 'fault' in line ? { fault: clean(line.fault) } : line;
 }
 

@@ -159,6 +159,25 @@ test('an entry of the list that cannot be read is told with its address, and nob
   expect((await tramline<Subscription[]>('subscriptions', 'list')).answer).toMatchObject([{ id: own!.id }]);
 });
 
+test('one that is listed without a link of its own is not ended at the address of the list, and is told', async () => {
+  const [own] = (await tramline<Subscription[]>('subscriptions', 'list')).answer;
+  const { id } = own!;
+  const list = await story.provided(`${story.simulator.catalog}eventSubscriptions?itemLimit=100`);
+  const values = (list.values as object[]).map((one) => ({ ...one, links: [] }));
+  const path = '/eventSubscriptions($|\\?)';
+  await story.simulator.setFaults([
+    { match: { method: 'GET', path }, status: 200, body: { ...list, values } },
+  ]);
+  const refused = await tramline('subscriptions', 'end', id);
+  expect(refused.code).toBe(1);
+  expect(refused.error).toContain(`subscription ${id}: expected a link \`self\` to change it at, got none`);
+  const written = (await story.requests()).filter(({ method }) => method === 'PUT');
+  expect(written.filter(({ path: at }) => at.endsWith('/eventSubscriptions'))).toEqual([]);
+  await story.simulator.setFaults([]);
+  expect(await statusOf(id)).toBe('Active');
+  expect((await tramline('subscriptions', 'renew', id)).code).toBe(0);
+});
+
 test('heartbeats that stay away page, and the page ends when they come again', async () => {
   const [own] = (await tramline<Subscription[]>('subscriptions', 'list')).answer;
   await story.simulator.changeSettings({ heartbeats: false });

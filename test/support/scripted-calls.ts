@@ -3,7 +3,7 @@ import type { RawFault } from '../../src/model/provider-data';
 import type { SubscriptionCalls } from '../../src/model/subscription';
 
 export interface ScriptedCalls extends SubscriptionCalls {
-  /** By connection. */
+  /** By connection; one with `links` of null has no link of its own. */
   listed: Map<string, Record<string, unknown>[]>;
   settings: Record<string, unknown>;
   /** Every write, in order. */
@@ -23,7 +23,13 @@ export function faultOf(kind: string, detail: string = kind): RawFault {
 export function makeScriptedCalls(): ScriptedCalls {
   const listOf = (connectionId: string) => calls.listed.get(connectionId) ?? [];
   const itemOf = (connectionId: string, body: Record<string, unknown>) => ({
-    item: { body, address: `https://provider.example/${String(body.id)}`, mediaType: 'm', connectionId },
+    item: {
+      body,
+      address: 'https://provider.example/',
+      self: body.links === null ? null : `https://provider.example/${String(body.id)}`,
+      mediaType: 'm',
+      connectionId,
+    },
   });
   const calls: ScriptedCalls = {
     listed: new Map(),

@@ -1,7 +1,7 @@
 // Subscriptions and delivery settings against recorded answers: found by the catalog's relationships, asked once more
 // where they have moved, written once, and every refusal a fault. No other network is there.
 import nock from 'nock';
-import type { RawListed } from '../../../src/model/provider-data';
+import type { ListedSubscription } from '../../../src/model/subscription';
 import { connectionOf, origin, type Staged, stageClient } from '../../support/provider-client';
 
 const axiom = { 'content-type': 'application/vnd.Acme.axiom.v3+json' };
@@ -36,8 +36,8 @@ function catalog(
 
 const subscription = (id: string) => ({ id, links: [{ rel: 'self', uri: `${list}/${id}` }] });
 
-async function all(connectionId = 'c1'): Promise<RawListed[]> {
-  const lines: RawListed[] = [];
+async function all(connectionId = 'c1'): Promise<ListedSubscription[]> {
+  const lines: ListedSubscription[] = [];
   for await (const line of staged.client.subscriptions.list(connectionId)) lines.push(line);
   return lines;
 }
@@ -53,14 +53,23 @@ describe('the list', () => {
       .get('/platform/eventSubscriptions?pageOffset=1&itemLimit=1')
       .reply(200, { links: [], values: [subscription('b')] }, axiom);
     expect(await all()).toMatchObject([
-      { item: { address: `${list}/a`, connectionId: 'c1', body: { id: 'a' } } },
-      { item: { address: `${list}/b` } },
+      { item: { self: `${list}/a`, connectionId: 'c1', body: { id: 'a' } } },
+      { item: { self: `${list}/b` } },
     ]);
     expect(staged.calls.map(({ operation }) => operation)).toEqual([
       'catalog',
       'subscriptions',
       'subscriptions',
     ]);
+  });
+
+  test('shows one without a link of its own as such: the list’s address is not where it is changed', async () => {
+    catalog();
+    const bad = { id: 'b', links: [{ rel: 'self', uri: 7 }] };
+    api()
+      .get('/platform/eventSubscriptions?itemLimit=100')
+      .reply(200, { values: [{ id: 'a' }, bad] }, axiom);
+    expect(await all()).toMatchObject([{ item: { self: null } }, { item: { self: null } }]);
   });
 
   test('is found again where it has moved to', async () => {

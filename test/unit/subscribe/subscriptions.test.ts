@@ -118,6 +118,18 @@ describe('list, renew, end', () => {
     ]);
   });
 
+  test('one that is listed without a link of its own is neither renewed nor ended, and nothing is written', async () => {
+    begin({ listingFaultOf, problemOf });
+    stage.calls.listed.set('c1', [{ ...body('a', 'Expired'), links: null }]);
+    for (const write of [api.renew, api.end]) {
+      await expect(write('a')).rejects.toMatchObject({
+        code: 'provider.malformed',
+        message: expect.stringContaining('subscription a: expected a link `self` to change it at, got none'),
+      });
+    }
+    expect(stage.calls.written).toEqual([]);
+  });
+
   test('an entry without an id that could be used is told, and those beside it are listed, renewed and ended', async () => {
     begin({ listingFaultOf, problemOf });
     const entry =
