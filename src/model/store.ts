@@ -234,8 +234,10 @@ export interface Consents {
 export interface WebhookSecrets {
   /** The oldest first. */
   listWebhookSecrets(): Promise<StoredWebhookSecret[]>;
-  /** Keeps it; of one that is there already it stays when it was made, and what was heard. */
+  /** Keeps it; of one that is there already the sealed text stays, when it was made, and what was heard. */
   saveWebhookSecret(secret: SavedWebhookSecret): Promise<void>;
+  /** Another sealed text of the same secret, and nothing else; false when what is there is not what it replaces. */
+  resealWebhookSecret(id: string, replaces: string, sealed: string): Promise<boolean>;
   dropWebhookSecret(id: string): Promise<void>;
   /** A heartbeat of the subscription with this token arrived now: nothing when the token is not there. */
   noteHeartbeat(id: string): Promise<void>;

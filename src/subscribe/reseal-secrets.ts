@@ -5,9 +5,12 @@ import type { WebhookSecrets } from '../model/store';
 import type { Sealer } from '../tools/secret';
 import { contextOf } from './held-secrets';
 
-/** How many were sealed anew and how many were left. Throws `store.key-missing`; what was done stays. */
+/**
+ * How many were sealed anew and how many were left; what is dropped or sealed anew meanwhile, by somebody else, is
+ * neither. Throws `store.key-missing`; what was done stays.
+ */
 export async function resealSecrets(
-  store: Pick<WebhookSecrets, 'listWebhookSecrets' | 'saveWebhookSecret'>,
+  store: Pick<WebhookSecrets, 'listWebhookSecrets' | 'resealWebhookSecret'>,
   sealer: Sealer,
   firstKeyId: string,
 ): Promise<{ resealed: number; kept: number }> {
@@ -18,13 +21,9 @@ export async function resealSecrets(
       kept += 1;
       continue;
     }
-    const { madeAtMs: _made, heardAtMs: _heard, beatMs: _beat, ...saved } = row;
     const context = contextOf(row);
-    await store.saveWebhookSecret({
-      ...saved,
-      sealed: sealer.seal(sealer.unseal(row.sealed, context), context),
-    });
-    resealed += 1;
+    const sealed = sealer.seal(sealer.unseal(row.sealed, context), context);
+    if (await store.resealWebhookSecret(row.id, row.sealed, sealed)) resealed += 1;
   }
   return { resealed, kept };
 }

@@ -254,14 +254,24 @@ export function storeConnectionsSuite(name: string, openStore: () => Promise<Sto
         ]);
       });
 
-      test('one that is saved again keeps when it was made and what was heard', async () => {
+      test('one that is saved again keeps its sealed text, when it was made and what was heard', async () => {
         const madeAtMs = under.nowMs();
         await hand.store.saveWebhookSecret(token('a'));
         under.advance(1000);
         await hand.store.noteHeartbeat('a');
-        const active = token('a', { state: 'active', subscriptionId: 's1', sealed: 'other' });
-        await hand.store.saveWebhookSecret(active);
+        const active = token('a', { state: 'active', subscriptionId: 's1' });
+        await hand.store.saveWebhookSecret({ ...active, sealed: 'as a process read it earlier' });
         expect(await listed()).toEqual([{ ...active, madeAtMs, heardAtMs: madeAtMs + 1000, beatMs: null }]);
+      });
+
+      test('one is sealed anew only as it was read, once it was dropped not at all, and nothing else of it changes', async () => {
+        await hand.store.saveWebhookSecret(token('a'));
+        const [before] = await listed();
+        await hand.store.saveWebhookSecret(token('a', { state: 'active', subscriptionId: 's1' }));
+        const reseal = (id: string) => hand.store.resealWebhookSecret(id, 'sealed-a', 'anew');
+        expect([await reseal('a'), await reseal('a'), await reseal('b')]).toEqual([true, false, false]);
+        const after = { ...before, state: 'active', subscriptionId: 's1', sealed: 'anew' };
+        expect(await listed()).toEqual([after]);
       });
 
       test('the time between heartbeats is learned once several gaps agree, one of nobody is nothing', async () => {

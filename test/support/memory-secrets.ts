@@ -26,9 +26,14 @@ export function makeMemorySecrets(): MemorySecrets {
     async saveWebhookSecret(secret) {
       if (memory.failure !== null) throw memory.failure;
       const known = memory.rows.find(({ id }) => id === secret.id);
-      if (known !== undefined) Object.assign(known, secret);
+      if (known !== undefined) Object.assign(known, secret, { sealed: known.sealed });
       else memory.rows.push({ ...secret, madeAtMs: memory.nowMs, heardAtMs: null, beatMs: null });
       memory.nowMs += 1;
+    },
+    async resealWebhookSecret(id, replaces, sealed) {
+      const row = memory.rows.find((one) => one.id === id && one.sealed === replaces);
+      if (row !== undefined) row.sealed = sealed;
+      return row !== undefined;
     },
     async dropWebhookSecret(dropped) {
       memory.rows = memory.rows.filter(({ id }) => id !== dropped);

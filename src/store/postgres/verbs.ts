@@ -43,6 +43,7 @@ import {
   listWebhookSecrets,
   noteHeartbeat,
   noteListening,
+  resealWebhookSecret,
   saveWebhookSecret,
 } from './webhook-secrets';
 
@@ -92,6 +93,7 @@ export const verbs = {
   findConsent,
   listWebhookSecrets,
   saveWebhookSecret,
+  resealWebhookSecret,
   dropWebhookSecret,
   noteHeartbeat,
   noteListening,

@@ -22,7 +22,7 @@ export async function saveWebhookSecret(context: Context, secret: SavedWebhookSe
   await context.database.run(
     `INSERT INTO webhook_secrets (id, kind, state, sealed, user_name, connection_id, subscription_id, made_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-     ON CONFLICT (id) DO UPDATE SET state = excluded.state, sealed = excluded.sealed, user_name = excluded.user_name,
+     ON CONFLICT (id) DO UPDATE SET state = excluded.state, user_name = excluded.user_name,
        connection_id = excluded.connection_id, subscription_id = excluded.subscription_id`,
     id,
     kind,
@@ -33,6 +33,16 @@ export async function saveWebhookSecret(context: Context, secret: SavedWebhookSe
     subscriptionId === null ? null : storable(subscriptionId),
     context.nowMs(),
   );
+}
+
+export async function resealWebhookSecret(
+  { database }: Context,
+  id: string,
+  replaces: string,
+  sealed: string,
+): Promise<boolean> {
+  const statement = 'UPDATE webhook_secrets SET sealed = $3 WHERE id = $1 AND sealed = $2';
+  return (await database.run(statement, id, replaces, sealed)) === 1;
 }
 
 export async function dropWebhookSecret({ database }: Context, id: string): Promise<void> {

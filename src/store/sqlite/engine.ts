@@ -125,6 +125,7 @@ export const verbs = {
   findConsent,
   listWebhookSecrets: secrets.listWebhookSecrets,
   saveWebhookSecret: secrets.saveWebhookSecret,
+  resealWebhookSecret: secrets.resealWebhookSecret,
   dropWebhookSecret: secrets.dropWebhookSecret,
   noteHeartbeat: secrets.noteHeartbeat,
   noteListening: secrets.noteListening,

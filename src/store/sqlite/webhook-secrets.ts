@@ -17,7 +17,7 @@ export function saveWebhookSecret(context: Context, secret: SavedWebhookSecret):
   context.database.run(
     `INSERT INTO webhook_secrets (id, kind, state, sealed, user_name, connection_id, subscription_id, made_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (id) DO UPDATE SET state = excluded.state, sealed = excluded.sealed, user_name = excluded.user_name,
+     ON CONFLICT (id) DO UPDATE SET state = excluded.state, user_name = excluded.user_name,
        connection_id = excluded.connection_id, subscription_id = excluded.subscription_id`,
     id,
     kind,
@@ -28,6 +28,16 @@ export function saveWebhookSecret(context: Context, secret: SavedWebhookSecret):
     subscriptionId,
     context.nowMs(),
   );
+}
+
+export function resealWebhookSecret(
+  { database }: Context,
+  id: string,
+  replaces: string,
+  sealed: string,
+): boolean {
+  const statement = 'UPDATE webhook_secrets SET sealed = ? WHERE id = ? AND sealed = ?';
+  return database.run(statement, sealed, id, replaces) === 1;
 }
 
 export function dropWebhookSecret(context: Context, id: string): void {

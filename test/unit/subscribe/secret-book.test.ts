@@ -141,3 +141,41 @@ test('all are sealed anew with the first key, once', async () => {
   await book.refresh();
   expect(accepted(book)).toEqual(['Bearer made']);
 });
+
+describe('R11: what a running process does while all are sealed anew', () => {
+  const both = makeSealer([key('k2', 2), key('k1', 1)]);
+  /** Between their being listed and the first that is written. */
+  const resealedAfter = async (meanwhile: () => Promise<void>) => {
+    const { listWebhookSecrets } = store;
+    store.listWebhookSecrets = async () => {
+      store.listWebhookSecrets = listWebhookSecrets;
+      const rows = await listWebhookSecrets();
+      await meanwhile();
+      return rows;
+    };
+    return resealSecrets(store, both, 'k2');
+  };
+
+  test('is not taken back, and what it dropped stays away', async () => {
+    const book = bookOf();
+    const { id } = await book.offer(new Secret('made-token'), token);
+    const dropped = await book.offer(new Secret('former-token'), token);
+    const counted = await resealedAfter(async () => {
+      await book.bind(id, 's1', { user: 'bea' });
+      await book.drop(dropped.id);
+    });
+    expect(counted).toEqual({ resealed: 1, kept: 0 });
+    expect(store.rows).toMatchObject([{ id, state: 'active', subscriptionId: 's1', user: 'bea' }]);
+    expect(store.rows[0]?.sealed).toMatch(/^k2\./);
+  });
+
+  test('leaves what it wrote afterwards sealed with the first key, whatever it had read before', async () => {
+    const book = bookOf();
+    const { id } = await book.offer(new Secret('made-token'), token);
+    await resealSecrets(store, both, 'k2');
+    await book.bind(id, 's1');
+    expect(store.rows).toMatchObject([
+      { state: 'active', subscriptionId: 's1', sealed: expect.stringMatching(/^k2\./) },
+    ]);
+  });
+});
