@@ -9,7 +9,7 @@ import type { Clock } from '../tools/clock';
 import { Secret } from '../tools/secret';
 import { browserAddress } from './browser-address';
 import { callAt, GrantRefusal, refusalOf } from './grant-refusal';
-import { objectOf, tokenAnswerOf } from './token-answer';
+import { objectOf, shapeOf, tokenAnswerOf } from './token-answer';
 
 export interface AuthorizationServerOptions {
   issuer: string;
@@ -143,12 +143,14 @@ async function readMetadata(options: AuthorizationServerOptions, calls: TokenCal
     reply = await calls.call({ method: 'GET', url });
   }
   const call = callAt('the issuer’s metadata', url);
-  if (reply.status !== 200) throw refusalOf(reply, call);
-  const document = objectOf(reply);
-  if (document === null) {
-    const got = `${reply.mediaType || 'no media type'}, ${reply.body.length} characters`;
-    throw new GrantRefusal('unavailable', `${call}: expected a JSON object, got ${got}`);
+  if (reply.status !== 200) {
+    const { fault, message, retryAfterMs } = refusalOf(reply, call);
+    // Nobody's grant is in it, so that no consent is over.
+    throw new GrantRefusal(fault === 'refused' ? 'unusable' : fault, message, retryAfterMs);
   }
+  const document = objectOf(reply);
+  if (document === null)
+    throw new GrantRefusal('unavailable', `${call}: expected a JSON object, got ${shapeOf(reply)}`);
   if (typeof document.issuer !== 'string' || document.issuer.replace(/\/$/, '') !== issuer)
     throw new GrantRefusal('unusable', `${call}: expected PROVIDER_ISSUER as issuer, got another`);
   const pinned = new Set([origin, ...options.origins]);

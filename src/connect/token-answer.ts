@@ -10,15 +10,24 @@ import { callAt, GrantRefusal, refusalOf } from './grant-refusal';
 const tokenText = /^[\x21-\x7e]{1,16384}$/;
 const secondsMax = 10 * 365 * 86_400;
 
+/** RFC 6749 section 5.2, and what some servers borrow from section 4.1.2.1. Another text may hold anything: it is not told. */
+const errorCodes = [
+  'invalid_request',
+  'invalid_client',
+  'invalid_grant',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'invalid_scope',
+  'temporarily_unavailable',
+] as const;
+
 /** `address` is where it came from. Throws `GrantRefusal`. A life is cut at 10 years. */
 export function tokenAnswerOf(reply: TokenReply, nowMs: number, address: string): Grant {
   const call = callAt('the token call', address);
   if (reply.status !== 200) throw refused(reply, call);
   const answer = objectOf(reply);
-  if (answer === null) {
-    const got = `${reply.mediaType || 'no media type'}, ${reply.body.length} characters`;
-    throw new GrantRefusal('unavailable', `${call}: expected a JSON object, got ${got}`);
-  }
+  if (answer === null)
+    throw new GrantRefusal('unavailable', `${call}: expected a JSON object, got ${shapeOf(reply)}`);
   const { token_type: type, access_token: token, refresh_token: refresh, expires_in: seconds } = answer;
   if (typeof type !== 'string' || type.toLowerCase() !== 'bearer')
     throw new GrantRefusal('unusable', `${call}: expected token_type Bearer, got ${kindOf(type)}`);
@@ -48,25 +57,30 @@ export function objectOf(reply: TokenReply): Record<string, unknown> | null {
   }
 }
 
-/** The error's code says whose fault it is; some servers say `invalid_client` with 400. */
+/** The error's code says whose fault it is, whatever status it comes with. */
 function refused(reply: TokenReply, call: string): GrantRefusal {
-  const error = reply.status === 400 || reply.status === 401 ? objectOf(reply)?.error : undefined;
-  if (error === 'invalid_grant')
-    return new GrantRefusal('refused', `${call}: expected a token, got invalid_grant`);
-  if (error === 'invalid_client' || error === 'unauthorized_client')
-    return new GrantRefusal('client-refused', `${call}: expected a token, got ${error}`);
-  if (error === 'temporarily_unavailable')
-    return new GrantRefusal('unavailable', `${call}: expected a token, got ${error}`);
-  if (reply.status === 401) return new GrantRefusal('client-refused', `${call}: expected a token, got 401`);
-  // A bare 400 in JSON is how the provider refuses a refresh token; one of a proxy must not end a consent.
-  if (reply.status === 400 && error === undefined && objectOf(reply) !== null)
-    return new GrantRefusal('refused', `${call}: expected a token, got 400`);
-  if (reply.status === 400 || reply.status === 403)
-    return new GrantRefusal(
-      'unusable',
-      `${call}: expected a token, got ${reply.status} without invalid_grant`,
-    );
-  return refusalOf(reply, call);
+  if (reply.status !== 400 && reply.status !== 401 && reply.status !== 403) return refusalOf(reply, call);
+  const error = objectOf(reply)?.error;
+  const named = errorCodes.find((code) => code === error);
+  const got = named ?? `${reply.status} without a known error code, ${shapeOf(reply)}`;
+  const said = `${call}: expected a token, got ${got}`;
+  switch (named) {
+    case 'invalid_grant':
+      return new GrantRefusal('refused', said);
+    case 'invalid_client':
+    case 'unauthorized_client':
+      return new GrantRefusal('client-refused', said);
+    case 'temporarily_unavailable':
+      return new GrantRefusal('unavailable', said);
+    default:
+      // Without the word for it no consent is over: a gateway refuses requests in JSON too.
+      return new GrantRefusal(reply.status === 401 ? 'client-refused' : 'unusable', said);
+  }
+}
+
+/** What came, without its text. */
+export function shapeOf({ mediaType, body }: { mediaType: string; body: string }): string {
+  return `${mediaType || 'no media type'}, ${body.length} characters`;
 }
 
 /** Without its text: it may be what nobody should read. */

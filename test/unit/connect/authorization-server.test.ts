@@ -107,6 +107,10 @@ describe('S15: metadata', () => {
     ],
     ['a page instead', { ...json(''), body: '<html>' } as TokenReply, 'unavailable'],
     ['an outage', json({}, 503), 'unavailable'],
+    // Nobody's refresh token was shown: no consent is over.
+    ['a 400', json({}, 400), 'unusable'],
+    ['a 401', json({}, 401), 'unusable'],
+    ['a 403', json({}, 403), 'unusable'],
   ])('with %s are not used', async (_what, reply, fault) => {
     const error = await refresh(stage({ [wellKnown]: reply }).server).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ fault });
@@ -175,9 +179,12 @@ describe('an answer of the token endpoint', () => {
 
   test.each([
     ['invalid_grant', json({ error: 'invalid_grant', error_description: 'former' }, 400), 'refused'],
-    ['a bare 400 in JSON', json({ message: 'no' }, 400), 'refused'],
+    ['a 400 in JSON without an error code', json({ message: 'former' }, 400), 'unusable'],
     ['a 400 of a proxy', { ...json(''), status: 400, body: '<html>' } as TokenReply, 'unusable'],
     ['invalid_request', json({ error: 'invalid_request' }, 400), 'unusable'],
+    ['an error code that nobody knows', json({ error: 'former' }, 400), 'unusable'],
+    ['invalid_grant with 403', json({ error: 'invalid_grant' }, 403), 'refused'],
+    ['403', json({ message: 'former' }, 403), 'unusable'],
     ['invalid_client', json({ error: 'invalid_client' }, 401), 'client-refused'],
     ['invalid_client with 400', json({ error: 'invalid_client' }, 400), 'client-refused'],
     ['429', json({}, 429, { retryAfterMs: 7000 }), 'unavailable'],
@@ -195,6 +202,15 @@ describe('an answer of the token endpoint', () => {
     expect(message).not.toMatch(/former|<html|a\r/);
     expect(message).toContain(`the token call at ${metadata.token_endpoint}: expected `);
     expect(message).toMatch(/, got \S/);
+  });
+
+  test.each([
+    ['{"error":"invalid_scope"}', 'invalid_scope'],
+    ['{"message":"no"}', '400 without a known error code, application/json, 16 characters'],
+    ['{"error":"of their own"}', '400 without a known error code, application/json, 24 characters'],
+  ])('%s is not called invalid_grant: what came is told', async (body, got) => {
+    const refused = answered({ ...json({}, 400), body } as TokenReply);
+    await expect(refused).rejects.toThrow(new RegExp(`: expected a token, got ${got}$`));
   });
 });
 
