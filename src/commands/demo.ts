@@ -2,7 +2,7 @@
  * `tramline demo`: the whole path on a laptop, told in plain sentences, with a ledger at its end. Exit code 1 when the
  * ledger does not add up, 130 when it is interrupted before that; nothing of it stays on the disk in either case.
  */
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import pico from 'picocolors';
 import { makePager, type Pager } from '../demo/pager';
 import { reckon } from '../demo/reckoning';
@@ -16,11 +16,16 @@ export function registerDemo(program: Command): void {
   program
     .command('demo')
     .description('the whole path on a laptop: no credentials, under a minute')
-    .option('--kafka <host:port>', 'publish to a real Kafka instead of the embedded event log')
+    .option('--kafka <host:port>', 'publish to a real Kafka instead of the embedded event log', brokers)
     .option('--stay', 'keep running afterwards')
     .action(async (given: { kafka?: string; stay?: boolean }) => {
       process.exitCode = await demo(given.kafka ?? null, given.stay ?? false);
     });
+}
+
+function brokers(text: string): string {
+  if (/^[^\s,:]+:\d{1,5}(,[^\s,:]+:\d{1,5})*$/.test(text)) return text;
+  throw new InvalidArgumentError('host:port is needed, several with commas between them.');
 }
 
 async function demo(kafka: string | null, stay: boolean): Promise<number> {

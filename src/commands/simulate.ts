@@ -6,7 +6,7 @@ import type { OldEquipmentIds, SimulatorOptions } from '../simulator/options';
 import { isDay } from '../simulator/rules';
 import { startSimulator } from '../simulator/simulator';
 
-/** Adds the command. Its wrong options are commander's invalid arguments; a taken port rejects. */
+/** Adds the command. Its wrong options are commander's invalid arguments; one that cannot be met, a taken port among them, is `command.usage`. */
 export function registerSimulate(program: Command): void {
   program
     .command('simulate')
@@ -52,7 +52,10 @@ async function run(options: SimulatorOptions): Promise<void> {
 
 /** What an option may not say is known to the simulator; to the caller it is a wrong call. */
 function asUsage(error: unknown): never {
-  throw error instanceof RangeError ? new Problem('command.usage', error.message) : error;
+  if (error instanceof RangeError) throw new Problem('command.usage', error.message);
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error;
+  throw new Problem('command.usage', `--port must be one that can be listened at: ${message}`);
 }
 
 function whole(text: string): number {

@@ -64,7 +64,7 @@ export function makeProviderHealth(
     troubles(nowMs) {
       const found = outages.troubles(nowMs);
       if (coolUntilMs > nowMs && coolUntilMs - coolSinceMs > limitLastsMs) {
-        const detail = `the provider asked for a pause until ${new Date(coolUntilMs).toISOString()}`;
+        const detail = `The provider asked for a pause until ${new Date(coolUntilMs).toISOString()}.`;
         found.push({ name: 'rate-limited', sinceMs: coolSinceMs, detail, labels: {} });
       }
       if (refusal !== null && nowMs - refusal.lastMs < clientRefusedMs) {

@@ -262,7 +262,9 @@ describe('F-2: an answer of 429', () => {
       await story.serve();
       if (pauseMs > 60_000) {
         const page = await untilAlert('TramlineRateLimited', 'firing');
-        expect(page.annotations.description).toContain('the provider asked for a pause until');
+        expect(page.annotations.description).toMatch(
+          /The provider asked for a pause until \S+Z\. It has been so/,
+        );
       } else expect([await story.alerts(), story.log('alert')]).toEqual([[], []]);
       expect(await story.tasks('due')).toMatchObject([{ address: later!.uri }]);
 

@@ -1,6 +1,8 @@
 // What is typed wrongly is answered with 2 and a hint, what is asked for help is answered with help, and commands that
 // bring the whole service with them are part of both.
 
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { exitCodeOf } from '../../../src/commands/exit-code';
 import { Problem } from '../../../src/model/problem';
 import { makeShell } from './shell';
@@ -54,6 +56,21 @@ test.each([
   [['simulate', '--port', '99999'], 'port must be a whole number from 0 to 65535'],
 ])('%j is wrong usage, which the simulator explains', async (words, sentence) => {
   expect(await shell.run(...words)).toEqual({ code: 2, out: '', error: `tramline: ${sentence}\n` });
+});
+
+test('a port that is taken is wrong usage, in one line that names the option', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as AddressInfo;
+  const { code, out, error } = await shell.run('simulate', '--port', String(port));
+  expect([code, out]).toEqual([2, '']);
+  expect(error).toMatch(new RegExp(`^tramline: --port must be one that can be listened at: .*:${port}\n$`));
+  taken.close();
+});
+
+test('a demonstration at no address of a broker is wrong usage that names the option', async () => {
+  const { code, error } = await shell.run('demo', '--kafka', 'nope');
+  expect([code, error]).toEqual([2, expect.stringContaining("option '--kafka <host:port>'")]);
 });
 
 test('a near miss is answered with the command that was meant', async () => {
