@@ -1,5 +1,5 @@
 /**
- * `tramline check`: settings, store, provider, Kafka, sinks, clock; a line each, and what to do where one is not well.
+ * `tramline check`: settings, store, provider, Kafka, sinks, alerts, clock; a line each, and what to do where one is not well.
  */
 import type { Command } from 'commander';
 import type { Api } from '../model/api';

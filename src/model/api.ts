@@ -79,7 +79,7 @@ export interface Journey {
 /** Where a setting came from, and its value; a secret's is `set` or `unset`. */
 export type ConfigView = Record<string, { value: unknown; from: string; path?: string }>;
 
-export type CheckName = 'settings' | 'store' | 'provider' | 'kafka' | 'sinks' | 'clock';
+export type CheckName = 'settings' | 'store' | 'provider' | 'kafka' | 'sinks' | 'alerts' | 'clock';
 
 export interface CheckLine {
   name: CheckName;

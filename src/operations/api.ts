@@ -17,6 +17,7 @@ import type { SubscriptionsApi } from '../model/subscription';
 import type { SyncView } from '../model/sync';
 import { noProvider } from './provider-api';
 import { structuredEvent } from './structured-event';
+import { unattendedAlert } from './unattended';
 
 export type { Api, ConfigView } from '../model/api';
 
@@ -51,6 +52,9 @@ export interface ApiDoors {
   /** null when the organization is unknown. */
   forget(organizationId: string): Promise<Forgotten | null>;
   check(): Promise<CheckLine[]>;
+  /** For how long nobody evaluates alerts; null when nobody ever did. Throws what the store throws. */
+  unattendedMs(): Promise<number | null>;
+  nowMs(): number;
   testAlerts(): Promise<AlertTestLine[]>;
   config(): ConfigView;
   /** null: this process cannot ask the provider. */
@@ -126,7 +130,11 @@ export function makeApi(doors: ApiDoors): Api {
       }
       return events.map(structuredEvent);
     },
-    alerts: async () => (await store.listAlerts()).map(alertView),
+    alerts: async () => {
+      const unattended = unattendedAlert(await doors.unattendedMs(), doors.nowMs());
+      const alerts = (await store.listAlerts()).map(alertView);
+      return unattended === null ? alerts : [unattended, ...alerts];
+    },
     testAlerts,
     explain: async (of) =>
       (await store.explain(of)) ?? notFound('delivery (d12), event id or resource address', of),

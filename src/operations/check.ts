@@ -1,5 +1,5 @@
 /**
- * Walks what the service stands on, one line each: settings, store, provider, Kafka, sinks, clock. Asks through doors,
+ * Walks what the service stands on, one line each: settings, store, provider, Kafka, sinks, alerts, clock. Asks through doors,
  * each for a bounded time, all at once; a part that fails says so in its line and hides no other.
  */
 
@@ -16,6 +16,8 @@ export interface CheckDoors {
   provider: (() => Promise<ProviderAnswer>) | null;
   kafka: (() => Promise<string>) | null;
   sinks: (() => Promise<string>) | null;
+  /** Whether somebody evaluates alerts. */
+  alerts: (() => Promise<Found>) | null;
   nowMs(): number;
   timeoutMs?: number;
 }
@@ -89,6 +91,7 @@ export async function runCheck(doors: CheckDoors): Promise<CheckLine[]> {
       'Look at KAFKA_BROKERS.',
     ),
     ask('sinks', doors.sinks, 'none set: alerts are log lines', 'Look at the sinks’ addresses.'),
+    ask('alerts', doors.alerts, 'not asked: it takes a store that can be read', 'Look at the store first.'),
   ]);
   return [settingsLine(doors.settings), ...asked, clockLine(dateMs)];
 }

@@ -3,6 +3,7 @@
  * talks to it.
  */
 import { makeAlertmanagerInstance } from '../alert/alertmanager-instance';
+import { alertsLease } from '../alert/leader';
 import { testSinks } from '../alert/test-sinks';
 import type { LoadedSettings, Settings } from '../config';
 import type { Alert } from '../model/alert';
@@ -12,6 +13,7 @@ import type { Observer } from '../observe/observer';
 import { type Api, type ApiDoors, type ConfigView, makeApi } from '../operations/api';
 import { type CheckDoors, runCheck } from '../operations/check';
 import { makeOperationsServer, type OperationsServer } from '../operations/server';
+import { attendance } from '../operations/unattended';
 import { kafkaTargetDefaults } from '../publish/kafka';
 import { describeTopics } from '../publish/topics';
 import { systemClock } from '../tools/clock';
@@ -112,7 +114,9 @@ export function apiOf(
     manageUrl: (organizationId) => worker?.book.manageUrl(organizationId) ?? null,
     endConnection: async (organizationId) =>
       (await (worker?.connecting ?? alone?.own)?.end(organizationId)) ?? false,
-    check: () => runCheck(checkDoors(loaded, sayOfStore, providerCheck)),
+    check: () => runCheck(checkDoors(loaded, sayOfStore, providerCheck, standIn === null ? store : null)),
+    unattendedMs: () => store.leaseFreeMs(alertsLease),
+    nowMs: systemClock.nowMs,
     // Sinks of their own: what they remember of real alerts is not touched.
     testAlerts() {
       const { runbookBase } = alertingOptions(loaded.settings);
@@ -154,6 +158,7 @@ function checkDoors(
   loaded: LoadedSettings,
   store: CheckDoors['store'],
   provider: CheckDoors['provider'],
+  leases: Pick<Store, 'leaseFreeMs'> | null,
 ): CheckDoors {
   const { settings, missing, warnings } = loaded;
   return {
@@ -162,6 +167,10 @@ function checkDoors(
     provider,
     kafka: settings.kafkaBrokers === null ? null : () => checkKafka(settings),
     sinks: sinksOf(settings, null).length === 0 ? null : () => checkSinks(settings),
+    alerts:
+      leases === null
+        ? null
+        : async () => attendance(await leases.leaseFreeMs(alertsLease), systemClock.nowMs()),
     nowMs: systemClock.nowMs,
   };
 }

@@ -65,6 +65,16 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     );
   });
 
+  test('where nobody evaluates alerts that is one of them, with since when and what to do', async () => {
+    shell.sample.unattendedMs = 60_000;
+    const { out } = await shell.run('alerts');
+    expect(out).toMatch(/^critical {2}TramlineWorkersAbsent {2}since 1969-12-31T23:59Z/);
+    expect(out.replace(/\s+/g, ' ')).toContain('No process evaluates alerts since 1969-12-31T23:59:00.000Z');
+    expect(out.trimEnd().split('\n').slice(-2).join(' ')).toContain('Start a worker');
+    shell.sample.unattendedMs = 5000;
+    expect((await shell.run('alerts')).out).not.toContain('TramlineWorkersAbsent');
+  });
+
   test('a probe ends with 0 where the organization may be read, and with 5 where a customer must act', async () => {
     expect((await shell.json('organizations', 'probe', '4711')).code).toBe(0);
     const blocked = await shell.run('organizations', 'probe', '4712');

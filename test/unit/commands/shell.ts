@@ -65,6 +65,8 @@ export function makeShell(): Shell {
       store: sample.store,
       rejudge,
       released: () => {},
+      unattendedMs: async () => sample.unattendedMs,
+      nowMs: () => nowMs,
       probeNow: async (id) => organizations.some((organization) => organization.id === id) && shell.probed,
       manageUrl: (id) => (id === '4711' ? 'https://connections.test/manage' : null),
       endConnection: async (id) => id === '4711',

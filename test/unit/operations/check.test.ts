@@ -1,5 +1,6 @@
 // A check walks the whole installation; the value lies in a part that fails being named, alone, and in time.
 import { type CheckDoors, CheckFailure, runCheck } from '../../../src/operations/check';
+import { attendance, unattendedAlert } from '../../../src/operations/unattended';
 
 const healthy: CheckDoors = {
   settings: { missing: [], warnings: [] },
@@ -7,6 +8,7 @@ const healthy: CheckDoors = {
   provider: async () => ({ detail: 'https://api.example answered 200', dateMs: 1000, next: null }),
   kafka: async () => '3 topics',
   sinks: async () => 'alertmanager answers',
+  alerts: async () => ({ detail: 'a worker evaluates them', next: null }),
   nowMs: () => 0,
   timeoutMs: 30,
 };
@@ -14,13 +16,14 @@ const healthy: CheckDoors = {
 const states = async (doors: Partial<CheckDoors>) =>
   Object.fromEntries((await runCheck({ ...healthy, ...doors })).map(({ name, state }) => [name, state]));
 
-test('a healthy installation is six lines that are ok', async () => {
+test('a healthy installation is seven lines that are ok', async () => {
   expect(await states({})).toEqual({
     settings: 'ok',
     store: 'ok',
     provider: 'ok',
     kafka: 'ok',
     sinks: 'ok',
+    alerts: 'ok',
     clock: 'ok',
   });
 });
@@ -56,13 +59,30 @@ test('a part that is not all well warns and says what to do, and the clock is co
   ]);
 });
 
+test('that nobody evaluates alerts is told once a worker would have followed', async () => {
+  const saidOf = async (freeMs: number | null) => {
+    const lines = await runCheck({ ...healthy, alerts: async () => attendance(freeMs, 100_000) });
+    return lines.find(({ name }) => name === 'alerts');
+  };
+  expect(await saidOf(60_000)).toMatchObject({
+    state: 'warning',
+    detail: 'nobody evaluates them since 1970-01-01T00:00:40.000Z: no worker runs',
+    next: expect.stringMatching(/^Start a worker/),
+  });
+  for (const freeMs of [null, 0, 10_000])
+    expect(await saidOf(freeMs)).toMatchObject({ state: 'ok', next: null });
+  expect(unattendedAlert(10_000, 100_000)).toBeNull();
+  expect(unattendedAlert(10_001, 100_000)).toMatchObject({ since: '1970-01-01T00:01:29.999Z' });
+});
+
 test('what is not configured is skipped', async () => {
-  expect(await states({ store: null, provider: null, kafka: null, sinks: null })).toEqual({
+  expect(await states({ store: null, provider: null, kafka: null, sinks: null, alerts: null })).toEqual({
     settings: 'ok',
     store: 'skipped',
     provider: 'skipped',
     kafka: 'skipped',
     sinks: 'skipped',
+    alerts: 'skipped',
     clock: 'skipped',
   });
 });

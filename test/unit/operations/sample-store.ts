@@ -159,6 +159,8 @@ export interface SampleStore {
   store: ApiDoors['store'];
   /** By when each organization was announced to act; null: nothing is said of that. */
   announced: string[] | null;
+  /** For how long nobody evaluates alerts. */
+  unattendedMs: number;
   /** Positions up to this are no longer kept. */
   floor: number;
   /** What every verb throws; null while the store answers. */
@@ -201,6 +203,7 @@ export function makeSampleStore(): SampleStore {
     consents: [consent, { ...consent, step: 'done', connection }],
     asked: [],
     announced: null,
+    unattendedMs: 0,
     floor: 0,
     failure: null,
     events: [1, 2, 3].map((position) => publishedEvent(position, position === 3 ? '4712' : '4711')),

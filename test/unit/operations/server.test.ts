@@ -14,14 +14,14 @@ import { Secret } from '../../../src/tools/secret';
 import { faultOfAnswer, readOpenApi } from '../../support/openapi';
 import { makeSampleStore, organizations, rejudge, type SampleStore } from './sample-store';
 
-const lines: CheckLine[] = (['settings', 'store', 'provider', 'kafka', 'sinks', 'clock'] as const).map(
-  (name) => ({
-    name,
-    state: 'ok',
-    detail: 'fine',
-    next: null,
-  }),
-);
+const lines: CheckLine[] = (
+  ['settings', 'store', 'provider', 'kafka', 'sinks', 'alerts', 'clock'] as const
+).map((name) => ({
+  name,
+  state: 'ok',
+  detail: 'fine',
+  next: null,
+}));
 
 let sample: SampleStore;
 let server: OperationsServer;
@@ -56,6 +56,8 @@ function open(token: Secret | null = null): OperationsServer {
       released: () => {
         released += 1;
       },
+      unattendedMs: async () => 0,
+      nowMs: () => 0,
       probeNow: async (id) => organizations.some((organization) => organization.id === id) && 'ok',
       manageUrl: (id) => (id === '4711' ? 'https://connections.test/manage' : null),
       endConnection: async (id) => id === '4711',
@@ -287,7 +289,7 @@ describe('on this machine, without a token', () => {
     expect((await ask('get', '/api/explain?of=d2')).status).toBe(404);
     expect((await ask('get', '/api/explain')).status).toBe(400);
     expect((await ask('get', '/api/ledger')).body).toMatchObject({ accepted: 9, published: 5, lost: 0 });
-    expect((await ask('get', '/api/check')).body).toHaveLength(6);
+    expect((await ask('get', '/api/check')).body).toHaveLength(7);
     expect((await ask('get', '/api/config')).body).toMatchObject({
       OPERATIONS_TOKEN: { value: 'set', from: 'file' },
     });

@@ -1,0 +1,40 @@
+/**
+ * Says for people when no process evaluates alerts: where none leads, what is listed as firing may be over, and what holds
+ * since is told nobody. The name is the one under which Prometheus pages for it. Pure.
+ */
+import type { AlertView } from '../model/api';
+import type { Found } from './check';
+
+/** The next worker leads within seconds of the last one's lease: that is no gap yet. */
+const handoverMs = 10_000;
+
+const step = 'Start a worker: `tramline serve` with ROLE=worker or all.';
+
+/** What nobody evaluates as an alert of its own; null while somebody does. `freeMs`: since when no process leads, null: none ever did. */
+export function unattendedAlert(freeMs: number | null, nowMs: number): AlertView | null {
+  if (freeMs === null || freeMs <= handoverMs) return null;
+  const since = new Date(nowMs - freeMs).toISOString();
+  return {
+    name: 'TramlineWorkersAbsent',
+    severity: 'critical',
+    state: 'firing',
+    since,
+    resolvedAt: null,
+    labels: {},
+    annotations: {
+      summary: 'No process evaluates alerts: no worker runs.',
+      description: `No process evaluates alerts since ${since}: no worker runs. What else stands here is as it was then; nobody is told of what is new, nor of what is over.`,
+      owner: 'on-call',
+      until_when: 'not known: nothing is read until a worker runs',
+      first_step: step,
+    },
+  };
+}
+
+/** The same as a line of a check. */
+export function attendance(freeMs: number | null, nowMs: number): Found {
+  if (freeMs === null) return { detail: 'no worker has evaluated them yet', next: null };
+  if (freeMs <= handoverMs) return { detail: 'a worker evaluates them', next: null };
+  const since = new Date(nowMs - freeMs).toISOString();
+  return { detail: `nobody evaluates them since ${since}: no worker runs`, next: step };
+}
