@@ -12,6 +12,7 @@ import { Problem } from '../model/problem';
 import type { ProviderApi } from '../model/provider-data';
 import type { ReplayView, ReplayWanted } from '../model/replay';
 import type { SandboxView } from '../model/sandbox';
+import { shellWord } from '../model/shell-word';
 import type { Store } from '../model/store';
 import type { SubscriptionsApi } from '../model/subscription';
 import type { SyncView } from '../model/sync';
@@ -111,7 +112,10 @@ export function makeApi(doors: ApiDoors): Api {
       const outcome = await release(id);
       if (outcome === 'not-found') return notFound('waiting quarantine entry', id);
       if (outcome === 'refused')
-        throw new Problem('command.refused', `${cut(id)} cannot be released, only discarded`);
+        throw new Problem(
+          'command.refused',
+          `${cut(id)} cannot be released, only discarded: tramline quarantine discard ${shellWord(cut(id))}`,
+        );
       released();
       return { id, state: outcome };
     },

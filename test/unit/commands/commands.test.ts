@@ -302,7 +302,10 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect((await shell.json('quarantine', 'release', 'q1')).value).toEqual({ id: 'q1', state: 'released' });
     expect(await shell.run('quarantine', 'release', 'q1')).toMatchObject({ code: 3 });
     const refused = await shell.run('quarantine', 'release', 'q2');
-    expect([refused.code, refused.error]).toEqual([1, expect.stringContaining('only discarded')]);
+    expect([refused.code, refused.error]).toEqual([
+      1,
+      expect.stringContaining('q2 cannot be released, only discarded: tramline quarantine discard q2'),
+    ]);
     expect((await shell.run('quarantine', 'discard', 'q2')).out).toContain('given up');
     expect((await shell.run('quarantine', 'show', 'q2')).out).not.toMatch(/quarantine (release|discard)/);
   });
