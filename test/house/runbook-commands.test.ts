@@ -132,6 +132,25 @@ test('a log that is read by label says how much of it, and all of it where it is
     expect([path, commandsIn(text).flatMap(cutShort)]).toEqual([path, []]);
 });
 
+/** What a tool of Prometheus or Alertmanager reads or asks; left out, amtool asks an address that its command does not show. */
+function placeless(command: string): string[] {
+  const [tool] = /^(amtool|promtool)\b/.exec(command) ?? [];
+  if (tool === undefined) return [];
+  const isAsked = / --alertmanager\.url=https?:\/\/\S+/.test(command);
+  const named = [...command.matchAll(/(?:--config\.file=| )([\w./-]+\.yml)\b/g)].map(([, path]) => path!);
+  const isRead = named.length > 0 && named.every((path) => files.some((file) => file.path === path));
+  return isAsked || isRead ? [] : [command];
+}
+
+test('a command of amtool or promtool names the file that it reads, which is there, or the address that it asks', () => {
+  const bare = ['amtool config routes test a=b', 'amtool alert query', 'promtool check rules deploy/no.yml'];
+  expect(bare.flatMap(placeless)).toEqual(bare);
+  expect(placeless('promtool check rules deploy/prometheus/rules.yml')).toEqual([]);
+  expect(placeless('amtool --alertmanager.url=http://127.0.0.1:9093 alert query')).toEqual([]);
+  for (const { path, text } of runbooks)
+    expect([path, commandsIn(text).flatMap(placeless)]).toEqual([path, []]);
+});
+
 /** Without a token that is set the API answers nobody. */
 const bearer = '-H "Authorization: Bearer $OPERATIONS_TOKEN"';
 

@@ -70,6 +70,14 @@ describeWithNeighbour('Prometheus', prometheusToolsAvailable(), 'what deploy/ sh
     expect([code, output]).toEqual([0, expect.stringContaining(`${expressions.length} rules found`)]);
   });
 
+  test('the command by which a runbook shows who is told works as it stands', () => {
+    const page = readFileSync(join(repositoryRoot(), 'deploy/runbooks/TramlineTest.md'), 'utf8');
+    const [command = ''] = /^amtool .*$/m.exec(page) ?? [];
+    const { code, output } = runTool('.', 'amtool', ...command.split(' ').slice(1));
+    // Beside the receivers it warns that the file goes before an address.
+    expect([command, code, output.split('\n')[0]]).toEqual([command, 0, 'on-call']);
+  });
+
   test('R6: Alertmanager takes its configuration', () => {
     expect(runTool('deploy/alertmanager', 'amtool', 'check-config', 'alertmanager.yml')).toMatchObject({
       code: 0,
