@@ -187,9 +187,9 @@ async function* operationsOfField(
   const owners = [organizationId, idOf(field) ?? ''];
   let unseen: Unseen | null = null;
   for await (const page of pagesOf(links.get(rel) as string, look)) {
-    // A field that vanished meanwhile took its operations along.
-    if (page.partial && page.verdict?.kind === 'gone') break;
-    if (page.partial) return yield unseenBehind(page, way);
+    // Where the list of one field is not found, those of others may be: it may have moved once more.
+    if (page.partial)
+      return yield { ...unseenBehind(page, way), ...(page.verdict?.kind === 'gone' && { failed: false }) };
     unseen ??= unseenAmong(page, way);
     for (const item of page.values) {
       const id = idOf(item);

@@ -588,8 +588,30 @@ describe('what is not found', () => {
         },
         axiom,
       );
-    api().get('/platform/f1/ops?itemLimit=100').reply(404, '', axiom);
+    api().get('/platform/f1/ops?itemLimit=100').reply(200, { values: [] }, axiom);
     expect((await staged.client.read(known)).answer.kind).toBe('gone');
+  });
+
+  test('waits where the list of a field is not found, and is found in that of another', async () => {
+    const listOf = (id: string) => ({
+      id,
+      links: [{ rel: 'fieldOperations', uri: `${origin}/platform/${id}/ops` }],
+    });
+    catalog();
+    for (const values of [[], [op1([self(`${origin}/platform/x/op-1`)])]]) {
+      missing();
+      catalog();
+      organizations([{ rel: 'fields', uri: `${origin}/platform/fields` }]);
+      api()
+        .get('/platform/fields?itemLimit=100')
+        .reply(200, { values: [listOf('f1'), listOf('f2')] }, axiom);
+      api().get('/platform/f1/ops?itemLimit=100').reply(404, '', axiom);
+      api().get('/platform/f2/ops?itemLimit=100').reply(200, { values }, axiom);
+      if (values.length > 0) api().get('/platform/x/op-1').query(true).reply(200, operation, axiom);
+      expect((await staged.client.read(known)).answer).toMatchObject(
+        values.length > 0 ? { kind: 'ok' } : { kind: 'transient', code: 'relocation-incomplete' },
+      );
+    }
   });
 
   test('is not gone while its organization is not listed, or not connected', async () => {
