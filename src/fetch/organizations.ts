@@ -9,7 +9,15 @@ import { type AddressPattern, addressOf, patternOf } from './address-pattern';
 import type { Caller } from './caller';
 import type { Gate } from './gate';
 import { linksOf, unreadLinksOf } from './links';
-import { type Page, type Pages, partialSentence } from './pages';
+import {
+  noteUnreadable,
+  type Page,
+  type Pages,
+  partialSentence,
+  type Unreadable,
+  unreadableSentence,
+  withoutId,
+} from './pages';
 import { answerOnTheWay, type Way, waitingAnswer } from './waiting-answer';
 
 export interface OrganizationSeen {
@@ -70,6 +78,7 @@ export function makeOrganizations(gate: Gate, pages: Pages, catalogOrigin: strin
   async function findListed(id: string, connection: Connection, caller: Caller): Promise<OrganizationResult> {
     const { connectionId } = connection;
     const way: Way = { code: 'organization-unavailable', origin: catalogOrigin, connectionId };
+    let unread: Unreadable | null = null;
     for await (const page of list(connection, caller)) {
       if (page.partial) {
         const { verdict } = page;
@@ -78,12 +87,19 @@ export function makeOrganizations(gate: Gate, pages: Pages, catalogOrigin: strin
         };
       }
       for (const organization of organizationsOf(page.values)) {
-        const pattern = patternOf(organization.links.get('self'), organization.id);
+        const self = organization.links.get('self');
+        const pattern = gate.admit(self).admitted ? patternOf(self, organization.id) : null;
         if (pattern !== null) patterns.set(connectionId, pattern);
         if (organization.id === id) return { organization };
       }
+      unread = noteUnreadable(unread, page, (value) =>
+        organizationOf(value) === null ? withoutId(value) : null,
+      );
     }
-    return { organization: null };
+    // What names nothing may be the one that is looked for.
+    return unread === null
+      ? { organization: null }
+      : { answer: waitingAnswer(way, unreadableSentence(unread)) };
   }
 
   async function* list(connection: Connection, caller: Caller): AsyncGenerator<Page, void> {

@@ -365,7 +365,7 @@ describe('a bare 403', () => {
     refusedOnce();
     api()
       .get('/platform/organizations?itemLimit=100')
-      .reply(200, { values: [null, {}, { id: '5' }] }, axiom);
+      .reply(200, { values: [{ id: '5' }] }, axiom);
     expect((await staged.client.read(known)).answer.kind).toBe('refused-unattributed');
   });
 
@@ -612,6 +612,19 @@ describe('what is not found', () => {
         values.length > 0 ? { kind: 'ok' } : { kind: 'transient', code: 'relocation-incomplete' },
       );
     }
+  });
+
+  test('whose organization may be an entry that names nothing waits', async () => {
+    catalog(undefined, 2);
+    missing();
+    api()
+      .get('/platform/organizations?itemLimit=100')
+      .reply(200, { values: [{ name: 'Nobody' }] }, axiom);
+    expect((await staged.client.read(known)).answer).toMatchObject({
+      kind: 'transient',
+      code: 'organization-unavailable',
+      detail: expect.stringContaining('entry 1 of a page: expected an object with an id'),
+    });
   });
 
   test('is not gone while its organization is not listed, or not connected', async () => {
