@@ -2,12 +2,13 @@
  * Field operations, which the provider lists per field only: through the organization's fields and each field's own
  * relationship, with what was measured.
  */
-import type { FieldOperationFilter, RawFault, RawListed } from '../model/provider-data';
+import type { FieldOperationFilter, RawFault, RawItem, RawListed } from '../model/provider-data';
 import type { Caller } from './caller';
 import { fieldOperationEmbeds } from './embed';
 import { linksOf, unreadLinkOf, unreadLinksOf } from './links';
 import type { ProviderDoors } from './options';
 import type { OrganizationSeen } from './organizations';
+import { idOf, withoutId } from './pages';
 import { faultOf, itemsOf, type ListParts, organizationReaches, type Reach, unlinked } from './reach';
 
 export interface FieldOperationParts extends ListParts {
@@ -85,10 +86,15 @@ async function* ofOrganization(
       yield line;
       continue;
     }
-    const { id } = (line.item.body ?? {}) as { id?: unknown };
-    if (fieldId !== null && String(id) !== fieldId) continue;
-    yield { field: true };
+    const id = idOf(line.item.body);
     const links = linksOf(line.item.body);
+    // What names nothing may be the field that is looked for, or have operations.
+    if (id === null && (fieldId !== null || !operationRels.some((name) => links.has(name)))) {
+      yield { fault: malformedField(line.item, reach) };
+      continue;
+    }
+    if (fieldId !== null && id !== fieldId) continue;
+    yield { field: true };
     const rel = operationRels.find((name) => links.has(name));
     if (rel === undefined) {
       // A field without the relationship has no operations.
@@ -100,4 +106,8 @@ async function* ofOrganization(
     const operations = { ...fields, first: links.get(rel) as string, embeds: fieldOperationEmbeds };
     yield* itemsOf(parts, operations);
   }
+}
+
+function malformedField({ body, address }: RawItem, { organizationId }: Reach): RawFault {
+  return { answer: null, detail: `a field: ${withoutId(body)} (malformed-entry)`, address, organizationId };
 }

@@ -539,10 +539,28 @@ describe('field operations', () => {
     organization([link('fields', fields)]);
     api()
       .get('/platform/organizations/4711/fields?itemLimit=100')
-      .reply(200, page([{ id: 'f1' }, null]), axiom);
+      .reply(200, page([{ id: 'f1' }]), axiom);
     const lines = await allOf(staged.client.data.fieldOperations({ organizationId: '4711', fieldId: 'f9' }));
     expect(faultsOf(lines)).toMatchObject([{ detail: 'no organization that is looked at has a field f9' }]);
   });
+
+  test.each([[null], ['f9']])(
+    'behind a field that names nothing are told of, also where field %s is wanted',
+    async (fieldId) => {
+      organization([link('fields', fields)]);
+      api()
+        .get('/platform/organizations/4711/fields?itemLimit=100')
+        .reply(200, page([{ id: 'f1' }, null]), axiom);
+      const lines = await allOf(staged.client.data.fieldOperations({ organizationId: '4711', fieldId }));
+      expect(faultsOf(lines)).toMatchObject([
+        {
+          answer: null,
+          detail: 'a field: expected an object with an id, got null (malformed-entry)',
+          organizationId: '4711',
+        },
+      ]);
+    },
+  );
 
   test('of organizations that are closed, not listed or share no fields are told apart', async () => {
     staged.sees.set('c1', new Set(['4711', '4712', '4713']));
