@@ -138,9 +138,12 @@ function tell({ output }: CommandContext, view: SyncView, interrupted: boolean):
     );
   }
   for (const { id, access } of view.skipped) {
-    output.warn(
-      `organization ${id} is ${access}: skipped; what it waits for: tramline organizations get ${shellWord(id)}`,
-    );
+    if (access === 'forgotten')
+      output.note(`organization ${id} was forgotten: skipped, until it connects again`);
+    else
+      output.warn(
+        `organization ${id} is ${access}: skipped; what it waits for: tramline organizations get ${shellWord(id)}`,
+      );
   }
   for (const { scope, detail } of view.partial) output.warn(`${scope} was not read to its end: ${detail}`);
   if (view.state === 'stopped') output.warn(`stopped: ${view.reason}; the next sync goes on from here`);

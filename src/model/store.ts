@@ -142,10 +142,17 @@ export interface HeldPartition {
 export interface Organizations {
   /** Names and sight learned from a listing; unknown organizations are added as active. */
   learn(organizations: { id: string; name: string | null; connectionId: string }[]): Promise<void>;
-  /** `connectionId`: the one that its listings are read through, kept while it is valid and sees it. */
-  access(
-    organizationId: string,
-  ): Promise<{ access: Access; causes: CauseSet; epoch: number; connectionId: string | null } | null>;
+  /**
+   * `connectionId`: the one that its listings are read through, kept while it is valid and sees it. `forgotten`: an
+   * operator forgot it, and it did not connect again since.
+   */
+  access(organizationId: string): Promise<{
+    access: Access;
+    causes: CauseSet;
+    epoch: number;
+    connectionId: string | null;
+    forgotten: boolean;
+  } | null>;
   /** The epoch of each, to be noted before a listing that may observe them. */
   epochs(): Promise<Map<string, number>>;
   /** Applies an observation under its epoch; on a change it writes history and the access event in one transaction. */

@@ -72,7 +72,7 @@ export interface SyncView extends SyncCounts {
    * will be, as the lists say once each was met, and before that as the last run had; null while neither tells.
    */
   listings: { done: number; read: number; known: number; total: number | null };
-  /** Organizations that are not active: nothing of theirs was listed. At most 100. */
+  /** Organizations that are not active, or `forgotten`: nothing of theirs was listed. At most 100. */
   skipped: { id: string; access: string }[];
   /** Listings that were not read to their end: nothing is concluded from what they do not hold. At most 100. */
   partial: { scope: string; detail: string }[];

@@ -1,6 +1,7 @@
 /**
  * What a run has come to so far, counted in memory for whoever looks at it. Bounded; decides nothing.
  */
+import type { Access } from '../model/organization';
 import { type SyncCounts, type SyncTrouble, type SyncView, syncTroubles } from '../model/sync';
 import { ListingCount } from './listing-count';
 
@@ -43,8 +44,9 @@ export class Progress {
     readonly startedAtMs: number,
   ) {}
 
-  skip(id: string, access: string): void {
-    this.#troubles.add('customer-must-act');
+  /** `forgotten` was what an operator decided: nobody has to act. */
+  skip(id: string, access: Access | 'forgotten'): void {
+    if (access !== 'forgotten') this.#troubles.add('customer-must-act');
     if (this.#skipped.length < namedMax) this.#skipped.push({ id, access });
   }
 

@@ -151,7 +151,7 @@ async function isTurnOf(tour: Tour, { id }: SeenOrganization, connectionId: stri
   progress.listings.allMet ||= organizationId === id;
   const known = await doors.store.access(id);
   if (known !== null && known.access !== 'active') {
-    progress.skip(id, known.access);
+    progress.skip(id, known.forgotten ? 'forgotten' : known.access);
     done.add(id);
     progress.organizations.done.add(id);
     return false;

@@ -249,6 +249,7 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
           parked: 0,
           forgotten: true,
         });
+        expect(await hand.store.access('4711')).toMatchObject({ access: 'not-connected', forgotten: true });
         expect(await hand.store.listConnections()).toMatchObject([{ organizations: [] }]);
         expect(await hand.store.ledger()).toMatchObject({ accepted: 5, discarded: 3, parked: 0 });
         expect(sumOf(await hand.store.ledger())).toBe(5);
@@ -340,6 +341,7 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         await learn('c1');
         expect(await probesNow()).toEqual(['4711']);
         await hand.observe(open);
+        expect(await hand.store.access('4711')).toMatchObject({ access: 'active', forgotten: false });
         expect(await hand.store.take(10)).toHaveLength(1);
       });
     });

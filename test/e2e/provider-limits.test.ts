@@ -110,6 +110,11 @@ test('a sixth organization is not connected, and one that is forgotten is connec
   const after = (await story.simulator.state()).organizations.find(({ id }) => id === second!.id);
   expect(after!.connected).toBe(false);
   expect(await story.organization(second!.id)).toMatchObject({ access: 'not-connected', name: null });
+  const { code, out } = await run('sync', '--organization', second!.id, '--json');
+  expect([code, JSON.parse(out)]).toEqual([
+    0,
+    expect.objectContaining({ trouble: 'none', skipped: [{ id: second!.id, access: 'forgotten' }] }),
+  ]);
 });
 
 test.each<[string, () => Promise<unknown>]>([

@@ -88,7 +88,7 @@ export async function accessHistory(
 
 export async function access(context: Context, organizationId: string) {
   const row = await context.database.get(
-    'SELECT access, causes, epoch, connection_id FROM organizations WHERE id = $1',
+    `SELECT access, causes, epoch, connection_id, ${isForgotten} AS forgotten FROM organizations o WHERE id = $1`,
     storable(organizationId),
   );
   if (row === undefined) return null;
@@ -97,6 +97,7 @@ export async function access(context: Context, organizationId: string) {
     causes: JSON.parse(row.causes) as CauseSet,
     epoch: Number(row.epoch),
     connectionId: row.connection_id as string | null,
+    forgotten: row.forgotten as boolean,
   };
 }
 

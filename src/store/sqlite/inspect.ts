@@ -34,10 +34,12 @@ function parkedByLane({ database }: Context): Map<string, { parked: number; sinc
   );
 }
 
+/** Was the last word on `o` an operator's? */
+const isForgotten = `o.access = 'not-connected' AND EXISTS (SELECT 1 FROM organization_history h
+  WHERE h.organization_id = o.id AND h.epoch = o.epoch AND h.said_by = 'operator')`;
+
 /** Counted for who is not active only. */
-const organizationColumns = `o.id, o.name, o.access, o.causes, o.connection_id, o.was_read,
-  o.access = 'not-connected' AND EXISTS (SELECT 1 FROM organization_history h
-    WHERE h.organization_id = o.id AND h.epoch = o.epoch AND h.said_by = 'operator') AS forgotten,
+const organizationColumns = `o.id, o.name, o.access, o.causes, o.connection_id, o.was_read, ${isForgotten} AS forgotten,
   iif(o.access = 'active', 0, (SELECT count(*) FROM tasks t WHERE t.lane = o.id AND t.due_at IS NOT NULL)) AS parked`;
 
 export function listOrganizations(
@@ -111,7 +113,7 @@ export function accessHistory(context: Context, organizationId: string, limit: n
 
 export function organizationAccess(context: Context, organizationId: string) {
   const row = context.database.get(
-    'SELECT access, causes, epoch, connection_id FROM organizations WHERE id = ?',
+    `SELECT access, causes, epoch, connection_id, ${isForgotten} AS forgotten FROM organizations o WHERE id = ?`,
     organizationId,
   );
   if (row === undefined) return null;
@@ -120,6 +122,7 @@ export function organizationAccess(context: Context, organizationId: string) {
     causes: JSON.parse(String(row.causes)) as CauseSet,
     epoch: Number(row.epoch),
     connectionId: row.connection_id as string | null,
+    forgotten: row.forgotten === 1,
   };
 }
 

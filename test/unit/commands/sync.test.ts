@@ -81,6 +81,11 @@ test.each([
     5,
     'organization 1 is terms-required: skipped; what it waits for: tramline organizations get 1',
   ],
+  [
+    { state: 'ended', skipped: [{ id: '1', access: 'forgotten' }] },
+    0,
+    'organization 1 was forgotten: skipped, until it connects again',
+  ],
   [{ state: 'ended', partial: [{ scope: '1/fields', detail: 'it is not shared' }] }, 0, 'it is not shared'],
   [{ state: 'ended', trouble: 'failed', reason: 'no connection sees organization 9' }, 1, ''],
   [{ state: 'ended', reason: 'no connection sees organization 9' }, 3, 'no connection sees organization 9'],

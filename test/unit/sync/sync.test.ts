@@ -392,6 +392,21 @@ test('where every consent was refused, users must consent; a list that nobody co
   expect(await stage({}, refused).run('4711')).toMatchObject({ reason: null, trouble: 'customer-must-act' });
 });
 
+test('an organization that was forgotten is skipped as that, and nobody has to act; one that is not connected is', async () => {
+  await hand.store.learn(['4711', '4724'].map((id) => ({ id, name: null, connectionId: 'c1' })));
+  await hand.store.forgetOrganization('4711');
+  const listed = { organizations: [[organizations(seenAs('4711'))]] };
+  const forgotten = { state: 'ended', trouble: 'none', skipped: [{ id: '4711', access: 'forgotten' }] };
+  expect(await stage(listed).run()).toMatchObject(forgotten);
+  expect(await stage(listed).run('4711')).toMatchObject({ ...forgotten, reason: null });
+  await hand.observe({ cause: 'not-connected', actionUrl: null, message: null }, '4724');
+  const both = { organizations: [[organizations(seenAs('4711'), seenAs('4724'))]] };
+  expect(await stage(both).run()).toMatchObject({
+    trouble: 'customer-must-act',
+    skipped: [{ access: 'forgotten' }, { id: '4724', access: 'not-connected' }],
+  });
+});
+
 test('a full run in whose listings a known, active organization is missing is partial, and the store behind', async () => {
   await hand.store.learn(['4711', '4724', '4730'].map((id) => ({ id, name: null, connectionId: 'c1' })));
   await hand.observe({ cause: 'not-connected', actionUrl: null, message: null }, '4730');
