@@ -340,7 +340,10 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         expect((await hand.store.alertInputs()).blocked).toMatchObject([{ concerns: false, parked: 1 }]);
         await learn('c1');
         expect(await probesNow()).toEqual(['4711']);
+        expect(await hand.store.findOrganization('4711')).toMatchObject({ forgotten: true, name: null });
         await hand.observe(open);
+        await learn('c1');
+        expect(await hand.store.findOrganization('4711')).toMatchObject({ forgotten: false, name: 'Farm' });
         expect(await hand.store.access('4711')).toMatchObject({ access: 'active', forgotten: false });
         expect(await hand.store.take(10)).toHaveLength(1);
       });

@@ -115,6 +115,7 @@ test('a sixth organization is not connected, and one that is forgotten is connec
     0,
     expect.objectContaining({ trouble: 'none', skipped: [{ id: second!.id, access: 'forgotten' }] }),
   ]);
+  expect(await story.organization(second!.id)).toMatchObject({ forgotten: true, name: null });
 });
 
 test.each<[string, () => Promise<unknown>]>([

@@ -17,7 +17,10 @@ import { type ObservedRow, tellUntold } from './observe';
 import { ensureOrganizations, lockOrganizations } from './organization-rows';
 import { storable } from './quarantine-entries';
 
-/** What a listing showed to a connection: names are kept, unknown organizations start active. */
+/**
+ * What a listing showed to a connection: names are kept, unknown organizations start active. The provider lists those too
+ * that are not connected: the name of one that was forgotten is not learned again before it is back.
+ */
 export async function learn(
   context: Context,
   organizations: { id: string; name: string | null; connectionId: string }[],
@@ -25,10 +28,15 @@ export async function learn(
   const ids = [...new Set(organizations.map(({ id }) => id))].sort();
   await ensureOrganizations(context, ids);
   const rows = await lockOrganizations(context, ids);
+  const forgottenRows = await context.database.all(
+    `SELECT id FROM organizations o WHERE id = ANY($1::text[]) AND ${isForgotten}`,
+    ids,
+  );
+  const forgotten = new Set(forgottenRows.map(({ id }) => id));
   const names = new Map<string, string>();
   const connections = new Map<string, string>();
   for (const { id, name, connectionId } of organizations) {
-    if (name !== null) names.set(id, name);
+    if (name !== null && !forgotten.has(id)) names.set(id, name);
     if (!connections.has(id)) connections.set(id, connectionId);
   }
   await context.database.run(
@@ -49,12 +57,7 @@ export async function learn(
   );
   await tellUntold(context, [...rows.values()] as ObservedRow[]);
   // Another connection shows it: that one's grant holds, and who was forgotten is back.
-  const forgotten = await context.database.all(
-    `SELECT id FROM organizations o WHERE id = ANY($1::text[]) AND ${isForgotten}`,
-    ids,
-  );
-  const back = new Set(forgotten.map(({ id }) => id));
-  const refused = ids.filter((id) => rows.get(id)?.access === 'reauthorize' || back.has(id));
+  const refused = ids.filter((id) => rows.get(id)?.access === 'reauthorize' || forgotten.has(id));
   await hintProbes(
     context,
     refused.map((organizationId) => ({ organizationId, dueAt: null })),

@@ -225,7 +225,10 @@ export function keepSights(context: Context, connectionId: string, organizations
   );
 }
 
-/** What a listing showed to a connection: names are kept, unknown organizations start active. */
+/**
+ * What a listing showed to a connection: names are kept, unknown organizations start active. The provider lists those too
+ * that are not connected: the name of one that was forgotten is not learned again before it is back.
+ */
 export function learn(
   context: Context,
   organizations: { id: string; name: string | null; connectionId: string }[],
@@ -233,13 +236,14 @@ export function learn(
   for (const { id, name, connectionId } of organizations) {
     const organization = context.organizations.ensure(id, context.database, context.undo);
     const { access, epoch } = organization;
+    const forgotten = isForgotten(context, { id, access, epoch });
     if (!organization.wasShown) {
       remember(context, organization);
       organization.wasShown = true;
     }
     context.database.run(
       'UPDATE organizations SET name = coalesce(?, name), connection_id = coalesce(connection_id, ?) WHERE id = ?',
-      name,
+      forgotten ? null : name,
       connectionId,
       id,
     );
@@ -251,8 +255,7 @@ export function learn(
       context.nowMs(),
     );
     // Another connection shows it: that one's grant holds, and who was forgotten is back.
-    if (access === 'reauthorize' || isForgotten(context, { id, access, epoch }))
-      hintProbe(context, id, null, 'listing');
+    if (access === 'reauthorize' || forgotten) hintProbe(context, id, null, 'listing');
   }
   tellUntold(
     context,
