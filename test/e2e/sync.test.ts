@@ -12,6 +12,8 @@ import { repositoryRoot } from '../support/repository';
 import { beginStory, notificationOf, type Story, type StoryOptions, soon } from '../support/story';
 import { until } from '../support/until';
 
+type FieldOperation = { fieldOperationType: string; measurements: { yield?: { unit: string } }[] };
+
 let story: Story;
 afterEach(() => story.end());
 
@@ -245,6 +247,29 @@ test('where other units are asked for every document comes again, and what is th
   }
   await story.untilRest();
   expect(await story.events()).toHaveLength(25);
+});
+
+test('a yield by volume is another fact of each harvest: told once, and once more when the mass is asked for again', async () => {
+  await begin({ flags: { organizations: 1, equipment: 0 } });
+  expect(await sync()).toMatchObject({ listed: 25, published: 25 });
+  const told = async () => {
+    const operations = (await story.events()).map(({ data }) => data as FieldOperation);
+    return operations
+      .filter((one) => one.fieldOperationType === 'harvest')
+      .map(({ measurements }) => measurements[0]?.yield?.unit);
+  };
+  const byMass = await told();
+  expect(new Set(byMass)).toEqual(new Set(['kg']));
+  for (const settings of [{ PROVIDER_YIELD_PREFERENCE: 'volume' }, {}]) {
+    await story.service.kill();
+    await story.serve({ settings });
+    expect(await sync()).toMatchObject({ listed: 25, changed: byMass.length, partial: [] });
+    expect(await sync()).toMatchObject({ listed: 0 });
+  }
+  await story.untilRest();
+  expect(await told()).toEqual([...byMass, ...byMass.map(() => 'L'), ...byMass]);
+  const rows = (await story.simulator.coverage()) as { row: string; count: number }[];
+  expect(rows.find(({ row }) => row === 'units.yield-volume')?.count).toBeGreaterThanOrEqual(byMass.length);
 });
 
 test('moved links and another life change nothing, and calls in the sandbox are counted through both', async () => {

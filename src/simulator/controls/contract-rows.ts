@@ -335,6 +335,7 @@ const SECTIONS: Readonly<Record<string, readonly Line[]>> = {
     ['change-token.changes', 'Only what changed', 'change-token-changes'],
     ['change-token.unchanged', '304', 'change-token-unchanged'],
     ['units.english', 'Accept-UOM-System: ENGLISH', 'units-english'],
+    ['units.yield-volume', 'Accept-Yield-Preference: VOLUME', 'yield-volume'],
     ['file.get', 'The record of a file', 'file-get'],
     ['file.range', 'The bytes of a file by ranges', 'file-range'],
   ],

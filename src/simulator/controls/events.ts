@@ -76,6 +76,7 @@ export const EVENTS = {
   'fields-both': 'Between announcement and July 10, 2024: old and new fields, one entry',
   'fields-new': 'From July 10, 2024: products and applicationProductTotals only, several entries',
   'units-english': 'Accept-UOM-System: ENGLISH',
+  'yield-volume': 'Accept-Yield-Preference: VOLUME',
   'equipment-list-organizations': 'GET equipment by organizationIds',
   'equipment-list-ids': 'GET equipment by ids',
   'equipment-list-serials': 'GET equipment by serialNumbers',

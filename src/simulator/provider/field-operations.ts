@@ -96,6 +96,7 @@ export function unitsOf({ coverage }: Provider, exchange: Exchange): Units {
     });
   }
   if (system === 'ENGLISH') coverage.count('units-english');
+  if (measure === 'VOLUME') coverage.count('yield-volume');
   return { english: system === 'ENGLISH', yieldByVolume: measure === 'VOLUME' };
 }
 
