@@ -140,11 +140,20 @@ async function release({ output }: CommandContext, api: Api, id: string): Promis
   return exitCodes.done;
 }
 
+/** The unit of the ledger is the notification that was accepted: a body that was refused is not counted. */
+const countedAs: Record<QuarantineView['what'], string> = {
+  notification: '; the ledger counts it as discarded',
+  task: '; the ledger counts the notifications of it as discarded',
+  record: '; the ledger counts the notifications of it as discarded',
+  delivery: '; it was never accepted, so the ledger does not count it',
+};
+
 async function discard({ output }: CommandContext, api: Api, id: string): Promise<number> {
+  const { what } = await api.quarantined(id);
   const discarded = await api.discard(id);
   if (output.json) output.value(discarded);
   else {
-    output.line(`${discarded.id} is given up; the ledger counts it as discarded.`);
+    output.line(`${discarded.id} is given up${countedAs[what]}.`);
     output.next('What else waits: tramline quarantine list');
   }
   return exitCodes.done;

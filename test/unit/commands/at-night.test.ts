@@ -234,6 +234,19 @@ test('of an entry that waits only what can be done with it is named, and nothing
   expect(await steps({ reason: 'unauthenticated' })).toBe(only);
 });
 
+test('what is given up is said to count where the ledger counts it', async () => {
+  const told = async (what: typeof entry.what) => {
+    shell.sample.entries = [{ ...entry, what }];
+    return (await shell.run('quarantine', 'discard', 'q1')).out.split('\n')[0];
+  };
+  expect(await told('notification')).toBe('q1 is given up; the ledger counts it as discarded.');
+  const counted = 'the ledger counts the notifications of it as discarded';
+  for (const what of ['task', 'record'] as const)
+    expect(await told(what)).toBe(`q1 is given up; ${counted}.`);
+  const uncounted = 'it was never accepted, so the ledger does not count it';
+  expect(await told('delivery')).toBe(`q1 is given up; ${uncounted}.`);
+});
+
 test('an address in a journey stays whole where the terminal has room for it', async () => {
   const real = `https://provider.example/isg/equipment/${'2'.repeat(20)}`;
   const at = '2025-03-01T10:00:00.000Z';
