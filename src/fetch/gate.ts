@@ -83,12 +83,21 @@ function judge(address: unknown, authorities: Map<string, string>): Admission {
   const authority = /^https?:\/\/[^/?#\\]*/i.exec(address)?.[0];
   if (authority === undefined) return refused('not an absolute https address');
   const origin = authorities.get(authority.toLowerCase());
-  if (origin === undefined) return refused(`the origin ${shownOrigin(address)} is not one of the provider's`);
+  if (origin === undefined) return refused(whyNone(address, new Set(authorities.values())));
   const rest = address.slice(authority.length);
   if (/[{}]|%7[bd]/i.test(rest)) {
     return { admitted: false, code: 'address-template', detail: 'a template in the address is not expanded' };
   }
   return judgeRest(address, rest, origin);
+}
+
+/** Why the authority is none of those that the settings name. */
+function whyNone(address: string, origins: ReadonlySet<string>): string {
+  const url = URL.parse(address);
+  if (url === null || !origins.has(url.origin))
+    return `the origin ${shownOrigin(address)} is not one of the provider's`;
+  const carries = url.username !== '' || url.password !== '';
+  return `${carries ? 'user info before the host of' : 'another spelling of the origin'} ${url.origin}`;
 }
 
 function judgeRest(address: string, rest: string, origin: string): Admission {

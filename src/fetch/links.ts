@@ -4,6 +4,7 @@
  * found here still passes the gate.
  */
 import { typeNameOf } from '../model/type-name';
+import { withoutUserInfo } from '../model/without-user-info';
 
 const linksMax = 1000;
 /** Stands for every relationship: what could not be read may have been any of them. */
@@ -11,7 +12,7 @@ const anyRel = '';
 const shownRel = /^[\w.-]{1,60}$/;
 
 /**
- * Relationship → address as received; the first of a repeated name counts, malformed entries and those beyond the first
+ * Relationship → address as received, but for user info, which is hidden; the first of a repeated name counts, malformed entries and those beyond the first
  * 1,000 of a list are skipped.
  */
 export function linksOf(document: unknown): Map<string, string> {
@@ -20,7 +21,8 @@ export function linksOf(document: unknown): Map<string, string> {
     for (const entry of Array.isArray(list) ? list.slice(0, linksMax) : [list]) {
       if (typeof entry !== 'object' || entry === null) continue;
       const { rel, uri } = entry as { rel?: unknown; uri?: unknown };
-      if (typeof rel === 'string' && typeof uri === 'string' && !links.has(rel)) links.set(rel, uri);
+      if (typeof rel === 'string' && typeof uri === 'string' && !links.has(rel))
+        links.set(rel, withoutUserInfo(uri));
     }
   }
   return links;

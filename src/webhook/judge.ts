@@ -4,6 +4,7 @@
  * the fault. Never throws; pure but for the current secrets that it hides. Whether its sender may say it is settled before.
  */
 import type { Element, QuarantineReason, RefusedElement } from '../model/notification';
+import { withoutUserInfo } from '../model/without-user-info';
 import type { Secret } from '../tools/secret';
 import { digitsOf } from './exact-number';
 import {
@@ -71,7 +72,7 @@ function judgeResource(element: unknown, user: string | null): Element | Fault {
   const { eventTypeId, targetResource, metadata } = parsed.data;
   const organizationId = organizationIn(metadata);
   if (typeof organizationId === 'object' && organizationId !== null) return organizationId;
-  return { line: 'hint', eventTypeId, address: targetResource, organizationId, user };
+  return { line: 'hint', eventTypeId, address: withoutUserInfo(targetResource), organizationId, user };
 }
 
 function judgeRequiredAction(element: unknown): Element | Fault {
@@ -92,7 +93,7 @@ function judgeOther(element: unknown, received: boolean): Element | Fault {
   const { eventTypeId } = parsed.data;
   if (received) return { line: 'acted', eventTypeId, probeOrganizationId: null, dueAt: null };
   const address = addressSchema.safeParse((element as { targetResource?: unknown }).targetResource);
-  return { line: 'ignored', eventTypeId, address: address.success ? address.data : null };
+  return { line: 'ignored', eventTypeId, address: address.success ? withoutUserInfo(address.data) : null };
 }
 
 function faultOf(error: { issues: { path: PropertyKey[] }[] }): Fault {

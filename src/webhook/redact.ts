@@ -1,7 +1,8 @@
 /**
  * What is kept of a thing that cannot be used: its text without tokens, cut at 8 KiB. A quarantine is read by people and
- * lives in the store, so no current secret and nothing that is called a token may get there.
+ * lives in the store, so no current secret, no user info of an address and nothing that is called a token may get there.
  */
+import { withoutUserInfo } from '../model/without-user-info';
 import type { Secret } from '../tools/secret';
 import { hidden, hideSecrets } from './hide-secrets';
 
@@ -14,19 +15,24 @@ const sampleBytesMax = 4 * rawBytesMax;
  */
 const tokenMember = /("token"\s*:\s*)"(?:[^"\\]|\\.)*(?:"|\\?$)/gis;
 
-/** The element as JSON text: members called `token` left out at any depth, current secrets hidden, cut at 8 KiB. */
+/** What stands between two quotes, or outside of any. */
+const unquoted = /[^"]+/g;
+
+/** The element as JSON text: members called `token` left out at any depth, secrets and user info hidden, cut at 8 KiB. */
 export function redactElement(element: unknown, secrets: readonly Secret[]): string {
-  const text = JSON.stringify(element, (name, value: unknown) =>
-    name.toLowerCase() === 'token' ? undefined : value,
-  );
+  const text = JSON.stringify(element, (name, value: unknown) => {
+    if (name.toLowerCase() === 'token') return undefined;
+    return typeof value === 'string' ? withoutUserInfo(value) : value;
+  });
   return cutText(hideSecrets(text, secrets));
 }
 
-/** The first 8 KiB of a body that cannot be read, changed in nothing but its tokens and current secrets. */
+/** The first 8 KiB of a body that cannot be read, changed in nothing but its tokens, secrets and user info. */
 export function redactBody(body: Buffer, secrets: readonly Secret[]): Buffer {
   // Latin-1 keeps every byte, whatever the body is.
   const text = body.subarray(0, sampleBytesMax).toString('latin1');
-  const clean = hideSecrets(text.replace(tokenMember, `$1"${hidden}"`), secrets);
+  const tokenless = text.replace(tokenMember, `$1"${hidden}"`);
+  const clean = hideSecrets(tokenless, secrets).replace(unquoted, withoutUserInfo);
   return Buffer.from(clean, 'latin1').subarray(0, rawBytesMax);
 }
 

@@ -56,6 +56,8 @@ let settings: Record<string, string>;
 let tokens: Token[];
 
 const planted = (what: string) => `planted-${what}-Zq7xW2vK9pLm4TnR`;
+/** An address with user info. */
+const signedIn = `http://ann:${planted('user-info')}@127.0.0.1:1`;
 const hmacSecret = `whsec_${Buffer.from(planted('hmac-key')).toString('base64')}`;
 const encryptionKey = Buffer.from(planted('encryption').padEnd(32, '#').slice(0, 32)).toString('base64');
 
@@ -217,9 +219,11 @@ async function sendAllSorts(machine: Resource): Promise<string> {
     ]),
     await post([announcement(machine), announcement(machine, { token: planted('strangers-token') })]),
     await post(`[{"token": "${secret}", "comment": "${hmacSecret} ${settings.WEBHOOK_AUTHORIZATION}"`),
-    await post([announcement(machine, { targetResource: 'http://ann@127.0.0.1:1/isg' })]),
+    await post([announcement(machine, { targetResource: `${signedIn}/isg` })]),
+    await post([announcement(machine, { targetResource: 7, comment: `${signedIn}/isg` })]),
+    await post(`[{"targetResource": "${signedIn.replaceAll('/', '\\/')}\\/isg"`),
   ];
-  expect(answers.map(({ status }) => status)).toEqual([401, 401, 204, 204, 400, 204]);
+  expect(answers.map(({ status }) => status)).toEqual([401, 401, 204, 204, 400, 204, 204, 400]);
   return answers.map(({ headers, body }) => JSON.stringify(headers) + body).join('\n');
 }
 
@@ -435,6 +439,7 @@ async function liveAndSearch(auth: string, neighbours: Neighbours | null): Promi
   expect(unplanted).toEqual([]);
   const secrets = secretsOf();
   secrets.set('a token of a stranger', planted('strangers-token'));
+  secrets.set('a password in an address', planted('user-info'));
   service = await startService({ dataFolder: folder, environment: settings });
   const { equipment } = await simulator.state();
   const [first, ...others] = equipment.slice(0, 8);

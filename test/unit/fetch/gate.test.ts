@@ -140,6 +140,16 @@ test('a detail never repeats user info, path or query', () => {
   expect(JSON.stringify(admission)).not.toContain('canary');
 });
 
+test.each([
+  ['https://ann:canary@api.example.com/a', 'user info before the host of https://api.example.com'],
+  ['http://ann@127.0.0.1:9100/a', 'user info before the host of http://127.0.0.1:9100'],
+  ['https://api%2eexample.com/', 'another spelling of the origin https://api.example.com'],
+  ['http://127.1:9100/', 'another spelling of the origin http://127.0.0.1:9100'],
+  ['https://ann@evil.test/', "the origin https://evil.test is not one of the provider's"],
+])('%s is refused for what is wrong with it', (address, detail) => {
+  expect(gate.admit(address)).toEqual({ admitted: false, code: 'address-refused', detail });
+});
+
 describe('addresses that the catalog names for authorization', () => {
   const named = makeGate(['https://api.example.com/platform/']);
   named.refuseAuthorization('', [

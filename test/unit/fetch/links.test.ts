@@ -17,6 +17,12 @@ test('a single link object is a list of one', () => {
   expect(linksOf({ link: { '@type': 'Link', rel: 'self', uri: 'u' } }).get('self')).toBe('u');
 });
 
+test('user info of a link is not kept', () => {
+  expect(linksOf({ link: { rel: 'self', uri: 'https://ann:pw@a.test/o' } }).get('self')).toBe(
+    'https://[secret]@a.test/o',
+  );
+});
+
 test('the first of a repeated relationship counts, and malformed entries are skipped', () => {
   const links = [
     null,

@@ -36,6 +36,13 @@ describe('a notification of a resource', () => {
     expect(JSON.stringify(judged)).not.toContain('planted-canary');
   });
 
+  test.each(['equipment', 'unknown'])('of type %s keeps no user info of its address', (eventTypeId) => {
+    const targetResource = 'https://ann:planted@api.acme.test/platform/fieldOperations/795b80cf';
+    expect(judge(notification({ eventTypeId, targetResource }), null)).toMatchObject({
+      address: 'https://[secret]@api.acme.test/platform/fieldOperations/795b80cf',
+    });
+  });
+
   test('that names no organization has none', () => {
     expect(judge(notification({ metadata: [] }), null)).toMatchObject({ line: 'hint', organizationId: null });
   });

@@ -1,5 +1,5 @@
 import { Secret } from '../../../src/tools/secret';
-import { redactBody } from '../../../src/webhook/redact';
+import { redactBody, redactElement } from '../../../src/webhook/redact';
 
 const redact = (text: string, ...secrets: string[]) =>
   redactBody(
@@ -10,6 +10,15 @@ const redact = (text: string, ...secrets: string[]) =>
 test('what is called a token is hidden, though the body is no JSON', () => {
   expect(redact('[{"token" : "abc\\"def", "a":1}, {"Token":"x"')).toBe(
     '[{"token" : "[secret]", "a":1}, {"Token":"[secret]"',
+  );
+});
+
+test('user info of an address is hidden, in what is JSON and in what is not', () => {
+  expect(redact('[{"a":"https:\\/\\/ann:pw@host\\/x","b":"c@d"} ftp://ann@host')).toBe(
+    '[{"a":"https:\\/\\/[secret]@host\\/x","b":"c@d"} ftp://[secret]@host',
+  );
+  expect(redactElement({ a: [{ b: 'https://ann:p"w@host/c@d' }] }, [])).toBe(
+    '{"a":[{"b":"https://[secret]@host/c@d"}]}',
   );
 });
 
