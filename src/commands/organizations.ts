@@ -4,6 +4,7 @@
 
 import type { Command } from 'commander';
 import { type Api, pageRowsMax } from '../model/api';
+import { oauth1Ending } from '../model/connection';
 import type { AccessChange, ForgottenView, OrganizationView, ProbeAsker } from '../model/organization';
 import { shellWord } from '../model/shell-word';
 import { agedTime } from './age';
@@ -253,7 +254,7 @@ export function whatToDo(organization: OrganizationView, nowMs: number, others =
   // A new consent makes it be asked at once. The command stands last, where it stays whole.
   if (access === 'reauthorize') {
     const need = others === 0 ? `${who}${blocked} needs` : `${who} and ${others} more${blocked} need`;
-    return `${need} a new consent${said}: ${linkOf(connection)}`;
+    return `${need} a new consent${said}: ${linkOf(connection, message)}`;
   }
   const asked = reason === 'terms' ? 'accept the terms' : 'do what the provider requires';
   const needs = {
@@ -264,9 +265,11 @@ export function whatToDo(organization: OrganizationView, nowMs: number, others =
   return `${who}${blocked} ${needs} then: tramline organizations probe ${shellWord(id)}`;
 }
 
-/** Of a connection that is erased nobody knows the user. */
-function linkOf(connection: string | null): string {
-  return connection === null
-    ? 'send somebody who sees it there the link of tramline connect'
-    : `send its user the link of tramline connect --user ${shellWord(connection)}`;
+/** Of a connection that is erased nobody knows the user. Where OAuth 1 may have ended, the switch-over is named as well. */
+function linkOf(connection: string | null, message: string | null): string {
+  if (connection === null) return 'send somebody who sees it there the link of tramline connect';
+  const same = `send its user the link of tramline connect --user ${shellWord(connection)}`;
+  return message?.includes(oauth1Ending)
+    ? `${same}, or, where the provider has ended OAuth 1, of tramline connect --auth oauth2 --user ${shellWord(connection)}`
+    : same;
 }

@@ -89,7 +89,7 @@ export function makeConnectRoutes({ consents, ready, secure, failed }: ConnectRo
       response,
       ended.code === null
         ? donePage(ended.seen, ended.unseen.length)
-        : failedPage(ended.code, switchOverOf(ended.detail)),
+        : failedPage(ended.code, mayHaveEnded(ended.detail)),
     );
   });
   const answerError: ErrorRequestHandler = (error, _request, response, _next) => {
@@ -100,7 +100,7 @@ export function makeConnectRoutes({ consents, ready, secure, failed }: ConnectRo
       response,
       failedPage(
         error.fault === 'unavailable' ? 'provider-unavailable' : 'provider-answer-unusable',
-        switchOverOf(error.message),
+        mayHaveEnded(error.message),
       ),
     );
   };
@@ -108,9 +108,11 @@ export function makeConnectRoutes({ consents, ready, secure, failed }: ConnectRo
   return router;
 }
 
-/** Where a refusal may be the end of OAuth 1, the person is told the way on, which the operator goes. */
-function switchOverOf(detail: string | null): string | null {
-  return detail?.includes(oauth1Ending) ? oauth1Ending : null;
+/** Where a refusal may be the end of OAuth 1, the person is told that; what is to be set, only the operator. */
+function mayHaveEnded(detail: string | null): string | null {
+  return detail?.includes(oauth1Ending)
+    ? 'The provider may have ended this kind of consent. Ask whoever sent you the link for one of the new kind.'
+    : null;
 }
 
 function policy(formAction: string): string {

@@ -4,7 +4,7 @@
  */
 import type { Answer } from '../model/answer';
 import { wordsIn } from '../model/answer-words';
-import type { Connection } from '../model/connection';
+import { type Connection, oauth1Ending } from '../model/connection';
 import type { RawFault, RawListed } from '../model/provider-data';
 import { attributeRefusal, type Owner } from './attribute-refusal';
 import type { Caller } from './caller';
@@ -41,7 +41,7 @@ export function organizationReaches(doors: ProviderDoors, organizationIds: strin
     const connection = chooseConnection(claim, connections, doors.sees);
     if (connection !== null) return { reach: { connection, organizationId } };
     const refused = lost.get(organizationId);
-    if (refused !== undefined) return { fault: refusedConsent(refused, organizationId) };
+    if (refused !== undefined) return { fault: refusedConsent(doors, refused, organizationId) };
     return { fault: unreachable(organizationId, `no valid connection sees organization ${organizationId}`) };
   });
 }
@@ -58,7 +58,7 @@ export function connectionReaches(doors: ProviderDoors, organizationId: string |
   const missed = new Set(lostOrganizations(doors, seen).values());
   return [
     ...valid.map((connection) => ({ reach: { connection, organizationId: null } })),
-    ...[...missed].map((connectionId) => ({ fault: refusedConsent(connectionId, null) })),
+    ...[...missed].map((connectionId) => ({ fault: refusedConsent(doors, connectionId, null) })),
   ];
 }
 
@@ -80,11 +80,14 @@ function nobody(doors: ProviderDoors, detail: string): RawFault {
     return { ...unreachable(null, first), answer: { kind: 'no-connection', detail: first, nobody: true } };
   }
   const refused = connections.find(({ status }) => status === 'refused');
-  return refused === undefined ? unreachable(null, detail) : refusedConsent(refused.connectionId, null);
+  return refused === undefined
+    ? unreachable(null, detail)
+    : refusedConsent(doors, refused.connectionId, null);
 }
 
-function refusedConsent(connectionId: string, organizationId: string | null): RawFault {
-  const detail = `connection ${connectionId}`;
+function refusedConsent(doors: ProviderDoors, connectionId: string, organizationId: string | null): RawFault {
+  const of = doors.connections().find((one) => one.connectionId === connectionId);
+  const detail = `connection ${connectionId}${of?.auth === 'oauth1' ? `. ${oauth1Ending}` : ''}`;
   const answer = { kind: 'reauthorize', connectionId, message: null } as const;
   return { answer, detail, address: null, organizationId };
 }

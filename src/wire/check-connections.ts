@@ -22,31 +22,40 @@ export async function checkConnections(client: Client, book: Book): Promise<Foun
     throw new CheckFailure(detail, '`tramline connect` prints a link for the user who gives consent.');
   }
   const [refused, answered]: [string[], string[]] = [[], []];
-  for (const { connectionId, status } of connections) {
+  let isOauth1 = false;
+  for (const { connectionId, status, auth } of connections) {
     const isRefused = status === 'refused' || !(await isAnswered(client, connectionId));
     (isRefused ? refused : answered).push(connectionId);
+    isOauth1 ||= isRefused && auth === 'oauth1';
   }
+  const next = anew(refused, isOauth1);
   const { length } = answered;
   const answers = `answers for ${length === 1 ? '1 connection' : `${length} connections`}`;
   if (refused.length === 0) return { detail: answers, next: null };
   const refusal = `the provider refused the consent of ${refused.join(', ')}`;
-  if (length === 0) throw new CheckFailure(refusal, `${anew(refused)}.`);
+  if (length === 0) throw new CheckFailure(refusal, `${next}.`);
   const lost = leftAlone(book, refused, answered);
   if (lost > 0) {
     const left = `${lost} organization${lost === 1 ? ' is' : 's are'} seen by nobody else`;
-    return { detail: `${answers}; ${refusal}, and ${left}`, next: `${anew(refused)}.` };
+    return { detail: `${answers}; ${refusal}, and ${left}`, next: `${next}.` };
   }
   const revoke = `or where it is not needed: \`tramline connections revoke ${refused.length === 1 ? shellWord(refused[0]!) : 'ID'}\`.`;
   return {
     detail: `${answers}; ${refusal}, whose organizations are seen through others`,
-    next: `${anew(refused)}, ${revoke}`,
+    next: `${next}, ${revoke}`,
   };
 }
 
-function anew(refused: string[]): string {
+/** A consent by OAuth 1 may be one that the provider ended for good: then only the switch-over helps. */
+function anew(refused: string[], isOauth1: boolean): string {
+  const user = refused.length === 1 ? refused[0]! : 'NAME';
+  const same = `\`tramline connect --user ${shellWord(user)}\``;
+  const switchOver = isOauth1
+    ? `, or, where the provider has ended OAuth 1, \`tramline connect --auth oauth2 --user ${shellWord(user)}\``
+    : '';
   return refused.length === 1
-    ? `Its user consents anew: \`tramline connect --user ${shellWord(refused[0]!)}\``
-    : 'Their users consent anew: `tramline connections list` names them, for `tramline connect --user NAME`';
+    ? `Its user consents anew: ${same}${switchOver}`
+    : `Their users consent anew: \`tramline connections list\` names them, for ${same}${switchOver}`;
 }
 
 /** How many organizations only refused connections saw. */

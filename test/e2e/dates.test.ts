@@ -242,6 +242,14 @@ describe.each([
     const shown = await runCommand(['organizations', 'get', organizationId], stage.environment);
     expect((shown.out + shown.error).replace(/\s+/g, ' ')).toContain(switchOver);
 
+    const { id } = (await stage.connections())[0]!;
+    for (const words of [['check'], ['equipment', 'list'], ['organizations', 'get', organizationId]]) {
+      const told = await runCommand(words, stage.environment);
+      expect((told.out + told.error).replace(/\s+/g, ' ')).toMatch(
+        new RegExp(`tramline connect --auth oauth2 --user (NAME|${id})`),
+      );
+    }
+
     await story.simulator.setToday({ today: after });
     await story.simulator.changeEquipment(other!.id, { name: 'After the end' });
     await until(async () => (await story.ledger()).parked === 2, soon);

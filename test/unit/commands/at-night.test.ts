@@ -3,6 +3,7 @@
 import { agedTime } from '../../../src/commands/age';
 import { textWidth } from '../../../src/commands/text-width';
 import type { AlertView } from '../../../src/model/api';
+import { oauth1Ending } from '../../../src/model/connection';
 import type { OrganizationView } from '../../../src/model/organization';
 import { alert, entry, history, organizations, task } from '../operations/sample-store';
 import { makeShell, type Shell, serveFor } from './shell';
@@ -518,6 +519,23 @@ test('of a refused consent the next step is the command that asks for another', 
       expect(out).toContain('(“token revoked”)');
     }
   }
+});
+
+test('where the provider’s refusal may be the end of OAuth 1, the command is that of the switch-over', async () => {
+  const refused = {
+    access: 'reauthorize',
+    reason: 'refused-grant',
+    actionUrl: null,
+    connection: 'c1',
+  } as const;
+  const message = `Unauthorized. ${oauth1Ending}`;
+  Object.assign(shell.sample.store, {
+    findOrganization: async () => ({ ...organizations[1]!, ...refused, message }),
+  });
+  const { out } = await shell.run('organizations', 'get', '4712');
+  expect(wide(out)).toEqual([]);
+  expect(out.endsWith('tramline connect --auth oauth2 --user c1\n')).toBe(true);
+  expect(out).toMatch(/link\s+of\s+tramline\s+connect\s+--user\s+c1/);
 });
 
 test('where nothing is wrong, the next step leads on all the same', async () => {

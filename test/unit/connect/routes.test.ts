@@ -179,14 +179,17 @@ test('what the provider does wrong is a page and a line for the operator; what w
   }
 });
 
-test('where a refusal may be the end of OAuth 1, the page names the way on', async () => {
+test('where a refusal may be the end of OAuth 1, the page says so, and leaves what to set to whoever runs this', async () => {
   const error = new GrantRefusal('client-refused', `the catalog: expected 200, got 401. ${oauth1Ending}`);
   const { app } = stage({ open: () => Promise.reject(error) });
   const { text } = await request(app).post('/connect?link=good');
-  expect(text).toContain('The provider ends OAuth 1');
-  expect(text).not.toContain('got 401');
+  const told = 'The provider may have ended this kind of consent';
+  expect(text).toContain(told);
+  expect(text).not.toMatch(/got 401|PROVIDER_|tramline/);
   const back = stage({ returned: async () => ended({ code: 'consent-refused', detail: error.message }) });
-  expect((await request(back.app).get('/connect/callback?state=s&code=c')).text).toContain('ends OAuth 1');
+  const page = (await request(back.app).get('/connect/callback?state=s&code=c')).text;
+  expect(page).toContain(told);
+  expect(page).not.toMatch(/got 401|PROVIDER_|tramline/);
 });
 
 test('organizations are named with where to connect them; every word is escaped', async () => {

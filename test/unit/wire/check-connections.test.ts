@@ -52,6 +52,18 @@ test('a refused consent is not asked with, and where no other is left the next s
   });
 });
 
+test('of a refused OAuth 1 consent the next step names the switch-over beside a consent of the same kind', async () => {
+  const refused = (connectionId: string) => connectionOf({ connectionId, auth: 'oauth1', status: 'refused' });
+  expect((await check([refused('c2')])).said).toMatchObject({
+    next:
+      'Its user consents anew: `tramline connect --user c2`, or, where the provider has ended OAuth 1, ' +
+      '`tramline connect --auth oauth2 --user c2`.',
+  });
+  expect((await check([refused('c2'), refused('c3')])).said).toMatchObject({
+    next: expect.stringContaining('`tramline connect --auth oauth2 --user NAME`'),
+  });
+});
+
 test('a refused consent beside one that sees the same is a warning, and says how to be rid of it', async () => {
   const refused = connectionOf({ connectionId: 'c2', user: 'u2', status: 'refused' });
   const { said, asked } = await check([refused, connectionOf()], () => seen, { c1: ['1', '2'], c2: ['2'] });
