@@ -45,8 +45,14 @@ async function list({ output }: CommandContext, api: Api): Promise<number> {
     output.next('tramline connect');
   } else output.table(all, columns);
   const refused = all.find(({ status }) => status === 'refused');
-  if (refused !== undefined)
-    output.next(`Let its user consent anew: tramline connect --user ${shellWord(refused.user)}`);
+  if (refused !== undefined) {
+    const { user, auth } = refused;
+    const switchOver =
+      auth === 'oauth1'
+        ? `, or, where the provider has ended OAuth 1: tramline connect --auth oauth2 --user ${shellWord(user)}`
+        : '';
+    output.next(`Let its user consent anew: tramline connect --user ${shellWord(user)}${switchOver}`);
+  }
   return exitCodes.done;
 }
 

@@ -6,7 +6,15 @@ import type { StructuredEvent } from '../../../src/model/api';
 import { Problem } from '../../../src/model/problem';
 import type { OperationsServer } from '../../../src/operations/server';
 import { freePort } from '../../support/free-port';
-import { alert, entry, history, organizations, publishedEvent, task } from '../operations/sample-store';
+import {
+  alert,
+  connection,
+  entry,
+  history,
+  organizations,
+  publishedEvent,
+  task,
+} from '../operations/sample-store';
 import { checkLines, makeShell, type Shell, serveFor } from './shell';
 
 let shell: Shell;
@@ -292,6 +300,17 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     const { out } = await shell.run('parked');
     expect(asked).toEqual(['4711', '4712', '4713']);
     expect(out).toContain('→ 2 more organizations must act: tramline organizations list\n');
+  });
+
+  test('of connections a refused one leads to another consent, and one by OAuth 1 to the switch-over too', async () => {
+    const next = async (auth: 'oauth1' | 'oauth2') => {
+      shell.sample.connections.list = async () => [{ ...connection, auth, status: 'refused' }];
+      return (await shell.run('connections')).out.split('\n→ ')[1]?.replace(/\s+/g, ' ').trim();
+    };
+    const anew = 'Let its user consent anew: tramline connect --user ann';
+    expect(await next('oauth2')).toBe(anew);
+    const switchOver = 'tramline connect --auth oauth2 --user ann';
+    expect(await next('oauth1')).toBe(`${anew}, or, where the provider has ended OAuth 1: ${switchOver}`);
   });
 
   test('quarantine is listed, shown, released and discarded', async () => {
