@@ -37,10 +37,12 @@ export interface SubscriptionWatch {
 const lease = 'subscriptions';
 const tickMsMax = 5000;
 const retryMsMax = 60_000;
+/** What another has looked after for so long it knows by itself, as far as the provider lets it. */
+const toldOnMsMax = 3_600_000;
 
 /**
  * One process at a time looks, chosen by a lease; what the provider refuses is tried again within a minute. Its steps
- * are at most 5 s apart.
+ * are at most 5 s apart. Who lost the lease tells what it found for at most an hour.
  */
 export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
   const { book, clock } = doors;
@@ -50,6 +52,7 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
   const listening = makeListening(doors.store, clock, lapseMs);
   let holds = false;
   let tells = false;
+  let heldAtMs = 0;
   let looks = 0;
   let nextLookMs = 0;
   let findings: Findings = new Map();
@@ -72,13 +75,14 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
     );
   }
 
-  /** Who loses the lease tells what it found until another has seen it all: what is not known there yet is not over. */
+  /** Who loses the lease tells what it found until another has seen it all, within bounds: unknown there is not over. */
   async function follow(): Promise<void> {
     const held = holds;
     holds = await doors.store.holdLease(lease, doors.holder, doors.leaseMs);
     const seen = await doors.store.countLooks(0);
     if (holds && (!held || seen !== looks)) nextLookMs = 0;
-    if (seen !== looks) {
+    if (holds) heldAtMs = clock.steadyMs();
+    if (seen !== looks || clock.steadyMs() - heldAtMs > toldOnMsMax) {
       looks = seen;
       findings = new Map();
       lookedWhole = false;
@@ -92,11 +96,9 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
     nextLookMs = clock.nowMs() + Math.min(doors.checkMs, retryMsMax);
     ({ findings, whole: lookedWhole } = await lookAtSubscriptions(doors, findings));
     if (lookedWhole) looks = await doors.store.countLooks(1);
-    if (book.held('authorization').some(({ state }) => state === 'offered')) {
-      await doors.confirm();
-      return;
-    }
-    if (!expired()) nextLookMs = clock.nowMs() + doors.checkMs;
+    const isOffered = book.held('authorization').some(({ state }) => state === 'offered');
+    if (isOffered) await doors.confirm();
+    else if (!expired()) nextLookMs = clock.nowMs() + doors.checkMs;
   }
 
   return {

@@ -437,6 +437,20 @@ test('between two that live the lease moves without a moment in which nobody tel
   expect(both()).toEqual([]);
 });
 
+test('who lost the lease tells for an hour at most what it found, where no look of another is ever whole', async () => {
+  become('Terminated');
+  await look();
+  const told = () => watch.conditions().map(({ name }) => name);
+  holds = false;
+  await watch.step();
+  await stage.clock.advance(3_600_000);
+  await watch.step();
+  expect(told()).toEqual(['subscription-ended']);
+  await stage.clock.advance(5000);
+  await watch.step();
+  expect(told()).toEqual([]);
+});
+
 test('a subscription whose creation got no answer is found by its token, one that never was is forgotten', async () => {
   const api = makeSubscriptionsApi(stage.doors);
   stage.calls.faults.create = faultOf('transient');
