@@ -221,7 +221,7 @@ function hear(path: Hearing, asked: Asked, answer: Answer): Promise<void> {
 async function end(path: Path, task: TakenTask, answer: Answer, traceparent: string): Promise<Ended> {
   if (answer.kind === 'ok') return endRead(path, task, answer.document, traceparent);
   const nowMs = path.clock.nowMs();
-  const sinceMs = sightDoubted(task, answer, path.provider.sees, nowMs);
+  const sinceMs = sightDoubted(task, answer, path.provider.sees);
   const waits = await awaitSight(path, task, sinceMs, answer.kind, wordsIn(answer));
   if (waits !== null) return waits;
   const own = isOwnFailure(task, answer, path.health);

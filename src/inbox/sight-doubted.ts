@@ -6,21 +6,21 @@ import type { Answer } from '../model/answer';
 import type { TakenTask } from '../model/task';
 
 /**
- * Since when it must have been learned; null where the answer says nothing of it. That nobody sees the owner is doubted
- * since the hint: the customer may have connected a moment ago. That the owner is not listed to a user who was last
- * seen to see it is doubted since the attempt before, or since now: another user may read on.
+ * Since when it must have been learned: since the hint, for the customer may have connected a moment ago, or another user
+ * may read on. null where the answer says nothing of it. Not since a failure: a wait is none, and what is learned after the
+ * hint and refused all the same ages.
  */
 export function sightDoubted(
-  task: Pick<TakenTask, 'organizationId' | 'acceptedAtMs' | 'failedAtMs'>,
+  task: Pick<TakenTask, 'organizationId' | 'acceptedAtMs'>,
   answer: Answer,
   sees: (connectionId: string, organizationId: string) => boolean,
-  nowMs: number,
 ): number | null {
-  const { organizationId, acceptedAtMs, failedAtMs } = task;
-  if (answer.kind === 'no-connection') return acceptedAtMs ?? 0;
+  const { organizationId, acceptedAtMs } = task;
+  const sinceMs = acceptedAtMs ?? 0;
+  if (answer.kind === 'no-connection') return sinceMs;
   const isUnlisted =
     answer.kind === 'refused-unattributed' ||
     (answer.kind === 'transient' && answer.code === 'organization-unlisted');
   if (!isUnlisted || organizationId === null || !sees(answer.connectionId, organizationId)) return null;
-  return failedAtMs ?? nowMs;
+  return sinceMs;
 }

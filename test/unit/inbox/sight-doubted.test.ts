@@ -2,7 +2,7 @@
 import { sightDoubted } from '../../../src/inbox/sight-doubted';
 import type { Answer } from '../../../src/model/answer';
 
-const task = { organizationId: '4711', acceptedAtMs: 500, failedAtMs: null };
+const task = { organizationId: '4711', acceptedAtMs: 500 };
 const refused: Answer = { kind: 'refused-unattributed', connectionId: 'c1', message: null };
 const absent: Answer = {
   kind: 'transient',
@@ -16,29 +16,29 @@ const seesAll = () => true;
 
 test('what nobody sees is doubted since its hint, and never where there was none', () => {
   const answer: Answer = { kind: 'no-connection', detail: 'nobody' };
-  expect(sightDoubted(task, answer, seesAll, 1000)).toBe(500);
-  expect(sightDoubted({ ...task, acceptedAtMs: null }, answer, seesAll, 1000)).toBe(0);
+  expect(sightDoubted(task, answer, seesAll)).toBe(500);
+  expect(sightDoubted({ ...task, acceptedAtMs: null }, answer, seesAll)).toBe(0);
 });
 
 test.each([
   ['refused', refused],
   ['not found', absent],
 ])(
-  'what is %s by a user to whom the owner is not listed is doubted since then, or since the attempt before',
+  'what is %s by a user to whom the owner is not listed is doubted since its hint, however often it was tried',
   (_how, answer) => {
-    expect(sightDoubted(task, answer, seesAll, 1000)).toBe(1000);
-    expect(sightDoubted({ ...task, failedAtMs: 900 }, answer, seesAll, 1000)).toBe(900);
+    expect(sightDoubted(task, answer, seesAll)).toBe(500);
+    expect(sightDoubted({ ...task, acceptedAtMs: null }, answer, seesAll)).toBe(0);
   },
 );
 
 test('nothing is doubted of a user who is known not to see the owner, of an unknown owner, and of other answers', () => {
-  expect(sightDoubted(task, refused, () => false, 1000)).toBeNull();
-  expect(sightDoubted({ ...task, organizationId: null }, refused, seesAll, 1000)).toBeNull();
+  expect(sightDoubted(task, refused, () => false)).toBeNull();
+  expect(sightDoubted({ ...task, organizationId: null }, refused, seesAll)).toBeNull();
   for (const answer of [
     { ...absent, code: 'status-503' },
     { kind: 'no-access', connectionId: 'c1', message: null },
     { kind: 'gone', certain: false, connectionId: 'c1', origin: 'https://provider.test' },
   ] as Answer[]) {
-    expect(sightDoubted(task, answer, seesAll, 1000)).toBeNull();
+    expect(sightDoubted(task, answer, seesAll)).toBeNull();
   }
 });
