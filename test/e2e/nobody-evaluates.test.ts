@@ -17,12 +17,19 @@ test('alerts and check say that no process evaluates alerts, and since when', as
     const lines = JSON.parse((await runCommand(['check', '--json'], environment)).out) as CheckLine[];
     return [alerts, lines.find(({ name }) => name === 'alerts')] as const;
   };
+  const write = (sql: string, ...values: number[]) => {
+    const database = new DatabaseSync(file);
+    expect(database.prepare(sql).run(...values).changes).toBe(1);
+    database.close();
+  };
   // No worker has run yet: nothing was ever told.
   expect(await asked()).toEqual([[], expect.objectContaining({ state: 'ok', next: null })]);
+  // What a worker leaves that was killed a moment ago. Whoever asks first finds it dead, and keeps since when.
   const endedMs = Date.now() - 60_000;
-  const database = new DatabaseSync(file);
-  database.prepare(`INSERT INTO leases (name, holder, until) VALUES ('alerts', 'gone', ?)`).run(endedMs);
-  database.close();
+  const insert = `INSERT INTO leases (name, holder, until) VALUES ('alerts', 'gone', ?)`;
+  write(insert, Date.now() + 15_000);
+  expect((await asked())[0]).toEqual([]);
+  write(`UPDATE leases SET until = ? WHERE name = 'alerts' AND until <= ?`, endedMs, Date.now());
   const [alerts, line] = await asked();
   expect(alerts).toMatchObject([
     {
