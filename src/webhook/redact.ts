@@ -22,7 +22,9 @@ const unquoted = /[^"]+/g;
 export function redactElement(element: unknown, secrets: readonly Secret[]): string {
   const text = JSON.stringify(element, (name, value: unknown) => {
     if (name.toLowerCase() === 'token') return undefined;
-    return typeof value === 'string' ? withoutUserInfo(value) : value;
+    if (typeof value !== 'string' || !value.includes('@')) return value;
+    // What looks like user info may be a part of a secret.
+    return withoutUserInfo(hideSecrets(value, secrets));
   });
   return cutText(hideSecrets(text, secrets));
 }

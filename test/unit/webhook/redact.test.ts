@@ -22,6 +22,11 @@ test('user info of an address is hidden, in what is JSON and in what is not', ()
   );
 });
 
+test('a secret that reads like user info is hidden whole', () => {
+  const secret = new Secret('ab//cd@efgh');
+  expect(redactElement({ a: 'Basic ab//cd@efgh' }, [secret])).toBe('{"a":"Basic [secret]"}');
+});
+
 test('a token that is cut off at the end is hidden as well', () => {
   expect(redact('[{"token":"abc')).toBe('[{"token":"[secret]"');
   expect(redact('[{"token":"abc\\')).toBe('[{"token":"[secret]"');
