@@ -252,6 +252,7 @@ test('where other units are asked for every document comes again, and what is th
 test('a yield by volume is another fact of each harvest: told once, and once more when the mass is asked for again', async () => {
   await begin({ flags: { organizations: 1, equipment: 0 } });
   expect(await sync()).toMatchObject({ listed: 25, published: 25 });
+  await story.untilRest();
   const told = async () => {
     const operations = (await story.events()).map(({ data }) => data as FieldOperation);
     return operations
