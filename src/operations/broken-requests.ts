@@ -2,8 +2,9 @@
  * Requests that never become one: too slow, not HTTP, headers too large, a tunnel that is asked for. Node hands over the
  * bare socket: the answer is written byte by byte, and the connection ends. Nothing of what came is repeated.
  */
-import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { HeadFault } from '../model/request-head';
 import { type AnswerCode, answers } from './answers';
 
 const codeOfError: Record<string, AnswerCode> = {
@@ -11,20 +12,14 @@ const codeOfError: Record<string, AnswerCode> = {
   HPE_HEADER_OVERFLOW: 'operations.headers-too-large',
 };
 
-/** The one expectation there is; as Node reads it, which then meets it. */
-const continues = /(?:^|\W)100-continue(?:$|\W)/i;
-
 /** Who does not read an answer in this time does not get it: no timeout of the server counts for such a connection. */
 const readMsMax = 1000;
 
-/** Why the head of a request is refused, whatever it asks for; null where it is not. */
-export function faultOfHead({ httpVersion, headers }: IncomingMessage): AnswerCode | null {
-  if (httpVersion !== '1.1') return null;
-  // RFC 9112, section 3.2.
-  if (headers.host === undefined) return 'operations.bad-request';
-  // RFC 9110, section 10.1.1.
-  return headers.expect === undefined || continues.test(headers.expect) ? null : 'operations.expectation';
-}
+/** How a fault of the head is answered. */
+export const ofHead: Record<HeadFault, AnswerCode> = {
+  'host-missing': 'operations.bad-request',
+  'expectation-unknown': 'operations.expectation',
+};
 
 /**
  * Answers what is broken, unless that answer would be taken for the answer to a request before it. Whoever does not read

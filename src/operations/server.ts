@@ -8,9 +8,10 @@ import type { AddressInfo } from 'node:net';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import helmet from 'helmet';
 import type { Api } from '../model/api';
+import { faultOfHead } from '../model/request-head';
 import type { Secret } from '../tools/secret';
 import { refuse, refuseError } from './answers';
-import { answerBrokenRequests, faultOfHead } from './broken-requests';
+import { answerBrokenRequests, ofHead } from './broken-requests';
 import { judgeCaller } from './guard';
 import { apiRoutes, type Route } from './routes';
 import { Streamed, sendStreamed } from './streamed';
@@ -97,7 +98,7 @@ function makeApp(doors: OperationsDoors): Express {
     if (fault === null) return next();
     // Whether its body follows is not known, so nothing can follow it.
     response.setHeader('Connection', 'close');
-    refuse(response, fault);
+    refuse(response, ofHead[fault]);
   });
   /** All methods of a path at once, so that another one is told which there are. */
   const serve = (path: string, handlers: Handlers, guarded = false) => {

@@ -2,8 +2,9 @@
  * Requests that never become one: too slow, not HTTP, headers too large, a tunnel that is asked for. Node hands over the
  * bare socket, so the answer is written byte by byte here, and the connection ends. Nothing of what came is repeated.
  */
-import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { HeadFault } from '../model/request-head';
 import { answers, problemBody, type RefusalReason, refusalReasons } from './refusals';
 import type { WebhookDoors } from './settings';
 
@@ -15,20 +16,14 @@ const reasonByCode: Record<string, RefusalReason> = {
   EPIPE: 'aborted',
 };
 
-/** The one expectation there is; as Node reads it, which then meets it. */
-const continues = /(?:^|\W)100-continue(?:$|\W)/i;
-
 /** Who does not read an answer in this time does not get it: no timeout of the server counts for such a connection. */
 const readMsMax = 1000;
 
-/** Why the head of a request is refused, whatever it asks for; null where it is not. */
-export function faultOfHead({ httpVersion, headers }: IncomingMessage): RefusalReason | null {
-  if (httpVersion !== '1.1') return null;
-  // RFC 9112, section 3.2.
-  if (headers.host === undefined) return 'not-http';
-  // RFC 9110, section 10.1.1.
-  return headers.expect === undefined || continues.test(headers.expect) ? null : 'expectation';
-}
+/** How a fault of the head is answered. */
+export const ofHead: Record<HeadFault, RefusalReason> = {
+  'host-missing': 'not-http',
+  'expectation-unknown': 'expectation',
+};
 
 /**
  * Answers what is broken, unless that answer would be taken for the answer to a whole request before it. Whoever does not

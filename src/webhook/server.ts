@@ -6,10 +6,11 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express, { type Express, type RequestHandler } from 'express';
 import helmet from 'helmet';
+import { faultOfHead } from '../model/request-head';
 import type { Clock } from '../tools/clock';
 import { makeArrival, makeErrorAnswer } from './arrive';
 import { makeAwaitStore } from './await-store';
-import { answerBrokenRequests, faultOfHead } from './broken-requests';
+import { answerBrokenRequests, ofHead } from './broken-requests';
 import { type InFlight, makeInFlight } from './in-flight';
 import { makeReceiver } from './receive';
 import { makeResponder, type Responder } from './respond';
@@ -117,7 +118,7 @@ function makeServer(app: Express, limits: WebhookLimits, responder: Responder): 
       if (fault === null) return void app(request, response);
       // Whether its body follows is not known, so nothing can follow it.
       response.setHeader('Connection', 'close');
-      responder.refuse(request, response, fault);
+      responder.refuse(request, response, ofHead[fault]);
     },
   );
   server.maxConnections = limits.connectionsMax;
