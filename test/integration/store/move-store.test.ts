@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { Client } from 'pg';
 import type { Store } from '../../../src/model/store';
 import { type Moved, moveStore } from '../../../src/store/move/move-store';
 import { openStoreHere } from '../../../src/store/open-store';
@@ -267,19 +268,29 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'moving a store to Post
     await filled();
     const serving = await openTarget();
     const name = new URL(url).pathname.slice(1);
-    // Holds the acceptance up in the middle of its transaction.
+    // Holds the acceptance up in the middle of its transaction, for as long as this lock is held.
+    const holder = new Client({ connectionString: url });
+    await holder.connect();
+    await holder.query('SELECT pg_advisory_lock(4711)');
     await server.query(
-      `CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(1); RETURN NEW; END $$;
+      `CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$
+         BEGIN PERFORM pg_advisory_xact_lock(4711); RETURN NEW; END $$;
        CREATE TRIGGER hold BEFORE INSERT ON deliveries FOR EACH ROW EXECUTE FUNCTION hold()`,
       name,
     );
     const accepting = handOn(serving).put([hintOf('1')]);
-    const sleeping = `SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'`;
-    await until(async () => (await server.query(sleeping, name)).length > 0, {
-      withinMs: 10_000,
-      everyMs: 5,
-    });
-    await expect(move()).rejects.toMatchObject({ code: 'store.refused' });
+    const waiting = (count: number) =>
+      until(
+        async () => (await server.query('SELECT 1 FROM pg_locks WHERE NOT granted', name)).length === count,
+        { withinMs: 10_000, everyMs: 5 },
+      );
+    await waiting(1);
+    const moving = expect(move()).rejects.toMatchObject({ code: 'store.refused' });
+    // It waits for what was begun before it looks.
+    await waiting(2);
+    await holder.query('SELECT pg_advisory_unlock(4711)');
+    await moving;
+    await holder.end();
     await accepting;
     expect(await serving.ledger()).toMatchObject({ accepted: 1 });
     await serving.close();
