@@ -33,16 +33,18 @@ export function keptUntil(
   const untilMs = sinceMs + journalMs;
   const until = plainTime(untilMs);
   const isUrgent = untilMs - nowMs <= Math.min(urgentMs, journalMs / 4);
-  const ends = consentEndsAtMs !== null && consentEndsAtMs < untilMs ? plainTime(consentEndsAtMs) : null;
-  const endsSoon = ends !== null && (consentEndsAtMs as number) - nowMs <= urgentMs;
+  // One that ends after the bound hurries nobody before; once it has ended, nothing is read without another.
+  const endsAtMs =
+    consentEndsAtMs !== null && consentEndsAtMs < Math.max(untilMs, nowMs) ? consentEndsAtMs : null;
+  const endsSoon = endsAtMs !== null && endsAtMs - nowMs <= urgentMs;
   return {
     severity: isUrgent || endsSoon ? 'critical' : severity,
     annotations: {
-      until_when: ends ?? until,
+      until_when: plainTime(Math.min(endsAtMs ?? untilMs, untilMs)),
       kept_until: until,
-      ...(ends === null ? {} : { consent_ends: ends }),
+      ...(endsAtMs === null ? {} : { consent_ends: plainTime(endsAtMs) }),
     },
-    sentence: [keptSentence(until, nowMs >= untilMs), consentSentence(ends)]
+    sentence: [keptSentence(until, nowMs >= untilMs), consentSentence(endsAtMs, nowMs)]
       .filter((text) => text !== '')
       .join(' '),
   };
@@ -55,8 +57,10 @@ function keptSentence(until: string, isOver: boolean): string {
     : `Until ${until} everything that waits is kept one by one; nothing is lost.`;
 }
 
-function consentSentence(ends: string | null): string {
-  return ends === null
-    ? ''
-    : `The consent that it is read with ends at ${ends}: from then on a new one is needed too.`;
+function consentSentence(endsAtMs: number | null, nowMs: number): string {
+  if (endsAtMs === null) return '';
+  const ends = plainTime(endsAtMs);
+  return endsAtMs > nowMs
+    ? `The consent that it is read with ends at ${ends}: from then on a new one is needed too.`
+    : `The consent that it was read with ended at ${ends}: a new one is needed too.`;
 }

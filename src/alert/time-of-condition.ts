@@ -92,7 +92,10 @@ export function timeOf(
   return {
     severity: endsAtMs - nowMs <= toldAgainMs ? 'critical' : severity,
     annotations: { until_when: end, consent_ends: end },
-    sentence: `From ${end} nothing is read with it; what waits then is kept, and read with a new one.`,
+    sentence:
+      endsAtMs > nowMs
+        ? `From ${end} nothing is read with it; what waits then is kept, and read with a new one.`
+        : `Since ${end} nothing is read with it; what waits is kept, and read with a new one.`,
   };
 }
 
