@@ -94,6 +94,9 @@ interface Decided {
 /** What a process knows without the store. */
 const platformNames = new Set(Object.values(conditionRows).map(({ name }) => name));
 
+/** Who leads now ends what it does not know of: a page that still holds must not stay closed for longer. */
+const openAgainMs = 300_000;
+
 /** How long a round waits for its sinks: a page to one of them must not wait for another. */
 const sinkWaitMsMax = 250;
 
@@ -136,16 +139,12 @@ export function makeAlerting(parts: AlertingParts): Alerting {
     const isTold = ({ name }: Alert) => !alone || platformNames.has(name);
     const alerts = converged.map((alert) => (isTold(alert) ? offeredToAll(lanes, alert, nowMs) : alert));
     const ends = unrecorded.ends(alerts, relearning.unlearned(), nowMs);
-    const offers = offersOf(lanes, [alerts.filter(isTold), ends], nowMs, times);
-    // Texts change with every task that comes to wait: they are saved no more often than they are sent.
+    const dueTimes = alone ? { ...times, openAgainMs } : times;
+    const offers = offersOf(lanes, [alerts.filter(isTold), ends], nowMs, dueTimes);
     const isRefresh = nowMs - refreshedAtMs >= options.resendMs;
     if (isRefresh) refreshedAtMs = nowMs;
     const moved = alerts.filter((alert) => hasMoved(before.get(alert.fingerprint), alert));
-    const changed = alerts.filter((alert) => {
-      const former = before.get(alert.fingerprint);
-      if (alert === former) return false;
-      return isRefresh || alert.sent !== former?.sent || hasMoved(former, alert);
-    });
+    const changed = alerts.filter((alert) => isToSave(before.get(alert.fingerprint), alert, isRefresh));
     await book.save(alerts, changed);
     for (const line of gone) hooks.letGo?.(line);
     for (const alert of moved) if (isTransition(before.get(alert.fingerprint), alert)) hooks.changed?.(alert);
@@ -222,6 +221,12 @@ async function someOf(posts: Promise<void>[], clock: Clock): Promise<void> {
   const answered = new AbortController();
   await Promise.race([Promise.all(posts), clock.wait(sinkWaitMsMax, answered.signal)]);
   answered.abort();
+}
+
+/** Texts change with every task that comes to wait: they are saved no more often than they are sent. */
+function isToSave(before: Alert | undefined, alert: Alert, isRefresh: boolean): boolean {
+  if (alert === before) return false;
+  return isRefresh || alert.sent !== before?.sent || hasMoved(before, alert);
 }
 
 /** Whether anything but texts and answers changed. */

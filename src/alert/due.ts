@@ -12,6 +12,8 @@ export interface DueTimes {
   resolveRepeatMs: number;
   /** When this process began: what was refused before may be taken now, by other settings. */
   startedAtMs: number;
+  /** After this time what fires is told again where its page stays open, since another may have ended it; left out: nobody does. */
+  openAgainMs?: number;
 }
 
 /** What a sink refused is offered again after this time: nothing changed by itself, but its far side may be mended. */
@@ -25,7 +27,7 @@ export type PostOutcome = 'taken' | 'failed' | 'refused';
  * few however many alerts there are.
  */
 export function pickDue(
-  sink: Pick<AlertSink, 'name' | 'repeats'>,
+  sink: Pick<AlertSink, 'name' | 'repeats' | 'keeps'>,
   alerts: Alert[],
   nowMs: number,
   times: DueTimes,
@@ -34,9 +36,13 @@ export function pickDue(
     const sent = alert.sent[sink.name];
     return isNews(alert, sent) && !isRefused(alert, sent, nowMs, times);
   });
-  if (!sink.repeats) return news;
-  const repeated = alerts.filter((alert) => isRepeated(alert, alert.sent[sink.name], nowMs, times));
-  const isRound = repeated.some((alert) => (alert.sent[sink.name]?.atMs ?? 0) + times.resendMs <= nowMs);
+  const againMs = sink.repeats ? times.resendMs : sink.keeps ? times.openAgainMs : undefined;
+  if (againMs === undefined) return news;
+  const repeated = alerts.filter((alert) => {
+    const sent = alert.sent[sink.name];
+    return isRepeated(alert, sent, nowMs, times) && (sink.repeats || isOpen(alert, sent));
+  });
+  const isRound = repeated.some((alert) => (alert.sent[sink.name]?.atMs ?? 0) + againMs <= nowMs);
   return isRound ? [...news, ...repeated] : news;
 }
 
@@ -44,6 +50,11 @@ function isNews(alert: Alert, sent: SentState | undefined): boolean {
   // What ended before the sink was among the settings is no news to it.
   if (sent === undefined) return alert.state === 'firing';
   return sent.state !== alert.state || (alert.state === 'firing' && sent.severity !== alert.severity);
+}
+
+/** Did it take that this fires? */
+function isOpen({ state }: Alert, sent: SentState | undefined): boolean {
+  return state === 'firing' && sent?.state === 'firing';
 }
 
 /** Did the sink refuse just this, so lately that it would again? */

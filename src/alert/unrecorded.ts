@@ -60,6 +60,7 @@ const cutOffMsMax = 3_600_000;
  */
 export function makeUnrecorded(sinks: AlertSink[], options: UnrecordedOptions): Unrecorded {
   const keeping = sinks.filter(({ keeps }) => keeps);
+  let endedAt = keeping;
   let followedFromMs: number | null = null;
   let outageAtMs = Number.NEGATIVE_INFINITY;
   let fromMs: number | null = null;
@@ -72,6 +73,8 @@ export function makeUnrecorded(sinks: AlertSink[], options: UnrecordedOptions): 
     followedFromMs = null;
     pending = names;
     waiting = [];
+    // What is not told again ends by itself where it would be repeated; and while its teller lives, its page is true.
+    endedAt = isCutOff ? keeping.filter(({ repeats }) => !repeats) : keeping;
     return nowMs + (isCutOff ? Math.max(options.holdMs, cutOffMsMax) : options.holdMs);
   }
 
@@ -90,7 +93,7 @@ export function makeUnrecorded(sinks: AlertSink[], options: UnrecordedOptions): 
       const firing = new Set(
         alerts.filter(({ state }) => state === 'firing').map(({ fingerprint }) => fingerprint),
       );
-      waiting = [...waiting, ...endsAt(known, nowMs, keeping, options)].filter(
+      waiting = [...waiting, ...endsAt(known, nowMs, endedAt, options)].filter(
         ({ fingerprint }) => !firing.has(fingerprint),
       );
       return waiting;

@@ -4,8 +4,8 @@ import type { SentState } from '../../../src/model/alert';
 import { anAlert, noonMs } from './samples';
 
 const times = { resendMs: 60_000, resolveRepeatMs: 600_000, startedAtMs: noonMs };
-const repeating = { name: 'alertmanager', repeats: true } as const;
-const once = { name: 'log', repeats: false } as const;
+const repeating = { name: 'alertmanager', repeats: true, keeps: true } as const;
+const once = { name: 'log', repeats: false, keeps: false } as const;
 const at = (seconds: number): number => noonMs + seconds * 1000;
 
 function sent(of: Partial<SentState> = {}): SentState {
@@ -41,6 +41,20 @@ test('what a sink has is sent again only to one that needs it, when its time has
   expect(pickDue(repeating, [alert], at(59), times)).toEqual([]);
   expect(pickDue(repeating, [alert], at(60), times)).toEqual([alert]);
   expect(pickDue(once, [alert], at(6000), times)).toEqual([]);
+});
+
+test('where another may end what is open, a sink that keeps it is told it again, and no end and no refusal', () => {
+  const pager = { name: 'log', repeats: false, keeps: true } as const;
+  const alone = { ...times, openAgainMs: 300_000 };
+  const open = anAlert(told());
+  const refused = anAlert(
+    told({ refused: { state: 'firing', severity: 'warning', atMs: noonMs }, state: null }),
+  );
+  const ended = anAlert({ state: 'resolved', resolvedAtMs: noonMs, ...told({ state: 'resolved' }) });
+  expect(pickDue(pager, [open, refused, ended], at(299), alone)).toEqual([]);
+  expect(pickDue(pager, [open, refused, ended], at(300), alone)).toEqual([open]);
+  expect(pickDue(pager, [open], at(300), times)).toEqual([]);
+  expect(pickDue(once, [open], at(300), alone)).toEqual([]);
 });
 
 test('one repetition that is due takes all others along, so that rounds stay few', () => {

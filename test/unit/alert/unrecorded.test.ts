@@ -259,7 +259,8 @@ describe('a leader that alone is cut off from the store', () => {
   test('has its page until it sees the store again, and is told of its end once', async () => {
     const { pass, first, second, isAway, pager, slack } = await cutOff();
     await pass(3000, first, second);
-    expect(pager.ofStore()).toEqual([]);
+    // Under one key, so that PagerDuty takes it for the page that is open.
+    expect(pager.ofStore()).toEqual(Array(10).fill(`${storeAlert} firing`));
     isAway.first = false;
     await pass(30, first, second);
     expect(pager.ofStore()).toEqual([]);
@@ -267,6 +268,23 @@ describe('a leader that alone is cut off from the store', () => {
     await pass(120, first, second);
     expect(pager.ofStore()).toEqual([`${storeAlert} resolved`]);
     expect(slack.ofStore()).toEqual([`${storeAlert} firing`, `${storeAlert} resolved`]);
+  });
+
+  test('for hours never loses its page at Alertmanager, and at PagerDuty once, for five minutes at the most', async () => {
+    const { pass, first, second, isAway, manager, pager, slack } = await cutOff();
+    let lostSeconds = 0;
+    for (let passed = 0; passed < 3 * 3600; passed += 10) {
+      await pass(10, first, second);
+      if (!pager.open.has(`${storeAlert}{}`)) lostSeconds += 10;
+    }
+    expect(lostSeconds).toBeLessThanOrEqual(300);
+    const end = `${storeAlert} resolved`;
+    expect([manager, pager].map((sink) => sink.told.filter((one) => one === end).length)).toEqual([0, 1]);
+    isAway.first = false;
+    first.conditions.length = 0;
+    await pass(120, first, second);
+    expect([[...manager.open], [...pager.open]]).toEqual([[], []]);
+    expect(slack.ofStore()).toEqual([`${storeAlert} firing`, end]);
   });
 
   test('is not waited for by one that was started after it, and saw only its lease run out', async () => {
