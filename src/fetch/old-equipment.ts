@@ -12,7 +12,16 @@ import type { Gate } from './gate';
 import { linksOf, unreadLinkOf } from './links';
 import { type OrganizationSeen, type Organizations, organizationsOf } from './organizations';
 import { idOf, type Pages } from './pages';
-import { isLocal, type Unseen, unseenAmong, unseenAs, unseenBehind, unseenItem } from './unseen';
+import {
+  graver,
+  isLocal,
+  type Unseen,
+  unseenAmong,
+  unseenAs,
+  unseenBehind,
+  unseenItem,
+  unsharedOf,
+} from './unseen';
 import { type Way, waitingAnswer } from './waiting-answer';
 
 export interface OldEquipment {
@@ -26,14 +35,24 @@ export interface OldEquipment {
     caller: Caller,
   ): Promise<{ addresses: string[]; refused: string[]; unshared: string[] } | { answer: Answer }>;
   /**
-   * Where a record may stand: among the machines, then among the implements. `fresh`: links have moved since. `unseen`: it
-   * may stand elsewhere, where nothing could be read; null where all was.
+   * Where a record may stand: among the machines, then among the implements. `kind`: it was one of these when it was last
+   * seen; null: that is not known. `fresh`: links have moved since. `unseen`: it may stand elsewhere, where nothing could
+   * be read; null where all was.
    */
   places(
-    sought: { id: string; organizationId: string | null; fresh: boolean },
+    sought: SoughtRecord,
     connection: Connection,
     caller: Caller,
-  ): Promise<{ urls: URL[]; unseen: Answer | null } | { answer: Answer }>;
+  ): Promise<{ urls: URL[]; unseen: Unseen | null } | { answer: Answer }>;
+}
+
+export type OldKind = (typeof rels)[number];
+
+export interface SoughtRecord {
+  id: string;
+  organizationId: string | null;
+  kind: OldKind | null;
+  fresh: boolean;
 }
 
 export interface OldEquipmentParts {
@@ -64,12 +83,23 @@ interface Learned {
 }
 
 const rels = ['machines', 'implements'] as const;
+const recordPath = /\/(machines|implements)\/[^/]+\/?$/i;
 /** Addresses may move: what was learned is believed for this long only. */
 const believedForMs = 60_000;
 
 /** True for a record of these endpoints. */
 export function isOldRecord(url: URL): boolean {
-  return /\/(?:machines|implements)\/[^/]+\/?$/i.test(url.pathname);
+  return recordPath.test(url.pathname);
+}
+
+/** What stands at an address of these endpoints; null for any other. */
+export function oldKindOf(url: URL): OldKind | null {
+  return (recordPath.exec(url.pathname)?.[1]?.toLowerCase() as OldKind | undefined) ?? null;
+}
+
+/** The lists without which nothing is known of a record. */
+export function listsOf(kind: OldKind | null): readonly OldKind[] {
+  return kind === null ? rels : [kind];
 }
 
 /** First pages of what an organization shares: admitted addresses, with what is asked for beside a record; and others. */
@@ -115,41 +145,42 @@ function makeLookAny({ gate, pages, organizations }: OldEquipmentParts) {
   }
 
   /** The forms of addresses, one for each kind that an organization has at least one record of. */
-  async function lookIn(organization: OrganizationSeen, id: string, looking: Looking): Promise<Found> {
+  async function lookIn(
+    organization: OrganizationSeen,
+    { id, kind }: Pick<SoughtRecord, 'id' | 'kind'>,
+    looking: Looking,
+  ): Promise<Found> {
     const found: Found = { patterns: [], urls: [], unseen: null };
     const { addresses, refused } = listingsOf(gate, organization);
     for (const first of [...addresses, ...refused])
       add(found, await look(first, id, organization.id, looking));
-    const unread = unreadLinkOf(
-      organization.unread,
-      rels.filter((rel) => !organization.links.has(rel)),
-    );
-    if (unread !== null && addresses.length + refused.length < rels.length)
-      found.unseen ??= unseenAs(unread, looking.way);
+    found.unseen = graver(found.unseen, unsharedOf(organization, listsOf(kind), looking.way));
     return found;
   }
 
   async function lookAny(
-    { id, organizationId }: { id: string; organizationId: string | null },
+    sought: Omit<SoughtRecord, 'fresh'>,
     looking: Looking,
   ): Promise<Found | { answer: Answer }> {
     const { connection, caller, way } = looking;
+    const { organizationId } = sought;
     if (organizationId !== null) {
       const listed = await organizations.find(organizationId, connection, caller);
       if ('answer' in listed) return listed;
       const { organization } = listed;
       const nothing: Found = { patterns: [], urls: [], unseen: null };
-      return organization === null ? nothing : lookIn(organization, id, looking);
+      return organization === null ? nothing : lookIn(organization, sought, looking);
     }
     const found: Found = { patterns: [], urls: [], unseen: null };
     for await (const page of organizations.list(connection, caller)) {
       const hidden = page.partial ? unseenBehind(page, way) : unseenAmong(page, way);
-      found.unseen ??= hidden;
+      found.unseen = graver(found.unseen, hidden);
       for (const organization of page.partial ? [] : organizationsOf(page.values)) {
-        const inside = await lookIn(organization, id, looking);
+        const inside = await lookIn(organization, sought, looking);
         const failed = inside.unseen?.failed === true && !isLocal(inside.unseen.answer);
         // An organization that is closed to us hides its own, not those of the others.
-        if (!failed && inside.unseen !== null) inside.unseen = unseenAs('some organizations are closed', way);
+        if (!failed && inside.unseen !== null && !inside.unseen.unshared)
+          inside.unseen = unseenAs('some organizations are closed', way);
         add(found, inside);
         // By both forms whatever there is can be asked for.
         if (found.patterns.length === rels.length) return { ...found, unseen: null };
@@ -182,13 +213,14 @@ export function makeOldEquipment(parts: OldEquipmentParts): OldEquipment {
       }
       return { ...listingsOf(gate, organization), unshared };
     },
-    async places({ id, organizationId, fresh }, connection, caller) {
+    async places({ fresh, ...sought }, connection, caller) {
+      const { id } = sought;
       const { connectionId } = connection;
       const way: Way = { code: 'relocation-incomplete', origin: catalogOrigin, connectionId };
       const kept = learnedOf.get(connectionId);
       let found: Found = { patterns: kept?.patterns ?? [], urls: [], unseen: null };
       if (fresh || kept === undefined || clock.nowMs() - kept.learnedAtMs >= believedForMs) {
-        const result = await lookAny({ id, organizationId }, { connection, caller, way });
+        const result = await lookAny(sought, { connection, caller, way });
         if ('answer' in result) return result;
         found = result;
         // One kind alone may be all that this organization has; another asks again.
@@ -201,9 +233,9 @@ export function makeOldEquipment(parts: OldEquipmentParts): OldEquipment {
       for (const pattern of patterns) {
         const admission = gate.admit(addressOf(pattern, id));
         if (admission.admitted) urls.push(admission.url);
-        else unseen ??= unseenAs(`its address cannot be used: ${admission.detail}`, way);
+        else unseen = graver(unseen, unseenAs(`its address cannot be used: ${admission.detail}`, way));
       }
-      return { urls, unseen: unseen?.answer ?? null };
+      return { urls, unseen };
     },
   };
 }
@@ -212,5 +244,5 @@ export function makeOldEquipment(parts: OldEquipmentParts): OldEquipment {
 function add(found: Found, { patterns, urls, unseen }: Found): void {
   found.patterns = [...new Set([...found.patterns, ...patterns])];
   found.urls.push(...urls);
-  found.unseen ??= unseen;
+  found.unseen = graver(found.unseen, unseen);
 }

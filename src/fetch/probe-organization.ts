@@ -14,6 +14,7 @@ import type { Gate } from './gate';
 import type { OrganizationSeen, Organizations } from './organizations';
 import { admitPage, platformLimits } from './pages';
 import type { ReadResource } from './read-resource';
+import type { Way } from './waiting-answer';
 
 /** A success is `ok` or `not-modified`. Never rejects; all its calls share the attempt. */
 export type ProbeOrganization = (
@@ -36,6 +37,8 @@ export interface ProbeParts {
 const relsMax = 3;
 /** One item shows whether there is anything to be read. */
 const onePage = { ...platformLimits, wanted: 1 };
+/** The code of an answer about a resource that is not where it was. */
+const lostOnTheWay: Way['code'] = 'relocation-incomplete';
 const relsOfNoData = new Set(['self', 'connections', 'manage_connections']);
 
 /** At most 3 relationships are tried. */
@@ -82,8 +85,9 @@ export function makeProbeOrganization(parts: ProbeParts): ProbeOrganization {
     const owner = { organizationId, certain: true };
     const wanted = { url: admission.url, identity: null, owner, connection, operation: 'probe' } as const;
     const answer = await readResource(wanted, attempt);
-    // An absent resource says nothing about the organization.
-    return answer.kind === 'gone' || answer.kind === 'refused' ? null : answer;
+    // An absent resource says nothing about the organization, nor does one that may stand where nothing can be looked at.
+    const isAbsent = answer.kind === 'gone' || (answer.kind === 'transient' && answer.code === lostOnTheWay);
+    return isAbsent || answer.kind === 'refused' ? null : answer;
   }
 
   return async (probe, connection, attempt) => {

@@ -11,12 +11,13 @@ import type { Caller, Callers } from './caller';
 import type { Verdict } from './classify';
 import { equipmentEmbeds, fieldOperationEmbeds, oldEquipmentEmbeds, withEmbeds } from './embed';
 import type { EquipmentAddresses } from './equipment-addresses';
-import { isOldRecord, type OldEquipment } from './old-equipment';
+import { isOldRecord, listsOf, type OldEquipment, oldKindOf } from './old-equipment';
 import type { ProviderDoors } from './options';
 import type { Organizations } from './organizations';
 import type { Relocate } from './relocate';
 import { type SoughtPiece, seekByOlder, seekNew, seekOld } from './seek-equipment';
 import { singleDocument } from './single-document';
+import { graver, type Unseen, unsharedOf } from './unseen';
 import { type Way, waitingAnswer } from './waiting-answer';
 import type { Wanted } from './wanted';
 
@@ -34,8 +35,10 @@ export interface ReadResourceParts {
   equipmentRecords: NonNullable<ProviderDoors['equipmentRecords']>;
 }
 
+type Gone = Extract<Verdict, { kind: 'gone' }>;
+
 /** Told why a place where it may stand could not be looked at. */
-type NoteUnseen = (answer: Answer) => void;
+type NoteUnseen = (unseen: Unseen) => void;
 
 /** The store does not say what a piece of equipment is called. */
 class RecordsUnread extends Error {}
@@ -45,7 +48,7 @@ class RecordsUnread extends Error {}
  * is thrown.
  */
 export function makeReadResource(parts: ReadResourceParts): ReadResource {
-  const { callers, organizations, relocate, equipment, oldEquipment } = parts;
+  const { callers, relocate, equipment, oldEquipment } = parts;
 
   /** In the equipment API, unless the older endpoints are to be asked first; where the one has it not, in the other. */
   async function askFirst(wanted: Wanted, attempt: Attempt, unseen: NoteUnseen): Promise<Verdict> {
@@ -67,7 +70,7 @@ export function makeReadResource(parts: ReadResourceParts): ReadResource {
 
   /** Not found at its address: asked for where it stands today, before it counts as gone. */
   async function askAgain(
-    gone: Verdict,
+    gone: Gone,
     wanted: Wanted,
     attempt: Attempt,
     unseen: NoteUnseen,
@@ -87,7 +90,7 @@ export function makeReadResource(parts: ReadResourceParts): ReadResource {
       wanted.connection,
       callers.within(attempt),
     );
-    if ('answer' in located) return located.answer;
+    if ('answer' in located) return located.unshared && gone.certain ? gone : located.answer;
     if (piece !== null) {
       const found = await seekNew(parts, piece, { wanted, tried }, here);
       // Where it is nowhere else, the first answer says how sure that is.
@@ -100,23 +103,20 @@ export function makeReadResource(parts: ReadResourceParts): ReadResource {
     const { url, owner, connection } = wanted;
     const caller = callers.within(attempt);
     let verdict: Verdict;
-    let hidden: Answer | null = null;
-    const unseen: NoteUnseen = (answer) => {
-      hidden ??= answer;
-    };
+    const hidden: Unseen[] = [];
+    const unseen: NoteUnseen = (found) => hidden.push(found);
     try {
       verdict = await askFirst(wanted, attempt, unseen);
       if (verdict.kind === 'gone') verdict = await askAgain(verdict, wanted, attempt, unseen);
+      if (verdict.kind === 'gone') return await confirmGone(parts, verdict, wanted, hidden, caller);
     } catch (error) {
       if (!(error instanceof RecordsUnread)) throw error;
       const { origin } = url;
       const way: Way = { code: 'equipment-names', origin, connectionId: connection.connectionId };
       return waitingAnswer(way, 'what the equipment is called cannot be read from the store');
     }
-    if (verdict.kind === 'gone' && hidden !== null) return hidden;
-    if (verdict.kind === 'gone') return confirmGone(verdict, wanted, organizations, caller);
     if (verdict.kind !== 'forbidden') return verdict;
-    return attributeRefusal(verdict, owner, connection, organizations, caller);
+    return attributeRefusal(verdict, owner, connection, parts.organizations, caller);
   };
 }
 
@@ -176,24 +176,47 @@ async function pieceOf(
   return { id, records, unseenAt: identity === null && records.length === 0 ? side : null };
 }
 
-/** An organization that is no longer listed, or no longer connected, hides its resources: they are not gone. */
+/**
+ * What could not be seen hides it, and so does an organization that is no longer listed, connected or shared: it is not
+ * gone. Where its own address said so for certain, nothing that is not shared is missed. Throws `RecordsUnread`.
+ */
 async function confirmGone(
-  gone: Answer,
-  { owner, connection, url }: Wanted,
-  organizations: Organizations,
+  parts: ReadResourceParts,
+  gone: Gone,
+  wanted: Wanted,
+  hidden: Unseen[],
   caller: Caller,
 ): Promise<Answer> {
+  const { owner, connection, url } = wanted;
+  const unseen = hidden.reduce<Unseen | null>(graver, null);
+  if (unseen !== null && !(unseen.unshared && gone.certain)) return unseen.answer;
   if (owner.organizationId === null || !owner.certain) return gone;
-  const found = await organizations.find(owner.organizationId, connection, caller);
+  const found = await parts.organizations.find(owner.organizationId, connection, caller);
   if ('answer' in found) return found.answer;
   const { organization } = found;
   const { connectionId } = connection;
   if (organization?.unconnected) {
     return { kind: 'not-connected', actionUrl: organization.connectUrl, connectionId };
   }
-  if (organization !== null) return gone;
-  const way: Way = { code: 'organization-unlisted', origin: url.origin, connectionId };
-  return waitingAnswer(way, 'the organization is not listed to this user');
+  const way = { origin: url.origin, connectionId };
+  if (organization === null)
+    return waitingAnswer(
+      { ...way, code: 'organization-unlisted' },
+      'the organization is not listed to this user',
+    );
+  if (gone.certain) return gone;
+  const lists = await listsMissed(parts, wanted);
+  return unsharedOf(organization, lists, { ...way, code: 'relocation-incomplete' })?.answer ?? gone;
+}
+
+/** The lists of its organization that must be shown before it can be missed. Throws `RecordsUnread`. */
+async function listsMissed(parts: ReadResourceParts, wanted: Wanted): Promise<readonly string[]> {
+  const { url, identity } = wanted;
+  if ((identity?.kind ?? kindAt(url, parts.equipment)) === 'field-operation') return ['fields'];
+  if (parts.oldEquipment === null) return [];
+  if (isOldRecord(url)) return listsOf(oldKindOf(url));
+  const piece = await pieceOf(parts, wanted, url);
+  return piece?.records.some(({ side }) => side === 'old') ? listsOf(null) : [];
 }
 
 const embedsOf = { equipment: equipmentEmbeds, 'field-operation': fieldOperationEmbeds };

@@ -14,7 +14,16 @@ import type { Gate } from './gate';
 import { linksOf, unreadLinkOf, unreadLinksOf } from './links';
 import { type OrganizationSeen, type Organizations, organizationsOf } from './organizations';
 import { idOf, type Pages, withoutId } from './pages';
-import { isLocal, type Unseen, unseenAmong, unseenAs, unseenBehind, unseenItem } from './unseen';
+import {
+  graver,
+  isLocal,
+  type Unseen,
+  unseenAmong,
+  unseenAs,
+  unseenBehind,
+  unseenItem,
+  unsharedOf,
+} from './unseen';
 import type { Way } from './waiting-answer';
 
 export interface Sought {
@@ -25,8 +34,11 @@ export interface Sought {
   tried: URL;
 }
 
-/** `absent`: its address of today is the one that was tried, or listings that were read to their ends do not hold it. */
-export type Located = { url: URL } | { absent: true } | { answer: Answer };
+/**
+ * `absent`: its address of today is the one that was tried, or listings that were read to their ends do not hold it.
+ * `unshared`: all that is shown to this user was read, and some is not shown.
+ */
+export type Located = { url: URL } | { absent: true } | { answer: Answer; unshared?: true };
 
 /** Costs one catalog read, and one walk to the first field operation while no form of their addresses is known. */
 export type Relocate = (sought: Sought, connection: Connection, caller: Caller) => Promise<Located>;
@@ -131,12 +143,13 @@ async function* operationsOf(organizationId: string | null, look: Look): AsyncGe
   let unseen: Unseen | null = null;
   for await (const page of organizations.list(connection, caller)) {
     if (page.partial) return yield unseenBehind(page, way);
-    unseen ??= unseenAmong(page, way);
+    unseen = graver(unseen, unseenAmong(page, way));
     for (const organization of organizationsOf(page.values)) {
       for await (const step of operationsOfOrganization(organization, look)) {
         if ('answer' in step && !isLocal(step.answer)) return yield step;
         // An organization that is closed to us hides its operations, not those of the others.
-        if ('answer' in step) unseen ??= unseenAs('some organizations are closed', way);
+        if ('answer' in step)
+          unseen = graver(unseen, step.unshared ? step : unseenAs('some organizations are closed', way));
         else yield step;
       }
     }
@@ -150,8 +163,8 @@ async function* operationsOfOrganization(
 ): AsyncGenerator<Step, void> {
   const first = organization.links.get('fields');
   if (first === undefined) {
-    const unread = unreadLinkOf(organization.unread, ['fields']);
-    if (unread !== null) yield unseenAs(unread, look.way);
+    const unshared = unsharedOf(organization, ['fields'], look.way);
+    if (unshared !== null) yield unshared;
     return;
   }
   let unseen: Unseen | null = null;

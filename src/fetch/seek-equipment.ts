@@ -2,14 +2,14 @@
  * A piece of equipment asked for on the one side or the other, by what that side calls it. The ids of both are kept
  * apart: what is shown under an id that was only guessed counts when it can be that piece.
  */
-import type { Answer } from '../model/answer';
 import type { EquipmentNames, EquipmentSide } from '../model/equipment-names';
 import type { Attempt } from './attempt';
 import type { Callers } from './caller';
 import type { Verdict } from './classify';
 import type { EquipmentAddresses } from './equipment-addresses';
 import { idsAt, mayShow, namesShown, principalOf, saysItIs } from './equipment-ids';
-import type { OldEquipment } from './old-equipment';
+import { type OldEquipment, oldKindOf } from './old-equipment';
+import type { Unseen } from './unseen';
 import { type Way, waitingAnswer } from './waiting-answer';
 import type { Wanted } from './wanted';
 
@@ -37,18 +37,21 @@ export interface SeekParts {
 export async function seekOld(
   { callers, equipment, oldEquipment }: SeekParts,
   piece: SoughtPiece,
-  { wanted, tried, unseen }: { wanted: Wanted; tried: URL | null; unseen: (answer: Answer) => void },
+  { wanted, tried, unseen }: { wanted: Wanted; tried: URL | null; unseen: (unseen: Unseen) => void },
   attempt: Attempt,
   askAt: AskAt,
 ): Promise<Verdict> {
   const { id, records } = piece;
   const { organizationId } = wanted.owner;
+  const kind = tried === null ? null : oldKindOf(tried);
+  // What was seen in the equipment API alone is not missed where nothing older is shared.
+  const seenThere = kind !== null || records.some(({ side }) => side === 'old');
   const paths = new Set(tried === null ? [] : [tried.pathname]);
   for (const one of oldEquipment === null ? [] : idsAt('old', id, records)) {
-    const sought = { id: one, organizationId, fresh: tried !== null };
+    const sought = { id: one, organizationId, kind, fresh: tried !== null };
     const located = await oldEquipment!.places(sought, wanted.connection, callers.within(attempt));
     if ('answer' in located) return located.answer;
-    if (located.unseen !== null) unseen(located.unseen);
+    if (located.unseen !== null && (seenThere || !located.unseen.unshared)) unseen(located.unseen);
     for (const url of located.urls) {
       if (paths.has(url.pathname)) continue;
       paths.add(url.pathname);

@@ -1,9 +1,11 @@
 /**
- * What a search through listings could not see: a list that was not read to its end, an entry that says neither what it
- * is nor where, a link that cannot be used. None of it is absence: who looks for a resource waits for it. Pure.
+ * What a search through listings could not see: a list that is not shown to this user or was not read to its end, an entry
+ * that says neither what it is nor where, a link that cannot be used. None of it is absence: who looks for a resource
+ * waits for it. Pure.
  */
 import type { Answer } from '../model/answer';
 import { linksOf, unreadLinkOf, unreadLinksOf } from './links';
+import type { OrganizationSeen } from './organizations';
 import type { WholePage } from './pages';
 import {
   idOf,
@@ -19,10 +21,37 @@ import { answerOnTheWay, type Way, waitingAnswer } from './waiting-answer';
 export interface Unseen {
   answer: Answer;
   failed: boolean;
+  /** Nothing is amiss: this user is not shown it. What an address says for certain needs no look there. */
+  unshared?: true;
 }
 
 export function unseenAs(detail: string, way: Way): Unseen {
   return { answer: waitingAnswer(way, detail), failed: false };
+}
+
+/**
+ * Which of these lists an organization does not show to this user, since its links depend on what is shared, or cannot show
+ * for a link that cannot be read; null where it shows all of them. One that is not connected is none that shares less.
+ */
+export function unsharedOf(
+  { id, links, unread, unconnected }: OrganizationSeen,
+  rels: readonly string[],
+  way: Way,
+): Unseen | null {
+  const missing = rels.filter((rel) => !links.has(rel));
+  if (missing.length === 0) return null;
+  const broken = unreadLinkOf(unread, missing);
+  if (broken !== null) return unseenAs(`organization ${id}: ${broken}`, way);
+  if (unconnected) return null;
+  const expected = missing.map((rel) => `\`${rel}\``).join(' and ');
+  const detail = `organization ${id}: expected a link to ${expected}, got none: not shared with this user`;
+  return { answer: { ...waitingAnswer(way, detail), forbidden: true }, failed: false, unshared: true };
+}
+
+/** The one of two that is told: what is not shared is no trouble, and so the last to be. */
+export function graver(one: Unseen | null, other: Unseen | null): Unseen | null {
+  if (one === null || other === null) return one ?? other;
+  return one.unshared === true && other.unshared !== true ? other : one;
 }
 
 /** What stands behind the end of a list that was not read to its end. */

@@ -93,6 +93,43 @@ test('an operation that has moved is found again beside one at a foreign origin,
   expect(await story.events()).toEqual(before);
 });
 
+test('operations that have moved while their organization shows its user no fields wait for them, and are never deleted', async () => {
+  story = await beginStory({
+    delivers: false,
+    flags: { organizations: 1, 'field-operations': 4 },
+    settings: { GONE_AFTER_SECONDS: '1' },
+  });
+  const { fieldOperations } = await story.simulator.state();
+  const hints = fieldOperations.map((operation) => operationHint(operation));
+  expect((await story.post(hints)).status).toBe(204);
+  expect((await story.untilRest()).published).toBe(hints.length);
+  const before = await story.events();
+
+  await story.simulator.moveLinks();
+  const list = linkOf(await story.provided(story.simulator.catalog), 'organizations');
+  const body = await story.provided(list);
+  const [organization] = body.values as Body[];
+  const links = (organization!.links ?? organization!.link) as { rel: string }[];
+  Object.assign(organization!, { links: links.filter(({ rel }) => rel !== 'fields'), link: undefined });
+  const { pathname } = new URL(list);
+  await story.simulator.setFaults([
+    { match: { method: 'GET', path: `^${pathname}($|\\?)` }, status: 200, body },
+    { match: { method: 'GET', path: '/organizations/\\d+($|\\?)' }, status: 404 },
+  ]);
+  expect((await story.post(hints)).status).toBe(204);
+  const why = 'expected a link to `fields`, got none: not shared with this user';
+  await until(async () => {
+    const waiting = await story.tasks('postponed');
+    return waiting.filter(({ code }) => code === 'relocation-incomplete').length === hints.length;
+  }, soon);
+  expect(JSON.stringify((await story.explain(fieldOperations[0]!.uri)).steps)).toContain(why);
+  expect(await story.events()).toEqual(before);
+
+  await story.simulator.setFaults([]);
+  expect(await story.untilRest()).toMatchObject({ gone: 0, quarantined: 0, lost: 0 });
+  expect(await story.events()).toEqual(before);
+});
+
 test('links that move in the middle of a sync, with reads waiting, lose nothing and publish nothing twice', async () => {
   story = await beginStory({
     delivers: false,

@@ -475,9 +475,12 @@ describe('F-13: 404 and 410', () => {
     [404, false],
     [410, true],
   ])('%i is told after the catalog was read again', async (status, certain) => {
-    const listing = JSON.stringify({ values: [{ id: '4711', links: [] }] });
+    const fields = [{ rel: 'fields', uri: `${base}/platform/fields` }];
+    const listing = JSON.stringify({ values: [{ id: '4711', links: fields }] });
     script = (request, response) => {
-      if (request.url?.startsWith('/platform/organizations')) response.writeHead(200, json).end(listing);
+      const path = request.url?.split('?')[0];
+      if (path === '/platform/organizations') response.writeHead(200, json).end(listing);
+      else if (path === '/platform/fields') response.writeHead(200, json).end('{"values":[]}');
       else response.writeHead(status, json).end();
     };
     const resource = { kind: 'field-operation', id: 'op-1' } as const;

@@ -2,6 +2,7 @@
 // other, and the equipment API asked for what they have not got. Recorded answers; no other network is there.
 import nock from 'nock';
 import type { ListingPage } from '../../../src/fetch/listing';
+import type { EquipmentNames } from '../../../src/model/equipment-names';
 import type { EquipmentFilter, RawListed } from '../../../src/model/provider-data';
 import type { ListingRequest } from '../../../src/model/sync';
 import {
@@ -206,6 +207,62 @@ describe('a record that its lists cannot show', () => {
     listed('implements', [record('implements', 2)]);
     api().get('/platform/implements/7').query({ embed }).reply(404);
     expect((await readOld()).answer.kind).toBe('gone');
+  });
+
+  const unshared = (rel: string) => ({
+    kind: 'transient',
+    code: 'relocation-incomplete',
+    detail: `organization 4711: expected a link to ${rel}, got none: not shared with this user`,
+  });
+
+  test('waits where the list of its kind is not shared, unless it was said to be gone for good', async () => {
+    gone();
+    organization(['implements']);
+    listed('implements', []);
+    expect((await readOld()).answer).toMatchObject(unshared('`machines`'));
+    api().get('/platform/machines/7').query({ embed }).reply(410);
+    nock(equipmentOrigin).get('/isg/equipment/7').query(true).reply(404, '', json);
+    catalog();
+    organization(['implements'], 2);
+    listed('implements', []);
+    expect((await readOld()).answer).toMatchObject({ kind: 'gone', certain: true });
+  });
+
+  test('is gone where the list of the other kind is not shared', async () => {
+    gone();
+    organization(['machines'], 2);
+    listed('machines', []);
+    expect((await readOld()).answer.kind).toBe('gone');
+  });
+
+  const names = (side: EquipmentNames['side']) => {
+    return { side, id: '7', organizationId: owner, principalId: null, erid: null, serialNumber: null };
+  };
+
+  test('is gone from the equipment API where nothing older is shared, unless it was seen there', async () => {
+    const notThere = () => {
+      nock(equipmentOrigin).get('/isg/equipment/7').query(true).reply(404, '', json);
+      catalog();
+    };
+    staged.book.records = [names('new')];
+    organization([], 2);
+    notThere();
+    expect((await read(owner)).answer.kind).toBe('gone');
+    staged.book.records = [names('old'), names('new')];
+    organization([]);
+    notThere();
+    expect((await read(owner)).answer).toMatchObject(unshared('`machines` and `implements`'));
+    // Where another organization has shown how such addresses look, its own is looked at all the same.
+    organization();
+    listed('machines', [record('machines', 1)]);
+    listed('implements', [record('implements', 2)]);
+    api().get('/platform/machines/7').query({ embed }).reply(200, record('machines', 7), axiom);
+    expect((await read()).answer.kind).toBe('ok');
+    for (const kind of ['machines', 'implements'])
+      api().get(`/platform/${kind}/7`).query({ embed }).reply(404);
+    organization([]);
+    notThere();
+    expect((await read(owner)).answer).toMatchObject(unshared('`machines` and `implements`'));
   });
 
   test('is found by what stands behind entries that teach nothing', async () => {

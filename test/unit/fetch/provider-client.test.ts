@@ -592,6 +592,63 @@ describe('what is not found', () => {
     expect((await staged.client.read(known)).answer.kind).toBe('gone');
   });
 
+  const unshared = {
+    kind: 'transient',
+    code: 'relocation-incomplete',
+    detail: 'organization 4711: expected a link to `fields`, got none: not shared with this user',
+  };
+
+  test('waits where its organization shows this user no fields, unless it was said to be gone for good', async () => {
+    catalog(undefined, 3);
+    missing();
+    organizations([], 3);
+    expect((await staged.client.read(known)).answer).toMatchObject(unshared);
+    missing(410);
+    expect((await staged.client.read(known)).answer).toMatchObject({ kind: 'gone', certain: true });
+  });
+
+  test('waits there also where another organization shows that no address has moved', async () => {
+    const there = { id: '1', links: [{ rel: 'fields', uri: `${origin}/platform/fields` }] };
+    catalog(undefined, 3);
+    missing(404, '/platform/fieldOperations/op-2');
+    api()
+      .get('/platform/organizations?itemLimit=100')
+      .reply(200, { values: [there, { id: '4711', links: [] }] }, axiom);
+    fields('/platform/fields', [{ rel: 'fieldOperations', uri: `${origin}/platform/f1/ops` }]);
+    api()
+      .get('/platform/f1/ops?itemLimit=100')
+      .reply(200, { values: [{ id: 'x', links: [self(`${origin}/platform/fieldOperations/x`)] }] }, axiom);
+    const unknown = await staged.client.read(requestFor(`${origin}/platform/fieldOperations/op-2`));
+    expect(unknown.answer).toMatchObject({ kind: 'gone' });
+    missing();
+    organizations([]);
+    expect((await staged.client.read(known)).answer).toMatchObject(unshared);
+  });
+
+  test('with an unknown owner waits where any organization that is connected shows no fields', async () => {
+    const closed = { id: '1', links: [{ rel: 'connections', uri: 'https://c.test/' }] };
+    catalog(undefined, 3);
+    for (const [values, expected] of [
+      [[closed, { id: '4711', links: [] }], unshared],
+      [[closed], { kind: 'gone' }],
+    ] as const) {
+      missing();
+      api().get('/platform/organizations?itemLimit=100').reply(200, { values }, axiom);
+      expect((await staged.client.read(requestFor(operationUrl))).answer).toMatchObject(expected);
+    }
+  });
+
+  test('waits where the link to the fields of its organization cannot be read', async () => {
+    catalog(undefined, 2);
+    missing();
+    organizations([{ rel: 'fields', uri: 5 as never }]);
+    expect((await staged.client.read(known)).answer).toMatchObject({
+      kind: 'transient',
+      code: 'relocation-incomplete',
+      detail: 'organization 4711: expected an address in the link `fields`, got number',
+    });
+  });
+
   test('waits where the list of a field is not found, and is found in that of another', async () => {
     const listOf = (id: string) => ({
       id,
@@ -867,6 +924,15 @@ describe('a probe', () => {
     catalog();
     record([]);
     expect(await staged.client.probe(due)).toEqual({ kind: 'not-modified', connectionId: 'c1' });
+  });
+
+  test('goes on where a known operation is not found, and may stand among fields that are not shared', async () => {
+    catalog(undefined, 2);
+    api().get('/platform/fieldOperations/op-1').query(true).reply(404, '', axiom);
+    record([]);
+    record([{ rel: 'files', uri: `${origin}/platform/files` }]);
+    api().get('/platform/files?itemLimit=1').reply(200, { values: [] }, axiom);
+    expect((await staged.client.probe({ ...due, knownAddress: operationUrl })).kind).toBe('ok');
   });
 
   test('sees the connections link', async () => {

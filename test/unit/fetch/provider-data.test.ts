@@ -707,11 +707,18 @@ describe('field operations', () => {
     });
   });
 
-  test('that no listing holds are not there', async () => {
+  test('that no listing holds are not there; of those that are not shared nothing is known', async () => {
     catalog();
-    organization([]);
+    organization([link('fields', fields)]);
+    api().get('/platform/organizations/4711/fields?itemLimit=100').reply(200, page([]), axiom);
     expect(await staged.client.data.fieldOperation('op-1', '4711')).toMatchObject({
       fault: { answer: { kind: 'gone' } },
+    });
+    catalog();
+    organization([]);
+    const detail = 'organization 4711: expected a link to `fields`, got none: not shared with this user';
+    expect(await staged.client.data.fieldOperation('op-1', '4711')).toMatchObject({
+      fault: { answer: { kind: 'transient', forbidden: true }, detail },
     });
   });
 });
