@@ -1,9 +1,8 @@
 // The settings a service needs to work with this simulator, name → value, tokens included: what `environment` prints.
 // Promises complete values only. These are the secrets of an invented provider on a loopback address.
-
-import { ISSUER_PATH } from './auth/oauth2-server';
 import { SCOPES } from './auth/scopes';
 import { secretFor } from './auth/secrets';
+import { ISSUER_PATH } from './provider/addresses';
 import type { Provider } from './provider/provider';
 
 /** The `Authorization` value and the token of the simulator's deliveries. */

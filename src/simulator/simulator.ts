@@ -8,7 +8,7 @@ import { Accounts, type User } from './auth/accounts';
 import { Nonces } from './auth/nonces';
 import { oauth1Consent } from './auth/oauth1-consent';
 import { OAuth1Flow } from './auth/oauth1-flow';
-import { ISSUER_PATH, oauth2Server } from './auth/oauth2-server';
+import { oauth2Server } from './auth/oauth2-server';
 import { secretFor } from './auth/secrets';
 import { Tokens } from './auth/tokens';
 import { controlRouter } from './controls/controls';
@@ -18,7 +18,7 @@ import { RequestLog } from './controls/request-log';
 import { environmentFor } from './environment';
 import { type CheckedOptions, checkOptions, type SimulatorOptions } from './options';
 import { overviewPages } from './pages/overview';
-import { Addresses } from './provider/addresses';
+import { Addresses, ISSUER_PATH } from './provider/addresses';
 import { serveCatalog } from './provider/catalog';
 import { ChangeTokens } from './provider/change-tokens';
 import { serveConnections } from './provider/connections';
@@ -221,7 +221,7 @@ function serve(app: Express, options: CheckedOptions, parts: Webhooks & { provid
     }),
   );
   app.use('/_simulator', controlRouter({ ...parts, faults, requests, retryMs: options.retryMs }));
-  app.use(oauth2Server(provider));
+  app.use(oauth2Server(provider, faults));
   app.use(oauth1Consent(provider, flow));
   app.use(overviewPages(provider));
 }

@@ -1,41 +1,43 @@
 // The OAuth 2 authorization server's addresses: its description, the consent page, the token and revocation endpoints.
-// Promises exactly one issuer and no redirect to an address that is not registered. The grants are judged elsewhere.
-import express, { type Request, type Response, type Router } from 'express';
+// Promises exactly one issuer and no redirect to an address that is not registered, and that what programs call meets
+// the faults that name it; pages meet none. The grants are judged elsewhere.
+import { setTimeout as wait } from 'node:timers/promises';
+import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
+import type { Fault, Faults } from '../controls/faults';
 import { consentPage, formOf, refusedPage } from '../pages/consent';
+import { ISSUER_CALLS, ISSUER_PATH } from '../provider/addresses';
+import { distort, saidInstead } from '../provider/distort';
 import type { Provider } from '../provider/provider';
 import { AuthorizationRequests } from './authorization-requests';
 import { ALL_SCOPES, SCOPE_WORDS } from './scopes';
 import { revocationAnswer, type TokenAnswer, type TokenCall, tokenAnswer } from './token-endpoint';
 
-/** The issuer's path; its discovery document lies below it. */
-export const ISSUER_PATH = '/signin/oauth2/default';
+const AUTHORIZE_PATH = `${ISSUER_PATH}/v1/authorize`;
 
-export function oauth2Server(provider: Provider): Router {
+export function oauth2Server(provider: Provider, faults: Faults): Router {
   const router = express.Router();
   const requests = new AuthorizationRequests(provider.accounts);
-  const describe = (_request: Request, response: Response): void => {
+  const describe = answered(faults, () => {
     provider.coverage.count('oauth2-discovery');
-    response.json(description(`${provider.addresses.origin}${ISSUER_PATH}`));
-  };
-  router.get(`${ISSUER_PATH}/.well-known/oauth-authorization-server`, describe);
-  router.get(`/.well-known/oauth-authorization-server${ISSUER_PATH}`, describe);
+    return { status: 200, body: description(provider.addresses.origin) };
+  });
+  router.get(ISSUER_CALLS.metadata, describe);
+  router.get(ISSUER_CALLS.metadataAtOrigin, describe);
   serveAuthorization(router, provider, requests);
   const text = express.text({ type: () => true, limit: '64kb' });
-  router.post(`${ISSUER_PATH}/v1/token`, text, (request, response) =>
-    write(response, tokenAnswer(provider, requests, callOf(request))),
-  );
-  router.post(`${ISSUER_PATH}/v1/revoke`, text, (request, response) =>
-    write(response, revocationAnswer(provider, callOf(request))),
-  );
+  const token = answered(faults, (request) => tokenAnswer(provider, requests, callOf(request)));
+  const revoke = answered(faults, (request) => revocationAnswer(provider, callOf(request)));
+  router.post(ISSUER_CALLS.token, text, token);
+  router.post(ISSUER_CALLS.revoke, text, revoke);
   return router;
 }
 
-function description(issuer: string): object {
+function description(origin: string): object {
   return {
-    issuer,
-    authorization_endpoint: `${issuer}/v1/authorize`,
-    token_endpoint: `${issuer}/v1/token`,
-    revocation_endpoint: `${issuer}/v1/revoke`,
+    issuer: `${origin}${ISSUER_PATH}`,
+    authorization_endpoint: `${origin}${AUTHORIZE_PATH}`,
+    token_endpoint: `${origin}${ISSUER_CALLS.token}`,
+    revocation_endpoint: `${origin}${ISSUER_CALLS.revoke}`,
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
     grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
@@ -48,7 +50,7 @@ function description(issuer: string): object {
 
 function serveAuthorization(router: Router, provider: Provider, requests: AuthorizationRequests): void {
   const { accounts, coverage, nowMs } = provider;
-  const path = `${ISSUER_PATH}/v1/authorize`;
+  const path = AUTHORIZE_PATH;
   const answer = (response: Response, id: string, name: string | undefined, approve: boolean): void => {
     const user = accounts.find(name);
     const back = user && requests.answer(id, user, approve, Math.floor(nowMs() / 1_000));
@@ -94,12 +96,32 @@ function callOf(request: Request): TokenCall {
   };
 }
 
+/** A call of a program: delayed, answered otherwise or written otherwise where a fault names its address. */
+function answered(faults: Faults, answer: (request: Request) => TokenAnswer): RequestHandler {
+  return async (request, response) => {
+    const fault = faults.takeNamed(request.method, request.originalUrl);
+    if (fault?.delayMs !== undefined) await wait(fault.delayMs);
+    const said = fault && saidInstead(fault);
+    if (said === 'nothing') response.destroy();
+    else if (said === undefined) write(response, answer(request), fault);
+    else write(response, { status: said.status ?? 200, body: said.json, text: said.text }, fault);
+  };
+}
+
 /** The authorization server names its own limit; the API's answers have none. */
-function write(response: Response, { status, body, headers }: TokenAnswer): void {
-  response
-    .status(status)
-    .set({ 'Cache-Control': 'no-store', Pragma: 'no-cache', 'X-Rate-Limit-Limit': '2000' });
-  if (headers) response.set(headers);
-  if (body) response.json(body);
-  else response.end();
+function write(response: Response, { status, body, text, headers }: TokenAnswer, fault?: Fault): void {
+  if (response.destroyed) return;
+  const bytes = Buffer.from(text ?? (body === undefined ? '' : JSON.stringify(body)));
+  const all: Record<string, string> = {
+    'Cache-Control': 'no-store',
+    Pragma: 'no-cache',
+    'X-Rate-Limit-Limit': '2000',
+    ...headers,
+  };
+  if (bytes.length > 0) {
+    all['Content-Type'] = 'application/json;charset=utf-8';
+    all['Transfer-Encoding'] = 'chunked';
+  }
+  if (fault) distort(response, fault, status, all, bytes);
+  else response.writeHead(status, all).end(bytes);
 }

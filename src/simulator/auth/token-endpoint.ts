@@ -2,6 +2,7 @@
 // Promises: a code and a rotated refresh token are good once, showing one again revokes what it led to (RFC 6749
 // section 4.1.2, RFC 9700 section 4.14), and every refusal has the body of RFC 6749 section 5.2.
 import { timingSafeEqual } from 'node:crypto';
+import type { Json } from '../json';
 import type { Provider } from '../provider/provider';
 import type { AuthorizationRequests } from './authorization-requests';
 import { parseForm, percentDecode } from './percent-encoding';
@@ -11,7 +12,9 @@ import type { BearerToken, Family, RefreshToken } from './tokens';
 
 export interface TokenAnswer {
   status: number;
-  body?: object;
+  /** Serialized where it is written; `text` goes out as it is. */
+  body?: Json | object | undefined;
+  text?: string | Buffer | undefined;
   headers?: Record<string, string>;
 }
 

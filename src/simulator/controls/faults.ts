@@ -2,6 +2,7 @@
 // the change is notified at once while clients go on seeing the old content for that time.
 // Promises that what a test sends is checked, so that a misspelt fault is an error and not a fault that never strikes.
 import { isObject, type Json } from '../json';
+import { ISSUER_CALLS, ISSUER_PATH } from '../provider/addresses';
 import { NEXT_PAGE_WORDS } from '../provider/next-page';
 
 export interface Fault {
@@ -40,6 +41,9 @@ const KEYS = new Set([
 ]);
 const DRIP_MS = 100;
 const REGULAR_EXPRESSION = /[\^$*()[\]|\\]/;
+/** Where no fault strikes: the controls, and the pages that people are shown. */
+const PAGES = ['/_simulator', '/consent', '/portal'];
+const ISSUERS = Object.values(ISSUER_CALLS);
 
 export class Faults {
   #list: Fault[] = [];
@@ -56,6 +60,13 @@ export class Faults {
   take(method: string, paths: readonly string[]): Fault | undefined {
     if (this.#list.length === 0) return undefined;
     return this.#strike((fault) => fault.lagMs === undefined && matches(fault, method, paths));
+  }
+
+  /** The same for a call of the authorization server, which is another site: a fault meets it only by its path. */
+  takeNamed(method: string, path: string): Fault | undefined {
+    return this.#strike(
+      (fault) => fault.lagMs === undefined && fault.path !== undefined && matches(fault, method, [path]),
+    );
   }
 
   /** The lag of a change to the resource at these paths, once counted; 0 without one. */
@@ -96,12 +107,10 @@ function readFault(entry: unknown, where: string): Fault {
     if (key !== 'method' && key !== 'path') throw new TypeError(`${where}.match.${key} is not known`);
   }
   const number = (name: string): number | undefined => readNumber(entry[name], `${where}.${name}`);
-  const path = text(match.path, `${where}.match.path`);
-  if (path !== undefined && REGULAR_EXPRESSION.test(path)) new RegExp(path);
   const bodyBase64 = text(entry.bodyBase64, `${where}.bodyBase64`);
-  return {
+  const fault = {
     method: text(match.method, `${where}.match.method`)?.toUpperCase(),
-    path,
+    path: readPath(match.path, `${where}.match.path`),
     times: number('times'),
     status: readStatus(number('status'), `${where}.status`),
     headers: readHeaders(entry.headers, `${where}.headers`),
@@ -113,6 +122,46 @@ function readFault(entry: unknown, where: string): Fault {
     close: entry.close === true,
     nextPage: readNextPage(entry.nextPage, `${where}.nextPage`),
   };
+  checkStrikes(fault, where);
+  return fault;
+}
+
+/** One that can be met. What a regular expression meets is not foretold. */
+function readPath(value: Json | undefined, where: string): string | undefined {
+  const path = text(value, where);
+  if (path === undefined) return undefined;
+  if (REGULAR_EXPRESSION.test(path)) {
+    new RegExp(path);
+    return path;
+  }
+  if (!path.startsWith('/')) throw new TypeError(`${where} must begin with / or be a regular expression`);
+  if (PAGES.some((page) => below(path, page)))
+    throw new TypeError(`${where} leads to a page or a control: no fault strikes there`);
+  if (below(path, ISSUER_PATH) && !isIssuers(path))
+    throw new TypeError(`${where} is none of the authorization server’s: ${ISSUERS.join(', ')}`);
+  return path;
+}
+
+/** Where it strikes, it must be able to do what it says. */
+function checkStrikes({ method, path, times: _times, lagMs, ...does }: Fault, where: string): void {
+  const atIssuer = path !== undefined && path !== '/' && isIssuers(path);
+  if (atIssuer && (lagMs !== undefined || does.nextPage !== undefined))
+    throw new TypeError(`${where}: the authorization server has neither lagMs nor nextPage`);
+  if (lagMs === undefined) return;
+  const beside = Object.entries(does).find(([, value]) => value !== undefined && value !== false)?.[0];
+  if (beside !== undefined || (method ?? 'GET') !== 'GET')
+    throw new TypeError(
+      `${where}.lagMs meets a change of a resource, not a request: ${beside ?? method} cannot strike beside it`,
+    );
+}
+
+/** True for the beginning of an address that programs call there. */
+function isIssuers(path: string): boolean {
+  return ISSUERS.some((address) => address.startsWith(path) || path.startsWith(`${address}?`));
+}
+
+function below(path: string, base: string): boolean {
+  return path === base || path.startsWith(`${base}/`) || path.startsWith(`${base}?`);
 }
 
 function readNextPage(value: Json | undefined, where: string): string | undefined {

@@ -5,6 +5,15 @@
 
 export const PLATFORM_PATH = '/platform';
 export const EQUIPMENT_PATH = '/isg';
+/** The OAuth 2 issuer's path; its metadata lie below it. */
+export const ISSUER_PATH = '/signin/oauth2/default';
+/** What programs call of the authorization server. The metadata stand at two addresses (RFC 8414 section 3.1). */
+export const ISSUER_CALLS = {
+  metadata: `${ISSUER_PATH}/.well-known/oauth-authorization-server`,
+  metadataAtOrigin: `/.well-known/oauth-authorization-server${ISSUER_PATH}`,
+  token: `${ISSUER_PATH}/v1/token`,
+  revoke: `${ISSUER_PATH}/v1/revoke`,
+};
 
 export class Addresses {
   #moves = 0;

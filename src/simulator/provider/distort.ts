@@ -1,7 +1,26 @@
-// Writes an answer the way a fault wants it: other headers, cut short, byte by byte, or a closed connection.
+// What a fault says instead of the provider, and how an answer is written the way a fault wants it: other headers, cut
+// short, byte by byte, or a closed connection.
 // Promises to end every answer it starts. Which fault applies is decided elsewhere.
 import type { ServerResponse } from 'node:http';
 import type { Fault } from '../controls/faults';
+import type { Json } from '../json';
+
+/** `nothing`: the connection ends without an answer. Undefined: the real answer is changed. */
+export function saidInstead(
+  fault: Fault,
+): 'nothing' | { status?: number; json?: Json; text?: string | Buffer } | undefined {
+  const { status, body, close, drip, truncateAt } = fault;
+  if (status === undefined && body === undefined)
+    return close && truncateAt === undefined && drip === undefined ? 'nothing' : undefined;
+  return {
+    ...(status === undefined ? {} : { status }),
+    ...(body === undefined
+      ? {}
+      : typeof body === 'string' || Buffer.isBuffer(body)
+        ? { text: body }
+        : { json: body }),
+  };
+}
 
 /**
  * `truncateAt` cuts the body after so many bytes and breaks the connection; together with `close` the body is

@@ -7,6 +7,7 @@ import type { CoverageEvent } from '../controls/events';
 import type { Fault, Faults } from '../controls/faults';
 import type { RequestLog } from '../controls/request-log';
 import { EQUIPMENT_PATH, PLATFORM_PATH } from './addresses';
+import { saidInstead } from './distort';
 import { refuseUnknownEmbeds } from './embeds';
 import { type Answer, type Exchange, header, mediaType, send } from './exchange';
 import type { Provider } from './provider';
@@ -196,20 +197,12 @@ function proceed(door: Door, exchange: Exchange, known: boolean, purpose: Purpos
   router(routed, response as Response, done);
 }
 
-/** True when the fault is the whole answer. Faults without status and body change the real answer instead. */
+/** True when the fault is the whole answer. */
 function answeredByFault(exchange: Exchange, fault: Fault): boolean {
-  const { status, body } = fault;
-  if (status === undefined && body === undefined) {
-    if (!fault.close || fault.truncateAt !== undefined || fault.drip !== undefined) return false;
-    exchange.response.destroy();
-    return true;
-  }
-  const text = typeof body === 'string' || Buffer.isBuffer(body);
-  send(exchange, {
-    ...(status === undefined ? {} : { status }),
-    ...(body === undefined ? {} : text ? { text: body } : { json: body }),
-  });
-  return true;
+  const said = saidInstead(fault);
+  if (said === 'nothing') exchange.response.destroy();
+  else if (said !== undefined) send(exchange, said);
+  return said !== undefined;
 }
 
 function check(door: Door, exchange: Exchange, known: boolean, purpose: Purpose): void {
