@@ -235,6 +235,7 @@ function connectingOf(
   return wireConnecting(settings, {
     ...parts,
     erase: access.revokeGrant,
+    refused: (...refusal) => access.refuseGrant(...refusal).catch(troubleOf(observer, 'connections')),
     learned: () => void meter().look().catch(troubleOf(observer, 'store')),
     called: () => meter().called(),
   });

@@ -12,6 +12,8 @@ import type { Column, Output } from './output';
 const rowsOfTable = 500;
 /** Of a list that a person looks through: those that matter most come first, the rest is counted. */
 const rowsShown = 50;
+/** How many organizations are named in one line. */
+const namedMax = 20;
 
 export interface Shown<Item> {
   columns: Column<Item>[];
@@ -26,6 +28,7 @@ export async function printListing<Item>(
   { columns, nothing }: Shown<Item>,
 ): Promise<number> {
   let fault: ListingFault | null = null;
+  const repeats = makeRepeats();
   let rows: Item[] = [];
   let count = 0;
   const table = () => {
@@ -36,7 +39,7 @@ export async function printListing<Item>(
   for await (const line of listing) {
     if ('fault' in line) {
       fault ??= line.fault;
-      output.warn(sentenceOf(line.fault));
+      if (!repeats.isOne(line.fault)) output.warn(sentenceOf(line.fault));
       continue;
     }
     count += 1;
@@ -46,6 +49,7 @@ export async function printListing<Item>(
       if (rows.length === rowsOfTable) table();
     }
   }
+  for (const sentence of repeats.sentences()) output.warn(sentence);
   if (array !== null) array.end();
   else {
     table();
@@ -59,6 +63,33 @@ export async function printListing<Item>(
 export function firstRows<Row>(output: Output, rows: Row[], columns: Column<Row>[], all: string): void {
   output.table(rows.slice(0, rowsShown), columns);
   if (rows.length > rowsShown) output.line(`… and ${rows.length - rowsShown} more: ${all}`);
+}
+
+/**
+ * What is said of many organizations in the same words, as of all behind one consent, is said of the first; the others are
+ * named at the end. Bounded by the organizations.
+ */
+function makeRepeats() {
+  const first = new Map<string, { organizationId: string; others: string[] }>();
+  return {
+    /** True for what need not be told again now. */
+    isOne({ code, detail, address, organizationId, actionUrl }: ListingFault): boolean {
+      if (organizationId === null || address !== null) return false;
+      const words = JSON.stringify([code, detail, actionUrl]);
+      const known = first.get(words);
+      if (known === undefined) first.set(words, { organizationId, others: [] });
+      else known.others.push(organizationId);
+      return known !== undefined;
+    },
+    sentences: () =>
+      [...first.values()].flatMap(({ organizationId, others }) => {
+        if (others.length === 0) return [];
+        const more = others.length > namedMax ? ` and ${others.length - namedMax} more` : '';
+        const named = others.slice(0, namedMax).join(', ') + more;
+        const whose = others.length === 1 ? 'organization' : 'organizations';
+        return [`tramline: ${whose} ${named}: the same as of organization ${organizationId}`];
+      }),
+  };
 }
 
 /** In one line, with the place to act: the standard error of a script is all that a person may have. */

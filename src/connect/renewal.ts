@@ -23,6 +23,8 @@ export interface RenewalDoors {
   known(connectionId: string): Connection | null;
   /** The store holds other tokens than this process knows: resolves when it knows them. */
   changed(): Promise<void>;
+  /** The provider refused the refresh token for good: resolves when that is on record, or cannot be put there now. */
+  refused(connectionId: string, message: string): Promise<void>;
   clock: Clock;
   /** This process, as the holder of leases. */
   holder: string;
@@ -135,8 +137,10 @@ function makeRenewAlone(doors: RenewalDoors): (connectionId: string, stale: stri
   async function exchange(connectionId: string): Promise<Renewed> {
     const sealed = await store.findConnection(connectionId);
     if (sealed === null || server === null) return { refused: null };
-    const { token, refresh, auth } = unsealConnection(sealed, sealer);
+    const { token, refresh, auth, status } = unsealConnection(sealed, sealer);
     if (auth !== 'oauth2' || refresh === null) return { refused: null };
+    // Of a grant that is known to be refused nothing else is heard by asking again.
+    if (status !== 'valid') return { refused: interrupted };
     const waiting = unstored.get(connectionId);
     if (waiting !== undefined && waiting.replaces.open() === token.open())
       return keep(sealed, token, waiting.grant);
@@ -146,7 +150,9 @@ function makeRenewAlone(doors: RenewalDoors): (connectionId: string, stale: stri
       if (!(error instanceof GrantRefusal) || error.fault !== 'refused') throw error;
       // Whoever else renewed it in the meantime, in spite of the lease, has the token that is good.
       const now = await store.findConnection(connectionId);
-      return now === null || holds(now, token) ? { refused: interrupted } : adopt(now);
+      if (now !== null && !holds(now, token)) return adopt(now);
+      await doors.refused(connectionId, interrupted);
+      return { refused: interrupted };
     }
   }
 

@@ -31,6 +31,8 @@ export interface ConnectingParts {
   learned(): void;
   /** What a new connection sees could not be learned at once. */
   unlearned(): void;
+  /** Its grant is over: put on record, so that nobody shows it again. Never rejects. */
+  refused(connectionId: string, message: string): Promise<void>;
   /** One call for tokens is made. */
   called(): Promise<void> | null;
   /** Of the client key at the API; the authorization server has limits of its own. */
@@ -70,6 +72,7 @@ export function wireConnecting(settings: Settings, parts: ConnectingParts): Conn
     server,
     known: (connectionId) => book.find(connectionId),
     changed: () => book.refresh(),
+    refused: parts.refused,
     clock,
     holder,
     callMsMax: settings.providerTimeoutMs,

@@ -90,15 +90,15 @@ export interface OwnProvider {
 
 /**
  * For a command beside no service, and for a process that receives only: a client on the store's connections, made when
- * it is first needed. What it learns of organizations is kept; their access is the service's to judge. Calls throw
- * `settings.invalid` where settings miss.
+ * it is first needed. What it learns of organizations is kept, and that a grant is over; what else becomes of their access
+ * is the service's to judge. Calls throw `settings.invalid` where settings miss.
  */
 export function makeOwnProvider(
   settings: Settings,
   store: Store,
   failed: (error: unknown) => void = () => {},
 ): OwnProvider {
-  const own = makeOwnParts(settings, store);
+  const own = makeOwnParts(settings, store, failed);
   const learned = untilDone(async () => {
     await own.prepared();
     if (own.book().known() || (await own.book().learn())) return;
@@ -149,7 +149,7 @@ export function makeOwnProvider(
   };
 }
 
-function makeOwnParts(settings: Settings, store: Store) {
+function makeOwnParts(settings: Settings, store: Store, failed: (error: unknown) => void) {
   const clock = systemClock;
   const nothing = async () => {};
   let telling: Promise<void> = Promise.resolve();
@@ -196,6 +196,11 @@ function makeOwnParts(settings: Settings, store: Store) {
         clock,
         holder: `${hostname()}-${randomUUID()}`,
         erase: async (connectionId) => (await store.revokeConnection(connectionId)) !== null,
+        refused: (...refusal) =>
+          store
+            .refuseConnection(...refusal)
+            .then(() => book().refresh())
+            .catch(failed),
         learned: () => {},
         unlearned: () => {},
         called: () => meter.called(),

@@ -47,6 +47,8 @@ class Stage {
     organizations: [],
   };
   storeAway = false;
+  /** What was put on record of a grant that is over. */
+  readonly refusals: string[] = [];
   #lease: { holder: string; untilMs: number } | null = null;
   readonly #store: RenewalDoors['store'] = {
     findConnection: async () => this.row,
@@ -79,6 +81,10 @@ class Stage {
       known: () => known,
       changed: async () => {
         known = unsealConnection(this.row, sealer);
+      },
+      refused: async (_id, message) => {
+        this.refusals.push(message);
+        this.row = { ...this.row, status: 'refused' };
       },
       clock: this.clock,
       holder,
@@ -316,9 +322,19 @@ test('a refresh token that is refused ends the consent, in honest words', async 
   stage.answer = async () => {
     throw new GrantRefusal('refused', 'invalid_grant');
   };
-  expect(await renewal.renew(known())).toEqual({
-    refused: expect.stringMatching(/invalid_grant.*lost before it could be stored/),
-  });
+  const refused = { refused: expect.stringMatching(/invalid_grant.*lost before it could be stored/) };
+  expect(await renewal.renew(known())).toEqual(refused);
+  expect(stage.refusals).toEqual([refused.refused]);
+});
+
+test('a refresh token that was refused is shown to nobody again, by this process or another', async () => {
+  const [first, second] = [stage.process('a'), stage.process('b')];
+  stage.answer = async () => {
+    throw new GrantRefusal('refused', 'invalid_grant');
+  };
+  for (const { renewal, known } of [first, second, first])
+    expect(await renewal.renew(known())).toEqual({ refused: expect.stringContaining('invalid_grant') });
+  expect(stage.asked).toEqual(['refresh-0']);
 });
 
 describe('K5: the process dies between the provider’s answer and the store', () => {
