@@ -50,7 +50,7 @@ import { loopsOf, startReading, stopLoops } from './wire/loops';
 import { storeFault } from './wire/opening-faults';
 import * as options from './wire/options';
 import { payProbeCall } from './wire/pay-probe-call';
-import { probeAsKnown } from './wire/probe-as-known';
+import { probeAsKnown, tellUnasked } from './wire/probe-as-known';
 import { clientOf } from './wire/provider';
 import { relayOf } from './wire/relay';
 import { replayOf } from './wire/replay';
@@ -273,7 +273,10 @@ function providerDoorOf(
 ): ProviderDoor {
   return {
     read: traceReads(provider, observer),
-    probe: probeAsKnown((due, signal) => provider.probe(due, signal), book, listsWanted),
+    probe: tellUnasked(
+      probeAsKnown((due, signal) => provider.probe(due, signal), book, listsWanted),
+      observer,
+    ),
     sees: (connectionId, organizationId) => book().sees(connectionId).has(organizationId),
     learnedSince: (sinceMs) => book().learnedSince(sinceMs),
   };

@@ -127,6 +127,7 @@ async function get({ output, clock }: CommandContext, api: Api, id: string): Pro
 
 /** What says nothing about access: who asked must not take what was known before for an answer. */
 const unanswered = new Set([
+  'address-refused',
   'rate-limited',
   'transient',
   'client-refused',

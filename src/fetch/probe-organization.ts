@@ -58,19 +58,28 @@ export function makeProbeOrganization(parts: ProbeParts): ProbeOrganization {
     attempt: Attempt,
   ): Promise<Answer> {
     const { connectionId } = connection;
-    const rels = [...organization.links].filter(([rel]) => !relsOfNoData.has(rel)).slice(0, relsMax);
+    const rels = [...organization.links].filter(([rel]) => !relsOfNoData.has(rel));
     let refused: Answer | null = null;
+    let unasked: Answer | null = null;
+    let tried = 0;
     for (const [, address] of rels) {
+      if (tried === relsMax) break;
       const admission = admitPage(gate, address, onePage, true);
-      if (!admission.admitted) continue;
+      if (!admission.admitted) {
+        const { code, detail } = admission;
+        unasked ??= { kind: 'address-refused', code, detail };
+        continue;
+      }
+      tried += 1;
       const verdict = await ask({ url: admission.url, operation: 'probe', connection }, attempt);
       if (verdict.kind === 'forbidden') {
         const { message, client } = verdict;
         refused = { kind: client ? 'client-refused' : 'no-access', connectionId, message };
       } else if (verdict.kind !== 'gone' && verdict.kind !== 'refused') return verdict;
     }
-    // Connected, not restricted, and nothing shared that could be read: nothing blocks it.
-    return refused ?? { kind: 'not-modified', connectionId };
+    // Connected, not restricted, and nothing shared that could be read: nothing blocks it. Where something is shared that
+    // may not be asked, nothing is known: an organization that is blocked stays so.
+    return refused ?? unasked ?? { kind: 'not-modified', connectionId };
   }
 
   /** null: the address may not be asked, or is of no use. */

@@ -4,6 +4,7 @@
  * which asks nobody anything, would count as one that brought no answer, and the next would come later for it.
  */
 import type { ConnectionBook } from '../connect/connection-book';
+import type { Observer } from '../observe/observer';
 import type { ProviderDoor } from '../pipeline';
 
 /** `wanted`: there is a connection whose sight is to be learned. Rejects as the store does. */
@@ -18,5 +19,20 @@ export function probeAsKnown(
     if (answer.kind !== 'no-connection') return answer;
     if (await book().follow()) wanted();
     return book().connections() === known ? answer : probe(due, signal);
+  };
+}
+
+/** An organization of which nothing may be asked stays as it is, however often it is probed: that is in the log. */
+export function tellUnasked(
+  probe: ProviderDoor['probe'],
+  observer: Pick<Observer, 'trouble'>,
+): ProviderDoor['probe'] {
+  return async (due, signal) => {
+    const answer = await probe(due, signal);
+    if (answer.kind === 'address-refused') {
+      const detail = `organization ${due.organizationId} cannot be asked: ${answer.detail}`;
+      observer.trouble({ place: 'provider', code: answer.code, detail });
+    }
+    return answer;
   };
 }

@@ -910,7 +910,7 @@ describe('a probe', () => {
       { rel: 'c', uri: `${origin}/platform/c` },
       { rel: 'd', uri: `${origin}/platform/d` },
     ];
-    record(rels);
+    record(rels.slice(0, 3));
     api().get('/platform/b?itemLimit=5').reply(404, '', axiom);
     api().get('/platform/c?itemLimit=1').reply(403, said('Access Denied'), axiom);
     expect(await staged.client.probe(due)).toMatchObject({ kind: 'no-access', message: 'Access Denied' });
@@ -933,6 +933,24 @@ describe('a probe', () => {
     record([{ rel: 'files', uri: `${origin}/platform/files` }]);
     api().get('/platform/files?itemLimit=1').reply(200, { values: [] }, axiom);
     expect((await staged.client.probe({ ...due, knownAddress: operationUrl })).kind).toBe('ok');
+  });
+
+  test('concludes nothing where it may ask nothing that is shared, and goes past what it may not ask', async () => {
+    catalog();
+    const elsewhere = ['a', 'b', 'c'].map((rel) => ({ rel, uri: `https://moved.test/${rel}` }));
+    record(elsewhere);
+    expect(await staged.client.probe(due)).toMatchObject({
+      kind: 'address-refused',
+      detail: expect.stringContaining('https://moved.test'),
+    });
+    record([...elsewhere, { rel: 'd', uri: `${origin}/platform/d` }]);
+    api()
+      .get('/platform/d?itemLimit=1')
+      .reply(403, '', { ...axiom, 'x-acme-terms-location': 'https://t.test/' });
+    expect(await staged.client.probe(due)).toMatchObject({ kind: 'action-required', cause: 'terms' });
+    record([...elsewhere, { rel: 'd', uri: `${origin}/platform/d` }]);
+    api().get('/platform/d?itemLimit=1').reply(404, '', axiom);
+    expect((await staged.client.probe(due)).kind).toBe('address-refused');
   });
 
   test('sees the connections link', async () => {

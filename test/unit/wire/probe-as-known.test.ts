@@ -2,7 +2,7 @@
 import type { Answer } from '../../../src/model/answer';
 import type { Connection } from '../../../src/model/connection';
 import type { DueProbe } from '../../../src/model/organization';
-import { probeAsKnown } from '../../../src/wire/probe-as-known';
+import { probeAsKnown, tellUnasked } from '../../../src/wire/probe-as-known';
 
 const due = { organizationId: '4711', epoch: 3, askedBy: 'schedule' } as DueProbe;
 const signal = new AbortController().signal;
@@ -55,4 +55,25 @@ test('where nothing changed nobody is asked twice', async () => {
   const { probe, calls } = stage({});
   expect(await probe(due, signal)).toEqual(nobody);
   expect(calls).toEqual(['probe with 0', 'follow']);
+});
+
+test('a probe that may ask nobody is told with its reason, and answered as it was', async () => {
+  const told: unknown[] = [];
+  const unasked: Answer = {
+    kind: 'address-refused',
+    code: 'address-refused',
+    detail: 'https://moved.test is not pinned',
+  };
+  let answer: Answer = unasked;
+  const probe = tellUnasked(async () => answer, { trouble: (line) => void told.push(line) });
+  expect(await probe(due, signal)).toBe(unasked);
+  answer = open;
+  expect(await probe(due, signal)).toBe(open);
+  expect(told).toEqual([
+    {
+      place: 'provider',
+      code: 'address-refused',
+      detail: 'organization 4711 cannot be asked: https://moved.test is not pinned',
+    },
+  ]);
 });
