@@ -65,6 +65,8 @@ export type Observation = Said & {
   epoch: number;
   /** What asked for the probe that was answered; left out where none was. */
   askedBy?: ProbeAsker | null;
+  /** How that probe's answer was classified; left out where none was. */
+  probed?: string;
 };
 
 export interface Transition {
@@ -156,7 +158,7 @@ export interface OrganizationView {
   manageUrl?: string | null;
   /** By when its customer was announced to act, the nearest first, as ISO 8601; only where one organization is asked for. */
   announced?: string[];
-  /** Only where a probe was asked for: what it found, as the provider's answer is classified, or `by-a-worker` where another process asked; null when none ended in time. */
+  /** Only where a probe was asked for: what it found, as the provider's answer is classified, or `left-alone` where it may not be asked now; null when none ended in time. */
   probed?: string | null;
   /** How its access changed last, at most 100 times, the latest last; only where one organization is asked for. */
   history?: AccessChange[];
@@ -217,6 +219,13 @@ export type ProbeAgain = number | 'later' | 'never';
 export function organizationNamedIn(actionUrl: string | null): string | null {
   const path = actionUrl === null ? undefined : URL.parse(actionUrl)?.pathname;
   return path === undefined ? null : (/\/organizations\/([^/]+)/.exec(path)?.[1] ?? null);
+}
+
+/** What of a probe other processes see: whether one is due or under way, and what the last one that ended found. */
+export interface Probing {
+  probing: boolean;
+  /** As the provider's answer was classified, or `left-alone`; null while none has ended since one was asked for on demand. */
+  found: string | null;
 }
 
 /** A due probe: repeats the refused request, else reads a known resource, else a first page. */

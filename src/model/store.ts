@@ -19,6 +19,7 @@ import type {
   Observation,
   OrganizationView,
   ProbeAgain,
+  Probing,
   Transition,
 } from './organization';
 import type { ReplayRun, ReplaySelection, ReplayStep, SelectedPage } from './replay';
@@ -164,12 +165,15 @@ export interface Organizations {
    * made now; else after how many milliseconds to ask again. `anyway`: it is made, and counts as far as the budget reaches.
    */
   payProbeCall(anyway: boolean): Promise<number>;
-  /** A probe that got no answer about access; begun in an earlier epoch, it is just over. */
-  postponeProbe(organizationId: string, epoch: number, again: ProbeAgain): Promise<void>;
+  /** A probe that got no answer about access, but what `found` says; begun in an earlier epoch, it is just over. */
+  postponeProbe(organizationId: string, epoch: number, again: ProbeAgain, found: string): Promise<void>;
   /** Asks for a probe now (`onDemand`), or as a hint, at most one a minute. False when the organization is unknown. */
   requestProbe(organizationId: string, onDemand: boolean): Promise<boolean>;
-  /** Is it being asked, or is a probe of it due that was asked for? False also when it is unknown. */
-  isProbing(organizationId: string): Promise<boolean>;
+  /**
+   * Is it being asked, or is a probe of it due that was asked for? And what the last probe that ended found, whichever
+   * process made it; null when none ended since one was asked for on demand. Of an unknown one: neither.
+   */
+  probing(organizationId: string): Promise<Probing>;
   /** At most `limit` of them in the order of their ids, those after the id `after`; null: from the first. */
   listOrganizations(page: { limit: number; after: string | null }): Promise<OrganizationView[]>;
   /** null when it is unknown. */

@@ -26,13 +26,9 @@ export interface AccessDoors {
   clock: Clock;
 }
 
-type Found = Answer['kind'] | null;
-
 export interface OrganizationAccess {
   /** One probe, answered and applied. Throws what the store throws. */
   probe(due: DueProbe, signal: AbortSignal): Promise<void>;
-  /** What the next probe of it finds that begins from now on; null when none was answered in time. */
-  nextProbe(organizationId: string, withinMs: number): Promise<Found>;
   /** The token was refused: organizations that no other valid connection sees need a new consent. */
   refuseGrant(connectionId: string, message: string | null): Promise<void>;
   /** The refused token is taken again: what it alone sees is probed at once. */
@@ -51,7 +47,6 @@ export interface OrganizationAccess {
 /** The one place where an organization's access changes. Rejects as the store does; then nothing has changed. */
 export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
   const { store, clock } = doors;
-  const listeners = makeListeners(clock);
 
   async function observe(observation: Observation): Promise<void> {
     const transition = await store.observe(observation);
@@ -90,14 +85,10 @@ export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
     return forgotten;
   }
 
-  /** What was found, once it is applied; null when the provider is left alone now. */
-  async function probe(due: DueProbe, signal: AbortSignal): Promise<Found> {
+  async function probe(due: DueProbe, signal: AbortSignal): Promise<void> {
     const { organizationId, epoch } = due;
     const heldMs = doors.heldMs(due);
-    if (heldMs > 0) {
-      await store.postponeProbe(organizationId, epoch, heldMs);
-      return null;
-    }
+    if (heldMs > 0) return store.postponeProbe(organizationId, epoch, heldMs, 'left-alone');
     const startedMs = clock.nowMs();
     const answer = await doors.ask(due, signal);
     doors.probed({ organizationId, found: answer.kind, tookMs: clock.nowMs() - startedMs });
@@ -105,9 +96,8 @@ export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
     const said = saidBy(answer);
     // Whom no connection sees is asked when one does, or when something of it is refused.
     const again = answer.kind === 'no-connection' ? 'never' : 'later';
-    if (said === null) await store.postponeProbe(organizationId, epoch, again);
-    else await observe({ organizationId, epoch, askedBy: due.askedBy ?? null, ...said });
-    return answer.kind;
+    if (said === null) await store.postponeProbe(organizationId, epoch, again, answer.kind);
+    else await observe({ organizationId, epoch, askedBy: due.askedBy ?? null, probed: answer.kind, ...said });
   }
 
   return {
@@ -115,11 +105,7 @@ export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
     acceptGrant,
     revokeGrant,
     forget,
-    async probe(due, signal) {
-      const tell = listeners.taken(due.organizationId);
-      tell(await probe(due, signal));
-    },
-    nextProbe: listeners.next,
+    probe,
     async unconnected(organizationId, actionUrl, epoch) {
       const known = await store.access(organizationId);
       const isKnown = known?.causes['not-connected'] !== undefined;
@@ -127,32 +113,6 @@ export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
       if (isKnown && known.causes['refused-grant'] === undefined) return;
       const found = { cause: 'not-connected', actionUrl, message: null } as const;
       await observe({ organizationId, epoch, found, by: 'sync' });
-    },
-  };
-}
-
-/** Who waits for the next probe of an organization: one that began before says nothing about now. */
-function makeListeners(clock: Clock) {
-  const awaited = new Map<string, Set<(found: Found) => void>>();
-  return {
-    /** Those who are told what the probe that begins now finds. */
-    taken(organizationId: string): (found: Found) => void {
-      const told = awaited.get(organizationId);
-      awaited.delete(organizationId);
-      return (found) => told?.forEach((tell) => void tell(found));
-    },
-    async next(organizationId: string, withinMs: number): Promise<Found> {
-      const waiting = awaited.get(organizationId) ?? new Set();
-      awaited.set(organizationId, waiting);
-      let tell = (_found: Found): void => {};
-      const found = new Promise<Found>((resolve) => {
-        tell = resolve;
-      });
-      waiting.add(tell);
-      const answer = await Promise.race([found, clock.wait(withinMs).then(() => null)]);
-      waiting.delete(tell);
-      if (waiting.size === 0 && awaited.get(organizationId) === waiting) awaited.delete(organizationId);
-      return answer;
     },
   };
 }

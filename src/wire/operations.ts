@@ -21,7 +21,7 @@ import { makeRejudge } from '../webhook/rejudge';
 import type { Worker } from '../wire';
 import { makeNameEquipment } from './equipment-names';
 import { alertingOptions, kafkaOptions, topicsOf, webhookOptions } from './options';
-import { probedElsewhere } from './probed-elsewhere';
+import { probeOutcome } from './probe-outcome';
 import { type OwnProvider, providerApiOf } from './provider';
 import { sinksOf, testSinksOf } from './sinks';
 import type { StandIn } from './stand-in-store';
@@ -98,14 +98,10 @@ export function apiOf(
       worker?.pipeline.probes.wake();
     },
     async probeNow(organizationId) {
-      const found = worker?.pipeline.access.nextProbe(organizationId, probeWaitMs) ?? null;
       if (!(await store.requestProbe(organizationId, true))) return false;
       worker?.pipeline.probes.wake();
-      // Beside no service nobody makes it; where workers are other processes the store tells when it has ended.
-      return (
-        found ??
-        (writeAlert === null ? null : probedElsewhere(store, organizationId, systemClock, probeWaitMs))
-      );
+      // Beside no service nobody makes it.
+      return writeAlert === null ? null : probeOutcome(store, organizationId, systemClock, probeWaitMs);
     },
     async forget(organizationId) {
       if (worker === null) return store.forgetOrganization(organizationId);

@@ -417,8 +417,8 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
       });
 
       test('that is asked for or under way is told as such, until it has ended', async () => {
-        const probing = () => hand.store.isProbing('4711');
-        expect([await probing(), await hand.store.isProbing('unknown')]).toEqual([false, false]);
+        const probing = async () => (await hand.store.probing('4711')).probing;
+        expect([await probing(), (await hand.store.probing('unknown')).probing]).toEqual([false, false]);
         await hand.put(hints(1));
         await hand.observe(terms);
         expect(await probing()).toBe(false);
@@ -437,6 +437,40 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         expect(await probesNow()).toEqual(['4711']);
         await hand.postponeProbe('later');
         expect(await probing()).toBe(false);
+      });
+
+      test('leaves what it found, until the next one on demand', async () => {
+        const found = async () => (await hand.store.probing('4711')).found;
+        const ask = async () => {
+          await hand.store.requestProbe('4711', true);
+          return found();
+        };
+        const answered = async (probed: string, epoch: number) => {
+          const said = { organizationId: '4711', epoch, found: terms, by: 'probe', probed } as const;
+          await hand.store.observe(said);
+          return found();
+        };
+        await hand.put(hints(1));
+        expect([await found(), (await hand.store.probing('unknown')).found]).toEqual([null, null]);
+        expect(await ask()).toBeNull();
+        const [probe] = await hand.store.takeProbes(1, 30_000);
+        // What is asked for meanwhile wants another answer than that of the one under way.
+        expect(await answered('action-required', probe!.epoch)).toBe('action-required');
+        expect(await ask()).toBeNull();
+        await probesNow();
+        await hand.postponeProbe('later');
+        expect(await found()).toBe('transient');
+        // What others say of its access is no answer, and a hint asks for no other.
+        await hand.observe(notConnected);
+        await hand.store.requestProbe('4711', false);
+        expect(await found()).toBe('transient');
+        // The provider has answered, though from before it was known to be blocked.
+        expect(await answered('ok', probe!.epoch)).toBe('ok');
+        expect(await ask()).toBeNull();
+        await probesNow();
+        await hand.postponeProbe(3000, 'left-alone');
+        expect(await found()).toBe('left-alone');
+        expect(await hand.store.probing('4711')).toEqual({ probing: false, found: 'left-alone' });
       });
 
       test('of who is not known to be blocked goes before those that are asked again', async () => {
@@ -560,7 +594,7 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         const ended = async (again: ProbeAgain) => {
           const taken = await hand.store.takeProbes(150, 3_600_000);
           for (const { organizationId, epoch } of taken)
-            await hand.store.postponeProbe(organizationId, epoch, again);
+            await hand.store.postponeProbe(organizationId, epoch, again, 'transient');
           return taken.length;
         };
         expect([await ended('never'), await ended(3_600_000), await ended('later')]).toEqual([150, 150, 150]);
@@ -677,7 +711,7 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         await hand.store.requestProbe('4711', true);
         const [probe] = await hand.store.takeProbes(1, 30_000);
         await hand.store.forgetOrganization('4711');
-        await hand.store.postponeProbe('4711', probe!.epoch, 'later');
+        await hand.store.postponeProbe('4711', probe!.epoch, 'later', 'transient');
         expect(await hand.store.nextDueInMs('probe')).toBeNull();
       });
     });

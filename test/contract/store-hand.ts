@@ -204,8 +204,8 @@ export class Hand {
     return this.store.observe({ organizationId, epoch, found, by } as Observation);
   }
 
-  async postponeProbe(again: ProbeAgain): Promise<void> {
-    await this.store.postponeProbe('4711', (await this.store.access('4711'))!.epoch, again);
+  async postponeProbe(again: ProbeAgain, found = 'transient'): Promise<void> {
+    await this.store.postponeProbe('4711', (await this.store.access('4711'))!.epoch, again, found);
   }
 
   async quarantined(): Promise<string[]> {

@@ -342,7 +342,7 @@ export class World {
     for (const organization of organizations) await store.requestProbe(organization, true);
     const due = await store.takeProbes(2, 5000);
     for (const { organizationId, epoch } of due) {
-      await store.postponeProbe(organizationId, epoch, again);
+      await store.postponeProbe(organizationId, epoch, again, 'transient');
       if (again === 'later') this.noteProbeCall();
     }
   }

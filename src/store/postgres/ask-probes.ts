@@ -17,7 +17,10 @@ const askedByThen = (asker: string, atMs: string) => `CASE WHEN o.probe_at <= ${
   ${asker} = 'refused-request' AND o.access = 'active' AND o.probe_asked_by IS DISTINCT FROM 'operator')
   THEN o.probe_asked_by ELSE ${asker} END`;
 
-/** Asks for a probe at a time; an earlier one that was asked for stays, and is an operator's once one asks too. */
+/**
+ * Asks for a probe at a time; an earlier one that was asked for stays, and is an operator's once one asks too, who is not
+ * told what an earlier one found.
+ */
 export async function askProbe(
   context: Context,
   organizationId: string,
@@ -25,7 +28,8 @@ export async function askProbe(
   askedBy: ProbeAsker,
 ): Promise<void> {
   await context.database.run(
-    `UPDATE organizations SET probe_at = least(coalesce(probe_at, $2), $2), probe_asked_by = $3
+    `UPDATE organizations SET probe_at = least(coalesce(probe_at, $2), $2), probe_asked_by = $3,
+       probe_found = CASE WHEN $3 = 'operator' THEN NULL ELSE probe_found END
      WHERE id = $1 AND (probe_at IS NULL OR probe_at > $2 OR $3 = 'operator')`,
     organizationId,
     atMs,

@@ -173,6 +173,11 @@ const final = `
 ALTER TABLE reads ADD COLUMN finality INTEGER NOT NULL DEFAULT 0;
 `;
 
+/** 'probe_found' is what the last probe that ended found; NULL when one was asked for on demand and none has ended since. */
+const probeFound = `
+ALTER TABLE organizations ADD COLUMN probe_found TEXT;
+`;
+
 export const migrations: Migration[] = [
   { name: '0001-path', kind: 'expand', sql: firstSchema },
   { name: '0002-sync', kind: 'expand', sql: syncs },
@@ -190,4 +195,5 @@ export const migrations: Migration[] = [
   { name: '0014-expired', kind: 'expand', sql: expired },
   { name: '0015-pending', kind: 'expand', sql: pending },
   { name: '0016-final', kind: 'expand', sql: final },
+  { name: '0017-probe-found', kind: 'expand', sql: probeFound },
 ];

@@ -62,9 +62,10 @@ export async function observeLocked(
   const leaseUntilMs = byAnswer(observation) ? 0 : row.probe_lease_until;
   if (observation.epoch !== row.epoch) {
     await context.database.run(
-      'UPDATE organizations SET probe_lease_until = $2 WHERE id = $1',
+      'UPDATE organizations SET probe_lease_until = $2, probe_found = coalesce($3, probe_found) WHERE id = $1',
       row.id,
       leaseUntilMs,
+      observation.probed ?? null,
     );
     return { causes, access: row.access, previous: row.access, changed: false, applied: false };
   }
@@ -79,7 +80,8 @@ export async function observeLocked(
     `UPDATE organizations SET causes = $2, access = $3, epoch = $4, since = CASE WHEN $5 THEN $6 ELSE since END,
        refused_address = CASE WHEN $7 THEN NULL ELSE refused_address END, was_read = was_read OR $8,
        probe_at = $9, probe_interval_ms = $10, probe_lease_until = $11, probed_at = $12,
-       probe_asked_by = coalesce($13, probe_asked_by), announced = $14, action_due_at = $15, action_met = $16 WHERE id = $1`,
+       probe_asked_by = coalesce($13, probe_asked_by), announced = $14, action_due_at = $15, action_met = $16,
+       probe_found = coalesce($17, probe_found) WHERE id = $1`,
     row.id,
     JSON.stringify(next.causes),
     next.access,
@@ -97,6 +99,7 @@ export async function observeLocked(
     columns.announced,
     columns.action_due_at,
     columns.action_met,
+    observation.probed ?? null,
   );
   context.lanes.open(row.id, next.access === 'active' ? 0 : null);
   if (opened) context.lanes.narrow(row.id);

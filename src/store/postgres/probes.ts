@@ -2,7 +2,7 @@
  * Probes: who is asked again, and when. One process has a probe of an organization at a time, under a lease in its row; a
  * blocked one is asked later and later. What the answers mean is decided elsewhere.
  */
-import type { DueProbe, ProbeAgain } from '../../model/organization';
+import type { DueProbe, ProbeAgain, Probing } from '../../model/organization';
 import { probeBudgetName, probeBudgetOf } from '../probe-budget';
 import type { StoreRules } from '../store-rules';
 import { askProbe, hintProbes } from './ask-probes';
@@ -115,6 +115,7 @@ export async function postponeProbe(
   organizationId: string,
   epoch: number,
   again: ProbeAgain,
+  found: string,
 ): Promise<void> {
   // Before the organization is locked: whoever takes probes locks in this order too.
   if (again !== 'later') await giveCallBack(context);
@@ -128,12 +129,13 @@ export async function postponeProbe(
       : laterMs(context.settings, row.probe_interval_ms);
   const waitMs = typeof again === 'number' ? again : intervalMs;
   await context.database.run(
-    `UPDATE organizations SET probe_lease_until = 0, probe_interval_ms = $2,
+    `UPDATE organizations SET probe_lease_until = 0, probe_interval_ms = $2, probe_found = $4,
        probe_asked_by = CASE WHEN $3::bigint IS NULL OR probe_at <= $3 THEN probe_asked_by ELSE 'schedule' END,
        probe_at = CASE WHEN $3::bigint IS NULL THEN probe_at ELSE least(coalesce(probe_at, $3), $3) END WHERE id = $1`,
     organizationId,
     intervalMs,
     isOver ? null : context.nowMs() + waitMs,
+    found,
   );
   if (row.epoch === epoch) context.lanes.open(organizationId, active ? 0 : null);
 }
@@ -153,13 +155,14 @@ export async function requestProbe(
   return true;
 }
 
-export async function isProbing(context: Context, organizationId: string): Promise<boolean> {
+export async function probing(context: Context, organizationId: string): Promise<Probing> {
   const row = await context.database.get(
-    'SELECT probe_lease_until > $2 OR coalesce(probe_at <= $2, false) AS probing FROM organizations WHERE id = $1',
+    `SELECT probe_lease_until > $2 OR coalesce(probe_at <= $2, false) AS probing, probe_found AS found
+     FROM organizations WHERE id = $1`,
     storable(organizationId),
     context.nowMs(),
   );
-  return row?.probing === true;
+  return { probing: row?.probing === true, found: row?.found ?? null };
 }
 
 /** The time until the next probe doubles, up to its bound, until an answer says that it is active. */

@@ -25,7 +25,7 @@ import { observe } from './observe';
 import { access, accessHistory, epochs, findOrganization, learn, listOrganizations } from './organizations';
 import { leads, markSent, pickUnsent, quarantineRecord, resendLogged, unsentCount } from './outbox';
 import { pauseReading, readingPause } from './pauses';
-import { isProbing, payProbeCall, postponeProbe, requestProbe, takeProbes } from './probes';
+import { payProbeCall, postponeProbe, probing, requestProbe, takeProbes } from './probes';
 import { put } from './put';
 import { listQuarantine, showQuarantine } from './quarantine';
 import { ready } from './ready';
@@ -71,7 +71,7 @@ export const verbs = {
   payProbeCall,
   postponeProbe,
   requestProbe,
-  isProbing,
+  probing,
   pauseReading,
   readingPause,
   listOrganizations,

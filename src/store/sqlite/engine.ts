@@ -60,7 +60,7 @@ import {
   unsentCount,
 } from './outbox';
 import { pauseReading, readingPause } from './pauses';
-import { isProbing, payProbeCall, postponeProbe, requestProbe, takeProbes } from './probes';
+import { payProbeCall, postponeProbe, probing, requestProbe, takeProbes } from './probes';
 import { keepSample, listQuarantine, showQuarantine } from './quarantine';
 import { discardQuarantine, rejudge, releaseQuarantine } from './release';
 import * as replays from './replays';
@@ -103,7 +103,7 @@ export const verbs = {
   payProbeCall,
   postponeProbe,
   requestProbe,
-  isProbing,
+  probing,
   pauseReading,
   readingPause,
   listOrganizations,

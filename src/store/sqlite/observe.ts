@@ -38,6 +38,7 @@ export function observe(context: Context, observation: Observation): Transition 
   // What was asked for while the probe was under way is asked after it.
   const asked = organization.probeLeaseUntilMs > nowMs ? organization.probeAtMs : null;
   if (byAnswer(observation)) organization.probeLeaseUntilMs = 0;
+  organization.probeFound = observation.probed ?? organization.probeFound;
   const previous = organization.access;
   if (observation.epoch !== organization.epoch) {
     return { causes, access: previous, previous, changed: false, applied: false };

@@ -17,6 +17,8 @@ export interface CachedOrganization {
   probeAskedBy: ProbeAsker | null;
   /** Until when a probe is under way; 0 when none is. */
   probeLeaseUntilMs: number;
+  /** What the last probe that ended found; null when one was asked for on demand and none has ended since. */
+  probeFound: string | null;
   /** When the last probe began; 0 when none did, or when one ended a block since. */
   probedAtMs: number;
   /** A resource of it was read once: a probe can ask for that one. */
@@ -89,6 +91,7 @@ export class OrganizationCache {
       probeAtMs: null,
       probeAskedBy: null,
       probeLeaseUntilMs: 0,
+      probeFound: null,
       probedAtMs: 0,
       wasRead: false,
       wasShown: false,

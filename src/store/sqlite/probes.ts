@@ -2,7 +2,7 @@
  * Probes: who is asked again, and when. They are asked for by hints, by refused requests and on demand, one at a time for
  * each organization; a blocked one is asked later and later. What the answers mean is decided elsewhere.
  */
-import type { DueProbe, ProbeAgain, ProbeAsker } from '../../model/organization';
+import type { DueProbe, ProbeAgain, ProbeAsker, Probing } from '../../model/organization';
 import type { RefusedRequest } from '../../model/task';
 import { type AnnouncedColumns, announcedColumns, announcedOf, withAnnounced } from '../announced-actions';
 import { probeBudgetName, probeBudgetOf } from '../probe-budget';
@@ -110,18 +110,22 @@ export function holdForProbe(context: Context, refused: RefusedRequest): void {
   organization.heldUntilMs = atMs + heldMsMax;
 }
 
-export function isProbing({ organizations, nowMs }: Context, organizationId: string): boolean {
+export function probing({ organizations, nowMs }: Context, organizationId: string): Probing {
   const organization = organizations.get(organizationId);
-  if (organization === undefined) return false;
-  const { probeAtMs, probeLeaseUntilMs } = organization;
-  return probeLeaseUntilMs > nowMs() || (probeAtMs !== null && probeAtMs <= nowMs());
+  if (organization === undefined) return { probing: false, found: null };
+  const { probeAtMs, probeLeaseUntilMs, probeFound } = organization;
+  const isDue = probeAtMs !== null && probeAtMs <= nowMs();
+  return { probing: probeLeaseUntilMs > nowMs() || isDue, found: probeFound };
 }
 
 export function requestProbe(context: Context, organizationId: string, onDemand: boolean): boolean {
   const organization = context.organizations.get(organizationId);
   if (organization === undefined) return false;
-  if (onDemand) ask(context, organization, context.nowMs(), 'operator');
-  else hintProbe(context, organizationId, null, 'refused-request');
+  if (onDemand) {
+    ask(context, organization, context.nowMs(), 'operator');
+    remember(context, organization);
+    organization.probeFound = null;
+  } else hintProbe(context, organizationId, null, 'refused-request');
   return true;
 }
 
@@ -259,12 +263,14 @@ export function postponeProbe(
   organizationId: string,
   epoch: number,
   again: ProbeAgain,
+  found: string,
 ): void {
   if (again !== 'later') giveCallBack(context);
   const organization = context.organizations.get(organizationId);
   if (organization === undefined) return;
   remember(context, organization);
   organization.probeLeaseUntilMs = 0;
+  organization.probeFound = found;
   if (organization.epoch !== epoch) return;
   organization.heldUntilMs = 0;
   if (again === 'never' && organization.access === 'active') {

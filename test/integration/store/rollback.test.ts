@@ -195,7 +195,9 @@ function callsOf(subject: Subject, steps: Step[]): Call[] {
       case 'payAnyway':
         return [{ verb: 'payProbeCall', args: [does === 'payAnyway'] }];
       case 'postponeProbe':
-        return [{ verb: does, args: [what.organization, epochs.get(what.organization) ?? 1, 3000] }];
+        return [
+          { verb: does, args: [what.organization, epochs.get(what.organization) ?? 1, 3000, 'left-alone'] },
+        ];
       case 'hasten':
       case 'sweep':
         return [{ verb: does, args: [] }];

@@ -32,8 +32,8 @@ function stage(answer: Answer, changed = true, heldMs = 0) {
       observed.push(observation);
       return { causes: {}, access: 'active', previous: 'terms-required', changed, applied: true };
     },
-    async postponeProbe(id: string, epoch: number, again: number | string) {
-      calls.push(`postpone ${id}/${epoch} ${again}`);
+    async postponeProbe(id: string, epoch: number, again: number | string, found: string) {
+      calls.push(`postpone ${id}/${epoch} ${again}: ${found}`);
     },
     async refuseConnection(id: string) {
       calls.push(`refuse ${id}`);
@@ -81,6 +81,7 @@ test('a blocking answer is observed under the epoch at which the probe began', a
       organizationId: '4711',
       epoch: 3,
       askedBy: 'notification',
+      probed: 'action-required',
       found: { cause: 'terms', actionUrl: 'https://provider.example/terms', message: 'restricted' },
       by: 'probe',
     },
@@ -109,20 +110,24 @@ test.each([
     const { access, observed, calls } = stage(answer);
     await access.probe(due, signal);
     expect(observed).toEqual([]);
-    expect(calls).toEqual([`probed ${answer.kind}`, `heard ${answer.kind}`, 'postpone 4711/3 later']);
+    expect(calls).toEqual([
+      `probed ${answer.kind}`,
+      `heard ${answer.kind}`,
+      `postpone 4711/3 later: ${answer.kind}`,
+    ]);
   },
 );
 
 test('who is seen by no connection is not asked again and again', async () => {
   const { access, calls } = stage({ kind: 'no-connection', detail: 'none' });
   await access.probe(due, signal);
-  expect(calls.at(-1)).toBe('postpone 4711/3 never');
+  expect(calls.at(-1)).toBe('postpone 4711/3 never: no-connection');
 });
 
 test('while the provider is left alone nothing is asked, and the probe comes when that is over', async () => {
   const { access, calls } = stage(terms, true, 2000);
   await access.probe(due, signal);
-  expect(calls).toEqual(['postpone 4711/3 2000']);
+  expect(calls).toEqual(['postpone 4711/3 2000: left-alone']);
 });
 
 test('a refused token is refused in the store, and what that changed is told', async () => {
@@ -165,28 +170,4 @@ test.each([
   [{ kind: 'client-refused', connectionId: 'c1', message: null }],
 ] as [Answer][])('%j says nothing about the organization', (answer) => {
   expect(saidBy(answer)).toBeNull();
-});
-
-test('who waits for a probe hears what the next one found, when it has been applied; or nothing, in time', async () => {
-  const clock = makeHandClock(0);
-  let answering = (_answer: Answer): void => {};
-  const { doors, observed } = stage(terms);
-  const ask = () =>
-    new Promise<Answer>((resolve) => {
-      answering = resolve;
-    });
-  const access = makeOrganizationAccess({ ...doors, clock, ask });
-  const before = access.probe(due, signal);
-  const found = access.nextProbe('4711', 5000);
-  answering({ kind: 'not-modified', connectionId: 'c1' });
-  await before;
-  const after = access.probe(due, signal);
-  answering(terms);
-  await after;
-  expect(await found).toBe('action-required');
-  expect(observed).toHaveLength(2);
-
-  const late = access.nextProbe('4711', 5000);
-  await clock.advance(5000);
-  expect(await late).toBeNull();
 });
