@@ -125,15 +125,13 @@ async function get({ output, clock }: CommandContext, api: Api, id: string): Pro
   return exitCodes.done;
 }
 
-/** What says nothing about access: who asked must not take what was known before for an answer. */
-const unanswered = new Set([
-  'address-refused',
-  'rate-limited',
-  'transient',
-  'client-refused',
-  'refused-unattributed',
-  'no-connection',
-]);
+/** What says something about access: of all else who asked must not take what was known before for an answer. */
+const answers = new Set(['ok', 'not-modified', 'gone', 'no-access', 'action-required', 'not-connected']);
+
+/** A refused token says something only where no other one sees the organization. */
+function isAnswered(probed: string, { access }: OrganizationView): boolean {
+  return answers.has(probed) || (probed === 'reauthorize' && access === 'reauthorize');
+}
 
 /** A running service asks at once, and what it found is told. */
 async function probe({ output, clock }: CommandContext, api: Api, via: Via, id: string): Promise<number> {
@@ -147,9 +145,9 @@ async function probe({ output, clock }: CommandContext, api: Api, via: Via, id: 
   if (probed === null) {
     output.note('The provider has not answered yet: this is what was known before.');
     output.note('Whether a worker runs that asks it: tramline check');
-  } else if (unanswered.has(probed)) {
-    output.note(`The provider did not say (${probed}): this is what was known before.`);
-  } else return blocked ? exitCodes.customerMustAct : exitCodes.done;
+  } else if (isAnswered(probed, organization)) {
+    return blocked ? exitCodes.customerMustAct : exitCodes.done;
+  } else output.note(`The provider did not say (${probed}): this is what was known before.`);
   return exitCodes.failed;
 }
 

@@ -94,6 +94,9 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     [null, 'has not answered yet'],
     ['rate-limited', 'did not say (rate-limited)'],
     ['transient', 'did not say (transient)'],
+    ['left-alone', 'did not say (left-alone)'],
+    ['refused', 'did not say (refused)'],
+    ['reauthorize', 'did not say (reauthorize)'],
   ])('a probe that found %s does not pass off what was known as an answer', async (probed, words) => {
     shell.probed = probed;
     const { code, error } = await shell.run('organizations', 'probe', '4711');
