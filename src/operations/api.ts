@@ -18,7 +18,7 @@ import type { SubscriptionsApi } from '../model/subscription';
 import type { SyncView } from '../model/sync';
 import { noProvider } from './provider-api';
 import { structuredEvent } from './structured-event';
-import { unattendedAlert } from './unattended';
+import { type UnattendedOptions, unattendedAlert } from './unattended';
 
 export type { Api, ConfigView } from '../model/api';
 
@@ -55,6 +55,7 @@ export interface ApiDoors {
   check(): Promise<CheckLine[]>;
   /** For how long nobody evaluates alerts; null when nobody ever did. Throws what the store throws. */
   unattendedMs(): Promise<number | null>;
+  unattended: UnattendedOptions;
   nowMs(): number;
   testAlerts(): Promise<AlertTestLine[]>;
   config(): ConfigView;
@@ -135,7 +136,7 @@ export function makeApi(doors: ApiDoors): Api {
       return events.map(structuredEvent);
     },
     alerts: async () => {
-      const unattended = unattendedAlert(await doors.unattendedMs(), doors.nowMs());
+      const unattended = unattendedAlert(await doors.unattendedMs(), doors.nowMs(), doors.unattended);
       const alerts = (await store.listAlerts()).map(alertView);
       return unattended === null ? alerts : [unattended, ...alerts];
     },

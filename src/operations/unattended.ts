@@ -1,6 +1,6 @@
 /**
  * Says for people when no process evaluates alerts: where none leads, what is listed as firing may be over, and what holds
- * since is told nobody. The name is the one under which Prometheus pages for it. Pure.
+ * since is told nobody. It is the alert that Prometheus pages for, and says of it what its rule says. Pure.
  */
 import type { AlertView } from '../model/api';
 import type { Found } from './check';
@@ -10,23 +10,37 @@ const handoverMs = 10_000;
 
 const step = 'Start a worker: `tramline serve` with ROLE=worker or all.';
 
+const name = 'TramlineWorkersAbsent';
+
+/** What of the settings its texts name. */
+export interface UnattendedOptions {
+  /** Where runbooks are published, without a slash at the end. */
+  runbookBase: string;
+  journalDays: number;
+}
+
 /** What nobody evaluates as an alert of its own; null while somebody does. `freeMs`: since when no process leads, null: none ever did. */
-export function unattendedAlert(freeMs: number | null, nowMs: number): AlertView | null {
+export function unattendedAlert(
+  freeMs: number | null,
+  nowMs: number,
+  { runbookBase, journalDays }: UnattendedOptions,
+): AlertView | null {
   if (freeMs === null || freeMs <= handoverMs) return null;
   const since = new Date(nowMs - freeMs).toISOString();
   return {
-    name: 'TramlineWorkersAbsent',
+    name,
     severity: 'critical',
     state: 'firing',
     since,
     resolvedAt: null,
     labels: {},
     annotations: {
-      summary: 'No process evaluates alerts: no worker runs.',
+      summary: 'No worker runs: nothing is read or published, and no alert of the service is kept up.',
       description: `No process evaluates alerts since ${since}: no worker runs. What else stands here is as it was then; nobody is told of what is new, nor of what is over.`,
       owner: 'on-call',
-      until_when: 'not known: nothing is read until a worker runs',
+      until_when: `\`JOURNAL_DAYS\` (${journalDays}) after it was accepted; until then everything that waits is kept one by one`,
       first_step: step,
+      runbook_url: `${runbookBase}/${name}.md`,
     },
   };
 }

@@ -83,6 +83,7 @@ export function apiOf(
     ...webhook.authorizationValues(),
     ...webhook.hmacSecrets(),
   ];
+  const { runbookBase } = alertingOptions(loaded.settings);
   const own = alone?.own ?? null;
   const standIn = alone?.standIn ?? null;
   const ownCheck = standIn?.hasConnections === false ? null : (own?.check ?? null);
@@ -112,12 +113,10 @@ export function apiOf(
       (await (worker?.connecting ?? alone?.own)?.end(organizationId)) ?? false,
     check: () => runCheck(checkDoors(loaded, sayOfStore, providerCheck, standIn === null ? store : null)),
     unattendedMs: () => store.leaseFreeMs(alertsLease),
+    unattended: { runbookBase, journalDays: loaded.settings.journalDays },
     nowMs: systemClock.nowMs,
     // Sinks of their own: what they remember of real alerts is not touched.
-    testAlerts() {
-      const { runbookBase } = alertingOptions(loaded.settings);
-      return testSinks(testSinksOf(loaded.settings, writeAlert), runbookBase, systemClock.nowMs());
-    },
+    testAlerts: () => testSinks(testSinksOf(loaded.settings, writeAlert), runbookBase, systemClock.nowMs()),
     config: () => configView(loaded),
     connections: (worker === null ? alone?.own.connections : worker.connecting.api) ?? null,
     subscriptions: subscribing?.api ?? null,

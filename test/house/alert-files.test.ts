@@ -4,6 +4,7 @@
 import { parse } from 'yaml';
 import { catalogue, conditionRows, testRow } from '../../src/alert/catalogue';
 import { table } from '../../src/config/table';
+import { unattendedAlert } from '../../src/operations/unattended';
 import { namedIn, parseMetricsList, unknownIn } from '../support/promql';
 import { type RepositoryFile, repositoryFiles } from './repository-files';
 
@@ -141,6 +142,21 @@ test('every rule that tells somebody says what, who, what to do first, where to 
 test('no alert has a name that the service itself pages under', () => {
   const own = new Set(catalogue.map(({ name }) => name));
   expect(alerts.map(({ alert }) => alert).filter((alert) => own.has(alert))).toEqual([]);
+});
+
+test('the alert that commands list where nobody evaluates says what the rule of its name says', () => {
+  const runbookBase = table.ALERT_RUNBOOK_URL.fallback ?? '';
+  const journalDays = Number(table.JOURNAL_DAYS.fallback);
+  const listed = unattendedAlert(60_000, 100_000, { runbookBase, journalDays });
+  const rule = alerts.find(({ alert }) => alert === listed?.name);
+  const { summary, until_when = '', runbook_url } = rule?.annotations ?? {};
+  expect(listed?.severity).toBe(rule?.labels.severity);
+  expect(listed?.annotations).toMatchObject({
+    owner: rule?.labels.owner,
+    summary,
+    runbook_url,
+    until_when: until_when.replace(`${journalDays} by default`, String(journalDays)),
+  });
 });
 
 test('R6: every alert is shown firing, and all but the watchdog not firing', () => {

@@ -77,7 +77,11 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     shell.sample.unattendedMs = 60_000;
     const { out } = await shell.run('alerts');
     expect(out).toMatch(/^critical {2}TramlineWorkersAbsent {2}since 1969-12-31T23:59Z/);
-    expect(out.replace(/\s+/g, ' ')).toContain('No process evaluates alerts since 1969-12-31T23:59:00.000Z');
+    const said = out.replace(/\s+/g, ' ');
+    expect(said).toContain('No process evaluates alerts since 1969-12-31T23:59:00.000Z');
+    expect(said).toContain(
+      'until `JOURNAL_DAYS` (7) after it was accepted; until then everything that waits',
+    );
     expect(out.trimEnd().split('\n').slice(-2).join(' ')).toContain('Start a worker');
     shell.sample.unattendedMs = 5000;
     expect((await shell.run('alerts')).out).not.toContain('TramlineWorkersAbsent');

@@ -66,6 +66,7 @@ export function makeShell(): Shell {
       rejudge,
       released: () => {},
       unattendedMs: async () => sample.unattendedMs,
+      unattended: { runbookBase: 'https://runbooks.test', journalDays: 7 },
       nowMs: () => nowMs,
       probeNow: async (id) => organizations.some((organization) => organization.id === id) && shell.probed,
       manageUrl: (id) => (id === '4711' ? 'https://connections.test/manage' : null),

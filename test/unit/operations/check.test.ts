@@ -71,8 +71,9 @@ test('that nobody evaluates alerts is told once a worker would have followed', a
   });
   for (const freeMs of [null, 0, 10_000])
     expect(await saidOf(freeMs)).toMatchObject({ state: 'ok', next: null });
-  expect(unattendedAlert(10_000, 100_000)).toBeNull();
-  expect(unattendedAlert(10_001, 100_000)).toMatchObject({ since: '1970-01-01T00:01:29.999Z' });
+  const settings = { runbookBase: 'https://runbooks.test', journalDays: 7 };
+  expect(unattendedAlert(10_000, 100_000, settings)).toBeNull();
+  expect(unattendedAlert(10_001, 100_000, settings)).toMatchObject({ since: '1970-01-01T00:01:29.999Z' });
 });
 
 test('what is not configured is skipped', async () => {

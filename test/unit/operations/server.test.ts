@@ -57,6 +57,7 @@ function open(token: Secret | null = null): OperationsServer {
         released += 1;
       },
       unattendedMs: async () => 0,
+      unattended: { runbookBase: 'https://runbooks.test', journalDays: 7 },
       nowMs: () => 0,
       probeNow: async (id) => organizations.some((organization) => organization.id === id) && 'ok',
       manageUrl: (id) => (id === '4711' ? 'https://connections.test/manage' : null),
