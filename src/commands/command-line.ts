@@ -4,6 +4,7 @@
  */
 import { Command, CommanderError, Option } from 'commander';
 import { isProblem } from '../model/problem';
+import { shellValue, shellWord } from '../model/shell-word';
 import { registerAlerts } from './alerts';
 import { registerCheck } from './check';
 import { registerConfig } from './config';
@@ -90,7 +91,10 @@ export async function runCommandLine(
     await program.parseAsync(words, { from: 'user' });
   } catch (error) {
     // Commander has already said what is wrong; help and version are no mistakes.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+    if (error instanceof CommanderError) {
+      if (error.code === 'commander.unknownOption') streams.error(hintAtDashes(program, words));
+      return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+    }
     streams.error(`${sentencesOf(error)}\n`);
     exitCode = exitCodeOf(error);
   }
@@ -102,6 +106,26 @@ export async function runCommandLine(
 function tellWhereToLook(command: Command, streams: Streams): void {
   const { json = false } = command.optsWithGlobals<{ json?: boolean }>();
   makeOutput({ ...streams, out: streams.error }, json).next(whereToLook(command));
+}
+
+/** An id may begin as an option does: the command as it is written then, where one is missing. */
+function hintAtDashes(program: Command, words: string[]): string {
+  let command = program;
+  const path = words.filter((word) => !word.startsWith('-'));
+  while (command.commands.length > 0) {
+    const next = command.commands.find((one) => one.name() === path[0]);
+    if (next === undefined) return '';
+    command = next;
+    path.shift();
+  }
+  const id = words.findLast((word) => word.startsWith('-') && !isOptionOf(command, word));
+  if (id === undefined || path.length > 0 || command.registeredArguments.length === 0) return '';
+  const others = words.filter((word) => word !== id).map(shellValue);
+  return `If that is an id: tramline ${[...others, shellWord(id)].join(' ')}\n`;
+}
+
+function isOptionOf(command: Command, word: string): boolean {
+  return command.options.some(({ short, long }) => word === short || word === long);
 }
 
 function register(program: Command, words: string[], action: Action): void {

@@ -5,7 +5,7 @@
 import type { Command } from 'commander';
 import { type Api, pageRowsMax } from '../model/api';
 import type { ConnectionView } from '../model/consent';
-import { shellWord } from '../model/shell-word';
+import { shellValue } from '../model/shell-word';
 import { withoutAddresses } from '../model/without-addresses';
 import { type Action, allPages, type CommandContext, withApi } from './context';
 import { exitCodes } from './exit-code';
@@ -49,9 +49,9 @@ async function list({ output }: CommandContext, api: Api): Promise<number> {
     const { user, auth } = refused;
     const switchOver =
       auth === 'oauth1'
-        ? `, or, where the provider has ended OAuth 1: tramline connect --auth oauth2 --user ${shellWord(user)}`
+        ? `, or, where the provider has ended OAuth 1: tramline connect --auth oauth2 --user ${shellValue(user)}`
         : '';
-    output.next(`Let its user consent anew: tramline connect --user ${shellWord(user)}${switchOver}`);
+    output.next(`Let its user consent anew: tramline connect --user ${shellValue(user)}${switchOver}`);
   }
   return exitCodes.done;
 }

@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { type Api, pageRowsMax } from '../model/api';
 import { oauth1Ending } from '../model/connection';
 import type { AccessChange, ForgottenView, OrganizationView, ProbeAsker } from '../model/organization';
-import { shellWord } from '../model/shell-word';
+import { shellValue, shellWord } from '../model/shell-word';
 import { agedTime } from './age';
 import { type Action, allPages, type CommandContext, type Via, withApi } from './context';
 import { exitCodes } from './exit-code';
@@ -267,8 +267,8 @@ export function whatToDo(organization: OrganizationView, nowMs: number, others =
 /** Of a connection that is erased nobody knows the user. Where OAuth 1 may have ended, the switch-over is named as well. */
 function linkOf(connection: string | null, message: string | null): string {
   if (connection === null) return 'send somebody who sees it there the link of tramline connect';
-  const same = `send its user the link of tramline connect --user ${shellWord(connection)}`;
+  const same = `send its user the link of tramline connect --user ${shellValue(connection)}`;
   return message?.includes(oauth1Ending)
-    ? `${same}, or, where the provider has ended OAuth 1, of tramline connect --auth oauth2 --user ${shellWord(connection)}`
+    ? `${same}, or, where the provider has ended OAuth 1, of tramline connect --auth oauth2 --user ${shellValue(connection)}`
     : same;
 }

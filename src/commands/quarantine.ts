@@ -94,7 +94,7 @@ async function show({ output, clock }: CommandContext, api: Api, id: string): Pr
     for (const [name, value] of Object.entries({ ...facts, at: agedTime(facts.at, clock.nowMs()) })) {
       output.prose(`${name.padEnd(14)} `, value || '–');
     }
-    if (raw !== null) showRaw(output, raw, `tramline quarantine show ${shellWord(entry.id)} --json`);
+    if (raw !== null) showRaw(output, raw, `tramline quarantine show --json ${shellWord(entry.id)}`);
     for (const step of stepsOf(entry)) output.next(step);
   }
   return exitCodes.done;

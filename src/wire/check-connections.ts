@@ -4,7 +4,7 @@
 
 import type { ConnectionBook } from '../connect/connection-book';
 import type { ProviderClient } from '../fetch/provider-client';
-import { shellWord } from '../model/shell-word';
+import { shellValue, shellWord } from '../model/shell-word';
 import { CheckFailure, type Found } from '../operations/check';
 
 type Client = Pick<ProviderClient, 'organizations'>;
@@ -49,9 +49,9 @@ export async function checkConnections(client: Client, book: Book): Promise<Foun
 /** A consent by OAuth 1 may be one that the provider ended for good: then only the switch-over helps. */
 function anew(refused: string[], isOauth1: boolean): string {
   const user = refused.length === 1 ? refused[0]! : 'NAME';
-  const same = `\`tramline connect --user ${shellWord(user)}\``;
+  const same = `\`tramline connect --user ${shellValue(user)}\``;
   const switchOver = isOauth1
-    ? `, or, where the provider has ended OAuth 1, \`tramline connect --auth oauth2 --user ${shellWord(user)}\``
+    ? `, or, where the provider has ended OAuth 1, \`tramline connect --auth oauth2 --user ${shellValue(user)}\``
     : '';
   return refused.length === 1
     ? `Its user consents anew: ${same}${switchOver}`

@@ -202,7 +202,7 @@ test('what arrived is shown as far as a screen takes it, with where the rest is'
   shell.sample.entries = [{ ...entry, raw: 'x'.repeat(5000) }];
   const { out } = await shell.run('quarantine', 'show', 'q1');
   expect(out.match(/^x{80}$/gm)).toHaveLength(10);
-  expect(out).toContain('… and 4200 characters more: tramline quarantine show q1 --json\n');
+  expect(out).toContain('… and 4200 characters more: tramline quarantine show --json q1\n');
   expect((await shell.json<{ raw: string }>('quarantine', 'show', 'q1')).value.raw).toHaveLength(5000);
 });
 
@@ -214,7 +214,7 @@ test('what arrived in wide characters fits 80 columns too, and what is left of i
   expect(shown.every((line) => textWidth(line) <= 80)).toBe(true);
   expect(shown).toHaveLength(10);
   const left = raw.length - shown.join('').length;
-  expect(out).toContain(`… and ${left} characters more: tramline quarantine show q1 --json\n`);
+  expect(out).toContain(`… and ${left} characters more: tramline quarantine show --json q1\n`);
 });
 
 test('of an entry that waits only what can be done with it is named, and nothing is left blank', async () => {

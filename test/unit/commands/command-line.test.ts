@@ -73,6 +73,43 @@ test('a demonstration at no address of a broker is wrong usage that names the op
   expect([code, error]).toEqual([2, expect.stringContaining("option '--kafka <host:port>'")]);
 });
 
+test.each([
+  [['organizations', 'get', '-x'], 'tramline organizations get -- -x'],
+  [
+    ['organizations', 'forget', '--yes', '-x y', '--json'],
+    "tramline organizations forget --yes --json -- '-x y'",
+  ],
+  [['quarantine', 'show', '--q1'], 'tramline quarantine show -- --q1'],
+  [['explain', '-x'], 'tramline explain -- -x'],
+])('%j may be meant as an id, and the hint shows how that is written', async (words, hint) => {
+  const { code, out, error } = await shell.run(...words);
+  expect([code, out]).toEqual([2, '']);
+  expect(error).toContain("error: unknown option '-");
+  expect(error.split('\n').at(-2)).toBe(`If that is an id: ${hint}`);
+});
+
+test('where an id is given, or none is taken, an unknown option is none', async () => {
+  for (const words of [
+    ['organizations', 'get', '4711', '--yess'],
+    ['organizations', '-x'],
+    ['events', '--nosuch'],
+  ])
+    expect((await shell.run(...words)).error).not.toContain('If that is an id');
+});
+
+test('an id that begins with a dash is found behind --, and a number also without', async () => {
+  for (const words of [
+    ['organizations', 'get', '--', '-x'],
+    ['organizations', 'get', '-5'],
+    ['organizations', 'forget', '--yes', '--', '--json'],
+    ['quarantine', 'show', '--', '-x'],
+    ['explain', '--', '-x'],
+  ]) {
+    const { code, error } = await shell.run(...words);
+    expect([words, code, error]).toEqual([words, 3, expect.stringContaining(`"${words.at(-1)}"`)]);
+  }
+});
+
 test('a near miss is answered with the command that was meant', async () => {
   expect((await shell.run('organisations')).error).toContain('Did you mean organizations?');
 });

@@ -1,6 +1,6 @@
 // What is copied from a page into a shell is one word there, whatever the id holds: a real shell is asked.
 import { execFileSync } from 'node:child_process';
-import { shellWord } from '../../../src/model/shell-word';
+import { shellValue, shellWord } from '../../../src/model/shell-word';
 
 const takenBy = (shell: string, word: string): string =>
   execFileSync(shell, ['-c', `printf '[%s]' ${word}`], { encoding: 'utf8' });
@@ -35,3 +35,11 @@ test.each(
   expect(takenBy('sh', shellWord(id))).toBe(`[${id}]`);
   expect(shellWord(id)).not.toBe(id);
 });
+
+test.each(['-5', '-x y', '--json', '-'])(
+  '%s is no option: it stands behind --, unless it is the value of one',
+  (id) => {
+    expect(shellWord(id)).toBe(`-- ${shellValue(id)}`);
+    expect(takenBy('sh', shellWord(id))).toBe(`[--][${id}]`);
+  },
+);
