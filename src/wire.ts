@@ -34,7 +34,7 @@ import { type Clock, systemClock } from './tools/clock';
 import { makeBehindWatch } from './wire/behind';
 import { bookOf } from './wire/book';
 import { checkConnections } from './wire/check-connections';
-import { conditionsOf, settledOf } from './wire/conditions';
+import { conditionsOf, isSettledBy } from './wire/conditions';
 import {
   type Connecting,
   type ConnectingParts,
@@ -176,9 +176,9 @@ export async function wireWorker(
   const subscribing = subscribingOf(settings, doors.store, { client, book, pipeline, observer, clock });
   const others = [relay, behind, book, room, meter, watch, connecting, subscribing];
   const conditions = conditionsOf({ store: watched, health: pipeline.health, others }, clock);
-  const settled = settledOf({ others });
+  const isSettled = isSettledBy({ others }, book);
   const { manageUrl } = book;
-  const alerting = alertingOf(settings, doors, { observer, clock, holder, conditions, settled, manageUrl });
+  const alerting = alertingOf(settings, doors, { observer, clock, holder, conditions, isSettled, manageUrl });
   const operated = { pipeline, relay, alerting, book, meter, connecting, sync, replay, subscribing };
   const parts = { ...operated, watch, client, behind, room };
   const loops = loopsOf({ ...parts, store: doors.store }, observer, clock);
@@ -293,7 +293,7 @@ function alertingOf(
   { store, sinks }: OutsideDoors,
   parts: { observer: Observer } & Pick<
     AlertingParts,
-    'clock' | 'holder' | 'conditions' | 'settled' | 'manageUrl'
+    'clock' | 'holder' | 'conditions' | 'isSettled' | 'manageUrl'
   >,
 ): Alerting {
   const { observer, ...told } = parts;

@@ -3,7 +3,7 @@
  * been told, save its answers. All state that matters is in the store before the first post, so that a restarted
  * process goes on; while the store is away, paging goes on from memory. It decides by the pure parts beside it.
  */
-import type { Alert, Condition, ConditionName } from '../model/alert';
+import type { Alert, Condition, Told } from '../model/alert';
 import type { Alerts } from '../model/store';
 import type { Clock } from '../tools/clock';
 import { makeAlertBook } from './alert-book';
@@ -16,7 +16,7 @@ import { toldOf } from './held-text';
 import { type Lane, makeLane, type PostedAlert, type PostLine } from './lane';
 import { type LeaderStore, makeLeader } from './leader';
 import { type LetGo, letGo } from './let-go';
-import { makeRelearning } from './relearning';
+import { type IsSettled, makeRelearning } from './relearning';
 import type { AlertSink } from './sink';
 import { makeUnrecorded } from './unrecorded';
 
@@ -59,8 +59,8 @@ export interface AlertingParts {
   clock: Clock;
   /** The states of the platform that hold now. */
   conditions(): Condition[];
-  /** Of which of them it is known whether they hold, before the time that their rows of the catalogue name. */
-  settled?(): ConditionName[];
+  /** Is it known whether such a state holds, by what this process saw since then? Left out: not before its row's time. */
+  isSettled?: IsSettled;
   /** Where an organization's connection is looked after at the provider; null where nobody here knows. Must not throw. */
   manageUrl?(organizationId: string): string | null;
   options: AlertingOptions;
@@ -105,7 +105,7 @@ const sinkWaitMsMax = 250;
  * and costs the others nothing.
  */
 export function makeAlerting(parts: AlertingParts): Alerting {
-  const { clock, options, hooks = {} } = parts;
+  const { clock, options, hooks = {}, isSettled = () => false } = parts;
   const onPost = (line: PostLine) => hooks.posted?.(line);
   const random = parts.random ?? Math.random;
   const lanes = parts.sinks.map((sink) => makeLane(sink, clock, onPost, random, options.resendMs));
@@ -125,11 +125,13 @@ export function makeAlerting(parts: AlertingParts): Alerting {
   }
 
   /** The alerts as they are now, and what of them is told to whom, saved; with how many of them moved. */
-  async function decide(conditions: Condition[], alone: boolean): Promise<Decided> {
+  async function decide(told: Told[], alone: boolean): Promise<Decided> {
     const { inputs, alerts: known } = await book.read();
     const before = new Map(known.map((alert) => [alert.fingerprint, alert]));
     const nowMs = clock.nowMs();
     const { alerts: answered, gone } = letGo(record(known, collect()), nowMs);
+    relearning.hear(told, answered, isSettled, nowMs);
+    const conditions = told.flatMap((one) => one.conditions);
     const open = openOf(answered, relearning.unlearned());
     const places = { manageUrl: (id: string) => parts.manageUrl?.(id) ?? null };
     const signals = evaluate({ ...inputs, conditions, nowMs }, { ...options, ...open, ...places });
@@ -161,9 +163,7 @@ export function makeAlerting(parts: AlertingParts): Alerting {
       return 'empty';
     }
     const told = [{ holder: parts.holder, conditions: own }, ...others];
-    relearning.hear(told, parts.settled?.() ?? [], clock.nowMs());
-    const conditions = told.flatMap((one) => one.conditions);
-    const { alerts, offers, moved } = await decide(conditions, alone);
+    const { alerts, offers, moved } = await decide(told, alone);
     const posts = offers.map(({ lane, due }) => lane.post(due.map(toldOf)));
     if (posts.length > 0) {
       await someOf(posts, clock);

@@ -7,9 +7,12 @@ import type { Alert, Condition, ConditionName, Signal, Told } from '../model/ale
 import { conditionRows } from './catalogue';
 import { fingerprintOf } from './fingerprint';
 
+/** Would this process tell of a state of this name if any held, by what it saw since then? */
+export type IsSettled = (name: ConditionName, sinceMs: number) => boolean;
+
 export interface Relearning {
-  /** In each round: what each living process tells, and of which names this one would tell if any state held. */
-  hear(told: Told[], known: readonly ConditionName[], nowMs: number): void;
+  /** In each round: what each living process tells, beside the alerts that there are. */
+  hear(told: Told[], alerts: Alert[], isSettled: IsSettled, nowMs: number): void;
   /** The names of alerts whose states may hold although nobody tells of them. */
   unlearned(): ReadonlySet<string>;
   /** The signals of this round and what fires after it: what ends later while who told of it lives is over. */
@@ -23,7 +26,7 @@ export interface Relearning {
 const rows = Object.entries(conditionRows) as [ConditionName, (typeof conditionRows)[ConditionName]][];
 const namesOf = new Map<string, ConditionName>(rows.map(([name, row]) => [row.name, name]));
 
-/** Nothing is kept for longer than its row's `relearnedWithinMs` after what was known was lost. Never throws. */
+/** Whether a name is settled is asked while an alert of it is open. Nothing is kept for longer than its row's `relearnedWithinMs` after what was known was lost. Never throws. */
 export function makeRelearning(): Relearning {
   const lostAtMs = new Map<ConditionName, number>();
   /** Who told of an alert's name while it had a signal. */
@@ -37,7 +40,7 @@ export function makeRelearning(): Relearning {
     );
 
   return {
-    hear(told, known, nowMs) {
+    hear(told, alerts, isSettled, nowMs) {
       const living = new Map(told.map(({ holder, conditions }) => [holder, conditions]));
       if (!leads) for (const [name] of rows) lostAtMs.set(name, nowMs);
       leads = true;
@@ -52,9 +55,11 @@ export function makeRelearning(): Relearning {
           );
       }
       tellers = living;
-      for (const name of known) lostAtMs.delete(name);
+      const open = new Set(alerts.flatMap((alert) => (alert.state === 'firing' ? [alert.name] : [])));
       for (const [name, atMs] of lostAtMs) {
-        if (nowMs - atMs >= conditionRows[name].relearnedWithinMs) lostAtMs.delete(name);
+        const { relearnedWithinMs } = conditionRows[name];
+        const isOpen = open.has(conditionRows[name].name);
+        if (nowMs - atMs >= relearnedWithinMs || (isOpen && isSettled(name, atMs))) lostAtMs.delete(name);
       }
     },
     unlearned: () => new Set([...lostAtMs.keys()].map((name) => conditionRows[name].name)),

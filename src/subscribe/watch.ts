@@ -75,12 +75,12 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
     );
   }
 
-  /** Who loses the lease tells what it found until another has seen it all, within bounds: unknown there is not over. */
+  /** Until all was seen anew, who loses the lease tells what it found, within bounds, and who gets it knows of no end. */
   async function follow(): Promise<void> {
     const held = holds;
     holds = await doors.store.holdLease(lease, doors.holder, doors.leaseMs);
     const seen = await doors.store.countLooks(0);
-    if (holds && (!held || seen !== looks)) nextLookMs = 0;
+    if (holds && (!held || seen !== looks)) [nextLookMs, lookedWhole] = [0, false];
     if (holds) heldAtMs = clock.steadyMs();
     if (seen !== looks || clock.steadyMs() - heldAtMs > toldOnMsMax) {
       looks = seen;

@@ -2,6 +2,8 @@
  * Every state of the platform that holds now and that the process, not the store, knows of: gathered from the parts
  * that know, named for the alerts.
  */
+import type { IsSettled } from '../alert/relearning';
+import type { ConnectionBook } from '../connect/connection-book';
 import type { ProviderHealth } from '../inbox/provider-health';
 import type { Condition, ConditionName } from '../model/alert';
 import type { WatchedStore } from '../store/watch-store';
@@ -24,7 +26,16 @@ export function conditionsOf({ store, health, others }: Knowing, clock: Clock): 
   };
 }
 
-/** Of which states it is known already whether they hold, by parts that can say so. Never throws. */
-export function settledOf({ others }: Pick<Knowing, 'others'>): () => ConditionName[] {
-  return () => others.flatMap((part) => part.settled?.() ?? []);
+/**
+ * Whether it is known already that states of a name hold, or that none does, by parts that can say so. A listing tells of
+ * what it was shown, hours ago perhaps: what was found since by another process is known when another listing has ended,
+ * which is asked for. Never throws.
+ */
+export function isSettledBy(
+  { others }: Pick<Knowing, 'others'>,
+  { learnedSince }: Pick<ConnectionBook, 'learnedSince'>,
+): IsSettled {
+  return (name, sinceMs) =>
+    others.some((part) => part.settled?.().includes(name)) &&
+    (name !== 'organizations-unlisted' || learnedSince(sinceMs) === null);
 }

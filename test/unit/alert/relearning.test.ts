@@ -43,7 +43,7 @@ function stage() {
       sinks: [{ name: 'alertmanager', repeats: true, keeps: false, post }],
       clock,
       conditions: () => conditions,
-      settled: () => settled,
+      isSettled: (name) => settled.includes(name),
       options,
     });
     /** Steps as often as a second in the first minute, and then each 30 s. */

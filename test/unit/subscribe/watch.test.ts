@@ -397,6 +397,20 @@ test('only who holds the lease looks; who lost it tells what it found until anot
   expect([own().status, told()]).toEqual(['Expired', []]);
 });
 
+test('who gets the lease back knows nothing of ends before another look: somebody else may have found one meanwhile', async () => {
+  await look();
+  expect(watch.settled()).toContain('subscription-ended');
+  holds = false;
+  await watch.step();
+  holds = true;
+  pausedMs = 30_000;
+  await watch.step();
+  expect(watch.settled()).not.toContain('subscription-ended');
+  pausedMs = 0;
+  await watch.step();
+  expect(watch.settled()).toContain('subscription-ended');
+});
+
 test('between two that live the lease moves without a moment in which nobody tells', async () => {
   become('Terminated');
   await look();

@@ -1,0 +1,156 @@
+// Goal: that a connection is not shown organizations any more is told until it is known anew, whichever process found it.
+// Method: two processes with connection books of their own on one store; one finds it and is gone, the other listed before.
+import { makeAlerting } from '../../../src/alert/alerting';
+import { makeConnectionBook } from '../../../src/connect/connection-book';
+import type { Condition } from '../../../src/model/alert';
+import { makeSealer, Secret } from '../../../src/tools/secret';
+import { isSettledBy } from '../../../src/wire/conditions';
+import { makeHandClock } from '../../support/hand-clock';
+import { makeMemoryAlerts } from '../../support/memory-alerts';
+
+const minuteMs = 60_000;
+const options = {
+  resendMs: minuteMs,
+  leaseMs: 15_000,
+  holdMs: 30_000,
+  groupAbove: 50,
+  gatherMs: 1000,
+  resolveRepeatMs: 600_000,
+  journalMs: 30 * 86_400_000,
+  runbookBase: 'https://runbooks.example',
+  ownNames: [],
+};
+const token = {
+  connection: 'c1',
+  user: 'u1',
+  auth: 'oauth1' as const,
+  token: new Secret('token'),
+  secret: new Secret('secret'),
+  refresh: null,
+  expiresAt: null,
+};
+
+function stage() {
+  const clock = makeHandClock(Date.UTC(2026, 2, 1, 12));
+  const alerts = makeMemoryAlerts();
+  const rows = new Map<string, { connectionId: string; organizations: string[] }>();
+  let listed = ['4711', '4712'];
+  const connections = {
+    async importConnections(given: { connectionId: string; organizations: string[] }[]) {
+      for (const one of given) if (!rows.has(one.connectionId)) rows.set(one.connectionId, one);
+    },
+    listConnections: async () => [...rows.values()],
+    connectionsMark: async () => '1',
+    keepSights: async () => {},
+    epochs: async () => new Map(),
+    async learn(seen: { id: string; connectionId: string }[]) {
+      for (const { id, connectionId } of seen) {
+        const { organizations } = rows.get(connectionId)!;
+        if (!organizations.includes(id)) organizations.push(id);
+      }
+    },
+  };
+  const process = async (holder: string) => {
+    let wanted = 0;
+    const book = makeConnectionBook({
+      store: connections as never,
+      sealer: makeSealer([{ id: 'k1', key: Buffer.alloc(32, 1) }]),
+      async *list() {
+        const organizations = listed.map((id) => ({
+          id,
+          name: id,
+          unconnected: false,
+          connectUrl: null,
+          manageUrl: null,
+        }));
+        yield { partial: false as const, organizations };
+      },
+      unconnected: async () => {},
+      refused: async () => {},
+      wanted: () => {
+        wanted += 1;
+      },
+      clock,
+    });
+    await book.importTokens([token]);
+    await book.learn();
+    const alerting = makeAlerting({
+      store: alerts,
+      holder,
+      sinks: [],
+      clock,
+      conditions: book.conditions,
+      isSettled: isSettledBy({ others: [book] }, book),
+      options,
+    });
+    return { book, alerting, wanted: () => wanted };
+  };
+  const pass = async (minutes: number, { alerting }: { alerting: { step(): Promise<unknown> } }) => {
+    for (let second = 0; second < minutes * 60; second += 5) {
+      await clock.advance(5000);
+      await alerting.step();
+    }
+  };
+  const share = (conditions: Condition[]) => alerts.shareConditions('finder', conditions, 20_000);
+  const states = () =>
+    alerts.rows().map(({ name, state, quietSinceMs }) => [name, state, quietSinceMs !== null]);
+  const list = (...ids: string[]) => {
+    listed = ids;
+  };
+  return { alerts, process, pass, share, states, list };
+}
+
+const open = [['TramlineOrganizationsUnlisted', 'firing', false]];
+
+test('what a process found that died stands until the next one has listed anew, which is asked for', async () => {
+  const { alerts, process, pass, share, states, list } = stage();
+  const leader = await process('leader');
+  await pass(1, leader);
+  await leader.book.learn();
+  list('4711');
+  const finder = await process('finder');
+  await share(finder.book.conditions());
+  await pass(1, leader);
+  expect([states(), leader.wanted()]).toEqual([open, 0]);
+  alerts.forget('finder');
+  await pass(20, leader);
+  expect(states()).toEqual(open);
+  expect(leader.wanted()).toBeGreaterThan(0);
+  // It finds the same, and tells it until it is shown the organization again.
+  await leader.book.learn();
+  await pass(20, leader);
+  expect(states()).toEqual(open);
+  list('4711', '4712');
+  await leader.book.learn();
+  await pass(1, leader);
+  expect(states()).toEqual([['TramlineOrganizationsUnlisted', 'resolved', false]]);
+});
+
+test('where the next listing shows it again, it is over then', async () => {
+  const { alerts, process, pass, share, states, list } = stage();
+  const leader = await process('leader');
+  list('4711');
+  const finder = await process('finder');
+  await share(finder.book.conditions());
+  await pass(1, leader);
+  alerts.forget('finder');
+  list('4711', '4712');
+  await pass(20, leader);
+  expect(states()).toEqual(open);
+  await leader.book.learn();
+  await pass(1, leader);
+  expect(states()).toEqual([['TramlineOrganizationsUnlisted', 'resolved', false]]);
+});
+
+test('a process that takes the lead with a listing of its own goes on with what the former leader found', async () => {
+  const { alerts, process, pass, states, list } = stage();
+  const next = await process('next');
+  list('4711');
+  const former = await process('former');
+  await pass(1, former);
+  expect(states()).toEqual(open);
+  await alerts.holdLease('alerts', 'former', 0);
+  alerts.forget('former');
+  await pass(20, next);
+  expect(states()).toEqual(open);
+});
