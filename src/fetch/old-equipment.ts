@@ -102,23 +102,24 @@ export function listsOf(kind: OldKind | null): readonly OldKind[] {
   return kind === null ? rels : [kind];
 }
 
-/** First pages of what an organization shares: admitted addresses, with what is asked for beside a record; and others. */
-function listingsOf(gate: Gate, organization: OrganizationSeen | null) {
-  const addresses: string[] = [];
-  const refused: string[] = [];
-  for (const rel of rels) {
+interface SharedList {
+  rel: OldKind;
+  first: string;
+  admitted: boolean;
+}
+
+/** First pages of what an organization shares: admitted addresses, with what is asked for beside a record; then others. */
+function sharedLists(gate: Gate, organization: OrganizationSeen | null): SharedList[] {
+  const lists = rels.flatMap((rel): SharedList | [] => {
     const link = organization?.links.get(rel);
-    if (link === undefined) continue;
+    if (link === undefined) return [];
     const admission = gate.admit(link);
-    if (!admission.admitted) {
-      refused.push(link);
-      continue;
-    }
+    if (!admission.admitted) return { rel, first: link, admitted: false };
     const url = withEmbeds(admission.url, oldEquipmentEmbeds);
     url.searchParams.set('includeInactive', 'true');
-    addresses.push(url.href);
-  }
-  return { addresses, refused };
+    return { rel, first: url.href, admitted: true };
+  });
+  return lists.sort((one, other) => Number(other.admitted) - Number(one.admitted));
 }
 
 /** Looks through lists for where a record stands. */
@@ -151,9 +152,9 @@ function makeLookAny({ gate, pages, organizations }: OldEquipmentParts) {
     looking: Looking,
   ): Promise<Found> {
     const found: Found = { patterns: [], urls: [], unseen: null };
-    const { addresses, refused } = listingsOf(gate, organization);
-    for (const first of [...addresses, ...refused])
-      add(found, await look(first, id, organization.id, looking));
+    for (const { rel, first } of sharedLists(gate, organization)) {
+      if (listsOf(kind).includes(rel)) add(found, await look(first, id, organization.id, looking));
+    }
     found.unseen = graver(found.unseen, unsharedOf(organization, listsOf(kind), looking.way));
     return found;
   }
@@ -182,8 +183,8 @@ function makeLookAny({ gate, pages, organizations }: OldEquipmentParts) {
         if (!failed && inside.unseen !== null && !inside.unseen.unshared)
           inside.unseen = unseenAs('some organizations are closed', way);
         add(found, inside);
-        // By both forms whatever there is can be asked for.
-        if (found.patterns.length === rels.length) return { ...found, unseen: null };
+        // By the form of each kind whatever there is can be asked for.
+        if (found.patterns.length === listsOf(sought.kind).length) return { ...found, unseen: null };
         if (found.urls.length > 0 || failed) return found;
       }
     }
@@ -211,7 +212,10 @@ export function makeOldEquipment(parts: OldEquipmentParts): OldEquipment {
         const way = { code: 'organization-unavailable', origin: catalogOrigin, connectionId } as const;
         return { answer: waitingAnswer(way, unread) };
       }
-      return { ...listingsOf(gate, organization), unshared };
+      const lists = sharedLists(gate, organization);
+      const addressesOf = (kept: boolean) =>
+        lists.flatMap(({ first, admitted }) => (admitted === kept ? first : []));
+      return { addresses: addressesOf(true), refused: addressesOf(false), unshared };
     },
     async places({ fresh, ...sought }, connection, caller) {
       const { id } = sought;

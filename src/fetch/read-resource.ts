@@ -17,7 +17,7 @@ import type { Organizations } from './organizations';
 import type { Relocate } from './relocate';
 import { type SoughtPiece, seekByOlder, seekNew, seekOld } from './seek-equipment';
 import { singleDocument } from './single-document';
-import { graver, type Unseen, unsharedOf } from './unseen';
+import { graver, isWithheld, type Unseen, unsharedOf } from './unseen';
 import { type Way, waitingAnswer } from './waiting-answer';
 import type { Wanted } from './wanted';
 
@@ -65,7 +65,10 @@ export function makeReadResource(parts: ReadResourceParts): ReadResource {
     const verdict = old
       ? await seekNew(parts, piece, sought, here)
       : await seekOld(parts, piece, { ...sought, unseen }, attempt, here);
-    return verdict.kind === 'gone' ? here(url, shown) : verdict;
+    if (verdict.kind !== 'gone') return verdict;
+    const asked = await here(url, shown);
+    // Where the older endpoints are not read any more, they may be no more themselves.
+    return old && asked.kind === 'gone' ? { ...asked, certain: false } : asked;
   }
 
   /** Not found at its address: asked for where it stands today, before it counts as gone. */
@@ -178,7 +181,7 @@ async function pieceOf(
 
 /**
  * What could not be seen hides it, and so does an organization that is no longer listed, connected or shared: it is not
- * gone. Where its own address said so for certain, nothing that is not shared is missed. Throws `RecordsUnread`.
+ * gone. Where its own address said so for certain, no list that is withheld is missed. Throws `RecordsUnread`.
  */
 async function confirmGone(
   parts: ReadResourceParts,
@@ -189,7 +192,7 @@ async function confirmGone(
 ): Promise<Answer> {
   const { owner, connection, url } = wanted;
   const unseen = hidden.reduce<Unseen | null>(graver, null);
-  if (unseen !== null && !(unseen.unshared && gone.certain)) return unseen.answer;
+  if (unseen !== null && !(gone.certain && isWithheld(unseen))) return unseen.answer;
   if (owner.organizationId === null || !owner.certain) return gone;
   const found = await parts.organizations.find(owner.organizationId, connection, caller);
   if ('answer' in found) return found.answer;

@@ -48,10 +48,20 @@ export function unsharedOf(
   return { answer: { ...waitingAnswer(way, detail), forbidden: true }, failed: false, unshared: true };
 }
 
-/** The one of two that is told: what is not shared is no trouble, and so the last to be. */
+/** The one of two that is told, and the first of equals: what will not be shown by waiting comes last. */
 export function graver(one: Unseen | null, other: Unseen | null): Unseen | null {
   if (one === null || other === null) return one ?? other;
-  return one.unshared === true && other.unshared !== true ? other : one;
+  return gravityOf(other) > gravityOf(one) ? other : one;
+}
+
+function gravityOf(unseen: Unseen): number {
+  if (unseen.unshared) return 0;
+  return isWithheld(unseen) ? 1 : 2;
+}
+
+/** Not shared with this user, or refused to it: the provider is as it always is. */
+export function isWithheld({ answer }: Unseen): boolean {
+  return answer.kind === 'transient' && answer.forbidden === true;
 }
 
 /** What stands behind the end of a list that was not read to its end. */

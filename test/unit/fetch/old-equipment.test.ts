@@ -126,7 +126,6 @@ describe('a record', () => {
     api().get('/platform/before/machines/7').query({ embed }).reply(404);
     organization();
     listed('machines', [record('machines', 1)]);
-    listed('implements', [record('implements', 2)]);
     api().get('/platform/machines/7').query({ embed }).reply(200, record('machines', 7), axiom);
     expect((await staged.client.read(requestFor(old))).answer).toMatchObject({
       kind: 'ok',
@@ -163,7 +162,6 @@ describe('a record that its lists cannot show', () => {
     gone();
     organization();
     refusedList('machines', status);
-    refusedList('implements', status);
     expect((await readOld()).answer).toMatchObject({ kind: 'transient', code });
   });
 
@@ -183,7 +181,6 @@ describe('a record that its lists cannot show', () => {
     gone();
     organization();
     listed('machines', values as object[]);
-    listed('implements', []);
     expect((await readOld()).answer).toMatchObject({ kind: 'transient', code: 'relocation-incomplete' });
   });
 
@@ -196,16 +193,13 @@ describe('a record that its lists cannot show', () => {
       { rel: 'machines', uri },
       { rel: 'implements', uri: `${origin}/platform/organizations/4711/implements` },
     ]);
-    listed('implements', []);
     expect((await readOld()).answer).toMatchObject({ kind: 'transient', code: 'relocation-incomplete' });
   });
 
-  test('is gone where the lists were read to their ends', async () => {
+  test('is gone where the list of its kind was read to its end', async () => {
     gone();
     organization(undefined, 2);
     listed('machines', []);
-    listed('implements', [record('implements', 2)]);
-    api().get('/platform/implements/7').query({ embed }).reply(404);
     expect((await readOld()).answer.kind).toBe('gone');
   });
 
@@ -218,13 +212,11 @@ describe('a record that its lists cannot show', () => {
   test('waits where the list of its kind is not shared, unless it was said to be gone for good', async () => {
     gone();
     organization(['implements']);
-    listed('implements', []);
     expect((await readOld()).answer).toMatchObject(unshared('`machines`'));
     api().get('/platform/machines/7').query({ embed }).reply(410);
     nock(equipmentOrigin).get('/isg/equipment/7').query(true).reply(404, '', json);
     catalog();
     organization(['implements'], 2);
-    listed('implements', []);
     expect((await readOld()).answer).toMatchObject({ kind: 'gone', certain: true });
   });
 
@@ -233,6 +225,24 @@ describe('a record that its lists cannot show', () => {
     organization(['machines'], 2);
     listed('machines', []);
     expect((await readOld()).answer.kind).toBe('gone');
+  });
+
+  const waits = { kind: 'transient', code: 'relocation-incomplete' };
+  test.each<[string, number, number | null, object]>([
+    ['404 is gone where its list is sound and that of the other kind refused', 404, null, { kind: 'gone' }],
+    ['404 waits where its list is refused', 404, 403, waits],
+    ['410 is gone where its list is refused', 410, 403, { kind: 'gone', certain: true }],
+    ['410 waits where its list is no more either', 410, 410, waits],
+    ['410 waits where its list is not answered', 410, 503, { kind: 'transient', code: 'status-503' }],
+  ])('with %s', async (_what, own, status, expected) => {
+    api().get('/platform/machines/7').query({ embed }).reply(own);
+    nock(equipmentOrigin).get('/isg/equipment/7').query(true).reply(404, '', json);
+    catalog();
+    organization(undefined, 'code' in expected ? 1 : 2);
+    if (status === null) listed('machines', []);
+    else refusedList('machines', status);
+    api().get('/platform/organizations/4711/implements').query(true).optionally().reply(403);
+    expect((await readOld()).answer).toMatchObject(expected);
   });
 
   const names = (side: EquipmentNames['side']) => {
@@ -276,6 +286,19 @@ describe('a record that its lists cannot show', () => {
     api().get('/platform/machines/7').query({ embed }).reply(200, record('machines', 7), axiom);
     expect((await read('4711')).answer).toMatchObject({ kind: 'ok', document: { address: old } });
   });
+});
+
+test('what the older endpoints say is not certain where they are not read any more', async () => {
+  staged.client.close();
+  staged = stageClient();
+  catalog();
+  organization();
+  nock(equipmentOrigin).get('/isg/equipment/7').query(true).twice().reply(404, '', json);
+  api().get('/platform/machines/7').query({ embed }).reply(410);
+  const resource = { kind: 'equipment', id: '7' } as const;
+  const address = `${origin}/platform/machines/7`;
+  const { answer } = await staged.client.read(requestFor(address, { resource, organizationId: '4711' }));
+  expect(answer).toMatchObject({ kind: 'gone', certain: false });
 });
 
 describe('a listing', () => {
