@@ -2,14 +2,21 @@
  * Goal: a user who no longer sees an organization hands it over to another who does: what waits is read by the other, the
  * switch is journalled, nothing is published for it, and nobody is paged.
  * Method: two users who see both organizations; the one whose token reads an organization loses sight of it while changes
- * of it wait. The provider then refuses that user what is the organization's, and does not list it to that user.
+ * of it wait. The provider then refuses that user what is the organization's, and does not list it to that user. Listings
+ * are asked for a twentieth of the time at most: what passes until the next is stepped over with the service's clock.
  */
+import { makeMovedClock } from '../support/moved-clock';
 import { beginStory, notificationOf, type Resource, type Story, soon } from '../support/story';
 import { until } from '../support/until';
 
+const clock = makeMovedClock();
 let story: Story;
 beforeAll(async () => {
-  story = await beginStory({ delivers: false, flags: { users: 2, overlap: 1 } });
+  story = await beginStory({
+    delivers: false,
+    flags: { users: 2, overlap: 1 },
+    settings: clock.environment,
+  });
 });
 afterAll(() => story.end());
 
@@ -37,6 +44,8 @@ test('an organization that one user loses is read on by the other, and only what
   await until(async () => (await story.ledger()).waiting === machines.length, soon);
   await story.simulator.changeUser(first!, { sees: [other!] });
   await story.simulator.setFaults([]);
+  // A minute counts as a clock that is off.
+  clock.advance(50_000);
 
   expect(await story.untilRest()).toMatchObject({ lost: 0, quarantined: 0 });
   const second = held.find(({ user }) => user !== first)!;
@@ -85,7 +94,10 @@ test('where a lost organization’s resources are not found at all, nothing coun
   await story.simulator.setFaults([{ match: { path: '^/isg/equipment' }, status: 404 }]);
   await story.simulator.changeUser(second!, { sees: [other!] });
   await story.post([notificationOf(machine!)]);
-  await until(async () => !(await sees(second!)).includes(organizationId!), soon);
+  await until(async () => {
+    clock.advance(10_000);
+    return !(await sees(second!)).includes(organizationId!);
+  }, soon);
   await story.simulator.setFaults([]);
   expect(await story.untilRest()).toMatchObject({ lost: 0, gone: 0, quarantined: 0 });
   expect(await lastReader(machine!)).toBe(first);
