@@ -19,6 +19,7 @@ import {
   unseenAmong,
   unseenAs,
   unseenBehind,
+  unseenIn,
   unseenItem,
   unsharedOf,
 } from './unseen';
@@ -180,8 +181,7 @@ function makeLookAny({ gate, pages, organizations }: OldEquipmentParts) {
         const inside = await lookIn(organization, sought, looking);
         const failed = inside.unseen?.failed === true && !isLocal(inside.unseen.answer);
         // An organization that is closed to us hides its own, not those of the others.
-        if (!failed && inside.unseen !== null && !inside.unseen.unshared)
-          inside.unseen = unseenAs('some organizations are closed', way);
+        if (!failed && inside.unseen !== null) inside.unseen = unseenIn(organization.id, inside.unseen, way);
         add(found, inside);
         // By the form of each kind whatever there is can be asked for.
         if (found.patterns.length === listsOf(sought.kind).length) return { ...found, unseen: null };

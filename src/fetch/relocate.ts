@@ -21,6 +21,8 @@ import {
   unseenAmong,
   unseenAs,
   unseenBehind,
+  unseenFor,
+  unseenIn,
   unseenItem,
   unsharedOf,
 } from './unseen';
@@ -136,7 +138,7 @@ async function* operationsOf(organizationId: string | null, look: Look): AsyncGe
   const { organizations } = parts;
   if (organizationId !== null) {
     const found = await organizations.find(organizationId, connection, caller);
-    if ('answer' in found) return yield { answer: found.answer, failed: true };
+    if ('answer' in found) return yield unseenFor(found.answer);
     if (found.organization !== null) yield* operationsOfOrganization(found.organization, look);
     return;
   }
@@ -148,8 +150,7 @@ async function* operationsOf(organizationId: string | null, look: Look): AsyncGe
       for await (const step of operationsOfOrganization(organization, look)) {
         if ('answer' in step && !isLocal(step.answer)) return yield step;
         // An organization that is closed to us hides its operations, not those of the others.
-        if ('answer' in step)
-          unseen = graver(unseen, step.unshared ? step : unseenAs('some organizations are closed', way));
+        if ('answer' in step) unseen = graver(unseen, unseenIn(organization.id, step, way));
         else yield step;
       }
     }

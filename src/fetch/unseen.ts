@@ -4,6 +4,7 @@
  * waits for it. Pure.
  */
 import type { Answer } from '../model/answer';
+import { wordsIn } from '../model/answer-words';
 import { linksOf, unreadLinkOf, unreadLinksOf } from './links';
 import type { OrganizationSeen } from './organizations';
 import type { WholePage } from './pages';
@@ -21,12 +22,19 @@ import { answerOnTheWay, type Way, waitingAnswer } from './waiting-answer';
 export interface Unseen {
   answer: Answer;
   failed: boolean;
+  /** What was expected and what came, and where that is known. */
+  detail: string;
   /** Nothing is amiss: this user is not shown it. What an address says for certain needs no look there. */
   unshared?: true;
 }
 
 export function unseenAs(detail: string, way: Way): Unseen {
-  return { answer: waitingAnswer(way, detail), failed: false };
+  return { answer: waitingAnswer(way, detail), failed: false, detail };
+}
+
+/** A call on the way that was not answered as it should be. */
+export function unseenFor(answer: Answer): Unseen {
+  return { answer, failed: true, detail: wordsIn(answer) ?? answer.kind };
 }
 
 /**
@@ -41,11 +49,15 @@ export function unsharedOf(
   const missing = rels.filter((rel) => !links.has(rel));
   if (missing.length === 0) return null;
   const broken = unreadLinkOf(unread, missing);
-  if (broken !== null) return unseenAs(`organization ${id}: ${broken}`, way);
+  if (broken !== null) return unseenAs(broken, way);
   if (unconnected) return null;
   const expected = missing.map((rel) => `\`${rel}\``).join(' and ');
   const detail = `organization ${id}: expected a link to ${expected}, got none: not shared with this user`;
-  return { answer: { ...waitingAnswer(way, detail), forbidden: true }, failed: false, unshared: true };
+  return {
+    ...unseenAs(detail, way),
+    answer: { ...waitingAnswer(way, detail), forbidden: true },
+    unshared: true,
+  };
 }
 
 /** The one of two that is told, and the first of equals: what will not be shown by waiting comes last. */
@@ -67,8 +79,20 @@ export function isWithheld({ answer }: Unseen): boolean {
 /** What stands behind the end of a list that was not read to its end. */
 export function unseenBehind(page: PartialEnd, way: Way): Unseen {
   const { verdict } = page;
-  if (verdict === null) return unseenAs(partialSentence(page), way);
-  return { answer: answerOnTheWay(verdict, way), failed: true };
+  const detail = partialSentence(page);
+  if (verdict === null) return unseenAs(detail, way);
+  const answer = answerOnTheWay(verdict, way);
+  const isOurs = answer.kind === 'transient' && answer.code === way.code;
+  return { answer: isOurs ? { ...answer, detail } : answer, failed: true, detail };
+}
+
+/** What one of several organizations does not show: told with its name, and as closed where the provider refuses it. */
+export function unseenIn(organizationId: string, unseen: Unseen, way: Way): Unseen {
+  if (unseen.unshared) return unseen;
+  const closed = isWithheld(unseen) || unseen.answer.kind === 'action-required';
+  const detail = `organization ${organizationId}${closed ? ' is closed' : ''}: ${unseen.detail}`;
+  const told = unseenAs(detail, way);
+  return closed ? { ...told, answer: { ...waitingAnswer(way, detail), forbidden: true } } : told;
 }
 
 /** What says neither what it is nor where may be what is sought; null where a page holds none of that. */

@@ -245,6 +245,23 @@ describe('a record that its lists cannot show', () => {
     expect((await readOld()).answer).toMatchObject(expected);
   });
 
+  test.each([
+    [403, 'organization 4711 is closed: page 1: it was not answered with a page (forbidden) at '],
+    [404, 'organization 4711: page 1: it was not answered with a page (gone) at '],
+  ])(
+    'with an unknown owner and a list that is answered %i says so with its address',
+    async (status, detail) => {
+      gone();
+      organization();
+      refusedList('machines', status);
+      const resource = { kind: 'equipment', id: '7' } as const;
+      expect((await staged.client.read(requestFor(old, { resource }))).answer).toMatchObject({
+        ...waits,
+        detail: expect.stringContaining(`${detail}${origin}/platform/organizations/4711/machines`),
+      });
+    },
+  );
+
   const names = (side: EquipmentNames['side']) => {
     return { side, id: '7', organizationId: owner, principalId: null, erid: null, serialNumber: null };
   };

@@ -645,7 +645,7 @@ describe('what is not found', () => {
     expect((await staged.client.read(known)).answer).toMatchObject({
       kind: 'transient',
       code: 'relocation-incomplete',
-      detail: 'organization 4711: expected an address in the link `fields`, got number',
+      detail: 'expected an address in the link `fields`, got number',
     });
   });
 
@@ -744,6 +744,9 @@ describe('what is not found', () => {
     expect((await staged.client.read(unknown)).answer).toMatchObject({
       kind: 'transient',
       code: 'relocation-incomplete',
+      detail:
+        `organization 1 is closed: page 1: it was not answered with a page (action-required) at ` +
+        `${origin}/platform/closed; a customer acts at https://t.test/`,
     });
 
     missing();
@@ -757,6 +760,54 @@ describe('what is not found', () => {
     missing();
     api().get('/platform/organizations?itemLimit=100').reply(429, '', axiom);
     expect((await staged.client.read(unknown)).answer.kind).toBe('rate-limited');
+  });
+
+  test.each<[string, (base: nock.Scope) => unknown, unknown, string]>([
+    [
+      'is refused as closed',
+      (base) => base.get('/platform/ops?itemLimit=100').reply(403, said('Access Denied'), axiom),
+      `${origin}/platform/ops`,
+      'organization 1 is closed: page 1: it was not answered with a page (forbidden) at ' +
+        `${origin}/platform/ops – Access Denied`,
+    ],
+    [
+      'is not found as that',
+      (base) => base.get('/platform/ops?itemLimit=100').reply(404, '', axiom),
+      `${origin}/platform/ops`,
+      `organization 1: page 1: it was not answered with a page (gone) at ${origin}/platform/ops`,
+    ],
+    [
+      'is no page as that',
+      (base) => base.get('/platform/ops?itemLimit=100').reply(200, { values: 'none' }, axiom),
+      `${origin}/platform/ops`,
+      `organization 1: page 1: expected a list of values, got string (malformed-page) at ${origin}/platform/ops`,
+    ],
+    [
+      'may not be followed as that',
+      () => {},
+      'https://evil.test/ops',
+      "organization 1: page 1: the origin https://evil.test is not one of the provider's (address-refused) at https://evil.test/ops",
+    ],
+    [
+      'cannot be read as that',
+      () => {},
+      7,
+      'organization 1: a field: expected an address in the link `fieldOperations`, got number',
+    ],
+  ])('with an unknown owner, a list that %s is told', async (_what, answer, uri, detail) => {
+    const open = { id: '1', links: [{ rel: 'fields', uri: `${origin}/platform/fields` }] };
+    catalog(undefined, 2);
+    missing();
+    api()
+      .get('/platform/organizations?itemLimit=100')
+      .reply(200, { values: [open] }, axiom);
+    fields('/platform/fields', [{ rel: 'fieldOperations', uri: uri as string }]);
+    answer(api());
+    expect((await staged.client.read(requestFor(operationUrl))).answer).toMatchObject({
+      kind: 'transient',
+      code: 'relocation-incomplete',
+      detail: expect.stringContaining(detail),
+    });
   });
 
   test('is judged by a catalog that was read after it was not found, never by one under way before', async () => {
