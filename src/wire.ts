@@ -123,7 +123,7 @@ export async function wireWorker(
   around: Around['worker'] = (doors) => doors,
   clock: Clock = systemClock,
 ): Promise<Worker> {
-  const watch = makeProcessWatch(clock.nowMs);
+  const watch = makeProcessWatch(clock);
   const heard = hearCalls(settings, { watch, observer }, clock);
   const pause = clientPauseOf(() => pipeline.health, clock);
   const client = clientOf(settings, {

@@ -128,14 +128,14 @@ export function makeAlerting(parts: AlertingParts): Alerting {
   async function decide(told: Told[], alone: boolean): Promise<Decided> {
     const { inputs, alerts: known } = await book.read();
     const before = new Map(known.map((alert) => [alert.fingerprint, alert]));
-    const nowMs = clock.nowMs();
+    const [nowMs, steadyMs] = [clock.nowMs(), clock.steadyMs()];
     const { alerts: answered, gone } = letGo(record(known, collect()), nowMs);
     relearning.hear(told, answered, isSettled, nowMs);
     const conditions = told.flatMap((one) => one.conditions);
     const open = openOf(answered, relearning.unlearned());
     const places = { manageUrl: (id: string) => parts.manageUrl?.(id) ?? null };
     const signals = evaluate({ ...inputs, conditions, nowMs }, { ...options, ...open, ...places });
-    const gathered = gather(signals, inputs, answered, nowMs);
+    const gathered = gather(signals, inputs, answered, steadyMs);
     const converged = converge(gathered, answered, nowMs, { ...options, ...relearning });
     relearning.seen(gathered.passed, converged);
     const isTold = ({ name }: Alert) => !alone || platformNames.has(name);
@@ -143,8 +143,8 @@ export function makeAlerting(parts: AlertingParts): Alerting {
     const ends = unrecorded.ends(alerts, relearning.unlearned(), nowMs);
     const dueTimes = alone ? { ...times, openAgainMs } : times;
     const offers = offersOf(lanes, [alerts.filter(isTold), ends], nowMs, dueTimes);
-    const isRefresh = nowMs - refreshedAtMs >= options.resendMs;
-    if (isRefresh) refreshedAtMs = nowMs;
+    const isRefresh = steadyMs - refreshedAtMs >= options.resendMs;
+    if (isRefresh) refreshedAtMs = steadyMs;
     const moved = alerts.filter((alert) => hasMoved(before.get(alert.fingerprint), alert));
     const changed = alerts.filter((alert) => isToSave(before.get(alert.fingerprint), alert, isRefresh));
     await book.save(alerts, changed);

@@ -55,7 +55,9 @@ export function makeAlertmanagerMemory(openMs: number): AlertmanagerMemory {
         const isOpen = wasRestarted || sent.state === 'firing' || isOfFormerLife(sent, life);
         return { firingUntilMs: isOpen ? nowMs + openMs : null };
       }
-      return { firingUntilMs: !told.isEnded && nowMs < told.openUntilMs ? told.openUntilMs : null };
+      // Never further ahead than what begins now: the clock may have been set back.
+      const openUntilMs = Math.min(told.openUntilMs, nowMs + openMs);
+      return { firingUntilMs: !told.isEnded && nowMs < openUntilMs ? openUntilMs : null };
     },
     told(alert, { firingUntilMs }, nowMs) {
       for (const [fingerprint, { atMs }] of toldOf) {

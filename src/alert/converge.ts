@@ -29,13 +29,14 @@ export function converge(
   nowMs: number,
   options: ConvergeOptions,
 ): Alert[] {
-  const before = new Map(alerts.map((alert) => [alert.fingerprint, alert]));
+  const known = alerts.map((alert) => withoutTimesAhead(alert, nowMs));
+  const before = new Map(known.map((alert) => [alert.fingerprint, alert]));
   const after = new Map<string, Alert>();
   for (const signal of passed) {
     const fingerprint = fingerprintOf(signal.name, signal.labels);
     after.set(fingerprint, raise(signal, fingerprint, before.get(fingerprint), nowMs, options.holdMs));
   }
-  const over = alerts.filter(({ fingerprint }) => !after.has(fingerprint));
+  const over = known.filter(({ fingerprint }) => !after.has(fingerprint));
   const covering = over.some(({ state }) => state === 'firing') ? [passed, held].map(coveredBy) : [];
   for (const alert of over) {
     const [into, wait] = covering.map((covers) => covers(alert));
@@ -44,6 +45,19 @@ export function converge(
     after.set(alert.fingerprint, next);
   }
   return [...after.values()];
+}
+
+/** The clock that they were taken by may have been set back since: nothing that was seen lies ahead. */
+function withoutTimesAhead(alert: Alert, nowMs: number): Alert {
+  const { startsAtMs, quietSinceMs, resolvedAtMs } = alert;
+  if (Math.max(startsAtMs, quietSinceMs ?? 0, resolvedAtMs ?? 0) <= nowMs) return alert;
+  const past = <Time extends number | null>(ms: Time) => (ms === null ? ms : Math.min(ms, nowMs)) as Time;
+  return {
+    ...alert,
+    startsAtMs: past(startsAtMs),
+    quietSinceMs: past(quietSinceMs),
+    resolvedAtMs: past(resolvedAtMs),
+  };
 }
 
 /** Finds the signal that an alert without one of its own goes on in. */

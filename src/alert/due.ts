@@ -42,7 +42,8 @@ export function pickDue(
     const sent = alert.sent[sink.name];
     return isRepeated(alert, sent, nowMs, times) && (sink.repeats || isOpen(alert, sent));
   });
-  const isRound = repeated.some((alert) => (alert.sent[sink.name]?.atMs ?? 0) + againMs <= nowMs);
+  // A time that lies far ahead is of a clock that was set back since.
+  const isRound = repeated.some((alert) => Math.abs(nowMs - (alert.sent[sink.name]?.atMs ?? 0)) >= againMs);
   return isRound ? [...news, ...repeated] : news;
 }
 
@@ -64,7 +65,7 @@ function isRefused(alert: Alert, sent: SentState | undefined, nowMs: number, tim
   if (alert.state === 'firing' && refused.severity !== alert.severity) return false;
   // One that began since is another incident, whatever was said of the former.
   const isOfBefore = refused.atMs < Math.max(times.startedAtMs, alert.startsAtMs);
-  return !isOfBefore && nowMs - refused.atMs < refusedAgainMs;
+  return !isOfBefore && Math.abs(nowMs - refused.atMs) < refusedAgainMs;
 }
 
 function isRepeated(alert: Alert, sent: SentState | undefined, nowMs: number, times: DueTimes): boolean {

@@ -57,7 +57,8 @@ const runbooks = new Map(catalogue.map((row) => [row.name, runbookFileOf(row)]))
  * Every state that needs a person, once each: two that would have one fingerprint are one signal, since the earlier of
  * both. Texts are bounded and hold no e-mail address; names of organizations stand in annotations only.
  */
-export function evaluate(inputs: EvaluateInputs, options: EvaluateOptions): Signal[] {
+export function evaluate(asRead: EvaluateInputs, options: EvaluateOptions): Signal[] {
+  const inputs = withoutTimesAhead(asRead);
   const signals = [
     ...organizationSignals(inputs.blocked, { ...options, groupWithinMs, nowMs: inputs.nowMs }),
     ...announcedSignals(
@@ -80,11 +81,26 @@ export function evaluate(inputs: EvaluateInputs, options: EvaluateOptions): Sign
         ...(twin ?? signal).annotations,
         runbook_url: `${options.runbookBase}/${runbooks.get(signal.name)}`,
       },
-      // A state cannot have begun later than now: clocks of the store and the process may differ.
-      sinceMs: Math.min(signal.sinceMs, twin?.sinceMs ?? inputs.nowMs),
+      sinceMs: Math.min(signal.sinceMs, twin?.sinceMs ?? signal.sinceMs),
     });
   }
   return [...unique.values()];
+}
+
+/** A state cannot have begun later than now: clocks of the store and of processes may differ, and are set back. */
+function withoutTimesAhead({ blocked, quarantined, conditions, ...rest }: EvaluateInputs): EvaluateInputs {
+  const { nowMs } = rest;
+  const past = (ms: number) => Math.min(ms, nowMs);
+  return {
+    ...rest,
+    blocked: blocked.map((one) => {
+      const { sinceMs, waitsSinceMs } = one;
+      if (Math.max(sinceMs, waitsSinceMs ?? 0) <= nowMs) return one;
+      return { ...one, sinceMs: past(sinceMs), waitsSinceMs: waitsSinceMs && past(waitsSinceMs) };
+    }),
+    quarantined: quarantined.map((one) => ({ ...one, oldestMs: past(one.oldestMs) })),
+    conditions: conditions.map((one) => ({ ...one, sinceMs: past(one.sinceMs) })),
+  };
 }
 
 /** What evaluating needs to know of the alerts that there are; `unlearned`: none when left out. */

@@ -22,7 +22,7 @@ export interface GatherOptions {
 /** How many organizations are still to be asked whether they are blocked. */
 export type Suspects = Pick<AlertInputs, 'suspected' | 'refused'>;
 
-export type Gather = (signals: Signal[], suspects: Suspects, alerts: Alert[], nowMs: number) => Gathered;
+export type Gather = (signals: Signal[], suspects: Suspects, alerts: Alert[], steadyMs: number) => Gathered;
 
 /** Nobody waits longer for what is suspected, however small the budget of probes. */
 const suspectMsMax = 30_000;
@@ -37,7 +37,7 @@ export function makeGather({ gatherMs, groupAbove }: GatherOptions): Gather {
   let sinceMs: number | null = null;
   /** How many of one organization were held at the most, and since when. */
   let grown = { count: 0, atMs: 0 };
-  return (signals, { suspected, refused }, alerts, nowMs) => {
+  return (signals, { suspected, refused }, alerts, steadyMs) => {
     const open = new Set(alerts.filter(({ state }) => state === 'firing').map((alert) => alert.fingerprint));
     const isOpen = (signal: Signal) => open.has(fingerprintOf(signal.name, signal.labels));
     const passed = signals.filter(isOpen);
@@ -45,14 +45,14 @@ export function makeGather({ gatherMs, groupAbove }: GatherOptions): Gather {
       sinceMs = null;
       return { passed, held: [] };
     }
-    if (sinceMs === null) grown = { count: 0, atMs: nowMs };
-    sinceMs ??= nowMs;
-    const heldMs = nowMs - sinceMs;
+    if (sinceMs === null) grown = { count: 0, atMs: steadyMs };
+    sinceMs ??= steadyMs;
+    const heldMs = steadyMs - sinceMs;
     const fresh = signals.filter((signal) => !isOpen(signal));
     const lone = fresh.filter(isOfOne);
-    if (lone.length > grown.count) grown = { count: lone.length, atMs: nowMs };
+    if (lone.length > grown.count) grown = { count: lone.length, atMs: steadyMs };
     if (heldMs < gatherMs) return { passed, held: fresh };
-    const alike = nowMs - grown.atMs < gatherMs ? suspected : refused;
+    const alike = steadyMs - grown.atMs < gatherMs ? suspected : refused;
     const held = alike > 0 && heldMs < suspectMsMax ? mayBeMany(lone, groupAbove - alike) : [];
     if (held.length > 0) {
       const waits = new Set(held);

@@ -93,13 +93,13 @@ export function makeLane(
     }
     failures = byOutcome.has('failed') ? failures + 1 : 0;
     const pauseMs = Math.max(backoffMs(failures, backoff, random), answer.retryAfterMs ?? 0);
-    readyAtMs = failures > 0 ? atMs + Math.min(pauseMs, pauseMsMax) : Number.NEGATIVE_INFINITY;
+    readyAtMs = failures > 0 ? clock.steadyMs() + Math.min(pauseMs, pauseMsMax) : Number.NEGATIVE_INFINITY;
     busy = false;
   }
 
   return {
     sink,
-    isReady: () => !busy && clock.nowMs() >= readyAtMs,
+    isReady: () => !busy && clock.steadyMs() >= readyAtMs,
     post,
     collect() {
       const collected = results;

@@ -3,6 +3,7 @@
  * tokens that no configured key opens. Pure memory; each is over by itself when it is not noticed any more.
  */
 import type { Condition } from '../model/alert';
+import type { Clock } from '../tools/clock';
 
 export interface ProcessWatch {
   /** The provider's clock minus ours, as an answer had it. */
@@ -20,12 +21,12 @@ const rememberedMs = 900_000;
  * Remembers what it noticed for a quarter of an hour, one entry for each name of a condition. Never throws. A clock
  * counts as off from 60 s on.
  */
-export function makeProcessWatch(nowMs: () => number): ProcessWatch {
+export function makeProcessWatch(clock: Pick<Clock, 'nowMs' | 'steadyMs'>): ProcessWatch {
   const noticed = new Map<Condition['name'], Condition & { lastMs: number }>();
 
   function notice(name: Condition['name'], detail: string): void {
-    const lastMs = nowMs();
-    noticed.set(name, { name, detail, sinceMs: noticed.get(name)?.sinceMs ?? lastMs, lastMs });
+    const sinceMs = noticed.get(name)?.sinceMs ?? clock.nowMs();
+    noticed.set(name, { name, detail, sinceMs, lastMs: clock.steadyMs() });
   }
 
   return {
@@ -37,7 +38,7 @@ export function makeProcessWatch(nowMs: () => number): ProcessWatch {
     },
     decryptionFailed: (detail) => notice('decryption-failed', detail),
     conditions() {
-      const now = nowMs();
+      const now = clock.steadyMs();
       for (const [name, { lastMs }] of noticed) if (now - lastMs >= rememberedMs) noticed.delete(name);
       return [...noticed.values()].map(({ lastMs: _lastMs, ...condition }) => condition);
     },

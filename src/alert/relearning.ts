@@ -56,7 +56,10 @@ export function makeRelearning(): Relearning {
       }
       tellers = living;
       const open = new Set(alerts.flatMap((alert) => (alert.state === 'firing' ? [alert.name] : [])));
-      for (const [name, atMs] of lostAtMs) {
+      for (const [name, lostMs] of lostAtMs) {
+        // The clock may have been set back since.
+        const atMs = Math.min(lostMs, nowMs);
+        lostAtMs.set(name, atMs);
         const { relearnedWithinMs } = conditionRows[name];
         const isOpen = open.has(conditionRows[name].name);
         if (nowMs - atMs >= relearnedWithinMs || (isOpen && isSettled(name, atMs))) lostAtMs.delete(name);

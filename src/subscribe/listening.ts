@@ -21,17 +21,17 @@ export function makeListening(
   lapseMs: number,
 ): Listening {
   let sinceMs = clock.nowMs();
-  let notedMs = sinceMs;
+  let notedMs = clock.steadyMs();
 
   async function note(unbroken: boolean): Promise<void> {
-    const nowMs = clock.nowMs();
-    sinceMs = await store.noteListening(unbroken ? nowMs - notedMs : 0, lapseMs);
-    notedMs = nowMs;
+    const atMs = clock.steadyMs();
+    sinceMs = await store.noteListening(unbroken ? atMs - notedMs : 0, lapseMs);
+    notedMs = atMs;
   }
 
   return {
     sinceMs: () => sinceMs,
-    note: () => note(clock.nowMs() - notedMs <= lapseMs),
+    note: () => note(clock.steadyMs() - notedMs <= lapseMs),
     noteWork: () => note(true),
   };
 }

@@ -93,12 +93,12 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
 
   async function lookAndPlan(): Promise<void> {
     const expired = () => [...findings.values()].some(({ name }) => name === 'subscription-expired');
-    nextLookMs = clock.nowMs() + Math.min(doors.checkMs, retryMsMax);
+    nextLookMs = clock.steadyMs() + Math.min(doors.checkMs, retryMsMax);
     ({ findings, whole: lookedWhole } = await lookAtSubscriptions(doors, findings));
     if (lookedWhole) looks = await doors.store.countLooks(1);
     const isOffered = book.held('authorization').some(({ state }) => state === 'offered');
     if (isOffered) await doors.confirm();
-    else if (!expired()) nextLookMs = clock.nowMs() + doors.checkMs;
+    else if (!expired()) nextLookMs = clock.steadyMs() + doors.checkMs;
   }
 
   return {
@@ -108,9 +108,9 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
       if (!holds) return tickMs;
       // One that has just become silent may have expired.
       const quiet = new Set(silences().map(({ labels }) => labels?.subscription_id ?? ''));
-      if ([...quiet].some((id) => !silent.has(id))) nextLookMs = clock.nowMs();
+      if ([...quiet].some((id) => !silent.has(id))) nextLookMs = clock.steadyMs();
       silent = quiet;
-      if (clock.nowMs() >= nextLookMs && doors.pausedMs() === 0) {
+      if (clock.steadyMs() >= nextLookMs && doors.pausedMs() === 0) {
         await lookAndPlan();
         await listening.noteWork();
       }

@@ -3,8 +3,9 @@ import { makeProcessWatch } from '../../../src/alert/process-watch';
 import { noonMs } from './samples';
 
 function watch() {
-  const at = { ms: noonMs };
-  return { at, watch: makeProcessWatch(() => at.ms) };
+  const at = { ms: noonMs, backMs: 0 };
+  const clock = { nowMs: () => at.ms - at.backMs, steadyMs: () => at.ms };
+  return { at, watch: makeProcessWatch(clock) };
 }
 
 test.each([
@@ -34,6 +35,14 @@ test('tokens that no key opens are told until they are not asked for any more', 
   const { at, watch: noticed } = watch();
   noticed.decryptionFailed('no encryption key with id k1 is configured');
   expect(noticed.conditions()).toMatchObject([{ name: 'decryption-failed' }]);
+  at.ms += 900_000;
+  expect(noticed.conditions()).toEqual([]);
+});
+
+test('what was noticed before the clock was set back is forgotten no later', () => {
+  const { at, watch: noticed } = watch();
+  noticed.heardClock(-3_600_000);
+  at.backMs = 3_600_000;
   at.ms += 900_000;
   expect(noticed.conditions()).toEqual([]);
 });

@@ -76,6 +76,13 @@ test('what has expired is renewed at the next look, and nothing is told', async 
   expect([own().status, told()]).toEqual(['Active', []]);
 });
 
+test('a clock that is set back delays no look', async () => {
+  become('Expired');
+  stage.clock.setBack(3_600_000);
+  await look();
+  expect(own().status).toBe('Active');
+});
+
 test('while the provider asked for a pause it is not asked; the look comes at its end', async () => {
   become('Expired');
   pausedMs = 30_000;
