@@ -93,6 +93,7 @@ test('of two users who see one organization one is used, and the other takes ove
   expect([statuses.get(first), statuses.get(second)]).toEqual(['refused', 'valid']);
   expect((await story.organization(machine!.organizationId)).access).toBe('active');
   expect(await sync()).toBe(second);
+  await story.untilRest();
   expect(await story.events()).toHaveLength(known + 2);
   const { steps } = await story.explain(machine!.uri);
   const switched = steps.filter(({ step }) => step === 'connection-switched');
@@ -106,6 +107,7 @@ test('of two users who see one organization one is used, and the other takes ove
   await connectUser(first, '--user', first);
   expect(await change('Four', 4)).toBe(second);
   expect(await sync()).toBe(second);
+  await story.untilRest();
   expect(await story.events()).toHaveLength(known + 3);
 });
 

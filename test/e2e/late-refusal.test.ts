@@ -83,6 +83,7 @@ test('a Required Customer Action that is true blocks before any read was refused
   // The read of the change, and the probe, which reads what is known of the organization: no task was refused.
   const statuses = (await story.readsOf(machine!)).map(({ status }) => status);
   expect(statuses.slice(0, 2)).toEqual([200, 403]);
+  await story.untilAccessEvents(organizationId, 1);
   expect(await accessChanges()).toEqual(['io.tramline.organization-access.blocked.v1']);
 });
 
@@ -97,6 +98,7 @@ test('a delivery that names another organization lays a refusal on nobody who is
   await story.post([notificationOf(neighbour!)]);
   await story.untilEvents(neighbour!, 1);
   expect(await story.organization(innocent!.organizationId)).toMatchObject({ access: 'active', history: [] });
+  await story.untilAccessEvents(guilty!.organizationId, 1);
   expect(await accessChanges()).toEqual(['io.tramline.organization-access.blocked.v1']);
   await until(async () => (await story.alerts()).length > 0, soon);
   expect(await story.alerts()).toMatchObject([{ labels: { organization_id: guilty!.organizationId } }]);

@@ -169,6 +169,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several processes on P
     };
     const before = await renewals();
     const [machine] = await story.equipment();
+    await story.untilRest();
     const published = (await story.eventsOf(machine!)).length;
     const from = (await story.requests()).length;
     // No service answers there: it uses the store, and asks the provider, itself.

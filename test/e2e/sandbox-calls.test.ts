@@ -101,6 +101,7 @@ async function expectUsedUp(): Promise<void> {
   );
   expect(await saidLeft()).toEqual(['0 of 150000', 0]);
   // What is notified is read all the same.
+  await story.untilRest();
   const count = (await story.eventsOf(machine)).length;
   await story.simulator.changeEquipment(machine.id, { name: `Changed after event ${count}` });
   await story.post([notificationOf(machine)]);

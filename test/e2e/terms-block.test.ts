@@ -3,7 +3,6 @@
  * organizations go on; the customer accepts, the work drains in order, and the page ends. Told through a real
  * Alertmanager, by what reaches the person on call.
  */
-import type { StructuredEvent } from '../../src/model/api';
 import {
   type Alertmanager,
   alertmanagerAvailable,
@@ -47,11 +46,6 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'terms block an o
     const [alert] = (await response.json()) as { annotations: { description: string } }[];
     return alert?.annotations.description ?? '';
   }
-
-  const accessEvents = async (organizationId: string): Promise<StructuredEvent[]> =>
-    (await story.events()).filter(
-      ({ subject }) => subject === `${organizationId}/organization-access/${organizationId}`,
-    );
 
   async function rename(machine: Resource): Promise<void> {
     await story.simulator.changeEquipment(machine.id, { name: `Machine ${machine.id}` });
@@ -105,7 +99,7 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'terms block an o
     expect(new Date(page!.startsAt).toISOString()).toBe(blocked.since);
 
     // An event for consumers.
-    const [event, ...more] = await accessEvents(farm!.id);
+    const [event, ...more] = await story.untilAccessEvents(farm!.id, 1);
     expect(more).toEqual([]);
     expect(event).toMatchObject({
       type: 'io.tramline.organization-access.blocked.v1',
@@ -151,7 +145,7 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'terms block an o
     expect(windows[1]![0]!.atMs - windows[0]![0]!.atMs).toBeGreaterThanOrEqual(latencyMs);
     expect(windows[2]![0]!.atMs - windows[1]![0]!.atMs).toBeGreaterThanOrEqual(latencyMs);
     const events = await story.events();
-    const [, unblocked, ...further] = await accessEvents(farm!.id);
+    const [, unblocked, ...further] = await story.untilAccessEvents(farm!.id, 2);
     expect(further).toEqual([]);
     expect(unblocked).toMatchObject({
       type: 'io.tramline.organization-access.unblocked.v1',

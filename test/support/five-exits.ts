@@ -14,8 +14,7 @@ export async function expectExitsToAgree(story: Story, { bySync = 0 } = {}): Pro
   const requests = await story.requestsOfLife();
   const attempts = () => story.log('attempt');
   const deliveries = () => story.log('delivery').filter(({ outcome }) => outcome === 'accepted');
-  const counted = await story.metric('tramline_attempts_total');
-  await until(() => attempts().length >= counted, { ...soon, what: 'a line of each attempt' });
+  await story.untilAttemptsTold();
 
   for (const [outcome, { length }] of Map.groupBy(attempts(), (line) => String(line.outcome)))
     expect([outcome, await story.metric('tramline_attempts_total', { outcome })]).toEqual([outcome, length]);

@@ -35,6 +35,9 @@ export type Resource = {
   content: Record<string, unknown>;
 };
 
+/** What of a resource is in its key. */
+type Keyed = Pick<Resource, 'id' | 'organizationId'>;
+
 /** One request to the provider, as it was received there. */
 export type ProviderRequest = {
   number: number;
@@ -149,13 +152,13 @@ export class Story {
   }
 
   /** The events of one resource, in the order in which they were published. */
-  async eventsOf({ id, organizationId }: Resource, kind = 'equipment'): Promise<StructuredEvent[]> {
+  async eventsOf({ id, organizationId }: Keyed, kind = 'equipment'): Promise<StructuredEvent[]> {
     const key = `${organizationId}/${kind}/${id}`;
     return (await this.events()).filter(({ subject }) => subject === key);
   }
 
   /** Until that many events of the resource are published. */
-  untilEvents(resource: Resource, count: number, kind = 'equipment'): Promise<StructuredEvent[]> {
+  untilEvents(resource: Keyed, count: number, kind = 'equipment'): Promise<StructuredEvent[]> {
     const what = `${count} events of ${kind} ${resource.id}`;
     return until(
       async () => {
@@ -164,6 +167,11 @@ export class Story {
       },
       { ...soon, what },
     );
+  }
+
+  /** What was told of the organization's access, once that much is published: it is decided before, and shown by then. */
+  untilAccessEvents(organizationId: string, count: number): Promise<StructuredEvent[]> {
+    return this.untilEvents({ id: organizationId, organizationId }, count, 'organization-access');
   }
 
   ledger(): Promise<LedgerView> {
@@ -199,6 +207,18 @@ export class Story {
   /** Log lines of one name, in the order in which they were written. */
   log(line: string): LogRecord[] {
     return this.service.records().filter((record) => record.line === line);
+  }
+
+  /** The line of every attempt that is counted so far. A line is written when it is counted, and comes a little later. */
+  async untilAttemptsTold(): Promise<LogRecord[]> {
+    const counted = await this.metric('tramline_attempts_total');
+    return until(
+      () => {
+        const told = this.log('attempt');
+        return told.length >= counted ? told : null;
+      },
+      { ...soon, what: 'a line of each attempt' },
+    );
   }
 
   /** What the provider was asked at the address of this resource, in order. */
