@@ -9,6 +9,7 @@ import type { AuthorizationServer } from './authorization-server';
 import { type ConsentRecord, challengeOf, type Pending, randomKey } from './consent-record';
 import { GrantRefusal } from './grant-refusal';
 import { accessToken, requestToken } from './oauth1-grant';
+import { patiently } from './patience';
 
 /** Each throws `GrantRefusal`; `unusable` also for OAuth 2 without an issuer. */
 export interface ConsentMethods {
@@ -34,9 +35,13 @@ export function makeConsentMethods(
     },
     async redeem({ auth, callback }, { token, secret }, code) {
       const verifier = new Secret(secret);
-      return auth === 'oauth1'
-        ? accessToken(calls, { token, secret: verifier }, code, clock)
-        : present(server).redeem({ code, verifier, redirectUri: callback });
+      return patiently(
+        () =>
+          auth === 'oauth1'
+            ? accessToken(calls, { token, secret: verifier }, code, clock)
+            : present(server).redeem({ code, verifier, redirectUri: callback }),
+        clock,
+      );
     },
   };
 }

@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express';
 import { oauth1Ending } from '../model/connection';
+import type { ConsentFailure } from '../model/consent';
 import { hashOf } from './consent-record';
 import type { BrowserAnswer, Consents } from './consents';
 import { GrantRefusal } from './grant-refusal';
@@ -89,7 +90,7 @@ export function makeConnectRoutes({ consents, ready, secure, failed }: ConnectRo
       response,
       ended.code === null
         ? donePage(ended.seen, ended.unseen.length)
-        : failedPage(ended.code, mayHaveEnded(ended.detail)),
+        : failedPage(ended.code, mayHaveEnded(ended.detail) ?? isOver(ended.code)),
     );
   });
   const answerError: ErrorRequestHandler = (error, _request, response, _next) => {
@@ -113,6 +114,11 @@ function mayHaveEnded(detail: string | null): string | null {
   return detail?.includes(oauth1Ending)
     ? 'The provider may have ended this kind of consent. Ask whoever sent you the link for one of the new kind.'
     : null;
+}
+
+/** The way back was used up: only a link that was not begun with opens once more. */
+function isOver(code: ConsentFailure): string | null {
+  return code === 'provider-unavailable' ? 'This consent is over: ask for a new link then.' : null;
 }
 
 function policy(formAction: string): string {

@@ -6,6 +6,7 @@
 import type { TokenCalls, TokenReply, UserToken } from '../model/consent';
 import type { Clock } from '../tools/clock';
 import { callAt, GrantRefusal, refusalOf } from './grant-refusal';
+import { patiently } from './patience';
 
 export interface WhoseDoors {
   calls: Pick<TokenCalls, 'catalogAddress' | 'links' | 'read'>;
@@ -13,9 +14,6 @@ export interface WhoseDoors {
 }
 
 const nameText = /^\P{Cc}{1,200}$/u;
-/** A consent cannot be answered twice, so a read that fails for the moment is worth another; the browser waits. */
-const pausesMs = [500, 1500];
-
 /** null when the provider does not say. Throws `GrantRefusal` where it could not be asked. */
 export async function whoseToken({ calls, clock }: WhoseDoors, token: UserToken): Promise<string | null> {
   const { links } = await readPatiently(
@@ -35,19 +33,16 @@ export async function whoseToken({ calls, clock }: WhoseDoors, token: UserToken)
   return token.auth === 'oauth2' ? subjectOf(token.token.open()) : null;
 }
 
-async function readPatiently<T extends object>(
+function readPatiently<T extends object>(
   read: () => Promise<T | TokenReply>,
   call: string,
   clock: WhoseDoors['clock'],
 ): Promise<T> {
-  for (let tried = 0; ; tried += 1) {
+  return patiently(async () => {
     const reply = await read();
-    if (!('status' in reply)) return reply;
-    const refusal = refusalOf(reply, call);
-    const pauseMs = pausesMs[tried];
-    if (pauseMs === undefined || refusal.fault !== 'unavailable') throw refusal;
-    await clock.wait(pauseMs);
-  }
+    if ('status' in reply) throw refusalOf(reply, call);
+    return reply;
+  }, clock);
 }
 
 function accountOf(document: object): string | null {
