@@ -92,10 +92,11 @@ export async function runCommandLine(
   } catch (error) {
     // Commander has already said what is wrong; help and version are no mistakes.
     if (error instanceof CommanderError) {
-      if (error.code === 'commander.unknownOption') streams.error(hintAtDashes(program, words));
+      if (error.code === 'commander.unknownOption') hintAtDashes(program, words, streams);
       return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
     }
-    streams.error(`${sentencesOf(error)}\n`);
+    const { warn } = makeOutput(streams, false);
+    for (const sentence of sentencesOf(error).split('\n')) warn(sentence);
     exitCode = exitCodeOf(error);
   }
   if (exitCode === exitCodes.notFound && asked !== null) tellWhereToLook(asked, streams);
@@ -109,19 +110,20 @@ function tellWhereToLook(command: Command, streams: Streams): void {
 }
 
 /** An id may begin as an option does: the command as it is written then, where one is missing. */
-function hintAtDashes(program: Command, words: string[]): string {
+function hintAtDashes(program: Command, words: string[], streams: Streams): void {
   let command = program;
   const path = words.filter((word) => !word.startsWith('-'));
   while (command.commands.length > 0) {
     const next = command.commands.find((one) => one.name() === path[0]);
-    if (next === undefined) return '';
+    if (next === undefined) return;
     command = next;
     path.shift();
   }
   const id = words.findLast((word) => word.startsWith('-') && !isOptionOf(command, word));
-  if (id === undefined || path.length > 0 || command.registeredArguments.length === 0) return '';
+  if (id === undefined || path.length > 0 || command.registeredArguments.length === 0) return;
   const others = words.filter((word) => word !== id).map(shellValue);
-  return `If that is an id: tramline ${[...others, shellWord(id)].join(' ')}\n`;
+  const output = makeOutput({ ...streams, out: streams.error }, false);
+  output.next(`If that is an id: tramline ${[...others, shellWord(id)].join(' ')}`);
 }
 
 function isOptionOf(command: Command, word: string): boolean {

@@ -51,10 +51,12 @@ export interface Streams {
 export const widthMax = 80;
 const gap = 2;
 
-/** Lines have at most 80 columns. */
+/** Lines have at most 80 columns; on standard error at a terminal only, since whoever keeps it finds what was said in one line. */
 export function makeOutput(streams: Streams, json: boolean): Output {
   const colors = createColors(streams.colors && !json);
   const print = (text: string) => streams.out(`${text}\n`);
+  const broken = (text: string) =>
+    streams.columns?.() === undefined ? visible(text) : besides(visible(text), 0);
   return {
     json,
     value: (value) => print(JSON.stringify(value, null, streams.colors ? 2 : 0)),
@@ -81,9 +83,9 @@ export function makeOutput(streams: Streams, json: boolean): Output {
       for (const line of below) print(indented(line, indent));
     },
     note: (text) => {
-      if (!json) streams.error(`${colors.dim(visible(text))}\n`);
+      if (!json) streams.error(`${colors.dim(broken(text))}\n`);
     },
-    warn: (text) => streams.error(`${visible(text)}\n`),
+    warn: (text) => streams.error(`${broken(text)}\n`),
     table: (rows, columns) => {
       const [head = '', ...lines] = layOut(rows, columns);
       print(colors.bold(head));
@@ -104,7 +106,8 @@ export function makeOutput(streams: Streams, json: boolean): Output {
 
 /**
  * Lines of a table, the titles first, without trailing spaces. Numbers stand on the right of their column; a column of
- * which no row says anything is left out. At most 80 columns wide, where its columns can give.
+ * which no row says anything is left out. At most 80 columns wide, where its columns can give; what makes the first too
+ * wide for that stands in full above its line.
  */
 export function layOut<Row>(rows: Row[], all: Column<Row>[]): string[] {
   const values = rows.map((row) => all.map((column) => column.of(row)));
@@ -123,10 +126,14 @@ export function layOut<Row>(rows: Row[], all: Column<Row>[]): string[] {
     cells.reduce((width, line) => Math.max(width, textWidth(line[place] ?? '')), 0),
   );
   const place = columns.findIndex(({ gives }) => gives !== undefined);
+  if (place > 0) widths[0] = firstWidth(cells, widths, place);
   const excess = widths.reduce((sum, width) => sum + width + gap, -gap) - widthMax;
-  if (place >= 0 && excess > 0) widths[place] = Math.max(8, (widths[place] ?? 0) - excess);
+  if (place >= 0 && excess > 0) widths[place] = Math.max(givenMin, (widths[place] ?? 0) - excess);
   const isBelow = columns[place]?.gives === 'below';
-  return cells.flatMap((line) => {
+  return cells.flatMap((whole) => {
+    const first = whole[0] ?? '';
+    const goesAbove = textWidth(first) > (widths[0] ?? 0) && place > 0;
+    const line = goesAbove ? whole.with(0, '') : whole;
     const longest = line[place];
     const goesBelow = isBelow && longest !== undefined && textWidth(longest) > (widths[place] ?? 0);
     const shown = goesBelow ? line.with(place, '') : line;
@@ -134,8 +141,22 @@ export function layOut<Row>(rows: Row[], all: Column<Row>[]): string[] {
       .map((cell, column) => fill(cell, widths[column] ?? 0, isNumber[column] === true))
       .join(' '.repeat(gap))
       .trimEnd();
-    return goesBelow ? [laid, ...`${' '.repeat(gap)}${besides(longest, gap)}`.split('\n')] : [laid];
+    return [
+      ...(goesAbove ? [first] : []),
+      laid,
+      ...(goesBelow ? `${' '.repeat(gap)}${besides(longest, gap)}`.split('\n') : []),
+    ];
   });
+}
+
+const givenMin = 8;
+
+/** Of the first column: as wide as it is, or as its widest cell that leaves room for the others, the one that gives way cut. */
+function firstWidth(cells: string[][], widths: number[], place: number): number {
+  const others = widths.map((width, column) => gap + (column === place ? Math.min(givenMin, width) : width));
+  const room = widthMax - others.slice(1).reduce((sum, width) => sum + width, 0);
+  const fitting = cells.map(([first = '']) => textWidth(first)).filter((width) => width <= room);
+  return Math.max(0, ...fitting);
 }
 
 function fill(text: string, width: number, right: boolean): string {

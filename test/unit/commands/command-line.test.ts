@@ -85,7 +85,14 @@ test.each([
   const { code, out, error } = await shell.run(...words);
   expect([code, out]).toEqual([2, '']);
   expect(error).toContain("error: unknown option '-");
-  expect(error.split('\n').at(-2)).toBe(`If that is an id: ${hint}`);
+  expect(error.split('\n').at(-2)).toBe(`→ If that is an id: ${hint}`);
+});
+
+test('what is complained of turns no direction and moves no cursor', async () => {
+  const { code, error } = await shell.run('organizations', 'get', '\u202eevil\u009b2J');
+  expect(code).toBe(3);
+  expect(error).toContain('there is no organization');
+  expect(error).not.toMatch(/[^\n\P{Cc}]|\p{Cf}/u);
 });
 
 test('where an id is given, or none is taken, an unknown option is none', async () => {

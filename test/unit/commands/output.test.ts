@@ -76,6 +76,36 @@ test('a table of names in wide characters is no wider than a terminal, and its c
   expect(lines[1]).toMatch(/^4711 {2}[北海道農場]{33}… {6}3$/u);
 });
 
+test('one endless id stands above its line, and costs the others none of their columns', () => {
+  const id = '7'.repeat(120);
+  const named = { id: '4711', name: 'x'.repeat(200) };
+  const [title, first, ...lines] = layOut([named, { id, name: 'Berring' }], columns as never);
+  expect(title).toMatch(/^ID {4}NAME +COUNT$/);
+  expect(first).toMatch(/^4711 {2}x+… {6}3$/);
+  expect(textWidth(first!)).toBe(80);
+  expect(lines).toEqual([id, expect.stringMatching(/^ {6}Berring +3$/)]);
+});
+
+test('what is said beside the answer is broken for a terminal, and one line for whoever keeps it', () => {
+  const said = (columns: number | undefined) => {
+    let error = '';
+    const streams = {
+      out: () => {},
+      error: (text: string) => {
+        error += text;
+      },
+      colors: false,
+      columns: () => columns,
+    };
+    const output = makeOutput(streams, false);
+    output.note('word '.repeat(20).trim());
+    output.warn('word '.repeat(20).trim());
+    return error.split('\n').map((line) => line.length);
+  };
+  expect(said(undefined)).toEqual([99, 99, 0]);
+  expect(said(120)).toEqual([79, 19, 79, 19, 0]);
+});
+
 test('a text without spaces is broken between its wide characters', () => {
   let out = '';
   const output = makeOutput({ out: (text) => (out += text), error: () => {}, colors: false }, false);
