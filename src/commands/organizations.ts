@@ -11,11 +11,12 @@ import { agedTime } from './age';
 import { type Action, allPages, type CommandContext, type Via, withApi } from './context';
 import { exitCodes } from './exit-code';
 import { firstRows } from './listing';
-import { type Column, shortTime } from './output';
+import { type Column, shortTime, visible } from './output';
+import { beginningOf, textWidth } from './text-width';
 
 const columnsAt = (nowMs: number): Column<OrganizationView>[] => [
   { title: 'ID', of: ({ id }) => id },
-  { title: 'NAME', of: ({ name }) => name, gives: true },
+  { title: 'NAME', of: ({ name }) => shownName(name), gives: true },
   { title: 'ACCESS', of: accessOf },
   { title: 'SINCE', of: ({ since }) => since && agedTime(since, nowMs) },
   { title: 'PARKED', of: ({ parked }) => parked },
@@ -105,6 +106,22 @@ async function list({ output, clock }: CommandContext, api: Api): Promise<number
   return exitCodes.done;
 }
 
+/** In sentences a name is cut where it would push all else off the screen. */
+const nameColumnsMax = 60;
+
+/** null where it shows nothing. */
+function shownName(name: string | null): string | null {
+  return name === null || visible(name).trim() === '' ? null : name;
+}
+
+/** As a sentence calls it. A name that shows nothing is none. */
+function whoIs({ id, name }: Pick<OrganizationView, 'id' | 'name'>): string {
+  if (shownName(name) === null) return `organization ${id}`;
+  const shown = visible(name ?? '').trim();
+  const cut = textWidth(shown) > nameColumnsMax ? `${beginningOf(shown, nameColumnsMax - 1)}…` : shown;
+  return `${cut} (${id})`;
+}
+
 /** Those first that concern somebody, and of them the longest blocked: who never connected has always been so for longest. */
 function compareBlocked(left: OrganizationView, right: OrganizationView): number {
   if (left.concerns !== right.concerns) return left.concerns ? -1 : 1;
@@ -156,8 +173,7 @@ async function forget(context: CommandContext, id: string, sure: boolean): Promi
   const { output, ask } = context;
   const { name, parked, manageUrl = null } = await withApi(context, (api) => api.organization(id));
   if (!sure) {
-    const who = name === null ? `organization ${id}` : `${name} (${id})`;
-    output.warn(`To forget ${who} ends its connection and gives up ${parked} that wait.`);
+    output.warn(`To forget ${whoIs({ id, name })} ends its connection and gives up ${parked} that wait.`);
     if ((await ask('Type its id to go on: ')).trim() !== id) {
       output.warn('Nothing was done. Without a terminal: --yes');
       return exitCodes.failed;
@@ -211,6 +227,7 @@ function show(output: CommandContext['output'], nowMs: number, organization: Org
   const mustActBy = announced.map((time) => agedTime(time, nowMs)).join(', ');
   const shown = {
     ...more,
+    name: shownName(organization.name),
     access: accessOf(organization),
     since: since && agedTime(since, nowMs),
     ...(mustActBy === '' ? {} : { mustActBy }),
@@ -236,7 +253,7 @@ function show(output: CommandContext['output'], nowMs: number, organization: Org
 
 /** What it must do the provider tells nobody but its own people. */
 function whatIsAnnounced({ id, name, manageUrl = null }: OrganizationView): string {
-  const who = name === null ? `organization ${id}` : `${name} (${id})`;
+  const who = whoIs({ id, name });
   const page = manageUrl === null ? '' : ` Its page: ${manageUrl}`;
   return `Tell ${who} until when it must act at the provider: it sees there what, once it signs in.${page}`;
 }
@@ -245,7 +262,7 @@ function whatIsAnnounced({ id, name, manageUrl = null }: OrganizationView): stri
 export function whatToDo(organization: OrganizationView, nowMs: number, others = 0): string {
   const { id, name, access, reason, actionUrl, message, since, forgotten, connection } = organization;
   if (forgotten) return `Organization ${id} was forgotten: nobody has to act, unless it connects again.`;
-  const who = name === null ? `Organization ${id}` : `${name} (${id})`;
+  const who = whoIs({ id, name }).replace(/^organization /, 'Organization ');
   const said = message === null ? '' : ` (“${message}”)`;
   // Nothing may stand against the address: it is copied.
   const where = actionUrl === null ? ';' : ` at ${actionUrl} –`;

@@ -182,6 +182,28 @@ test('every command for the one on call fits 80 columns, cuts no address and nam
   }
 });
 
+test('a name that is endless is cut in sentences, and one that shows nothing is none', async () => {
+  const said = async (name: string, words: string) => {
+    const blocked = { ...organizations[1]!, name };
+    Object.assign(shell.sample.store, {
+      listOrganizations: async () => [blocked],
+      findOrganization: async () => blocked,
+      listTasks: async () => [task],
+    });
+    const { out } = await shell.run(...words.split(' '));
+    return out.slice(out.indexOf('\n→') + 1);
+  };
+  for (const words of ['organizations list', 'organizations get 4712', 'parked']) {
+    const cut = await said('x'.repeat(500), words);
+    expect([words, cut.split('\n')[0]]).toEqual([words, expect.stringMatching(/^→ x{59}… \(4712\)/)]);
+    for (const nothing of ['', '  ', '\u202e\u0007'])
+      expect([words, await said(nothing, words)]).toEqual([
+        words,
+        expect.stringContaining('→ Organization 4712'),
+      ]);
+  }
+});
+
 test('a journey sends the one on call to the entry that waits, and nowhere once it was discarded', async () => {
   const told = async (ledger: string, entryState: string) => {
     const text = `notification 0 (equipment) ${address} → ${ledger} as q7: address-refused at /targetResource`;
