@@ -28,10 +28,12 @@ async function run({ output, clock }: CommandContext, api: Api): Promise<number>
   const ended = alerts.slice(firing.length);
   const nowMs = clock.nowMs();
   if (firing.length === 0) output.line(`No alert fires.${ended.length > 0 ? ' Lately resolved:' : ''}`);
+  const named = new Set<string>();
   for (const [place, alert] of firing.slice(0, shownMax).entries()) {
     if (place > 0) output.line('');
-    // Of one alone the next step follows at once.
-    tell(output, alert, firing.length > 1, nowMs);
+    // Of one alone the next step follows at once; of several of one name the page is told with the first.
+    tell(output, alert, { step: firing.length > 1, page: !named.has(alert.name) }, nowMs);
+    named.add(alert.name);
   }
   if (firing.length > shownMax) {
     output.line('');
@@ -51,7 +53,12 @@ async function run({ output, clock }: CommandContext, api: Api): Promise<number>
 const shownMax = 50;
 
 /** All that is known of one, a fact a line: what it is, whom it concerns, and what to do about it. */
-function tell(output: CommandContext['output'], alert: AlertView, withStep: boolean, nowMs: number): void {
+function tell(
+  output: CommandContext['output'],
+  alert: AlertView,
+  shown: { step: boolean; page: boolean },
+  nowMs: number,
+): void {
   const { severity, name, since, labels, annotations } = alert;
   const { description, summary, owner, until_when: until, first_step: step, action_url: where } = annotations;
   output.prose('', `${severity}  ${name}  since ${agedTime(since, nowMs)}`);
@@ -66,7 +73,8 @@ function tell(output: CommandContext['output'], alert: AlertView, withStep: bool
     ['owner', owner],
     ['until', until === undefined ? 'not known' : timed(until, nowMs)],
     ['where', where],
-    ['next', withStep ? step : null],
+    ['next', shown.step ? step : null],
+    ['read', shown.page ? annotations.runbook_url : null],
   ];
   for (const [head, text] of facts) {
     if (text !== null && text !== undefined && text !== '')

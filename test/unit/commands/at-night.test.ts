@@ -204,6 +204,20 @@ test('a name that is endless is cut in sentences, and one that shows nothing is 
   }
 });
 
+test('where to read on is told once for each name of an alert', async () => {
+  const runbook = 'https://runbooks.test/TramlineTermsRequired.md';
+  const told = (id: string) =>
+    anAlert(id, {
+      name: 'TramlineTermsRequired',
+      labels: { organization_id: id },
+      annotations: { ...alert.annotations, runbook_url: runbook },
+    });
+  Object.assign(shell.sample.store, { listAlerts: async () => [told('4711'), told('4712')] });
+  const { out } = await shell.run('alerts');
+  expect(out.match(/^ {2}read {3}\S+$/gm)).toEqual([`  read   ${runbook}`]);
+  expect(out.indexOf(runbook)).toBeLessThan(out.indexOf('4712'));
+});
+
 test('a journey sends the one on call to the entry that waits, and nowhere once it was discarded', async () => {
   const told = async (ledger: string, entryState: string) => {
     const text = `notification 0 (equipment) ${address} → ${ledger} as q7: address-refused at /targetResource`;
