@@ -22,8 +22,10 @@ async function run({ output }: CommandContext, api: Api): Promise<number> {
     for (const [name, count] of Object.entries(ledger)) {
       output.line(`${name.padEnd(12)} ${String(count).padStart(width)}`);
     }
-    if (ledger.parked > 0) output.next('See who must act: tramline organizations');
+    if (ledger.lost !== 0) output.next('That must never be; what the service says of it: tramline alerts');
+    else if (ledger.parked > 0) output.next('See who must act: tramline organizations');
     else if (ledger.quarantined > 0) output.next('See what waits for you: tramline quarantine');
+    else output.next('What needs a person: tramline alerts');
   }
   return ledger.lost === 0 ? exitCodes.done : exitCodes.failed;
 }

@@ -218,6 +218,23 @@ test('where to read on is told once for each name of an alert', async () => {
   expect(out.indexOf(runbook)).toBeLessThan(out.indexOf('4712'));
 });
 
+test('a ledger names the next step, also where all is well, and first of all where something is lost', async () => {
+  const { ledger } = shell.sample.store;
+  const stepOf = async (more: object) => {
+    Object.assign(shell.sample.store, { ledger: async () => ({ ...(await ledger()), ...more }) });
+    const { code, out } = await shell.run('ledger');
+    return [code, out.split('\n').at(-2)];
+  };
+  const whole = { accepted: 1, published: 1, merged: 0, unchanged: 0, gone: 0, acted: 0, ignored: 0 };
+  const well = { ...whole, parked: 0, quarantined: 0, discarded: 0, waiting: 0 };
+  expect(await stepOf(well)).toEqual([0, '→ What needs a person: tramline alerts']);
+  expect(await stepOf({ ...well, accepted: 2 })).toEqual([1, expect.stringContaining('must never be')]);
+  expect(await stepOf({ ...well, accepted: 2, parked: 1 })).toEqual([
+    0,
+    expect.stringContaining('who must act'),
+  ]);
+});
+
 test('a journey sends the one on call to the entry that waits, and nowhere once it was discarded', async () => {
   const told = async (ledger: string, entryState: string) => {
     const text = `notification 0 (equipment) ${address} → ${ledger} as q7: address-refused at /targetResource`;
