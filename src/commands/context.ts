@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { LoadedSettings, Settings } from '../config';
 import type { Api } from '../model/api';
-import { Problem } from '../model/problem';
+import { isProblem, Problem } from '../model/problem';
 import type { Clock } from '../tools/clock';
 import { makeClient, NobodyListens } from './client';
 import type { Output } from './output';
@@ -108,12 +108,21 @@ export async function withApi<Result>(
     if (!isLoopback(new URL(url).hostname)) throw new Problem('store.unavailable', error.message, error);
     context.output.note(`${error.message}; using the store itself: ${placeOfStore(loaded, wish)}`);
   }
-  const { api, close } = await context.openStore(loaded, wish);
+  const { api, close } = await context.openStore(loaded, wish).catch((error: unknown) => {
+    throw wish === 'kept' ? orElsewhere(error) : error;
+  });
   try {
     return await work(api, 'store', loaded);
   } finally {
     await close();
   }
+}
+
+/** Who finds no store here that can be used may have asked on the wrong machine. */
+function orElsewhere(error: unknown): unknown {
+  if (!isProblem(error, 'settings.invalid')) return error;
+  const step = 'TRAMLINE_URL names a service that runs elsewhere; what is missing here: tramline check';
+  return new Problem(error.code, `${error.message}; ${step}`, error);
 }
 
 /** The running service's API, whether one runs or not. */

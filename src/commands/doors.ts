@@ -4,6 +4,7 @@
  */
 import { createInterface } from 'node:readline/promises';
 import { type LoadedSettings, loadSettings } from '../config';
+import { Problem } from '../model/problem';
 import { systemClock } from '../tools/clock';
 import type * as Wire from '../wire';
 import type * as KeptStore from '../wire/kept-store';
@@ -24,6 +25,7 @@ export const processDoors: CommandDoors = {
     const { mustHaveCurrentStore } = require('../wire/kept-store') as typeof KeptStore;
     const { standInFor } = require('../wire/stand-in-store') as typeof StandInStore;
     if (wish === 'kept') await mustHaveCurrentStore(named.settings);
+    if (wish === 'made') mayMakeStore(named);
     const standIn = wish === 'as-is' ? await standInFor(named, systemClock.nowMs()) : null;
     const { loaded } = standIn ?? { loaded: named };
     const { openStore } = require('../wire') as typeof Wire;
@@ -79,6 +81,15 @@ export const processDoors: CommandDoors = {
     return interrupt.signal;
   },
 };
+
+/** A store that is made for a command that cannot go on would answer from then on that nothing is to be done. */
+function mayMakeStore({ settings, missing }: LoadedSettings): void {
+  const { missingFile } = require('../wire/kept-store') as typeof KeptStore;
+  const lacking = missing.map(({ name }) => name).filter((name) => /^(ENCRYPTION_KEYS|PROVIDER_)/.test(name));
+  if (lacking.length === 0 || missingFile(settings) === null) return;
+  const step = 'what each must be: tramline check';
+  throw new Problem('settings.invalid', `${lacking.join(', ')} must be set before a store is made; ${step}`);
+}
 
 function mustHaveStore({ settings }: LoadedSettings): void {
   (require('../wire/kept-store') as typeof KeptStore).mustHaveStore(settings);

@@ -91,3 +91,16 @@ test('a store that cannot be reached fails in its own line, and hides no other',
     provider: { state: 'skipped' },
   });
 });
+
+test('a command that cannot go on makes no store, which would say from then on that nothing is to be done', async () => {
+  const file = join(temporaryFolder(), 'tramline.db');
+  const { ENCRYPTION_KEYS: _, ...settings } = settingsOf(`sqlite:${file}`);
+  for (const words of ['subscriptions', 'connect', 'sync', 'equipment list']) {
+    const { code, error } = await runCommand(words.split(' '), settings);
+    expect([words, code]).toEqual([words, 2]);
+    expect(error).toContain('ENCRYPTION_KEYS must be set before a store is made');
+  }
+  const { code, error } = await runCommand(['alerts'], settings);
+  expect([code, existsSync(file)]).toEqual([2, false]);
+  expect(error).toContain('TRAMLINE_URL names a service that runs elsewhere');
+});
