@@ -6,6 +6,7 @@
 import type { Alert } from '../model/alert';
 import type { Secret } from '../tools/secret';
 import { pageOf } from './page';
+import { plainName } from './plain-text';
 import { type Posted, postJson } from './post-json';
 import type { AlertSink, PostResult } from './sink';
 
@@ -136,7 +137,9 @@ function compareUrgency(left: Alert, right: Alert): number {
 }
 
 function lineOf({ state, name, severity, labels, annotations }: Alert): string {
-  const subject = Object.values(labels).join(' ');
+  const subject = Object.values(labels)
+    .map((value) => plainName(value, lineMax))
+    .join(' ');
   const line = cut(`${state === 'firing' ? 'FIRING' : 'RESOLVED'} ${name} (${severity}) ${subject}`, lineMax);
   if (state !== 'firing') return line;
   const { owner, kept_until: kept, action_url: where, closes_at: closes } = annotations;
@@ -145,7 +148,7 @@ function lineOf({ state, name, severity, labels, annotations }: Alert): string {
   return [
     line,
     owner,
-    kept === undefined ? until && `until ${until}` : `kept until ${kept}`,
+    until && `${until === kept ? 'kept ' : ''}until ${until}`,
     where !== undefined && where.length <= addressMax ? where : undefined,
   ]
     .filter((part) => part !== undefined && part !== '')
@@ -154,7 +157,8 @@ function lineOf({ state, name, severity, labels, annotations }: Alert): string {
 
 /** Until when it must be seen to; of words instead of a time the full page tells. */
 function lossOf({ kept_until, until_when = '' }: Alert['annotations']): string | undefined {
-  return kept_until ?? (Number.isNaN(Date.parse(until_when)) ? undefined : until_when);
+  // A consent may end before what is kept does.
+  return Number.isNaN(Date.parse(until_when)) ? kept_until : until_when;
 }
 
 function plain(text: string): SlackMessage {

@@ -116,6 +116,29 @@ test('of many at once the worst comes first, with who acts where and until when'
   ]);
 });
 
+test('of many at once, what is lost first is named and comes first, also where a consent ends before the rest', () => {
+  const of = (id: string, consent: object) => {
+    const annotations = {
+      kept_until: '2026-03-31T12:00:00Z',
+      until_when: '2026-03-31T12:00:00Z',
+      ...consent,
+    };
+    return anAlert({ labels: { organization_id: id }, annotations });
+  };
+  const ends = '2026-03-06T12:00:00Z';
+  const { text } = digestOf([of('1', {}), of('2', { until_when: ends, consent_ends: ends })]);
+  expect(text.split('\n').slice(1, 3)).toEqual([
+    `FIRING TramlineTermsRequired (warning) 2; until ${ends}`,
+    'FIRING TramlineTermsRequired (warning) 1; kept until 2026-03-31T12:00:00Z',
+  ]);
+});
+
+test('an id that holds a line break or an address breaks no line of a digest', () => {
+  const { text } = digestOf([anAlert({ labels: { organization_id: 'a\nFIRING x jo@example.com' } })]);
+  expect(text.split('\n')).toHaveLength(3);
+  expect(text).not.toContain('jo@');
+});
+
 test.each([
   [{ status: 429, headers: { 'retry-after': '30' } }, true, 30_000],
   [{ status: 500 }, true, null],
