@@ -24,6 +24,8 @@ export interface AlertmanagerOptions {
   generatorUrl?: string | null;
   /** For one round of posts to an instance, all batches together. Default 10 s. */
   timeoutMs?: number;
+  /** Of those, for one that gave no answer while another did, whether it is back: the others' news wait for it. Default 1 s. */
+  awayMs?: number;
   /** How far ahead the end of a firing alert is set: several repetitions may be missed. Default 5 min. */
   endsAheadMs?: number;
   /** How long an alert fires in an instance before its end is told: longer than its `group_wait`. Default 60 s. */
@@ -34,30 +36,40 @@ interface Neighbour {
   name: string;
   instance: AlertmanagerInstance;
   memory: AlertmanagerMemory;
+  /** It gave no answer when it was asked last. */
+  isAway: boolean;
 }
 
 const name = 'alertmanager';
 
 /** Throws `settings.invalid` when an address is not http(s) or holds user info, or when there is none. */
 export function makeAlertmanagerSink(options: AlertmanagerOptions): AlertSink {
-  const { urls, generatorUrl = null, timeoutMs = 10_000, endsAheadMs = 300_000, openMs = 60_000 } = options;
+  const {
+    urls,
+    generatorUrl = null,
+    timeoutMs = 10_000,
+    awayMs = 1_000,
+    endsAheadMs = 300_000,
+    openMs = 60_000,
+  } = options;
   if (urls.length === 0) throw new Problem('settings.invalid', 'no Alertmanager address is given');
   urls.forEach(checkAddress);
   const neighbours = urls.map((url) => ({
     name: nameOf(url),
     instance: makeAlertmanagerInstance(url),
     memory: makeAlertmanagerMemory(openMs),
+    isAway: false,
   }));
 
-  async function tell(
-    { instance, memory }: Neighbour,
-    alerts: Alert[],
-    nowMs: number,
-  ): Promise<InstanceAnswer> {
+  async function tell(neighbour: Neighbour, alerts: Alert[], nowMs: number): Promise<InstanceAnswer> {
+    const { instance, memory } = neighbour;
     const deadline = AbortSignal.timeout(timeoutMs);
+    const isWaitedFor = neighbour.isAway && neighbours.some(({ isAway }) => !isAway);
     try {
-      memory.begin(await instance.life(deadline));
+      memory.begin(await instance.life(isWaitedFor ? AbortSignal.timeout(awayMs) : deadline));
+      neighbour.isAway = false;
     } catch {
+      neighbour.isAway = true;
       return { outcomes: new Map(), status: null };
     }
     const tellings = alerts.map((alert) => tellingOf(alert, memory, nowMs, endsAheadMs));

@@ -277,6 +277,37 @@ test('of two instances with one away, the post counts, and all is told to the on
   expect(away.posts).toHaveLength(0);
 });
 
+test('of two instances, one that hangs is waited for once; when it answers again, it is told everything', async () => {
+  const [there, hanging] = [await startInstance(), await startInstance()];
+  const answers = hanging.status;
+  hanging.status = () => {};
+  const sink = makeAlertmanagerSink({ urls: [hanging.url, there.url], timeoutMs: 6000, awayMs: 50 });
+  const tookMs = async () => {
+    const beganMs = performance.now();
+    expect(await sink.post([alert], noonMs)).toMatchObject({ taken: [fingerprint] });
+    return performance.now() - beganMs;
+  };
+  expect(await tookMs()).toBeGreaterThan(5900);
+  expect(await tookMs()).toBeLessThan(3000);
+  expect([there.posts.length, hanging.posts.length]).toEqual([2, 0]);
+  hanging.status = answers;
+  await tookMs();
+  expect(hanging.posts).toHaveLength(1);
+});
+
+test('a lone instance, or where all hang, is given the whole time again', async () => {
+  const [one, other] = [await startInstance(), await startInstance()];
+  const late = (response: ServerResponse) =>
+    void setTimeout(() => response.end(JSON.stringify({ uptime: 'monday' })), 300);
+  for (const urls of [[one.url], [one.url, other.url]]) {
+    const sink = makeAlertmanagerSink({ urls, timeoutMs: 6000, awayMs: 50 });
+    one.status = other.status = (response) => void response.destroy();
+    expect(await sink.post([alert], noonMs)).toMatchObject({ taken: [] });
+    one.status = other.status = late;
+    expect(await sink.post([alert], noonMs)).toMatchObject({ taken: [fingerprint] });
+  }
+});
+
 test('what one instance refused of a post is told of that instance', async () => {
   const [one, other] = [await startInstance(), await startInstance()];
   const sink = makeAlertmanagerSink({ urls: [one.url, other.url] });
