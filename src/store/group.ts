@@ -9,8 +9,9 @@ import { Problem, type ProblemCode } from '../model/problem';
 import type { Store } from '../model/store';
 import { emptyLedger } from './empty-ledger';
 import type { SetAside } from './quarantine-entry';
-import type { Call, VerbName } from './sqlite/engine';
+import type { Call } from './sqlite/engine';
 import type { LedgerOfDeliveries, LedgerPage } from './sqlite/ledger';
+import type { VerbName } from './sqlite/verbs';
 
 /** A result as it crosses the thread: a value, with why things were set aside, or a problem's code and message. */
 export type Result =

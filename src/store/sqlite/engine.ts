@@ -6,207 +6,17 @@
 import type { QuarantineReason } from '../../model/notification';
 import { Problem } from '../../model/problem';
 import type { Store } from '../../model/store';
-import { shareConditions } from './conditions';
-import {
-  acceptConnection,
-  connectionsMark,
-  findConnection,
-  importConnections,
-  keepSights,
-  learn,
-  listConnections,
-  refuseConnection,
-  replaceTokens,
-  revokeConnection,
-  saveConnection,
-} from './connections';
-import { findConsent, saveConsent, takeConsent } from './consents';
 import type { Context, StoreSettings } from './context';
 import { type Database, openDatabase, problemOf } from './database';
-import { finishGone, foundAbsent, giveBack, postpone, quarantineTask } from './endings';
-import { equipmentRecords, nameEquipment } from './equipment-names';
-import { explain } from './explain';
-import { finish } from './finish';
-import { forgetOrganization } from './forget';
-import { hasten, put, take } from './inbox';
-import {
-  accessHistory,
-  alertInputs,
-  alertMark,
-  counts,
-  findOrganization,
-  listAlerts,
-  listOrganizations,
-  listTasks,
-  organizationAccess,
-  saveAlerts,
-  storeBytes,
-} from './inspect';
 import { Lanes } from './lanes';
-import { freeLease } from './leases';
-import { ledgerOfDeliveries, ledgerPage } from './ledger';
-import { nextDueInMs } from './next-due';
-import { observe } from './observe';
 import { OrganizationCache } from './organization-cache';
-import {
-  holdLease,
-  leads,
-  leaseFreeMs,
-  listEvents,
-  markSent,
-  pickUnsent,
-  quarantineRecord,
-  resendLogged,
-  unsentCount,
-} from './outbox';
-import { pauseReading, readingPause } from './pauses';
-import { payProbeCall, postponeProbe, probing, requestProbe, takeProbes } from './probes';
-import { keepSample, listQuarantine, showQuarantine } from './quarantine';
-import { discardQuarantine, rejudge, releaseQuarantine } from './release';
-import * as replays from './replays';
-import { sweep } from './sweep';
-import * as syncs from './syncs';
-import { allFound, behindSince, noteFound, readingOn, topicEnds } from './topic-ends';
 import { makeTransaction } from './transaction';
-import * as secrets from './webhook-secrets';
-
-type Bound<Verb> = Verb extends (context: Context, ...rest: infer Rest) => infer Result
-  ? (...rest: Rest) => Result
-  : never;
-
-/** Every verb takes the context first; what it returns is what the store's promise resolves to. */
-export const verbs = {
-  put,
-  take,
-  finish,
-  finishGone,
-  foundAbsent,
-  postpone,
-  giveBack,
-  quarantineTask,
-  releaseLeases,
-  hasten,
-  nextDueInMs,
-  keepSample,
-  holdLease,
-  leads,
-  pickUnsent,
-  markSent,
-  quarantineRecord,
-  resendLogged,
-  unsentCount,
-  learn,
-  access: organizationAccess,
-  epochs,
-  observe,
-  takeProbes,
-  payProbeCall,
-  postponeProbe,
-  requestProbe,
-  probing,
-  pauseReading,
-  readingPause,
-  listOrganizations,
-  findOrganization,
-  accessHistory,
-  forgetOrganization,
-  importConnections,
-  listConnections,
-  refuseConnection,
-  acceptConnection,
-  findConnection,
-  saveConnection,
-  replaceTokens,
-  revokeConnection,
-  connectionsMark,
-  keepSights,
-  saveConsent,
-  takeConsent,
-  findConsent,
-  listWebhookSecrets: secrets.listWebhookSecrets,
-  saveWebhookSecret: secrets.saveWebhookSecret,
-  resealWebhookSecret: secrets.resealWebhookSecret,
-  dropWebhookSecret: secrets.dropWebhookSecret,
-  noteHeartbeat: secrets.noteHeartbeat,
-  noteListening: secrets.noteListening,
-  countLooks: secrets.countLooks,
-  alertInputs,
-  alertMark,
-  listAlerts,
-  saveAlerts,
-  shareConditions,
-  listTasks,
-  listQuarantine,
-  showQuarantine,
-  releaseQuarantine,
-  rejudge,
-  discardQuarantine,
-  listEvents,
-  explain,
-  ledgerPage,
-  ledgerOfDeliveries,
-  counts,
-  leaseFreeMs,
-  sweep,
-  storeBytes,
-  ready,
-  nameEquipment,
-  equipmentRecords,
-  beginRun: syncs.beginRun,
-  endRun: syncs.endRun,
-  lastRun: syncs.lastRun,
-  openListings: syncs.openListings,
-  compareListed: syncs.compareListed,
-  finishPage: syncs.finishPage,
-  hintAbsent: syncs.hintAbsent,
-  countCalls: syncs.countCalls,
-  beginReplay: replays.beginReplay,
-  selectReplay: replays.selectReplay,
-  resendNewest: replays.resendNewest,
-  readAgain: replays.readAgain,
-  readHistory: replays.readHistory,
-  noteHistory: replays.noteHistory,
-  replayPending: replays.replayPending,
-  endReplay: replays.endReplay,
-  topicEnds,
-  noteFound,
-  allFound,
-  readingOn,
-  behindSince,
-};
-
-export type Verbs = { [Name in keyof typeof verbs]: Bound<(typeof verbs)[Name]> };
-export type VerbName = keyof Verbs;
+import { repeatable, type VerbName, verbs } from './verbs';
 
 export interface Call {
   verb: VerbName;
   args: unknown[];
 }
-
-/**
- * What the store may forget when the process dies: takes, endings that nobody has seen yet, and what was acknowledged for
- * rows that are then sent again as they are. WHY.md says why that breaks no promise.
- */
-const repeatable: ReadonlySet<VerbName> = new Set<VerbName>([
-  'take',
-  'nextDueInMs',
-  'releaseLeases',
-  'finish',
-  'finishGone',
-  'foundAbsent',
-  'postpone',
-  'giveBack',
-  'nameEquipment',
-  'equipmentRecords',
-  'openListings',
-  'compareListed',
-  'finishPage',
-  'hintAbsent',
-  'shareConditions',
-  'storeBytes',
-  'leads',
-  'markSent',
-]);
 
 /** `setAside`: why the call set things aside, where it did. */
 export type CallResult = { value: unknown; setAside?: QuarantineReason[] } | { problem: Problem };
@@ -333,30 +143,6 @@ function keepWidth(database: Database, id: string, width: number | null): void {
       width,
     );
   }
-}
-
-function releaseLeases(context: Context, taken: { taskId: number; fence: number }[]): void {
-  const nowMs = context.nowMs();
-  for (const { taskId, fence } of taken) {
-    if (context.leases.get(taskId)?.fence === fence) freeLease(context, taskId, nowMs);
-  }
-}
-
-function epochs(context: Context): Map<string, number> {
-  return new Map([...context.organizations.all()].map(({ id, epoch }) => [id, epoch]));
-}
-
-/** A write that is taken back would prove nothing: this one commits. */
-function ready(context: Context): void {
-  writeHeartbeat(context);
-}
-
-/** Writes in any case: a value that stays the same would be left alone. */
-function writeHeartbeat(context: Context): void {
-  context.database.run(
-    `INSERT INTO meta (name, value) VALUES ('heartbeat', 1)
-     ON CONFLICT (name) DO UPDATE SET value = value + 1`,
-  );
 }
 
 /** The doors that the engine serves as they are; `ledger`, `heed` and `close` are made by the client. */
