@@ -10,6 +10,7 @@ import { groupedStore, type Result } from './group';
 import type { SetAside } from './quarantine-entry';
 import type { StoreSettings } from './sqlite/context';
 import { type Call, openEngine } from './sqlite/engine';
+import type { NumberedCalls, NumberedResults } from './sqlite/thread';
 
 export type { StoreSettings } from './sqlite/context';
 
@@ -68,34 +69,43 @@ interface Thread {
 /** Resolves when the thread has opened the store; rejects with what it said, or with why it ended. */
 async function startThread(makeThread: () => Worker): Promise<Thread> {
   const worker = makeThread();
-  const asked: { resolve: (results: Result[]) => void; reject: (error: Error) => void }[] = [];
+  /** By number: what need not be on disk is answered before what must be. */
+  const asked = new Map<number, { resolve: (results: Result[]) => void; reject: (error: Error) => void }>();
+  let number = 0;
   let lost: Error | null = null;
   const fail = (error: Error): void => {
     lost ??= error;
-    for (const { reject } of asked.splice(0)) reject(error);
+    const unanswered = [...asked.values()];
+    asked.clear();
+    for (const { reject } of unanswered) reject(error);
   };
   const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
   worker.on('error', fail);
   worker.on('exit', () => fail(new Error('the thread of the store ended')));
   await new Promise<void>((resolve, reject) => {
-    asked.push({ resolve: () => resolve(), reject });
+    asked.set(number, { resolve: () => resolve(), reject });
     worker.once('message', (opened: { opened: boolean; code: ProblemCode; message: string }) => {
-      asked.length = 0;
+      asked.clear();
       if (opened.opened) return resolve();
       void worker.terminate();
       reject(new Problem(opened.code, opened.message));
     });
   });
-  worker.on('message', (answers: Result[][]) => {
-    for (const results of answers) asked.shift()?.resolve(results);
+  worker.on('message', (answers: NumberedResults[]) => {
+    for (const [answered, results] of answers) {
+      const one = asked.get(answered);
+      asked.delete(answered);
+      one?.resolve(results);
+    }
   });
   return {
     isLost: () => lost !== null,
     execute: (calls) =>
       new Promise((resolve, reject) => {
         if (lost !== null) return reject(lost);
-        asked.push({ resolve, reject });
-        worker.postMessage(calls);
+        number += 1;
+        asked.set(number, { resolve, reject });
+        worker.postMessage([number, calls] satisfies NumberedCalls);
       }),
     async close() {
       worker.postMessage('close');
