@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import { Browser } from '../support/browser';
 import { noService, runCommand } from '../support/command';
 import { beginConnectStory, type ConnectStory } from '../support/connect-story';
+import { makeMovedClock } from '../support/moved-clock';
 import { beginStory, notificationOf, type Story, soon } from '../support/story';
 import { until } from '../support/until';
 
@@ -167,6 +168,23 @@ describe('the day moves', () => {
     // The client itself goes by its own clock, which is behind that day.
     const { error } = await runCommand(['config'], { ...settings, ...store });
     expect(error).toContain('deprecated since 2025-01-01');
+  });
+
+  test('the client warns of them from the first second of 2025 on in UTC, wherever it stands', async () => {
+    const clock = makeMovedClock();
+    clock.advance(Date.parse('2024-12-31T23:00:00Z') - clock.nowMs());
+    const settings = { ...story.settings(), PROVIDER_EQUIPMENT_API: 'old', ...clock.environment };
+    const warned = async (zone: string) => {
+      const { code, error } = await runCommand(['config'], {
+        ...settings,
+        TZ: zone,
+        TRAMLINE_URL: noService,
+      });
+      return [code, error.includes('deprecated since 2025-01-01')];
+    };
+    expect(await warned('Pacific/Kiritimati')).toEqual([0, false]);
+    clock.advance(3_600_000);
+    expect(await warned('Pacific/Honolulu')).toEqual([0, true]);
   });
 
   test('what the provider says it took is measured, and no day moved its clock', async () => {

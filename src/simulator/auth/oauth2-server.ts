@@ -118,7 +118,7 @@ function write(response: Response, { status, body, text, headers }: TokenAnswer,
     'X-Rate-Limit-Limit': '2000',
     ...headers,
   };
-  if (bytes.length > 0) {
+  if (bytes.length > 0 && status !== 204 && status !== 304) {
     all['Content-Type'] = 'application/json;charset=utf-8';
     all['Transfer-Encoding'] = 'chunked';
   }

@@ -118,6 +118,8 @@ function formFault(
   if (parameters.get('oauth_signature_method') !== 'HMAC-SHA1') return 'signature-method-unsupported';
   if (parameters.has('oauth_callback') !== (purpose === 'request-token')) return 'callback-misplaced';
   if (parameters.has('oauth_verifier') !== (purpose === 'access-token')) return 'verifier-misplaced';
+  // It is signed with key and secret alone.
+  if (parameters.get('oauth_token') && purpose === 'request-token') return 'token-misplaced';
   const timestamp = parameters.get('oauth_timestamp')!;
   if (!/^[1-9]\d*$/.test(timestamp)) return 'timestamp-malformed';
   if (Math.abs(Number(timestamp) - nowSeconds) >= TIMESTAMP_WINDOW_SECONDS) return 'timestamp-off';

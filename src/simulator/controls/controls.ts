@@ -13,6 +13,7 @@ import { writeState } from './state';
 import { serveWebhookControls } from './webhook-controls';
 
 const BODY_BYTES_MAX = '64mb';
+const LOOPBACK = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/;
 
 /** All controls, to be mounted at `/_simulator`. Doubled slashes in an address are read as one. */
 export function controlRouter(controls: Controls): Router {
@@ -118,11 +119,13 @@ function serveActing(router: Router, controls: Controls): void {
 /** The controls can do anything, so only this machine may use them, and not through a name that a web page chose. */
 const loopbackOnly: RequestHandler = (request, _response, next) => {
   const from = request.socket.remoteAddress ?? '';
-  const host = request.headers.host ?? '';
+  const { host = '', origin } = request.headers;
   if (!/^(127\.|::1$|::ffff:127\.)/.test(from))
     throw new BadControl('the controls answer this machine only', 403);
-  if (!/^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/.test(host))
-    throw new BadControl('the controls answer a loopback address only', 403);
+  if (!LOOPBACK.test(host)) throw new BadControl('the controls answer a loopback address only', 403);
+  // What another page has a browser send says where it comes from; it needs no answer to have done harm.
+  if (origin !== undefined && !LOOPBACK.test(URL.parse(origin)?.host ?? ''))
+    throw new BadControl('the controls answer no page of another site', 403);
   next();
 };
 

@@ -84,6 +84,15 @@ test('a request token needs a callback that is an address', async () => {
   expect((await signed(request, { protocol: { oauth_callback: 'nowhere' } })).status).toBe(400);
 });
 
+test('a request token is asked for with key and secret alone: a user’s token beside them is refused', async () => {
+  const { request } = await addresses();
+  const { token, secret } = JSON.parse(simulator.environment.PROVIDER_TOKENS!)[0];
+  const user = { key: token as string, secret: secret as string };
+  expect((await signed(request, { protocol: { oauth_callback: 'oob' } })).status).toBe(200);
+  const refused = await signed(request, { token: user, protocol: { oauth_callback: 'oob' } });
+  expect([refused.status, refused.body.errors[0].message]).toEqual([401, 'Unauthorized: token-misplaced']);
+});
+
 test('declining goes back without a verifier and spends the request token', async () => {
   const token = await requestToken('tramline:/back?x=1');
   const form = { 'Content-Type': 'application/x-www-form-urlencoded' };

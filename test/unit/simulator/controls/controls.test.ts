@@ -255,6 +255,10 @@ test('controls answer a loopback name only, say why, and forgive a doubled slash
   const state = `${simulator.control}/state?content=false`;
   expect((await call(state)).status).toBe(200);
   expect((await call(state, { Host: 'rebound.example' })).status).toBe(403);
+  for (const Origin of ['https://elsewhere.example', 'null'])
+    expect((await call(`${simulator.control}tokens/expire`, { Origin }, 'POST', '{}')).status).toBe(403);
+  expect((await get(simulator, equipment())).status).toBe(200);
+  expect((await call(state, { Origin: new URL(state).origin })).status).toBe(200);
   expect(await rawControl(simulator, 'GET', 'nothing')).toMatchObject({
     status: 404,
     body: { error: 'no such control' },
