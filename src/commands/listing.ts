@@ -21,7 +21,10 @@ export interface Shown<Item> {
   nothing: string;
 }
 
-/** Prints all of it and resolves to the exit code; memory holds one table. Throws what comes before the first line. */
+/**
+ * Prints all of it and resolves to the exit code; memory holds one table. What befell many organizations alike is told of the
+ * first, with 20 of the others by their ids and the count of the rest. Throws what comes before the first line.
+ */
 export async function printListing<Item>(
   output: Output,
   listing: AsyncIterable<Listed<Item>>,

@@ -18,17 +18,18 @@ const shell = makeShell();
 
 /** Commands of a source into which something is written as it came, and not as one word of a shell. */
 function unquotedIn(text: string): string[] {
-  return [...text.matchAll(/\btramline [a-z-]+(?: (?:--)?[a-z-]+)* \$\{(?![^}]*\bshellWord\()[^}]*\}/g)].map(
-    ([found]) => found,
-  );
+  return [
+    ...text.matchAll(/\btramline [a-z-]+(?: (?:--)?[a-z-]+)* \$\{(?![^}]*\bshell(?:Word|Value)\()[^}]*\}/g),
+  ].map(([found]) => found);
 }
 
 test('what is written into a command that people copy is one word of a shell', () => {
   const bare = ['tramline connect --user $', '{user}'].join('');
   const text = [`\`${bare}\`; \`tramline organizations get $`, '{shellWord(id)}`'].join('');
-  expect(unquotedIn(text)).toEqual([bare]);
+  const value = ['tramline connect --user $', '{shellValue(user)}'].join('');
+  expect([unquotedIn(text), unquotedIn(value)]).toEqual([[bare], []]);
   const sources = files.filter(({ path }) => /^src\/(?!simulator\/)/.test(path));
-  const quoted = sources.filter(({ text: source }) => /\$\{shellWord\(/.test(source));
+  const quoted = sources.filter(({ text: source }) => /\$\{shell(?:Word|Value)\(/.test(source));
   expect(quoted.length).toBeGreaterThan(6);
   for (const { path, text: source } of sources) expect([path, unquotedIn(source)]).toEqual([path, []]);
 });
