@@ -22,6 +22,11 @@ export function kafkaClassesFile(): string {
   return `${kafkaJarsFolder()}.jsa`;
 }
 
+/** What a formatted storage holds beside the names of its node and cluster, once somebody has kept it. */
+export function kafkaCheckpointFile(): string {
+  return `${kafkaJarsFolder()}.checkpoint`;
+}
+
 export function kafkaJarsCached(): boolean {
   return existsSync(kafkaJarsFolder());
 }

@@ -3,8 +3,10 @@
 // behind: processes end by their own ids, also when the runner dies, and their folder is removed by `stop`.
 // With several brokers the controller is a process of its own, so that any broker may fall without taking the quorum.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import {
   closeSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -19,7 +21,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './free-port';
 import { Kafka, logLevel } from './kafka-client';
-import { bringKafkaJars, kafkaClassesFile, kafkaJarsCached, mavenFound } from './kafka-jars';
+import {
+  bringKafkaJars,
+  kafkaCheckpointFile,
+  kafkaClassesFile,
+  kafkaJarsCached,
+  mavenFound,
+} from './kafka-jars';
 import type { Availability } from './neighbour';
 import { endWithRunner } from './reaper';
 import { until } from './until';
@@ -98,11 +106,14 @@ export async function startKafka(options: KafkaOptions = {}): Promise<KafkaClust
   return startCluster(options, virtualMachineOf(options));
 }
 
-/** For whoever starts a broker after this: one is started, and ended in peace, since Java writes the archive at its end. */
+/**
+ * For whoever starts a broker after this: one is started, and ended in peace, since Java writes the archive at its end. What
+ * its storage was formatted with is kept as well.
+ */
 export async function archiveKafkaClasses(): Promise<void> {
   const partial = `${kafkaClassesFile()}.partial`;
   const cluster = await startCluster({}, [...virtualMachineOf({}), `-XX:ArchiveClassesAtExit=${partial}`]);
-  await cluster.leave();
+  await cluster.leave(kafkaCheckpointFile());
   renameSync(partial, kafkaClassesFile());
 }
 
@@ -180,18 +191,24 @@ async function layOut(folder: string, count: number, options: KafkaOptions): Pro
       'controller.quorum.voters': `${controllerId}@127.0.0.1:${controllerPort}`,
       listeners: listeners.join(','),
       ...(isBroker ? { 'advertised.listeners': advertised } : {}),
-      'log.dirs': join(nodeFolder, 'data'),
+      'log.dirs': dataOf({ folder: nodeFolder }),
       ...commonProperties(count, options.minInSyncReplicas ?? 1),
       ...(options.login === undefined ? {} : loginProperties(options.login)),
       ...options.properties,
     };
     const settings = join(nodeFolder, 'server.properties');
-    const text = Object.entries(properties).map(([name, value]) => `${name}=${value}\n`);
-    writeFileSync(settings, text.join(''));
+    writeFileSync(settings, linesOf(properties));
     nodes.push({ id, port, loginPort, isBroker, folder: nodeFolder, settings });
   }
   return nodes;
 }
+
+const dataOf = ({ folder }: Pick<Node, 'folder'>): string => join(folder, 'data');
+
+const linesOf = (properties: Record<string, string | number | boolean>): string =>
+  Object.entries(properties)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('');
 
 function loginProperties({ username, password }: { username: string; password: string }) {
   const plain = 'org.apache.kafka.common.security.plain.PlainLoginModule';
@@ -282,10 +299,11 @@ class LocalCluster implements KafkaCluster {
   }
 
   /** SIGTERM, and waits until every node has ended by itself. */
-  async leave(): Promise<void> {
+  async leave(checkpointFile: string): Promise<void> {
     const nodes = [...this.processes.values()];
     for (const node of nodes) node.kill('SIGTERM');
     await Promise.all(nodes.map(exited));
+    copyFileSync(join(dataOf(this.nodes[0]!), checkpointName), checkpointFile);
     await this.stop();
   }
 
@@ -314,7 +332,17 @@ class LocalCluster implements KafkaCluster {
     return child;
   }
 
+  /** A Java of its own for each node, where nobody has kept what it writes: the same for all, and their names. */
   private async format(node: Node): Promise<void> {
+    const data = dataOf(node);
+    if (existsSync(kafkaCheckpointFile())) {
+      mkdirSync(data);
+      copyFileSync(kafkaCheckpointFile(), join(data, checkpointName));
+      const directoryId = randomBytes(16).toString('base64url');
+      const names = { version: 1, 'cluster.id': clusterId, 'node.id': node.id, 'directory.id': directoryId };
+      writeFileSync(join(data, 'meta.properties'), linesOf(names));
+      return;
+    }
     const tool = ['kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', node.settings];
     const child = this.java(node, ['-Xmx64m'], tool);
     if ((await exited(child)) !== 0) throw new Error(`the storage of node ${node.id} could not be formatted`);
@@ -377,6 +405,9 @@ class EndedByItself extends Error {}
 
 // Any 16 bytes in URL-safe base64; each cluster has its own ports and folder, so they may share it.
 const clusterId = 'dHJhbWxpbmUtdGVzdHMtMQ';
+
+/** Where a formatted storage says which features its cluster begins with. */
+const checkpointName = 'bootstrap.checkpoint';
 
 function accepts(node: Node): Promise<boolean> {
   return new Promise((resolve) => {
