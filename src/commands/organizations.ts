@@ -258,7 +258,10 @@ function whatIsAnnounced({ id, name, manageUrl = null }: OrganizationView): stri
   return `Tell ${who} until when it must act at the provider: it sees there what, once it signs in.${page}`;
 }
 
-/** One sentence: who must do what since when, and how to go on; `others` wait for the same consent. */
+/**
+ * One sentence: who must do what since when, and how to go on; `others` wait for the same consent. The name takes at most 60
+ * columns of it.
+ */
 export function whatToDo(organization: OrganizationView, nowMs: number, others = 0): string {
   const { id, name, access, reason, actionUrl, message, since, forgotten, connection } = organization;
   if (forgotten) return `Organization ${id} was forgotten: nobody has to act, unless it connects again.`;
