@@ -56,7 +56,7 @@ export function makeSlackSink({ url, timeoutMs = 10_000 }: SlackOptions): AlertS
       let goesOn = true;
       // One after the other: Slack takes about one message in a second, and order is what a reader follows.
       for (const { alerts: told, message } of messages) {
-        const answer = goesOn ? await tell(url, message, deadline, nowMs) : null;
+        const answer: Posted | null = goesOn ? await tell(url, message, deadline, nowMs) : null;
         result.status = answer?.status ?? result.status ?? null;
         const fingerprints = told.map((alert) => alert.fingerprint);
         if (answer !== null && isTaken(answer)) {
@@ -64,7 +64,8 @@ export function makeSlackSink({ url, timeoutMs = 10_000 }: SlackOptions): AlertS
           continue;
         }
         const retry = answer?.status !== 400;
-        if (retry) goesOn = false;
+        // What only this message may be to blame for, over and over, must not keep those after it.
+        goesOn &&= answer !== null && answer.status !== 429 && answer.status <= 500;
         result.retryAfterMs = answer?.retryAfterMs ?? result.retryAfterMs ?? null;
         result.failed.push(...fingerprints.map((fingerprint) => ({ fingerprint, retry })));
       }

@@ -160,7 +160,7 @@ test.each([
   },
 );
 
-test('messages go in order, and stop at the first that is to be offered again', async () => {
+test('messages go in order, and stop at the first for which the far side is away or asks for a pause', async () => {
   const alerts = many.slice(0, 4);
   stand.next = [{ status: 200, body: '{"success":true}' }, { status: 400 }, { status: 503 }];
   const { taken, failed } = await sinkOf().post(alerts, noonMs);
@@ -172,6 +172,18 @@ test('messages go in order, and stop at the first that is to be offered again', 
     { fingerprint: fourth, retry: true },
   ]);
   expect(stand.bodies).toHaveLength(3);
+});
+
+test('a message that is answered as a failure each time keeps none of those after it', async () => {
+  const alerts = many.slice(0, 3);
+  stand.next = [
+    { status: 500, body: 'rollup_error' },
+    { status: 200, body: 'ok' },
+    { status: 200, body: 'ok' },
+  ];
+  const { taken, failed } = await sinkOf().post(alerts, noonMs);
+  const [first, ...others] = alerts.map(({ fingerprint }) => fingerprint);
+  expect([taken, failed]).toEqual([others, [{ fingerprint: first, retry: true }]]);
 });
 
 test('an address where nobody answers, or that is none, leaves the message to be told', async () => {
