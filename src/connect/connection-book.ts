@@ -33,7 +33,8 @@ export interface SeenOrganization {
 /** A page of the organizations that a connection sees, or why the listing ended before its end. */
 export type SightPage =
   | { partial: false; organizations: SeenOrganization[] }
-  | { partial: true; answer: Answer | null };
+  /** `reason` `malformed-entry`: it was read to its end, and holds what names nothing. */
+  | { partial: true; answer: Answer | null; reason?: string };
 
 export interface BookDoors {
   store: Connections & Organizations;
@@ -127,9 +128,14 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
     const beganMs = clock.nowMs();
     learning = true;
     try {
-      const { shown, whole } = await listValid(connections, listOne);
+      const lists = await listValid(connections, listOne);
       await refresh();
-      unlisted.note(shown, sees);
+      if (await handOver(lists, sees, store)) await refresh();
+      const whole = lists.every(([, list]) => list.end === 'whole');
+      unlisted.note(
+        lists.map(([connectionId, list]) => [connectionId, wholeOf(list)]),
+        sees,
+      );
       if (whole) learnedFromMs = beganMs;
       return whole;
     } finally {
@@ -153,7 +159,7 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
     learn,
     async learnOne(connectionId) {
       await refresh();
-      const seen = await listOne(connectionId);
+      const seen = wholeOf(await listOne(connectionId));
       await refresh();
       unlisted.note([[connectionId, seen]], sees);
       return seen;
@@ -172,31 +178,67 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
   };
 }
 
-/** One after the other; whole when each came to its end. */
-async function listValid(
-  connections: readonly Connection[],
-  listOne: (connectionId: string) => Promise<SeenOrganization[] | null>,
-): Promise<{ shown: [string, SeenOrganization[] | null][]; whole: boolean }> {
-  const shown: [string, SeenOrganization[] | null][] = [];
-  for (const { connectionId, status } of connections) {
-    if (status === 'valid') shown.push([connectionId, await listOne(connectionId)]);
-  }
-  return { shown, whole: shown.every(([, organizations]) => organizations !== null) };
+/** `unreadable`: it was read to its end, and holds entries that may be any organization. */
+interface SightList {
+  end: 'whole' | 'unreadable' | 'partial';
+  organizations: SeenOrganization[];
 }
 
-/** null when the listing did not come to its end: what it held so far is kept, and nothing is taken as absent. */
+type SightLists = [connectionId: string, list: SightList][];
+
+function wholeOf({ end, organizations }: SightList): SeenOrganization[] | null {
+  return end === 'whole' ? organizations : null;
+}
+
+/** One after the other. */
+async function listValid(
+  connections: readonly Connection[],
+  listOne: (connectionId: string) => Promise<SightList>,
+): Promise<SightLists> {
+  const lists: SightLists = [];
+  for (const { connectionId, status } of connections) {
+    if (status === 'valid') lists.push([connectionId, await listOne(connectionId)]);
+  }
+  return lists;
+}
+
+/**
+ * An entry that names nothing may be any organization, so nothing is absent from such a list. What it does not name and the
+ * whole list of another connection shows is read through that one all the same: nothing is lost by it. True when there was
+ * any.
+ */
+async function handOver(
+  lists: SightLists,
+  sees: ConnectionBook['sees'],
+  store: Pick<Connections, 'keepSights'>,
+): Promise<boolean> {
+  const elsewhere = new Set(lists.flatMap(([, list]) => (wholeOf(list) ?? []).map(({ id }) => id)));
+  let any = false;
+  for (const [connectionId, { end, organizations }] of lists) {
+    if (end !== 'unreadable') continue;
+    const named = new Set(organizations.map(({ id }) => id));
+    const kept = [...sees(connectionId)].filter((id) => named.has(id) || !elsewhere.has(id));
+    if (kept.length === sees(connectionId).size) continue;
+    await store.keepSights(connectionId, kept);
+    any = true;
+  }
+  return any;
+}
+
+/** Where a listing did not come to its end, what it held so far is kept, and nothing is taken as absent. */
 async function listConnection(
   { store, list, unconnected, refused }: BookDoors,
   connectionId: string,
   listed: Set<string>,
   manageUrls: Map<string, string | null>,
-): Promise<SeenOrganization[] | null> {
+): Promise<SightList> {
   const epochs = await store.epochs();
   const seen: SeenOrganization[] = [];
   for await (const page of list(connectionId)) {
     if (page.partial) {
       if (page.answer?.kind === 'reauthorize') await refused(connectionId, page.answer.message);
-      return null;
+      const unreadable = page.reason === 'malformed-entry';
+      return { end: unreadable ? 'unreadable' : 'partial', organizations: seen };
     }
     await store.learn(page.organizations.map(({ id, name }) => ({ id, name, connectionId })));
     for (const organization of page.organizations) {
@@ -209,7 +251,7 @@ async function listConnection(
   const ids = seen.map(({ id }) => id);
   await store.keepSights(connectionId, ids);
   listed.add(connectionId);
-  return seen;
+  return { end: 'whole', organizations: seen };
 }
 
 /**

@@ -18,7 +18,11 @@ const named = (token: string) => ({
   expiresAt: null,
 });
 
-function stage(pages: SightPage[], sealer = makeSealer([keyOf('k1', 1)])) {
+function stage(
+  pages: SightPage[],
+  sealer = makeSealer([keyOf('k1', 1)]),
+  pagesOf: Record<string, SightPage[]> = {},
+) {
   const rows = new Map<string, SealedConnection & { importHash: string }>();
   const calls: string[] = [];
   const marks = ['1'];
@@ -40,7 +44,13 @@ function stage(pages: SightPage[], sealer = makeSealer([keyOf('k1', 1)])) {
       return true;
     },
     connectionsMark: async () => marks.at(-1),
-    keepSights: async (id: string, seen: string[]) => void calls.push(`keeps ${id} ${seen}`),
+    async keepSights(id: string, seen: string[]) {
+      calls.push(`keeps ${id} ${seen}`);
+      const others = [...rows.values()].filter(({ connectionId }) => connectionId !== id);
+      const isElsewhere = (one: string) => others.some(({ organizations }) => organizations.includes(one));
+      const row = rows.get(id)!;
+      row.organizations = row.organizations.filter((one) => seen.includes(one) || !isElsewhere(one));
+    },
     epochs: async () => new Map([['x', 7]]),
     async learn(seen: { id: string; connectionId: string }[]) {
       for (const { id, connectionId } of seen) {
@@ -52,9 +62,9 @@ function stage(pages: SightPage[], sealer = makeSealer([keyOf('k1', 1)])) {
   const book = makeConnectionBook({
     store,
     sealer,
-    async *list() {
+    async *list(connectionId) {
       await clock.advance(1000);
-      yield* pages;
+      yield* pagesOf[connectionId] ?? pages;
     },
     unconnected: async (id, _url, epoch) => void calls.push(`unconnected ${id} ${epoch}`),
     refused: async (id, message) => void calls.push(`refused ${id} ${message}`),
@@ -201,6 +211,47 @@ test('what a whole listing does not hold any more, and nobody else sees, is told
   pages.splice(0, 1, page('a', ...Array.from({ length: 25 }, (_none, at) => `left${at}`)));
   await book.learn();
   expect(book.conditions()).toEqual([]);
+});
+
+describe('a listing that came to its end with an entry that names nothing', () => {
+  const unreadable: SightPage = { partial: true, answer: null, reason: 'malformed-entry' };
+
+  async function stageTwo(later: Record<string, SightPage[]>) {
+    const pagesOf: Record<string, SightPage[]> = { c1: [page('a', 'b', 'c')], c2: [page('b', 'c')] };
+    const staged = stage([], undefined, pagesOf);
+    await staged.book.importTokens([named('t'), { ...named('u'), connection: 'c2', user: 'u2' }]);
+    await staged.book.learn();
+    Object.assign(pagesOf, later);
+    staged.calls.length = 0;
+    await staged.book.learn();
+    return { ...staged, sees: (id: string) => [...staged.book.sees(id)] };
+  }
+
+  test('leaves to another connection what its whole list shows, and loses nothing else', async () => {
+    const { sees, calls, book } = await stageTwo({ c1: [page('b'), unreadable] });
+    expect(calls).toContain('keeps c1 a,b');
+    expect([sees('c1'), sees('c2')]).toEqual([
+      ['a', 'b'],
+      ['b', 'c'],
+    ]);
+    // Nobody is missed for it, and nothing is settled by it.
+    expect(book.conditions()).toEqual([]);
+    expect(book.learnedSince(2000)).not.toBeNull();
+  });
+
+  test.each<[string, SightPage[]]>([
+    ['names nothing either', [page('c'), unreadable]],
+    ['breaks off', [page('c'), { partial: true, answer: null, reason: 'call-failed' }]],
+    ['does not show it any more', [page('b')]],
+  ])('leaves nothing to one whose list %s', async (_how, second) => {
+    const { sees } = await stageTwo({ c1: [page('b'), unreadable], c2: second });
+    expect(sees('c1')).toEqual(['a', 'b', 'c']);
+  });
+
+  test('that breaks off leaves nothing to another', async () => {
+    const { sees } = await stageTwo({ c1: [page('b'), { partial: true, answer: null, reason: 'loop' }] });
+    expect(sees('c1')).toEqual(['a', 'b', 'c']);
+  });
 });
 
 test('a listing that is refused for its token says so', async () => {
