@@ -33,8 +33,8 @@ export interface SeenOrganization {
 /** A page of the organizations that a connection sees, or why the listing ended before its end. */
 export type SightPage =
   | { partial: false; organizations: SeenOrganization[] }
-  /** `reason` `malformed-entry`: it was read to its end, and holds what names nothing. */
-  | { partial: true; answer: Answer | null; reason?: string };
+  /** `malformed-entry`: it was read to its end, and holds what names nothing. */
+  | { partial: true; answer: Answer | null; reason: string };
 
 export interface BookDoors {
   store: Connections & Organizations;
@@ -61,7 +61,10 @@ export interface ConnectionBook {
   refresh(): Promise<void>;
   /** Reads them again if any was changed since, by whichever process; true when there is something new to learn. */
   follow(): Promise<boolean>;
-  /** Lists the organizations of each valid connection; true when every listing came to its end. */
+  /**
+   * Lists the organizations of each valid connection. False when one failed for the moment, so that it is worth asking soon
+   * again; what is answered in the same way each time, such as a refusal, is asked for like what came to its end.
+   */
   learn(): Promise<boolean>;
   /** Those of one connection; null when the listing did not come to its end. */
   learnOne(connectionId: string): Promise<SeenOrganization[] | null>;
@@ -76,7 +79,7 @@ export interface ConnectionBook {
   conditions(): Condition[];
   /** Those of which it is known whether they hold. */
   settled(): ConditionName[];
-  /** Has each valid connection been listed at least once, now or by a former process? */
+  /** Has each valid connection been listed at least once, as far as it can be, now or by a former process? */
   known(): boolean;
 }
 
@@ -84,6 +87,13 @@ export interface ConnectionBook {
 const learnGapMsMin = 2000;
 const learnGapPerMs = 20;
 const learnPollMs = 1000;
+
+function nextAfter(beganMs: number, endedMs: number): number {
+  return endedMs + Math.max(learnGapMsMin, (endedMs - beganMs) * learnGapPerMs);
+}
+
+/** Also a refused token: those that are left are listed without it at once. */
+const passing: ReadonlySet<Answer['kind']> = new Set(['transient', 'rate-limited', 'aborted', 'reauthorize']);
 
 const none: ReadonlySet<string> = new Set();
 
@@ -129,19 +139,14 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
     learning = true;
     try {
       const lists = await listValid(connections, listOne);
+      await handOver(lists, sees, store);
       await refresh();
-      if (await handOver(lists, sees, store)) await refresh();
-      const whole = lists.every(([, list]) => list.end === 'whole');
-      unlisted.note(
-        lists.map(([connectionId, list]) => [connectionId, wholeOf(list)]),
-        sees,
-      );
-      if (whole) learnedFromMs = beganMs;
-      return whole;
+      const shown = shownIn(lists);
+      unlisted.note(shown, sees);
+      if (shown.every(([, organizations]) => organizations !== null)) learnedFromMs = beganMs;
+      return !lists.some(([, list]) => list.end === 'failed');
     } finally {
-      learning = false;
-      const endedMs = clock.nowMs();
-      nextLearnMs = endedMs + Math.max(learnGapMsMin, (endedMs - beganMs) * learnGapPerMs);
+      [learning, nextLearnMs] = [false, nextAfter(beganMs, clock.nowMs())];
     }
   }
 
@@ -178,13 +183,20 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
   };
 }
 
-/** `unreadable`: it was read to its end, and holds entries that may be any organization. */
+/**
+ * `unreadable`: it was read to its end, and holds entries that may be any organization. `failed`: it broke off, for the
+ * moment; `refused`: in a way that asking again soon does not change.
+ */
 interface SightList {
-  end: 'whole' | 'unreadable' | 'partial';
+  end: 'whole' | 'unreadable' | 'failed' | 'refused';
   organizations: SeenOrganization[];
 }
 
 type SightLists = [connectionId: string, list: SightList][];
+
+function shownIn(lists: SightLists): [connectionId: string, organizations: SeenOrganization[] | null][] {
+  return lists.map(([connectionId, list]) => [connectionId, wholeOf(list)]);
+}
 
 function wholeOf({ end, organizations }: SightList): SeenOrganization[] | null {
   return end === 'whole' ? organizations : null;
@@ -204,25 +216,27 @@ async function listValid(
 
 /**
  * An entry that names nothing may be any organization, so nothing is absent from such a list. What it does not name and the
- * whole list of another connection shows is read through that one all the same: nothing is lost by it. True when there was
- * any.
+ * whole list of another connection shows is read through that one all the same: nothing is lost by it.
  */
 async function handOver(
   lists: SightLists,
   sees: ConnectionBook['sees'],
   store: Pick<Connections, 'keepSights'>,
-): Promise<boolean> {
+): Promise<void> {
   const elsewhere = new Set(lists.flatMap(([, list]) => (wholeOf(list) ?? []).map(({ id }) => id)));
-  let any = false;
   for (const [connectionId, { end, organizations }] of lists) {
     if (end !== 'unreadable') continue;
     const named = new Set(organizations.map(({ id }) => id));
-    const kept = [...sees(connectionId)].filter((id) => named.has(id) || !elsewhere.has(id));
-    if (kept.length === sees(connectionId).size) continue;
-    await store.keepSights(connectionId, kept);
-    any = true;
+    const unnamed = [...sees(connectionId)].filter((id) => !named.has(id));
+    const kept = unnamed.filter((id) => !elsewhere.has(id));
+    if (kept.length < unnamed.length) await store.keepSights(connectionId, [...named, ...kept]);
   }
-  return any;
+}
+
+function endOf({ answer, reason }: Extract<SightPage, { partial: true }>): SightList['end'] {
+  if (reason === 'malformed-entry') return 'unreadable';
+  const passes = answer !== null && passing.has(answer.kind);
+  return passes || reason === 'changed-meanwhile' ? 'failed' : 'refused';
 }
 
 /** Where a listing did not come to its end, what it held so far is kept, and nothing is taken as absent. */
@@ -237,8 +251,9 @@ async function listConnection(
   for await (const page of list(connectionId)) {
     if (page.partial) {
       if (page.answer?.kind === 'reauthorize') await refused(connectionId, page.answer.message);
-      const unreadable = page.reason === 'malformed-entry';
-      return { end: unreadable ? 'unreadable' : 'partial', organizations: seen };
+      const end = endOf(page);
+      if (end !== 'failed') listed.add(connectionId);
+      return { end, organizations: seen };
     }
     await store.learn(page.organizations.map(({ id, name }) => ({ id, name, connectionId })));
     for (const organization of page.organizations) {

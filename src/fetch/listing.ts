@@ -217,7 +217,8 @@ function pathOf(address: string | null): string {
   return (address === null ? null : URL.parse(address))?.pathname ?? '';
 }
 
-function answerOf(verdict: Exclude<Verdict, { kind: 'ok' }> | null): Answer | null {
+/** A refusal of a list is nobody's in particular: the client key's where it names that, else one of this list alone. */
+export function answerOf(verdict: Exclude<Verdict, { kind: 'ok' }> | null): Answer | null {
   if (verdict?.kind !== 'forbidden') return verdict;
   const { connectionId, message, client } = verdict;
   return { kind: client ? 'client-refused' : 'no-access', connectionId, message };

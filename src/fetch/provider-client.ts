@@ -17,7 +17,7 @@ import { chooseConnection } from './choose-connection';
 import { makeHttpClient } from './client';
 import { makeEquipmentAddresses } from './equipment-addresses';
 import { makeGate } from './gate';
-import { type ListingPage, makeListItems } from './listing';
+import { answerOf, type ListingPage, makeListItems } from './listing';
 import { makeOldEquipment } from './old-equipment';
 import type { ProviderDoors, ProviderOptions } from './options';
 import { makeOrganizations, type OrganizationSeen, organizationsOf } from './organizations';
@@ -180,7 +180,7 @@ async function* shownPages(pages: AsyncIterable<Page>): AsyncGenerator<Organizat
   for await (const page of pages) {
     if (page.partial) {
       const { reason, verdict } = page;
-      const answer = verdict === null || verdict.kind === 'forbidden' ? null : verdict;
+      const answer = verdict?.kind === 'forbidden' && !verdict.client ? null : answerOf(verdict);
       return yield { partial: true, reason, detail: partialSentence(page), answer };
     }
     unreadable = noteUnreadable(unreadable, page, (value) =>

@@ -74,6 +74,19 @@ function stage(
   return { book, rows, calls, clock, marks };
 }
 
+const brokenOff: SightPage = {
+  partial: true,
+  answer: {
+    kind: 'transient',
+    code: 'status-503',
+    detail: 'status 503',
+    origin: 'https://api.test',
+    connectionId: 'c1',
+    retryAfterMs: null,
+  },
+  reason: 'call-failed',
+};
+
 const page = (...ids: string[]): SightPage => ({
   partial: false,
   organizations: ids.map((id) => ({
@@ -180,10 +193,30 @@ test('what a connection sees is learned page by page, and unconnected organizati
 });
 
 test('a listing that did not come to its end is not taken as all there is', async () => {
-  const { book } = stage([page('1'), { partial: true, answer: null }]);
+  const { book } = stage([page('1'), brokenOff]);
   await book.importTokens([named('a')]);
   expect(await book.learn()).toBe(false);
 });
+
+const refusedForGood: SightPage = { partial: true, answer: null, reason: 'call-failed' };
+const unreadableEntry: SightPage = { partial: true, answer: null, reason: 'malformed-entry' };
+const changed: SightPage = { partial: true, answer: null, reason: 'changed-meanwhile' };
+
+test.each([
+  ['holds what names nothing', unreadableEntry, true],
+  ['is refused', refusedForGood, true],
+  ['breaks off', brokenOff, false],
+  ['changed while it was read', changed, false],
+])(
+  'a list that %s is asked for again soon only where that may help, and then keeps the others waiting',
+  async (_how, end, isKnown) => {
+    const { book } = stage([], undefined, { c1: [end], c2: [page('1')] });
+    await book.importTokens([named('a'), { ...named('b'), connection: 'c2', user: 'u2' }]);
+    expect(await book.learn()).toBe(isKnown);
+    expect(book.known()).toBe(isKnown);
+    expect(book.learnedSince(0)).not.toBeNull();
+  },
+);
 
 test('what a whole listing does not hold any more, and nobody else sees, is told until it is back', async () => {
   const pages = [page('a', ...Array.from({ length: 25 }, (_none, at) => `left${at}`))];
@@ -192,7 +225,7 @@ test('what a whole listing does not hold any more, and nobody else sees, is told
   await book.learn();
   expect(book.conditions()).toEqual([]);
   // A listing that ends before its end misses nobody.
-  pages.splice(0, 1, page('a'), { partial: true, answer: null });
+  pages.splice(0, 1, page('a'), brokenOff);
   await book.learn();
   expect(book.conditions()).toEqual([]);
   pages.splice(0, 2, page('a'));
@@ -214,8 +247,6 @@ test('what a whole listing does not hold any more, and nobody else sees, is told
 });
 
 describe('a listing that came to its end with an entry that names nothing', () => {
-  const unreadable: SightPage = { partial: true, answer: null, reason: 'malformed-entry' };
-
   async function stageTwo(later: Record<string, SightPage[]>) {
     const pagesOf: Record<string, SightPage[]> = { c1: [page('a', 'b', 'c')], c2: [page('b', 'c')] };
     const staged = stage([], undefined, pagesOf);
@@ -228,8 +259,8 @@ describe('a listing that came to its end with an entry that names nothing', () =
   }
 
   test('leaves to another connection what its whole list shows, and loses nothing else', async () => {
-    const { sees, calls, book } = await stageTwo({ c1: [page('b'), unreadable] });
-    expect(calls).toContain('keeps c1 a,b');
+    const { sees, calls, book } = await stageTwo({ c1: [page('b'), unreadableEntry] });
+    expect(calls).toContain('keeps c1 b,a');
     expect([sees('c1'), sees('c2')]).toEqual([
       ['a', 'b'],
       ['b', 'c'],
@@ -240,11 +271,11 @@ describe('a listing that came to its end with an entry that names nothing', () =
   });
 
   test.each<[string, SightPage[]]>([
-    ['names nothing either', [page('c'), unreadable]],
-    ['breaks off', [page('c'), { partial: true, answer: null, reason: 'call-failed' }]],
+    ['names nothing either', [page('c'), unreadableEntry]],
+    ['breaks off', [page('c'), brokenOff]],
     ['does not show it any more', [page('b')]],
   ])('leaves nothing to one whose list %s', async (_how, second) => {
-    const { sees } = await stageTwo({ c1: [page('b'), unreadable], c2: second });
+    const { sees } = await stageTwo({ c1: [page('b'), unreadableEntry], c2: second });
     expect(sees('c1')).toEqual(['a', 'b', 'c']);
   });
 
@@ -256,7 +287,7 @@ describe('a listing that came to its end with an entry that names nothing', () =
 
 test('a listing that is refused for its token says so', async () => {
   const answer = { kind: 'reauthorize', connectionId: 'c1', message: 'expired' } as const;
-  const { book, calls } = stage([{ partial: true, answer }]);
+  const { book, calls } = stage([{ partial: true, answer, reason: 'call-failed' }]);
   await book.importTokens([named('a')]);
   expect(book.settled()).toEqual([]);
   expect(await book.learn()).toBe(false);
@@ -296,7 +327,7 @@ test('while a listing is under way no other is asked for', async () => {
 });
 
 test('a listing that was cut off answers nothing', async () => {
-  const { book } = stage([page('1'), { partial: true, answer: null }]);
+  const { book } = stage([page('1'), brokenOff]);
   await book.importTokens([named('a')]);
   await book.learn();
   expect(book.learnedSince(0)).toBe(20_000);

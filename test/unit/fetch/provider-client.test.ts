@@ -1129,6 +1129,9 @@ describe('organizations', () => {
     ]);
     api().get('/platform/organizations?itemLimit=100').reply(403, '', axiom);
     expect(await listed()).toMatchObject([{ partial: true, reason: 'call-failed', answer: null }]);
+    const scope = { kind: 'client-refused', message: 'missing scope org1' };
+    api().get('/platform/organizations?itemLimit=100').reply(403, said(scope.message), axiom);
+    expect(await listed()).toMatchObject([{ partial: true, reason: 'call-failed', answer: scope }]);
   });
 
   test('are found again when the listing has moved', async () => {
