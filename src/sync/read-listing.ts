@@ -46,9 +46,14 @@ interface State {
 /** So many items are asked for once more at once, when the list changed while it was read. */
 const unpagedItemsMax = 1000;
 const changesMax = 1;
+/** Where a later page is not found, the list may have moved; what is found nowhere then is not waited for. */
+const movesMax = 3;
 const tooLarge = 'body-too-large';
 
-/** Throws what the store throws. A list that changed meanwhile is begun again once, without pages up to 1,000 items. */
+/**
+ * Throws what the store throws. A list that changed meanwhile is begun again once, without pages up to 1,000 items; one
+ * of which a later page is not found, 3 times.
+ */
 export async function readListing(reading: Reading, listing: DocumentListing): Promise<ReadEnd> {
   const { opened, of } = listing;
   const { full } = reading.progress.wanted;
@@ -61,6 +66,7 @@ export async function readListing(reading: Reading, listing: DocumentListing): P
   const pass: Pass = { from, changeToken, unpaged: false, whole: from === null, given: null };
   const state: State = { revision: listing.revision, items: 0, nowhere: null };
   const tries: Tries = { failures: 0, waits: 0 };
+  let moves = 0;
   for (let changes = 0; ; ) {
     const partial = await readPages(reading, listing, pass, state);
     if (partial === null) return { end: 'whole' };
@@ -73,8 +79,9 @@ export async function readListing(reading: Reading, listing: DocumentListing): P
       beginAnew(pass, { changeToken: null, unpaged: false });
     } else if (isTokenRefused(answer, pass)) {
       beginAnew(pass, { changeToken: pass.changeToken === '' ? null : '' });
-    } else if (answer?.kind === 'gone' && pass.from !== null) {
+    } else if (answer?.kind === 'gone' && pass.from !== null && moves < movesMax) {
       // Addresses may have moved since the run was here.
+      moves += 1;
       beginAnew(pass, {});
     } else if (reading.signal.aborted || !(await waitOut(reading, answer, tries))) {
       return { end: 'partial', reason, detail, answer };

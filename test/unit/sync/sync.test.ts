@@ -294,6 +294,20 @@ test('a listing that goes on failing is left, and nothing is missed', async () =
   expect(await hand.store.take(10)).toEqual([]);
 });
 
+test('a listing whose later page is never found is begun again a few times, and left', async () => {
+  const gone: Answer = { kind: 'gone', certain: false, connectionId: 'c1', origin: 'o' };
+  const broken = [pageOf([item('1')], 'p2'), partial(gone)];
+  const equipment = [...Array.from({ length: 20 }, () => broken), [pageOf([item('1')])]];
+  const { run, asked } = stage({ equipment });
+  expect(await run()).toMatchObject({
+    state: 'ended',
+    trouble: 'failed',
+    published: 1,
+    partial: [{ scope: '4711/equipment', detail: 'page 1: it failed' }],
+  });
+  expect(asked.filter((name) => name === 'equipment')).toHaveLength(4);
+});
+
 test('a listing of organizations that fails for a while is asked for again', async () => {
   const { run } = stage({
     organizations: [[partial(transient)], [organizations(seenAs('4711'))]],
