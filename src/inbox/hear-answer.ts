@@ -18,6 +18,8 @@ export interface AnswerDoors {
 }
 
 const heldCode = 'provider-held';
+/** Waits that were concluded from what the provider did answer: that a place is not shown says nothing against it. */
+const answeredCodes = new Set(['relocation-incomplete', 'organization-unlisted']);
 
 /** What was asked, or is to be asked. */
 export type Asked = Pick<
@@ -90,11 +92,11 @@ export async function hearAnswer(asked: Asked, answer: Answer, doors: AnswerDoor
     case 'transient':
     case 'refused':
       if (answer.code === heldCode) return;
-      return health.failed(
-        readingOf(asked, answer.origin, answer.connectionId),
-        `${answer.code}: ${answer.detail}`,
-        nowMs,
-      );
+      if (!answeredCodes.has(answer.code)) {
+        const reading = readingOf(asked, answer.origin, answer.connectionId);
+        return health.failed(reading, `${answer.code}: ${answer.detail}`, nowMs);
+      }
+      break;
     case 'reauthorize':
       return doors.refuseGrant(answer.connectionId, answer.message);
     // The pause was heard where it was asked for: what was not asked because of it asks for none.
@@ -108,7 +110,7 @@ export async function hearAnswer(asked: Asked, answer: Answer, doors: AnswerDoor
   }
   const read =
     answer.kind === 'ok' ? answer.document : { address: asked.address, connectionId: answer.connectionId };
-  const origin = originOf(read.address);
+  const origin = answer.kind === 'transient' ? answer.origin : originOf(read.address);
   if (origin === null) return;
   if (health.succeeded(readingOf(asked, origin, read.connectionId), nowMs)) await doors.outageEnded();
 }

@@ -62,6 +62,21 @@ test('failures of two organizations are an outage: then tasks are left alone, an
   expect(leftAlone({ ...task, connectionId: null }, health, 1000)).toBeNull();
 });
 
+test.each(['relocation-incomplete', 'organization-unlisted'])(
+  'a wait for what the provider does not show (%s) is no outage, ends one, and is the item’s own',
+  async (code) => {
+    const { health, calls, hear, outage } = stage();
+    const waits = { ...failed, code, detail: 'it is not shown' };
+    for (const each of [task, taskOf('A', 2), taskOf('B', 3)]) await hear(waits, 1000, each);
+    expect(health.troubles(1_000_000)).toEqual([]);
+    expect(leftAlone(task, health, 2000)).toBeNull();
+    expect(isOwnFailure({ ...task, failedAtMs: 900 }, waits, health)).toBe(true);
+    await outage();
+    await hear(waits, 2000);
+    expect(calls).toEqual(['outage ended']);
+  },
+);
+
 test('failures of one organization leave another’s tasks and probes to be tried', async () => {
   const { health, hear } = stage();
   for (const machine of [1, 2, 3, 4, 5]) await hear(failed, 1000, taskOf('A', machine));
