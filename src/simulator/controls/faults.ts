@@ -1,6 +1,7 @@
 // Faults on request: which request they meet, how often, and what they do. A fault with `lagMs` meets a change instead:
 // the change is notified at once while clients go on seeing the old content for that time.
 // Promises that what a test sends is checked, so that a misspelt fault is an error and not a fault that never strikes.
+import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { isObject, type Json } from '../json';
 import { ISSUER_CALLS, ISSUER_PATH } from '../provider/addresses';
 import { NEXT_PAGE_WORDS } from '../provider/next-page';
@@ -40,6 +41,7 @@ const KEYS = new Set([
   'nextPage',
 ]);
 const DRIP_MS = 100;
+const MS_MAX = 2_147_483_647;
 const REGULAR_EXPRESSION = /[\^$*()[\]|\\]/;
 /** Where no fault strikes: the controls, and the pages that people are shown. */
 const PAGES = ['/_simulator', '/consent', '/portal'];
@@ -107,6 +109,7 @@ function readFault(entry: unknown, where: string): Fault {
     if (key !== 'method' && key !== 'path') throw new TypeError(`${where}.match.${key} is not known`);
   }
   const number = (name: string): number | undefined => readNumber(entry[name], `${where}.${name}`);
+  const ms = (name: string): number | undefined => readMs(entry[name], `${where}.${name}`);
   const bodyBase64 = text(entry.bodyBase64, `${where}.bodyBase64`);
   const fault = {
     method: text(match.method, `${where}.match.method`)?.toUpperCase(),
@@ -114,12 +117,12 @@ function readFault(entry: unknown, where: string): Fault {
     times: number('times'),
     status: readStatus(number('status'), `${where}.status`),
     headers: readHeaders(entry.headers, `${where}.headers`),
-    body: bodyBase64 === undefined ? entry.body : Buffer.from(bodyBase64, 'base64'),
-    delayMs: number('delayMs'),
-    lagMs: number('lagMs'),
+    body: bodyBase64 === undefined ? entry.body : readBytes(bodyBase64, `${where}.bodyBase64`),
+    delayMs: ms('delayMs'),
+    lagMs: ms('lagMs'),
     truncateAt: number('truncateAt'),
-    drip: entry.drip === true ? DRIP_MS : entry.drip === false ? undefined : number('drip'),
-    close: entry.close === true,
+    drip: entry.drip === true ? DRIP_MS : entry.drip === false ? undefined : ms('drip'),
+    close: readClose(entry.close, `${where}.close`),
     nextPage: readNextPage(entry.nextPage, `${where}.nextPage`),
   };
   checkStrikes(fault, where);
@@ -181,6 +184,24 @@ function readNumber(value: Json | undefined, where: string): number | undefined 
   throw new TypeError(`${where} must be a whole number`);
 }
 
+/** Of a longer timer Node makes none. */
+function readMs(value: Json | undefined, where: string): number | undefined {
+  const ms = readNumber(value, where);
+  if (ms === undefined || ms <= MS_MAX) return ms;
+  throw new TypeError(`${where} must be at most ${MS_MAX}`);
+}
+
+function readClose(value: Json | undefined, where: string): boolean {
+  if (value === undefined || value === null || typeof value === 'boolean') return value ?? false;
+  throw new TypeError(`${where} must be true or false`);
+}
+
+function readBytes(text: string, where: string): Buffer {
+  const bytes = Buffer.from(text, 'base64');
+  if (bytes.toString('base64').replace(/=+$/, '') === text.replace(/=+$/, '')) return bytes;
+  throw new TypeError(`${where} must be base64`);
+}
+
 /** One that ends an exchange: another cannot be sent, or leaves the client waiting. */
 function readStatus(status: number | undefined, where: string): number | undefined {
   if (status === undefined || (status >= 200 && status <= 599)) return status;
@@ -191,6 +212,18 @@ function readHeaders(value: Json | undefined, where: string): Record<string, str
   if (value === undefined || value === null) return undefined;
   if (!isObject(value)) throw new TypeError(`${where} must be an object`);
   return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [name, inner === null ? null : String(inner)]),
+    Object.entries(value).map(([name, inner]) => [name, readHeader(name, inner, where)]),
   );
+}
+
+/** One that cannot be written would end the answer, if not the process. */
+function readHeader(name: string, value: Json, where: string): string | null {
+  const text = value === null ? null : String(value);
+  try {
+    validateHeaderName(name);
+    validateHeaderValue(name, text ?? '');
+  } catch {
+    throw new TypeError(`${where}: ${JSON.stringify(name)} cannot be written as a header`);
+  }
+  return text;
 }

@@ -1,5 +1,6 @@
 // The controls that change what the provider holds: organizations, field operations and equipment.
 // A change is notified at once unless told not to; a fault with `lagMs` keeps the old content in sight for a while.
+import { validateHeaderValue } from 'node:http';
 import type { Request, Router } from 'express';
 import { isObject, type Json } from '../json';
 import { requiredActionNotification, resourceAddress } from '../webhooks/notifications';
@@ -128,6 +129,7 @@ function patchOrganization(controls: Controls, request: Request): object {
     throw new BadControl(
       `${first} is not known; termsAccepted, connected, name, requiredAction and notify are`,
     );
+  if (name !== undefined && typeof name !== 'string') throw new BadControl('name must be text');
   for (const [key, value] of Object.entries({ termsAccepted, connected })) {
     if (value !== undefined && typeof value !== 'boolean')
       throw new BadControl(`${key} must be true or false`);
@@ -150,6 +152,11 @@ function readAction(given: Json): RequiredAction | undefined {
   if (given === null) return undefined;
   const { message, located } = isObject(given) ? given : { message: given, located: true };
   if (typeof message !== 'string') throw new BadControl('requiredAction needs a message');
+  try {
+    validateHeaderValue('X-Warning', message);
+  } catch {
+    throw new BadControl('the message of requiredAction must be one that a header can hold');
+  }
   return { message, located: located !== false };
 }
 

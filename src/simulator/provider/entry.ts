@@ -71,10 +71,9 @@ export function providerEntry(door: Door): RequestHandler {
     if (api === undefined) return next();
     if (request.method === 'GET' || request.method === 'HEAD')
       return enter(door, api, request, response, undefined);
-    readBody(request).then(
-      (body) => enter(door, api, request, response, body),
-      () => response.destroy(),
-    );
+    readBody(request)
+      .then((body) => enter(door, api, request, response, body))
+      .catch(() => response.destroy());
   };
 }
 
@@ -161,7 +160,13 @@ function enter(
     startedAtMs,
   };
   const waitMs = door.latencyMs + (fault?.delayMs ?? 0);
-  const go = (): void => proceed(door, exchange, path !== undefined, purpose);
+  const go = (): void => {
+    try {
+      proceed(door, exchange, path !== undefined, purpose);
+    } catch {
+      response.destroy();
+    }
+  };
   if (waitMs > 0) setTimeout(go, waitMs);
   else go();
 }

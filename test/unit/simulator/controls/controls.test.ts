@@ -177,6 +177,13 @@ test.each<[unknown, string]>([
   [[{ status: 9999 }], 'faults[0].status must be a status from 200 to 599'],
   [[{ status: 101 }], 'faults[0].status must be a status from 200 to 599'],
   [[{ headers: 'x' }], 'faults[0].headers'],
+  [[{ headers: { 'bad header': 'x' } }], 'faults[0].headers: "bad header" cannot be written as a header'],
+  [[{ headers: { '': 'x' } }], 'faults[0].headers: "" cannot be written'],
+  [[{ headers: { 'X-Split': 'a\r\nb' } }], 'faults[0].headers: "X-Split" cannot be written'],
+  [[{ headers: { 'X-Wide': '€' } }], 'faults[0].headers: "X-Wide" cannot be written'],
+  [[{ delayMs: 2_147_483_648 }], 'faults[0].delayMs must be at most 2147483647'],
+  [[{ close: 'yes' }], 'faults[0].close must be true or false'],
+  [[{ bodyBase64: '%%%' }], 'faults[0].bodyBase64 must be base64'],
   [[7], 'faults[0]'],
 ])('the faults %j are refused', async (body, message) => {
   const answer = await rawControl(simulator, 'PUT', 'faults', body);

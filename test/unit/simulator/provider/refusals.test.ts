@@ -44,9 +44,9 @@ test('another required action has its own message and place, or no place, until 
   const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
   await call(page.replace('/account', ''), form, 'POST', 'action=done&back=account');
   expect((await fields(simulator)).status).toBe(200);
-  expect((await rawControl(simulator, 'PATCH', 'organizations/4711', { requiredAction: 7 })).status).toBe(
-    400,
-  );
+  for (const change of [{ requiredAction: 7 }, { requiredAction: 'Pay 5 €\nnow' }, { name: 7 }])
+    expect((await rawControl(simulator, 'PATCH', 'organizations/4711', change)).status).toBe(400);
+  expect((await fields(simulator)).status).toBe(200);
 });
 
 test('each API documents its own error body, and any of them, plain text or nothing can be chosen', async () => {
