@@ -278,7 +278,7 @@ function providerDoorOf(
       observer,
     ),
     sees: (connectionId, organizationId) => book().sees(connectionId).has(organizationId),
-    learnedSince: (sinceMs) => book().learnedSince(sinceMs),
+    learnedSince: (sinceMs) => book().soughtSince(sinceMs),
   };
 }
 

@@ -16,6 +16,7 @@ import type { Connections, Organizations } from '../model/store';
 import type { Clock } from '../tools/clock';
 import { equalInConstantTime, type Sealer, type Secret } from '../tools/secret';
 import { makeFormerTokens } from './former-tokens';
+import { makeLearned } from './learned';
 import { sealTokens, unsealConnection } from './token-vault';
 import { makeUnlisted } from './unlisted';
 
@@ -73,6 +74,8 @@ export interface ConnectionBook {
    * not too often, and this is after how many milliseconds it is worth asking again.
    */
   learnedSince(sinceMs: number): number | null;
+  /** As `learnedSince`, but what no listing told for an hour, though none failed for the moment, is not waited for. */
+  soughtSince(sinceMs: number): number | null;
   /** Where a person looks after an organization's connection, as last listed here; null where that is not known. */
   manageUrl(organizationId: string): string | null;
   /** Organizations that are seen by nobody any more. */
@@ -81,15 +84,6 @@ export interface ConnectionBook {
   settled(): ConditionName[];
   /** Has each valid connection been listed at least once, as far as it can be, now or by a former process? */
   known(): boolean;
-}
-
-/** Listings on request take at most a twentieth of the time, however many organizations there are. */
-const learnGapMsMin = 2000;
-const learnGapPerMs = 20;
-const learnPollMs = 1000;
-
-function nextAfter(beganMs: number, endedMs: number): number {
-  return endedMs + Math.max(learnGapMsMin, (endedMs - beganMs) * learnGapPerMs);
 }
 
 /** Also a refused token: those that are left are listed without it at once. */
@@ -109,9 +103,7 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
   let mark = '';
   let sights = new Map<string, ReadonlySet<string>>();
   const [listed, manageUrls] = [new Set<string>(), new Map<string, string | null>()];
-  let learning = false;
-  /** When the last listing that came to its end began; and when the next one may be asked for. */
-  let [learnedFromMs, nextLearnMs] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  const learned = makeLearned(clock, () => doors.wanted());
   const sees = (connectionId: string) => sights.get(connectionId) ?? none;
   const listOne = (connectionId: string) => listConnection(doors, connectionId, listed, manageUrls);
 
@@ -135,18 +127,19 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
   }
 
   async function learn(): Promise<boolean> {
-    const beganMs = clock.nowMs();
-    learning = true;
+    learned.began();
+    let how = { whole: false, failed: true };
     try {
       const lists = await listValid(connections, listOne);
       await handOver(lists, sees, store);
       await refresh();
       const shown = shownIn(lists);
       unlisted.note(shown, sees);
-      if (shown.every(([, organizations]) => organizations !== null)) learnedFromMs = beganMs;
-      return !lists.some(([, list]) => list.end === 'failed');
+      const whole = shown.every(([, organizations]) => organizations !== null);
+      how = { whole, failed: lists.some(([, { end }]) => end === 'failed') };
+      return !how.failed;
     } finally {
-      [learning, nextLearnMs] = [false, nextAfter(beganMs, clock.nowMs())];
+      learned.ended(how);
     }
   }
 
@@ -169,13 +162,8 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
       unlisted.note([[connectionId, seen]], sees);
       return seen;
     },
-    learnedSince(sinceMs) {
-      if (learnedFromMs >= sinceMs) return null;
-      if (learning) return learnPollMs;
-      const waitMs = nextLearnMs - clock.nowMs();
-      if (waitMs <= 0) doors.wanted();
-      return Math.max(waitMs, learnPollMs);
-    },
+    learnedSince: learned.since,
+    soughtSince: learned.soughtSince,
     manageUrl: (organizationId) => manageUrls.get(organizationId) ?? null,
     ...unlisted.tellOf(() => connections),
     known: () =>

@@ -333,6 +333,26 @@ test('a listing that was cut off answers nothing', async () => {
   expect(book.learnedSince(0)).toBe(20_000);
 });
 
+test.each([
+  ['holds what names nothing', unreadableEntry, null],
+  ['is refused', refusedForGood, null],
+  ['breaks off', brokenOff, 20_000],
+])(
+  'what no list tells for an hour while one %s is waited for until then, or on',
+  async (_how, end, waitsMs) => {
+    const { book, clock } = stage([page('1'), end]);
+    await book.importTokens([named('a')]);
+    const asked = clock.nowMs();
+    await book.learn();
+    expect(book.soughtSince(asked)).toBe(20_000);
+    await clock.advance(3_600_000);
+    await book.learn();
+    expect(book.soughtSince(asked)).toBe(waitsMs);
+    // Who must know what a whole list says goes on waiting.
+    expect(book.learnedSince(asked)).toBe(20_000);
+  },
+);
+
 test('a refused connection is not listed, and keeps nobody waiting', async () => {
   const { book, rows } = stage([page('1')]);
   await book.importTokens([named('a')]);
