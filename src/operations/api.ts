@@ -150,11 +150,11 @@ export function makeApi(doors: ApiDoors): Api {
     subscriptions: doors.subscriptions ?? noSubscriptions,
     provider: provider ?? noProvider('this process does not ask the provider: a worker does'),
     startSync: async (wanted) => {
-      if (sync === null) throw new Problem('command.refused', 'a receiver asks the provider nothing');
+      if (sync === null) throw new Problem('command.refused', receiverAsksNothing);
       return sync.begin(wanted);
     },
     sync: async () => {
-      if (sync === null) throw new Problem('command.refused', 'a receiver asks the provider nothing');
+      if (sync === null) throw new Problem('command.refused', receiverAsksNothing);
       return sync.view();
     },
     startReplay: async (wanted) => (replay ?? noReplays()).begin(wanted),
@@ -197,8 +197,10 @@ const noConnections: ConnectionsApi = {
   answer: refuseConnections,
 };
 
+const receiverAsksNothing = 'a receiver asks the provider nothing: TRAMLINE_URL must name a worker';
+
 function noReplays(): never {
-  throw new Problem('command.refused', 'a receiver sends nothing: ask a worker');
+  throw new Problem('command.refused', 'a receiver sends nothing: TRAMLINE_URL must name a worker');
 }
 
 async function refuseSubscriptions(): Promise<never> {

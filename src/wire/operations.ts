@@ -84,6 +84,10 @@ export function apiOf(
     ...webhook.hmacSecrets(),
   ];
   const { runbookBase } = alertingOptions(loaded.settings);
+  // As the metric counts: where no worker ever stood beside a receiver, for as long as that runs.
+  const receives = worker === null && writeAlert !== null;
+  const unattendedMs = async () =>
+    (await store.leaseFreeMs(alertsLease)) ?? (receives ? performance.now() : null);
   const own = alone?.own ?? null;
   const standIn = alone?.standIn ?? null;
   const ownCheck = standIn?.hasConnections === false ? null : (own?.check ?? null);
@@ -111,8 +115,9 @@ export function apiOf(
     manageUrl: (organizationId) => worker?.book.manageUrl(organizationId) ?? null,
     endConnection: async (organizationId) =>
       (await (worker?.connecting ?? alone?.own)?.end(organizationId)) ?? false,
-    check: () => runCheck(checkDoors(loaded, sayOfStore, providerCheck, standIn === null ? store : null)),
-    unattendedMs: () => store.leaseFreeMs(alertsLease),
+    check: () =>
+      runCheck(checkDoors(loaded, sayOfStore, providerCheck, standIn === null ? unattendedMs : null)),
+    unattendedMs,
     unattended: { runbookBase, journalDays: loaded.settings.journalDays },
     nowMs: systemClock.nowMs,
     // Sinks of their own: what they remember of real alerts is not touched.
@@ -153,7 +158,7 @@ function checkDoors(
   loaded: LoadedSettings,
   store: CheckDoors['store'],
   provider: CheckDoors['provider'],
-  leases: Pick<Store, 'leaseFreeMs'> | null,
+  unattendedMs: (() => Promise<number | null>) | null,
 ): CheckDoors {
   const { settings, missing, warnings } = loaded;
   return {
@@ -162,10 +167,7 @@ function checkDoors(
     provider,
     kafka: settings.kafkaBrokers === null ? null : () => checkKafka(settings),
     sinks: sinksOf(settings, null).length === 0 ? null : () => checkSinks(settings),
-    alerts:
-      leases === null
-        ? null
-        : async () => attendance(await leases.leaseFreeMs(alertsLease), systemClock.nowMs()),
+    alerts: unattendedMs === null ? null : async () => attendance(await unattendedMs(), systemClock.nowMs()),
     nowMs: systemClock.nowMs,
   };
 }
