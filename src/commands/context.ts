@@ -19,9 +19,10 @@ export interface OpenedStore {
 
 /**
  * The store that a command opens: one that was kept, for a new one would answer that nothing is to be done; any, which is
- * made and brought to this version where it must; or whatever is there, which is only looked at.
+ * made and brought to this version where it must, if there are the settings to use it, or, migrated, also without them; or
+ * whatever is there, which is only looked at.
  */
-export type StoreWish = 'kept' | 'made' | 'as-is';
+export type StoreWish = 'kept' | 'made' | 'migrated' | 'as-is';
 
 export interface TopicLine {
   topic: string;

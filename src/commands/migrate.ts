@@ -46,7 +46,7 @@ async function reencrypt({ output, load, reencrypt: reseal }: CommandContext): P
 
 async function run({ output, load, openStore, createTopics }: CommandContext): Promise<number> {
   const loaded = load();
-  const store = await openStore(loaded, 'made');
+  const store = await openStore(loaded, 'migrated');
   await store.close();
   const topics = await createTopics(loaded.settings);
   const shown = String(loaded.origins.DATABASE_URL.shown);
