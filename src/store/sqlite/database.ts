@@ -95,6 +95,8 @@ export function openDatabase(path: string): Database {
     },
     flushApart: () => connection.exec('PRAGMA synchronous = NORMAL'),
     flush(done) {
+      // What is only in memory has no log, and nothing to flush.
+      if (file === ':memory:') return void setImmediate(done, null);
       // Of its own: a file is flushed whole, whoever wrote to it.
       log ??= openSync(`${file}-wal`, 'r');
       fdatasync(log, done);
