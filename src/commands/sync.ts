@@ -36,7 +36,11 @@ async function run(context: CommandContext, { organization, full }: Options): Pr
   const wanted = { organizationId: organization ?? null, full: full === true };
   const interrupted = context.interrupted();
   const view = await withApiOrNewStore(context, (api, via) =>
-    follow(context, api, wanted, interrupted, via === 'store'),
+    follow(context, api, wanted, interrupted, via === 'store').catch((error: unknown) => {
+      // What is said of it stands in a line of its own.
+      context.output.progress(null);
+      throw error;
+    }),
   );
   tell(context, view, interrupted.aborted);
   return exitCodeOf(view, interrupted);

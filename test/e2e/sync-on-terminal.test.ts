@@ -3,10 +3,13 @@
  * done, the total, the rate and the time that is left; who reads it elsewhere sees its end alone.
  * Method: `tramline sync` under a pseudo-terminal beside a running service, of a provider that takes its time.
  */
+
+import { join } from 'node:path';
 import { runCommand } from '../support/command';
 import { describeWithNeighbour } from '../support/neighbour';
-import { beginStory, type Story } from '../support/story';
+import { beginStory, type Story, soon } from '../support/story';
 import { runOnTerminal, type Shown, terminals } from '../support/terminal';
+import { until } from '../support/until';
 
 describeWithNeighbour('pseudo-terminals', terminals, 'a sync that somebody watches', () => {
   let story: Story;
@@ -64,5 +67,18 @@ describeWithNeighbour('pseudo-terminals', terminals, 'a sync that somebody watch
     const { code, out, error } = await runCommand(words, where());
     expect([code, out]).toEqual([0, expect.stringMatching(ended)]);
     for (const control of ['\r', '\x1b']) expect(out + error).not.toContain(control);
+  });
+
+  test('where the service dies meanwhile, what is said of it stands in a line of its own', async () => {
+    const asked = (await story.requests()).length;
+    const store = { DATABASE_URL: `sqlite:${join(story.dataFolder, 'tramline.db')}` };
+    const watching = runOnTerminal(words, 120, { ...story.settings(), ...store, ...where() });
+    await until(async () => (await story.requests()).length > asked + 6, soon);
+    await story.service.kill();
+    const { progress, rest } = await watching;
+    // Whether it was asked at that moment or later: it ends there, or goes on by itself.
+    const said = [...progress, rest].filter((text) => /the service at|using the store itself/.test(text));
+    expect(said.length).toBeGreaterThan(0);
+    expect(said.filter((text) => text.includes(' listings · '))).toEqual([]);
   });
 });
