@@ -24,6 +24,7 @@ import {
   unseenFor,
   unseenIn,
   unseenItem,
+  unsharedAs,
   unsharedOf,
 } from './unseen';
 import type { Way } from './waiting-answer';
@@ -139,7 +140,7 @@ async function* operationsOf(organizationId: string | null, look: Look): AsyncGe
   if (organizationId !== null) {
     const found = await organizations.find(organizationId, connection, caller);
     if ('answer' in found) return yield unseenFor(found.answer);
-    if (found.organization !== null) yield* operationsOfOrganization(found.organization, look);
+    if (found.organization !== null) yield* operationsOfOrganization(found.organization, look, true);
     return;
   }
   let unseen: Unseen | null = null;
@@ -158,9 +159,11 @@ async function* operationsOf(organizationId: string | null, look: Look): AsyncGe
   if (unseen !== null) yield unseen;
 }
 
+/** `owned`: what is looked for is this organization's. */
 async function* operationsOfOrganization(
   organization: OrganizationSeen,
   look: Look,
+  owned = false,
 ): AsyncGenerator<Step, void> {
   const first = organization.links.get('fields');
   if (first === undefined) {
@@ -169,9 +172,12 @@ async function* operationsOfOrganization(
     return;
   }
   let unseen: Unseen | null = null;
+  let [fields, shown] = [0, 0];
   for await (const page of pagesOf(first, look)) {
     if (page.partial) return yield unseenBehind(page, look.way);
     for (const field of page.values) {
+      fields += 1;
+      if (operationRels.some((rel) => linksOf(field).has(rel))) shown += 1;
       for await (const step of operationsOfField(field, organization.id, look)) {
         if ('answer' in step && step.failed) return yield step;
         // What one field does not show may stand in another.
@@ -179,6 +185,12 @@ async function* operationsOfOrganization(
         else yield step;
       }
     }
+  }
+  // One field may have none; where none has any, and one of the organization is missed, they may not be shared.
+  if (owned && fields > 0 && shown === 0) {
+    const expected = `expected a field with a link to \`${operationRels[0]}\``;
+    const detail = `organization ${organization.id}: ${expected}, got none among ${fields}`;
+    unseen = graver(unseen, unsharedAs(detail, look.way));
   }
   if (unseen !== null) yield unseen;
 }

@@ -32,6 +32,11 @@ export function unseenAs(detail: string, way: Way): Unseen {
   return { answer: waitingAnswer(way, detail), failed: false, detail };
 }
 
+export function unsharedAs(detail: string, way: Way): Unseen {
+  const answer = { ...waitingAnswer(way, detail), forbidden: true } as const;
+  return { answer, failed: false, detail, unshared: true };
+}
+
 /** A call on the way that was not answered as it should be. */
 export function unseenFor(answer: Answer): Unseen {
   return { answer, failed: true, detail: wordsIn(answer) ?? answer.kind };
@@ -53,11 +58,7 @@ export function unsharedOf(
   if (unconnected) return null;
   const expected = missing.map((rel) => `\`${rel}\``).join(' and ');
   const detail = `organization ${id}: expected a link to ${expected}, got none: not shared with this user`;
-  return {
-    ...unseenAs(detail, way),
-    answer: { ...waitingAnswer(way, detail), forbidden: true },
-    unshared: true,
-  };
+  return unsharedAs(detail, way);
 }
 
 /** The one of two that is told, and the first of equals: what will not be shown by waiting comes last. */

@@ -607,6 +607,19 @@ describe('what is not found', () => {
     expect((await staged.client.read(known)).answer).toMatchObject({ kind: 'gone', certain: true });
   });
 
+  test('waits where no field of its organization shows any operations, unless it was said to be gone for good', async () => {
+    catalog(undefined, 3);
+    for (const [status, expected] of [
+      [404, { kind: 'transient', code: 'relocation-incomplete', detail: expect.stringContaining('among 1') }],
+      [410, { kind: 'gone', certain: true }],
+    ] as const) {
+      missing(status);
+      organizations([{ rel: 'fields', uri: `${origin}/platform/fields` }], status === 410 ? 2 : 1);
+      fields('/platform/fields', []);
+      expect((await staged.client.read(known)).answer).toMatchObject(expected);
+    }
+  });
+
   test('waits there also where another organization shows that no address has moved', async () => {
     const there = { id: '1', links: [{ rel: 'fields', uri: `${origin}/platform/fields` }] };
     catalog(undefined, 3);
