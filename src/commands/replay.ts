@@ -80,14 +80,17 @@ async function follow(
   interrupted: AbortSignal,
 ): Promise<ReplayView> {
   let view = await api.startReplay(wanted);
-  while (view.state === 'running' && !interrupted.aborted) {
-    const { selected, replayed, tookMs } = view;
-    const rate = tookMs === 0 ? 0 : Math.round((replayed * 1000) / tookMs);
-    output.progress(`${selected} selected · ${replayed} replayed · ${rate}/s`);
-    await clock.wait(lookMs, interrupted);
-    view = await api.replay();
+  try {
+    while (view.state === 'running' && !interrupted.aborted) {
+      const { selected, replayed, tookMs } = view;
+      const rate = tookMs === 0 ? 0 : Math.round((replayed * 1000) / tookMs);
+      output.progress(`${selected} selected · ${replayed} replayed · ${rate}/s`);
+      await clock.wait(lookMs, interrupted);
+      view = await api.replay();
+    }
+  } finally {
+    output.progress(null);
   }
-  output.progress(null);
   return view;
 }
 

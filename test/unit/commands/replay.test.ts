@@ -1,5 +1,7 @@
 // Goal: whoever replays sees what is selected, and its end is an exit code.
 // Method: views of a replay as the service gives them.
+
+import { Problem } from '../../../src/model/problem';
 import type { ReplayView, ReplayWanted } from '../../../src/model/replay';
 import { makeShell } from './shell';
 
@@ -46,6 +48,19 @@ test.each([
   const { shell, asked } = replaying();
   expect((await shell.run('replay', ...words)).code).toBe(0);
   expect(asked).toMatchObject([wanted]);
+});
+
+test('at a terminal a failure is told in a line of its own, not behind the progress', async () => {
+  const { shell } = replaying();
+  shell.terminal = true;
+  shell.api.replay = async () => {
+    throw new Problem('store.unavailable', 'the service is gone');
+  };
+  const { code, error } = await shell.run('replay', '--kind', 'equipment');
+  expect([code, error.split('\r\x1b[K').at(-1)]).toEqual([
+    1,
+    expect.stringMatching(/^tramline: the service/),
+  ]);
 });
 
 test('a dry run says how many calls reads would cost and what the sandbox leaves', async () => {

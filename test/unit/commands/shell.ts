@@ -46,6 +46,8 @@ export interface Shell {
   openWhileAsking: number[];
   clock: Clock & { waits: number[] };
   interrupt: AbortController;
+  /** True: both streams go to a terminal. */
+  terminal: boolean;
   run(...words: string[]): Promise<{ code: number; out: string; error: string }>;
   /** The same with `--json`, its output parsed. */
   json<Value>(...words: string[]): Promise<{ code: number; value: Value; error: string }>;
@@ -104,6 +106,7 @@ export function makeShell(): Shell {
       },
     },
     interrupt: new AbortController(),
+    terminal: false,
     async run(...words) {
       let out = '';
       let error = '';
@@ -114,7 +117,7 @@ export function makeShell(): Shell {
         error: (text: string) => {
           error += text;
         },
-        colors: false,
+        colors: shell.terminal,
       };
       const code = await runCommandLine(words, streams, doorsOf(shell));
       return { code, out, error };
