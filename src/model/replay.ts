@@ -75,6 +75,8 @@ export interface ReplayStep {
   replay: number;
   after: number;
   counts: ReplayCounts;
+  /** Whoever takes the step holds it; absent where nobody else can be at one. */
+  lease?: { name: string; holder: string };
 }
 
 /** A replay as operators see it. */

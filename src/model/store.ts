@@ -337,13 +337,17 @@ export interface Replays {
     until: number,
     limit: number,
   ): Promise<SelectedPage>;
-  /** Those rows that are the newest of their keys and were sent to Kafka are unsent again; how many are. */
-  resendNewest(step: ReplayStep, rows: number[]): Promise<number>;
+  /**
+   * Those rows that are the newest of their keys and were sent to Kafka are unsent again; how many are. null, and nothing is
+   * done: the replay has ended or is further, or the lease of the step is not held now. So with the next ones.
+   */
+  resendNewest(step: ReplayStep, rows: number[]): Promise<number | null>;
   /** The resources of those rows that are the newest of their keys are due unless they wait; how many such rows are. */
-  readAgain(step: ReplayStep, rows: number[]): Promise<number>;
+  readAgain(step: ReplayStep, rows: number[]): Promise<number | null>;
   /** Those rows whole, in their order. */
   readHistory(rows: number[]): Promise<OutboxRow[]>;
-  noteHistory(step: ReplayStep, topic: string, sent: Acknowledgement[]): Promise<void>;
+  /** How many are noted: all of them. */
+  noteHistory(step: ReplayStep, topic: string, sent: Acknowledgement[]): Promise<number | null>;
   /** Rows of it that are still to be sent again. */
   replayPending(replay: number): Promise<number>;
   endReplay(replay: number): Promise<void>;

@@ -19,6 +19,8 @@ export interface Lease {
   readonly held: LeaseHeld;
   /** Takes or renews it; false when another has it. Throws what the store throws. */
   confirm(): Promise<boolean>;
+  /** Renews it; false when another has it, and once it has run out. Throws what the store throws. */
+  renew(): Promise<boolean>;
   /** Whether nobody else can have it. */
   isHeld(): boolean;
   /** Whether a third of its time is over. */
@@ -37,7 +39,10 @@ export interface Lease {
 /** Why a wait is over; a reason of its own, since the default one is an error with its stack. */
 const over = 'over';
 
-export function makeLease(outbox: Outbox, { clock, leaseName, holder, leaseMs }: LeaseOptions): Lease {
+export function makeLease(
+  outbox: Pick<Outbox, 'holdLease'>,
+  { clock, leaseName, holder, leaseMs }: LeaseOptions,
+): Lease {
   let sinceMs = Number.NEGATIVE_INFINITY;
   const ageMs = () => clock.steadyMs() - sinceMs;
   async function confirm(): Promise<boolean> {
@@ -46,19 +51,29 @@ export function makeLease(outbox: Outbox, { clock, leaseName, holder, leaseMs }:
     sinceMs = held ? askedMs : Number.NEGATIVE_INFINITY;
     return held;
   }
+  const isHeld = () => ageMs() < leaseMs;
   /** What lapsed may have been another's since, however soon it is held again: it stays lapsed. */
+  async function renew(): Promise<boolean> {
+    const untilMs = sinceMs + leaseMs;
+    if (!isHeld()) return false;
+    try {
+      await confirm();
+    } finally {
+      if (clock.steadyMs() >= untilMs) sinceMs = Number.NEGATIVE_INFINITY;
+    }
+    return isHeld();
+  }
   async function renewUntil(ended: AbortSignal): Promise<void> {
     for (;;) {
       await clock.wait(leaseMs / 3, ended);
-      const untilMs = sinceMs + leaseMs;
-      if (ended.aborted || clock.steadyMs() >= untilMs) return;
-      await confirm().catch(() => false);
-      if (clock.steadyMs() >= untilMs) sinceMs = Number.NEGATIVE_INFINITY;
+      if (ended.aborted || !isHeld()) return;
+      await renew().catch(() => false);
     }
   }
   return {
     held: { name: leaseName, holder },
     confirm,
+    renew,
     async during(work) {
       const ended = new AbortController();
       const renewal = renewUntil(ended.signal);
@@ -69,7 +84,7 @@ export function makeLease(outbox: Outbox, { clock, leaseName, holder, leaseMs }:
         await renewal;
       }
     },
-    isHeld: () => ageMs() < leaseMs,
+    isHeld,
     isAging: () => ageMs() >= leaseMs / 3,
     drop() {
       sinceMs = Number.NEGATIVE_INFINITY;

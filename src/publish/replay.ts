@@ -4,14 +4,8 @@
  */
 import { isProblem, Problem } from '../model/problem';
 import type { ReplayView, ReplayWanted } from '../model/replay';
-import {
-  countOnly,
-  type Progress,
-  type ReplayDoors,
-  type ReplayOptions,
-  ReplayRunner,
-  Stopped,
-} from './run-replay';
+import { makeReplayHold, Stopped } from './replay-hold';
+import { countOnly, type Progress, type ReplayDoors, type ReplayOptions, ReplayRunner } from './run-replay';
 import type { HistorySender } from './send-history';
 
 export interface ScheduleDoors extends ReplayDoors {
@@ -40,14 +34,25 @@ export function makeReplay(
   failed: (error: unknown) => void,
 ): Replay {
   const { history, clock } = doors;
-  const runner = new ReplayRunner(doors, options);
+  const hold = makeReplayHold(doors.store, { ...options, clock }, failed);
+  const runner = new ReplayRunner(doors, options, hold);
+  let stopping = false;
   let current: { progress: Shown; work: Promise<void> } | null = null;
 
+  async function run(progress: Shown): Promise<void> {
+    if (progress.wanted.dryRun) return runner.runAll(progress);
+    await hold.during(async () => {
+      try {
+        await runner.runAll(progress);
+      } finally {
+        await history?.close();
+      }
+    });
+  }
+
   async function work(progress: Shown): Promise<void> {
-    const { dryRun } = progress.wanted;
     try {
-      if (!dryRun) await runner.holdLease();
-      await runner.runAll(progress);
+      await run(progress);
       progress.state = 'ended';
     } catch (error) {
       const known = error instanceof Stopped || isProblem(error);
@@ -55,8 +60,6 @@ export function makeReplay(
       if (!(error instanceof Stopped)) failed(error);
     }
     progress.endedAtMs = clock.nowMs();
-    await history?.close();
-    if (!dryRun) await runner.giveLeaseBack().catch(failed);
   }
 
   const view = (): ReplayView => {
@@ -82,7 +85,7 @@ export function makeReplay(
         if (JSON.stringify(current.progress.wanted) !== JSON.stringify(wanted))
           throw new Problem('command.refused', 'another replay is under way');
       } else {
-        if (runner.stopping) throw new Problem('store.closed', 'the process stops');
+        if (stopping) throw new Problem('store.closed', 'the process stops');
         const progress = begun(wanted, clock.nowMs());
         current = { progress, work: work(progress) };
       }
@@ -94,7 +97,8 @@ export function makeReplay(
       return view();
     },
     async stop() {
-      runner.stopping = true;
+      stopping = true;
+      hold.stop();
       await current?.work;
     },
   };

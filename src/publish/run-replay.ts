@@ -3,17 +3,12 @@
  * event of a key goes out through the relay, and only as fast as the relay sends, so that fresh events wait for a page
  * at most. No decision is made here about what is newest: the store makes it when it marks.
  */
-import {
-  type ReplayCounts,
-  type ReplaySelection,
-  type ReplayStep,
-  type ReplayWanted,
-  replayLease,
-} from '../model/replay';
+import type { ReplayCounts, ReplaySelection, ReplayStep, ReplayWanted } from '../model/replay';
 import type { EventKind } from '../model/resource';
 import type { Store } from '../model/store';
 import type { Clock } from '../tools/clock';
 import type { Relay } from './relay';
+import { type ReplayHold, type ReplayHoldOptions, Stopped } from './replay-hold';
 import { chunksOf, type HistorySender } from './send-history';
 
 export interface ReplayDoors {
@@ -41,10 +36,7 @@ export interface ReplayDoors {
   clock: Clock;
 }
 
-export interface ReplayOptions {
-  /** Another text for each process. */
-  holder: string;
-  leaseMs: number;
+export interface ReplayOptions extends Omit<ReplayHoldOptions, 'clock'> {
   /** Rows of the outbox looked at in one step. */
   pageRows: number;
   /** Unsent rows that there may be before the next page is marked. */
@@ -65,16 +57,11 @@ export interface Progress {
 
 const pauseMs = 100;
 
-/** Why a replay ended before its end. */
-export class Stopped extends Error {}
-
 export class ReplayRunner {
-  stopping = false;
-  private heldAtMs = Number.NEGATIVE_INFINITY;
-
   constructor(
     private readonly doors: ReplayDoors,
     private readonly options: ReplayOptions,
+    private readonly hold: ReplayHold,
   ) {}
 
   /**
@@ -86,7 +73,7 @@ export class ReplayRunner {
     let movedMs = clock.steadyMs();
     const fewest = { unsent: Number.POSITIVE_INFINITY, own: Number.POSITIVE_INFINITY };
     for (;;) {
-      await this.keepLease();
+      this.hold.check();
       const did = await relay.step();
       const unsent = await store.unsentCount();
       if (did === 'empty' || unsent <= unsentMax) return;
@@ -104,36 +91,22 @@ export class ReplayRunner {
   }
 
   private async act(wanted: ReplayWanted, step: ReplayStep, rows: number[]): Promise<number> {
+    this.hold.check();
     if (wanted.how === 'newest') {
-      const resent = await this.doors.store.resendNewest(step, rows);
+      const resent = moved(await this.doors.store.resendNewest(step, rows));
       await this.drain(step.replay, this.options.backlogMax);
       return resent;
     }
     if (wanted.how === 'reads') {
       const forbidden = this.doors.forbidden();
       if (forbidden !== null) throw new Stopped(forbidden);
-      const due = await this.doors.store.readAgain(step, rows);
+      const due = moved(await this.doors.store.readAgain(step, rows));
       if (due > 0) this.doors.due();
       return due;
     }
     const topic = wanted.toTopic as string;
-    const sent = await this.doors.history!.send(topic, await this.doors.store.readHistory(rows));
-    await this.doors.store.noteHistory(step, topic, sent);
-    return sent.length;
-  }
-
-  /** Before each turn of what may take longer than the lease. */
-  private async keepLease(): Promise<void> {
-    if (this.stopping) throw new Stopped('the process stops');
-    if (this.doors.clock.steadyMs() - this.heldAtMs >= this.options.leaseMs / 3) await this.holdLease();
-  }
-
-  /** Of one process at a time: asked before each step. */
-  async holdLease(): Promise<void> {
-    if (this.stopping) throw new Stopped('the process stops');
-    this.heldAtMs = this.doors.clock.steadyMs();
-    if (!(await this.doors.store.holdLease(replayLease, this.options.holder, this.options.leaseMs)))
-      throw new Stopped('another process is at one');
+    const sent = await this.doors.history!.send(topic, await this.doors.store.readHistory(rows), this.hold);
+    return moved(await this.doors.store.noteHistory(step, topic, sent));
   }
 
   private async selectionOf(wanted: ReplayWanted): Promise<ReplaySelection> {
@@ -171,12 +144,8 @@ export class ReplayRunner {
         const calls = newest.filter(({ key }) => !key.includes('/organization-access/')).length;
         if (wanted.how === 'reads') progress.calls += calls;
         if (!wanted.dryRun) {
-          await this.holdLease();
-          counts.replayed += await this.act(
-            wanted,
-            { replay: run.replay, after: last, counts: { ...counts } },
-            rows,
-          );
+          const step = { replay: run.replay, after: last, counts: { ...counts }, lease: this.hold.held };
+          counts.replayed += await this.act(wanted, step, rows);
         }
         progress.counts = counts;
       }
@@ -184,12 +153,15 @@ export class ReplayRunner {
     }
     if (wanted.dryRun) return;
     if (wanted.how === 'newest') await this.drain(run.replay, 0);
+    this.hold.check();
     await this.doors.store.endReplay(run.replay);
   }
+}
 
-  async giveLeaseBack(): Promise<void> {
-    await this.doors.store.holdLease(replayLease, this.options.holder, 0);
-  }
+/** Of a page: how many records, where the store took it. */
+function moved(replayed: number | null): number {
+  if (replayed === null) throw new Stopped('another process went on with it');
+  return replayed;
 }
 
 function addTo(counts: ReplayCounts, selected: number, keys: number): ReplayCounts {

@@ -9,15 +9,18 @@ import type { SelectedEvent } from '../model/replay';
 import { type BackoffBounds, backoffMs } from '../tools/backoff';
 import type { Clock } from '../tools/clock';
 import { groupByPartition, planRounds } from './plan-rounds';
+import type { ReplayHold } from './replay-hold';
 import type { Batch, Failure, PublishTarget } from './target';
 
 export interface HistorySender {
   /** Throws `command.usage` for a live topic, or one that is not there. */
   refuseUnfit(topic: string): Promise<void>;
-  /** All of them, or it throws `publish.refused` or `publish.unavailable`. */
-  send(topic: string, rows: OutboxRow[]): Promise<Acknowledgement[]>;
+  /** All of them, or it throws `publish.refused` or `publish.unavailable`; what `hold` throws, when it is not held any more. */
+  send(topic: string, rows: OutboxRow[], hold: SendHold): Promise<Acknowledgement[]>;
   close(): Promise<void>;
 }
+
+export type SendHold = Pick<ReplayHold, 'check' | 'confirm'>;
 
 export interface HistoryDoors {
   liveTopics: string[];
@@ -60,12 +63,15 @@ export function chunksOf(events: SelectedEvent[]): SelectedEvent[][] {
 export function makeHistorySender({ liveTopics, exists, target: make, clock }: HistoryDoors): HistorySender {
   let open: { topic: string; target: PublishTarget } | null = null;
 
-  async function opened(topic: string): Promise<PublishTarget> {
+  /** After the epoch the lease is confirmed: whoever was replaced meanwhile has fenced its successor, but sends nothing. */
+  async function opened(topic: string, hold: SendHold): Promise<PublishTarget> {
     if (open?.topic === topic) return open.target;
     await close();
+    hold.check();
     const target = make(topic);
     await target.open();
     open = { topic, target };
+    await hold.confirm();
     return target;
   }
 
@@ -75,8 +81,8 @@ export function makeHistorySender({ liveTopics, exists, target: make, clock }: H
   }
 
   /** What was acknowledged of these, and the first failure. */
-  async function attempt(topic: string, rows: OutboxRow[]) {
-    const target = await opened(topic);
+  async function attempt(topic: string, rows: OutboxRow[], hold: SendHold) {
+    const target = await opened(topic, hold);
     const partitions = new Map([[topic, await target.partitionsOf(topic)]]);
     const groups = groupByPartition(
       rows.map((row) => ({ ...row, topic })),
@@ -84,7 +90,10 @@ export function makeHistorySender({ liveTopics, exists, target: make, clock }: H
     );
     const sent: Acknowledgement[] = [];
     for (const round of planRounds(groups, { partitionBytesMax, rowsMax: () => rowsMax })) {
+      hold.check();
       const { outcomes, spent } = await target.send(round);
+      // Held up beyond the lease: another may have sent since, and has noted more than this one may.
+      hold.check();
       let failure: Failure | null = null;
       round.forEach((batch, index) => {
         const outcome = outcomes[index];
@@ -107,15 +116,15 @@ export function makeHistorySender({ liveTopics, exists, target: make, clock }: H
       if (!(await exists(topic)))
         throw new Problem('command.usage', `there is no topic ${topic}: create it first`);
     },
-    async send(topic, rows) {
+    async send(topic, rows, hold) {
       const sent = new Map<number, Acknowledgement>();
       for (let attempts = 1; ; attempts += 1) {
         const left = rows.filter(({ row }) => !sent.has(row));
         if (left.length === 0) return [...sent.values()];
-        const result = await attempt(topic, left);
+        const result = await attempt(topic, left, hold);
         for (const one of result.sent) sent.set(one.row, one);
         const { failure } = result;
-        const hopeless = failure !== null && !['retry', 'fenced'].includes(failure.kind);
+        const hopeless = failure !== null && failure.kind !== 'retry';
         if (hopeless || attempts >= attemptsMax) {
           const detail = failure?.detail ?? 'no answer';
           throw new Problem(hopeless ? 'publish.refused' : 'publish.unavailable', `${topic}: ${detail}`);

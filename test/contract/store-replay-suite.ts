@@ -2,7 +2,7 @@
  * Sending again what was published: the newest of each key as the same row, history whole, resources due for a read; and
  * the journal that says where each record went. Every store must pass.
  */
-import type { ReplayRun, ReplaySelection } from '../../src/model/replay';
+import { type ReplayRun, type ReplaySelection, replayLease } from '../../src/model/replay';
 import type { TakenTask } from '../../src/model/task';
 import { address, type DamageableStore, draftOf, goneBy, Hand, header, hintOf } from './store-hand';
 
@@ -250,6 +250,50 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       expect(await hand.store.beginReplay('y')).toMatchObject({ resumed: false });
       await hand.store.endReplay(begun.replay);
       expect(await hand.store.beginReplay('x')).toMatchObject({ resumed: false, after: 0 });
+    });
+
+    describe('a step of a replay is nothing', () => {
+      const lease = { name: replayLease, holder: 'a' };
+      const sent = (rows: number[]) => rows.map((row) => ({ row, partition: 0, offset: '7' }));
+      let run: ReplayRun;
+      let row: number;
+      beforeEach(async () => {
+        await hand.publish('1', 'a');
+        await hand.publish('2', 'a');
+        await sendToKafka();
+        run = await hand.store.beginReplay('x');
+        row = (await select())[0]!.row;
+        await hand.store.holdLease(lease.name, lease.holder, 1000);
+      });
+      const stepOn = (after: number) => ({ ...stepOf(run, after), lease });
+      /** Each way to move it on: answers null, and leaves no unsent row, no due task and no line. */
+      const expectNothing = async (after: number) => {
+        const { store } = hand;
+        const before = await store.explain(address('1'));
+        expect(await store.noteHistory(stepOn(after), 'audit', sent([row]))).toBeNull();
+        expect(await store.resendNewest(stepOn(after), [row])).toBeNull();
+        expect(await store.readAgain(stepOn(after), [row])).toBeNull();
+        expect(await store.unsentCount()).toBe(0);
+        expect(await store.take(9)).toEqual([]);
+        expect(await store.explain(address('1'))).toEqual(before);
+      };
+
+      test('once its lease ran out, or is another holder', async () => {
+        under.advance(1000);
+        await expectNothing(row);
+        await hand.store.holdLease(lease.name, 'b', 1000);
+        await expectNothing(row);
+      });
+
+      test('once it has ended', async () => {
+        await hand.store.endReplay(run.replay);
+        await expectNothing(row);
+      });
+
+      test('once it is further: it only goes on', async () => {
+        expect(await hand.store.noteHistory(stepOn(row + 1), 'audit', sent([row, row + 1]))).toBe(2);
+        await expectNothing(row);
+      });
     });
 
     test('resources of the newest events are due for one read each, and their journey says why', async () => {

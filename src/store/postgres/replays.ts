@@ -74,7 +74,12 @@ export async function selectReplay(
   };
 }
 
-export async function resendNewest(context: Context, step: ReplayStep, rows: number[]): Promise<number> {
+export async function resendNewest(
+  context: Context,
+  step: ReplayStep,
+  rows: number[],
+): Promise<number | null> {
+  if (!(await mayMove(context, step))) return null;
   const newest = (await newestOf(context, rows)).filter(({ log_offset }) => log_offset !== null);
   const resent = await context.database.all(
     'UPDATE outbox SET state = 0 WHERE id = ANY($1::bigint[]) AND state = 2 RETURNING id, topic',
@@ -93,7 +98,8 @@ export async function resendNewest(context: Context, step: ReplayStep, rows: num
   return resent.length;
 }
 
-export async function readAgain(context: Context, step: ReplayStep, rows: number[]): Promise<number> {
+export async function readAgain(context: Context, step: ReplayStep, rows: number[]): Promise<number | null> {
+  if (!(await mayMove(context, step))) return null;
   const { database, settings } = context;
   const nowMs = context.nowMs();
   const known = await database.all(
@@ -140,7 +146,8 @@ export async function noteHistory(
   step: ReplayStep,
   topic: string,
   sent: Acknowledgement[],
-): Promise<void> {
+): Promise<number | null> {
+  if (!(await mayMove(context, step))) return null;
   await context.database.run(
     `INSERT INTO replayed (replay, outbox_id, at, topic, partition, log_offset, sent_at)
      SELECT $1, id, $6, $5, partition, log_offset, $6
@@ -153,6 +160,7 @@ export async function noteHistory(
     context.nowMs(),
   );
   await moveOn(context, step, sent.length);
+  return sent.length;
 }
 
 export async function replayPending({ database }: Context, replay: number): Promise<number> {
@@ -180,6 +188,24 @@ async function newestOf({ database }: Context, rows: number[]): Promise<Row[]> {
      WHERE o.id = ANY($1::bigint[]) AND ${isNewest} ORDER BY o.id`,
     rows,
   );
+}
+
+/**
+ * Whether the step is the next one: its replay has not ended and is not further, and its lease is held now. Said in one
+ * statement; the replay stays as it is until the end of the transaction.
+ */
+async function mayMove({ database, nowMs }: Context, { replay, after, lease }: ReplayStep): Promise<boolean> {
+  const next = await database.get(
+    `SELECT 1 AS there FROM replays WHERE id = $1 AND ended_at IS NULL AND after_id <= $2
+       AND ($3::text IS NULL OR EXISTS (SELECT 1 FROM leases l WHERE l.name = $3 AND l.holder = $4 AND l.until > $5))
+     FOR NO KEY UPDATE`,
+    replay,
+    after,
+    lease?.name ?? null,
+    lease?.holder ?? null,
+    nowMs(),
+  );
+  return next !== undefined;
 }
 
 /** The counts of the step, and what this page added. */

@@ -8,7 +8,7 @@ import type { ReplayRun, ReplaySelection, ReplayStep, SelectedPage } from '../..
 import { newestNumber, nothingReplayed, runsKept } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
-import { escapeLike, outboxRowOf, rowColumns } from './outbox';
+import { escapeLike, leads, outboxRowOf, rowColumns } from './outbox';
 import { afterGap } from './return-task';
 
 /** Of rows `o` with the sequences `s` of their keys. */
@@ -85,7 +85,8 @@ function twice(value: string | null): [string | null, string | null] {
   return [value, value];
 }
 
-export function resendNewest(context: Context, step: ReplayStep, rows: number[]): number {
+export function resendNewest(context: Context, step: ReplayStep, rows: number[]): number | null {
+  if (!mayMove(context, step)) return null;
   const nowMs = context.nowMs();
   let resent = 0;
   for (const row of newestOf(context, rows)) {
@@ -98,7 +99,8 @@ export function resendNewest(context: Context, step: ReplayStep, rows: number[])
   return resent;
 }
 
-export function readAgain(context: Context, step: ReplayStep, rows: number[]): number {
+export function readAgain(context: Context, step: ReplayStep, rows: number[]): number | null {
+  if (!mayMove(context, step)) return null;
   const { database, lanes } = context;
   const nowMs = context.nowMs();
   let read = 0;
@@ -137,12 +139,14 @@ export function noteHistory(
   step: ReplayStep,
   topic: string,
   sent: Acknowledgement[],
-): void {
+): number | null {
+  if (!mayMove(context, step)) return null;
   const at = context.nowMs();
   for (const { row: id, partition, offset } of sent) {
     journal(context, step.replay, { id, task_id: null }, { at, topic, sentAt: at, partition, offset });
   }
   moveOn(context, step, sent.length);
+  return sent.length;
 }
 
 export function replayPending({ database }: Context, replay: number): number {
@@ -190,6 +194,16 @@ function journal({ database }: Context, replay: number, row: Row, place: Place):
     offset ?? null,
     sentAt ?? null,
   );
+}
+
+/** Whether the step is the next one: its replay has not ended and is not further, and its lease is held now. */
+function mayMove(context: Context, { replay, after, lease }: ReplayStep): boolean {
+  const next = context.database.get(
+    'SELECT 1 FROM replays WHERE id = ? AND ended_at IS NULL AND after_id <= ?',
+    replay,
+    after,
+  );
+  return next !== undefined && (lease === undefined || leads(context, lease));
 }
 
 /** The counts of the step, and what this page added. */

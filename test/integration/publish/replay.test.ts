@@ -8,9 +8,11 @@ import { replayDefaults } from '../../../src/publish/run-replay';
 import { makeHistorySender } from '../../../src/publish/send-history';
 import { openSqlite } from '../../contract/open-sqlite';
 import { Hand, type StoreUnderTest } from '../../contract/store-hand';
+import { makeHandClock } from '../../support/hand-clock';
 import { makeScriptedTarget } from '../../support/scripted-target';
 
 const live = 'tramline.equipment.v1';
+const leaseMs = 60_000;
 const nothing = { events: null, organizationId: null, kind: null, toTopic: null, dryRun: false };
 const newest: ReplayWanted = { ...nothing, kind: 'equipment', how: 'newest' };
 
@@ -18,20 +20,32 @@ let under: StoreUnderTest;
 let hand: Hand;
 let due: number;
 let failures: unknown[];
+let clock: ReturnType<typeof clockOf>;
+
+/** The store's time. Whoever waits for it, and for nothing else, moves it on; renewals of leases wait for that. */
+function clockOf({ nowMs, advance }: StoreUnderTest) {
+  const waiting = makeHandClock(nowMs());
+  const pass = (ms: number) => {
+    advance(ms);
+    return waiting.advance(ms);
+  };
+  const wait = (ms: number, signal?: AbortSignal) =>
+    signal === undefined ? pass(ms) : waiting.wait(ms, signal);
+  return { nowMs, steadyMs: nowMs, pass, wait };
+}
 
 beforeEach(async () => {
   under = await openSqlite();
+  clock = clockOf(under);
   hand = new Hand(under);
   due = 0;
   failures = [];
 });
 afterEach(() => under.close());
 
-function start({ kafka = true, pageRows = 2000 } = {}) {
-  const clock = { nowMs: under.nowMs, steadyMs: under.nowMs, wait: async (ms: number) => under.advance(ms) };
+function start({ kafka = true, pageRows = 2000, holder = 'a', history = makeScriptedTarget() } = {}) {
   const target = makeScriptedTarget();
-  const history = makeScriptedTarget();
-  const relay = makeRelay(hand.store, target, { ...relayDefaults, clock, holder: 'a' });
+  const relay = makeRelay(hand.store, target, { ...relayDefaults, clock, holder });
   const sender = makeHistorySender({
     liveTopics: [live],
     clock,
@@ -50,7 +64,7 @@ function start({ kafka = true, pageRows = 2000 } = {}) {
     forbidden: () => null,
     callsLeft: () => 100,
   };
-  const options = { ...replayDefaults, pageRows, holder: 'a', leaseMs: 60_000, patienceMs: 1000 };
+  const options = { ...replayDefaults, pageRows, holder, leaseMs, patienceMs: 1000 };
   const replay = makeReplay(doors, options, (error) => failures.push(error));
   const run = async (wanted: ReplayWanted) => {
     await replay.begin(wanted);
@@ -118,6 +132,56 @@ test('history that was cut off goes on, and repeats only what was not acknowledg
   expect(history.written.map(({ sequence }) => sequence)).toEqual([1, 2]);
 });
 
+test('history that stood still in a send leaves the topic to the process that has sent all of it since', async () => {
+  const history = makeScriptedTarget();
+  const first = start({ history });
+  const second = start({ history, holder: 'b' });
+  for (const content of ['a', 'b']) await hand.publish('1', content);
+  await sendAll(first.relay);
+  const wanted: ReplayWanted = { ...newest, how: 'history', toTopic: 'audit' };
+  let other = null;
+  history.script.push(async () => {
+    await clock.pass(2 * leaseMs);
+    other = await second.run(wanted);
+    return {
+      outcomes: [{ sent: false, kind: 'retry', code: 'TIMED_OUT', detail: 'no answer' }],
+      spent: true,
+    };
+  });
+  const view = await first.run(wanted);
+  expect(other).toMatchObject({ state: 'ended', selected: 2, replayed: 2 });
+  expect(view).toMatchObject({ state: 'stopped', reason: expect.stringContaining('the lease ran out') });
+  expect(history.written.map(({ sequence }) => sequence)).toEqual([1, 2]);
+  expect(failures).toEqual([]);
+});
+
+test('history whose lease ran out while its producer was opened is not sent', async () => {
+  const { history, relay, run } = start();
+  await hand.publish('1', 'a');
+  await sendAll(relay);
+  history.open = () => clock.pass(leaseMs);
+  expect(await run({ ...newest, how: 'history', toTopic: 'audit' })).toMatchObject({ state: 'stopped' });
+  expect(history.calls).toEqual(['close']);
+});
+
+test('history keeps its lease during a send that takes longer', async () => {
+  const { history, relay, run } = start();
+  await hand.publish('1', 'a');
+  await sendAll(relay);
+  history.script.push(async (batches) => {
+    for (let third = 0; third < 9; third += 1) {
+      await clock.pass(leaseMs / 3);
+      // The renewal was asked for before, and is answered before.
+      await hand.store.unsentCount();
+      await clock.pass(0);
+    }
+    return { outcomes: history.write(batches), spent: false };
+  });
+  const view = await run({ ...newest, how: 'history', toTopic: 'audit' });
+  expect(view).toMatchObject({ state: 'ended', reason: null });
+  expect(history.calls).toEqual(['open', 'send', 'close']);
+});
+
 test('resources are made due instead, and a dry run only counts', async () => {
   const { relay, run } = start();
   for (const id of ['1', '2']) await hand.publish(id, 'a');
@@ -146,10 +210,14 @@ test('a replay through a process that does not lead waits for the one that does,
   };
   const store: Store = Object.create(hand.store, {
     unsentCount: { value: async () => 5000 - (polls % 7) },
-    holdLease: { value: async (lease: string) => holders.push(lease) > 0 },
+    holdLease: {
+      value: (...lease: Parameters<Store['holdLease']>) => {
+        holders.push(lease[0]);
+        return hand.store.holdLease(...lease);
+      },
+    },
     replayPending: { value: pendingOf },
   });
-  const clock = { nowMs: under.nowMs, steadyMs: under.nowMs, wait: async (ms: number) => under.advance(ms) };
   const doors = {
     store,
     relay: { step: async () => 'waiting' as const },

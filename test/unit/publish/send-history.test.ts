@@ -37,11 +37,12 @@ describe('a piece that is sent', () => {
       { length: count },
       (_, row) => ({ row, key: 'k', headers: [], value: '{}' }) as unknown as OutboxRow,
     );
+  const held = { check: () => {}, confirm: async () => {} };
   const took = (firstOffset: string | null): SendResult => ({
     outcomes: [{ sent: true, firstOffset }],
     spent: false,
   });
-  const failed = (kind: 'retry' | 'denied', spent = false): SendResult => ({
+  const failed = (kind: 'retry' | 'denied' | 'fenced', spent = false): SendResult => ({
     outcomes: [{ sent: false, kind, code: 'X', detail: `it is ${kind}` } satisfies Outcome],
     spent,
   });
@@ -73,12 +74,12 @@ describe('a piece that is sent', () => {
 
   test('is acknowledged record by record; one producer serves one topic after the other', async () => {
     const { sender, life } = senderOf([took('7')]);
-    expect(await sender.send('history', rowsOf(2))).toEqual([
+    expect(await sender.send('history', rowsOf(2), held)).toEqual([
       { row: 0, partition: 0, offset: '7' },
       { row: 1, partition: 0, offset: '8' },
     ]);
-    await sender.send('history', rowsOf(1));
-    await sender.send('other', rowsOf(1));
+    await sender.send('history', rowsOf(1), held);
+    await sender.send('other', rowsOf(1), held);
     await sender.close();
     await sender.close();
     expect(life).toEqual(['open history', 'close history', 'open other', 'close other']);
@@ -86,27 +87,48 @@ describe('a piece that is sent', () => {
 
   test('counts from nothing where there are no offsets', async () => {
     const { sender } = senderOf([took(null)]);
-    expect(await sender.send('history', rowsOf(1))).toEqual([{ row: 0, partition: 0, offset: '0' }]);
+    expect(await sender.send('history', rowsOf(1), held)).toEqual([{ row: 0, partition: 0, offset: '0' }]);
   });
 
   test('is sent again through a new producer when it was not acknowledged', async () => {
     const { sender, life, clock } = senderOf([failed('retry'), took('3')]);
-    expect(await passing(sender.send('history', rowsOf(1)), clock)).toHaveLength(1);
+    expect(await passing(sender.send('history', rowsOf(1), held), clock)).toHaveLength(1);
     expect(life).toEqual(['open history', 'close history', 'open history']);
   });
 
   test('is given up at once where Kafka forbids it, and after six attempts where it does not answer', async () => {
     const denied = senderOf([failed('denied')]);
-    await expect(denied.sender.send('history', rowsOf(1))).rejects.toMatchObject({
+    await expect(denied.sender.send('history', rowsOf(1), held)).rejects.toMatchObject({
       code: 'publish.refused',
       message: expect.stringContaining('it is denied'),
     });
     const mute = senderOf([{ outcomes: [], spent: true }]);
-    await expect(passing(mute.sender.send('history', rowsOf(1)), mute.clock)).rejects.toMatchObject({
+    await expect(passing(mute.sender.send('history', rowsOf(1), held), mute.clock)).rejects.toMatchObject({
       code: 'publish.unavailable',
       message: expect.stringContaining('no answer'),
     });
     expect(mute.life.filter((step) => step.startsWith('open'))).toHaveLength(6);
+  });
+
+  test('is given up at once when another producer took over', async () => {
+    const { sender, life } = senderOf([failed('fenced', true)]);
+    await expect(sender.send('history', rowsOf(1), held)).rejects.toMatchObject({ code: 'publish.refused' });
+    expect(life).toEqual(['open history', 'close history']);
+  });
+
+  test('takes an epoch, then the lease is confirmed, then it leaves; and its fate counts only while that holds', async () => {
+    const { sender, life } = senderOf([took('7')]);
+    let checks = 0;
+    const hold = {
+      check: () => {
+        checks += 1;
+        life.push('check');
+        if (checks === 3) throw new Error('it lapsed');
+      },
+      confirm: async () => void life.push('confirm'),
+    };
+    await expect(sender.send('history', rowsOf(1), hold)).rejects.toThrow('it lapsed');
+    expect(life).toEqual(['check', 'open history', 'confirm', 'check', 'check']);
   });
 
   test('goes neither to a live topic nor to one that is not there', async () => {
