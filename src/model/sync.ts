@@ -40,9 +40,11 @@ export interface SyncRun {
 
 /** What was begun last. */
 export interface LastRun {
+  run: number;
   organizationId: string | null;
   full: boolean;
-  beganAtMs: number;
+  /** How long ago, by the store's clock; 0 where that was set back since. */
+  agoMs: number;
   ended: boolean;
 }
 

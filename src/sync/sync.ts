@@ -5,7 +5,7 @@
  */
 import { isProblem, Problem } from '../model/problem';
 import type { LastRun, SyncView } from '../model/sync';
-import { type Loop, makeLoop } from '../tools/clock';
+import { type Clock, type Loop, makeLoop } from '../tools/clock';
 import type { SyncDoors, SyncOptions } from './doors';
 import { underLease } from './keep-lease';
 import { idleView, Progress, type Wanted } from './progress';
@@ -40,7 +40,7 @@ const lookMs = 60_000;
 export function makeSync(doors: SyncDoors, options: ScheduleOptions, failed: (error: unknown) => void): Sync {
   const { store, clock } = doors;
   const { intervalMs, leaseMs, holder } = options;
-  const startedAtMs = clock.nowMs();
+  const beganAtMs = makeBeginnings(clock);
   let current: { progress: Progress; work: Promise<void>; cut: AbortController } | null = null;
   let stopped = false;
 
@@ -96,7 +96,7 @@ export function makeSync(doors: SyncDoors, options: ScheduleOptions, failed: (er
     if (stopped) return lookMs;
     await current?.work;
     const last = await store.lastRun();
-    const next = nextOf(last, { startedAtMs, intervalMs, nowMs: clock.nowMs() });
+    const next = nextOf(last, { sinceMs: beganAtMs(last), intervalMs, nowMs: clock.steadyMs() });
     if (doors.forbidden() !== null) return lookMs;
     if (next.wanted === null) return Math.min(next.waitMs, lookMs);
     begin(next.wanted);
@@ -122,17 +122,32 @@ export function makeSync(doors: SyncDoors, options: ScheduleOptions, failed: (er
   };
 }
 
-/** A run that was left is gone on with at once; otherwise one is due an interval after the last was begun. Pure. */
+/**
+ * When the run that was begun last began, by this process's steady clock, as it was when it first saw that run: what is set back
+ * later moves it no more. The process's own beginning where there is none.
+ */
+function makeBeginnings(clock: Clock): (last: LastRun | null) => number {
+  let seen = { run: 0, atMs: clock.steadyMs() };
+  return (last) => {
+    if (last !== null && last.run !== seen.run) seen = { run: last.run, atMs: clock.steadyMs() - last.agoMs };
+    return seen.atMs;
+  };
+}
+
+/**
+ * A run that was left is gone on with at once; otherwise one is due an interval after `sinceMs`: when the last was begun, or
+ * the process where none was. Pure.
+ */
 export function nextOf(
   last: LastRun | null,
-  at: { startedAtMs: number; intervalMs: number; nowMs: number },
+  at: { sinceMs: number; intervalMs: number; nowMs: number },
 ): { wanted: Wanted; waitMs: 0 } | { wanted: null; waitMs: number } {
   if (last !== null && !last.ended) {
     const { organizationId, full } = last;
     return { wanted: { organizationId, full }, waitMs: 0 };
   }
   if (at.intervalMs === 0) return { wanted: null, waitMs: Number.MAX_SAFE_INTEGER };
-  const waitMs = (last?.beganAtMs ?? at.startedAtMs) + at.intervalMs - at.nowMs;
+  const waitMs = at.sinceMs + at.intervalMs - at.nowMs;
   if (waitMs > 0) return { wanted: null, waitMs: Math.max(waitMs, 1000) };
   return { wanted: { organizationId: null, full: false }, waitMs: 0 };
 }

@@ -32,6 +32,14 @@ export function storeClockSuite(
       under.advance(-hourMs);
       await sweepAll();
     };
+    test('a sync that began before the clock was set back began now, as far as anybody can tell', async () => {
+      const { run } = await hand.store.beginRun({ organizationId: null, full: false });
+      under.advance(5000);
+      expect(await hand.store.lastRun()).toMatchObject({ run, agoMs: 5000 });
+      await setBack();
+      expect(await hand.store.lastRun()).toMatchObject({ run, agoMs: 0 });
+    });
+
     /** The only task is due after so many milliseconds, and not before. */
     const expectDueIn = async (ms: number) => {
       expect(await hand.store.nextDueInMs('task')).toBe(ms);

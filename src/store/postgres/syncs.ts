@@ -71,15 +71,16 @@ export async function endRun(
   await database.run('DELETE FROM sync_runs WHERE id <= $1', run - runsKept);
 }
 
-export async function lastRun({ database }: Context): Promise<LastRun | null> {
+export async function lastRun({ database, nowMs }: Context): Promise<LastRun | null> {
   const row = await database.get(
-    'SELECT organization_id, whole, began_at, ended_at FROM sync_runs ORDER BY id DESC LIMIT 1',
+    'SELECT id, organization_id, whole, began_at, ended_at FROM sync_runs ORDER BY id DESC LIMIT 1',
   );
   if (row === undefined) return null;
   return {
+    run: row.id,
     organizationId: row.organization_id,
     full: row.whole,
-    beganAtMs: row.began_at,
+    agoMs: Math.max(0, nowMs() - row.began_at),
     ended: row.ended_at !== null,
   };
 }

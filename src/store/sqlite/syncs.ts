@@ -74,9 +74,10 @@ export function lastRun(context: Context): LastRun | null {
   const row = context.database.get('SELECT * FROM sync_runs ORDER BY id DESC LIMIT 1');
   if (row === undefined) return null;
   return {
+    run: Number(row.id),
     organizationId: row.organization_id as string | null,
     full: row.whole === 1,
-    beganAtMs: Number(row.began_at),
+    agoMs: Math.max(0, context.nowMs() - Number(row.began_at)),
     ended: row.ended_at !== null,
   };
 }

@@ -7,6 +7,7 @@ import { makeSlots } from '../../../src/sync/slots';
 import { makeSync, nextOf } from '../../../src/sync/sync';
 import { openSqlite } from '../../contract/open-sqlite';
 import { draftOf, Hand, type StoreUnderTest } from '../../contract/store-hand';
+import { makeHandClock } from '../../support/hand-clock';
 
 let under: StoreUnderTest;
 let hand: Hand;
@@ -144,7 +145,7 @@ function stage(script: Script, more: Partial<SyncDoors> = {}, units = 'metric') 
     sync.begin({ organizationId, full: false });
     return sync.ended();
   };
-  return { run, sync, doors, asked, tokens, refused, faults };
+  return { run, sync, doors, options, asked, tokens, refused, faults };
 }
 
 test('a page that fails for a while is asked for again', async () => {
@@ -703,9 +704,9 @@ test('an organization that nobody sees is said so, and a second sync for somethi
 });
 
 test('what is due next follows from the last run', () => {
-  const at = { startedAtMs: 0, intervalMs: 10_000, nowMs: 4000 };
-  const last = { organizationId: '1', full: true, beganAtMs: 1000, ended: true };
-  expect(nextOf(null, at)).toEqual({ wanted: null, waitMs: 6000 });
+  const at = { sinceMs: 1000, intervalMs: 10_000, nowMs: 4000 };
+  const last = { run: 1, organizationId: '1', full: true, agoMs: 3000, ended: true };
+  expect(nextOf(null, at)).toEqual({ wanted: null, waitMs: 7000 });
   expect(nextOf(last, at)).toEqual({ wanted: null, waitMs: 7000 });
   expect(nextOf(last, { ...at, nowMs: 11_000 })).toMatchObject({
     wanted: { organizationId: null, full: false },
@@ -714,6 +715,39 @@ test('what is due next follows from the last run', () => {
     wanted: { organizationId: '1', full: true },
   });
   expect(nextOf(last, { ...at, intervalMs: 0 }).wanted).toBeNull();
+});
+
+test('a clock that is set back holds up no sync for longer than the interval, before a start and after it', async () => {
+  const [dayMs, intervalMs] = [86_400_000, 10_000];
+  const begun = async () => (await hand.store.lastRun())?.run ?? 0;
+  const { doors, options } = stage({});
+  const clock = makeHandClock(under.nowMs());
+  const pass = async (ms: number) => {
+    for (let passed = 0; passed < ms; passed += 500) {
+      under.advance(500);
+      await clock.advance(500);
+      for (let turns = 0; turns < 20; turns += 1) await new Promise(setImmediate);
+    }
+  };
+  const start = () => {
+    const sync = makeSync({ ...doors, clock }, { ...options, intervalMs }, () => {});
+    sync.start();
+    return sync;
+  };
+  const before = start();
+  await pass(intervalMs + 2000);
+  expect(await begun()).toBe(1);
+  clock.setBack(dayMs);
+  under.advance(-dayMs);
+  await pass(intervalMs + 2000);
+  expect(await begun()).toBe(2);
+  await before.stop();
+  clock.setBack(dayMs);
+  under.advance(-dayMs);
+  const after = start();
+  await pass(intervalMs + 2000);
+  expect(await begun()).toBe(3);
+  await after.stop();
 });
 
 test('while a page is written another one is asked for, and one at a time', async () => {
