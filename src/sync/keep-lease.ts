@@ -1,6 +1,7 @@
 /**
  * Work that one process does at a time: under a named lease that is renewed while it lasts. When the lease is lost, the
- * work is cut, since another process may have begun it.
+ * work is cut, since another process may have begun it. A renewal without an answer loses nothing before the lease has run
+ * out: it is asked for again.
  */
 import type { Outbox } from '../model/store';
 import type { Clock } from '../tools/clock';
@@ -19,13 +20,22 @@ export async function underLease(
   cut: AbortController,
   work: () => Promise<void>,
 ): Promise<boolean> {
+  let untilMs = clock.steadyMs() + leaseMs;
   if (!(await store.holdLease(name, holder, leaseMs))) return false;
   const ended = new AbortController();
+  let renewal: Promise<boolean | null> = Promise.resolve(true);
   const keep = async (): Promise<void> => {
+    let waitMs = leaseMs / 3;
     for (;;) {
-      await clock.wait(leaseMs / 3, ended.signal);
+      await clock.wait(Math.min(waitMs, untilMs - clock.steadyMs()), ended.signal);
       if (ended.signal.aborted) return;
-      if (!(await store.holdLease(name, holder, leaseMs).catch(() => false))) return cut.abort();
+      const askedMs = clock.steadyMs();
+      if (askedMs < untilMs) renewal = store.holdLease(name, holder, leaseMs).catch(() => null);
+      const held = await renewal;
+      // What ran out may have been another's since, however soon it is held again.
+      if (held === false || clock.steadyMs() >= untilMs) return cut.abort();
+      if (held) untilMs = askedMs + leaseMs;
+      waitMs = leaseMs / (held ? 3 : 12);
     }
   };
   void keep();
@@ -34,6 +44,8 @@ export async function underLease(
     return true;
   } finally {
     ended.abort();
+    // One that is under way would take the lease again after it was given back.
+    await renewal;
     await store.holdLease(name, holder, 0).catch(() => false);
   }
 }
