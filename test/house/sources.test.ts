@@ -26,6 +26,21 @@ function linesWith(files: RepositoryFile[], pattern: RegExp): string[] {
   );
 }
 
+describe('advisory locks', () => {
+  const table = 'src/store/postgres/lock-numbers.ts';
+  const numbers = (text: string): string[] => withoutComments(text).match(/\b7_?126_?\d{3}\b/g) ?? [];
+
+  test('are numbered in one table, and no two have one number', () => {
+    expect(numbers("const moveLock = 7_126_005;\n// 7_126_006\nsql('lock(7126007)')")).toEqual([
+      '7_126_005',
+      '7126007',
+    ]);
+    expect(sources.filter(({ text }) => numbers(text).length > 0).map(({ path }) => path)).toEqual([table]);
+    const given = numbers(sources.find(({ path }) => path === table)!.text);
+    expect(new Set(given).size).toBe(given.length);
+  });
+});
+
 describe('the opening comment', () => {
   const lineCount = { least: 2, most: 8 };
 

@@ -11,6 +11,7 @@ import {
   type Statements,
   type Database as Target,
 } from '../postgres/database';
+import { lockNumbers } from '../postgres/lock-numbers';
 import { migrate } from '../postgres/migrate';
 import { clockName } from '../set-back';
 import { openExisting, type Database as Source } from '../sqlite/database';
@@ -34,7 +35,6 @@ export interface Moved {
   tables: { name: string; rows: number; hash: string }[];
 }
 
-const moveLock = 7_126_005;
 const longMs = 600_000;
 
 /**
@@ -51,7 +51,7 @@ export async function moveStore({ file, url, paged, page = pageSize }: MoveOptio
     const token = markSource(source, markOf(source, 'moved'));
     const state = await target.transact(
       (statements) => beginMove(statements, token, markOf(source, 'moved') !== null, file),
-      { lock: moveLock, statementMs: longMs },
+      { lock: lockNumbers.move, statementMs: longMs },
     );
     if (state === 'complete') return { outcome: 'already', tables: [] };
     const tables = await target.transact((statements) => tablesToMove(source, statements));

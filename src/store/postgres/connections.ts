@@ -10,9 +10,6 @@ import { type ObservedRow, observeLocked } from './observe';
 import { lockOrganizations } from './organization-rows';
 import { storable } from './quarantine-entries';
 
-/** Any number that nothing else in this database locks. */
-export const connectionsLock = 7_126_003;
-
 type Imported = SealedConnection & { importHash: string };
 
 export async function importConnections(context: Context, connections: Imported[]): Promise<void> {

@@ -5,8 +5,8 @@
 import type { EquipmentNames, EquipmentSought, KnownEquipment } from '../../model/equipment-names';
 import { EquipmentShelf, keptOf, namesOf, soughtOf } from '../equipment-names';
 import type { Context } from './context';
+import { lockNumbers } from './lock-numbers';
 
-const namesLock = 7_126_005;
 const columns = 'side, id, organization_id, principal_id, erid, serial_number, resource_id';
 
 /** What calls of the same moment ask for, in one go: the answers in their order. */
@@ -19,7 +19,7 @@ async function nameEquipment(context: Context, pieces: EquipmentNames[]): Promis
   const { database } = context;
   const first = (await shelfFor(context, pieces)).choose(pieces);
   if (first.records.length === 0) return first.known;
-  await database.all(`SELECT pg_advisory_xact_lock(${namesLock})`);
+  await database.all(`SELECT pg_advisory_xact_lock(${lockNumbers.equipmentNames})`);
   const { known, records } = (await shelfFor(context, pieces)).choose(pieces);
   await database.run(
     `INSERT INTO equipment (${columns})

@@ -6,10 +6,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type ClientConfig } from 'pg';
 import { Problem } from '../../model/problem';
 import { problemOf } from './database';
+import { lockNumbers } from './lock-numbers';
 import { type Migration, migrations } from './migrations';
 
-/** Any number that nothing else in this database locks. */
-const migrationLock = 7_126_001;
 const turnLookMs = 100;
 
 /**
@@ -28,7 +27,7 @@ export async function migrate(config: ClientConfig, steps: Migration[] = migrati
     try {
       await applySteps(client, steps);
     } finally {
-      await client.query(`SELECT pg_advisory_unlock(${migrationLock})`).catch(() => {});
+      await client.query(`SELECT pg_advisory_unlock(${lockNumbers.migration})`).catch(() => {});
     }
   } catch (error) {
     throw unusable(error) ?? problemOf(error);
@@ -41,7 +40,7 @@ export async function migrate(config: ClientConfig, steps: Migration[] = migrati
 async function waitForTurn(client: Client): Promise<void> {
   for (;;) {
     const { rows } = await client.query<{ ours: boolean }>(
-      `SELECT pg_try_advisory_lock(${migrationLock}) AS ours`,
+      `SELECT pg_try_advisory_lock(${lockNumbers.migration}) AS ours`,
     );
     if (rows[0]!.ours) return;
     await delay(turnLookMs);

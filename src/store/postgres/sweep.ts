@@ -14,9 +14,6 @@ import { bringNearer } from './set-back';
 import { raiseFloor, sweepEvents } from './sweep-events';
 import { noteSwept, sweptUntil } from './swept-until';
 
-/** Any number that nothing else in this database locks: one process sweeps at a time. */
-export const sweepLock = 7_126_004;
-
 const rowsMax = 1000;
 /** Notifications of the deliveries of one step: their tasks are locked until it ends. */
 const notificationsMax = 5000;

@@ -9,8 +9,6 @@ import { divide, type ReadyLane } from '../divide';
 import type { Context } from './context';
 import type { Row } from './database';
 
-/** Any number that nothing else in this database locks. */
-export const claimLock = 7_126_002;
 /** What a dead process leaves is freed in pieces. */
 const expiredMax = 1000;
 

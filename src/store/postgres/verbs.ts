@@ -21,6 +21,7 @@ import { forgetOrganization } from './forget';
 import { keepSample } from './keep-sample';
 import { holdLease, leaseFreeMs } from './leases';
 import { ledger } from './ledger';
+import { lockNumbers } from './lock-numbers';
 import { observe } from './observe';
 import { access, accessHistory, epochs, findOrganization, learn, listOrganizations } from './organizations';
 import { leads, markSent, pickUnsent, quarantineRecord, resendLogged, unsentCount } from './outbox';
@@ -32,9 +33,9 @@ import { ready } from './ready';
 import { discardQuarantine, rejudge, releaseQuarantine } from './release';
 import * as replays from './replays';
 import { storeBytes } from './store-bytes';
-import { sweep, sweepLock } from './sweep';
+import { sweep } from './sweep';
 import { beginRun, compareListed, countCalls, endRun, hintAbsent, lastRun, openListings } from './syncs';
-import { claimLock, take } from './take';
+import { take } from './take';
 import { counts, listTasks } from './tasks';
 import { allFound, behindSince, noteFound, readingOn, topicEnds } from './topic-ends';
 import {
@@ -144,22 +145,22 @@ const longMs = 30_000;
 
 /** What a verb's transaction needs beyond the usual. */
 export const transactionOptions: { [Verb in Name]?: TransactionOptions } = {
-  take: { lock: claimLock },
+  take: { lock: lockNumbers.claim },
   hasten: { statementMs: longMs },
-  learn: { lock: connections.connectionsLock },
-  importConnections: { lock: connections.connectionsLock },
-  refuseConnection: { lock: connections.connectionsLock },
-  acceptConnection: { lock: connections.connectionsLock },
-  saveConnection: { lock: connections.connectionsLock },
-  revokeConnection: { lock: connections.connectionsLock },
-  keepSights: { lock: connections.connectionsLock },
-  forgetOrganization: { lock: connections.connectionsLock, statementMs: longMs },
+  learn: { lock: lockNumbers.connections },
+  importConnections: { lock: lockNumbers.connections },
+  refuseConnection: { lock: lockNumbers.connections },
+  acceptConnection: { lock: lockNumbers.connections },
+  saveConnection: { lock: lockNumbers.connections },
+  revokeConnection: { lock: lockNumbers.connections },
+  keepSights: { lock: lockNumbers.connections },
+  forgetOrganization: { lock: lockNumbers.connections, statementMs: longMs },
   listTasks: { statementMs: longMs, readsMuch: true },
   selectReplay: { statementMs: longMs },
   listEvents: { statementMs: longMs },
   counts: { statementMs: longMs, readsMuch: true },
   ledger: { statementMs: longMs, snapshot: true, readsMuch: true },
-  sweep: { lock: sweepLock, statementMs: longMs },
+  sweep: { lock: lockNumbers.sweep, statementMs: longMs },
 };
 
 /** One call, several transactions. */
