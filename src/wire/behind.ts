@@ -21,7 +21,7 @@ export function makeBehindWatch(
   store: Pick<Store, 'behindSince' | 'readingOn'>,
   sync: Pick<Sync, 'begin' | 'view'>,
   mayList: () => boolean,
-  clock: Pick<Clock, 'nowMs'>,
+  clock: Pick<Clock, 'nowMs' | 'steadyMs'>,
 ): BehindWatch {
   let sinceMs: number | null = null;
   let begunAtMs = Number.NEGATIVE_INFINITY;
@@ -32,12 +32,13 @@ export function makeBehindWatch(
     conditions: () => (sinceMs === null ? [] : [{ name: 'store-behind-topics', sinceMs, detail }]),
     async look() {
       const lastMs = await store.behindSince();
-      sinceMs = lastMs === null ? null : (sinceMs ?? lastMs);
+      // No later than now, also where the clock was set back since.
+      sinceMs = lastMs === null ? null : Math.min(sinceMs ?? lastMs, clock.nowMs());
       // What is still to be found would not be judged by a sync that begins now.
       if (sinceMs === null || !mayList() || sync.view().state === 'running' || (await store.readingOn()))
         return;
-      if (clock.nowMs() - begunAtMs < againMs) return;
-      begunAtMs = clock.nowMs();
+      if (clock.steadyMs() - begunAtMs < againMs) return;
+      begunAtMs = clock.steadyMs();
       sync.begin({ organizationId: null, full: true });
     },
   };

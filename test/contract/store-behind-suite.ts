@@ -308,6 +308,18 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       expect(await hand.store.behindSince()).toBe(under.nowMs());
     });
 
+    test('a clock that was set back since it was found lets the next full sync end it, and none from before', async () => {
+      const early = await hand.store.beginRun({ organizationId: null, full: true });
+      under.advance(-3_600_000);
+      await find([stranger(5, '4711/equipment/9')]);
+      await hand.store.endRun(early.run, emptyRun, true);
+      expect(await hand.store.behindSince()).not.toBeNull();
+      under.advance(-3_600_000);
+      const full = await hand.store.beginRun({ organizationId: null, full: true });
+      await hand.store.endRun(full.run, emptyRun, true);
+      expect(await hand.store.behindSince()).toBeNull();
+    });
+
     test('it is behind until a full sync of all that began since has ended', async () => {
       const before = await hand.store.beginRun({ organizationId: null, full: false });
       await find([stranger(1)]);

@@ -174,7 +174,7 @@ async function complete(statements: Statements, source: Source, token: number): 
   );
   await statements.run(`SELECT setval('revision', $1)`, Math.max(1, meta.get('revision') ?? 1));
   const isState = (name: string) =>
-    ['behind', 'reading-on', 'pause-since', 'pause-until', clockName].includes(name) ||
+    ['behind', 'behind-run', 'reading-on', 'pause-since', 'pause-until', clockName].includes(name) ||
     name.startsWith(untoldPrefix);
   const states = [...meta.keys()].filter(isState);
   for (const name of ['position', 'floor', 'marked', 'unmarked', 'connections', ...states]) {

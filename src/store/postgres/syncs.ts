@@ -60,11 +60,13 @@ export async function endRun(
     JSON.stringify(counts),
     run,
   );
-  // Everything that can be was judged anew since it was found that the topics know more.
+  // Everything that can be was judged anew since it was found that the topics know more. Versions before noted no run then.
   if (whole) {
     await database.run(
-      `DELETE FROM meta WHERE name = 'behind' AND value < (
-         SELECT began_at FROM sync_runs WHERE id = $1 AND whole AND organization_id IS NULL)`,
+      `DELETE FROM meta WHERE name IN ('behind', 'behind-run') AND EXISTS (
+         SELECT 1 FROM sync_runs WHERE id = $1 AND whole AND organization_id IS NULL AND coalesce(
+           id > (SELECT value FROM meta WHERE name = 'behind-run'),
+           began_at > (SELECT value FROM meta WHERE name = 'behind')))`,
       run,
     );
   }

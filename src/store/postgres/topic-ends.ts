@@ -78,10 +78,11 @@ export async function noteFound(context: Context, page: FoundPage): Promise<numb
     partition,
     nextOffset,
   );
-  // The time moves on with each page: a sync that began before it cannot have judged what it holds.
+  // The run moves on with each page: one that began before it cannot have judged what it holds.
   if (others.size > 0)
     await database.run(
-      `INSERT INTO meta (name, value) VALUES ('behind', $1), ('reading-on', 1)
+      `INSERT INTO meta (name, value) VALUES ('behind', $1), ('reading-on', 1),
+         ('behind-run', (SELECT coalesce(max(id), 0) FROM sync_runs))
        ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
       context.nowMs(),
     );

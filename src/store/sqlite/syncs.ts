@@ -59,11 +59,13 @@ export function endRun(context: Context, run: number, counts: RunCounts, whole: 
     JSON.stringify(counts),
     run,
   );
-  // Everything that can be was judged anew since it was found that the topics know more.
+  // Everything that can be was judged anew since it was found that the topics know more. Versions before noted no run then.
   if (whole) {
     database.run(
-      `DELETE FROM meta WHERE name = 'behind' AND value < (
-         SELECT began_at FROM sync_runs WHERE id = ? AND whole = 1 AND organization_id IS NULL)`,
+      `DELETE FROM meta WHERE name IN ('behind', 'behind-run') AND EXISTS (
+         SELECT 1 FROM sync_runs WHERE id = ? AND whole = 1 AND organization_id IS NULL AND coalesce(
+           id > (SELECT value FROM meta WHERE name = 'behind-run'),
+           began_at > (SELECT value FROM meta WHERE name = 'behind')))`,
       run,
     );
   }

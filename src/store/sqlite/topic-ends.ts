@@ -39,10 +39,11 @@ export function noteFound(context: Context, page: FoundPage): number {
      ON CONFLICT (topic, partition) DO UPDATE SET next_offset = excluded.next_offset`,
     ...[topic, partition, nextOffset],
   );
-  // The time moves on with each page: a sync that began before it cannot have judged what it holds.
+  // The run moves on with each page: one that began before it cannot have judged what it holds.
   if (raised.size > 0)
     database.run(
-      `INSERT INTO meta (name, value) VALUES ('behind', ?), ('reading-on', 1)
+      `INSERT INTO meta (name, value) VALUES ('behind', ?), ('reading-on', 1),
+         ('behind-run', (SELECT coalesce(max(id), 0) FROM sync_runs))
        ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
       context.nowMs(),
     );

@@ -61,6 +61,17 @@ test('a sync that left something unread is begun again after a minute, not at on
   expect(begun).toHaveLength(2);
 });
 
+test('a clock that is set back keeps no sync away, and it pages since no later than now', async () => {
+  const { watch, store, begun, clock } = watching();
+  store.since = 1_000_000;
+  await watch.look();
+  clock.setBack(900_000);
+  await clock.advance(60_000);
+  await watch.look();
+  expect(begun).toHaveLength(2);
+  expect(watch.conditions()).toMatchObject([{ sinceMs: clock.nowMs() }]);
+});
+
 test.each([
   ['a sync is under way', { state: 'running' as const }],
   ['nothing may be listed', { mayList: false }],
