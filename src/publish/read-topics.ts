@@ -1,6 +1,8 @@
 /**
  * Reads what stands on topics after given places, a piece of one partition at a time: no consumer, no group, nothing is
- * committed. Where nothing is beyond, it costs one list of offsets. Memory is bounded by one answer of a broker.
+ * committed. Where nothing is beyond, it costs one list of offsets. A partition that ends before the place that is known is
+ * another log under the same name, or one that was cut: it is read from its beginning. Memory is bounded by one answer of a
+ * broker.
  */
 import type { HeldPartition } from '../model/store';
 import type { FoundPage, TopicEnd } from '../model/topic-end';
@@ -16,7 +18,10 @@ export interface TopicReader {
   readPage(from: TopicEnd): Promise<FoundPage>;
 }
 
-/** `heard` takes each piece before the next is asked for; false ends the reading: null then, else what was not read. */
+/**
+ * `heard` takes each piece before the next is asked for; false ends the reading: null then, else what was not read. Of another
+ * log it takes a piece without records first, at the log's beginning: what was known of the former one is over.
+ */
 export async function readOn(
   reader: TopicReader,
   topics: string[],
@@ -27,12 +32,16 @@ export async function readOn(
   const denied = new Set<string>();
   const from = new Map(known.map((end) => [nameOf(end), BigInt(end.nextOffset)]));
   const ends = await reader.offsets(topics, 'end');
-  const behind = ends.filter((end) => BigInt(end.nextOffset) > (from.get(nameOf(end)) ?? 0n));
-  if (behind.length === 0) return { unread, denied: [] };
+  const moved = ends.filter((end) => BigInt(end.nextOffset) !== (from.get(nameOf(end)) ?? 0n));
+  if (moved.length === 0) return { unread, denied: [] };
   const starts = new Map((await reader.offsets(topics, 'start')).map((end) => [nameOf(end), end.nextOffset]));
-  for (const end of behind) {
+  for (const end of moved) {
     const until = BigInt(end.nextOffset);
-    let next = larger(from.get(nameOf(end)) ?? 0n, BigInt(starts.get(nameOf(end)) ?? 0));
+    const start = BigInt(starts.get(nameOf(end)) ?? 0);
+    const known = from.get(nameOf(end)) ?? 0n;
+    const isAnother = known > until;
+    let next = isAnother ? start : larger(known, start);
+    if (isAnother && !(await heard({ ...end, nextOffset: String(next), records: [] }))) return null;
     while (next < until) {
       const page = await readPage(reader, { ...end, nextOffset: String(next) });
       if (page === null) {

@@ -18,6 +18,7 @@ import { systemClock } from '../../../src/tools/clock';
 import { settingsFor } from '../../contract/open-sqlite';
 import { address, draftOf, emptyRun, Hand, hintOf } from '../../contract/store-hand';
 import { type KafkaCluster, kafkaAvailable, startKafka } from '../../support/kafka';
+import { Kafka, logLevel } from '../../support/kafka-client';
 import { makeMemoryOutbox } from '../../support/memory-outbox';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { readTopic } from '../../support/read-topic';
@@ -312,5 +313,43 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a store behind its topics', ()
     const copies = await readTopic(cluster.brokers, 'tramline.audit');
     expect(copies.map(({ key }) => String(key)).sort()).toEqual(['4711/equipment/1', '4711/equipment/4']);
     await process.stop();
+  });
+
+  /** As an operator does who deletes a topic and declares it again: its offsets begin at 0. */
+  async function makeAnew(): Promise<void> {
+    const admin = new Kafka({ brokers: cluster.brokers, logLevel: logLevel.NOTHING }).admin();
+    await admin.connect();
+    await admin.deleteTopics({ topics: [live] });
+    await until(async () => !(await admin.listTopics()).includes(live), {
+      withinMs: 30_000,
+      everyMs: 100,
+      what: 'the topic to be gone',
+    });
+    await admin.disconnect();
+    const declared = [{ name: 'equipment.v1', partitions: 3, replicationFactor: 1, config: {} }];
+    await createTopics(kafka(), 'tramline', declared, { ...kafkaTargetDefaults, clock });
+  }
+
+  test('a copy from before a topic was made anew numbers on above what stands there now', async () => {
+    await makeAnew();
+    const first = start('anew');
+    for (let nth = 1; nth <= 5; nth += 1) await first.hand.publish('1', `a${nth}`);
+    await sendAll(first);
+    await first.stop();
+    cpSync(join(folder, 'anew'), join(folder, 'anew-backup'), { recursive: true });
+    await makeAnew();
+    const later = start('anew');
+    for (const content of ['b', 'c']) await later.hand.publish('1', content);
+    await sendAll(later);
+    await later.stop();
+
+    const restored = start('anew-backup');
+    await restored.hand.publish('1', 'x');
+    await sendAll(restored);
+    expect(await restored.store.behindSince()).not.toBeNull();
+    await restored.hand.publish('1', 'x');
+    await sendAll(restored);
+    expect(await written()).toEqual(['4711/equipment/1 6 b', '4711/equipment/1 7 c', '4711/equipment/1 8 x']);
+    await restored.stop();
   });
 });

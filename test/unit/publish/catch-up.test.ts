@@ -1,6 +1,8 @@
 // Goal: a relay that begins to lead sends nothing to a place that it could not read yet, reads it when it can, and tells
 // which topics it may not read; the others do not wait.
 // Method: readers, outboxes and targets that do what the test says, a clock that is moved by hand.
+
+import type { TopicEnd } from '../../../src/model/topic-end';
 import { makeCatchUp } from '../../../src/publish/catch-up';
 import { readOn, type TopicReader } from '../../../src/publish/read-topics';
 import { makeRelay, relayDefaults } from '../../../src/publish/relay';
@@ -108,6 +110,30 @@ describe('reading on', () => {
     const reader = readerOf({ leaderless: async () => [place] });
     const left = await readOn(reader, ['t'], [], async ({ nextOffset }) => heard.push(nextOffset) > 0);
     expect([left, heard]).toEqual([{ unread: [place], denied: [] }, ['5']]);
+  });
+
+  test.each(['4', '5'])(
+    'goes on from a place that is known, where the topic ends at 5: %s',
+    async (nextOffset) => {
+      const read: string[] = [];
+      const reader = readerOf({
+        readPage: async (from) => {
+          read.push(from.nextOffset);
+          return { ...from, nextOffset: '5', records: [] };
+        },
+      });
+      await readOn(reader, ['t'], [{ topic: 't', partition: 0, nextOffset }], async () => true);
+      expect(read).toEqual(nextOffset === '4' ? ['4'] : []);
+    },
+  );
+
+  test('begins at the beginning of a topic that ends before the place that is known, and says so first', async () => {
+    const heard: string[] = [];
+    const known = [{ topic: 't', partition: 0, nextOffset: '6' }];
+    const listen = async ({ nextOffset }: TopicEnd) => heard.push(nextOffset) > 0;
+    expect(await readOn(readerOf({}), ['t'], known, listen)).toEqual({ unread: [], denied: [] });
+    expect(heard).toEqual(['2', '5']);
+    expect(await readOn(readerOf({}), ['t'], known, async () => false)).toBeNull();
   });
 
   test('names what may not be read', async () => {
