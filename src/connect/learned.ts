@@ -26,6 +26,7 @@ const soughtForMs = 3_600_000;
 /** `wanted` asks for a listing. */
 export function makeLearned(clock: Clock, wanted: () => void): Learned {
   let beganMs = 0;
+  let steadyBeganMs = 0;
   let learning = false;
   /** When the last listing began that came to its end, and the last that ended as it will again. */
   let [wholeFromMs, soughtFromMs] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
@@ -33,7 +34,7 @@ export function makeLearned(clock: Clock, wanted: () => void): Learned {
 
   function askAgain(): number {
     if (learning) return pollMs;
-    const waitMs = nextMs - clock.nowMs();
+    const waitMs = nextMs - clock.steadyMs();
     if (waitMs <= 0) wanted();
     return Math.max(waitMs, pollMs);
   }
@@ -41,12 +42,13 @@ export function makeLearned(clock: Clock, wanted: () => void): Learned {
   return {
     began() {
       beganMs = clock.nowMs();
+      steadyBeganMs = clock.steadyMs();
       learning = true;
     },
     ended({ whole, failed }) {
       learning = false;
-      const endedMs = clock.nowMs();
-      nextMs = endedMs + Math.max(gapMsMin, (endedMs - beganMs) * gapPerMs);
+      const endedMs = clock.steadyMs();
+      nextMs = endedMs + Math.max(gapMsMin, (endedMs - steadyBeganMs) * gapPerMs);
       if (whole) wholeFromMs = beganMs;
       if (!failed) soughtFromMs = beganMs;
     },

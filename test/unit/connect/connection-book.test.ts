@@ -317,6 +317,18 @@ test('listings on request take a twentieth of the time', async () => {
   expect(calls).toContain('wanted');
 });
 
+test('a clock that is set back an hour holds up no listing on request', async () => {
+  const { book, calls, clock } = stage([page('1')]);
+  await book.importTokens([named('a')]);
+  await book.learn();
+  const asked = clock.nowMs();
+  clock.setBack(3_600_000);
+  expect(book.learnedSince(asked)).toBe(20_000);
+  await clock.advance(20_000);
+  expect(book.learnedSince(asked)).toBe(1000);
+  expect(calls).toContain('wanted');
+});
+
 test('while a listing is under way no other is asked for', async () => {
   const { book, calls } = stage([page('1')]);
   await book.importTokens([named('a')]);
