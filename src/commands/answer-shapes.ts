@@ -202,6 +202,8 @@ const replay: Shape<ReplayView> = z.looseObject({
   toTopic: textOrNull,
   dryRun: truth,
   resumed: truth,
+  leftAt: textOrNull,
+  replayedBefore: number,
   selected: number,
   keys: number,
   replayed: number,

@@ -1,7 +1,7 @@
 /**
  * `tramline replay`: sends published events again, or has their resources read again, through the running service or on
- * the store itself. `--dry-run` only counts. An interrupt leaves a service at it; the same command goes on with one
- * that was stopped.
+ * the store itself. `--dry-run` only counts. An interrupt leaves a service at it; the same command, soon
+ * enough, goes on with history and reads that were stopped.
  */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Api } from '../model/api';
@@ -96,16 +96,22 @@ async function follow(
 
 function tell({ output }: CommandContext, view: ReplayView): void {
   const { selected, keys, replayed, calls, callsLeft, how, toTopic, dryRun, tookMs } = view;
+  const done = how === 'reads' ? 'resources to be read again' : 'records sent again';
   if (output.json) output.value(view);
   else if (dryRun) {
     const count = how === 'history' ? `${selected} events go to ${toTopic}` : `${keys} keys`;
     const budget = callsLeft === null ? '' : `; ${callsLeft} calls left in the sandbox`;
     output.line(`${selected} events selected: ${count}; about ${calls} calls to the provider${budget}`);
   } else {
-    const done = how === 'reads' ? 'resources to be read again' : 'records sent again';
+    if (view.resumed)
+      output.line(
+        `goes on with the one that was left at ${view.leftAt}: ${view.replayedBefore} ${done} then`,
+      );
     output.line(
       `${selected} events selected, ${keys} keys: ${replayed} ${done}, ${(tookMs / 1000).toFixed(1)} s`,
     );
   }
-  if (view.state === 'stopped') output.warn(`stopped: ${view.reason}; the same command goes on from there`);
+  if (view.state !== 'stopped') return;
+  const next = how === 'newest' ? 'begins anew' : 'goes on from there, for ten minutes';
+  output.warn(`stopped: ${view.reason}; the same command ${next}`);
 }

@@ -10,6 +10,12 @@ export const replayLease = 'replay';
 /** Events named in one replay, at most: their ids travel in an address. */
 export const replayedEventsMax = 200;
 
+/**
+ * So long after its last page a replay that was left is gone on with. Later a topic may have been made anew, and what had been
+ * sent is gone. The newest of each key begin anew each time: sent again, they cost no more than their bytes.
+ */
+export const resumableMs: Record<ReplayHow, number> = { newest: 0, history: 600_000, reads: 600_000 };
+
 /** `newest`: of each key, to its live topic. `history`: all of them, to another topic. `reads`: their resources are due. */
 export type ReplayHow = 'newest' | 'history' | 'reads';
 
@@ -61,12 +67,13 @@ export interface ReplayCounts {
 /** A replay as the store keeps it. */
 export interface ReplayRun {
   replay: number;
-  /** True when one for the same was begun and not ended. */
-  resumed: boolean;
+  /** When the one for the same was left that this goes on with; null when it begins. */
+  leftAtMs: number | null;
   /** Rows up to this one are done. */
   after: number;
   /** Rows after this one came later. */
   until: number;
+  /** Of all that was done of it before. */
   counts: ReplayCounts;
 }
 
@@ -74,19 +81,24 @@ export interface ReplayRun {
 export interface ReplayStep {
   replay: number;
   after: number;
+  /** Of all of it, but for what this step adds to `replayed`. */
   counts: ReplayCounts;
   /** Whoever takes the step holds it; absent where nobody else can be at one. */
   lease?: { name: string; holder: string };
 }
 
-/** A replay as operators see it. */
+/** A replay as operators see it: the counts are those of what was asked for now. */
 export interface ReplayView extends ReplayCounts {
-  /** `idle`: none since the start of the process. `stopped`: the same, asked for again, goes on from there. */
+  /** `idle`: none since the start of the process. */
   state: 'idle' | 'running' | 'ended' | 'stopped';
   how: ReplayHow;
   toTopic: string | null;
   dryRun: boolean;
+  /** It goes on with one for the same, which was left at that time. */
   resumed: boolean;
+  leftAt: string | null;
+  /** What had been replayed then. */
+  replayedBefore: number;
   /** Calls to the provider that its reads need, about. */
   calls: number;
   /** What the provider's sandbox leaves of calls in this month; null without one. */

@@ -328,8 +328,11 @@ export interface TopicEnds {
 
 /** Sending again what was published. Every record of it is journalled, with its place. */
 export interface Replays {
-  /** Goes on with the one for the same that was begun and not ended, else begins one over what is in the outbox now. */
-  beginReplay(asked: string): Promise<ReplayRun>;
+  /**
+   * One over what is in the outbox now. Goes on with the last one when it is for the same, has not ended and was moved on
+   * less than so long ago; else begins, and ends what was left. To be asked for by whoever holds the lease of replays.
+   */
+  beginReplay(asked: string, resumableMs?: number): Promise<ReplayRun>;
   /** Published events with rows in (`after`, `until`]; at most `limit` rows are looked at. */
   selectReplay(
     selection: ReplaySelection,

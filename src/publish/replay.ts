@@ -5,7 +5,7 @@
 import { isProblem, Problem } from '../model/problem';
 import type { ReplayView, ReplayWanted } from '../model/replay';
 import { makeReplayHold, Stopped } from './replay-hold';
-import { countOnly, type Progress, type ReplayDoors, type ReplayOptions, ReplayRunner } from './run-replay';
+import { none, type Progress, type ReplayDoors, type ReplayOptions, ReplayRunner } from './run-replay';
 import type { HistorySender } from './send-history';
 
 export interface ScheduleDoors extends ReplayDoors {
@@ -64,7 +64,7 @@ export function makeReplay(
 
   const view = (): ReplayView => {
     const progress = current?.progress ?? idle;
-    const { wanted, counts, startedAtMs, endedAtMs, ...rest } = progress;
+    const { wanted, counts, former, startedAtMs, endedAtMs, ...rest } = progress;
     const { how, toTopic, dryRun } = wanted;
     const tookMs = Math.round((endedAtMs ?? clock.nowMs()) - startedAtMs);
     return {
@@ -73,6 +73,9 @@ export function makeReplay(
       how,
       toTopic,
       dryRun,
+      resumed: former !== null,
+      leftAt: former === null ? null : new Date(former.leftAtMs).toISOString(),
+      replayedBefore: former?.counts.replayed ?? 0,
       callsLeft: doors.callsLeft(),
       tookMs: current === null ? 0 : tookMs,
     };
@@ -126,9 +129,8 @@ function refuseUnclear({ events, organizationId, kind, how, toTopic }: ReplayWan
 }
 
 function begun(wanted: ReplayWanted, startedAtMs: number): Shown {
-  const { counts } = countOnly();
-  const none = { resumed: false, calls: 0, reason: null, endedAtMs: null };
-  return { wanted, state: 'running', counts, startedAtMs, ...none };
+  const rest = { former: null, calls: 0, reason: null, endedAtMs: null };
+  return { wanted, state: 'running', counts: none, startedAtMs, ...rest };
 }
 
 const nothing = { events: null, organizationId: null, kind: null, toTopic: null } as const;

@@ -3,7 +3,14 @@
  * event of a key goes out through the relay, and only as fast as the relay sends, so that fresh events wait for a page
  * at most. No decision is made here about what is newest: the store makes it when it marks.
  */
-import type { ReplayCounts, ReplaySelection, ReplayStep, ReplayWanted } from '../model/replay';
+import {
+  type ReplayCounts,
+  type ReplayRun,
+  type ReplaySelection,
+  type ReplayStep,
+  type ReplayWanted,
+  resumableMs,
+} from '../model/replay';
 import type { EventKind } from '../model/resource';
 import type { Store } from '../model/store';
 import type { Clock } from '../tools/clock';
@@ -52,7 +59,8 @@ export interface Progress {
   wanted: ReplayWanted;
   counts: ReplayCounts;
   calls: number;
-  resumed: boolean;
+  /** What had been done of it, and when that was left; null when it began. */
+  former: { counts: ReplayCounts; leftAtMs: number } | null;
 }
 
 const pauseMs = 100;
@@ -128,23 +136,36 @@ export class ReplayRunner {
     return { events: null, keys: [...keys], organizationId: null, topic: null };
   }
 
+  private async beginRun(wanted: ReplayWanted): Promise<ReplayRun> {
+    if (wanted.dryRun)
+      return { replay: 0, leftAtMs: null, after: 0, until: Number.MAX_SAFE_INTEGER, counts: none };
+    this.hold.check();
+    return this.doors.store.beginReplay(JSON.stringify(wanted), resumableMs[wanted.how]);
+  }
+
   async runAll(progress: Progress): Promise<void> {
     const { wanted } = progress;
     const selection = await this.selectionOf(wanted);
-    const run = wanted.dryRun ? countOnly() : await this.doors.store.beginReplay(JSON.stringify(wanted));
-    Object.assign(progress, { resumed: run.resumed, counts: run.counts });
+    const run = await this.beginRun(wanted);
+    const { leftAtMs, counts: before } = run;
+    if (leftAtMs !== null) progress.former = { counts: before, leftAtMs };
     for (let after: number | null = run.after; after !== null; ) {
       const page = await this.doors.store.selectReplay(selection, after, run.until, this.options.pageRows);
       const chunks = wanted.how === 'history' ? chunksOf(page.events) : [page.events];
       for (const [index, events] of chunks.entries()) {
         const newest = events.filter((event) => event.newest);
         const last = index === chunks.length - 1 ? (page.after ?? run.until) : events.at(-1)!.row;
-        const counts = addTo(progress.counts, events.length, newest.length);
+        const counts = sumOf(progress.counts, { selected: events.length, keys: newest.length, replayed: 0 });
         const rows = (wanted.how === 'history' ? events : newest).map(({ row }) => row);
         const calls = newest.filter(({ key }) => !key.includes('/organization-access/')).length;
         if (wanted.how === 'reads') progress.calls += calls;
         if (!wanted.dryRun) {
-          const step = { replay: run.replay, after: last, counts: { ...counts }, lease: this.hold.held };
+          const step = {
+            replay: run.replay,
+            after: last,
+            counts: sumOf(before, counts),
+            lease: this.hold.held,
+          };
           counts.replayed += await this.act(wanted, step, rows);
         }
         progress.counts = counts;
@@ -164,11 +185,12 @@ function moved(replayed: number | null): number {
   return replayed;
 }
 
-function addTo(counts: ReplayCounts, selected: number, keys: number): ReplayCounts {
-  return { ...counts, selected: counts.selected + selected, keys: counts.keys + keys };
+function sumOf(some: ReplayCounts, others: ReplayCounts): ReplayCounts {
+  return {
+    selected: some.selected + others.selected,
+    keys: some.keys + others.keys,
+    replayed: some.replayed + others.replayed,
+  };
 }
 
-export function countOnly() {
-  const counts = { selected: 0, keys: 0, replayed: 0 };
-  return { replay: 0, resumed: false, after: 0, until: Number.MAX_SAFE_INTEGER, counts };
-}
+export const none: Readonly<ReplayCounts> = { selected: 0, keys: 0, replayed: 0 };

@@ -230,26 +230,69 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       expect(second).toMatchObject({ after: null, events: [{ newest: true }] });
     });
 
-    test('a replay that was left goes on where its last page ended', async () => {
-      await hand.publish('1', 'a');
-      await sendToKafka();
-      const begun = await hand.store.beginReplay('x');
-      expect(begun).toMatchObject({ resumed: false, after: 0 });
-      await hand.publish('2', 'a');
+    describe('a replay that was left', () => {
+      const soonMs = 600_000;
+      const begin = (asked: string) => hand.store.beginReplay(asked, soonMs);
       const counts = { selected: 1, keys: 1, replayed: 0 };
-      const [selected] = await select();
-      await hand.store.resendNewest({ replay: begun.replay, after: selected!.row, counts }, [selected!.row]);
-      await hand.reopen();
-      expect(await hand.store.beginReplay('x')).toEqual({
-        replay: begun.replay,
-        resumed: true,
-        after: selected!.row,
-        until: begun.until,
-        counts: { ...counts, replayed: 1 },
+      let begun: ReplayRun;
+      let row: number;
+      let leftAtMs: number;
+      beforeEach(async () => {
+        await hand.publish('1', 'a');
+        await sendToKafka();
+        begun = await begin('x');
+        row = (await select())[0]!.row;
+        leftAtMs = under.nowMs();
+        await hand.store.resendNewest({ ...stepOf(begun, row), counts }, [row]);
       });
-      expect(await hand.store.beginReplay('y')).toMatchObject({ resumed: false });
-      await hand.store.endReplay(begun.replay);
-      expect(await hand.store.beginReplay('x')).toMatchObject({ resumed: false, after: 0 });
+      const anew = { leftAtMs: null, after: 0, counts: { selected: 0, keys: 0, replayed: 0 } };
+
+      test('goes on where its last page ended, to what is there now', async () => {
+        expect(begun).toMatchObject({ ...anew, until: row });
+        await hand.publish('2', 'a');
+        await hand.reopenLater();
+        under.advance(soonMs / 2);
+        const run = await begin('x');
+        expect(run).toEqual({
+          replay: begun.replay,
+          leftAtMs,
+          after: row,
+          until: row + 1,
+          counts: { ...counts, replayed: 1 },
+        });
+        expect(await begin('x')).toEqual(run);
+      });
+
+      test('is ended once it was left for so long, or is asked for without a time, and another begins', async () => {
+        expect(await hand.store.beginReplay('x')).toMatchObject(anew);
+        expect(await hand.store.resendNewest({ ...stepOf(begun, row), counts }, [row])).toBeNull();
+      });
+
+      test.each([
+        ['later', soonMs],
+        ['before, by a clock that was set back', -soonMs],
+      ])('begins anew %s', async (_when, ms) => {
+        under.advance(ms);
+        const run = await begin('x');
+        expect(run).toMatchObject(anew);
+        expect(run.replay).toBeGreaterThan(begun.replay);
+      });
+
+      test('begins anew when another was begun since, or it had ended', async () => {
+        expect(await begin('y')).toMatchObject(anew);
+        const again = await begin('x');
+        expect(again).toMatchObject(anew);
+        await hand.store.endReplay(again.replay);
+        expect(await begin('x')).toMatchObject(anew);
+      });
+
+      test('begins anew when nothing was done of it', async () => {
+        const again = await hand.store.beginReplay('x');
+        await hand.publish('2', 'a');
+        const run = await begin('x');
+        expect(run).toMatchObject({ ...anew, until: row + 1 });
+        expect(run.replay).toBeGreaterThan(again.replay);
+      });
     });
 
     describe('a step of a replay is nothing', () => {

@@ -13,25 +13,35 @@ import { outboxRowOf, rowColumns } from './outbox';
 /** Of rows `o` with the sequences `s` of their keys. */
 const isNewest = `o.state IN (1, 2) AND o.sequence = ${newestNumber}`;
 
-export async function beginReplay(context: Context, asked: string): Promise<ReplayRun> {
-  const { database } = context;
+export async function beginReplay(
+  { database, nowMs }: Context,
+  asked: string,
+  resumableMs = 0,
+): Promise<ReplayRun> {
+  const beganAt = nowMs();
+  // When it was left says the last line of the journal: without one nothing was done.
   const left = await database.get(
-    'SELECT * FROM replays WHERE asked = $1 AND ended_at IS NULL ORDER BY id DESC LIMIT 1',
+    `UPDATE replays r SET until_id = greatest(until_id, (SELECT max(id) FROM outbox))
+     FROM (SELECT replay, at FROM replayed ORDER BY id DESC LIMIT 1) l
+     WHERE r.id = l.replay AND r.asked = $1 AND r.ended_at IS NULL AND abs($2::bigint - l.at) < $3 RETURNING r.*, l.at`,
     asked,
+    beganAt,
+    resumableMs,
   );
   if (left !== undefined) {
-    const { id, after_id: after, until_id: until, counts } = left;
-    return { replay: id, resumed: true, after, until, counts: JSON.parse(counts) };
+    const { id, after_id: after, until_id: until, counts, at } = left;
+    return { replay: id, leftAtMs: at, after, until, counts: JSON.parse(counts) };
   }
+  await database.run('UPDATE replays SET ended_at = $1 WHERE ended_at IS NULL', beganAt);
   const counts = nothingReplayed();
   const begun = (await database.get(
     `INSERT INTO replays (asked, after_id, until_id, counts, began_at)
      SELECT $1, 0, coalesce(max(id), 0), $2, $3 FROM outbox RETURNING id, until_id`,
     asked,
     JSON.stringify(counts),
-    context.nowMs(),
+    beganAt,
   ))!;
-  return { replay: begun.id, resumed: false, after: 0, until: begun.until_id, counts };
+  return { replay: begun.id, leftAtMs: null, after: 0, until: begun.until_id, counts };
 }
 
 export async function selectReplay(

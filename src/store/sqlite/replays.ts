@@ -14,31 +14,38 @@ import { afterGap } from './return-task';
 /** Of rows `o` with the sequences `s` of their keys. */
 const isNewest = `o.state IN (1, 2) AND o.sequence = ${newestNumber}`;
 
-export function beginReplay(context: Context, asked: string): ReplayRun {
-  const { database } = context;
+export function beginReplay({ database, nowMs }: Context, asked: string, resumableMs = 0): ReplayRun {
+  const beganAt = nowMs();
+  const until = Number(database.get('SELECT coalesce(max(id), 0) AS until FROM outbox')!.until);
+  // When it was left says the last line of the journal: without one nothing was done.
   const left = database.get(
-    'SELECT * FROM replays WHERE asked = ? AND ended_at IS NULL ORDER BY id DESC LIMIT 1',
+    `SELECT r.*, l.at FROM (SELECT replay, at FROM replayed ORDER BY id DESC LIMIT 1) l JOIN replays r ON r.id = l.replay
+     WHERE r.asked = ? AND r.ended_at IS NULL AND abs(? - l.at) < ?`,
     asked,
+    beganAt,
+    resumableMs,
   );
   if (left !== undefined) {
-    return {
+    const run = {
       replay: Number(left.id),
-      resumed: true,
+      leftAtMs: Number(left.at),
       after: Number(left.after_id),
-      until: Number(left.until_id),
+      until: Math.max(Number(left.until_id), until),
       counts: JSON.parse(String(left.counts)),
     };
+    database.run('UPDATE replays SET until_id = ? WHERE id = ?', run.until, run.replay);
+    return run;
   }
+  database.run('UPDATE replays SET ended_at = ? WHERE ended_at IS NULL', beganAt);
   const counts = nothingReplayed();
-  const until = Number(database.get('SELECT coalesce(max(id), 0) AS until FROM outbox')!.until);
   const replay = database.insert(
     'INSERT INTO replays (asked, after_id, until_id, counts, began_at) VALUES (?, 0, ?, ?, ?)',
     asked,
     until,
     JSON.stringify(counts),
-    context.nowMs(),
+    beganAt,
   );
-  return { replay, resumed: false, after: 0, until, counts };
+  return { replay, leftAtMs: null, after: 0, until, counts };
 }
 
 export function selectReplay(

@@ -128,8 +128,81 @@ test('history that was cut off goes on, and repeats only what was not acknowledg
   expect(await run(wanted)).toMatchObject({ state: 'stopped', replayed: 0, reason: 'audit: no' });
   const lost = { sent: false, kind: 'retry', code: 'CONNECTION', detail: 'gone' } as const;
   history.script.push(async () => ({ outcomes: [lost], spent: true }));
-  expect(await run(wanted)).toMatchObject({ state: 'ended', resumed: true, replayed: 2 });
+  expect(await run(wanted)).toMatchObject({ state: 'ended', replayed: 2 });
   expect(history.written.map(({ sequence }) => sequence)).toEqual([1, 2]);
+});
+
+describe('history that was left after its first page', () => {
+  const wanted: ReplayWanted = { ...newest, how: 'history', toTopic: 'audit' };
+  const refused = { sent: false, kind: 'denied', code: 'TOPIC_AUTHORIZATION_FAILED', detail: 'no' } as const;
+  async function left() {
+    const started = start({ pageRows: 1 });
+    const { history, relay, run } = started;
+    for (const content of ['a', 'b']) await hand.publish('1', content);
+    await sendAll(relay);
+    history.script.push(
+      (batches) => ({ outcomes: history.write(batches), spent: false }),
+      () => ({ outcomes: [refused], spent: true }),
+    );
+    expect(await run(wanted)).toMatchObject({ state: 'stopped', resumed: false, replayed: 1 });
+    return started;
+  }
+  const sequences = ({ history }: Awaited<ReturnType<typeof left>>) =>
+    history.written.map(({ sequence }) => sequence);
+
+  test('goes on with what is left and came since, says so, and counts that alone', async () => {
+    const started = await left();
+    const leftAt = new Date(under.nowMs()).toISOString();
+    await clock.pass(540_000);
+    await hand.publish('1', 'c');
+    await sendAll(started.relay);
+    expect(await started.run({ ...wanted, dryRun: true })).toMatchObject({ selected: 3, resumed: false });
+    const view = await started.run(wanted);
+    expect(view).toMatchObject({
+      state: 'ended',
+      resumed: true,
+      leftAt,
+      replayedBefore: 1,
+      selected: 2,
+      replayed: 2,
+    });
+    expect(sequences(started)).toEqual([1, 2, 3]);
+  });
+
+  test('goes whole another day: nobody knows what the topic still has', async () => {
+    const started = await left();
+    await clock.pass(86_400_000);
+    const view = await started.run(wanted);
+    expect(view).toMatchObject({
+      state: 'ended',
+      resumed: false,
+      leftAt: null,
+      replayedBefore: 0,
+      replayed: 2,
+    });
+    expect(sequences(started)).toEqual([1, 1, 2]);
+  });
+});
+
+test('the newest of each key begin anew after a replay that was left', async () => {
+  const { target, relay, run } = start({ pageRows: 1 });
+  for (const id of ['1', '2']) await hand.publish(id, 'a');
+  await sendAll(relay);
+  const send = target.send;
+  target.send = async (batches) => ({
+    outcomes: batches.map(() => ({ sent: false, kind: 'retry', code: 'CONNECTION', detail: 'gone' })),
+    spent: true,
+  });
+  expect(await run(newest)).toMatchObject({ state: 'stopped' });
+  target.send = send;
+  await clock.pass(60_000);
+  await sendAll(relay);
+  const before = target.written.length;
+  expect(await run(newest)).toMatchObject({ state: 'ended', resumed: false, selected: 2, replayed: 2 });
+  expect(target.written.slice(before).map(({ key }) => key)).toEqual([
+    '4711/equipment/1',
+    '4711/equipment/2',
+  ]);
 });
 
 test('history that stood still in a send leaves the topic to the process that has sent all of it since', async () => {

@@ -12,6 +12,8 @@ const view: ReplayView = {
   toTopic: null,
   dryRun: false,
   resumed: false,
+  leftAt: null,
+  replayedBefore: 0,
   reason: null,
   selected: 4,
   keys: 2,
@@ -61,6 +63,28 @@ test('at a terminal a failure is told in a line of its own, not behind the progr
     1,
     expect.stringMatching(/^tramline: the service/),
   ]);
+});
+
+test('one that goes on says when the former was left and what that had sent, and counts its own', async () => {
+  const { shell } = replaying({
+    resumed: true,
+    leftAt: '2026-11-22T11:34:10.000Z',
+    replayedBefore: 500,
+    how: 'history',
+  });
+  const { out } = await shell.run('replay', '--kind', 'equipment', '--to-topic', 'audit');
+  expect(out).toContain(
+    'goes on with the one that was left at 2026-11-22T11:34:10.000Z: 500 records sent again then',
+  );
+  expect(out).toContain('4 events selected, 2 keys: 2 records sent again, 1.5 s');
+});
+
+test.each([
+  ['newest', 'begins anew'],
+  ['history', 'goes on from there, for ten minutes'],
+] as const)('one of %s that stopped says that the same command %s', async (how, said) => {
+  const { shell } = replaying({ how, state: 'stopped', reason: 'no' });
+  expect((await shell.run('replay', '--kind', 'equipment')).error).toContain(`the same command ${said}`);
 });
 
 test('a dry run says how many calls reads would cost and what the sandbox leaves', async () => {

@@ -36,6 +36,8 @@ const replayView = (wanted: Partial<ReplayWanted> = {}): ReplayView => ({
   reason: null,
   dryRun: wanted.dryRun ?? false,
   resumed: false,
+  leftAt: null,
+  replayedBefore: 0,
   selected: 3,
   keys: 2,
   replayed: 1,
