@@ -45,7 +45,7 @@ import type {
   QuarantinedTask,
   TakenTask,
 } from './task';
-import type { FoundPage, TopicEnd } from './topic-end';
+import type { FoundPage, KnownEnd, TopicEnd } from './topic-end';
 
 /** Acceptance and the work list. */
 export interface Inbox {
@@ -309,7 +309,7 @@ export interface Syncs {
 
 /** What stands on the topics, compared with what is known: a store that was restored, or is new, may be behind them. */
 export interface TopicEnds {
-  topicEnds(): Promise<TopicEnd[]>;
+  topicEnds(): Promise<KnownEnd[]>;
   /**
    * Events that are known, byte for byte, become sent ones, with their place. For all others the key's sequence rises to theirs, unsent
    * rows that are not above it are set aside, and its resource is published anew by whatever looks at it next; an

@@ -9,6 +9,11 @@ export interface TopicEnd {
   nextOffset: string;
 }
 
+/** One that the store was told of, with the last event that it knows to stand before it: another there is another log. */
+export interface KnownEnd extends TopicEnd {
+  last: { offset: string; eventId: string } | null;
+}
+
 /** A record that stands on a topic, as far as order and identity need it. */
 export interface FoundRecord {
   key: string;

@@ -4,7 +4,7 @@
  * what it says to brokers is in producer.ts and kafka-cluster.ts.
  */
 import { Problem } from '../model/problem';
-import type { FoundPage, TopicEnd } from '../model/topic-end';
+import type { FoundPage, KnownEnd } from '../model/topic-end';
 import type { Clock } from '../tools/clock';
 import { describeError, kindOf } from './classify-error';
 import type { KafkaSettings } from './client-config';
@@ -118,7 +118,7 @@ class KafkaTarget implements PublishTarget {
     return inTime ? result() : { ...result(), spent: true };
   }
 
-  readOn(known: TopicEnd[], heard: (page: FoundPage) => Promise<boolean>): Promise<LeftUnread | null> {
+  readOn(known: KnownEnd[], heard: (page: FoundPage) => Promise<boolean>): Promise<LeftUnread | null> {
     return readOn(this.theClient().cluster, this.options.topics, known, heard);
   }
 

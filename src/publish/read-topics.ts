@@ -1,11 +1,11 @@
 /**
  * Reads what stands on topics after given places, a piece of one partition at a time: no consumer, no group, nothing is
- * committed. Where nothing is beyond, it costs one list of offsets. A partition that ends before the place that is known is
- * another log under the same name, or one that was cut: it is read from its beginning. Memory is bounded by one answer of a
- * broker.
+ * committed. Where nothing is beyond, it costs two lists of offsets and the last record that is known of each partition. One
+ * that ends before the place that is known, or holds another record there, is another log under the same name, or one that was
+ * cut: it is read from its beginning. Memory is bounded by one answer of a broker.
  */
 import type { HeldPartition } from '../model/store';
-import type { FoundPage, TopicEnd } from '../model/topic-end';
+import type { FoundPage, KnownEnd, TopicEnd } from '../model/topic-end';
 import { describeError, kindOf } from './classify-error';
 import type { LeftUnread } from './target';
 
@@ -25,22 +25,20 @@ export interface TopicReader {
 export async function readOn(
   reader: TopicReader,
   topics: string[],
-  known: TopicEnd[],
+  known: KnownEnd[],
   heard: (page: FoundPage) => Promise<boolean>,
 ): Promise<LeftUnread | null> {
   const unread = await reader.leaderless(topics);
   const denied = new Set<string>();
-  const from = new Map(known.map((end) => [nameOf(end), BigInt(end.nextOffset)]));
   const ends = await reader.offsets(topics, 'end');
-  const moved = ends.filter((end) => BigInt(end.nextOffset) !== (from.get(nameOf(end)) ?? 0n));
-  if (moved.length === 0) return { unread, denied: [] };
   const starts = new Map((await reader.offsets(topics, 'start')).map((end) => [nameOf(end), end.nextOffset]));
-  for (const end of moved) {
+  const from = new Map(known.map((end) => [nameOf(end), end]));
+  for (const end of ends) {
     const until = BigInt(end.nextOffset);
     const start = BigInt(starts.get(nameOf(end)) ?? 0);
-    const known = from.get(nameOf(end)) ?? 0n;
-    const isAnother = known > until;
-    let next = isAnother ? start : larger(known, start);
+    const before = from.get(nameOf(end));
+    const isAnother = before !== undefined && (await isAnotherLog(reader, before, start, until));
+    let next = isAnother ? start : larger(BigInt(before?.nextOffset ?? 0), start);
     if (isAnother && !(await heard({ ...end, nextOffset: String(next), records: [] }))) return null;
     while (next < until) {
       const page = await readPage(reader, { ...end, nextOffset: String(next) });
@@ -54,6 +52,20 @@ export async function readOn(
     }
   }
   return { unread, denied: [...denied] };
+}
+
+/** What compaction or retention took from its place, or may not be read, says nothing. */
+async function isAnotherLog(
+  reader: TopicReader,
+  { topic, partition, nextOffset, last }: KnownEnd,
+  start: bigint,
+  until: bigint,
+): Promise<boolean> {
+  if (BigInt(nextOffset) > until) return true;
+  if (last === null || BigInt(last.offset) < start) return false;
+  const page = await readPage(reader, { topic, partition, nextOffset: last.offset });
+  const there = page?.records.find(({ offset }) => offset === last.offset);
+  return there !== undefined && there.eventId !== last.eventId;
 }
 
 /** null where we may not read: a topic that may only be written is taken on trust, and starves no other. */

@@ -33,14 +33,24 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       bytesHash: '',
     });
 
-    test('each acknowledgement keeps where its partition goes on', async () => {
+    test('each acknowledgement keeps where its partition goes on, and after which event', async () => {
       await hand.publish('1', 'a');
       await hand.publish('1', 'b');
       const rows = await hand.records();
       await hand.store.markSent(
         rows.map(({ row }, index) => ({ row, partition: 2, offset: `${7 + index}` })),
       );
-      expect(await hand.store.topicEnds()).toEqual([{ topic, partition: 2, nextOffset: '9' }]);
+      const last = { offset: '8', eventId: rows[1]!.eventId };
+      expect(await hand.store.topicEnds()).toEqual([{ topic, partition: 2, nextOffset: '9', last }]);
+    });
+
+    test('what is read keeps after which event it goes on, and another log begins without one', async () => {
+      await find([stranger(1), stranger(2)], '7');
+      const end = { topic, partition: 2 };
+      const last = { offset: '2', eventId: 'stranger2' };
+      expect(await hand.store.topicEnds()).toEqual([{ ...end, nextOffset: '7', last }]);
+      await find([], '0');
+      expect(await hand.store.topicEnds()).toEqual([{ ...end, nextOffset: '0', last: null }]);
     });
 
     test('a leader that noted more than the store knows is given nothing, and marks nothing', async () => {
@@ -60,7 +70,7 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       }
       expect(await hand.store.leads(noted('8'))).toBe(true);
       expect(await hand.store.pickUnsent(9, 1e9, [], noted('8'))).toEqual([rows[1]]);
-      expect(await hand.store.topicEnds()).toEqual([{ topic, partition: 2, nextOffset: '8' }]);
+      expect(await hand.store.topicEnds()).toMatchObject([{ topic, partition: 2, nextOffset: '8' }]);
       expect(await hand.store.leads({ ...noted('8'), holder: 'b' })).toBe(false);
     });
 
@@ -87,7 +97,7 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
         organizationId: null,
       });
       expect(events).toMatchObject([{ position: 1, partition: 2, offset: '41' }]);
-      expect(await hand.store.topicEnds()).toEqual([{ topic, partition: 2, nextOffset: '42' }]);
+      expect(await hand.store.topicEnds()).toMatchObject([{ topic, partition: 2, nextOffset: '42' }]);
       expect(await hand.store.behindSince()).toBeNull();
     });
 

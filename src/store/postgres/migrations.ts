@@ -178,6 +178,14 @@ const probeFound = `
 ALTER TABLE organizations ADD COLUMN probe_found TEXT;
 `;
 
+/**
+ * The last event that is known to stand before the end, and where; NULL when none is. A version before this leaves them as
+ * they are, and they stay true.
+ */
+const lastEvent = `
+ALTER TABLE topic_ends ADD COLUMN last_offset TEXT, ADD COLUMN last_event TEXT;
+`;
+
 export const migrations: Migration[] = [
   { name: '0001-path', kind: 'expand', sql: firstSchema },
   { name: '0002-sync', kind: 'expand', sql: syncs },
@@ -196,4 +204,5 @@ export const migrations: Migration[] = [
   { name: '0015-pending', kind: 'expand', sql: pending },
   { name: '0016-final', kind: 'expand', sql: final },
   { name: '0017-probe-found', kind: 'expand', sql: probeFound },
+  { name: '0018-last-event', kind: 'expand', sql: lastEvent },
 ];

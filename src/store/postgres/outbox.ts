@@ -7,6 +7,7 @@
 import type { Acknowledgement, OutboxRow } from '../../model/event';
 import type { QuarantineReason } from '../../model/notification';
 import type { HeldPartition, LeaseHeld } from '../../model/store';
+import type { KnownEnd } from '../../model/topic-end';
 import { type DamagedRow, damagedDetail, headersOf, readableRows } from '../readable-rows';
 import { unsentCountedMax } from '../store-rules';
 import type { Context, InTransaction } from './context';
@@ -143,7 +144,7 @@ export async function markSent(
 ): Promise<void> {
   const { database } = context;
   const unsent = await database.all(
-    `SELECT id, topic, position, log_offset FROM outbox WHERE id = ANY($1::bigint[]) AND state = 0
+    `SELECT id, topic, event_id, position, log_offset FROM outbox WHERE id = ANY($1::bigint[]) AND state = 0
        AND ($2::text IS NULL OR ${leading(2)}) ORDER BY id FOR NO KEY UPDATE`,
     acknowledgements.map(({ row }) => row),
     ...leaderOf(lease, context),
@@ -171,16 +172,20 @@ export async function markSent(
     [...marked.values()].map(({ offset }) => offset),
     context.nowMs(),
   );
-  const places = unsent.flatMap(({ id, topic, log_offset: before }) => {
+  const places = unsent.flatMap(({ id, topic, event_id: eventId, log_offset: before }) => {
     const { partition, offset } = marked.get(id)!;
-    return partition === null || offset === null ? [] : [{ id, topic, partition, offset, before }];
+    return partition === null || offset === null ? [] : [{ id, topic, partition, offset, eventId, before }];
   });
   await notePlaces(
     context,
     places.filter(({ before, offset }) => before !== null && before !== offset),
   );
   // A row that is not here stands on its topic all the same: who reads on from the end as it was finds it.
-  if (marked.size === new Set(acknowledgements.map(({ row }) => row)).size) await noteEnds(context, places);
+  if (marked.size === new Set(acknowledgements.map(({ row }) => row)).size)
+    await noteEnds(
+      context,
+      places.map((place) => ({ ...place, nextOffset: String(BigInt(place.offset) + 1n), last: place })),
+    );
 }
 
 interface Place {
@@ -204,19 +209,20 @@ async function notePlaces(context: Context, places: Place[]): Promise<void> {
   );
 }
 
-/** The last place in each partition, of rows in their order. */
-async function noteEnds(context: Context, places: Place[]): Promise<void> {
-  if (places.length === 0) return;
-  const ends = [
-    ...new Map(places.map((place) => [`${place.topic}/${place.partition}`, place] as const)).values(),
-  ];
+/** The last of each partition, of ends in their order. */
+export async function noteEnds(context: Context, noted: KnownEnd[]): Promise<void> {
+  if (noted.length === 0) return;
+  const ends = [...new Map(noted.map((end) => [`${end.topic}/${end.partition}`, end] as const)).values()];
   await context.database.run(
-    `INSERT INTO topic_ends (topic, partition, next_offset)
-     SELECT * FROM unnest($1::text[], $2::int[], $3::text[])
-     ON CONFLICT (topic, partition) DO UPDATE SET next_offset = excluded.next_offset`,
+    `INSERT INTO topic_ends (topic, partition, next_offset, last_offset, last_event)
+     SELECT * FROM unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::text[])
+     ON CONFLICT (topic, partition) DO UPDATE SET next_offset = excluded.next_offset,
+       last_offset = excluded.last_offset, last_event = excluded.last_event`,
     ends.map(({ topic }) => topic),
     ends.map(({ partition }) => partition),
-    ends.map(({ offset }) => String(BigInt(offset) + 1n)),
+    ends.map(({ nextOffset }) => nextOffset),
+    ends.map(({ last }) => last?.offset ?? null),
+    ends.map(({ last }) => last?.eventId ?? null),
   );
 }
 

@@ -5,22 +5,27 @@
  * other bytes. Organizations and tasks are locked before keys.
  */
 import { bytesHashOf } from '../../model/event';
-import type { FoundPage, FoundRecord, TopicEnd } from '../../model/topic-end';
+import type { FoundPage, FoundRecord, KnownEnd } from '../../model/topic-end';
 import { lastRepeats, rowsToSendAgain, type SentRow } from '../written-again';
 import type { Context } from './context';
 import { type Row, saysDamaged } from './database';
 import { listWhole } from './list-whole';
 import { type ObservedRow, tellAccess, tellLater } from './observe';
 import { lockOrganizations } from './organization-rows';
-import { markSent } from './outbox';
+import { markSent, noteEnds } from './outbox';
 
-export async function topicEnds({ database }: Context): Promise<TopicEnd[]> {
-  const rows = await database.all('SELECT topic, partition, next_offset FROM topic_ends');
-  return rows.map(({ topic, partition, next_offset }) => ({ topic, partition, nextOffset: next_offset }));
+export async function topicEnds({ database }: Context): Promise<KnownEnd[]> {
+  const rows = await database.all('SELECT * FROM topic_ends');
+  return rows.map(({ topic, partition, next_offset, last_offset, last_event }) => ({
+    topic,
+    partition,
+    nextOffset: next_offset,
+    last: last_event === null ? null : { offset: last_offset, eventId: last_event },
+  }));
 }
 
 export async function noteFound(context: Context, page: FoundPage): Promise<number> {
-  const { topic, partition, nextOffset, records } = page;
+  const { topic, partition, records } = page;
   const { database } = context;
   const highest = new Map<string, number>();
   for (const { key, sequence } of records) highest.set(key, Math.max(sequence, highest.get(key) ?? 0));
@@ -71,13 +76,7 @@ export async function noteFound(context: Context, page: FoundPage): Promise<numb
   await tellAccess(context, told as ObservedRow[]);
   const unknown = [...others].flatMap(organizationOf).filter((id) => !organizations.has(id));
   await tellLater(context, unknown);
-  await database.run(
-    `INSERT INTO topic_ends (topic, partition, next_offset) VALUES ($1, $2, $3)
-     ON CONFLICT (topic, partition) DO UPDATE SET next_offset = excluded.next_offset`,
-    topic,
-    partition,
-    nextOffset,
-  );
+  await noteEnds(context, [{ ...page, last: records.at(-1) ?? null }]);
   // The run moves on with each page: one that began before it cannot have judged what it holds.
   if (others.size > 0)
     await database.run(

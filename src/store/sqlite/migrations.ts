@@ -375,4 +375,13 @@ CREATE INDEX replayed_pending ON replayed (replay) WHERE sent_at IS NULL AND top
 ALTER TABLE reads ADD COLUMN finality INTEGER NOT NULL DEFAULT 0;
 `,
   },
+  {
+    name: '0020-last-event',
+    sql: `
+-- The last event that is known to stand before the end, and where; NULL when none is. A version before this leaves them as
+-- they are, and they stay true.
+ALTER TABLE topic_ends ADD COLUMN last_offset TEXT;
+ALTER TABLE topic_ends ADD COLUMN last_event TEXT;
+`,
+  },
 ];

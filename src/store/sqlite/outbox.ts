@@ -6,6 +6,7 @@
 import type { Acknowledgement, OutboxRow, PublishedEvent } from '../../model/event';
 import type { QuarantineReason } from '../../model/notification';
 import type { HeldPartition, LeaseHeld } from '../../model/store';
+import type { KnownEnd } from '../../model/topic-end';
 import { type DamagedRow, headersOf, publishedEvent, readableRows } from '../readable-rows';
 import { eventsBytesMax, unsentCountedMax } from '../store-rules';
 import type { Context } from './context';
@@ -108,11 +109,11 @@ export function markSent(context: Context, acknowledgements: Acknowledgement[], 
   if (lease !== undefined && !leads(context, lease)) return;
   const nowMs = context.nowMs();
   let isWhole = true;
-  const ends = new Map<string, { topic: string; partition: number; offset: string }>();
+  const ends = new Map<string, KnownEnd>();
   for (const { row, partition, offset } of acknowledgements) {
     // Looked up and marked apart, as a key's next number is.
     const unsent = context.database.get(
-      'SELECT topic, position, log_offset FROM outbox WHERE id = ? AND state = 0',
+      'SELECT topic, event_id, position, log_offset FROM outbox WHERE id = ? AND state = 0',
       row,
     );
     isWhole &&= unsent !== undefined;
@@ -130,7 +131,8 @@ export function markSent(context: Context, acknowledgements: Acknowledgement[], 
     );
     if (partition === null || offset === null) continue;
     const place = { topic: String(unsent.topic), partition, offset };
-    ends.set(`${place.topic}/${partition}`, place);
+    const [nextOffset, eventId] = [String(BigInt(offset) + 1n), String(unsent.event_id)];
+    ends.set(`${place.topic}/${partition}`, { ...place, nextOffset, last: { offset, eventId } });
     if (unsent.log_offset !== null && unsent.log_offset !== offset) notePlace(context, row, place, nowMs);
   }
   // A row that is not here stands on its topic all the same: who reads on from the end as it was finds it.
@@ -154,16 +156,16 @@ function notePlace(
   );
 }
 
-function noteEnd(
-  { database }: Context,
-  { topic, partition, offset }: { topic: string; partition: number; offset: string },
-): void {
+export function noteEnd({ database }: Context, { topic, partition, nextOffset, last }: KnownEnd): void {
   database.run(
-    `INSERT INTO topic_ends (topic, partition, next_offset) VALUES (?, ?, ?)
-     ON CONFLICT (topic, partition) DO UPDATE SET next_offset = excluded.next_offset`,
+    `INSERT INTO topic_ends (topic, partition, next_offset, last_offset, last_event) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (topic, partition) DO UPDATE SET next_offset = excluded.next_offset,
+       last_offset = excluded.last_offset, last_event = excluded.last_event`,
     topic,
     partition,
-    String(BigInt(offset) + 1n),
+    nextOffset,
+    last?.offset ?? null,
+    last?.eventId ?? null,
   );
 }
 

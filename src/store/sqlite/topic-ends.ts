@@ -5,40 +5,38 @@
  * other bytes.
  */
 import { bytesHashOf } from '../../model/event';
-import type { FoundPage, FoundRecord, TopicEnd } from '../../model/topic-end';
+import type { FoundPage, FoundRecord, KnownEnd } from '../../model/topic-end';
 import { lastRepeats, rowsToSendAgain, type SentRow } from '../written-again';
 import type { Context } from './context';
 import { listWhole } from './list-whole';
 import { tellAccess } from './observe';
-import { markSent } from './outbox';
+import { markSent, noteEnd } from './outbox';
 
-export function topicEnds({ database }: Context): TopicEnd[] {
-  return database.all('SELECT topic, partition, next_offset FROM topic_ends').map((row) => ({
+export function topicEnds({ database }: Context): KnownEnd[] {
+  return database.all('SELECT * FROM topic_ends').map((row) => ({
     topic: String(row.topic),
     partition: Number(row.partition),
     nextOffset: String(row.next_offset),
+    last:
+      row.last_event === null ? null : { offset: String(row.last_offset), eventId: String(row.last_event) },
   }));
 }
 
 export function noteFound(context: Context, page: FoundPage): number {
-  const { topic, partition, nextOffset, records } = page;
+  const { records } = page;
   const { database } = context;
   const repeats = lastRepeats(records, placesOf(context, page));
   const raised = new Set<string>();
   for (const record of records) {
     const known = knownAs(context, record);
-    if (known === 'same') markFound(context, record, partition);
+    if (known === 'same') markFound(context, record, page.partition);
     else if (known === 'other' || raise(context, record)) raised.add(record.key);
   }
   for (const key of overtake(context, records)) raised.add(key);
   for (const key of raised) publishAnew(context, key);
   sendNewestAgain(context, page, repeats);
   listWhole(context, [...new Set([...raised].map((key) => key.split('/', 1)[0]!))]);
-  database.run(
-    `INSERT INTO topic_ends (topic, partition, next_offset) VALUES (?, ?, ?)
-     ON CONFLICT (topic, partition) DO UPDATE SET next_offset = excluded.next_offset`,
-    ...[topic, partition, nextOffset],
-  );
+  noteEnd(context, { ...page, last: records.at(-1) ?? null });
   // The run moves on with each page: one that began before it cannot have judged what it holds.
   if (raised.size > 0)
     database.run(

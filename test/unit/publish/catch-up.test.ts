@@ -122,18 +122,44 @@ describe('reading on', () => {
           return { ...from, nextOffset: '5', records: [] };
         },
       });
-      await readOn(reader, ['t'], [{ topic: 't', partition: 0, nextOffset }], async () => true);
+      await readOn(reader, ['t'], [{ topic: 't', partition: 0, nextOffset, last: null }], async () => true);
       expect(read).toEqual(nextOffset === '4' ? ['4'] : []);
     },
   );
 
   test('begins at the beginning of a topic that ends before the place that is known, and says so first', async () => {
     const heard: string[] = [];
-    const known = [{ topic: 't', partition: 0, nextOffset: '6' }];
+    const known = [{ topic: 't', partition: 0, nextOffset: '6', last: null }];
     const listen = async ({ nextOffset }: TopicEnd) => heard.push(nextOffset) > 0;
     expect(await readOn(readerOf({}), ['t'], known, listen)).toEqual({ unread: [], denied: [] });
     expect(heard).toEqual(['2', '5']);
     expect(await readOn(readerOf({}), ['t'], known, async () => false)).toBeNull();
+  });
+
+  test.each([
+    ['another event stands in the place of the last one', 'there', '4', ['2', '5']],
+    ['the last event stands where it is known to stand', 'here', '4', []],
+    ['compaction took the last event from its place', 'here', '3', []],
+    ['retention took the last event from its place', 'there', '1', []],
+  ])(
+    'begins at the beginning only of a log that holds other events: %s',
+    async (_name, eventId, offset, heard) => {
+      const told: string[] = [];
+      const record = { key: 'k', sequence: 1, eventId, bytesHash: '', offset: '4' };
+      const reader = readerOf({
+        readPage: async (from) => ({ ...from, nextOffset: '5', records: [record] }),
+      });
+      const known = [{ topic: 't', partition: 0, nextOffset: '5', last: { offset, eventId: 'here' } }];
+      await readOn(reader, ['t'], known, async ({ nextOffset }) => told.push(nextOffset) > 0);
+      expect(told).toEqual(heard);
+    },
+  );
+
+  test('a last event that may not be looked at says nothing, and holds up nothing', async () => {
+    const denied = Object.assign(new Error('no'), { type: 'TOPIC_AUTHORIZATION_FAILED' });
+    const known = [{ topic: 't', partition: 0, nextOffset: '5', last: { offset: '4', eventId: 'here' } }];
+    const reader = readerOf({ readPage: () => Promise.reject(denied) });
+    expect(await readOn(reader, ['t'], known, async () => true)).toEqual({ unread: [], denied: [] });
   });
 
   test('names what may not be read', async () => {
