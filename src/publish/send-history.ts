@@ -11,6 +11,7 @@ import type { Clock } from '../tools/clock';
 import { groupByPartition, planRounds } from './plan-rounds';
 import type { ReplayHold } from './replay-hold';
 import type { Batch, Failure, PublishTarget } from './target';
+import { makeWidths } from './widths';
 
 export interface HistorySender {
   /** Throws `command.usage` for a live topic, or one that is not there. */
@@ -57,11 +58,12 @@ export function chunksOf(events: SelectedEvent[]): SelectedEvent[][] {
 
 /**
  * Keeps one topic open at a time. Rejects with `command.usage` for a live topic and for one that does not exist, else
- * with `publish.refused` or `publish.unavailable`. A send has at most 500 events, and 896 KiB of one partition; it is
- * tried 6 times.
+ * with `publish.refused` or `publish.unavailable`. A send has at most 500 events, and 896 KiB of one partition, or as many
+ * as the topic takes; it is tried 6 times.
  */
 export function makeHistorySender({ liveTopics, exists, target: make, clock }: HistoryDoors): HistorySender {
   let open: { topic: string; target: PublishTarget } | null = null;
+  const widths = makeWidths(rowsMax);
 
   /** After the epoch the lease is confirmed: whoever was replaced meanwhile has fenced its successor, but sends nothing. */
   async function opened(topic: string, hold: SendHold): Promise<PublishTarget> {
@@ -80,7 +82,7 @@ export function makeHistorySender({ liveTopics, exists, target: make, clock }: H
     open = null;
   }
 
-  /** What was acknowledged of these, and the first failure. */
+  /** What was acknowledged of these, and the failure that asks for most: that of one event, then any but a narrower batch. */
   async function attempt(topic: string, rows: OutboxRow[], hold: SendHold) {
     const target = await opened(topic, hold);
     const partitions = new Map([[topic, await target.partitionsOf(topic)]]);
@@ -89,24 +91,27 @@ export function makeHistorySender({ liveTopics, exists, target: make, clock }: H
       partitions,
     );
     const sent: Acknowledgement[] = [];
-    for (const round of planRounds(groups, { partitionBytesMax, rowsMax: () => rowsMax })) {
+    for (const round of planRounds(groups, { partitionBytesMax, rowsMax: widths.of })) {
       hold.check();
       const { outcomes, spent } = await target.send(round);
       // Held up beyond the lease: another may have sent since, and has noted more than this one may.
       hold.check();
-      let failure: Failure | null = null;
+      const failures: Failed[] = [];
       round.forEach((batch, index) => {
-        const outcome = outcomes[index];
-        if (outcome?.sent) sent.push(...acknowledged(batch, outcome.firstOffset));
-        else failure ??= outcome ?? null;
+        const outcome = outcomes[index] ?? unnamed;
+        if (outcome.sent) {
+          widths.accepted(batch);
+          sent.push(...acknowledged(batch, outcome.firstOffset));
+        } else failures.push(failedOf(batch, outcome));
       });
+      for (const { batch, next } of failures) if (next === 'narrow') widths.refused(batch, batch.rows.length);
       // The order within a partition is kept only by whoever sends the rest again.
-      if (spent || sent.length === 0 || failure !== null) {
+      if (spent || failures.length > 0) {
         await close();
-        return { sent, failure: failure as Failure | null };
+        return { sent, failed: worstOf(failures) };
       }
     }
-    return { sent, failure: null };
+    return { sent, failed: null };
   }
 
   return {
@@ -118,22 +123,45 @@ export function makeHistorySender({ liveTopics, exists, target: make, clock }: H
     },
     async send(topic, rows, hold) {
       const sent = new Map<number, Acknowledgement>();
-      for (let attempts = 1; ; attempts += 1) {
+      for (let attempts = 1; ; ) {
         const left = rows.filter(({ row }) => !sent.has(row));
         if (left.length === 0) return [...sent.values()];
         const result = await attempt(topic, left, hold);
         for (const one of result.sent) sent.set(one.row, one);
-        const { failure } = result;
-        const hopeless = failure !== null && failure.kind !== 'retry';
-        if (hopeless || attempts >= attemptsMax) {
-          const detail = failure?.detail ?? 'no answer';
-          throw new Problem(hopeless ? 'publish.refused' : 'publish.unavailable', `${topic}: ${detail}`);
-        }
-        if (failure !== null) await clock.wait(backoffMs(attempts, backoff, () => 1));
+        const { failed } = result;
+        // Halved batches come to single events soon: they are no attempts.
+        if (failed === null || failed.next === 'narrow') continue;
+        const detail = `${topic}: ${failed.detail}`;
+        if (failed.next === 'stop') throw new Problem('publish.refused', detail);
+        if (attempts >= attemptsMax) throw new Problem('publish.unavailable', detail);
+        await clock.wait(backoffMs(attempts, backoff, () => 1));
+        attempts += 1;
       }
     },
     close,
   };
+}
+
+/** A batch that is not known to be written, and what comes next: fewer rows at a time, the same again, or the end. */
+interface Failed {
+  batch: Batch;
+  next: 'stop' | 'again' | 'narrow';
+  detail: string;
+}
+
+const unnamed: Failure = { sent: false, kind: 'retry', code: 'UNNAMED', detail: 'no answer' };
+
+/** Where one event alone is at fault, it is named. */
+function failedOf(batch: Batch, { kind, detail }: Failure): Failed {
+  if (kind === 'retry') return { batch, next: 'again', detail };
+  if (kind !== 'too-large' && kind !== 'refused') return { batch, next: 'stop', detail };
+  if (batch.rows.length > 1) return { batch, next: 'narrow', detail };
+  return { batch, next: 'stop', detail: `event ${batch.rows[0]?.eventId}: ${detail}` };
+}
+
+function worstOf(failures: Failed[]): Failed | null {
+  const first = (wanted: Failed['next']) => failures.find(({ next }) => next === wanted);
+  return first('stop') ?? first('again') ?? failures[0] ?? null;
 }
 
 function acknowledged({ rows, partition }: Batch, firstOffset: string | null): Acknowledgement[] {

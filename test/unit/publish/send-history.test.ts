@@ -5,7 +5,7 @@
 import type { OutboxRow } from '../../../src/model/event';
 import type { SelectedEvent } from '../../../src/model/replay';
 import { chunksOf, makeHistorySender } from '../../../src/publish/send-history';
-import type { Outcome, PublishTarget, SendResult } from '../../../src/publish/target';
+import type { Batch, Outcome, PublishTarget, SendResult } from '../../../src/publish/target';
 import { makeHandClock } from '../../support/hand-clock';
 
 const eventsOf = (count: number, bytes: number) =>
@@ -35,7 +35,7 @@ describe('a piece that is sent', () => {
   const rowsOf = (count: number) =>
     Array.from(
       { length: count },
-      (_, row) => ({ row, key: 'k', headers: [], value: '{}' }) as unknown as OutboxRow,
+      (_, row) => ({ row, eventId: `id-${row}`, key: 'k', headers: [], value: '{}' }) as unknown as OutboxRow,
     );
   const held = { check: () => {}, confirm: async () => {} };
   const took = (firstOffset: string | null): SendResult => ({
@@ -129,6 +129,58 @@ describe('a piece that is sent', () => {
     };
     await expect(sender.send('history', rowsOf(1), hold)).rejects.toThrow('it lapsed');
     expect(life).toEqual(['check', 'open history', 'confirm', 'check', 'check']);
+  });
+
+  describe('to a topic that takes smaller batches', () => {
+    const tooLarge = {
+      sent: false,
+      kind: 'too-large',
+      code: 'MESSAGE_TOO_LARGE',
+      detail: 'too large',
+    } as const;
+    /** Takes batches of so many rows, without the one at fault. */
+    function smallTopic(rowsMost: number, fault: number | null = null) {
+      const written: number[] = [];
+      const sizes: number[] = [];
+      const target = () =>
+        ({
+          open: async () => {},
+          close: async () => {},
+          partitionsOf: async () => 1,
+          send: async ([batch]: [Batch]) => {
+            const { rows } = batch;
+            sizes.push(rows.length);
+            if (rows.length > rowsMost || rows.some(({ row }) => row === fault))
+              return { outcomes: [tooLarge], spent: true };
+            const first = written.length;
+            written.push(...rows.map(({ row }) => row));
+            return { outcomes: [{ sent: true, firstOffset: String(first) }], spent: false };
+          },
+        }) as unknown as PublishTarget;
+      const clock = makeHandClock(0);
+      const sender = makeHistorySender({ liveTopics: [], exists: async () => true, target, clock });
+      return { sender, written, sizes };
+    }
+
+    test('halves them until they fit, in order and without a wait, and keeps to that', async () => {
+      const { sender, written, sizes } = smallTopic(10);
+      const sent = await sender.send('history', rowsOf(240), held);
+      expect(written).toEqual(rowsOf(240).map(({ row }) => row));
+      expect(sent.map(({ row, offset }) => [row, offset])).toEqual(written.map((row) => [row, String(row)]));
+      expect(sizes.slice(0, 6)).toEqual([240, 120, 60, 30, 15, 7]);
+      sizes.length = 0;
+      await sender.send('history', rowsOf(240), held);
+      expect(Math.max(...sizes)).toBeLessThan(15);
+    });
+
+    test('is given up with one event that fails alone, which is named; what is before it stands there', async () => {
+      const { sender, written } = smallTopic(500, 3);
+      await expect(sender.send('history', rowsOf(8), held)).rejects.toMatchObject({
+        code: 'publish.refused',
+        message: 'history: event id-3: too large',
+      });
+      expect(written).toEqual([0, 1, 2]);
+    });
   });
 
   test('goes neither to a live topic nor to one that is not there', async () => {
