@@ -177,9 +177,13 @@ export async function replayPending({ database }: Context, replay: number): Prom
   return (await database.get(pending, replay))!.pending;
 }
 
-/** Of what it has marked and nobody has acknowledged, which is little, rather than of all that is unsent. */
-const pending = `SELECT count(*) AS pending FROM replayed r JOIN outbox o ON o.id = r.outbox_id AND o.state = 0
-  WHERE r.replay = $1 AND r.sent_at IS NULL AND r.topic IS NOT NULL`;
+/**
+ * Of what it has marked and nobody has acknowledged, which is little, rather than of all that is unsent. Each row is looked up
+ * by its id, whatever the server believes: as a join, a whole page was compared with all that is unsent, for seconds.
+ */
+const pending = `SELECT count(*) AS pending FROM replayed r
+  WHERE r.replay = $1 AND r.sent_at IS NULL AND r.topic IS NOT NULL
+    AND (SELECT o.state FROM outbox o WHERE o.id = r.outbox_id) = 0`;
 
 export async function endReplay({ database, nowMs }: Context, replay: number): Promise<void> {
   await database.run('UPDATE replays SET ended_at = $2 WHERE id = $1', replay, nowMs());
