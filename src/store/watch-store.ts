@@ -19,24 +19,50 @@ export interface WatchedStore {
 
 /** Shorter trouble is nobody's business: a full moment, a checkpoint. */
 const patienceMs = 5000;
+/** So often the time is looked at while something is asked: what is missing between two looks, this process did not run. */
+const lookMs = 1000;
 /** A verb that failed and was not tried again since says nothing about now. */
 const rememberedMs = 60_000;
 /** An alert must not wait for the store whose silence it is about. */
 const alertPatienceMs = 2000;
 
 /**
- * The same store, whose calls are timed, and whose failures are remembered for a minute or until the verb succeeds.
+ * The same store, whose calls are timed while this process runs, and whose failures are remembered for a minute or until the verb succeeds.
  * Rejects as the store does.
  */
 export function watchStore(store: Store, clock: Clock): WatchedStore {
   /** By verb: reading goes on while nothing can be written. */
   const failing = new Map<string, StoreTrouble & { lastMs: number }>();
   const asked = new Set<{ atMs: number }>();
+  const closed = new AbortController();
+  let looking = false;
+  let lookedMs = 0;
+
+  /** Time that this process stood still is nobody's waiting: answers may lie there unread. */
+  function look(): void {
+    const nowMs = clock.steadyMs();
+    const stoodMs = nowMs - lookedMs - lookMs;
+    lookedMs = nowMs;
+    if (stoodMs < lookMs) return;
+    for (const question of asked) question.atMs = Math.min(question.atMs + stoodMs, nowMs);
+  }
+
+  async function lookOn(): Promise<void> {
+    looking = true;
+    lookedMs = clock.steadyMs();
+    while (asked.size > 0 && !closed.signal.aborted) {
+      await clock.wait(lookMs, closed.signal);
+      look();
+    }
+    looking = false;
+  }
 
   function watch(verb: string, call: (...args: unknown[]) => Promise<unknown>) {
     return (...args: unknown[]): Promise<unknown> => {
       const question = { atMs: clock.steadyMs() };
       asked.add(question);
+      if (verb === 'close') closed.abort();
+      if (!looking) void lookOn();
       const answer = call(...args);
       answer.then(
         () => {
@@ -68,6 +94,7 @@ export function watchStore(store: Store, clock: Clock): WatchedStore {
   return {
     store: Object.create(verbs) as Store,
     trouble() {
+      if (looking) look();
       const nowMs = clock.steadyMs();
       const asPeopleCount = (steadyMs: number) => clock.nowMs() - (nowMs - steadyMs);
       const [oldest] = asked;

@@ -4,7 +4,7 @@
 import { Problem } from '../../../src/model/problem';
 import type { Store } from '../../../src/model/store';
 import { answersInTime, watchStore } from '../../../src/store/watch-store';
-import { makeHandClock } from '../../support/hand-clock';
+import { type HandClock, makeHandClock } from '../../support/hand-clock';
 
 const away = () => Promise.reject(new Problem('store.unavailable', 'the disk is full'));
 
@@ -12,6 +12,11 @@ function stage(verbs: Record<string, (...args: never[]) => Promise<unknown>>) {
   const clock = makeHandClock(1000);
   const { store, trouble } = watchStore(verbs as unknown as Store, clock);
   return { clock, store, trouble };
+}
+
+/** As it passes for a process that runs. */
+async function pass(clock: HandClock, ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= 1000) await clock.advance(Math.min(left, 1000));
 }
 
 test('calls pass through with their arguments, answers and problems', async () => {
@@ -33,7 +38,7 @@ test('a clock that is set back hides no trouble: neither what fails nor what doe
     const asked = store.put({} as never);
     if (put === away) await asked.catch(() => {});
     clock.setBack(3_600_000);
-    await clock.advance(5000);
+    await pass(clock, 5000);
     expect(trouble()).toMatchObject({ sinceMs: clock.nowMs() - 5000 });
   }
 });
@@ -72,6 +77,18 @@ test('another problem than the store being away is none of its own', async () =>
   expect(trouble()).toBeNull();
 });
 
+test('the time that this process stood still is no time in which the store did not answer', async () => {
+  const { clock, store, trouble } = stage({ put: () => new Promise(() => {}) });
+  void store.put({} as never);
+  await pass(clock, 2000);
+  await clock.advance(9000);
+  expect(trouble()).toBeNull();
+  await pass(clock, 1000);
+  expect(trouble()).toBeNull();
+  await pass(clock, 1000);
+  expect(trouble()).toEqual({ sinceMs: clock.nowMs() - 5000, detail: 'the store does not answer' });
+});
+
 test('a store that does not answer is told as well', async () => {
   let answer: (value: unknown) => void = () => {};
   const { clock, store, trouble } = stage({
@@ -81,7 +98,7 @@ test('a store that does not answer is told as well', async () => {
       }),
   });
   const put = store.put({} as never);
-  await clock.advance(5000);
+  await pass(clock, 5000);
   expect(trouble()).toEqual({ sinceMs: 1000, detail: 'the store does not answer' });
   answer({});
   await put;
