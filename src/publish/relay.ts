@@ -3,7 +3,7 @@
  * Order of a step: take the epoch, then confirm the lease, then pick rows, so that a relay that was replaced can neither
  * write late nor mark. What a send does not name as written was not sent. Nothing here knows Kafka.
  */
-import type { Condition } from '../model/alert';
+import type { Condition, ConditionName } from '../model/alert';
 import type { OutboxRow } from '../model/event';
 import { isProblem } from '../model/problem';
 import type { LeaseHeld, Outbox } from '../model/store';
@@ -80,6 +80,8 @@ export interface Relay {
   holdUntilMs(): number | null;
   /** What a person should know; at most one for each topic, and one for Kafka. */
   conditions(): Condition[];
+  /** Of which of them none holds unless it is told: of Kafka's, once this one leads and everything could be written since. */
+  settled(): ConditionName[];
   /** Ends: waits a bounded time for the step under way, gives producer and lease back. */
   close(): Promise<void>;
 }
@@ -112,6 +114,8 @@ class OutboxRelay implements Relay {
   /** Since when there is no producer that may send, and why. */
   private trouble: { sinceMs: number; attempts: number; detail: string } | null = null;
   private pickedRows = 0;
+  /** Whether this relay leads, and all that it last found unsent could be written. */
+  private couldWrite = false;
 
   constructor(
     private readonly outbox: Outbox,
@@ -157,6 +161,10 @@ class OutboxRelay implements Relay {
     return [{ name: 'kafka-unavailable', sinceMs, detail }, ...ofTopics];
   }
 
+  settled(): ConditionName[] {
+    return this.couldWrite && this.trouble === null ? ['kafka-unavailable'] : [];
+  }
+
   async close(): Promise<void> {
     this.closing = true;
     const { clock, closeWithinMs } = this.options;
@@ -185,11 +193,14 @@ class OutboxRelay implements Relay {
       }
       this.trouble = null;
       this.setbacks.drained(this.nowMs());
+      this.couldWrite = held.length === 0;
       return held.length === 0 ? 'empty' : 'waiting';
     }
     const groups = groupByPartition(rows, await this.countPartitions(rows));
     const bounds = { partitionBytesMax, rowsMax: this.widths.of };
-    for (const round of planRounds(groups, bounds)) if (!(await this.send(round))) break;
+    this.couldWrite = false;
+    for (const round of planRounds(groups, bounds)) if (!(await this.send(round))) return 'worked';
+    this.couldWrite = held.length === 0;
     return 'worked';
   }
 
@@ -324,6 +335,7 @@ class OutboxRelay implements Relay {
   }
 
   private async stepDown(): Promise<void> {
+    this.couldWrite = false;
     this.lease.drop();
     this.marks.forget();
     this.catchUp.reset();

@@ -382,3 +382,42 @@ test.each([
   expect(await relay.step()).toBe('waiting');
   expect(relay.conditions()).toEqual([]);
 });
+
+test('what is told of Kafka is settled by who leads once all that is unsent could be written, and no longer than it leads', async () => {
+  const { clock, outbox, target, relay, other } = setUp();
+  expect(relay.settled()).toEqual([]);
+  target.script = [failAll('retry', 'NOT_LEADER_FOR_PARTITION')];
+  await relay.step();
+  expect(relay.settled()).toEqual([]);
+  // What is left alone for now was not written.
+  expect(await relay.step()).toBe('waiting');
+  expect(relay.settled()).toEqual([]);
+  await clock.advance(1_000);
+  expect(await relay.step()).toBe('worked');
+  expect(relay.settled()).toEqual(['kafka-unavailable']);
+  expect(await relay.step()).toBe('empty');
+  expect(relay.settled()).toEqual(['kafka-unavailable']);
+  expect(await other.step()).toBe('waiting');
+  expect(other.settled()).toEqual([]);
+  outbox.giveLeaseTo('another', 60_000);
+  await clock.advance(20_000);
+  expect(await relay.step()).toBe('waiting');
+  expect(relay.settled()).toEqual([]);
+});
+
+test('while a send is under way nothing is settled', async () => {
+  const { target, relay, outbox } = setUp();
+  await relay.step();
+  expect(relay.settled()).toEqual(['kafka-unavailable']);
+  outbox.add({ topic: 't', key: 'b' });
+  let during: string[] | null = null;
+  target.script = [
+    (batches: Batch[]) => {
+      during = relay.settled();
+      return { outcomes: target.write(batches), spent: false };
+    },
+  ];
+  await relay.step();
+  expect(during).toEqual([]);
+  expect(relay.settled()).toEqual(['kafka-unavailable']);
+});
