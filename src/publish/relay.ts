@@ -8,49 +8,16 @@ import type { OutboxRow } from '../model/event';
 import { isProblem } from '../model/problem';
 import type { LeaseHeld, Outbox } from '../model/store';
 import { type BackoffBounds, backoffMs } from '../tools/backoff';
-import { type CatchUp, type KnownEnds, makeCatchUp } from './catch-up';
+import { type CatchUp, makeCatchUp } from './catch-up';
 import { describeError } from './classify-error';
-import { type Lease, type LeaseOptions, makeLease } from './lease';
+import { type Lease, makeLease } from './lease';
 import { type Marks, makeMarks } from './marks';
 import { groupByPartition, planRounds } from './plan-rounds';
+import type { RelayOptions } from './relay-options';
 import { resendLogged } from './resend-logged';
 import { makeSetbacks, type Setbacks } from './setbacks';
 import { type Batch, epochMsOf, type Failure, type PublishTarget } from './target';
 import { makeWidths, type Widths } from './widths';
-
-export interface RelayOptions extends LeaseOptions {
-  /** A relay that begins to lead reads what stands on the topics beyond what these know; null: it takes them on trust. */
-  ends: KnownEnds | null;
-  /** Rows and bytes picked at a time. */
-  batchRows: number;
-  batchBytes: number;
-  /** Bytes of one partition's batch; below what brokers take (1 MiB unless told otherwise). */
-  partitionBytesMax: number;
-  retry: BackoffBounds;
-  denied: BackoffBounds;
-  conditionAfterMs: number;
-  /** How long `close` waits for the step that is under way before it gives the producer up. */
-  closeWithinMs: number;
-  /** A producer as old takes a new epoch between two sends; sooner where brokers forget its transactional id before twice that. */
-  epochMsMax: number;
-  random: () => number;
-}
-
-/** `leaseMs` is well above what the store needs to renew it, which happens during a send as well. */
-export const relayDefaults = {
-  ends: null,
-  leaseName: 'relay-0',
-  leaseMs: 60_000,
-  batchRows: 500,
-  batchBytes: 8_388_608,
-  partitionBytesMax: 917_504,
-  retry: { baseMs: 100, maxMs: 10_000 },
-  denied: { baseMs: 5_000, maxMs: 60_000 },
-  conditionAfterMs: 15_000,
-  closeWithinMs: 5_000,
-  epochMsMax: 21_600_000,
-  random: Math.random,
-};
 
 /** Each send costs the store a commit and the broker a request, whatever is in it. */
 const gatheredRowsMin = 12;

@@ -12,7 +12,7 @@ import { withoutEndSlashes } from '../model/without-end-slashes';
 import type { ProviderCall } from '../observe/lines';
 import type { PathSettings } from '../pipeline';
 import type { KafkaSettings } from '../publish/kafka-cluster';
-import { relayDefaults } from '../publish/relay';
+import { relayDefaults } from '../publish/relay-options';
 import type { StoreSettings } from '../store/open-store';
 import type { PostgresSettings } from '../store/postgres/context';
 import type { StoreRules } from '../store/store-rules';

@@ -3,7 +3,8 @@
 // Method: two real brokers, the relay stepped by hand with the outbox in memory, topics read back when all is well again.
 
 import { type KafkaTargetOptions, kafkaTargetDefaults, makeKafkaTarget } from '../../../src/publish/kafka';
-import { makeRelay, type Relay, relayDefaults } from '../../../src/publish/relay';
+import { makeRelay, type Relay } from '../../../src/publish/relay';
+import { relayDefaults } from '../../../src/publish/relay-options';
 import { createTopics } from '../../../src/publish/topics';
 import { systemClock } from '../../../src/tools/clock';
 import { type KafkaCluster, kafkaAvailable, startKafka } from '../../support/kafka';

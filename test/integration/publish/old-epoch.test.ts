@@ -1,7 +1,8 @@
 // Goal: whoever leads for longer than a broker remembers a transactional id is fenced all the same by whoever comes next.
 // Method: one real broker that forgets such ids after three seconds, a relay that asks for how long and takes a new epoch in half of that.
 import { kafkaTargetDefaults, makeKafkaTarget } from '../../../src/publish/kafka';
-import { makeRelay, relayDefaults } from '../../../src/publish/relay';
+import { makeRelay } from '../../../src/publish/relay';
+import { relayDefaults } from '../../../src/publish/relay-options';
 import { createTopics } from '../../../src/publish/topics';
 import { systemClock } from '../../../src/tools/clock';
 import { traceSends } from '../../../src/wire/trace-sends';

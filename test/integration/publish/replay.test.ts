@@ -2,7 +2,8 @@
 // Method: the embedded store, its relay and a target that keeps what would stand on the topics; no broker.
 import type { ReplayWanted } from '../../../src/model/replay';
 import type { Store } from '../../../src/model/store';
-import { makeRelay, relayDefaults } from '../../../src/publish/relay';
+import { makeRelay } from '../../../src/publish/relay';
+import { relayDefaults } from '../../../src/publish/relay-options';
 import { makeReplay } from '../../../src/publish/replay';
 import { replayDefaults } from '../../../src/publish/run-replay';
 import { makeHistorySender } from '../../../src/publish/send-history';

@@ -4,7 +4,8 @@
 // takes its place under the store's verbs while the relay lives; the relay is stepped by hand.
 import type { Store } from '../../../src/model/store';
 import { kafkaTargetDefaults, makeKafkaTarget } from '../../../src/publish/kafka';
-import { makeRelay, relayDefaults } from '../../../src/publish/relay';
+import { makeRelay } from '../../../src/publish/relay';
+import { relayDefaults } from '../../../src/publish/relay-options';
 import { createTopics } from '../../../src/publish/topics';
 import { openPostgres } from '../../../src/store/postgres/open-postgres';
 import { systemClock } from '../../../src/tools/clock';

@@ -5,7 +5,8 @@
 import type { TopicEnd } from '../../../src/model/topic-end';
 import { makeCatchUp } from '../../../src/publish/catch-up';
 import { readOn, type TopicReader } from '../../../src/publish/read-topics';
-import { makeRelay, relayDefaults } from '../../../src/publish/relay';
+import { makeRelay } from '../../../src/publish/relay';
+import { relayDefaults } from '../../../src/publish/relay-options';
 import type { LeftUnread } from '../../../src/publish/target';
 import { makeHandClock } from '../../support/hand-clock';
 import { makeMemoryOutbox } from '../../support/memory-outbox';

@@ -1,5 +1,6 @@
 import { makeEventLogTarget } from '../../../src/publish/event-log';
-import { makeRelay, relayDefaults } from '../../../src/publish/relay';
+import { makeRelay } from '../../../src/publish/relay';
+import { relayDefaults } from '../../../src/publish/relay-options';
 import { makeHandClock } from '../../support/hand-clock';
 import { makeMemoryOutbox } from '../../support/memory-outbox';
 import { makeScriptedTarget } from '../../support/scripted-target';

@@ -2,7 +2,8 @@
 // Method: the outbox in memory, a target that follows a script, a clock that is moved by hand; the relay is stepped.
 import { Problem } from '../../../src/model/problem';
 import type { RelayHooks } from '../../../src/publish/relay';
-import { makeRelay, relayDefaults } from '../../../src/publish/relay';
+import { makeRelay } from '../../../src/publish/relay';
+import { relayDefaults } from '../../../src/publish/relay-options';
 import type { Batch } from '../../../src/publish/target';
 import { makeHandClock } from '../../support/hand-clock';
 import { makeMemoryOutbox } from '../../support/memory-outbox';

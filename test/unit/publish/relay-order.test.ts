@@ -4,7 +4,8 @@
 // Sends are written or not, answered or not, arrive after their producer was given up, or take longer than the lease
 // while the other relay works; relays vanish without a word.
 import { slotOf } from '../../../src/model/event';
-import { makeRelay, type Relay, relayDefaults } from '../../../src/publish/relay';
+import { makeRelay, type Relay } from '../../../src/publish/relay';
+import { relayDefaults } from '../../../src/publish/relay-options';
 import type { Batch, Outcome, PublishTarget } from '../../../src/publish/target';
 import { type HandClock, makeHandClock } from '../../support/hand-clock';
 import { type MemoryOutbox, makeMemoryOutbox } from '../../support/memory-outbox';

@@ -1,0 +1,40 @@
+/**
+ * How a relay goes about it: how much it picks and sends at a time, and how long it waits for what fails.
+ */
+import type { BackoffBounds } from '../tools/backoff';
+import type { KnownEnds } from './catch-up';
+import type { LeaseOptions } from './lease';
+
+export interface RelayOptions extends LeaseOptions {
+  /** A relay that begins to lead reads what stands on the topics beyond what these know; null: it takes them on trust. */
+  ends: KnownEnds | null;
+  /** Rows and bytes picked at a time. */
+  batchRows: number;
+  batchBytes: number;
+  /** Bytes of one partition's batch; below what brokers take (1 MiB unless told otherwise). */
+  partitionBytesMax: number;
+  retry: BackoffBounds;
+  denied: BackoffBounds;
+  conditionAfterMs: number;
+  /** How long `close` waits for the step that is under way before it gives the producer up. */
+  closeWithinMs: number;
+  /** A producer as old takes a new epoch between two sends; sooner where brokers forget its transactional id before twice that. */
+  epochMsMax: number;
+  random: () => number;
+}
+
+/** `leaseMs` is well above what the store needs to renew it, which happens during a send as well. */
+export const relayDefaults = {
+  ends: null,
+  leaseName: 'relay-0',
+  leaseMs: 60_000,
+  batchRows: 500,
+  batchBytes: 8_388_608,
+  partitionBytesMax: 917_504,
+  retry: { baseMs: 100, maxMs: 10_000 },
+  denied: { baseMs: 5_000, maxMs: 60_000 },
+  conditionAfterMs: 15_000,
+  closeWithinMs: 5_000,
+  epochMsMax: 21_600_000,
+  random: Math.random,
+};
