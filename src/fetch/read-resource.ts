@@ -111,7 +111,8 @@ export function makeReadResource(parts: ReadResourceParts): ReadResource {
     try {
       verdict = await askFirst(wanted, attempt, unseen);
       if (verdict.kind === 'gone') verdict = await askAgain(verdict, wanted, attempt, unseen);
-      if (verdict.kind === 'gone') return await confirmGone(parts, verdict, wanted, hidden, caller);
+      if (verdict.kind === 'gone')
+        return namedBy(wanted, equipment, await confirmGone(parts, verdict, wanted, hidden, caller));
     } catch (error) {
       if (!(error instanceof RecordsUnread)) throw error;
       const { origin } = url;
@@ -220,6 +221,12 @@ async function listsMissed(parts: ReadResourceParts, wanted: Wanted): Promise<re
   if (isOldRecord(url)) return listsOf(oldKindOf(url));
   const piece = await pieceOf(parts, wanted, url);
   return piece?.records.some(({ side }) => side === 'old') ? listsOf(null) : [];
+}
+
+/** What is gone is told by its address where it was never seen. An id of the older endpoints may be another piece's today. */
+function namedBy({ url, identity }: Wanted, equipment: EquipmentAddresses, answer: Answer): Answer {
+  const named = identity === null && !isOldRecord(url) ? identityAt(url, equipment) : null;
+  return answer.kind === 'gone' && named !== null ? { ...answer, named } : answer;
 }
 
 const embedsOf = { equipment: equipmentEmbeds, 'field-operation': fieldOperationEmbeds };

@@ -82,7 +82,7 @@ export function decideEnding(
   const tooOld = task.agedMs + sinceFailureMs >= rules.retryAgeMs;
   switch (answer.kind) {
     case 'gone':
-      return decideGone(task, answer.certain, situation, rules);
+      return decideGone(task, answer, situation, rules);
     case 'action-required':
     case 'not-connected': {
       const { organizationId, proven } = situation;
@@ -134,21 +134,25 @@ export function decideEnding(
 /** Absent is believed when it was certain, or when it is still so after the time that a lagging provider gets. */
 function decideGone(
   task: TakenTask,
-  certain: boolean,
+  { certain, named }: Extract<Answer, { kind: 'gone' }>,
   situation: EndingSituation,
   rules: EndingRules,
 ): Ending {
   const held = heldBy(task);
+  const about = named === undefined ? {} : { named };
   // A time that is ahead is one from before the clock was set back.
   const absentForMs = task.absentSinceMs === null ? null : Math.max(0, situation.nowMs - task.absentSinceMs);
   if (certain || (absentForMs !== null && absentForMs >= rules.goneAfterMs)) {
     const { observedAt, traceparent } = situation;
     return {
       verb: 'finishGone',
-      ending: { ...held, observedAt, traceparent, goneShareMax: rules.goneShareMax },
+      ending: { ...held, observedAt, traceparent, goneShareMax: rules.goneShareMax, ...about },
     };
   }
-  return { verb: 'foundAbsent', ending: { ...held, againInMs: rules.goneAfterMs - (absentForMs ?? 0) } };
+  return {
+    verb: 'foundAbsent',
+    ending: { ...held, againInMs: rules.goneAfterMs - (absentForMs ?? 0), ...about },
+  };
 }
 
 /** What a task is held by: its ending is taken only while all of this still holds. */

@@ -2,6 +2,7 @@
  * The one classification of the provider's answers. The fetch room makes it once; the pipeline decides from it; nobody
  * else looks at a status code.
  */
+import type { ResourceIdentity } from './resource';
 
 /** The document of a successful read and where it came from. */
 export interface ReadDocument {
@@ -16,8 +17,8 @@ export type Answer =
   | { kind: 'ok'; document: ReadDocument }
   /** 304 to a question for what changed only. */
   | { kind: 'not-modified'; connectionId: string }
-  /** 404 or 410; `certain` for 410. */
-  | { kind: 'gone'; certain: boolean; connectionId: string; origin: string }
+  /** 404 or 410; `certain` for 410. `named`: which resource its address names, where nothing but the address tells. */
+  | { kind: 'gone'; certain: boolean; connectionId: string; origin: string; named?: ResourceIdentity }
   /** 403 with a terms location, or another required customer action with the provider's own message. */
   | {
       kind: 'action-required';

@@ -19,3 +19,9 @@ export interface ResourceIdentity {
 export function keyOf(organizationId: string, kind: EventKind, id: string): string {
   return `${organizationId}/${kind}/${id}`;
 }
+
+/** The parts of a key; an id may hold anything. */
+export function partsOf(key: string): { organizationId: string; kind: string; id: string } {
+  const [organizationId = '', kind = '', ...id] = key.split('/');
+  return { organizationId, kind, id: id.join('/') };
+}

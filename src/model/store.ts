@@ -315,7 +315,8 @@ export interface TopicEnds {
    * rows that are not above it are set aside, and its resource is published anew by whatever looks at it next; an
    * organization's access is told anew at once. Then the store is behind until a full sync that began later has ended,
    * and no task is taken before `allFound`. Where an older event of a key stands after its newest, since its writer had no
-   * answer and ended while it wrote both again, the newest goes again as it is. How many others there were.
+   * answer and ended while it wrote both again, the newest goes again as it is. What others left there, and this store holds nothing of, is
+   * kept: it is told of when it is found elsewhere, or gone where it was notified. How many others there were.
    */
   noteFound(page: FoundPage): Promise<number>;
   /** Whoever reads on has come to the end of the topics: tasks are taken again. */

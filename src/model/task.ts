@@ -69,6 +69,8 @@ export interface FinishedRead extends Ending {
 
 /** The resource is not there, after all that must be tried before saying so. */
 export interface FinishedGone extends Ending {
+  /** Which resource its address names, where nothing but the address tells. */
+  named?: ResourceIdentity;
   observedAt: string;
   traceparent: string | null;
   /** Stops when more than this share of the organization's resources, at least 20, goes at once. */
@@ -77,6 +79,8 @@ export interface FinishedGone extends Ending {
 
 /** Not found once: asked again later before it is believed. */
 export interface FoundAbsent extends Ending {
+  /** Which resource its address names, where nothing but the address tells. */
+  named?: ResourceIdentity;
   againInMs: number;
 }
 

@@ -21,6 +21,8 @@ export interface FoundRecord {
   eventId: string;
   /** Of its headers and value, as `bytesHashOf` gives it: an id alone does not say that they are the same. */
   bytesHash: string;
+  /** It tells that its resource is gone from there. */
+  deleted: boolean;
   offset: string;
 }
 

@@ -241,7 +241,8 @@ function foundOf({ key, headers, value, offset, isControlRecord }: Message): Fou
   if (isControlRecord || key === null || eventId === undefined || !Number.isSafeInteger(sequence)) return [];
   const listed = Object.entries(headers ?? {}).map(([name, of]) => [name, String(of)]);
   const bytesHash = bytesHashOf(JSON.stringify(listed), value?.toString() ?? '');
-  return [{ key: key.toString(), sequence, eventId: String(eventId), bytesHash, offset }];
+  const deleted = value === null || String(headers?.ce_type).split('.').at(-2) === 'deleted';
+  return [{ key: key.toString(), sequence, eventId: String(eventId), bytesHash, deleted, offset }];
 }
 
 /** The administration client for these settings. */

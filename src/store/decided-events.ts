@@ -7,6 +7,7 @@ import {
   deletedValue,
   type EventDraft,
   type EventEnvelope,
+  type PublishedState,
   recordBytes,
 } from '../model/event';
 import { type EventKind, keyOf, type ResourceKind } from '../model/resource';
@@ -33,14 +34,14 @@ export interface EventToWrite extends DecidedEvent<EventKind> {
 }
 
 /**
- * None when there is no change; a move is a deletion under the former owner's key and a creation under the new one's.
+ * None when there is no change; a move is a deletion under each former owner's key and a creation under the new one's.
  * `too-large` is said before a sequence is given, so that a refused document leaves no gap. A record is counted byte by
  * byte where its value and 16 KiB of headers might be too much.
  */
 export function eventsOf(
   read: { draft: EventDraft; traceparent: string | null; reconciled: boolean },
   change: Change | null,
-  movedFrom: string | null,
+  movedFrom: string[],
   envelope: EventEnvelope,
 ): DecidedEvent[] | 'too-large' {
   if (change === null) return [];
@@ -55,16 +56,22 @@ export function eventsOf(
     value: draft.value,
   };
   if (isTooLarge(decided, envelope)) return 'too-large';
-  if (movedFrom === null) return [decided];
   const movedTo = draft.organizationId;
-  const left: DecidedEvent = {
-    ...common,
-    key: keyOf(movedFrom, kind, id),
-    change: 'deleted',
-    contentHash: 'deleted',
-    value: deletedValue({ id, organizationId: movedFrom, observedAt, address, mediaType, movedTo }),
-  };
-  return [left, decided];
+  const left = movedFrom.map(
+    (organizationId): DecidedEvent => ({
+      ...common,
+      key: keyOf(organizationId, kind, id),
+      change: 'deleted',
+      contentHash: 'deleted',
+      value: deletedValue({ id, organizationId, observedAt, address, mediaType, movedTo }),
+    }),
+  );
+  return [...left, decided];
+}
+
+/** What is published first, or anew since others were found to have published it, may stand elsewhere by the topics. */
+export function mayStandElsewhere(previous: PublishedState | null): boolean {
+  return previous === null || previous.contentHash === '';
 }
 
 /** Generous for what is in a record beside its value. */

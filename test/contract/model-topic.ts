@@ -2,6 +2,7 @@
 // bytes, that the contract forbids is told at once.
 import { type Acknowledgement, bytesHashOf, type OutboxRow } from '../../src/model/event';
 import type { FoundPage, FoundRecord } from '../../src/model/topic-end';
+import { header } from './store-hand';
 
 export class ModelTopic {
   private readonly records: FoundRecord[] = [];
@@ -17,12 +18,26 @@ export class ModelTopic {
     if (before !== undefined)
       expect([key, sequence, bytesHash]).toEqual([before.key, before.sequence, before.bytesHash]);
     else expect([key, sequence]).toEqual([key, Math.max(sequence, this.highestOf(key) + 1)]);
-    return { row, partition: 0, offset: this.append({ key, sequence, eventId, bytesHash }) };
+    return {
+      row,
+      partition: 0,
+      offset: this.append({
+        key,
+        sequence,
+        eventId,
+        bytesHash,
+        deleted: /deleted/.test(header({ headers }, 'ce_type')!),
+      }),
+    };
   }
 
   /** What another life of the store has written, of which this one knows nothing. */
   writeStranger(key: string, sequence: number): void {
-    this.append({ key, sequence, eventId: `stranger ${key} ${sequence}`, bytesHash: '' });
+    this.append({ key, sequence, eventId: `stranger ${key} ${sequence}`, bytesHash: '', deleted: false });
+  }
+
+  keys(): string[] {
+    return [...this.highest.keys()];
   }
 
   highestOf(key: string): number {

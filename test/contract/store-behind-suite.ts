@@ -4,7 +4,17 @@
  */
 import { bytesHashOf, type OutboxRow } from '../../src/model/event';
 import type { FoundRecord } from '../../src/model/topic-end';
-import { emptyRun, goneBy, Hand, hintOf, type StoreUnderTest, terms } from './store-hand';
+import {
+  aliasHintOf,
+  draftOf,
+  emptyRun,
+  goneBy,
+  Hand,
+  heldBy,
+  hintOf,
+  type StoreUnderTest,
+  terms,
+} from './store-hand';
 
 const topic = 'tramline.equipment.v1';
 
@@ -24,6 +34,7 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
     const sentAt = ({ key, sequence, eventId, headers, value }: OutboxRow, offset: number): FoundRecord => ({
       ...{ key, sequence, eventId, offset: String(offset) },
       bytesHash: bytesHashOf(JSON.stringify(headers), value),
+      deleted: false,
     });
     const stranger = (sequence: number, key = '4711/equipment/1'): FoundRecord => ({
       key,
@@ -31,7 +42,20 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       offset: String(sequence),
       eventId: `stranger${sequence}`,
       bytesHash: '',
+      deleted: false,
     });
+    const named = { kind: 'equipment', id: '1' } as const;
+    /** What a listing of the organization shows, on one page. */
+    const list = async (organizationId: string, content: string) => {
+      const { run } = await hand.store.beginRun({ organizationId: null, full: true });
+      const { listings, revision } = await hand.store.openListings(run, [
+        { scope: organizationId, organizationId },
+      ]);
+      const drafts = [draftOf('1', content, { organizationId })];
+      const after = { end: true as const, whole: true, changeToken: null };
+      const place = { run, listingId: listings[0]!.id, revision, connectionId: 'c1' };
+      return hand.store.finishPage({ ...place, drafts, hints: [], after });
+    };
 
     test('each acknowledgement keeps where its partition goes on, and after which event', async () => {
       await hand.publish('1', 'a');
@@ -214,6 +238,91 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       expect(await hand.store.hintAbsent(run, '4711', 'equipment', 0.05)).toBe(1);
       await hand.store.finishGone(goneBy(await hand.take()));
       expect(await hand.events()).toEqual(['4711 3 deleted']);
+    });
+
+    test('what only the topics know of, and is absent where it was notified, is deleted once a read of it confirms that', async () => {
+      await find([stranger(3)]);
+      await hand.store.allFound();
+      await hand.put([hintOf('1')]);
+      await hand.store.foundAbsent({ ...heldBy(await hand.take()), againInMs: 1000, named });
+      under.advance(1000);
+      const again = await hand.take();
+      expect(again).toMatchObject({ resource: named, organizationId: '4711' });
+      expect(await hand.store.finishGone({ ...goneBy(again), named })).toMatchObject({ outcome: 'gone' });
+      expect(await hand.events()).toEqual(['4711 4 deleted']);
+      expect(await hand.ledgerAtRest()).toMatchObject({ accepted: 1, gone: 1 });
+      under.advance(1000);
+      await hand.put([hintOf('1')]);
+      expect(await hand.store.finishGone(goneBy(await hand.take()))).toMatchObject({ outcome: 'gone' });
+      expect(await hand.events()).toEqual([]);
+    });
+
+    test('what only the topics know of, and is said to be gone for certain, is read as its resource before it is deleted', async () => {
+      await find([stranger(3)]);
+      await hand.store.allFound();
+      await hand.put([hintOf('1')]);
+      const first = { ...goneBy(await hand.take()), named };
+      expect(await hand.store.finishGone(first)).toMatchObject({ reason: 'superseded' });
+      expect(await hand.events()).toEqual([]);
+      under.advance(1000);
+      await hand.store.finishGone(goneBy(await hand.take()));
+      expect(await hand.events()).toEqual(['4711 4 deleted']);
+    });
+
+    test.each<[string, FoundRecord[], string]>([
+      ['its last event there was a deletion', [stranger(2), { ...stranger(3), deleted: true }], '1'],
+      ['it stands there for another organization', [stranger(3, '9/equipment/1')], '1'],
+      ['another stands there', [stranger(3, '4711/equipment/12')], '1'],
+    ])('nothing is deleted of what is gone where %s', async (_what, records, id) => {
+      for (const record of records) await find([record]);
+      await hand.store.allFound();
+      await hand.put([hintOf(id)]);
+      await hand.store.finishGone({ ...goneBy(await hand.take()), named });
+      expect(await hand.events()).toEqual([]);
+      expect(await hand.ledgerAtRest()).toMatchObject({ accepted: 1, gone: 1 });
+    });
+
+    test('nothing is deleted of what stands at another address than the one where it is gone', async () => {
+      await find([stranger(3)]);
+      await hand.store.allFound();
+      await list('4711', 'a');
+      await hand.sendAll();
+      await hand.put([aliasHintOf('1')]);
+      await hand.store.finishGone({ ...goneBy(await hand.take()), named });
+      expect(await hand.events()).toEqual([]);
+    });
+
+    test('what the topics know in another organization moved: it is deleted there when it is first published', async () => {
+      await find([stranger(3), stranger(4, '9/equipment/1')]);
+      await hand.store.allFound();
+      await hand.publish('1', 'a', { organizationId: '4724' });
+      expect(await hand.events()).toEqual(['4711 4 deleted', '9 5 deleted', '4724 1 created']);
+      const [left] = await hand.records();
+      expect(JSON.parse(left!.value)).toMatchObject({ organizationId: '4711', movedTo: '4724' });
+      expect((await hand.store.explain(left!.eventId))!.steps.map(({ step }) => step)).toContain('decided');
+      await hand.publish('1', 'b', { organizationId: '4724' });
+      expect((await hand.events()).slice(3)).toEqual(['4724 2 updated']);
+    });
+
+    test('what a listing shows first, and the topics know in another organization, is deleted there', async () => {
+      await find([stranger(3)]);
+      await hand.store.allFound();
+      expect(await list('4724', 'a')).toMatchObject({ changed: 1 });
+      expect(await hand.events()).toEqual(['4711 4 deleted', '4724 1 created']);
+      await hand.sendAll();
+      await find([stranger(2, '4724/equipment/1')]);
+      await hand.store.allFound();
+      await list('4724', 'b');
+      expect(await hand.events()).toEqual(['4724 3 updated']);
+    });
+
+    test('what the topics know in the organization where it is published is no move', async () => {
+      await find([stranger(3)]);
+      await hand.store.allFound();
+      await hand.publish('1', 'a');
+      expect(await hand.events()).toEqual(['4711 4 created']);
+      await hand.publish('1', 'a', { organizationId: '4724' });
+      expect((await hand.events()).slice(1)).toEqual(['4711 5 deleted', '4724 1 created']);
     });
 
     test('access that was to be told under a taken number is told above it', async () => {

@@ -54,8 +54,10 @@ const replays = fc
   .constantFrom('resendNewest' as const, 'readAgain' as const)
   .map((how) => named(`replay ${how}`, (w) => w.replay(how)));
 const behind = fc
-  .tuple(id, fc.integer({ min: 1, max: 3 }))
-  .map(([of, count]) => named(`behind ${of} ${count}`, (w) => w.fallBehind(of, count)));
+  .tuple(id, fc.integer({ min: 1, max: 3 }), fc.boolean())
+  .map(([of, count, elsewhere]) =>
+    named(`behind ${of} ${count}${elsewhere ? ' elsewhere' : ''}`, (w) => w.fallBehind(of, count, elsewhere)),
+  );
 const probes = fc
   .constantFrom('later' as const, 'never' as const, 3000)
   .map((again) => named(`probe ${again}`, (w) => w.probe(again)));

@@ -159,13 +159,16 @@ export class World {
   }
 
   /**
-   * Another life of the store has written `count` records about the resource, under numbers that this one has not sent;
-   * this one reads its topics on from where it knows them, as whoever begins to send does.
+   * Another life of the store has written `count` records about the resource, in its organization or as it stood in
+   * another, under numbers that this one has not sent; this one reads its topics on from where it knows them, as whoever
+   * begins to send does.
    */
-  async fallBehind(id: string, count: number): Promise<void> {
+  async fallBehind(id: string, count: number, elsewhere: boolean): Promise<void> {
     await this.checkOutbox();
     const topic = this.topicOf(equipmentTopic);
-    const key = `${this.truth.get(id)!.organizationId}/equipment/${id}`;
+    const owner = this.truth.get(id)!.organizationId;
+    const organizationId = organizations.find((one) => (one !== owner) === elsewhere)!;
+    const key = `${organizationId}/equipment/${id}`;
     const taken = Math.max(topic.highestOf(key), this.refused.get(key) ?? 0);
     for (let nth = 1; nth <= count; nth += 1) topic.writeStranger(key, taken + nth);
     await this.readOn();
@@ -586,15 +589,20 @@ export class World {
       if (atMs === 0 || this.givenUp.has(id) || this.unseen.has(id)) continue;
       const newest = new Map([...newestOf].filter(([key]) => key.endsWith(`equipment/${id}`)));
       for (const [key, record] of newest) {
-        // Where the resource left an organization, another life of the store may have told of it there.
+        // Where it left an organization and is gone, another life of the store may have told of it there.
         const last = this.topicOf(equipmentTopic).lastOf(key)!;
-        if (key.startsWith(`${organizationId}/`) || !last.startsWith('stranger'))
+        if (!gone || key.startsWith(`${organizationId}/`) || !last.startsWith('stranger'))
           expect([key, last]).toEqual([key, record.eventId]);
         const deleted = header(record, 'ce_type')!.includes('deleted');
         expect([key, deleted]).toEqual([key, gone || !key.startsWith(`${organizationId}/`)]);
         if (!deleted) expect(JSON.parse(record.value)).toMatchObject({ content });
       }
-      if (!gone) expect([...newest.keys()]).toContain(`${organizationId}/equipment/${id}`);
+      if (gone) continue;
+      expect([...newest.keys()]).toContain(`${organizationId}/equipment/${id}`);
+      // It stands nowhere else, whoever told that it did.
+      const shown = this.topicOf(equipmentTopic).keys();
+      const others = shown.filter((key) => key.endsWith(`/equipment/${id}`) && !newest.has(key));
+      expect(others).toEqual([]);
     }
   }
 }

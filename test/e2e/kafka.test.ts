@@ -2,7 +2,7 @@
  * A real Kafka as the exit: records stand on the topic exactly as promised, a Kafka that is down stops no delivery and
  * loses no event, and what it acknowledged is not sent again. Read back by a consumer that is not the product's.
  */
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Kafka as CloudEventsKafka, type KafkaMessage } from 'cloudevents';
 import { kafkaTargetDefaults } from '../../src/publish/kafka';
@@ -187,6 +187,44 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'with a real Kafka', () => {
     const { partition, offset } = event!;
     expect(onTopics).toMatchObject([{ partition, offset }]);
   });
+
+  test('with a new store beside old topics a notified deletion and a move are told under the keys that only the topics know', async () => {
+    await changeAll('Before');
+    await story.untilRest();
+    const [moved, gone] = await story.equipment();
+    const [elsewhere] = await story.equipment(1);
+    await story.service.stop();
+    for (const end of ['', '-wal', '-shm'])
+      rmSync(join(story.dataFolder, `tramline.db${end}`), { force: true });
+    const { organizationId } = elsewhere!;
+    const organization = { '@type': 'Resource', id: Number(organizationId) };
+    await story.simulator.changeEquipment(moved!.id, { organization, notify: false });
+    const control = story.simulator.control.replace(/\/$/, '');
+    await fetch(`${control}/equipment/${gone!.id}?notify=false`, { method: 'DELETE' });
+    await story.serve({ settings: { GONE_AFTER_SECONDS: '1' } });
+    expect((await story.post([notificationOf(gone!)])).status).toBe(204);
+    const newest = async () => new Map((await records()).map((record) => [record.key, record]));
+    const keyOf = (machine: typeof gone) => `${machine!.organizationId}/equipment/${machine!.id}`;
+    const typeOf = (record?: TopicRecord) =>
+      Object.fromEntries(record?.headers ?? [])
+        .ce_type?.split('.')
+        .at(-2);
+    const last = await until(
+      async () => {
+        const found = await newest();
+        const told = [keyOf(moved), keyOf(gone)].map((key) => typeOf(found.get(key)));
+        return told.every((type) => type === 'deleted') ? found : null;
+      },
+      { withinMs: 60_000, what: 'both to be deleted' },
+    );
+    expect(JSON.parse(last.get(keyOf(moved))!.value)).toMatchObject({ movedTo: organizationId });
+    expect(typeOf(last.get(`${organizationId}/equipment/${moved!.id}`))).toBe('created');
+    expect(JSON.parse(last.get(keyOf(gone))!.value)).not.toHaveProperty('movedTo');
+    expect(await story.untilRest()).toMatchObject({ accepted: 1, gone: 1, lost: 0 });
+    expect((await newest()).get(keyOf(elsewhere))).toMatchObject({
+      value: expect.stringContaining('Before'),
+    });
+  }, 120_000);
 
   test('while Kafka is down deliveries are accepted, and afterwards all is published and none is lost', async () => {
     const before = await changeAll('Before');

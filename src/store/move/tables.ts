@@ -40,6 +40,7 @@ const keys: Record<string, string[]> = {
   replayed: ['id'],
   equipment: ['id', 'side', 'organization_id'],
   topic_ends: ['topic', 'partition'],
+  unclaimed: ['kind', 'resource_id', 'organization_id'],
 };
 
 export const movedNames = Object.keys(keys);

@@ -2,7 +2,7 @@
  * Endings in sets: those that come together are decided on one slate, in the order of the calls, in one transaction.
  * Organizations that an ending may change are locked before tasks, as everybody does.
  */
-import type { FinishedGone, FinishedRead, GivenBack } from '../../model/task';
+import type { FinishedGone, FinishedRead, FoundAbsent, GivenBack } from '../../model/task';
 import type { Context } from './context';
 import type { Row } from './database';
 import { finish } from './finish';
@@ -10,6 +10,7 @@ import { ensureOrganizations, lockOrganizations } from './organization-rows';
 import { finishGone, foundAbsent, giveBack, postpone, quarantineTask, releaseLeases } from './other-endings';
 import { Slate } from './slate';
 import { lockTasks } from './task-rows';
+import { lockUnclaimed } from './unclaimed';
 
 /** Each decides on the slate; what it returns is what the store's promise resolves to. */
 export const endings = {
@@ -31,12 +32,19 @@ export async function endTasks(context: Context, calls: EndingCall[]): Promise<u
   const organizations = await organizationsOf(context, calls);
   const held = calls.flatMap(({ args }) => args[0] as { taskId: number } | { taskId: number }[]);
   const drafts = argumentsOf<FinishedRead>(calls, 'finish').map(({ draft }) => draft);
+  const named = [
+    ...argumentsOf<FoundAbsent>(calls, 'foundAbsent'),
+    ...argumentsOf<FinishedGone>(calls, 'finishGone'),
+  ].flatMap(({ named }) => named ?? []);
   const rows = await lockTasks(
     context,
     held.map(({ taskId }) => taskId),
-    drafts,
+    [...drafts, ...named],
   );
-  const slate = new Slate(context, new Map(rows.map((row) => [row.id, row])), organizations);
+  const unclaimed = rows.some((row) => row.any_unclaimed)
+    ? await lockUnclaimed(context, [...drafts, ...named])
+    : undefined;
+  const slate = new Slate(context, new Map(rows.map((row) => [row.id, row])), organizations, unclaimed);
   const results: unknown[] = [];
   for (const { verb, args } of calls) {
     const decide = endings[verb] as (slate: Slate, ...args: unknown[]) => unknown;

@@ -9,6 +9,7 @@ import { ensureOrganizations, lockOrganizations } from './organization-rows';
 import { currentRevision } from './revision';
 import { Slate } from './slate';
 import { lockTasks, nextTaskIds, type TaskRow } from './task-rows';
+import { isAnyUnclaimed, lockUnclaimed } from './unclaimed';
 
 export async function finishPage(context: Context, page: ListedPage): Promise<ListedResult> {
   const counts = { changed: 0, unchanged: 0, published: 0, left: 0 };
@@ -32,22 +33,30 @@ export async function finishPage(context: Context, page: ListedPage): Promise<Li
   return { ...counts, revision: await currentRevision(context) };
 }
 
-/** The organizations of the page are there; those that were never read are locked, since a first read is noted. */
+/**
+ * The organizations of the page are there; those that were never read are locked, since a first read is noted. With them
+ * comes whether the topics show anything that this store holds nothing of.
+ */
 async function lockUnread(context: Context, { drafts, hints }: ListedPage) {
   const ids = [...new Set([...drafts, ...hints].map(({ organizationId }) => organizationId))];
   await ensureOrganizations(context, ids);
   const rows = await context.database.all(
-    'SELECT id, known_address FROM organizations WHERE id = ANY($1::text[])',
+    `SELECT id, known_address, ${isAnyUnclaimed} AS any_unclaimed FROM organizations WHERE id = ANY($1::text[])`,
     ids,
   );
   const unread = rows.filter(({ known_address }) => known_address === null).map(({ id }) => String(id));
-  return new Map([
+  const organizations = new Map([
     ...rows.map((row) => [row.id, row] as const),
     ...(await lockOrganizations(context, unread)),
   ]);
+  return { organizations, anyUnclaimed: rows.some((row) => row.any_unclaimed) };
 }
 
-async function lockListed(context: Context, page: ListedPage, organizations: Slate['organizations']) {
+async function lockListed(
+  context: Context,
+  page: ListedPage,
+  { organizations, anyUnclaimed }: Awaited<ReturnType<typeof lockUnread>>,
+) {
   const addresses = [...page.drafts, ...page.hints].flatMap(({ address }) => address ?? []);
   const resources = [...page.drafts, ...page.hints.flatMap(({ resource }) => resource ?? [])];
   const aliases = await context.database.all(
@@ -62,7 +71,8 @@ async function lockListed(context: Context, page: ListedPage, organizations: Sla
   );
   const tasks = new Map(rows.map((row) => [row.id, row]));
   const atAddress = new Map<string, TaskRow>(aliases.map(({ address, id }) => [address, tasks.get(id)!]));
-  return { slate: new Slate(context, tasks, organizations), atAddress };
+  const unclaimed = anyUnclaimed ? await lockUnclaimed(context, page.drafts) : undefined;
+  return { slate: new Slate(context, tasks, organizations, unclaimed), atAddress };
 }
 
 /** At most so many tasks are made of the page. */

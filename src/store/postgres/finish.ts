@@ -5,7 +5,7 @@
  */
 import { changeOf, type EventDraft, type PublishedState } from '../../model/event';
 import type { FinishedRead, FinishResult } from '../../model/task';
-import { eventsOf } from '../decided-events';
+import { eventsOf, mayStandElsewhere } from '../decided-events';
 import { mayLag } from '../may-lag';
 import { joinTask } from './join';
 import { endTake, isSuperseded, refuse, rest, settles, stayDue } from './return-task';
@@ -40,11 +40,15 @@ export async function finish(slate: Slate, read: FinishedRead): Promise<FinishRe
     stayDue(slate, task, 'older-normalizer', olderNormalizerWaitMs);
     return { outcome: 'refused', reason: 'older-normalizer' };
   }
-  const events = eventsOf(read, decision.change, moved, slate.context.settings.envelope);
+  const stood = decision.change !== null && mayStandElsewhere(previous) ? slate.placesOf(draft) : [];
+  const left = new Set([...stood, ...(moved === null ? [] : [moved])]);
+  left.delete(draft.organizationId);
+  const events = eventsOf(read, decision.change, [...left], slate.context.settings.envelope);
   if (events === 'too-large') {
     const refused = refuse(slate, task, read, 'record-too-large');
     return { outcome: 'refused', reason: refused ? 'record-too-large' : 'hinted-since' };
   }
+  for (const organizationId of stood) slate.claim({ kind: draft.kind, id: draft.id, organizationId });
   const eventIds: string[] = [];
   const cause = `read ${task.id}/${read.fence}`;
   for (const event of events) {

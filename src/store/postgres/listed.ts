@@ -5,7 +5,7 @@
  */
 import { type Change, changeOf, type EventDraft } from '../../model/event';
 import type { ListedHint } from '../../model/sync';
-import { eventsOf } from '../decided-events';
+import { eventsOf, mayStandElsewhere } from '../decided-events';
 import { noteReadable, publishedState } from './finish';
 import { afterGap, isSuperseded } from './return-task';
 import type { Slate } from './slate';
@@ -37,7 +37,7 @@ function makeDue(slate: Slate, task: TaskRow, restsAs: 'done' | 'quarantined' = 
 /** A page shows whole and well what was set aside: that earns one attempt, as a hint does. */
 function tryAgain(slate: Slate, task: TaskRow, draft: EventDraft): void {
   const read = { draft, traceparent: null, reconciled: true };
-  const isLarge = () => eventsOf(read, 'updated', null, slate.context.settings.envelope) === 'too-large';
+  const isLarge = () => eventsOf(read, 'updated', [], slate.context.settings.envelope) === 'too-large';
   if (task.state !== 'quarantined' || isLarge()) return;
   makeDue(slate, task, 'quarantined');
   slate.close(task.id);
@@ -57,7 +57,9 @@ export async function finishDraft(
     return 'left';
   }
   const previous = publishedState(task);
-  const moved = previous !== null && !previous.deleted && task.organization_id !== draft.organizationId;
+  const moved =
+    (previous !== null && !previous.deleted && task.organization_id !== draft.organizationId) ||
+    (mayStandElsewhere(previous) && slate.placesOf(draft).length > 0);
   const readSince = isSuperseded(task, listed);
   if (moved || (readSince && (task.deleted || task.wire_hash !== draft.wireHash))) {
     makeDue(slate, task);
@@ -142,8 +144,11 @@ function decide(
   taskId: number,
 ): boolean {
   const read = { draft, traceparent: null, reconciled: true };
-  const events = eventsOf(read, change, null, slate.context.settings.envelope);
+  const stood = change === 'created' ? slate.placesOf(draft) : [];
+  const left = stood.filter((organizationId) => organizationId !== draft.organizationId);
+  const events = eventsOf(read, change, left, slate.context.settings.envelope);
   if (events === 'too-large') return false;
+  for (const organizationId of stood) slate.claim({ kind: draft.kind, id: draft.id, organizationId });
   for (const event of events) {
     slate.decide({ ...event, taskId, acceptedAtMs: null, cause: `sync ${run}` }, []);
   }

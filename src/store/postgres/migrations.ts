@@ -186,6 +186,16 @@ const lastEvent = `
 ALTER TABLE topic_ends ADD COLUMN last_offset TEXT, ADD COLUMN last_event TEXT;
 `;
 
+/** Where the topics show a resource that another life of the store published, and of which this one holds nothing. */
+const unclaimed = `
+CREATE TABLE unclaimed (
+  kind TEXT COLLATE "C" NOT NULL,
+  resource_id TEXT COLLATE "C" NOT NULL,
+  organization_id TEXT COLLATE "C" NOT NULL,
+  PRIMARY KEY (kind, resource_id, organization_id)
+);
+`;
+
 export const migrations: Migration[] = [
   { name: '0001-path', kind: 'expand', sql: firstSchema },
   { name: '0002-sync', kind: 'expand', sql: syncs },
@@ -205,4 +215,5 @@ export const migrations: Migration[] = [
   { name: '0016-final', kind: 'expand', sql: final },
   { name: '0017-probe-found', kind: 'expand', sql: probeFound },
   { name: '0018-last-event', kind: 'expand', sql: lastEvent },
+  { name: '0019-unclaimed', kind: 'expand', sql: unclaimed },
 ];

@@ -12,6 +12,7 @@ import type {
   Postponed,
   QuarantinedTask,
 } from '../../model/task';
+import { adopt } from './adopt';
 import { hintProbes, holdForProbe, mayBeBlocked } from './ask-probes';
 import {
   afterGap,
@@ -84,6 +85,7 @@ export async function giveBack(slate: Slate, ending: GivenBack): Promise<void> {
 export function foundAbsent(slate: Slate, ending: FoundAbsent): void {
   const task = endTake(slate, ending);
   if (task === null) return;
+  adopt(slate, task, ending.named);
   const nowMs = slate.context.nowMs();
   const hinted = hintedSince(task, ending);
   const dueAt = afterGap(slate, task, hinted ? nowMs : nowMs + ending.againInMs);
@@ -103,6 +105,11 @@ export async function finishGone(slate: Slate, ending: FinishedGone): Promise<Fi
   const task = endTake(slate, ending);
   if (task === null) return { outcome: 'refused', reason: 'fenced' };
   if (isSuperseded(task, ending)) {
+    stayDue(slate, task, 'superseded');
+    return { outcome: 'refused', reason: 'superseded' };
+  }
+  // It was read as nobody's: read as the resource's that it is, it is asked for as that must be.
+  if (adopt(slate, task, ending.named)) {
     stayDue(slate, task, 'superseded');
     return { outcome: 'refused', reason: 'superseded' };
   }

@@ -3,6 +3,7 @@
  * written in sets; the decisions between are made in memory, in the order of the calls.
  */
 
+import type { ResourceIdentity } from '../../model/resource';
 import type { EventToWrite } from '../decided-events';
 import type { QuarantineEntry } from '../quarantine-entry';
 import type { Context } from './context';
@@ -11,6 +12,7 @@ import type { ReadOutcome } from './note-read';
 import { insertReads } from './note-read';
 import { closeEntries, insertEntries } from './quarantine-entries';
 import { insertTasks, saveTasks, type TaskRow } from './task-rows';
+import { forgetUnclaimed, type Place } from './unclaimed';
 import { writeEvents } from './write-events';
 
 export class Slate {
@@ -22,12 +24,15 @@ export class Slate {
   readonly #entries: QuarantineEntry[] = [];
   readonly #closing = new Set<number>();
   readonly #aliases = new Map<string, number>();
+  readonly #claimed: Place[] = [];
 
   constructor(
     readonly context: Context,
     readonly tasks: Map<number, TaskRow>,
     /** Locked where an ending may change them. */
     readonly organizations: Map<string, Row>,
+    /** Of those that an ending may claim, locked. */
+    private readonly unclaimed: Map<string, string[]> = new Map(),
   ) {
     for (const task of tasks.values()) this.#know(task);
   }
@@ -39,6 +44,17 @@ export class Slate {
   /** The row that holds this resource; undefined when none does yet. */
   resource(kind: string, id: string): TaskRow | undefined {
     return this.#resources.get(`${kind}/${id}`);
+  }
+
+  /** The organizations that it stands in by the topics, where this store holds nothing of it. */
+  placesOf({ kind, id }: ResourceIdentity): string[] {
+    return this.unclaimed.get(`${kind}/${id}`) ?? [];
+  }
+
+  claim(place: ResourceIdentity & Place): void {
+    const others = this.placesOf(place).filter((stands) => stands !== place.organizationId);
+    this.unclaimed.set(`${place.kind}/${place.id}`, others);
+    this.#claimed.push(place);
   }
 
   /** A task that is made here. */
@@ -86,6 +102,7 @@ export class Slate {
 
   async write(): Promise<void> {
     const { context } = this;
+    await forgetUnclaimed(context, this.#claimed);
     // What was set aside before in this group and woken again is closed with the others.
     const [, , records] = await Promise.all([
       insertEntries(context, this.#entries),

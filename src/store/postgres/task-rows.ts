@@ -4,6 +4,7 @@
 import type { ResourceKind } from '../../model/resource';
 import type { Context } from './context';
 import { storable } from './quarantine-entries';
+import { isAnyUnclaimed } from './unclaimed';
 
 export interface TaskRow {
   id: number;
@@ -51,6 +52,9 @@ export interface TaskRow {
   listed_in: number | null;
   listed_run: number;
 }
+
+/** A row as it was loaded. */
+export type LockedTask = TaskRow & { any_unclaimed: boolean };
 
 const saved = [
   ...['kind', 'resource_id', 'address', 'organization_id', 'hinted_organization_id', 'lane', 'connection_id'],
@@ -125,9 +129,9 @@ export async function lockTasks(
   context: Context,
   ids: number[],
   resources: { kind: ResourceKind; id: string }[],
-): Promise<TaskRow[]> {
+): Promise<LockedTask[]> {
   const rows = await context.database.all(
-    `SELECT ${columns} FROM tasks
+    `SELECT ${columns}, ${isAnyUnclaimed} AS any_unclaimed FROM tasks
      WHERE id = ANY($1::bigint[] || ARRAY(
        SELECT t.id FROM unnest($2::text[], $3::text[]) AS n (kind, resource_id)
        JOIN tasks t ON t.kind = n.kind AND t.resource_id = n.resource_id))
@@ -136,7 +140,7 @@ export async function lockTasks(
     resources.map(({ kind }) => kind),
     resources.map(({ id }) => id),
   );
-  return rows as TaskRow[];
+  return rows as LockedTask[];
 }
 
 /** An accepted read takes its revision here: after the read ended, and before anybody can see what it found. */

@@ -5,6 +5,7 @@
  * other bytes. Organizations and tasks are locked before keys.
  */
 import { bytesHashOf } from '../../model/event';
+import { partsOf } from '../../model/resource';
 import type { FoundPage, FoundRecord, KnownEnd } from '../../model/topic-end';
 import { lastRepeats, rowsToSendAgain, type SentRow } from '../written-again';
 import type { Context } from './context';
@@ -13,6 +14,7 @@ import { listWhole } from './list-whole';
 import { type ObservedRow, tellAccess, tellLater } from './observe';
 import { lockOrganizations } from './organization-rows';
 import { markSent, noteEnds } from './outbox';
+import { lockUnclaimed, noteUnclaimed } from './unclaimed';
 
 export async function topicEnds({ database }: Context): Promise<KnownEnd[]> {
   const rows = await database.all('SELECT * FROM topic_ends');
@@ -49,6 +51,7 @@ export async function noteFound(context: Context, page: FoundPage): Promise<numb
       .filter(({ state, event_id }) => state === 0 && !differing.has(event_id))
       .map(({ id, event_id }) => ({ row: id, partition, offset: offsets.get(event_id)! })),
   );
+  await lockUnclaimed(context, keys.map(partsOf));
   const raised = await database.all(
     `INSERT INTO sequences AS s (key, sequence)
      SELECT key, sequence FROM unnest($1::text[], $2::bigint[]) AS f (key, sequence) ORDER BY key COLLATE "C"
@@ -71,6 +74,7 @@ export async function noteFound(context: Context, page: FoundPage): Promise<numb
     `UPDATE tasks SET content_hash = '', wire_hash = '', deleted = false WHERE id = ANY($1::bigint[]) AND published`,
     tasks.filter(({ key }) => others.has(key)).map(({ id }) => id),
   );
+  await noteUnclaimed(context, records, others);
   await listWhole(context, [...new Set([...others].map((key) => key.split('/', 1)[0]!))]);
   const told = [...others].flatMap(organizationOf).flatMap((id) => organizations.get(id) ?? []);
   await tellAccess(context, told as ObservedRow[]);
@@ -139,8 +143,8 @@ export async function readingOn({ database }: Context): Promise<boolean> {
 
 /** Of a key of its access; none of any other. */
 function organizationOf(key: string): string[] {
-  const [organizationId, kind] = key.split('/');
-  return kind === 'organization-access' ? [organizationId!] : [];
+  const { organizationId, kind } = partsOf(key);
+  return kind === 'organization-access' ? [organizationId] : [];
 }
 
 export async function behindSince({ database }: Context): Promise<number | null> {
@@ -151,8 +155,8 @@ export async function behindSince({ database }: Context): Promise<number | null>
 /** Those of the keys' resources, with their keys. */
 async function lockTasks({ database }: Context, keys: string[]): Promise<{ id: number; key: string }[]> {
   const parts = keys.map((key) => {
-    const [, kind, ...id] = key.split('/');
-    return { key, kind: kind ?? '', id: id.join('/') };
+    const { kind, id } = partsOf(key);
+    return { key, kind, id };
   });
   const rows = await database.all(
     `SELECT t.id, f.key FROM unnest($1::text[], $2::text[], $3::text[]) AS f (key, kind, resource_id)

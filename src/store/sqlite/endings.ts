@@ -17,6 +17,7 @@ import type { Row } from './database';
 import { type CachedOrganization, remember } from './organization-cache';
 import { hintProbe, holdForProbe, mayBeBlocked } from './probes';
 import { afterGap, endTake, hintedSince, keptPlace, noteRead, refuse, rest, stayDue } from './return-task';
+import { adopt } from './unclaimed';
 import { writeEvent } from './write-event';
 
 /** Of the organization's resources, at least so many may go at once before it is not believed. */
@@ -77,6 +78,7 @@ export function giveBack(context: Context, ending: GivenBack): void {
 export function foundAbsent(context: Context, ending: FoundAbsent): void {
   const task = endTake(context, ending);
   if (task === null) return;
+  adopt(context, task, ending.named);
   const nowMs = context.nowMs();
   const hinted = hintedSince(task, ending);
   const dueAt = afterGap(context, task, hinted ? nowMs : nowMs + ending.againInMs);
@@ -96,6 +98,11 @@ export function finishGone(context: Context, ending: FinishedGone): FinishResult
   const task = endTake(context, ending);
   if (task === null) return { outcome: 'refused', reason: 'fenced' };
   if (Number(task.accepted_revision) > ending.revision) {
+    stayDue(context, task, 'superseded');
+    return { outcome: 'refused', reason: 'superseded' };
+  }
+  // It was read as nobody's: read as the resource's that it is, it is asked for as that must be.
+  if (adopt(context, task, ending.named)) {
     stayDue(context, task, 'superseded');
     return { outcome: 'refused', reason: 'superseded' };
   }

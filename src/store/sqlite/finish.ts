@@ -3,10 +3,10 @@
  * a read is news, gives the next sequence of its key and writes the event's exact bytes. An ending with an old fence
  * changes nothing. A higher generation never refuses a finish: it keeps the task due.
  */
-import type { Change, EventDraft, EventRecord } from '../../model/event';
+import type { Change, EventDraft, EventRecord, PublishedState } from '../../model/event';
 import { changeOf } from '../../model/event';
 import type { FinishedRead, FinishResult } from '../../model/task';
-import { eventsOf } from '../decided-events';
+import { eventsOf, mayStandElsewhere } from '../decided-events';
 import { mayLag } from '../may-lag';
 import type { Context } from './context';
 import type { Row } from './database';
@@ -23,6 +23,7 @@ import {
   settles,
   stayDue,
 } from './return-task';
+import { claim, placesOf } from './unclaimed';
 import { writeEvent } from './write-event';
 
 /** A store that a newer version has written to: this one's reads cannot count until it is replaced. */
@@ -53,7 +54,7 @@ export function finish(context: Context, read: FinishedRead): FinishResult {
     stayDue(context, task, 'older-normalizer', olderNormalizerWaitMs);
     return { outcome: 'refused', reason: 'older-normalizer' };
   }
-  const records = decideRecords(context, read, decision.change, moved, task);
+  const records = decideRecords(context, read, decision.change, moved, task, previous);
   if (records === 'too-large') {
     const refused = refuse(context, task, read, 'record-too-large');
     return { outcome: 'refused', reason: refused ? 'record-too-large' : 'hinted-since' };
@@ -100,16 +101,25 @@ export function publishedState(row: Row) {
   };
 }
 
-/** Writes the events of one decision to the outbox; nothing when there is no change. */
+/**
+ * Writes the events of one decision to the outbox; nothing when there is no change. It left its former owner, and wherever
+ * else the topics show what this store did not know of.
+ */
 function decideRecords(
   context: Context,
   read: FinishedRead,
   change: Change | null,
-  movedFrom: string | null,
+  moved: string | null,
   task: Row,
+  previous: PublishedState | null,
 ): EventRecord[] | 'too-large' {
-  const events = eventsOf(read, change, movedFrom, context.settings.envelope);
+  const { draft } = read;
+  const stood = change !== null && mayStandElsewhere(previous) ? placesOf(context, draft) : [];
+  const left = new Set([...stood, ...(moved === null ? [] : [moved])]);
+  left.delete(draft.organizationId);
+  const events = eventsOf(read, change, [...left], context.settings.envelope);
   if (events === 'too-large') return events;
+  if (stood.length > 0) claim(context, draft);
   const taskId = Number(task.id);
   const acceptedAtMs = task.covered_hint_at as number | null;
   const cause = `read ${task.id}/${read.fence}`;

@@ -6,11 +6,13 @@
 import { type Change, changeOf, completeRecord, type EventDraft, recordBytes } from '../../model/event';
 import { keyOf } from '../../model/resource';
 import type { ListedHint, ListedResource } from '../../model/sync';
+import { eventsOf, mayStandElsewhere } from '../decided-events';
 import type { Context } from './context';
 import type { Row } from './database';
 import { keepAlias, noteReadable, publishedState } from './finish';
 import { closeEntry } from './quarantine';
 import { afterGap } from './return-task';
+import { claim, placesOf } from './unclaimed';
 import { writeEvent } from './write-event';
 
 export interface Listed {
@@ -82,7 +84,9 @@ export function finishDraft(
     return 'left';
   }
   const previous = publishedState(task);
-  const moved = previous !== null && !previous.deleted && task.organization_id !== draft.organizationId;
+  const moved =
+    (previous !== null && !previous.deleted && task.organization_id !== draft.organizationId) ||
+    (mayStandElsewhere(previous) && placesOf(context, draft).length > 0);
   const readSince = Number(task.accepted_revision) > listed.revision;
   if (moved || (readSince && (task.deleted === 1 || task.wire_hash !== draft.wireHash))) {
     makeDue(context, task);
@@ -150,7 +154,11 @@ function finishNew(context: Context, listed: Listed, draft: EventDraft): 'change
     tryAgain(context, provisional, draft);
     return 'left';
   }
-  if (!fits(context, draft, 'created')) {
+  const stood = placesOf(context, draft);
+  const left = stood.filter((organizationId) => organizationId !== draft.organizationId);
+  const read = { draft, traceparent: null, reconciled: true };
+  const events = eventsOf(read, 'created', left, context.settings.envelope);
+  if (events === 'too-large') {
     const { address, organizationId } = draft;
     followHint(context, listed, { address, organizationId, resource: null, modifiedTime: null });
     return 'left';
@@ -177,7 +185,9 @@ function finishNew(context: Context, listed: Listed, draft: EventDraft): 'change
   );
   keepAlias(context, draft.address, taskId);
   noteReadable(context, draft, listed.connectionId);
-  publish(context, listed, draft, 'created', taskId);
+  if (stood.length > 0) claim(context, draft);
+  const cause = `sync ${listed.run}`;
+  for (const event of events) writeEvent(context, { ...event, taskId, acceptedAtMs: null, cause });
   return 'changed';
 }
 

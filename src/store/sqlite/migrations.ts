@@ -384,4 +384,16 @@ ALTER TABLE topic_ends ADD COLUMN last_offset TEXT;
 ALTER TABLE topic_ends ADD COLUMN last_event TEXT;
 `,
   },
+  {
+    name: '0021-unclaimed',
+    sql: `
+-- Where the topics show a resource that another life of the store published, and of which this one holds nothing.
+CREATE TABLE unclaimed (
+  kind TEXT NOT NULL,
+  resource_id TEXT NOT NULL,
+  organization_id TEXT NOT NULL,
+  PRIMARY KEY (kind, resource_id, organization_id)
+) STRICT, WITHOUT ROWID;
+`,
+  },
 ];

@@ -5,12 +5,14 @@
  * other bytes.
  */
 import { bytesHashOf } from '../../model/event';
+import { partsOf } from '../../model/resource';
 import type { FoundPage, FoundRecord, KnownEnd } from '../../model/topic-end';
 import { lastRepeats, rowsToSendAgain, type SentRow } from '../written-again';
 import type { Context } from './context';
 import { listWhole } from './list-whole';
 import { tellAccess } from './observe';
 import { markSent, noteEnd } from './outbox';
+import { noteUnclaimed } from './unclaimed';
 
 export function topicEnds({ database }: Context): KnownEnd[] {
   return database.all('SELECT * FROM topic_ends').map((row) => ({
@@ -34,6 +36,7 @@ export function noteFound(context: Context, page: FoundPage): number {
   }
   for (const key of overtake(context, records)) raised.add(key);
   for (const key of raised) publishAnew(context, key);
+  noteUnclaimed(context, records, raised);
   sendNewestAgain(context, page, repeats);
   listWhole(context, [...new Set([...raised].map((key) => key.split('/', 1)[0]!))]);
   noteEnd(context, { ...page, last: records.at(-1) ?? null });
@@ -130,12 +133,12 @@ function overtake({ database }: Context, records: FoundRecord[]): string[] {
 
 /** A deletion as well: whatever the topic says of it now, the next sync finds it absent, and a read decides. */
 function publishAnew(context: Context, key: string): void {
-  const [organizationId, kind, ...id] = key.split('/');
-  if (kind === 'organization-access') tellAccess(context, organizationId ?? '');
+  const { organizationId, kind, id } = partsOf(key);
+  if (kind === 'organization-access') tellAccess(context, organizationId);
   context.database.run(
     `UPDATE tasks SET content_hash = '', wire_hash = '', deleted = 0
      WHERE kind = ? AND resource_id = ? AND published = 1`,
-    kind ?? '',
-    id.join('/'),
+    kind,
+    id,
   );
 }

@@ -77,7 +77,14 @@ async function fill(hand: Hand): Promise<void> {
   await store.resendNewest({ replay, after: 1, counts: { selected: 1, keys: 1, replayed: 0 } }, [sent!.row]);
   await store.endReplay(replay);
   await store.pauseReading(60_000);
-  const stranger = { key: '4711/equipment/80', sequence: 5, offset: '7', eventId: 'another', bytesHash: '' };
+  const stranger = {
+    key: '4711/equipment/80',
+    sequence: 5,
+    offset: '7',
+    eventId: 'another',
+    bytesHash: '',
+    deleted: false,
+  };
   await store.noteFound({
     topic: 'tramline.equipment.v1',
     partition: 0,

@@ -342,6 +342,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     const records = rows.map(({ key, sequence, eventId, headers, value }, at) => ({
       ...{ key, sequence, eventId, offset: String(at) },
       bytesHash: bytesHashOf(JSON.stringify(headers), value),
+      deleted: false,
     }));
     const topic = 'tramline.equipment.v1';
     expect(await store.noteFound({ topic, partition: 0, nextOffset: '2', records })).toBe(1);

@@ -33,6 +33,7 @@ const recordsOf = (events: StructuredEvent[]): Records =>
     sequence: Number(sequence),
     eventId: id,
     bytesHash: '',
+    deleted: false,
   }));
 
 async function faultsOf(found: {

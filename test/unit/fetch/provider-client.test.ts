@@ -569,7 +569,9 @@ describe('what is not found', () => {
     api()
       .get('/platform/fields/f1/fieldOperations?itemLimit=100')
       .reply(200, { values: [{ id: 'x', links: [self(`${origin}/platform/fieldOperations/x`)] }] }, axiom);
-    expect((await staged.client.read(known)).answer).toMatchObject({ kind: 'gone', certain });
+    const { answer } = await staged.client.read(known);
+    expect(answer).toMatchObject({ kind: 'gone', certain });
+    expect(answer).not.toHaveProperty('named');
   });
 
   test('is gone when no field holds an operation', async () => {
@@ -632,7 +634,7 @@ describe('what is not found', () => {
       .get('/platform/f1/ops?itemLimit=100')
       .reply(200, { values: [{ id: 'x', links: [self(`${origin}/platform/fieldOperations/x`)] }] }, axiom);
     const unknown = await staged.client.read(requestFor(`${origin}/platform/fieldOperations/op-2`));
-    expect(unknown.answer).toMatchObject({ kind: 'gone' });
+    expect(unknown.answer).toMatchObject({ kind: 'gone', named: { kind: 'field-operation', id: 'op-2' } });
     missing();
     organizations([]);
     expect((await staged.client.read(known)).answer).toMatchObject(unshared);

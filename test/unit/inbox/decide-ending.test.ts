@@ -86,6 +86,11 @@ describe('absence', () => {
       ending: { ...held, observedAt: situation.observedAt, traceparent: 'tp', goneShareMax: 0.05 },
     });
   });
+  test('what nothing but its address names is told with it', () => {
+    const named = { kind: 'equipment', id: '1' } as const;
+    for (const certain of [false, true])
+      expect(decide({ ...gone, certain, named })).toMatchObject({ ending: { named } });
+  });
   test('certain is gone at once', () => {
     expect(decide({ ...gone, certain: true }).verb).toBe('finishGone');
   });

@@ -146,7 +146,7 @@ describe('reading on', () => {
     'begins at the beginning only of a log that holds other events: %s',
     async (_name, eventId, offset, heard) => {
       const told: string[] = [];
-      const record = { key: 'k', sequence: 1, eventId, bytesHash: '', offset: '4' };
+      const record = { key: 'k', sequence: 1, eventId, bytesHash: '', deleted: false, offset: '4' };
       const reader = readerOf({
         readPage: async (from) => ({ ...from, nextOffset: '5', records: [record] }),
       });

@@ -318,7 +318,14 @@ test('a listing of organizations that fails for a while is asked for again', asy
 });
 
 test('a full run without a valid connection does not end that the store is behind', async () => {
-  const stranger = { key: '4711/equipment/9', sequence: 5, offset: '1', eventId: 'a', bytesHash: '' };
+  const stranger = {
+    key: '4711/equipment/9',
+    sequence: 5,
+    offset: '1',
+    eventId: 'a',
+    bytesHash: '',
+    deleted: false,
+  };
   await hand.store.noteFound({ topic: 't', partition: 0, nextOffset: '2', records: [stranger] });
   under.advance(1000);
   const state = { connections: [] as string[] };
@@ -337,7 +344,9 @@ test('a listing of organizations that goes on failing ends no run, nor that the 
     topic: 'tramline.equipment.v1',
     partition: 0,
     nextOffset: '1',
-    records: [{ key: '4711/equipment/1', sequence: 1, eventId: 'e', bytesHash: '', offset: '0' }],
+    records: [
+      { key: '4711/equipment/1', sequence: 1, eventId: 'e', bytesHash: '', deleted: false, offset: '0' },
+    ],
   });
   under.advance(1);
   const { sync, asked } = stage({ organizations: [[partial(transient)]] });
@@ -425,7 +434,14 @@ test('an organization that was forgotten is skipped as that, and nobody has to a
 test('a full run in whose listings a known, active organization is missing is partial, and the store behind', async () => {
   await hand.store.learn(['4711', '4724', '4730'].map((id) => ({ id, name: null, connectionId: 'c1' })));
   await hand.observe({ cause: 'not-connected', actionUrl: null, message: null }, '4730');
-  const stranger = { key: '4711/equipment/9', sequence: 5, offset: '1', eventId: 'a', bytesHash: '' };
+  const stranger = {
+    key: '4711/equipment/9',
+    sequence: 5,
+    offset: '1',
+    eventId: 'a',
+    bytesHash: '',
+    deleted: false,
+  };
   await hand.store.noteFound({ topic: 't', partition: 0, nextOffset: '2', records: [stranger] });
   under.advance(1000);
   const run = async (...listed: string[]) => {
