@@ -34,7 +34,6 @@ export interface SeenOrganization {
 /** A page of the organizations that a connection sees, or why the listing ended before its end. */
 export type SightPage =
   | { partial: false; organizations: SeenOrganization[] }
-  /** `malformed-entry`: it was read to its end, and holds what names nothing. */
   | { partial: true; answer: Answer | null; reason: string };
 
 export interface BookDoors {
@@ -131,7 +130,6 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
     let how = { whole: false, failed: true };
     try {
       const lists = await listValid(connections, listOne);
-      await handOver(lists, sees, store);
       await refresh();
       const shown = shownIn(lists);
       unlisted.note(shown, sees);
@@ -172,13 +170,10 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
 }
 
 /**
- * `unreadable`: it was read to its end, and holds entries that may be any organization. `failed`: it broke off, for the
- * moment; `refused`: in a way that asking again soon does not change.
+ * `failed`: it did not tell all, for the moment; `refused`: in a way that asking again soon does not change, such as an entry
+ * that names nothing and may be any organization.
  */
-interface SightList {
-  end: 'whole' | 'unreadable' | 'failed' | 'refused';
-  organizations: SeenOrganization[];
-}
+type SightList = { end: 'whole'; organizations: SeenOrganization[] } | { end: 'failed' | 'refused' };
 
 type SightLists = [connectionId: string, list: SightList][];
 
@@ -186,8 +181,8 @@ function shownIn(lists: SightLists): [connectionId: string, organizations: SeenO
   return lists.map(([connectionId, list]) => [connectionId, wholeOf(list)]);
 }
 
-function wholeOf({ end, organizations }: SightList): SeenOrganization[] | null {
-  return end === 'whole' ? organizations : null;
+function wholeOf(list: SightList): SeenOrganization[] | null {
+  return list.end === 'whole' ? list.organizations : null;
 }
 
 /** One after the other. */
@@ -202,27 +197,7 @@ async function listValid(
   return lists;
 }
 
-/**
- * An entry that names nothing may be any organization, so nothing is absent from such a list. What it does not name and the
- * whole list of another connection shows is read through that one all the same: nothing is lost by it.
- */
-async function handOver(
-  lists: SightLists,
-  sees: ConnectionBook['sees'],
-  store: Pick<Connections, 'keepSights'>,
-): Promise<void> {
-  const elsewhere = new Set(lists.flatMap(([, list]) => (wholeOf(list) ?? []).map(({ id }) => id)));
-  for (const [connectionId, { end, organizations }] of lists) {
-    if (end !== 'unreadable') continue;
-    const named = new Set(organizations.map(({ id }) => id));
-    const unnamed = [...sees(connectionId)].filter((id) => !named.has(id));
-    const kept = unnamed.filter((id) => !elsewhere.has(id));
-    if (kept.length < unnamed.length) await store.keepSights(connectionId, [...named, ...kept]);
-  }
-}
-
-function endOf({ answer, reason }: Extract<SightPage, { partial: true }>): SightList['end'] {
-  if (reason === 'malformed-entry') return 'unreadable';
+function endOf({ answer, reason }: Extract<SightPage, { partial: true }>): 'failed' | 'refused' {
   const passes = answer !== null && passing.has(answer.kind);
   return passes || reason === 'changed-meanwhile' ? 'failed' : 'refused';
 }
@@ -241,7 +216,7 @@ async function listConnection(
       if (page.answer?.kind === 'reauthorize') await refused(connectionId, page.answer.message);
       const end = endOf(page);
       if (end !== 'failed') listed.add(connectionId);
-      return { end, organizations: seen };
+      return { end };
     }
     await store.learn(page.organizations.map(({ id, name }) => ({ id, name, connectionId })));
     for (const organization of page.organizations) {
