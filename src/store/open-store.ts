@@ -10,7 +10,6 @@ import { groupedStore, type Result } from './group';
 import type { SetAside } from './quarantine-entry';
 import type { StoreSettings } from './sqlite/context';
 import { type Call, openEngine } from './sqlite/engine';
-import type { NumberedCalls, NumberedResults } from './sqlite/thread';
 
 export type { StoreSettings } from './sqlite/context';
 
@@ -69,43 +68,34 @@ interface Thread {
 /** Resolves when the thread has opened the store; rejects with what it said, or with why it ended. */
 async function startThread(makeThread: () => Worker): Promise<Thread> {
   const worker = makeThread();
-  /** By number: what need not be on disk is answered before what must be. */
-  const asked = new Map<number, { resolve: (results: Result[]) => void; reject: (error: Error) => void }>();
-  let number = 0;
+  const asked: { resolve: (results: Result[]) => void; reject: (error: Error) => void }[] = [];
   let lost: Error | null = null;
   const fail = (error: Error): void => {
     lost ??= error;
-    const unanswered = [...asked.values()];
-    asked.clear();
-    for (const { reject } of unanswered) reject(error);
+    for (const { reject } of asked.splice(0)) reject(error);
   };
   const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
   worker.on('error', fail);
   worker.on('exit', () => fail(new Error('the thread of the store ended')));
   await new Promise<void>((resolve, reject) => {
-    asked.set(number, { resolve: () => resolve(), reject });
+    asked.push({ resolve: () => resolve(), reject });
     worker.once('message', (opened: { opened: boolean; code: ProblemCode; message: string }) => {
-      asked.clear();
+      asked.length = 0;
       if (opened.opened) return resolve();
       void worker.terminate();
       reject(new Problem(opened.code, opened.message));
     });
   });
-  worker.on('message', (answers: NumberedResults[]) => {
-    for (const [answered, results] of answers) {
-      const one = asked.get(answered);
-      asked.delete(answered);
-      one?.resolve(results);
-    }
+  worker.on('message', (answers: Result[][]) => {
+    for (const results of answers) asked.shift()?.resolve(results);
   });
   return {
     isLost: () => lost !== null,
     execute: (calls) =>
       new Promise((resolve, reject) => {
         if (lost !== null) return reject(lost);
-        number += 1;
-        asked.set(number, { resolve, reject });
-        worker.postMessage([number, calls] satisfies NumberedCalls);
+        asked.push({ resolve, reject });
+        worker.postMessage(calls);
       }),
     async close() {
       worker.postMessage('close');

@@ -2,7 +2,7 @@
  * The only file that touches node:sqlite: opening, the lock that keeps a second process out, prepared statements, and
  * telling a store that is unavailable from a call that is at fault. WAL: a commit survives the machine.
  */
-import { closeSync, existsSync, fdatasync, mkdirSync, openSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { Problem } from '../../model/problem';
@@ -24,15 +24,8 @@ export interface Database {
   /** Like `run`, for an insert: the new row's id. */
   insert(sql: string, ...values: SQLInputValue[]): number;
   begin(): void;
-  /** On disk when it returns, with all that was committed before; once flushes are apart, when one that began later ended. */
+  /** On disk when it returns, with all that was committed before. */
   commit(): void;
-  /** From now on a commit only writes: what must be on disk is flushed by `flush`. Outside of a transaction. */
-  flushApart(): void;
-  /**
-   * Told, in a later turn, that all that was committed before is on disk, or why nobody knows whether it is. Keeps this
-   * thread from nothing meanwhile.
-   */
-  flush(done: (error: Error | null) => void): void;
   rollback(): void;
   /** Marks a place inside a transaction; the latest is the one that counts. */
   savepoint(): void;
@@ -67,7 +60,6 @@ export function openDatabase(path: string): Database {
   let commits = 0;
   let commitsDue = commitsAtFirst;
   let marked = false;
-  let log: number | null = null;
   const database: Database = {
     get(sql, ...values) {
       const found = preparedOf(sql);
@@ -93,14 +85,6 @@ export function openDatabase(path: string): Database {
       prepared('COMMIT').run();
       commits += 1;
     },
-    flushApart: () => connection.exec('PRAGMA synchronous = NORMAL'),
-    flush(done) {
-      // What is only in memory has no log, and nothing to flush.
-      if (file === ':memory:') return void setImmediate(done, null);
-      // Of its own: a file is flushed whole, whoever wrote to it.
-      log ??= openSync(`${file}-wal`, 'r');
-      fdatasync(log, done);
-    },
     rollback: () => {
       if (connection.isTransaction) connection.exec('ROLLBACK');
     },
@@ -121,8 +105,6 @@ export function openDatabase(path: string): Database {
     close() {
       statements.clear();
       connection.close();
-      if (log !== null) closeSync(log);
-      log = null;
     },
   };
   migrate(connection, database);

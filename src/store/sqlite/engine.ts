@@ -21,28 +21,14 @@ export interface Call {
 /** `setAside`: why the call set things aside, where it did. */
 export type CallResult = { value: unknown; setAside?: QuarantineReason[] } | { problem: Problem };
 
-/** What calls came to. `results` may change until what they did is committed: to a problem, where that was taken back. */
-export interface Performed {
-  results: CallResult[];
-  /** Whether it must be on disk before anybody is answered. */
-  lasting: boolean;
-}
-
 export interface Engine {
-  /** Executes the calls in order and commits nothing. Never throws. */
-  perform(calls: Call[]): Performed;
   /**
    * Executes the calls in order; each gets its result. What is repeatable stays in an open transaction until a call that
-   * is not, or `commit`. Only for who does not flush apart. Never throws.
+   * is not, or `commit`. Never throws.
    */
   execute(calls: Call[]): CallResult[];
-  isOpen(): boolean;
-  /** Commits what is open; true when nothing was or it could be committed. Never throws. */
+  /** Commits what is open; true when nothing was or it is on disk now. Never throws. */
   commit(): boolean;
-  /** From now on commits are on disk when a flush has ended that began after them. */
-  flushApart(): void;
-  /** See `Database`. */
-  flush(done: (error: Error | null) => void): void;
   /** Moves the write-ahead log into the file when it is long, and all of it with `whole`. Never throws. */
   checkpoint(whole?: boolean): void;
   close(): void;
@@ -72,41 +58,27 @@ export function openEngine(settings: StoreSettings, nowMs: () => number): Engine
   transaction.within(() => load(context));
   transaction.commit();
 
-  const perform = (calls: Call[]): Performed => {
+  const execute = (calls: Call[]): CallResult[] => {
     try {
       const results = transaction.within(() => calls.map((call) => executeOne(context, call)));
-      const performed = { results, lasting: calls.some(({ verb }) => !repeatable.has(verb)) };
-      // Who is not answered yet is told when it is taken back with all that is open, which is no call's fault.
-      undo((why) => {
-        performed.results = failedAll(calls, new Problem('store.unavailable', problemOf(why).message, why));
-      });
-      return performed;
+      if (calls.some(({ verb }) => !repeatable.has(verb))) transaction.commit();
+      return results;
     } catch (error) {
       const problem = problemOf(error);
-      if (problem.code === 'store.unavailable' || calls.length === 1)
-        return { results: failedAll(calls, problem), lasting: false };
-      return together(calls.map((call) => perform([call])));
-    }
-  };
-  const commit = (): boolean => {
-    try {
-      transaction.commit();
-      return true;
-    } catch {
-      return false;
+      if (problem.code === 'store.unavailable' || calls.length === 1) return calls.map(() => ({ problem }));
+      return calls.flatMap((call) => execute([call]));
     }
   };
   return {
-    perform,
-    execute(calls) {
-      const performed = perform(calls);
-      if (performed.lasting) commit();
-      return performed.results;
+    execute,
+    commit() {
+      try {
+        transaction.commit();
+        return true;
+      } catch {
+        return false;
+      }
     },
-    isOpen: transaction.isOpen,
-    commit,
-    flushApart: database.flushApart,
-    flush: database.flush,
     checkpoint(whole = false) {
       if (transaction.isOpen()) return;
       try {
@@ -116,23 +88,9 @@ export function openEngine(settings: StoreSettings, nowMs: () => number): Engine
       }
     },
     close() {
-      commit();
+      this.commit();
       database.close();
     },
-  };
-}
-
-function failedAll(calls: Call[], problem: Problem): CallResult[] {
-  return calls.map(() => ({ problem }));
-}
-
-/** What each of them comes to, as it comes to be. */
-function together(each: Performed[]): Performed {
-  return {
-    get results() {
-      return each.flatMap(({ results }) => results);
-    },
-    lasting: each.some(({ lasting }) => lasting),
   };
 }
 

@@ -1,13 +1,11 @@
 /**
  * The embedded store's own thread: a stalled disk stops this thread, never the event loop that answers probes. Calls come
- * in as messages; all that have come while a group was executed are the next group.
+ * in as messages; all that have come while a group was executed are the next group. Checkpoints happen between groups.
  */
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { isProblem } from '../../model/problem';
-import type { Result } from '../group';
 import type { StoreSettings } from './context';
-import { type Call, type CallResult, type Engine, openEngine } from './engine';
-import { type Answered, type Keeper, makeKeeper } from './keeper';
+import { type Call, type Engine, openEngine } from './engine';
 
 /** What is answered and not on disk is committed after so long without a call. */
 const commitAfterMs = 50;
@@ -16,21 +14,14 @@ const idleMs = 100;
 /** A group ends with the message that makes it this large: whoever waits for it must not wait long. */
 const groupCalls = 1000;
 
-/** Calls with the number under which they are answered. */
-export type NumberedCalls = [number: number, calls: Call[]];
-export type NumberedResults = [number: number, results: Result[]];
-type Message = NumberedCalls | 'close';
+type Message = Call[] | 'close';
 
 const port = parentPort!;
-let keeper: Keeper<NumberedCalls[]> | null = null;
 let engine: Engine | null = null;
 let idle: NodeJS.Timeout | undefined;
 
 try {
   engine = openEngine(workerData as StoreSettings, Date.now);
-  keeper = makeKeeper(engine, answer, (error) => {
-    throw error;
-  });
   port.postMessage({ opened: true });
 } catch (error) {
   port.postMessage({
@@ -44,47 +35,48 @@ port.on('message', (first: Message) => {
   clearTimeout(idle);
   let next: Message | undefined = first;
   while (next !== undefined && next !== 'close') next = serve(next);
-  if (next !== 'close') idle = setTimeout(rest, commitAfterMs);
-  else if (keeper === null) port.close();
-  else keeper.close(() => port.close());
+  if (next === 'close') close();
+  else idle = setTimeout(rest, commitAfterMs);
 });
 
 function rest(): void {
-  idle = keeper!.rest()
-    ? setTimeout(() => engine!.checkpoint(true), idleMs)
-    : setTimeout(rest, commitAfterMs);
+  engine!.commit();
+  idle = setTimeout(() => engine!.checkpoint(true), idleMs);
 }
 
 /** Executes one group; answers the message that came after it, if one did. */
-function serve(first: NumberedCalls): Message | undefined {
+function serve(first: Call[]): Message | undefined {
   const messages = [first];
-  let count = first[1].length;
+  let count = first.length;
   let next = received();
   while (Array.isArray(next) && count < groupCalls) {
     messages.push(next);
-    count += next[1].length;
+    count += next.length;
     next = received();
   }
-  keeper!.serve(messages, messages.length === 1 ? first[1] : messages.flatMap(([, calls]) => calls));
-  return next;
-}
-
-function answer(groups: Answered<NumberedCalls[]>[]): void {
-  const answers: NumberedResults[] = [];
-  for (const { asker, results } of groups) {
-    let from = 0;
-    for (const [number, { length }] of asker) {
-      answers.push([number, results.slice(from, from + length).map(crossing)]);
+  const results = engine!
+    .execute(messages.length === 1 ? first : messages.flat())
+    .map((result) =>
+      'problem' in result ? { code: result.problem.code, message: result.problem.message } : result,
+    );
+  let from = 0;
+  port.postMessage(
+    messages.map(({ length }) => {
       from += length;
-    }
-  }
-  if (answers.length > 0) port.postMessage(answers);
-}
-
-function crossing(result: CallResult): Result {
-  return 'problem' in result ? { code: result.problem.code, message: result.problem.message } : result;
+      return results.slice(from - length, from);
+    }),
+  );
+  engine!.checkpoint();
+  return next;
 }
 
 function received(): Message | undefined {
   return (receiveMessageOnPort(port) as { message: Message } | undefined)?.message;
+}
+
+function close(): void {
+  engine?.commit();
+  engine?.checkpoint(true);
+  engine?.close();
+  port.close();
 }

@@ -13,8 +13,8 @@ export interface Counters {
 export interface Transaction {
   /** What the next group counts on; saved with it. */
   counters: Counters;
-  /** Registers how to take back a change in memory; the action is told why. */
-  undo(action: (why: unknown) => void): void;
+  /** Registers how to take back a change in memory. */
+  undo(action: () => void): void;
   isOpen(): boolean;
   /** Does the work inside what is open, or what it opens. Throws as the work does, which then has not been. */
   within<Result>(work: () => Result): Result;
@@ -29,7 +29,7 @@ interface Mark {
 }
 
 export function makeTransaction(database: Database): Transaction {
-  const undone: ((why: unknown) => void)[] = [];
+  const undone: (() => void)[] = [];
   const meta = (name: string) => Number(database.get('SELECT value FROM meta WHERE name = ?', name)!.value);
   const counters: Counters = { revision: meta('revision'), position: meta('position') };
   let saved = { ...counters };
@@ -48,7 +48,7 @@ export function makeTransaction(database: Database): Transaction {
   }
 
   /** Takes back what was done since the mark; all that is open where there is none, or the database lost it. */
-  function rollback(mark: Mark | null, why: unknown): void {
+  function rollback(mark: Mark | null): void {
     let kept = mark;
     try {
       if (kept !== null) database.rollbackTo();
@@ -60,7 +60,7 @@ export function makeTransaction(database: Database): Transaction {
     } catch {
       // It is rolled back before the next one begins, or by the next process.
     }
-    for (const action of undone.splice(kept?.undone ?? 0).reverse()) action(why);
+    for (const action of undone.splice(kept?.undone ?? 0).reverse()) action();
     Object.assign(counters, kept?.counters ?? saved);
     open = kept !== null;
   }
@@ -77,7 +77,7 @@ export function makeTransaction(database: Database): Transaction {
         open = true;
         return work();
       } catch (error) {
-        rollback(mark, error);
+        rollback(mark);
         throw error;
       }
     },
@@ -86,7 +86,7 @@ export function makeTransaction(database: Database): Transaction {
       try {
         commit();
       } catch (error) {
-        rollback(null, error);
+        rollback(null);
         throw error;
       }
     },
