@@ -150,6 +150,9 @@ function isAnswered(probed: string, { access }: OrganizationView): boolean {
   return answers.has(probed) || (probed === 'reauthorize' && access === 'reauthorize');
 }
 
+/** Beside a worker of an older version only the access tells what a probe found. */
+const saysNothing = 'by-a-worker';
+
 /** A running service asks at once, and what it found is told. */
 async function probe({ output, clock }: CommandContext, api: Api, via: Via, id: string): Promise<number> {
   const { probed = null, ...organization } = await api.probe(id);
@@ -157,6 +160,10 @@ async function probe({ output, clock }: CommandContext, api: Api, via: Via, id: 
   const blocked = organization.access !== 'active';
   if (via === 'store') {
     output.note('No service runs: the provider is asked when one starts.');
+    return blocked ? exitCodes.customerMustAct : exitCodes.done;
+  }
+  if (probed === saysNothing) {
+    output.note('It was asked by a worker that does not say what it found: this is what is known now.');
     return blocked ? exitCodes.customerMustAct : exitCodes.done;
   }
   if (probed === null) {

@@ -158,7 +158,7 @@ export interface OrganizationView {
   manageUrl?: string | null;
   /** By when its customer was announced to act, the nearest first, as ISO 8601; only where one organization is asked for. */
   announced?: string[];
-  /** Only where a probe was asked for: what it found, as the provider's answer is classified, or `left-alone` where it may not be asked now; null when none ended in time. */
+  /** Only where a probe was asked for: what it found, as the provider's answer is classified, or `left-alone` where it may not be asked now, `by-a-worker` where the one that asked does not say; null when none ended in time. */
   probed?: string | null;
   /** How its access changed last, at most 100 times, the latest last; only where one organization is asked for. */
   history?: AccessChange[];
@@ -224,7 +224,10 @@ export function organizationNamedIn(actionUrl: string | null): string | null {
 /** What of a probe other processes see: whether one is due or under way, and what the last one that ended found. */
 export interface Probing {
   probing: boolean;
-  /** As the provider's answer was classified, or `left-alone`; null while none has ended since one was asked for on demand. */
+  /**
+   * As the provider's answer was classified, or `left-alone`; null while none has ended since one was asked for on demand, or
+   * where a process of an older version ended it.
+   */
   found: string | null;
 }
 

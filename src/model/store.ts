@@ -170,8 +170,9 @@ export interface Organizations {
   /** Asks for a probe now (`onDemand`), or as a hint, at most one a minute. False when the organization is unknown. */
   requestProbe(organizationId: string, onDemand: boolean): Promise<boolean>;
   /**
-   * Is it being asked, or is a probe of it due that was asked for? And what the last probe that ended found, whichever
-   * process made it; null when none ended since one was asked for on demand. Of an unknown one: neither.
+   * Is it being asked, or is a probe of it due, as is one whose lease ran out? And what the last probe that ended found,
+   * whichever process made it; null when none ended since one was asked for on demand, or when a process of an older version
+   * ended it. Of an unknown one: neither.
    */
   probing(organizationId: string): Promise<Probing>;
   /** At most `limit` of them in the order of their ids, those after the id `after`; null: from the first. */

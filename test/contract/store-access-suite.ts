@@ -437,6 +437,11 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         expect(await probesNow()).toEqual(['4711']);
         await hand.postponeProbe('later');
         expect(await probing()).toBe(false);
+        // Whose worker is gone is made anew: its lease runs out, and nothing of it has ended.
+        await hand.store.requestProbe('4711', true);
+        expect(await probesNow()).toEqual(['4711']);
+        under.advance(3_600_000);
+        expect(await probing()).toBe(true);
       });
 
       test('leaves what it found, until the next one on demand', async () => {

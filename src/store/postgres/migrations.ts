@@ -173,7 +173,10 @@ const final = `
 ALTER TABLE reads ADD COLUMN finality INTEGER NOT NULL DEFAULT 0;
 `;
 
-/** 'probe_found' is what the last probe that ended found; NULL when one was asked for on demand and none has ended since. */
+/**
+ * 'probe_found' is what the last probe that ended found; NULL when one was asked for on demand since and has not ended, or was
+ * ended by a version before this, which does not say what it found.
+ */
 const probeFound = `
 ALTER TABLE organizations ADD COLUMN probe_found TEXT;
 `;

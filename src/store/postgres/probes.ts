@@ -157,7 +157,7 @@ export async function requestProbe(
 
 export async function probing(context: Context, organizationId: string): Promise<Probing> {
   const row = await context.database.get(
-    `SELECT probe_lease_until > $2 OR coalesce(probe_at <= $2, false) AS probing, probe_found AS found
+    `SELECT probe_lease_until > 0 OR coalesce(probe_at <= $2, false) AS probing, probe_found AS found
      FROM organizations WHERE id = $1`,
     storable(organizationId),
     context.nowMs(),

@@ -115,7 +115,7 @@ export function probing({ organizations, nowMs }: Context, organizationId: strin
   if (organization === undefined) return { probing: false, found: null };
   const { probeAtMs, probeLeaseUntilMs, probeFound } = organization;
   const isDue = probeAtMs !== null && probeAtMs <= nowMs();
-  return { probing: probeLeaseUntilMs > nowMs() || isDue, found: probeFound };
+  return { probing: probeLeaseUntilMs > 0 || isDue, found: probeFound };
 }
 
 export function requestProbe(context: Context, organizationId: string, onDemand: boolean): boolean {

@@ -110,6 +110,20 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect(error).toContain(via === 'service' ? words : 'asked when one starts');
   });
 
+  test('a probe by a worker that does not say what it found ends by the access as it is, and says so', async () => {
+    shell.probed = 'by-a-worker';
+    for (const [id, code] of [
+      ['4711', 0],
+      ['4712', 5],
+    ] as const) {
+      const probed = await shell.run('organizations', 'probe', id);
+      expect(probed.code).toBe(code);
+      expect(probed.error).toContain(
+        via === 'service' ? 'does not say what it found' : 'asked when one starts',
+      );
+    }
+  });
+
   test('an organization is forgotten once that is confirmed by its id, or with --yes', async () => {
     shell.answers = ['y'];
     expect(await shell.run('organizations', 'forget', '4712')).toMatchObject({ code: 1, out: '' });
