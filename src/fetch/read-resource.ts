@@ -93,7 +93,7 @@ export function makeReadResource(parts: ReadResourceParts): ReadResource {
       wanted.connection,
       callers.within(attempt),
     );
-    if ('answer' in located) return located.unshared && gone.certain ? gone : located.answer;
+    if ('answer' in located) return located.withheld && gone.certain ? gone : located.answer;
     if (piece !== null) {
       const found = await seekNew(parts, piece, { wanted, tried }, here);
       // Where it is nowhere else, the first answer says how sure that is.

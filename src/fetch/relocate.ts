@@ -17,6 +17,7 @@ import { idOf, type Pages, withoutId } from './pages';
 import {
   graver,
   isLocal,
+  isWithheld,
   type Unseen,
   unseenAmong,
   unseenAs,
@@ -39,9 +40,9 @@ export interface Sought {
 
 /**
  * `absent`: its address of today is the one that was tried, or listings that were read to their ends do not hold it.
- * `unshared`: all that is shown to this user was read, and some is not shown.
+ * `withheld`: all that is shown to this user was read, and some is not shared with it or refused to it.
  */
-export type Located = { url: URL } | { absent: true } | { answer: Answer; unshared?: true };
+export type Located = { url: URL } | { absent: true } | { answer: Answer; withheld?: true };
 
 /** Costs one catalog read, and one walk to the first field operation while no form of their addresses is known. */
 export type Relocate = (sought: Sought, connection: Connection, caller: Caller) => Promise<Located>;
@@ -89,7 +90,7 @@ export function makeRelocate(parts: RelocateParts): Relocate {
     const way: Way = { code: 'relocation-incomplete', origin: parts.catalogOrigin, connectionId };
     const look = { parts, connection, caller, way };
     for await (const step of operationsOf(sought.organizationId, look)) {
-      if ('answer' in step) return step;
+      if ('answer' in step) return { answer: step.answer, ...(isWithheld(step) && { withheld: true }) };
       const self = linksOf(step.item).get('self');
       const admission = gate.admit(self);
       const own = step.id === sought.identity.id;

@@ -622,6 +622,26 @@ describe('what is not found', () => {
     }
   });
 
+  test.each([
+    ['404 waits where the list of fields is refused', 404, 403, { kind: 'transient', forbidden: true }],
+    ['410 is gone where the list of fields is refused', 410, 403, { kind: 'gone', certain: true }],
+    ['410 waits where the list of fields is not answered', 410, 503, { code: 'status-503' }],
+    ['410 waits where the list of fields is no more', 410, 410, { code: 'relocation-incomplete' }],
+  ])('with %s', async (_what, status, ofFields, expected) => {
+    catalog(undefined, 2);
+    missing(status);
+    organizations([{ rel: 'fields', uri: `${origin}/platform/fields` }], 'certain' in expected ? 2 : 1);
+    api().get('/platform/fields?itemLimit=100').reply(ofFields, said('Access denied'), axiom);
+    expect((await staged.client.read(known)).answer).toMatchObject(expected);
+  });
+
+  test('with 410 waits where the catalog is refused', async () => {
+    catalog();
+    missing(410);
+    api().get('/platform/').reply(403, said('Access denied'), axiom);
+    expect((await staged.client.read(known)).answer.kind).toBe('transient');
+  });
+
   test('waits there also where another organization shows that no address has moved', async () => {
     const there = { id: '1', links: [{ rel: 'fields', uri: `${origin}/platform/fields` }] };
     catalog(undefined, 3);
