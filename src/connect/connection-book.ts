@@ -70,10 +70,13 @@ export interface ConnectionBook {
   learnOne(connectionId: string): Promise<SeenOrganization[] | null>;
   /**
    * null when what each connection sees was listed to its end by a listing that began since. Otherwise one is asked for,
+   * unless `mayAsk` is false or one that did not fail for the moment began since: everything is listed again soon enough.
+   */
+  learnedSince(sinceMs: number, mayAsk?: boolean): number | null;
+  /**
+   * null there too, and where no listing told it for an hour, though none failed for the moment. Otherwise one is asked for,
    * not too often, and this is after how many milliseconds it is worth asking again.
    */
-  learnedSince(sinceMs: number): number | null;
-  /** As `learnedSince`, but what no listing told for an hour, though none failed for the moment, is not waited for. */
   soughtSince(sinceMs: number): number | null;
   /** Where a person looks after an organization's connection, as last listed here; null where that is not known. */
   manageUrl(organizationId: string): string | null;

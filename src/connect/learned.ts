@@ -1,23 +1,32 @@
 /**
  * Since when it is known what each connection sees, and when it is worth asking again. Listings on request take at most
- * a twentieth of the time, however many organizations there are. In memory: a process knows what it listed itself.
+ * a twentieth of the time, begin 2 s apart at least, and further apart each time, up to 10 min, while they do not come to
+ * their end. In memory: a process knows what it listed itself.
  */
 import type { Clock } from '../tools/clock';
 
 export interface Learned {
   began(): void;
-  /** `whole`: every listing came to its end; `failed`: one broke off for the moment; neither: no listing will tell more. */
+  /**
+   * `whole`: every listing came to its end; `failed`: one broke off for the moment; neither: one was refused, or holds what
+   * names nothing, and would soon be answered in the same way again.
+   */
   ended(how: { whole: boolean; failed: boolean }): void;
   /**
-   * null when a whole listing began since. Otherwise one is asked for, not too often, and this is after how many
-   * milliseconds it is worth asking again.
+   * null when a whole listing began since. Otherwise one is asked for, unless `mayAsk` is false or one that did not fail for
+   * the moment began since, and this is after how many milliseconds it is worth looking again.
    */
-  since(sinceMs: number): number | null;
-  /** As `since`, but null too when listings were not whole for an hour and none of them failed for the moment. */
+  since(sinceMs: number, mayAsk?: boolean): number | null;
+  /**
+   * null when a whole listing began since, or when listings were not whole for an hour and none of them failed for the
+   * moment. Otherwise one is asked for, not too often, and this is after how many milliseconds it is worth asking again.
+   */
   soughtSince(sinceMs: number): number | null;
 }
 
 const gapMsMin = 2000;
+/** As often as everything is listed anyway. */
+const gapMsMax = 600_000;
 const gapPerMs = 20;
 const pollMs = 1000;
 /** What names nothing, or is refused, for so long is not waited for. */
@@ -26,34 +35,47 @@ const soughtForMs = 3_600_000;
 /** `wanted` asks for a listing. */
 export function makeLearned(clock: Clock, wanted: () => void): Learned {
   let beganMs = 0;
-  let steadyBeganMs = 0;
   let learning = false;
   /** When the last listing began that came to its end, and the last that ended as it will again. */
   let [wholeFromMs, soughtFromMs] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
   let nextMs = Number.NEGATIVE_INFINITY;
+  /** After the next listing, unless that comes to its end. */
+  let gapMs = gapMsMin;
 
-  function askAgain(): number {
+  function askAgain(mayAsk = true): number {
     if (learning) return pollMs;
     const waitMs = nextMs - clock.steadyMs();
-    if (waitMs <= 0) wanted();
+    if (waitMs <= 0 && mayAsk) wanted();
     return Math.max(waitMs, pollMs);
+  }
+
+  /** By the clock that listings are counted by. What lies ahead was dated before the clock was set back. */
+  function steadyOf(sinceMs: number): number {
+    const nowMs = clock.nowMs();
+    return sinceMs > nowMs ? sinceMs : sinceMs + clock.steadyMs() - nowMs;
   }
 
   return {
     began() {
-      beganMs = clock.nowMs();
-      steadyBeganMs = clock.steadyMs();
+      beganMs = clock.steadyMs();
       learning = true;
     },
     ended({ whole, failed }) {
       learning = false;
+      if (whole) gapMs = gapMsMin;
       const endedMs = clock.steadyMs();
-      nextMs = endedMs + Math.max(gapMsMin, (endedMs - steadyBeganMs) * gapPerMs);
+      nextMs = endedMs + Math.max(gapMs, (endedMs - beganMs) * gapPerMs);
       if (whole) wholeFromMs = beganMs;
+      else gapMs = Math.min(gapMs * 2, gapMsMax);
       if (!failed) soughtFromMs = beganMs;
     },
-    since: (sinceMs) => (wholeFromMs >= sinceMs ? null : askAgain()),
-    soughtSince: (sinceMs) =>
-      wholeFromMs >= sinceMs || soughtFromMs >= sinceMs + soughtForMs ? null : askAgain(),
+    since(sinceMs, mayAsk = true) {
+      const fromMs = steadyOf(sinceMs);
+      return wholeFromMs >= fromMs ? null : askAgain(mayAsk && soughtFromMs < fromMs);
+    },
+    soughtSince(sinceMs) {
+      const fromMs = steadyOf(sinceMs);
+      return wholeFromMs >= fromMs || soughtFromMs >= fromMs + soughtForMs ? null : askAgain();
+    },
   };
 }

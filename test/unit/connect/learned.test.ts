@@ -1,0 +1,97 @@
+/**
+ * How often the lists of organizations are asked for on request: soon where the next one may tell more, ever more seldom
+ * where they are answered in the same way each time. By a clock that people may set back.
+ */
+import { makeLearned } from '../../../src/connect/learned';
+import { makeHandClock } from '../../support/hand-clock';
+
+const hourMs = 3_600_000;
+const refused = { whole: false, failed: false };
+const failed = { whole: false, failed: true };
+const whole = { whole: true, failed: false };
+
+function stage() {
+  const clock = makeHandClock(10 * hourMs);
+  let wanted = 0;
+  const learned = makeLearned(clock, () => {
+    wanted += 1;
+  });
+  const list = async (how: { whole: boolean; failed: boolean }, tookMs = 50) => {
+    learned.began();
+    await clock.advance(tookMs);
+    learned.ended(how);
+  };
+  return { clock, learned, list, wanted: () => wanted };
+}
+
+test.each([
+  ['is refused', refused],
+  ['breaks off', failed],
+])(
+  'while one list %s, lists on request come ever more seldom, up to ten minutes apart',
+  async (_how, end) => {
+    const { clock, learned, list } = stage();
+    const hint = clock.nowMs() + 1;
+    const waits: (number | null)[] = [];
+    for (let times = 0; times < 11; times += 1) {
+      await list(end);
+      waits.push(learned.soughtSince(hint));
+    }
+    const seconds = [2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600];
+    expect(waits).toEqual(seconds.map((each) => each * 1000));
+    await list(whole);
+    const later = clock.nowMs();
+    expect(learned.soughtSince(later)).toBe(2000);
+    await list(end);
+    expect(learned.soughtSince(later + 100)).toBe(2000);
+  },
+);
+
+test('what waits for an organization that nobody sees has some twenty lists made in its hour, whoever is refused', async () => {
+  const { clock, learned, list, wanted } = stage();
+  const hint = clock.nowMs();
+  await clock.advance(1);
+  let lists = 0;
+  for (let second = 0; second < 3700; second += 1) {
+    const before = wanted();
+    if (learned.soughtSince(hint) !== null && wanted() > before) {
+      lists += 1;
+      await list(refused);
+    }
+    await clock.advance(1000);
+  }
+  expect(lists).toBeLessThanOrEqual(20);
+});
+
+test('an hour back after a list makes nothing known that was said since', async () => {
+  const { clock, learned, list, wanted } = stage();
+  const before = clock.nowMs();
+  await list(whole);
+  clock.setBack(hourMs);
+  await clock.advance(60_000);
+  const hint = clock.nowMs();
+  await clock.advance(10);
+  expect(learned.since(hint)).toBe(1000);
+  expect(learned.soughtSince(hint)).toBe(1000);
+  expect(wanted()).toBe(2);
+  // What was said before that list, by the clock of then, is known, and a list of now tells also what was said after it.
+  expect(learned.since(before)).toBeNull();
+  await list(whole);
+  expect(learned.since(hint)).toBeNull();
+  expect(learned.since(before + 30_000)).toBeNull();
+});
+
+test('who only looks whether all is known asks for no list, and nobody does for what was asked since', async () => {
+  const { clock, learned, list, wanted } = stage();
+  const lost = clock.nowMs();
+  expect(learned.since(lost, false)).toBe(1000);
+  expect(wanted()).toBe(0);
+  learned.since(lost);
+  expect(wanted()).toBe(1);
+  await list(refused);
+  await clock.advance(hourMs);
+  expect(learned.since(lost)).toBe(1000);
+  expect(wanted()).toBe(1);
+  await list(whole);
+  expect(learned.since(lost, false)).toBeNull();
+});
