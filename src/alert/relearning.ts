@@ -7,8 +7,8 @@ import type { Alert, Condition, ConditionName, Signal, Told } from '../model/ale
 import { conditionRows } from './catalogue';
 import { fingerprintOf } from './fingerprint';
 
-/** Would this process tell of a state of this name if any held, by what it saw since then? */
-export type IsSettled = (name: ConditionName, sinceMs: number) => boolean;
+/** Would this process tell of a state of this name if any held, by what it saw since then? `isTold`: one is told now. */
+export type IsSettled = (name: ConditionName, sinceMs: number, isTold: boolean) => boolean;
 
 export interface Relearning {
   /** In each round: what each living process tells, beside the alerts that there are. */
@@ -62,7 +62,8 @@ export function makeRelearning(): Relearning {
         lostAtMs.set(name, atMs);
         const { relearnedWithinMs } = conditionRows[name];
         const isOpen = open.has(conditionRows[name].name);
-        if (nowMs - atMs >= relearnedWithinMs || (isOpen && isSettled(name, atMs))) lostAtMs.delete(name);
+        const isKnown = () => isSettled(name, atMs, holdersTelling(name).length > 0);
+        if (nowMs - atMs >= relearnedWithinMs || (isOpen && isKnown())) lostAtMs.delete(name);
       }
     },
     unlearned: () => new Set([...lostAtMs.keys()].map((name) => conditionRows[name].name)),

@@ -28,14 +28,14 @@ export function conditionsOf({ store, health, others }: Knowing, clock: Clock): 
 
 /**
  * Whether it is known already that states of a name hold, or that none does, by parts that can say so. A listing tells of
- * what it was shown, hours ago perhaps: what was found since by another process is known when another listing has ended,
- * which is asked for. Never throws.
+ * what it was shown, hours ago perhaps: what was found since by another process is known when another listing has ended.
+ * One is asked for where nobody tells of the name: a page that stands for nothing waits for it. Never throws.
  */
 export function isSettledBy(
   { others }: Pick<Knowing, 'others'>,
   { learnedSince }: Pick<ConnectionBook, 'learnedSince'>,
 ): IsSettled {
-  return (name, sinceMs) =>
+  return (name, sinceMs, isTold) =>
     others.some((part) => part.settled?.().includes(name)) &&
-    (name !== 'organizations-unlisted' || learnedSince(sinceMs) === null);
+    (name !== 'organizations-unlisted' || learnedSince(sinceMs, !isTold) === null);
 }

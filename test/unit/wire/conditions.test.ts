@@ -1,7 +1,7 @@
 // Goal: that a connection is not shown organizations any more is told until it is known anew, whichever process found it.
 // Method: two processes with connection books of their own on one store; one finds it and is gone, the other listed before.
 import { makeAlerting } from '../../../src/alert/alerting';
-import { makeConnectionBook } from '../../../src/connect/connection-book';
+import { makeConnectionBook, type SightPage } from '../../../src/connect/connection-book';
 import type { Condition } from '../../../src/model/alert';
 import { makeSealer, Secret } from '../../../src/tools/secret';
 import { isSettledBy } from '../../../src/wire/conditions';
@@ -34,7 +34,7 @@ function stage() {
   const clock = makeHandClock(Date.UTC(2026, 2, 1, 12));
   const alerts = makeMemoryAlerts();
   const rows = new Map<string, { connectionId: string; organizations: string[] }>();
-  let listed = ['4711', '4712'];
+  let listed: string[] | null = ['4711', '4712'];
   const connections = {
     async importConnections(given: { connectionId: string; organizations: string[] }[]) {
       for (const one of given) if (!rows.has(one.connectionId)) rows.set(one.connectionId, one);
@@ -55,7 +55,8 @@ function stage() {
     const book = makeConnectionBook({
       store: connections as never,
       sealer: makeSealer([{ id: 'k1', key: Buffer.alloc(32, 1) }]),
-      async *list() {
+      async *list(): AsyncGenerator<SightPage> {
+        if (listed === null) return yield { partial: true, answer: null, reason: 'not-shared' };
         const organizations = listed.map((id) => ({
           id,
           name: id,
@@ -63,7 +64,7 @@ function stage() {
           connectUrl: null,
           manageUrl: null,
         }));
-        yield { partial: false as const, organizations };
+        yield { partial: false, organizations };
       },
       unconnected: async () => {},
       refused: async () => {},
@@ -97,7 +98,10 @@ function stage() {
   const list = (...ids: string[]) => {
     listed = ids;
   };
-  return { alerts, process, pass, share, states, list };
+  const refuseLists = () => {
+    listed = null;
+  };
+  return { alerts, process, pass, share, states, list, refuseLists };
 }
 
 const open = [['TramlineOrganizationsUnlisted', 'firing', false]];
@@ -153,4 +157,43 @@ test('a process that takes the lead with a listing of its own goes on with what 
   alerts.forget('former');
   await pass(20, next);
   expect(states()).toEqual(open);
+});
+
+test('while lists are refused one is asked for, and no other until the next ones are due anyway', async () => {
+  const { alerts, process, pass, share, states, list, refuseLists } = stage();
+  const leader = await process('leader');
+  list('4711');
+  const finder = await process('finder');
+  await share(finder.book.conditions());
+  await pass(1, leader);
+  alerts.forget('finder');
+  refuseLists();
+  await pass(1, leader);
+  expect(leader.wanted()).toBeGreaterThan(0);
+  await leader.book.learn();
+  const asked = leader.wanted();
+  await pass(60, leader);
+  expect([states(), leader.wanted()]).toEqual([open, asked]);
+  list('4711', '4712');
+  await leader.book.learn();
+  await pass(1, leader);
+  expect(states()).toEqual([['TramlineOrganizationsUnlisted', 'resolved', false]]);
+});
+
+test('a leader that tells it itself asks for no list, and takes what the next one shows', async () => {
+  const { alerts, process, pass, share, states, list } = stage();
+  const [next, former] = [await process('next'), await process('former')];
+  list('4711');
+  for (const { book } of [next, former]) await book.learn();
+  const [found] = former.book.conditions();
+  await share([{ ...found!, labels: { connection_id: 'c2' } }]);
+  await pass(1, former);
+  expect(states()).toEqual([...open, ...open]);
+  await alerts.holdLease('alerts', 'former', 0);
+  for (const holder of ['former', 'finder']) alerts.forget(holder);
+  await pass(20, next);
+  expect([states(), next.wanted()]).toEqual([[...open, ...open], 0]);
+  await next.book.learn();
+  await pass(1, next);
+  expect(states().map(([, state]) => state)).toEqual(['firing', 'resolved']);
 });
