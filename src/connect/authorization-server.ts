@@ -144,9 +144,9 @@ async function readMetadata(options: AuthorizationServerOptions, calls: TokenCal
   }
   const call = callAt('the issuer’s metadata', url);
   if (reply.status !== 200) {
-    const { fault, message, retryAfterMs } = refusalOf(reply, call);
+    const { fault, message, retryAfterMs, timedOut } = refusalOf(reply, call);
     // Nobody's grant is in it, so that no consent is over.
-    throw new GrantRefusal(fault === 'refused' ? 'unusable' : fault, message, retryAfterMs);
+    throw new GrantRefusal(fault === 'refused' ? 'unusable' : fault, message, retryAfterMs, timedOut);
   }
   const document = objectOf(reply);
   if (document === null)

@@ -9,13 +9,14 @@ import type { AuthorizationServer } from './authorization-server';
 import { type ConsentRecord, challengeOf, type Pending, randomKey } from './consent-record';
 import { GrantRefusal } from './grant-refusal';
 import { accessToken, requestToken } from './oauth1-grant';
-import { patiently } from './patience';
+import type { Patience } from './patience';
 
 /** Each throws `GrantRefusal`; `unusable` also for OAuth 2 without an issuer. */
 export interface ConsentMethods {
   /** Where the user goes, and what the answer will be checked and redeemed with. */
   begin(record: ConsentRecord): Promise<{ address: string; pending: Pending }>;
-  redeem(record: ConsentRecord, pending: Pending, code: string): Promise<Grant>;
+  /** Tried as often as `patience` has it, but not again after a call that got no answer in its time. */
+  redeem(record: ConsentRecord, pending: Pending, code: string, patience: Patience): Promise<Grant>;
 }
 
 export function makeConsentMethods(
@@ -33,14 +34,14 @@ export function makeConsentMethods(
       const asked = { redirectUri: callback, state: pending.token, challenge: challengeOf(pending.secret) };
       return { address: await present(server).consentAddress(asked), pending };
     },
-    async redeem({ auth, callback }, { token, secret }, code) {
+    async redeem({ auth, callback }, { token, secret }, code, patience) {
       const verifier = new Secret(secret);
-      return patiently(
+      return patience(
         () =>
           auth === 'oauth1'
             ? accessToken(calls, { token, secret: verifier }, code, clock)
             : present(server).redeem({ code, verifier, redirectUri: callback }),
-        clock,
+        ({ timedOut }) => !timedOut,
       );
     },
   };

@@ -22,6 +22,7 @@ import { makeConsentMethods } from './consent-methods';
 import { type ConsentRecord, hashOf, openPending, randomKey, recordOf, sealPending } from './consent-record';
 import { GrantRefusal } from './grant-refusal';
 import { type KeepDoors, keepConnection } from './keep-connection';
+import { makePatience } from './patience';
 
 export interface ConsentDoors extends KeepDoors {
   store: ConsentStore & Pick<Connections, 'listConnections' | 'findConnection' | 'saveConnection'>;
@@ -166,8 +167,9 @@ function makeProgress(doors: ConsentDoors) {
     const taken: ConsentRecord = { ...record, step: 'taken', sealed: null, code: null, detail: null };
     await save(consentId, null, taken, linkLifeMs);
     try {
-      const grant = await methods.redeem(record, pending, code);
-      const { connectionId, before } = await keepConnection(doors, grant, record.user);
+      const patience = makePatience(clock);
+      const grant = await methods.redeem(record, pending, code, patience);
+      const { connectionId, before } = await keepConnection(doors, grant, record.user, patience);
       const seen = await doors.connected(connectionId);
       const shown = seen === null ? null : new Set(seen.map(({ id }) => id));
       const unseen = shown === null ? null : before.filter((id) => !shown.has(id));

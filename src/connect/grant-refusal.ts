@@ -21,12 +21,15 @@ export class GrantRefusal extends Error {
   readonly fault: GrantFault;
   /** What the provider asks for; null when it does not. */
   readonly retryAfterMs: number | null;
+  /** A call got no answer in its time: what it carried may have been taken all the same. */
+  readonly timedOut: boolean;
 
-  constructor(fault: GrantFault, message: string, retryAfterMs: number | null = null) {
+  constructor(fault: GrantFault, message: string, retryAfterMs: number | null = null, timedOut = false) {
     super(message);
     this.name = 'GrantRefusal';
     this.fault = fault;
     this.retryAfterMs = retryAfterMs;
+    this.timedOut = timedOut;
   }
 }
 
@@ -39,7 +42,8 @@ export function callAt(what: string, address: string): string {
 export function refusalOf(reply: TokenReply, call: string): GrantRefusal {
   if (reply.status === null) {
     const fault = reply.code.startsWith('address-') ? 'unusable' : 'unavailable';
-    return new GrantRefusal(fault, `${call}: expected an answer, got none (${reply.code})`);
+    const said = `${call}: expected an answer, got none (${reply.code})`;
+    return new GrantRefusal(fault, said, null, reply.code === 'deadline');
   }
   const { status, retryAfterMs } = reply;
   const said = `${call}: expected 200, got ${status}`;

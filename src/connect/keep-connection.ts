@@ -8,10 +8,10 @@ import type { SealedConnection } from '../model/connection';
 import type { Grant, TokenCalls } from '../model/consent';
 import { shellWord } from '../model/shell-word';
 import type { Connections } from '../model/store';
-import type { Clock } from '../tools/clock';
 import type { Sealer } from '../tools/secret';
 import type { AuthorizationServer } from './authorization-server';
 import { GrantRefusal } from './grant-refusal';
+import type { Patience } from './patience';
 import { sealTokens } from './token-vault';
 import { whoseToken } from './whose-token';
 
@@ -20,7 +20,6 @@ export interface KeepDoors {
   sealer: Sealer;
   calls: TokenCalls;
   server: AuthorizationServer | null;
-  clock: Pick<Clock, 'wait'>;
 }
 
 /**
@@ -33,9 +32,10 @@ export async function keepConnection(
   doors: KeepDoors,
   grant: Grant,
   expected: string | null,
+  patience: Patience,
 ): Promise<{ connectionId: string; before: string[] }> {
   const { store, sealer } = doors;
-  const named = await whoseToken(doors, grant);
+  const named = await whoseToken(doors.calls, grant, patience);
   const all = await store.listConnections();
   const asked =
     all.find(({ user }) => user === expected) ?? all.find(({ connectionId }) => connectionId === expected);

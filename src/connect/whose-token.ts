@@ -4,27 +4,25 @@
  * anything but which connection a consent replaces, so one that cannot be read is never taken for one that is not given.
  */
 import type { TokenCalls, TokenReply, UserToken } from '../model/consent';
-import type { Clock } from '../tools/clock';
 import { callAt, GrantRefusal, refusalOf } from './grant-refusal';
-import { patiently } from './patience';
-
-export interface WhoseDoors {
-  calls: Pick<TokenCalls, 'catalogAddress' | 'links' | 'read'>;
-  clock: Pick<Clock, 'wait'>;
-}
+import type { Patience } from './patience';
 
 const nameText = /^\P{Cc}{1,200}$/u;
 /** null when the provider does not say. Throws `GrantRefusal` where it could not be asked. */
-export async function whoseToken({ calls, clock }: WhoseDoors, token: UserToken): Promise<string | null> {
+export async function whoseToken(
+  calls: Pick<TokenCalls, 'catalogAddress' | 'links' | 'read'>,
+  token: UserToken,
+  patience: Patience,
+): Promise<string | null> {
   const { links } = await readPatiently(
     () => calls.links(token),
     callAt('the catalog', calls.catalogAddress),
-    clock,
+    patience,
   );
   const address = links.get('currentUser');
   if (address !== undefined) {
     const call = callAt('the current user', address);
-    const { document } = await readPatiently(() => calls.read(address, token), call, clock);
+    const { document } = await readPatiently(() => calls.read(address, token), call, patience);
     if (typeof document !== 'object' || document === null)
       throw new GrantRefusal('unusable', `${call}: expected an object, got none`);
     const named = accountOf(document);
@@ -36,13 +34,13 @@ export async function whoseToken({ calls, clock }: WhoseDoors, token: UserToken)
 function readPatiently<T extends object>(
   read: () => Promise<T | TokenReply>,
   call: string,
-  clock: WhoseDoors['clock'],
+  patience: Patience,
 ): Promise<T> {
-  return patiently(async () => {
+  return patience(async () => {
     const reply = await read();
     if ('status' in reply) throw refusalOf(reply, call);
     return reply;
-  }, clock);
+  });
 }
 
 function accountOf(document: object): string | null {

@@ -323,6 +323,54 @@ describe('where the catalog has a current user', () => {
   });
 });
 
+describe('a consent that the browser waits for', () => {
+  const busy: TokenReply = { status: 503, mediaType: '', body: '', retryAfterMs: null };
+  const good: TokenReply = form('oauth_token=access&oauth_token_secret=secret');
+  /** The trades are answered so, one after the other, the last one again and again; each takes so long. */
+  const tradedWith = (takesMs: number, ...replies: TokenReply[]) => {
+    const before = reply;
+    reply = (call) => {
+      if (!call.url.endsWith('access_token')) return before(call);
+      under.advance(takesMs);
+      return replies.length > 1 ? replies.shift()! : replies[0]!;
+    };
+  };
+  const answered = async () => {
+    const consents = consentsWith();
+    const { id } = await consents.ask({ auth: 'oauth1', user: null, callback: 'oob' });
+    const { step, code } = await consents.answer(id, { code: 'v', token: null });
+    const trades = called.filter(({ url }) => url.endsWith('access_token')).length;
+    return [step, code, trades];
+  };
+
+  test('is traded up to three times', async () => {
+    tradedWith(1000, busy, busy, good);
+    expect(await answered()).toEqual(['done', null, 3]);
+    called = [];
+    tradedWith(1000, busy);
+    expect(await answered()).toEqual(['failed', 'provider-unavailable', 3]);
+  });
+
+  test('is not traded again once five seconds have passed', async () => {
+    tradedWith(3000, busy, busy, good);
+    expect(await answered()).toEqual(['failed', 'provider-unavailable', 2]);
+  });
+
+  test('is not traded again after a trade that got no answer in its time', async () => {
+    tradedWith(1000, { status: null, code: 'deadline' }, good);
+    expect(await answered()).toEqual(['failed', 'provider-unavailable', 1]);
+  });
+
+  test.each([
+    [4000, 'done'],
+    [6000, 'failed'],
+  ])('has one deadline for the trade and for who consented: after %i ms it is %s', async (takesMs, step) => {
+    tradedWith(takesMs, good);
+    troubles = { of: 'catalog', times: 1, reply: busy };
+    expect((await answered())[0]).toBe(step);
+  });
+});
+
 test('what is missing to ask for a consent is named', async () => {
   const without = (more: Partial<ConsentDoors>) =>
     consentsWith(more)
