@@ -345,6 +345,46 @@ describe('what is probably not meant is a warning', () => {
     ]);
   });
 
+  test.each([
+    ['ALERTMANAGER_URL', 'ALERTMANAGER_URLS'],
+    ['ALERMANAGER_URLS', 'ALERTMANAGER_URLS'],
+    ['SYNC_INTERVALL_SECONDS', 'SYNC_INTERVAL_SECONDS'],
+    ['SYNC_INTERVAL_MS', 'SYNC_INTERVAL_SECONDS'],
+    ['LEASE_SECOND', 'LEASE_SECONDS'],
+    ['READ_GAP', 'READ_GAP_MS'],
+    ['READ_GAP_SECONDS', 'READ_GAP_MS'],
+    ['JOURNAL_DAY', 'JOURNAL_DAYS'],
+    ['ENCRYPTION_KEY', 'ENCRYPTION_KEYS'],
+    ['DATABASE_URI', 'DATABASE_URL'],
+    ['SLACK_WEBHOOK', 'SLACK_WEBHOOK_URL'],
+    ['LOG_LEVL', 'LOG_LEVEL'],
+    ['KAFAK_BROKERS', 'KAFKA_BROKERS'],
+  ])('%s is answered with %s', (given, meant) => {
+    expect(warningsOf({ [given]: 'x' })).toEqual([`${given} is not a setting; did you mean ${meant}?`]);
+  });
+
+  test('a name one edit from each setting is answered, whatever its first word', () => {
+    const long = rows.map(([name]) => name).filter((name) => name.length >= 8 && name.includes('_'));
+    for (const name of long)
+      expect(warningsOf({ [`${name}X`]: 'x' })).toEqual([expect.stringContaining('did you mean')]);
+  });
+
+  test('what other programs read is no mistake of ours', () => {
+    const foreign = (
+      'HOME HOSTNAME HOST_IP SHELL PATH PWD USER LOGNAME LANG TERM TZ POD_IP PODS PORTS POST TITLE RULE ' +
+      'KUBERNETES_PORT KUBERNETES_PORT_443_TCP_ADDR KUBERNETES_SERVICE_HOST KUBERNETES_SERVICE_PORT_HTTPS ' +
+      'TRAMLINE_PORT TRAMLINE_SERVICE_PORT_OPERATIONS POSTGRES_PASSWORD POSTGRES_USER PGHOST REDIS_URL ' +
+      'NODE_ENV NODE_OPTIONS NODE_VERSION NODE_PATH NODE_EXTRA_CA_CERTS npm_config_cache npm_package_name ' +
+      'npm_lifecycle_event INIT_CWD YARN_VERSION HTTP_PROXY HTTPS_PROXY NO_PROXY CI GITHUB_EVENT_NAME RUNNER_OS ' +
+      'DATABASE_HOST DATABASE_NAME DATABASE_USER DATABASE_PORT DATABASE_PASSWORD PUBLIC_IP PUBLIC_KEY LOG_FILE ' +
+      'LOG_FORMAT LOG_DIR EVENT_NAME EVENT_DATA SLACK_TOKEN STORE_PATH ENCRYPTION_SALT READ_ONLY RETRY_COUNT ' +
+      'OTEL_PROPAGATORS OTEL_LOGS_EXPORTER OTEL_BSP_SCHEDULE_DELAY OTEL_EXPORTER_OTLP_TIMEOUT OTEL_LOG_LEVEL ' +
+      'OTEL_EXPORTER_OTLP_LOGS_ENDPOINT OTEL_EXPORTER_OTLP_TRACES_PROTOCOL OTEL_METRIC_EXPORT_TIMEOUT ' +
+      'OTEL_EXPORTER_OTLP_TRACES_HEADERS OTEL_ATTRIBUTE_COUNT_LIMIT'
+    ).split(' ');
+    expect(warningsOf(Object.fromEntries(foreign.map((name) => [name, 'x'])))).toEqual([]);
+  });
+
   test('names that Kubernetes adds for services are no mistake', () => {
     expect(
       warningsOf({ KAFKA_SERVICE_HOST: 'x', KAFKA_PORT_9092_TCP_ADDR: 'y', KAFKA_PORT: 'tcp://z' }),
