@@ -44,7 +44,10 @@ export interface Sought {
  */
 export type Located = { url: URL } | { absent: true } | { answer: Answer; withheld?: true };
 
-/** Costs one catalog read, and one walk to the first field operation while no form of their addresses is known. */
+/**
+ * Costs one catalog read, and one walk to the first field operation while no form of their addresses is known. Absence by
+ * that form alone counts where the owner has shown what it has: else a walk to the first of its fields that does.
+ */
 export type Relocate = (sought: Sought, connection: Connection, caller: Caller) => Promise<Located>;
 
 export interface RelocateParts {
@@ -60,6 +63,8 @@ interface Learned {
   version: number;
   learnedAtMs: number;
   pattern: AddressPattern;
+  /** When each organization last showed what operations it has; as many as the connection sees. */
+  shownAtMs: Map<string, number>;
 }
 
 /** Addresses may move without the catalog changing: what was learned is believed for this long only. */
@@ -80,23 +85,37 @@ export function makeRelocate(parts: RelocateParts): Relocate {
     return admission.admitted ? locatedAt(admission.url, sought) : null;
   }
 
+  function isRecent(atMs: number | undefined): boolean {
+    return atMs !== undefined && clock.nowMs() - atMs < believedForMs;
+  }
+
+  /** `absentByForm`: the form of addresses says so; it ends at the first field that shows what it has. */
   async function walk(
+    { version, absentByForm }: { version: number; absentByForm: boolean },
     sought: Sought,
     connection: Connection,
     caller: Caller,
-    version: number,
   ): Promise<Located> {
     const { connectionId } = connection;
     const way: Way = { code: 'relocation-incomplete', origin: parts.catalogOrigin, connectionId };
     const look = { parts, connection, caller, way };
     for await (const step of operationsOf(sought.organizationId, look)) {
       if ('answer' in step) return { answer: step.answer, ...(isWithheld(step) && { withheld: true }) };
+      if ('empty' in step) {
+        if (!absentByForm) continue;
+        learned.get(connectionId)?.shownAtMs.set(step.empty, clock.nowMs());
+        return { absent: true };
+      }
       const self = linksOf(step.item).get('self');
       const admission = gate.admit(self);
       const own = step.id === sought.identity.id;
       if (own && !admission.admitted) return unseenItem(step.item, admission.detail, way);
       const pattern = admission.admitted ? patternOf(self, step.id, step.owners) : null;
-      if (pattern !== null) learned.set(connectionId, { version, learnedAtMs: clock.nowMs(), pattern });
+      if (pattern !== null) {
+        const { shownAtMs = new Map() } = learned.get(connectionId) ?? {};
+        learned.set(connectionId, { version, learnedAtMs: clock.nowMs(), pattern, shownAtMs });
+        shownAtMs.set(step.owners[0], clock.nowMs());
+      }
       if (own && admission.admitted) return locatedAt(admission.url, sought);
       const located = pattern === null ? null : locatedBy(pattern, sought);
       if (located !== null) return located;
@@ -111,9 +130,13 @@ export function makeRelocate(parts: RelocateParts): Relocate {
     if (kind === 'equipment') return locatedAt(new URL(equipment.record(id)), sought);
     const { version } = result.catalog;
     const known = learned.get(connection.connectionId);
-    const believed = known?.version === version && clock.nowMs() - known.learnedAtMs < believedForMs;
+    const believed = known?.version === version && isRecent(known.learnedAtMs);
     const located = believed ? locatedBy(known.pattern, sought) : null;
-    return located ?? walk(sought, connection, caller, version);
+    const { organizationId } = sought;
+    // What a user is not shown any more is not found at its address either, however well the form of addresses is known.
+    const shown = organizationId === null || isRecent(known?.shownAtMs.get(organizationId));
+    if (located !== null && ('url' in located || shown)) return located;
+    return walk({ version, absentByForm: located !== null }, sought, connection, caller);
   };
 }
 
@@ -122,10 +145,15 @@ interface Operation {
   /** As listed. */
   item: unknown;
   /** Ids that its address may carry and another operation's may not. */
-  owners: string[];
+  owners: [organizationId: string, fieldId: string];
 }
 
-type Step = Operation | Unseen;
+/** A field of this organization that was shown, whose list was read to its end and holds nothing. */
+interface Empty {
+  empty: string;
+}
+
+type Step = Operation | Empty | Unseen;
 
 interface Look {
   parts: RelocateParts;
@@ -211,18 +239,21 @@ async function* operationsOfField(
     if (unread !== null) yield unseenAs(`a field: ${unread}`, way);
     return;
   }
-  const owners = [organizationId, idOf(field) ?? ''];
+  const owners: Operation['owners'] = [organizationId, idOf(field) ?? ''];
   let unseen: Unseen | null = null;
+  let empty = true;
   for await (const page of pagesOf(links.get(rel) as string, look)) {
     // Where the list of one field is not found, those of others may be: it may have moved once more.
     if (page.partial)
       return yield { ...unseenBehind(page, way), ...(page.verdict?.kind === 'gone' && { failed: false }) };
     unseen ??= unseenAmong(page, way);
+    empty &&= page.values.length === 0 && unseen === null;
     for (const item of page.values) {
       const id = idOf(item);
       if (id !== null) yield { id, item, owners };
     }
   }
+  if (empty) yield { empty: organizationId };
   if (unseen !== null) yield unseen;
 }
 

@@ -642,22 +642,85 @@ describe('what is not found', () => {
     expect((await staged.client.read(known)).answer.kind).toBe('transient');
   });
 
-  test('waits there also where another organization shows that no address has moved', async () => {
-    const there = { id: '1', links: [{ rel: 'fields', uri: `${origin}/platform/fields` }] };
-    catalog(undefined, 3);
-    missing(404, '/platform/fieldOperations/op-2');
-    api()
-      .get('/platform/organizations?itemLimit=100')
-      .reply(200, { values: [there, { id: '4711', links: [] }] }, axiom);
-    fields('/platform/fields', [{ rel: 'fieldOperations', uri: `${origin}/platform/f1/ops` }]);
-    api()
-      .get('/platform/f1/ops?itemLimit=100')
-      .reply(200, { values: [{ id: 'x', links: [self(`${origin}/platform/fieldOperations/x`)] }] }, axiom);
-    const unknown = await staged.client.read(requestFor(`${origin}/platform/fieldOperations/op-2`));
-    expect(unknown.answer).toMatchObject({ kind: 'gone', named: { kind: 'field-operation', id: 'op-2' } });
-    missing();
-    organizations([]);
-    expect((await staged.client.read(known)).answer).toMatchObject(unshared);
+  describe('where another organization has shown that no address has moved', () => {
+    const fieldsLink = { rel: 'fields', uri: `${origin}/platform/fields` };
+    const listOf = (id: string) => ({ rel: 'fieldOperations', uri: `${origin}/platform/${id}/ops` });
+    const other = { id: 'x', links: [self(`${origin}/platform/fieldOperations/x`)] };
+    const opsOf = (id: string, values: unknown[], status = 200) =>
+      api().get(`/platform/${id}/ops?itemLimit=100`).reply(status, { values }, axiom);
+
+    beforeEach(async () => {
+      catalog(undefined, 2);
+      missing(404, '/platform/fieldOperations/op-2');
+      const there = { id: '1', links: [{ rel: 'fields', uri: `${origin}/platform/1/fields` }] };
+      api()
+        .get('/platform/organizations?itemLimit=100')
+        .reply(200, { values: [there, { id: '4711', links: [] }] }, axiom);
+      fields('/platform/1/fields', [listOf('f0')]);
+      opsOf('f0', [other]);
+      const unknown = await staged.client.read(requestFor(`${origin}/platform/fieldOperations/op-2`));
+      expect(unknown.answer).toMatchObject({ kind: 'gone', named: { kind: 'field-operation', id: 'op-2' } });
+      catalog();
+      missing();
+    });
+
+    test('waits where its own shows no fields', async () => {
+      organizations([]);
+      expect((await staged.client.read(known)).answer).toMatchObject(unshared);
+    });
+
+    test('waits where no field of its own shows any operations', async () => {
+      organizations([fieldsLink]);
+      fields('/platform/fields', []);
+      const detail = expect.stringContaining('got none among 1');
+      expect((await staged.client.read(known)).answer).toMatchObject({ ...unshared, detail });
+    });
+
+    test('waits where the list of its fields is refused', async () => {
+      organizations([fieldsLink]);
+      api().get('/platform/fields?itemLimit=100').reply(403, said('Access denied'), axiom);
+      const expected = { ...unshared, detail: expect.stringContaining('Access denied'), forbidden: true };
+      expect((await staged.client.read(known)).answer).toMatchObject(expected);
+    });
+
+    test.each([
+      ['an operation', [other]],
+      ['that it has none', []],
+    ])(
+      'is gone where the first field shows %s, which counts for the others for a minute',
+      async (_what, values) => {
+        const open = [
+          { id: 'f1', links: [listOf('f1')] },
+          { id: 'f2', links: [listOf('f2')] },
+        ];
+        organizations([fieldsLink], 2);
+        api().get('/platform/fields?itemLimit=100').reply(200, { values: open }, axiom);
+        opsOf('f1', values);
+        expect((await staged.client.read(known)).answer.kind).toBe('gone');
+
+        catalog();
+        missing(404, '/platform/fieldOperations/op-3');
+        organizations([fieldsLink]);
+        const third = {
+          address: `${origin}/platform/fieldOperations/op-3`,
+          resource: { ...known.resource!, id: 'op-3' },
+        };
+        expect((await staged.client.read({ ...known, ...third })).answer.kind).toBe('gone');
+      },
+    );
+
+    test('goes on to the next field where the first one holds what names nothing, and is found there', async () => {
+      organizations([fieldsLink]);
+      const values = [
+        { id: 'f1', links: [listOf('f1')] },
+        { id: 'f2', links: [listOf('f2')] },
+      ];
+      api().get('/platform/fields?itemLimit=100').reply(200, { values }, axiom);
+      opsOf('f1', [null]);
+      opsOf('f2', [op1([self(`${origin}/platform/x/op-1`)])]);
+      api().get('/platform/x/op-1').query(true).reply(200, operation, axiom);
+      expect((await staged.client.read(known)).answer.kind).toBe('ok');
+    });
   });
 
   test('with an unknown owner waits where any organization that is connected shows no fields', async () => {
