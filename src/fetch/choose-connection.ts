@@ -16,8 +16,9 @@ export interface Claim {
 }
 
 /**
- * The sticky connection while it is valid and sees the owner; else the hinted user's; else any that sees the owner, or
- * the claimed owner where none is known. null when no valid connection may read it.
+ * The sticky connection while it is valid and sees the owner; else, of those that see the owner, the hinted user's first.
+ * Where no owner is known the hinted user's alone, and any that sees the claimed owner only where no user is known either.
+ * null when no valid connection may read it.
  */
 export function chooseConnection(
   claim: Claim,
@@ -40,6 +41,7 @@ export function chooseConnection(
     if (seesOwner) ofUserSeeing ??= connection;
   }
   // The known user's own connection also reads what no listing has shown yet, such as an organization connected since;
-  // the document is still compared with what the connection sees.
-  return ofUserSeeing ?? (organizationId === null ? ofUser : null) ?? seeing;
+  // the document is still compared with what the connection sees. Nobody else's does: a payload's claim would choose it.
+  if (organizationId === null && hintedUser !== null) return ofUserSeeing ?? ofUser;
+  return ofUserSeeing ?? seeing;
 }

@@ -13,7 +13,7 @@ import { type Line, makeAsk, makeHeardLine, makeLine } from './ask';
 import { Attempt, type Pay } from './attempt';
 import { makeCallers } from './caller';
 import { makeCatalogs } from './catalogs';
-import { chooseConnection } from './choose-connection';
+import { type Claim, chooseConnection } from './choose-connection';
 import { makeHttpClient } from './client';
 import { makeEquipmentAddresses } from './equipment-addresses';
 import { makeGate } from './gate';
@@ -292,13 +292,10 @@ function refused({
   return { kind: 'address-refused', code, detail };
 }
 
-function noConnection({
-  organizationId,
-  hintedOrganizationId,
-}: {
-  organizationId: string | null;
-  hintedOrganizationId: string | null;
-}): Answer {
+function noConnection({ organizationId, hintedUser, hintedOrganizationId }: Claim): Answer {
+  // What the delivery claims is no reason then: only that user's connections were looked at.
+  if (organizationId === null && hintedUser !== null)
+    return { kind: 'no-connection', detail: 'the user of its subscription has no valid connection' };
   const owner = organizationId ?? hintedOrganizationId;
   const detail =
     owner === null ? 'no owner is known or named' : `no valid connection sees organization ${owner}`;

@@ -223,8 +223,8 @@ test('W13: each bad element of a batch is set aside with its place, each good on
 });
 
 describe('W24: a subscription that is unknown, or of another tenant', () => {
-  /** The third is of a subscription whose user is not known. */
-  const tokens = ['token-of-user-one', 'token-of-user-two', 'token-of-nobody'];
+  /** The third is of a subscription whose user is not known, the fourth of one whose user has no connection. */
+  const tokens = ['token-of-user-one', 'token-of-user-two', 'token-of-nobody', 'token-of-user-three'];
 
   beforeEach(async () => {
     story = await beginStory({
@@ -232,7 +232,7 @@ describe('W24: a subscription that is unknown, or of another tenant', () => {
       flags: { users: 2 },
       settings: {
         WEBHOOK_AUTH: 'authorization,token',
-        WEBHOOK_TOKENS: `${tokens[0]} harrow-user-1\n${tokens[1]} harrow-user-2\n${tokens[2]}`,
+        WEBHOOK_TOKENS: `${tokens[0]} harrow-user-1\n${tokens[1]} harrow-user-2\n${tokens[2]}\n${tokens[3]} harrow-user-3`,
       },
     });
   });
@@ -286,6 +286,16 @@ describe('W24: a subscription that is unknown, or of another tenant', () => {
     }, soon);
     expect(task).toMatchObject({ address: foreign.uri, code: 'refused-unattributed' });
     expect(await story.ledger()).toMatchObject({ accepted: 2, published: 1, lost: 0 });
+  });
+
+  test('what is announced to a user without a connection is set aside without a fetch, whatever organization it names', async () => {
+    const machine = await equipmentOf(0);
+    expect(await story.post([notificationOf(machine, { token: tokens[3] })])).toMatchObject({ status: 204 });
+    expect(await story.untilRest()).toMatchObject({ accepted: 1, quarantined: 1, published: 0, lost: 0 });
+    expect(await story.quarantine()).toMatchObject([
+      { what: 'task', reason: 'no-connection', address: machine.uri },
+    ]);
+    expect(await story.readsOf(machine)).toEqual([]);
   });
 
   test('an organization that no connection sees is set aside without a fetch', async () => {

@@ -54,7 +54,16 @@ test('with an unknown owner the hinted user’s own connection reads, never anot
 test('without a known user, any connection that sees the claimed owner reads', () => {
   expect(chosen({ hintedOrganizationId: '2' })).toBe('ann');
   expect(chosen({ hintedOrganizationId: '3' })).toBe('bob-2');
-  expect(chosen({ hintedUser: 'eve', hintedOrganizationId: '1' })).toBe('ann');
+});
+
+test('what is announced to a user without a valid connection is read by nobody, whatever owner it claims', () => {
+  expect(chosen({ hintedUser: 'eve', hintedOrganizationId: '1' })).toBeNull();
+  expect(chosen({ hintedUser: 'nobody', hintedOrganizationId: '1' })).toBeNull();
+});
+
+test('a known owner is read by whoever sees it, also when the hinted user has no valid connection', () => {
+  expect(chosen({ organizationId: '1', hintedUser: 'eve' })).toBe('ann');
+  expect(chosen({ connectionId: 'ann', hintedUser: 'eve' })).toBe('ann');
 });
 
 test('nobody reads what no valid connection sees', () => {

@@ -183,6 +183,10 @@ describe('one call', () => {
     expect(answer).toEqual({ kind: 'no-connection', detail: 'no valid connection sees organization 9' });
     const unknown = await staged.client.read(requestFor(operationUrl, { hintedUser: null }));
     expect(unknown.answer).toEqual({ kind: 'no-connection', detail: 'no owner is known or named' });
+    const claimed = { hintedUser: 'nobody', hintedOrganizationId: '4711' };
+    const announced = await staged.client.read(requestFor(operationUrl, claimed));
+    const detail = 'the user of its subscription has no valid connection';
+    expect(announced.answer).toEqual({ kind: 'no-connection', detail });
     expect(staged.calls).toEqual([]);
   });
 
