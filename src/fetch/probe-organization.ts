@@ -58,28 +58,24 @@ export function makeProbeOrganization(parts: ProbeParts): ProbeOrganization {
     attempt: Attempt,
   ): Promise<Answer> {
     const { connectionId } = connection;
-    const rels = [...organization.links].filter(([rel]) => !relsOfNoData.has(rel));
+    const admissions = [...organization.links]
+      .filter(([rel]) => !relsOfNoData.has(rel))
+      .map(([, address]) => admitPage(gate, address, onePage, true));
+    const barred = admissions.find((admission) => !admission.admitted);
     let refused: Answer | null = null;
-    let unasked: Answer | null = null;
-    let tried = 0;
-    for (const [, address] of rels) {
-      if (tried === relsMax) break;
-      const admission = admitPage(gate, address, onePage, true);
-      if (!admission.admitted) {
-        const { code, detail } = admission;
-        unasked ??= { kind: 'address-refused', code, detail };
-        continue;
-      }
-      tried += 1;
-      const verdict = await ask({ url: admission.url, operation: 'probe', connection }, attempt);
+    for (const { url } of admissions.filter((admission) => admission.admitted).slice(0, relsMax)) {
+      const verdict = await ask({ url, operation: 'probe', connection }, attempt);
       if (verdict.kind === 'forbidden') {
         const { message, client } = verdict;
-        refused = { kind: client ? 'client-refused' : 'no-access', connectionId, message };
+        if (refused === null || client)
+          refused = { kind: client ? 'client-refused' : 'no-access', connectionId, message };
       } else if (verdict.kind !== 'gone' && verdict.kind !== 'refused') return verdict;
     }
+    if (refused !== null) return refused;
     // Connected, not restricted, and nothing shared that could be read: nothing blocks it. Where something is shared that
-    // may not be asked, nothing is known: an organization that is blocked stays so.
-    return refused ?? unasked ?? { kind: 'not-modified', connectionId };
+    // may not be asked, wherever it stands, nothing is known: an organization that is blocked stays so.
+    if (barred === undefined) return { kind: 'not-modified', connectionId };
+    return { kind: 'address-refused', code: barred.code, detail: barred.detail };
   }
 
   /** null: the address may not be asked, or is of no use. */

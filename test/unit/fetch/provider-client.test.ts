@@ -1106,6 +1106,36 @@ describe('a probe', () => {
     expect((await staged.client.probe(due)).kind).toBe('address-refused');
   });
 
+  test.each([
+    ['before', ['away', 'a', 'b', 'c']],
+    ['after', ['a', 'b', 'c', 'away']],
+  ])(
+    'concludes nothing from what is not found, whether what it may not ask stands %s it',
+    async (_where, rels) => {
+      catalog();
+      record(
+        rels.map((rel) => ({
+          rel,
+          uri: rel === 'away' ? 'https://moved.test/' : `${origin}/platform/${rel}`,
+        })),
+      );
+      for (const rel of ['a', 'b', 'c']) api().get(`/platform/${rel}?itemLimit=1`).reply(404, '', axiom);
+      expect((await staged.client.probe(due)).kind).toBe('address-refused');
+    },
+  );
+
+  test.each([[['missing scope', 'Access Denied']], [['Access Denied', 'missing scope']]])(
+    'concludes nothing where the client is refused, in whatever order its relationships say %j',
+    async (messages) => {
+      catalog();
+      record(messages.map((_message, index) => ({ rel: `r${index}`, uri: `${origin}/platform/r${index}` })));
+      for (const [index, message] of messages.entries()) {
+        api().get(`/platform/r${index}?itemLimit=1`).reply(403, said(message), axiom);
+      }
+      expect((await staged.client.probe(due)).kind).toBe('client-refused');
+    },
+  );
+
   test('sees the connections link', async () => {
     catalog();
     record([{ rel: 'connections', uri: 'https://c.test/' }]);
