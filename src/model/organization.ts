@@ -207,8 +207,8 @@ export interface ForgottenView {
 
 /**
  * When a probe that brought no answer about access is made again: after a time in milliseconds, later than the last time,
- * or, of an organization that is not known to be blocked, not before something asks for it. Only after `later` the
- * provider was asked: any other gives back the call that was paid when the probe was taken.
+ * or, of an organization that is not known to be blocked, not before something asks for it. Any but `later` gives back the
+ * call that was paid when the probe was taken.
  */
 export type ProbeAgain = number | 'later' | 'never';
 

@@ -85,6 +85,17 @@ export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
     return forgotten;
   }
 
+  /**
+   * Whom no connection sees is asked when one does, or when something of it is refused; so is one of which nothing may be
+   * asked, unless it is blocked. That was found by asking, so the call that is given back with it is paid again.
+   */
+  async function postpone({ organizationId, epoch }: DueProbe, found: Answer['kind']): Promise<void> {
+    const isBarred = found === 'address-refused';
+    const again = isBarred || found === 'no-connection' ? 'never' : 'later';
+    await store.postponeProbe(organizationId, epoch, again, found);
+    if (isBarred) await store.payProbeCall(true);
+  }
+
   async function probe(due: DueProbe, signal: AbortSignal): Promise<void> {
     const { organizationId, epoch } = due;
     const heldMs = doors.heldMs(due);
@@ -94,9 +105,7 @@ export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
     doors.probed({ organizationId, found: answer.kind, tookMs: clock.nowMs() - startedMs });
     await doors.heard(due, answer);
     const said = saidBy(answer);
-    // Whom no connection sees is asked when one does, or when something of it is refused.
-    const again = answer.kind === 'no-connection' ? 'never' : 'later';
-    if (said === null) await store.postponeProbe(organizationId, epoch, again, answer.kind);
+    if (said === null) await postpone(due, answer.kind);
     else await observe({ organizationId, epoch, askedBy: due.askedBy ?? null, probed: answer.kind, ...said });
   }
 

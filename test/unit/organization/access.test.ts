@@ -35,6 +35,10 @@ function stage(answer: Answer, changed = true, heldMs = 0) {
     async postponeProbe(id: string, epoch: number, again: number | string, found: string) {
       calls.push(`postpone ${id}/${epoch} ${again}: ${found}`);
     },
+    async payProbeCall(anyway: boolean) {
+      calls.push(`paid ${anyway}`);
+      return 0;
+    },
     async refuseConnection(id: string) {
       calls.push(`refuse ${id}`);
       const transition = { causes: {}, access: 'reauthorize', previous: 'active', changed: true };
@@ -122,6 +126,12 @@ test('who is seen by no connection is not asked again and again', async () => {
   const { access, calls } = stage({ kind: 'no-connection', detail: 'none' });
   await access.probe(due, signal);
   expect(calls.at(-1)).toBe('postpone 4711/3 never: no-connection');
+});
+
+test('of whom nothing may be asked is not asked again and again either, and what was asked is paid for', async () => {
+  const { access, calls } = stage({ kind: 'address-refused', code: 'address-refused', detail: 'elsewhere' });
+  await access.probe(due, signal);
+  expect(calls.slice(-2)).toEqual(['postpone 4711/3 never: address-refused', 'paid true']);
 });
 
 test('while the provider is left alone nothing is asked, and the probe comes when that is over', async () => {
