@@ -2,6 +2,7 @@
 // Promises complete values only. These are the secrets of an invented provider on a loopback address.
 import { SCOPES } from './auth/scopes';
 import { secretFor } from './auth/secrets';
+import type { CheckedOptions } from './options';
 import { ISSUER_PATH } from './provider/addresses';
 import type { Provider } from './provider/provider';
 
@@ -11,14 +12,15 @@ export interface WebhookSecrets {
   token: string;
 }
 
+/** Where it delivers is where browsers and the provider reach the service; nowhere leaves that setting out. */
 export function environmentFor(
   provider: Provider,
-  auth: 'oauth1' | 'oauth2',
+  { auth, seed, deliverTo }: Pick<CheckedOptions, 'auth' | 'seed' | 'deliverTo'>,
   secrets: WebhookSecrets,
-  seed: number,
 ): Record<string, string> {
   const { accounts, addresses, sandbox, vendor, world } = provider;
   return {
+    ...(deliverTo === undefined ? {} : { PUBLIC_URL: new URL(deliverTo).origin }),
     PROVIDER_VENDOR: vendor,
     PROVIDER_URL: addresses.catalog,
     PROVIDER_EQUIPMENT_URL: addresses.equipmentBase,

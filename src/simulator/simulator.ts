@@ -103,7 +103,7 @@ export async function startSimulator(given: SimulatorOptions = {}): Promise<Simu
     issuer: `${addresses.origin}${ISSUER_PATH}`,
     vendor: VENDOR,
     clientKey: provider.accounts.clientKey,
-    environment: environmentFor(provider, options.auth, webhooks.webhookSecrets, options.seed),
+    environment: environmentFor(provider, options, webhooks.webhookSecrets),
     close: async () => {
       clearInterval(heartbeat);
       deliveries.stop();

@@ -39,6 +39,12 @@ test('the environment holds every setting a service needs, each a string', async
   }
 });
 
+test('where it delivers is told as the public address of the service, without the path', async () => {
+  const simulator = await startSimulator({ deliverTo: 'http://127.0.0.1:9/webhooks' });
+  expect(simulator.environment.PUBLIC_URL).toBe('http://127.0.0.1:9');
+  await simulator.close();
+});
+
 test('a simulator started again with the same seed on the same port is the same provider', async () => {
   const first = await startSimulator({ seed: 42 });
   const { port } = new URL(first.catalog);
