@@ -24,23 +24,37 @@ export interface ProbeBudget {
 const atOncePart = 20;
 const minuteMicros = 60_000_000;
 
-/** Any 60 seconds see at most `perMinute`: some at once where none began for a while, the others evenly. */
+/** A transaction that waited for the budget is so much behind the one that it waited for, at most. */
+const lateMicros = 10_000_000;
+
+/**
+ * Any 60 seconds see at most `perMinute`: some at once where none began for a while, the others evenly. What is spent
+ * further ahead than the budget reaches was spent before the clock was set back: it is as one that was not used for a while.
+ */
 export function probeBudgetOf(perMinute: number): ProbeBudget {
   const atOnce = Math.max(1, Math.floor(perMinute / atOncePart));
   const eachMicros = Math.ceil(minuteMicros / (perMinute - atOnce + 1));
-  // A clock that was set back must not close the budget for as long.
+  const atOnceMicros = atOnce * eachMicros;
+  // Who waited for its turn has an earlier time than who was before it; a call that is made anyway is paid in advance.
+  const furthestMicros = atOnceMicros + eachMicros + lateMicros;
   const paid = (paidUntilMicros: number, nowMicros: number) =>
-    Math.min(Math.max(paidUntilMicros, nowMicros), nowMicros + atOnce * eachMicros);
+    paidUntilMicros > nowMicros + furthestMicros ? nowMicros : Math.max(paidUntilMicros, nowMicros);
   return {
     free(paidUntilMicros, nowMs) {
       const nowMicros = nowMs * 1000;
-      return Math.floor((nowMicros + atOnce * eachMicros - paid(paidUntilMicros, nowMicros)) / eachMicros);
+      const leftMicros = nowMicros + atOnceMicros - paid(paidUntilMicros, nowMicros);
+      return Math.max(0, Math.floor(leftMicros / eachMicros));
     },
     freeAtMs(paidUntilMicros, nowMs) {
       const nowMicros = nowMs * 1000;
       const waitMicros = paid(paidUntilMicros, nowMicros) - (atOnce - 1) * eachMicros - nowMicros;
       return nowMs + Math.ceil(Math.max(0, waitMicros) / 1000);
     },
-    spend: (paidUntilMicros, nowMs, count) => paid(paidUntilMicros, nowMs * 1000) + count * eachMicros,
+    spend(paidUntilMicros, nowMs, count) {
+      const nowMicros = nowMs * 1000;
+      const before = paid(paidUntilMicros, nowMicros);
+      // So that calls that are made anyway never look like a clock that was set back.
+      return Math.min(before + count * eachMicros, Math.max(before, nowMicros + atOnceMicros + eachMicros));
+    },
   };
 }

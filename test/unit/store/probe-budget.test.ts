@@ -64,9 +64,43 @@ test('one that was not used for a while gives a twentieth of a minute at once, a
   expect(budget.free(paidUntil, beganMs + 3_600_000)).toBe(30);
 });
 
-test('a clock that is set back does not close it for as long', () => {
-  const budget = probeBudgetOf(60);
-  const paidUntil = budget.spend(0, beganMs + 3_600_000, 10);
-  expect(budget.free(paidUntil, beganMs)).toBe(0);
-  expect(budget.freeAtMs(paidUntil, beganMs)).toBeLessThanOrEqual(beganMs + 2000);
+test.each([1, 60, 600, 3000])(
+  '%i a minute: a clock that is set back far opens it at once, and it is then spent as ever',
+  (perMinute) => {
+    const budget = probeBudgetOf(perMinute);
+    const aheadMs = beganMs + 3_600_000;
+    const spent = budget.spend(0, aheadMs, budget.free(0, aheadMs));
+    const full = budget.free(0, beganMs);
+    for (const afterMs of [0, 1000, minuteMs, 10 * minuteMs]) {
+      const nowMs = beganMs + afterMs;
+      expect([afterMs, budget.free(spent, nowMs), budget.freeAtMs(spent, nowMs)]).toEqual([
+        afterMs,
+        full,
+        nowMs,
+      ]);
+      expect(budget.free(budget.spend(spent, nowMs, full), nowMs)).toBe(0);
+    }
+  },
+);
+
+test.each([1, 5, 10])(
+  'a clock that is set back by %i s gives nothing anew, and says when it does',
+  (seconds) => {
+    const budget = probeBudgetOf(60);
+    const spent = budget.spend(0, beganMs, budget.free(0, beganMs));
+    const nowMs = beganMs - seconds * 1000;
+    expect(budget.free(spent, nowMs)).toBe(0);
+    const freeAtMs = budget.freeAtMs(spent, nowMs);
+    expect(freeAtMs).toBe(budget.freeAtMs(spent, beganMs));
+    expect([budget.free(spent, freeAtMs - 1), budget.free(spent, freeAtMs)]).toEqual([0, 1]);
+  },
+);
+
+test.each([1, 60, 600])('%i a minute: calls that are made anyway do not open it', (perMinute) => {
+  const budget = probeBudgetOf(perMinute);
+  let spent = 0;
+  for (let call = 0; call < 2 * perMinute; call += 1) spent = budget.spend(spent, beganMs, 1);
+  expect(budget.free(spent, beganMs)).toBe(0);
+  expect(budget.free(spent, beganMs - 10_000)).toBe(0);
+  expect(budget.freeAtMs(spent, beganMs)).toBeLessThanOrEqual(beganMs + 2 * minuteMs);
 });
