@@ -130,6 +130,40 @@ test('operations that have moved while their organization shows its user no fiel
   expect(await story.events()).toEqual(before);
 });
 
+test('an operation whose organization refuses its list of fields waits, while one of another is deleted', async () => {
+  story = await beginStory({
+    delivers: false,
+    flags: { organizations: 2, 'field-operations': 4 },
+    settings: { GONE_AFTER_SECONDS: '1' },
+  });
+  const { fieldOperations } = await story.simulator.state();
+  expect((await story.post(fieldOperations.map((operation) => operationHint(operation)))).status).toBe(204);
+  expect((await story.untilRest()).published).toBe(fieldOperations.length);
+  const before = await story.events();
+  const [deleted] = fieldOperations;
+  const hidden = fieldOperations.find(({ organizationId }) => organizationId !== deleted!.organizationId)!;
+
+  await story.simulator.setFaults([
+    { match: { method: 'GET', path: `/fieldOperations/${hidden.id}($|\\?)` }, status: 404 },
+    { match: { method: 'GET', path: `/organizations/${hidden.organizationId}/fields($|\\?)` }, status: 403 },
+  ]);
+  const address = `${story.simulator.control}/fieldOperations/${deleted!.id}?notify=false`;
+  expect((await fetch(address, { method: 'DELETE' })).ok).toBe(true);
+  expect((await story.post([operationHint(deleted!)])).status).toBe(204);
+  const [, end] = await story.untilEvents(deleted!, 2, 'field-operation');
+  expect(end!.type).toBe('io.tramline.field-operation.deleted.v1');
+
+  // That no address has moved was learned a moment ago.
+  expect((await story.post([operationHint(hidden)])).status).toBe(204);
+  await until(async () => {
+    const [waiting] = await story.tasks('postponed');
+    return waiting?.code === 'relocation-incomplete';
+  }, soon);
+  await story.simulator.setFaults([]);
+  expect(await story.untilRest()).toMatchObject({ gone: 1, quarantined: 0, lost: 0 });
+  expect(await story.events()).toEqual([...before, end]);
+});
+
 test('links that move in the middle of a sync, with reads waiting, lose nothing and publish nothing twice', async () => {
   story = await beginStory({
     delivers: false,
