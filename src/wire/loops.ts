@@ -47,7 +47,9 @@ const sweepOnMs = 50;
 /** After a page of which nothing was taken, so many times as long as it took passes: looking costs the others little. */
 const sweepRest = 19;
 const learnMs = 600_000;
+/** After the first round that broke off; the time doubles until one does not. */
 const learnRetryMs = 2000;
+const learnRetryMsMax = 300_000;
 const relayIdleMs = 1000;
 const followMs = 2000;
 
@@ -62,6 +64,7 @@ export type Loops = Record<'relay' | 'alert' | 'sweep' | 'learn' | 'follow', Loo
 /** Made and not started. */
 export function loopsOf(parts: LoopParts, observer: Observer, clock: Clock): Loops {
   const { pipeline, relay, alerting, book, meter, store, watch, behind, room } = parts;
+  let retryMs = learnRetryMs;
   const learn = makeLoop(
     async () => {
       const pauseMs = pipeline.health.coolDownMs(clock.nowMs());
@@ -69,7 +72,9 @@ export function loopsOf(parts: LoopParts, observer: Observer, clock: Clock): Loo
       const whole = await book.learn();
       if (book.known()) startReading(pipeline);
       await meter.look();
-      return whole ? learnMs : learnRetryMs;
+      const waitMs = whole ? learnMs : retryMs;
+      retryMs = whole ? learnRetryMs : Math.min(retryMs * 2, learnRetryMsMax);
+      return waitMs;
     },
     clock,
     (error) => {

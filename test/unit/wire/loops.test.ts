@@ -29,6 +29,37 @@ async function waitsAfter(pages: (Swept & { tookMs: number })[]): Promise<number
   return waits;
 }
 
+/** How long what connections see is left alone after each of these rounds. */
+async function waitsAfterLists(rounds: boolean[]): Promise<number[]> {
+  const waits: number[] = [];
+  const left = [...rounds];
+  await new Promise<void>((done) => {
+    const clock: Clock = {
+      nowMs: () => 0,
+      steadyMs: () => 0,
+      wait: (ms) => {
+        waits.push(ms);
+        if (left.length > 0) return Promise.resolve();
+        done();
+        return new Promise(() => {});
+      },
+    };
+    const parts = {
+      pipeline: { health: { coolDownMs: () => 0 } },
+      book: { learn: async () => left.shift()!, known: () => false },
+      meter: { look: async () => {} },
+    };
+    loopsOf(parts as unknown as LoopParts, {} as Observer, clock).learn.start();
+  });
+  return waits;
+}
+
+test('lists that break off are asked for again soon at first, then each five minutes, until they do not', async () => {
+  const rounds = [...Array<boolean>(10).fill(false), true, false];
+  const seconds = [2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 600, 2];
+  expect(await waitsAfterLists(rounds)).toEqual(seconds.map((each) => each * 1000));
+});
+
 test('retention goes on soon after a page of which something was taken, and waits a minute at the end of its walk', async () => {
   const taken = { rows: 1000, more: true, tookMs: 30 };
   const last = { rows: 12, more: false, tookMs: 30 };
