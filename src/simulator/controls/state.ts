@@ -27,7 +27,7 @@ export async function writeState(provider: Provider, out: Writable, request: Sta
     if (text.length < CHUNK_CHARACTERS) return;
     const full = !out.write(text);
     text = '';
-    if (full && !out.destroyed) await Promise.race([once(out, 'drain'), once(out, 'close')]);
+    if (full && !out.destroyed) await drainedOrClosed(out);
   };
   const writeList = async (name: string, records: Iterable<object>): Promise<void> => {
     await write(`${JSON.stringify(name)}:[`);
@@ -49,6 +49,17 @@ export async function writeState(provider: Provider, out: Writable, request: Sta
   await write(',');
   await writeList('fieldOperations', fieldOperationStates(provider, organizations, request.content));
   out.end(`${text}}`);
+}
+
+/** Leaves no listener behind: a long answer waits for each of its chunks. */
+async function drainedOrClosed(out: Writable): Promise<void> {
+  const over = new AbortController();
+  const { signal } = over;
+  try {
+    await Promise.race([once(out, 'drain', { signal }), once(out, 'close', { signal })]);
+  } finally {
+    over.abort();
+  }
 }
 
 export function organizationState(organization: Organization): object {
