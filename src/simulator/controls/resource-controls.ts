@@ -38,6 +38,9 @@ export function serveResourceControls(router: Router, controls: Controls): void 
         ) {
           throw new BadControl('remove must be a list of dotted paths');
         }
+        // The record would stand at the address of another, or of none.
+        if (Object.hasOwn(patch, 'id') || (Array.isArray(remove) && remove.includes('id')))
+          throw new BadControl('the id of a record stays as it is');
         return change(controls, kind, request, { patch, take: (remove ?? []) as string[] }, notify !== false);
       }),
     );

@@ -37,6 +37,23 @@ test('a change is merged into the content, lists are replaced, null stays as nul
   expect(again.content.adaptMachineType).toBe('back');
 });
 
+test.each(['equipment', 'fieldOperations'])(
+  'a change of %s that would give it another id, or none, is refused and changes nothing',
+  async (kind) => {
+    const [{ id }] = (await control(simulator, 'GET', 'state'))[kind];
+    const before = await control(simulator, 'GET', `${kind}/${id}`);
+    for (const change of [
+      { id: '5', name: 'Other' },
+      { name: 'Other', remove: ['id'] },
+    ])
+      expect(await rawControl(simulator, 'PATCH', `${kind}/${id}`, change)).toMatchObject({
+        status: 400,
+        body: { error: 'the id of a record stays as it is' },
+      });
+    expect(await control(simulator, 'GET', `${kind}/${id}`)).toEqual(before);
+  },
+);
+
 test('modifiedTime rises with each change unless the change sets it', async () => {
   const [{ id, content }] = (await control(simulator, 'GET', 'state')).fieldOperations;
   const change = async (patch: object): Promise<number> =>
