@@ -23,8 +23,11 @@ export interface RenewalDoors {
   known(connectionId: string): Connection | null;
   /** The store holds other tokens than this process knows: resolves when it knows them. */
   changed(): Promise<void>;
-  /** The provider refused the refresh token for good: resolves when that is on record, or cannot be put there now. */
-  refused(connectionId: string, message: string): Promise<void>;
+  /**
+   * The provider refused the refresh token for good: resolves when that is on record of the connection that holds this sealed
+   * token still, or cannot be put there now.
+   */
+  refused(connectionId: string, message: string, sealedToken: string): Promise<void>;
   clock: Clock;
   /** This process, as the holder of leases. */
   holder: string;
@@ -148,11 +151,10 @@ function makeRenewAlone(doors: RenewalDoors): (connectionId: string, stale: stri
       return await keep(sealed, token, await server.refresh(refresh));
     } catch (error) {
       if (!(error instanceof GrantRefusal) || error.fault !== 'refused') throw error;
-      // Whoever else renewed it in the meantime, in spite of the lease, has the token that is good.
       const now = await store.findConnection(connectionId);
-      if (now !== null && !holds(now, token)) return adopt(now);
-      await doors.refused(connectionId, interrupted);
-      return { refused: interrupted };
+      if (now !== null && holds(now, token)) await doors.refused(connectionId, interrupted, now.sealedToken);
+      // Whoever else renewed it in the meantime, in spite of the lease, or consented anew, has the token that is good.
+      return (await otherThan(connectionId, token.open())) ?? { refused: interrupted };
     }
   }
 

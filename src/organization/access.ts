@@ -29,8 +29,11 @@ export interface AccessDoors {
 export interface OrganizationAccess {
   /** One probe, answered and applied. Throws what the store throws. */
   probe(due: DueProbe, signal: AbortSignal): Promise<void>;
-  /** The token was refused: organizations that no other valid connection sees need a new consent. */
-  refuseGrant(connectionId: string, message: string | null): Promise<void>;
+  /**
+   * The token was refused: organizations that no other valid connection sees need a new consent. With `sealedToken` only while
+   * the connection holds that one.
+   */
+  refuseGrant(connectionId: string, message: string | null, sealedToken?: string): Promise<void>;
   /** The refused token is taken again: what it alone sees is probed at once. */
   acceptGrant(connectionId: string): Promise<void>;
   /** A connection is given up: the same for what it alone saw. False when it is unknown. */
@@ -54,8 +57,12 @@ export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
     doors.answered();
   }
 
-  async function refuseGrant(connectionId: string, message: string | null): Promise<void> {
-    const { observed } = await store.refuseConnection(connectionId, message);
+  async function refuseGrant(
+    connectionId: string,
+    message: string | null,
+    sealedToken?: string,
+  ): Promise<void> {
+    const { observed } = await store.refuseConnection(connectionId, message, sealedToken);
     await ended(observed);
   }
 

@@ -31,8 +31,8 @@ export interface ConnectingParts {
   learned(): void;
   /** What a new connection sees could not be learned at once. */
   unlearned(): void;
-  /** Its grant is over: put on record, so that nobody shows it again. Never rejects. */
-  refused(connectionId: string, message: string): Promise<void>;
+  /** The grant of this token is over: put on record, so that nobody shows it again. Never rejects. */
+  refused(connectionId: string, message: string, sealedToken: string): Promise<void>;
   /** One call for tokens is made. */
   called(): Promise<void> | null;
   /** Of the client key at the API; the authorization server has limits of its own. */

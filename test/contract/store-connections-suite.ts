@@ -118,6 +118,26 @@ export function storeConnectionsSuite(name: string, openStore: () => Promise<Sto
       expect(await hand.store.acceptConnection('unknown')).toBe(false);
     });
 
+    test('a refusal of tokens that were replaced meanwhile ends nothing; one of those that are there does', async () => {
+      for (const id of ['c1', 'c2']) await hand.store.saveConnection(connection(id));
+      await learn('c1', '4711', '4712');
+      await learn('c2', '4712');
+      await hand.store.saveConnection(connection('c1', { sealedToken: 'consented' }));
+      const seen = async () => ({
+        mark: await hand.store.connectionsMark(),
+        status: (await hand.store.findConnection('c1'))!.status,
+        access: await access(),
+        listedBy: (await hand.store.access('4712'))!.connectionId,
+      });
+      const before = await seen();
+      expect(before).toMatchObject({ status: 'valid', access: 'active', listedBy: 'c1' });
+      expect(await hand.store.refuseConnection('c1', 'expired', 'sealed-1')).toEqual({ observed: [] });
+      expect(await seen()).toEqual(before);
+      const { observed } = await hand.store.refuseConnection('c1', 'expired', 'consented');
+      expect(observed.map(({ observation }) => observation.organizationId)).toEqual(['4711']);
+      expect(await seen()).toMatchObject({ status: 'refused', access: 'reauthorize', listedBy: 'c2' });
+    });
+
     test.each(['refuse', 'revoke'])(
       '%sd it passes what it listed on to another that sees it, for good',
       async (verb) => {

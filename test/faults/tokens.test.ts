@@ -49,6 +49,8 @@ class Stage {
   storeAway = false;
   /** What was put on record of a grant that is over. */
   readonly refusals: string[] = [];
+  /** What happens just before that. */
+  beforeRefusal: () => void = () => {};
   #lease: { holder: string; untilMs: number } | null = null;
   readonly #store: RenewalDoors['store'] = {
     findConnection: async () => this.row,
@@ -82,7 +84,9 @@ class Stage {
       changed: async () => {
         known = unsealConnection(this.row, sealer);
       },
-      refused: async (_id, message) => {
+      refused: async (_id, message, sealedToken) => {
+        this.beforeRefusal();
+        if (this.row.sealedToken !== sealedToken) return;
         this.refusals.push(message);
         this.row = { ...this.row, status: 'refused' };
       },
@@ -325,6 +329,23 @@ test('a refresh token that is refused ends the consent, in honest words', async 
   const refused = { refused: expect.stringMatching(/invalid_grant.*lost before it could be stored/) };
   expect(await renewal.renew(known())).toEqual(refused);
   expect(stage.refusals).toEqual([refused.refused]);
+});
+
+test.each([
+  ['before its refusal is heard', 'answer'],
+  ['as its refusal is put on record', 'beforeRefusal'],
+] as const)('a consent that is stored %s stays valid, and is used', async (_when, at) => {
+  const { renewal, known } = stage.process('a');
+  const consent = () => {
+    stage.row = { ...stage.row, ...sealTokens('c1', grantOf(7), sealer) };
+  };
+  stage.answer = async () => {
+    if (at === 'answer') consent();
+    throw new GrantRefusal('refused', 'invalid_grant');
+  };
+  if (at === 'beforeRefusal') stage.beforeRefusal = consent;
+  expect(tokenOf(await renewal.renew(known()))).toBe('access-7');
+  expect([stage.row.status, stage.refusals]).toEqual(['valid', []]);
 });
 
 test('a refresh token that was refused is shown to nobody again, by this process or another', async () => {

@@ -157,13 +157,17 @@ export async function refuseConnection(
   context: Context,
   connectionId: string,
   message: string | null,
+  sealedToken: string | null = null,
 ): Promise<{ observed: Observed[] }> {
   const refused = await context.database.run(
-    `UPDATE connections SET status = 'refused', refused_message = $2 WHERE id = $1 AND status = 'valid'`,
+    `UPDATE connections SET status = 'refused', refused_message = $2
+     WHERE id = $1 AND status = 'valid' AND sealed_token = coalesce($3, sealed_token)`,
     connectionId,
     storable(message),
+    sealedToken,
   );
   if (refused === 1) await touchConnections(context);
+  else if (sealedToken !== null) return { observed: [] };
   await passOn(context, connectionId);
   return { observed: await blockThoseAlone(context, connectionId, message, 'grant') };
 }
