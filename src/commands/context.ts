@@ -29,6 +29,8 @@ export interface TopicLine {
   state: string;
   partitions: number;
   created: boolean;
+  /** How it has fewer copies than declared; null where it does not. */
+  below: string | null;
 }
 
 /** What became of a move: rows and a hash of each table. */

@@ -51,11 +51,12 @@ async function run({ output, load, openStore, createTopics }: CommandContext): P
   const topics = await createTopics(loaded.settings);
   const shown = String(loaded.origins.DATABASE_URL.shown);
   if (output.json) {
-    const lines = topics.map(({ topic, state, partitions, created }) => ({
+    const lines = topics.map(({ topic, state, partitions, created, below }) => ({
       topic,
       state,
       partitions,
       created,
+      below,
     }));
     output.value({ store: shown, topics: lines });
   } else {
@@ -65,6 +66,7 @@ async function run({ output, load, openStore, createTopics }: CommandContext): P
     }
     output.next('tramline check');
   }
+  for (const { topic, below } of topics) if (below !== null) output.warn(`${topic}: ${below}`);
   return topics.every(({ state }) => state === 'present') ? exitCodes.done : exitCodes.failed;
 }
 

@@ -14,7 +14,7 @@ export interface CheckDoors {
    */
   store: (() => Promise<string | Found>) | null;
   provider: (() => Promise<ProviderAnswer>) | null;
-  kafka: (() => Promise<string>) | null;
+  kafka: (() => Promise<string | Found>) | null;
   sinks: (() => Promise<string>) | null;
   /** Whether somebody evaluates alerts. */
   alerts: (() => Promise<Found>) | null;

@@ -61,6 +61,8 @@ export interface KafkaCluster extends TopicReader {
   /** As last learned; null before that. */
   topicState(topic: string): TopicState | null;
   brokerCount(): number;
+  /** `min.insync.replicas` of a topic as its brokers have it; null where they do not tell us. */
+  minInSync(topic: string): Promise<number | null>;
   /** Where a node is reached, as last learned. */
   addressOf(node: number): BrokerAddress | null;
   /** One request to one broker, waiting for all in-sync replicas. Throws what kafkajs throws when no answer came. */
@@ -96,7 +98,10 @@ export function makeCluster(settings: KafkaSettings, times: ClusterTimes): Kafka
       const broker = await cluster.findBroker(coordinator);
       // No transaction is ever begun; brokers want a time below their own bound all the same.
       const epoch = await broker.initProducerId({ transactionalId, transactionTimeout: 60_000 });
-      return { ...epoch, forgottenAfterMs: await forgottenAfterMs(broker, coordinator.nodeId) };
+      return {
+        ...epoch,
+        forgottenAfterMs: await toldNumber(broker, brokerResource, String(coordinator.nodeId), expirySetting),
+      };
     },
     async learn(topics) {
       for (const topic of topics) cluster.targetTopics.add(topic);
@@ -114,6 +119,10 @@ export function makeCluster(settings: KafkaSettings, times: ClusterTimes): Kafka
       return { code: errorName(found.topicErrorCode), partitions };
     },
     brokerCount: () => brokerPool.metadata?.brokers.length ?? 0,
+    async minInSync(topic) {
+      const broker = await brokerPool.findConnectedBroker();
+      return toldNumber(broker, topicResource, topic, 'min.insync.replicas');
+    },
     addressOf(node) {
       const found = brokerPool.metadata?.brokers.find(({ nodeId }) => nodeId === node);
       return found === undefined ? null : { host: found.host, port: found.port };
@@ -142,15 +151,21 @@ export function makeCluster(settings: KafkaSettings, times: ClusterTimes): Kafka
   };
 }
 
+const topicResource = 2;
 const brokerResource = 4;
 const expirySetting = 'transactional.id.expiration.ms';
 
-/** Whoever may not ask for a broker's settings, as most may not, is refused; the connection stays. */
-async function forgottenAfterMs(broker: Broker, node: number): Promise<number | null> {
-  const resources = [{ type: brokerResource, name: String(node), configNames: [expirySetting] }];
+/** Whoever may not ask for settings, as most may not for a broker's, is refused; the connection stays. */
+async function toldNumber(
+  broker: Broker,
+  type: number,
+  name: string,
+  setting: string,
+): Promise<number | null> {
+  const resources = [{ type, name, configNames: [setting] }];
   const answer = await broker.describeConfigs({ resources }).catch(() => null);
   const entries = answer?.resources.flatMap(({ configEntries }) => configEntries) ?? [];
-  const told = Number(entries.find(({ configName }) => configName === expirySetting)?.configValue);
+  const told = Number(entries.find(({ configName }) => configName === setting)?.configValue);
   return told > 0 ? told : null;
 }
 

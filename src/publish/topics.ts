@@ -6,7 +6,7 @@ import { Problem } from '../model/problem';
 import type { Clock } from '../tools/clock';
 import { describeError, kindOf } from './classify-error';
 import type { ClusterTimes, KafkaSettings } from './client-config';
-import { administrate, makeCluster, type TopicState } from './kafka-cluster';
+import { administrate, type KafkaCluster, makeCluster, type TopicState } from './kafka-cluster';
 
 /** One entry of deploy/topics.json; the topic's name is the prefix, a dot and `name`. */
 export interface TopicDeclaration {
@@ -29,6 +29,19 @@ export interface TopicDescription {
   code: string | null;
 }
 
+/** A declared topic as it is. */
+export interface DeclaredTopic extends TopicDescription {
+  /** How it is less than declared; null where it is not. */
+  below: string | null;
+}
+
+/** What of it the cluster has; `minInSync` is null where it does not tell us. */
+export interface Copies {
+  replicas: number;
+  minInSync: number | null;
+  brokers: number;
+}
+
 export interface TopicOptions extends ClusterTimes {
   clock: Clock;
 }
@@ -46,13 +59,13 @@ export async function createTopics(
   prefix: string,
   declarations: TopicDeclaration[],
   options: TopicOptions,
-): Promise<(TopicDescription & { created: boolean })[]> {
+): Promise<(DeclaredTopic & { created: boolean })[]> {
   const names = declarations.map(({ name }) => `${prefix}.${name}`);
-  return withCluster(settings, options, async (describe, brokerCount) => {
+  return withCluster(settings, options, async (describe, cluster) => {
     const before = await describe(names);
     const missing = declarations.filter((_, index) => before[index]?.state === 'missing');
     if (missing.length > 0) {
-      const topics = missing.map((declaration) => topicRequest(prefix, declaration, brokerCount()));
+      const topics = missing.map((declaration) => topicRequest(prefix, declaration, cluster.brokerCount()));
       const administrator = administrate(settings, options);
       try {
         await administrator.connect();
@@ -68,8 +81,22 @@ export async function createTopics(
       await options.clock.wait(leaderPauseMs);
       after = await describe(names);
     }
-    return after.map((topic, index) => ({ ...topic, created: before[index]?.state === 'missing' }));
+    const measured = await measure(after, declarations, cluster);
+    return measured.map((topic, index) => ({ ...topic, created: before[index]?.state === 'missing' }));
   });
+}
+
+/** The declared topics as they are. Throws `publish.unavailable` or `publish.refused`. */
+export async function describeDeclared(
+  settings: KafkaSettings,
+  prefix: string,
+  declarations: TopicDeclaration[],
+  options: TopicOptions,
+): Promise<DeclaredTopic[]> {
+  const names = declarations.map(({ name }) => `${prefix}.${name}`);
+  return withCluster(settings, options, async (describe, cluster) =>
+    measure(await describe(names), declarations, cluster),
+  );
 }
 
 /** The topics as they are, in the order asked for. Throws `publish.unavailable` or `publish.refused`. */
@@ -84,7 +111,7 @@ export async function describeTopics(
 async function withCluster<T>(
   settings: KafkaSettings,
   options: TopicOptions,
-  work: (describe: (names: string[]) => Promise<TopicDescription[]>, brokerCount: () => number) => Promise<T>,
+  work: (describe: (names: string[]) => Promise<TopicDescription[]>, cluster: KafkaCluster) => Promise<T>,
 ): Promise<T> {
   const cluster = makeCluster(settings, options);
   const describe = async (names: string[]) => {
@@ -93,7 +120,7 @@ async function withCluster<T>(
   };
   try {
     await cluster.connect();
-    return await work(describe, cluster.brokerCount);
+    return await work(describe, cluster);
   } catch (error) {
     const { code, detail } = describeError(error);
     const problem = kindOf(code) === 'denied' ? 'publish.refused' : 'publish.unavailable';
@@ -101,6 +128,48 @@ async function withCluster<T>(
   } finally {
     cluster.destroy();
   }
+}
+
+async function measure(
+  topics: TopicDescription[],
+  declarations: TopicDeclaration[],
+  cluster: KafkaCluster,
+): Promise<DeclaredTopic[]> {
+  const brokers = cluster.brokerCount();
+  return Promise.all(
+    topics.map(async (topic, index) => {
+      if (topic.state !== 'present') return { ...topic, below: null };
+      const minInSync = await cluster.minInSync(topic.topic);
+      const copies = { replicas: topic.replicas, minInSync, brokers };
+      return { ...topic, below: belowDeclared(copies, declarations[index] as TopicDeclaration) };
+    }),
+  );
+}
+
+/**
+ * How a topic has fewer copies, or waits for fewer, than is declared: then an acknowledged record is lost with fewer disks.
+ * null where it has as many. More than declared is well.
+ */
+export function belowDeclared(
+  { replicas, minInSync, brokers }: Copies,
+  { replicationFactor, config }: Pick<TopicDeclaration, 'replicationFactor' | 'config'>,
+): string | null {
+  const declaredInSync = Number(config['min.insync.replicas'] ?? 1);
+  const few = [
+    ...(replicas < replicationFactor
+      ? [`${counted(replicas, 'replica')} of ${replicationFactor} declared`]
+      : []),
+    ...(minInSync !== null && minInSync < declaredInSync
+      ? [`min.insync.replicas ${minInSync} of ${declaredInSync} declared`]
+      : []),
+  ];
+  if (few.length === 0) return null;
+  const reason = brokers < replicationFactor ? `: the cluster has ${counted(brokers, 'broker')}` : '';
+  return `${few.join(' and ')}${reason}`;
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
 function topicRequest(prefix: string, declaration: TopicDeclaration, brokers: number) {

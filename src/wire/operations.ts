@@ -14,18 +14,17 @@ import { type Api, type ApiDoors, type ConfigView, makeApi } from '../operations
 import { type CheckDoors, runCheck } from '../operations/check';
 import { makeOperationsServer, type OperationsServer } from '../operations/server';
 import { attendance } from '../operations/unattended';
-import { kafkaTargetDefaults } from '../publish/kafka';
-import { describeTopics } from '../publish/topics';
 import { systemClock } from '../tools/clock';
 import { makeRejudge } from '../webhook/rejudge';
 import type { Worker } from '../wire';
 import { makeNameEquipment } from './equipment-names';
-import { alertingOptions, kafkaOptions, topicsOf, webhookOptions } from './options';
+import { alertingOptions, webhookOptions } from './options';
 import { probeOutcome } from './probe-outcome';
 import { type OwnProvider, providerApiOf } from './provider';
 import { sinksOf, testSinksOf } from './sinks';
 import type { StandIn } from './stand-in-store';
 import { meterOf } from './sync';
+import { checkTopics } from './topics';
 
 /** So long a probe on demand is waited for. */
 const probeWaitMs = 5000;
@@ -165,25 +164,11 @@ function checkDoors(
     settings: { missing: missing.map(({ name, text }) => `${name} ${text}`), warnings },
     store,
     provider,
-    kafka: settings.kafkaBrokers === null ? null : () => checkKafka(settings),
+    kafka: settings.kafkaBrokers === null ? null : () => checkTopics(settings),
     sinks: sinksOf(settings, null).length === 0 ? null : () => checkSinks(settings),
     alerts: unattendedMs === null ? null : async () => attendance(await unattendedMs(), systemClock.nowMs()),
     nowMs: systemClock.nowMs,
   };
-}
-
-async function checkKafka(settings: Settings): Promise<string> {
-  const kafka = kafkaOptions(settings);
-  if (kafka === null) throw new Error('no broker is named');
-  const topics = await describeTopics(kafka, topicsOf(settings), {
-    ...kafkaTargetDefaults,
-    clock: systemClock,
-  });
-  const absent = topics
-    .filter(({ state }) => state !== 'present')
-    .map(({ topic, state }) => `${topic} is ${state}`);
-  if (absent.length > 0) throw new Error(`${absent.join('; ')}: tramline migrate creates what is missing`);
-  return `${topics.length} topics are there`;
 }
 
 const sinkMsMax = 3000;

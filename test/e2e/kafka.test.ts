@@ -5,6 +5,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Kafka as CloudEventsKafka, type KafkaMessage } from 'cloudevents';
+import type { CheckLine } from '../../src/model/api';
 import { kafkaTargetDefaults } from '../../src/publish/kafka';
 import { createTopics, type TopicDeclaration } from '../../src/publish/topics';
 import { systemClock } from '../../src/tools/clock';
@@ -167,6 +168,26 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'with a real Kafka', () => {
     expect({ code, error }).toEqual({ code: 0, error: '' });
     expect(out).toContain('"topic": "demo-');
     expect(out).toMatch(/9\s+events\s+of\s+the\s+event\s+log\s+and\s+9\s+records\s+on\s+the\s+topics/);
+  });
+
+  test('one broker holds fewer copies than declared, which `migrate` and `check` say with the counts', async () => {
+    const below = '1 replica of 3 declared and min.insync.replicas 1 of 2 declared: the cluster has 1 broker';
+    const made = await runCommand(['migrate'], {
+      KAFKA_BROKERS: cluster.brokers.join(','),
+      KAFKA_TOPIC_PREFIX: 'narrow',
+      DATABASE_URL: `sqlite:${join(story.dataFolder, 'narrow.db')}`,
+    });
+    expect(made).toMatchObject({
+      code: 0,
+      error: expect.stringContaining(`narrow.equipment.v1: ${below}\n`),
+    });
+    const { code, out } = await runCommand(['check', '--json'], {
+      TRAMLINE_URL: story.service.operationsUrl,
+    });
+    const line = (JSON.parse(out) as CheckLine[]).find(({ name }) => name === 'kafka');
+    expect({ code, state: line!.state }).toEqual({ code: 0, state: 'warning' });
+    expect(line!.detail).toContain(`${prefix}.equipment.v1 has ${below}`);
+    expect(line!.next).toContain('kafka-reassign-partitions.sh');
   });
 
   test('what was acknowledged and not marked before a kill is found on its topic, and not sent again', async () => {

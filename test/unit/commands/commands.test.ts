@@ -544,13 +544,24 @@ describe('commands that ask no service', () => {
     });
     expect([shell.opened, shell.closed]).toEqual([1, 1]);
     shell.topics = [
-      { topic: 'tramline.equipment.v1', state: 'present', partitions: 12, created: true },
-      { topic: 'tramline.field-operation.v1', state: 'denied', partitions: 0, created: false },
+      { topic: 'tramline.equipment.v1', state: 'present', partitions: 12, created: true, below: null },
+      { topic: 'tramline.field-operation.v1', state: 'denied', partitions: 0, created: false, below: null },
     ];
     const { code, out } = await shell.run('migrate');
     expect(code).toBe(1);
     expect(out).toContain('tramline.equipment.v1: created, 12 partitions');
     expect(out).toContain('tramline.field-operation.v1: denied');
+  });
+
+  test('migrate warns of a topic that has fewer copies than declared, and has done its work', async () => {
+    const below = '2 replicas of 3 declared: the cluster has 2 brokers';
+    const equipment = { topic: 't.equipment.v1', state: 'present', partitions: 12, created: true, below };
+    shell.topics = [equipment, { ...equipment, topic: 't.field-operation.v1', below: null }];
+    expect(await shell.run('migrate')).toMatchObject({ code: 0, error: `t.equipment.v1: ${below}\n` });
+    expect(await shell.json('migrate')).toMatchObject({
+      code: 0,
+      value: { topics: [{ below }, { below: null }] },
+    });
   });
 
   test('migrate moves a store when both ends are named, and only then', async () => {
