@@ -9,7 +9,7 @@ import { conditionRows } from './catalogue';
 import { findStorm } from './find-storm';
 import { fingerprintOf, subjectOf } from './fingerprint';
 import { firstStepFor } from './first-step';
-import { plainMessage, plainName, plainTime } from './plain-text';
+import { asSentence, plainMessage, plainName, plainTime } from './plain-text';
 import { signalOfRow } from './signal-of-row';
 import { timeOf } from './time-of-condition';
 
@@ -137,7 +137,7 @@ function ofProvider(states: Condition[], options: ConditionOptions): Signal {
   const sorted = states.toSorted((left, right) => left.sinceMs - right.sinceMs);
   const [first] = sorted as [Condition];
   const details = sorted.slice(0, namedMax).map((state) => {
-    const detail = detailOf(state, options).replace(/[^.!?]$/, '$&.');
+    const detail = detailOf(state, options);
     const origin = idOf(state);
     return URL.canParse(origin) ? `At ${origin}: ${detail}` : detail;
   });
@@ -154,7 +154,7 @@ function coversOf(states: Condition[], untilMs: number): Covers {
 }
 
 function detailOf({ detail, labels = {} }: Condition, { ownNames }: ConditionOptions): string {
-  return plainMessage(detail, detailMax, [...ownNames, ...Object.values(labels)]);
+  return asSentence(plainMessage(detail, detailMax, [...ownNames, ...Object.values(labels)]));
 }
 
 function idOf({ labels = {} }: Condition): string {

@@ -18,7 +18,7 @@ import { findStorm, type Storm } from './find-storm';
 import { subjectOf } from './fingerprint';
 import { firstStepFor } from './first-step';
 import { type KeptUntil, keptUntil } from './kept-until';
-import { plainAddress, plainMessage, plainName, plainTime } from './plain-text';
+import { asSentence, plainAddress, plainMessage, plainName, plainTime } from './plain-text';
 
 export type Blocked = AlertInputs['blocked'][number];
 
@@ -128,7 +128,7 @@ function signalOf(ofCause: OrganizationRow, incident: Incident, options: Organiz
   const message = first.cause === 'required-action' ? first.message : null;
   const description = [
     `${subject(incident.organizations)} blocked since ${plainTime(incident.sinceMs)}: ${row.because}.`,
-    message === null ? '' : `The provider says: "${plainMessage(message, 500)}"`,
+    message === null ? '' : asSentence(`The provider says: "${plainMessage(message, 500)}"`),
     endsOAuth1(incident.organizations) ? oauth1Ending : '',
     waiting(incident.organizations),
     kept?.sentence ?? '',

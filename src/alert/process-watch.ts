@@ -34,7 +34,7 @@ export function makeProcessWatch(clock: Pick<Clock, 'nowMs' | 'steadyMs'>): Proc
       if (Math.abs(offsetMs) < offsetMsMax) return void noticed.delete('clock-off');
       const seconds = Math.round(Math.abs(offsetMs) / 1000);
       const side = offsetMs < 0 ? 'behind' : 'ahead of';
-      notice('clock-off', `the provider’s clock is ${seconds} s ${side} ours`);
+      notice('clock-off', `The provider’s clock is ${seconds} s ${side} ours.`);
     },
     decryptionFailed: (detail) => notice('decryption-failed', detail),
     conditions() {

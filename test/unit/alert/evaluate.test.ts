@@ -92,6 +92,26 @@ test('every named condition pages under the name of its row', () => {
   }
 });
 
+test('every description is whole sentences, whatever ends what others say', () => {
+  const described = (detail: string) => {
+    const conditions = (Object.keys(conditionRows) as ConditionName[]).flatMap((name) => [
+      { name, sinceMs: noonMs, detail },
+      { name, sinceMs: noonMs, detail, endsAtMs: noonMs, labels: { connection_id: 'c1' } },
+    ]);
+    const causes = ['terms', 'required-action', 'not-connected', 'refused-grant'] as const;
+    const blocked = causes.map((cause) => aBlocked({ cause, message: detail, organizationId: cause }));
+    return evaluated({ conditions, blocked }).map(({ annotations }) => annotations.description ?? '');
+  };
+  const plain = described('No broker (of 3) answers.');
+  expect(plain.filter((text) => !/^[A-Z0-9].*\.$/.test(text))).toEqual([]);
+  for (const stop of ['!', '?']) {
+    const said = `No broker (of 3) answers${stop}`;
+    expect(described(said)).toEqual(plain.map((text) => text.replaceAll('No broker (of 3) answers.', said)));
+  }
+  const quoted = (text: string) => text.replace('answers."', 'answers".');
+  expect(described('No broker (of 3) answers')).toEqual(plain.map(quoted));
+});
+
 test('what holds reads back is more urgent when everything that waits is not kept for much longer', () => {
   const conditions = (['rate-limited', 'topic-denied', 'kafka-unavailable'] as const).map((name) => ({
     name,

@@ -11,8 +11,8 @@ function watch() {
 test.each([
   [59_000, []],
   [-59_000, []],
-  [61_000, ['the provider’s clock is 61 s ahead of ours']],
-  [-600_000, ['the provider’s clock is 600 s behind ours']],
+  [61_000, ['The provider’s clock is 61 s ahead of ours.']],
+  [-600_000, ['The provider’s clock is 600 s behind ours.']],
 ])('W19: a clock that is off by %i ms', (offsetMs, details) => {
   const { watch: noticed } = watch();
   noticed.heardClock(offsetMs);
@@ -25,7 +25,7 @@ test('it is since when it was first noticed, and over with the first right answe
   at.ms += 60_000;
   noticed.heardClock(95_000);
   expect(noticed.conditions()).toEqual([
-    { name: 'clock-off', sinceMs: noonMs, detail: 'the provider’s clock is 95 s ahead of ours' },
+    { name: 'clock-off', sinceMs: noonMs, detail: 'The provider’s clock is 95 s ahead of ours.' },
   ]);
   noticed.heardClock(1000);
   expect(noticed.conditions()).toEqual([]);
