@@ -112,7 +112,7 @@ export async function withApi<Result>(
     context.output.note(`${error.message}; using the store itself: ${placeOfStore(loaded, wish)}`);
   }
   const { api, close } = await context.openStore(loaded, wish).catch((error: unknown) => {
-    throw wish === 'kept' ? orElsewhere(error) : error;
+    throw orStarting(wish === 'kept' ? orElsewhere(error) : error);
   });
   try {
     return await work(api, 'store', loaded);
@@ -126,6 +126,16 @@ function orElsewhere(error: unknown): unknown {
   if (!isProblem(error, 'settings.invalid')) return error;
   const step = 'TRAMLINE_URL names a service that runs elsewhere; what is missing here: tramline check';
   return new Problem(error.code, `${error.message}; ${step}`, error);
+}
+
+/** Nobody listens, and yet somebody has the store: so it is with a service until it is ready. */
+function orStarting(error: unknown): unknown {
+  if (!isProblem(error, 'store.locked')) return error;
+  return new Problem(
+    error.code,
+    `${error.message}; one that is still starting answers there in a moment`,
+    error,
+  );
 }
 
 /** The running service's API, whether one runs or not. */

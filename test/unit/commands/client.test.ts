@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { makeClient, NobodyListens } from '../../../src/commands/client';
 import { serviceUrl } from '../../../src/commands/context';
 import { loadSettings } from '../../../src/config';
+import { Problem } from '../../../src/model/problem';
 import type { OperationsServer } from '../../../src/operations/server';
 import { Secret } from '../../../src/tools/secret';
 import { freePort } from '../../support/free-port';
@@ -186,6 +187,19 @@ test('where another machine does not answer, no store of this one is opened inst
   shell.environment = { TRAMLINE_URL: 'http://192.0.2.1:9464' };
   const { code } = await shell.run('ledger');
   expect([code, shell.opened]).toEqual([1, 0]);
+});
+
+test('where nobody listens and yet somebody has the store, it is said that a service may be starting', async () => {
+  const shell = makeShell();
+  shell.environment = { TRAMLINE_URL: `http://127.0.0.1:${await freePort()}` };
+  shell.refused = new Problem('store.locked', 't.db is in use by another process');
+  for (const words of [['ledger'], ['sync'], ['check']]) {
+    const { code, error } = await shell.run(...words);
+    expect(code).toBe(2);
+    expect(error).toMatch(
+      /in use by another process; one that is still starting answers there in a moment\n$/,
+    );
+  }
 });
 
 test.each([

@@ -37,6 +37,8 @@ export interface Shell {
   probed: string | null;
   /** From where to where stores were moved. */
   moves: [string, string][];
+  /** What opening the store is refused with. */
+  refused: Error | null;
   /** How often the store was opened and closed. */
   opened: number;
   /** Whether the last was to be there already, or might be made. */
@@ -92,6 +94,7 @@ export function makeShell(): Shell {
     probed: 'ok',
     alertTests: [],
     moves: [],
+    refused: null,
     opened: 0,
     wish: null,
     closed: 0,
@@ -136,6 +139,7 @@ function doorsOf(shell: Shell): CommandDoors {
     load: () => loadSettings('command', shell.environment),
     async openStore(_loaded, wish) {
       shell.wish = wish;
+      if (shell.refused !== null) throw shell.refused;
       shell.opened += 1;
       return {
         api: shell.api,
