@@ -13,13 +13,17 @@ export function storeClockSuite(
   name: string,
   open: (rules?: Partial<StoreRules>) => Promise<DamageableStore>,
 ): void {
-  describe(`store contract, a clock that is set back: ${name}`, () => {
+  describe.each([
+    ['ahead at a look', true],
+    ['ahead between two looks', false],
+  ])(`store contract, a clock that is set back, %s: ${name}`, (_when, looked) => {
     let under: DamageableStore;
     let hand: Hand;
     beforeEach(async () => {
       under = await open();
       hand = new Hand(under);
       await sweepAll();
+      under.advance(hourMs);
     });
     afterEach(() => under.close());
 
@@ -28,7 +32,7 @@ export function storeClockSuite(
     };
     /** By an hour, noticed by the next look. */
     const setBack = async () => {
-      await sweepAll();
+      if (looked) await sweepAll();
       under.advance(-hourMs);
       await sweepAll();
     };
@@ -155,14 +159,43 @@ export function storeClockSuite(
       expect(await hand.store.take(1)).toHaveLength(1);
     });
 
-    test('is seen by a store that was opened since', async () => {
-      await hand.put([hintOf('1')]);
-      await sweepAll();
-      await hand.reopen();
+    test('the budget of probes is open at once, also before that look', async () => {
+      const payAll = async () => {
+        let calls = 0;
+        while ((await hand.store.payProbeCall(false)) === 0) calls += 1;
+        return calls;
+      };
+      await under.close();
+      under = await open({ probesPerMinute: 60 });
+      hand = new Hand(under);
+      const full = await payAll();
       under.advance(-hourMs);
-      await sweepAll();
-      under.advance(1000);
-      expect(await hand.store.take(1)).toHaveLength(1);
+      expect(await payAll()).toBe(full);
+      under.advance(2000);
+      expect(await payAll()).toBe(1);
     });
+
+    test('what began after it was set right is left as it is by the looks that follow', async () => {
+      await hand.put([hintOf('1')]);
+      await setBack();
+      const put = { dueInMs: 5000, agedMs: 0, own: true, code: 'timeout', detail: null };
+      under.advance(1000);
+      await hand.store.postpone({ ...heldBy(await hand.take()), ...put });
+      under.advance(2000);
+      await sweepAll();
+      await expectDueIn(3000);
+    });
+
+    // Only what a look noted outlives a process.
+    if (looked)
+      test('is seen by a store that was opened since', async () => {
+        await hand.put([hintOf('1')]);
+        await sweepAll();
+        await hand.reopen();
+        under.advance(-hourMs);
+        await sweepAll();
+        under.advance(1000);
+        expect(await hand.store.take(1)).toHaveLength(1);
+      });
   });
 }

@@ -5,6 +5,7 @@
  */
 import type { QuarantineReason } from '../../model/notification';
 import type { News } from '../../model/store';
+import type { Seen } from '../set-back';
 import type { StoreRules } from '../store-rules';
 import type { Statements } from './database';
 import type { LaneChanges } from './lanes';
@@ -22,6 +23,8 @@ export interface Context {
   settings: PostgresSettings;
   /** The store's clock when the transaction began, in milliseconds since the epoch. */
   nowMs(): number;
+  /** By all transactions of this process. */
+  seen: Seen;
   /** What becomes of lanes: written as the last thing of the transaction. */
   lanes: LaneChanges;
   /** What other processes are told once the transaction is committed. */

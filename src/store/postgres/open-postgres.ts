@@ -6,6 +6,7 @@ import type { QuarantineReason } from '../../model/notification';
 import { Problem } from '../../model/problem';
 import type { News, Store } from '../../model/store';
 import type { SetAside } from '../quarantine-entry';
+import type { Seen } from '../set-back';
 import { makeBell } from './bell';
 import type { Context, InTransaction, PostgresSettings } from './context';
 import { openDatabase, poolConfig, type TransactionOptions } from './database';
@@ -31,6 +32,7 @@ export async function openPostgres(
   const database = openDatabase(settings, nowMs);
   await refuseHalfMoved(database);
   const bell = makeBell(settings);
+  const seen: Seen = { furthestMs: 0 };
   const inTransaction = async <Result>(
     work: (context: Context) => Promise<Result>,
     options?: TransactionOptions,
@@ -40,10 +42,11 @@ export async function openPostgres(
     const result = await database.transact(
       async (statements, beganMs) => {
         const lanes = new LaneChanges();
+        if (beganMs > seen.furthestMs) seen.furthestMs = beganMs;
         // A second attempt begins anew.
         news = new Set();
         setAside = [];
-        const context = { database: statements, settings, nowMs: () => beganMs, lanes, news, setAside };
+        const context = { database: statements, settings, nowMs: () => beganMs, seen, lanes, news, setAside };
         const done = await work(context);
         await lanes.write(statements);
         return done;

@@ -1,32 +1,46 @@
 /**
  * Brings waits near that reach from before the clock was set back, so many tasks a call. Everything here is of the server's
- * clock, so whichever process sweeps sees it, also one that was started since.
+ * clock: what retention noted is seen by whichever process sweeps, also one that was started since; what was between two of
+ * its looks by each that had a transaction then.
  */
-import { clockName, heldMsMax, holdMsMax, nearerMax } from '../set-back';
+import { clockName, heldMsMax, holdMsMax, isSetBack, nearerMax } from '../set-back';
 import type { Context } from './context';
 import { cutPaid } from './probes';
 
 /** A wait that began at `began`, ahead of now, begins anew; $1 is now. */
 const anew = (until: string, began: string) => `$1::bigint + greatest(${until} - ${began}, 0)`;
 
-/** True when more tasks are to come nearer: the next call goes on. */
-export async function bringNearer(context: Context): Promise<boolean> {
-  const { database } = context;
+export interface Nearer {
+  /** More tasks are to come nearer: the next call goes on. */
+  more: boolean;
+  /** To be called once it is committed: what was seen before is looked at no more. */
+  done(): void;
+}
+
+export async function bringNearer(context: Context): Promise<Nearer> {
+  const { database, seen } = context;
   const nowMs = context.nowMs();
+  // Other transactions begin while this one waits for its answers.
+  const { furthestMs } = seen;
   const noted = await database.get('SELECT value FROM meta WHERE name = $1', clockName);
-  if (noted !== undefined && noted.value > nowMs) {
+  if (isSetBack(nowMs, noted?.value ?? null, { furthestMs })) {
     // Whoever takes probes locks the budget before the organizations.
     await cutPaid(context);
     await nearerProbes(context, nowMs);
     await nearerHolds(context, nowMs);
-    if ((await nearerTasks(context, nowMs)) === nearerMax) return true;
+    if ((await nearerTasks(context, nowMs)) === nearerMax) return { more: true, done() {} };
   }
   await database.run(
     `INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
     clockName,
     nowMs,
   );
-  return false;
+  return {
+    more: false,
+    done() {
+      if (seen.furthestMs === furthestMs) seen.furthestMs = nowMs;
+    },
+  };
 }
 
 /** Organizations are locked first, and in their order. */

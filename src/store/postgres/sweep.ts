@@ -23,12 +23,13 @@ const alertMs = 86_400_000;
 /** A step takes at most 1,000 rows of a table, and 5,000 notifications. */
 export async function sweep(inTransaction: InTransaction): Promise<Swept> {
   const nearer = await inTransaction(bringNearer);
+  nearer.done();
   const events = await inTransaction(sweepEvents);
   const deliveries = await inTransaction(sweepDeliveries);
   const reads = await inTransaction(sweepReads);
   const settled = await inTransaction(sweepSettled);
   const ended = await inTransaction(endRound);
-  return { rows: events + deliveries + reads + settled.rows, more: nearer || settled.more || !ended };
+  return { rows: events + deliveries + reads + settled.rows, more: nearer.more || settled.more || !ended };
 }
 
 /** A walk that has come to its end waits for the others: then nothing was left out, and all begin anew. */

@@ -4,6 +4,7 @@
  */
 import type { Condition } from '../../model/alert';
 import type { QuarantineReason } from '../../model/notification';
+import type { Seen } from '../set-back';
 import type { StoreRules } from '../store-rules';
 import type { Database } from './database';
 import type { Lanes } from './lanes';
@@ -27,6 +28,8 @@ export interface Context {
   settings: StoreSettings;
   /** The store's clock, in milliseconds since the epoch. */
   nowMs(): number;
+  /** By `nowMs`, of whoever called it. */
+  seen: Seen;
   lanes: Lanes;
   organizations: OrganizationCache;
   /** Taken tasks by id: this process is the only one, so a lease need not be in a table. */

@@ -6,6 +6,7 @@
 import type { QuarantineReason } from '../../model/notification';
 import { Problem } from '../../model/problem';
 import type { Store } from '../../model/store';
+import type { Seen } from '../set-back';
 import type { Context, StoreSettings } from './context';
 import { type Database, openDatabase, problemOf } from './database';
 import { Lanes } from './lanes';
@@ -40,10 +41,16 @@ export function openEngine(settings: StoreSettings, nowMs: () => number): Engine
   refuseMoved(database, settings.file);
   const transaction = makeTransaction(database);
   const { counters, undo } = transaction;
+  const seen: Seen = { furthestMs: 0 };
   const context: Context = {
     database,
     settings,
-    nowMs,
+    nowMs() {
+      const now = nowMs();
+      if (now > seen.furthestMs) seen.furthestMs = now;
+      return now;
+    },
+    seen,
     lanes: new Lanes(undo, (id, width) => keepWidth(database, id, width)),
     organizations: new OrganizationCache(),
     leases: new Map(),

@@ -2,7 +2,7 @@
  * Brings waits near that reach from before the clock was set back, so many tasks a call: those in tables, and what is kept
  * of them in memory.
  */
-import { clockName, heldMsMax, holdMsMax, nearerMax } from '../set-back';
+import { clockName, heldMsMax, holdMsMax, isSetBack, nearerMax } from '../set-back';
 import type { Context } from './context';
 import { remember } from './organization-cache';
 import { cutPaid, schedule } from './probes';
@@ -12,15 +12,20 @@ const anew = (until: string, began: string) => `?1 + max(${until} - ${began}, 0)
 
 /** True when more tasks are to come nearer: the next call goes on. */
 export function bringNearer(context: Context): boolean {
-  const { database } = context;
+  const { database, seen, undo } = context;
   const nowMs = context.nowMs();
   const noted = database.get('SELECT value FROM meta WHERE name = ?', clockName);
-  if (noted !== undefined && Number(noted.value) > nowMs) {
+  if (isSetBack(nowMs, noted === undefined ? null : Number(noted.value), seen)) {
     cutPaid(context);
     nearerProbes(context, nowMs);
     nearerHolds(context, nowMs);
     nearerLeases(context, nowMs);
     if (nearerTasks(context, nowMs) >= nearerMax) return true;
+    const { furthestMs } = seen;
+    undo(() => {
+      seen.furthestMs = furthestMs;
+    });
+    seen.furthestMs = nowMs;
   }
   database.run(
     'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
