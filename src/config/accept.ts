@@ -25,8 +25,12 @@ export const text: Kind<string> = {
   accepts: 'one line of text',
 };
 
+/** Only the words that are named, in any case, as OpenTelemetry reads its own. */
 export const flag: Kind<boolean> = {
-  schema: z.string().trim().pipe(z.stringbool()),
+  schema: z
+    .string()
+    .trim()
+    .pipe(z.stringbool({ truthy: ['true'], falsy: ['false'] })),
   accepts: '`true` or `false`',
 };
 

@@ -298,9 +298,13 @@ describe('values with a form of their own', () => {
     expect(inspect(loaded.settings)).not.toContain('canary');
   });
 
-  test('booleans are words, and `false` is false', () => {
+  test('booleans are `true` and `false` in any case, and no other word', () => {
     expect(load({ KAFKA_TLS: 'false' }).kafkaTls).toBe(false);
-    expect(load({ INCLUDE_OPERATOR_NAMES: 'yes' }).includeOperatorNames).toBe(true);
+    expect(load({ INCLUDE_OPERATOR_NAMES: 'True' }).includeOperatorNames).toBe(true);
+    for (const word of ['yes', 'no', 'on', 'off', '1', '0', 'y', 'n', 'enabled', 'disabled'])
+      expect(faultsOf({ ...complete, INCLUDE_OPERATOR_NAMES: word })).toEqual([
+        'INCLUDE_OPERATOR_NAMES must be `true` or `false`',
+      ]);
   });
 });
 
