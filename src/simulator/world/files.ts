@@ -41,7 +41,6 @@ const BLOCK_BYTES = 65_536;
 const DIGESTS_MAX = 10_000;
 /** The largest file a control may ask for. */
 export const FILE_BYTES_MAX = 200_000_000;
-export const FILES_PER_ORGANIZATION = MADE.length;
 
 export class Files {
   readonly #changedFiles = new Map<number, WorldFile>();
