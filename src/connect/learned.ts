@@ -32,7 +32,7 @@ const pollMs = 1000;
 /** What names nothing, or is refused, for so long is not waited for. */
 const soughtForMs = 3_600_000;
 
-/** `wanted` asks for a listing. */
+/** `wanted` asks for a listing, while they are not whole after gaps that grow to 10 minutes at most. */
 export function makeLearned(clock: Clock, wanted: () => void): Learned {
   let beganMs = 0;
   let learning = false;

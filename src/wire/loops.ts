@@ -61,7 +61,7 @@ export function startReading(pipeline: Pick<Pipeline, 'work' | 'probes'>): void 
 
 export type Loops = Record<'relay' | 'alert' | 'sweep' | 'learn' | 'follow', Loop>;
 
-/** Made and not started. */
+/** Made and not started. Lists that broke off are begun again after 5 minutes at most. */
 export function loopsOf(parts: LoopParts, observer: Observer, clock: Clock): Loops {
   const { pipeline, relay, alerting, book, meter, store, watch, behind, room } = parts;
   let retryMs = learnRetryMs;
