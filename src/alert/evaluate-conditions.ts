@@ -61,7 +61,7 @@ function distinct(named: Condition[], { startsAtMs }: ConditionOptions): Conditi
   const known = new Map<string, Condition>();
   for (const condition of named) {
     const labels = labelsOf(condition);
-    const fingerprint = fingerprintOf(conditionRows[condition.name].name, labels);
+    const fingerprint = fingerprintOfState(condition);
     const twin = known.get(fingerprint);
     const begunMs = twin?.sinceMs ?? startsAtMs.get(fingerprint) ?? condition.sinceMs;
     known.set(fingerprint, {
@@ -70,6 +70,11 @@ function distinct(named: Condition[], { startsAtMs }: ConditionOptions): Conditi
     });
   }
   return [...known.values()];
+}
+
+/** Of the alert that tells of this state alone. Never throws. */
+export function fingerprintOfState(condition: Condition): string {
+  return fingerprintOf(conditionRows[condition.name].name, labelsOf(condition));
 }
 
 /** A connection may be named by an e-mail address, which labels must not hold. */

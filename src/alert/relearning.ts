@@ -5,6 +5,7 @@
  */
 import type { Alert, Condition, ConditionName, Signal, Told } from '../model/alert';
 import { conditionRows } from './catalogue';
+import { fingerprintOfState } from './evaluate-conditions';
 import { fingerprintOf } from './fingerprint';
 
 /** Would this process tell of a state of this name if any held, by what it saw since then? `isTold`: one is told now. */
@@ -34,10 +35,18 @@ export function makeRelearning(): Relearning {
   let tellers = new Map<string, Condition[]>();
   let leads = false;
 
-  const holdersTelling = (name: ConditionName | undefined) =>
-    [...tellers].flatMap(([holder, conditions]) =>
-      conditions.some((condition) => condition.name === name) ? [holder] : [],
-    );
+  const holdersOf = (tells: (condition: Condition) => boolean) =>
+    [...tellers].flatMap(([holder, conditions]) => (conditions.some(tells) ? [holder] : []));
+
+  const holdersNaming = (name: ConditionName | undefined) =>
+    holdersOf((condition) => condition.name === name);
+
+  /** Who tells of the very state; of an alert for many, whoever tells of any. */
+  function holdersTelling({ name, labels }: Signal): string[] {
+    const fingerprint = fingerprintOf(name, labels);
+    const ofState = holdersOf((condition) => fingerprintOfState(condition) === fingerprint);
+    return ofState.length > 0 ? ofState : holdersNaming(namesOf.get(name));
+  }
 
   return {
     hear(told, alerts, isSettled, nowMs) {
@@ -62,14 +71,14 @@ export function makeRelearning(): Relearning {
         lostAtMs.set(name, atMs);
         const { relearnedWithinMs } = conditionRows[name];
         const isOpen = open.has(conditionRows[name].name);
-        const isKnown = () => isSettled(name, atMs, holdersTelling(name).length > 0);
+        const isKnown = () => isSettled(name, atMs, holdersNaming(name).length > 0);
         if (nowMs - atMs >= relearnedWithinMs || (isOpen && isKnown())) lostAtMs.delete(name);
       }
     },
     unlearned: () => new Set([...lostAtMs.keys()].map((name) => conditionRows[name].name)),
     seen(signals, alerts) {
-      for (const { name, labels } of signals)
-        tellersOf.set(fingerprintOf(name, labels), holdersTelling(namesOf.get(name)));
+      for (const signal of signals)
+        tellersOf.set(fingerprintOf(signal.name, signal.labels), holdersTelling(signal));
       for (const { fingerprint, state } of alerts) if (state === 'resolved') tellersOf.delete(fingerprint);
     },
     isUnknown({ name, labels, fingerprint, quietSinceMs }) {

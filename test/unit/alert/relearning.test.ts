@@ -148,6 +148,20 @@ test('what a process told that is silent now is not over, and what one that live
   expect(news()).toEqual(['TramlineSubscriptionEnded resolved 0']);
 });
 
+test('what a process told of one connection is not over because another tells the same of another connection', async () => {
+  const { life, news, store } = stage();
+  const of = (id: string) => aCondition('client-refused', { labels: { connection_id: id } });
+  const leader = life('a', [of('c1')]);
+  await store.shareConditions('b', [of('c2')], 20_000);
+  await leader.pass(minuteMs);
+  expect(news()).toHaveLength(2);
+  store.forget('b');
+  await leader.pass(5 * minuteMs);
+  expect(news()).toEqual([]);
+  await leader.pass(15 * minuteMs);
+  expect(news()).toEqual(['TramlineClientRefused resolved 0']);
+});
+
 test('what a process told that was silent for a while is not over when it comes back and knows of nothing', async () => {
   const { life, news, store } = stage();
   const leader = life('a');
