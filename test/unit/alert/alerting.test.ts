@@ -8,19 +8,7 @@ import { Problem } from '../../../src/model/problem';
 import { makeHandClock } from '../../support/hand-clock';
 import { makeMemoryAlerts } from '../../support/memory-alerts';
 import fc from '../../support/properties';
-import { aBlocked, anAlert, noonMs } from './samples';
-
-const options = {
-  resendMs: 60_000,
-  leaseMs: 15_000,
-  holdMs: 30_000,
-  groupAbove: 50,
-  gatherMs: 1000,
-  resolveRepeatMs: 600_000,
-  journalMs: 30 * 86_400_000,
-  runbookBase: 'https://runbooks.example',
-  ownNames: [],
-};
+import { aBlocked, anAlert, noonMs, alertingOptions as options } from './samples';
 
 /** A sink that keeps what it took; `answer` may be replaced to make it fail. */
 function recordingSink(name: SinkName, repeats: boolean, keeps = false) {

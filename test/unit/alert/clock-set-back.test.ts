@@ -6,20 +6,9 @@ import type { AlertSink, PostResult } from '../../../src/alert/sink';
 import type { Alert, Condition } from '../../../src/model/alert';
 import { makeHandClock } from '../../support/hand-clock';
 import { makeMemoryAlerts } from '../../support/memory-alerts';
-import { aBlocked, noonMs } from './samples';
+import { aBlocked, noonMs, alertingOptions as options } from './samples';
 
 const hourMs = 3_600_000;
-const options = {
-  resendMs: 60_000,
-  leaseMs: 15_000,
-  holdMs: 30_000,
-  groupAbove: 50,
-  gatherMs: 1000,
-  resolveRepeatMs: 600_000,
-  journalMs: 30 * 86_400_000,
-  runbookBase: 'https://runbooks.example',
-  ownNames: [],
-};
 
 function setUp() {
   const clock = makeHandClock(noonMs);

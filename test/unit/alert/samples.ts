@@ -55,3 +55,16 @@ export function anAlert(of: Partial<Alert> = {}): Alert {
     ...of,
   };
 }
+
+/** How alerting is set in the tests of its parts: sent again each minute, held for half of one. */
+export const alertingOptions = {
+  resendMs: 60_000,
+  leaseMs: 15_000,
+  holdMs: 30_000,
+  groupAbove: 50,
+  gatherMs: 1000,
+  resolveRepeatMs: 600_000,
+  journalMs: 30 * 86_400_000,
+  runbookBase: 'https://runbooks.example',
+  ownNames: [],
+};

@@ -7,19 +7,8 @@ import type { Condition } from '../../../src/model/alert';
 import { Problem } from '../../../src/model/problem';
 import { makeHandClock } from '../../support/hand-clock';
 import { makeMemoryAlerts } from '../../support/memory-alerts';
-import { noonMs } from './samples';
+import { noonMs, alertingOptions as options } from './samples';
 
-const options = {
-  resendMs: 60_000,
-  leaseMs: 15_000,
-  holdMs: 30_000,
-  groupAbove: 50,
-  gatherMs: 1000,
-  resolveRepeatMs: 600_000,
-  journalMs: 30 * 86_400_000,
-  runbookBase: 'https://runbooks.example',
-  ownNames: [],
-};
 const storeAlert = 'TramlineStoreUnavailable';
 const nameAlone = [
   'TramlineClientRefused',

@@ -148,6 +148,16 @@ function stage(script: Script, more: Partial<SyncDoors> = {}, units = 'metric') 
   return { run, sync, doors, options, asked, tokens, refused, faults };
 }
 
+/** A record of a topic that the store does not know. */
+const stranger = {
+  key: '4711/equipment/9',
+  sequence: 5,
+  offset: '1',
+  eventId: 'a',
+  bytesHash: '',
+  deleted: false,
+};
+
 test('a page that fails for a while is asked for again', async () => {
   const { run, asked } = stage({ equipment: [[partial(transient)], [pageOf([item('1')])]] });
   expect(await run()).toMatchObject({ state: 'ended', published: 1, partial: [] });
@@ -318,14 +328,6 @@ test('a listing of organizations that fails for a while is asked for again', asy
 });
 
 test('a full run without a valid connection does not end that the store is behind', async () => {
-  const stranger = {
-    key: '4711/equipment/9',
-    sequence: 5,
-    offset: '1',
-    eventId: 'a',
-    bytesHash: '',
-    deleted: false,
-  };
   await hand.store.noteFound({ topic: 't', partition: 0, nextOffset: '2', records: [stranger] });
   under.advance(1000);
   const state = { connections: [] as string[] };
@@ -434,14 +436,6 @@ test('an organization that was forgotten is skipped as that, and nobody has to a
 test('a full run in whose listings a known, active organization is missing is partial, and the store behind', async () => {
   await hand.store.learn(['4711', '4724', '4730'].map((id) => ({ id, name: null, connectionId: 'c1' })));
   await hand.observe({ cause: 'not-connected', actionUrl: null, message: null }, '4730');
-  const stranger = {
-    key: '4711/equipment/9',
-    sequence: 5,
-    offset: '1',
-    eventId: 'a',
-    bytesHash: '',
-    deleted: false,
-  };
   await hand.store.noteFound({ topic: 't', partition: 0, nextOffset: '2', records: [stranger] });
   under.advance(1000);
   const run = async (...listed: string[]) => {

@@ -7,19 +7,8 @@ import { makeSealer, Secret } from '../../../src/tools/secret';
 import { isSettledBy } from '../../../src/wire/conditions';
 import { makeHandClock } from '../../support/hand-clock';
 import { makeMemoryAlerts } from '../../support/memory-alerts';
+import { alertingOptions as options } from '../alert/samples';
 
-const minuteMs = 60_000;
-const options = {
-  resendMs: minuteMs,
-  leaseMs: 15_000,
-  holdMs: 30_000,
-  groupAbove: 50,
-  gatherMs: 1000,
-  resolveRepeatMs: 600_000,
-  journalMs: 30 * 86_400_000,
-  runbookBase: 'https://runbooks.example',
-  ownNames: [],
-};
 const token = {
   connection: 'c1',
   user: 'u1',
