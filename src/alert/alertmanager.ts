@@ -30,6 +30,8 @@ export interface AlertmanagerOptions {
   endsAheadMs?: number;
   /** How long an alert fires in an instance before its end is told: longer than its `group_wait`. Default 60 s. */
   openMs?: number;
+  /** Makes a signal that aborts after so many milliseconds, for tests that move time by hand. Default: real time. */
+  abortAfter?: (ms: number) => AbortSignal;
 }
 
 interface Neighbour {
@@ -51,6 +53,7 @@ export function makeAlertmanagerSink(options: AlertmanagerOptions): AlertSink {
     awayMs = 1_000,
     endsAheadMs = 300_000,
     openMs = 60_000,
+    abortAfter = (ms) => AbortSignal.timeout(ms),
   } = options;
   if (urls.length === 0) throw new Problem('settings.invalid', 'no Alertmanager address is given');
   urls.forEach(checkAddress);
@@ -63,10 +66,10 @@ export function makeAlertmanagerSink(options: AlertmanagerOptions): AlertSink {
 
   async function tell(neighbour: Neighbour, alerts: Alert[], nowMs: number): Promise<InstanceAnswer> {
     const { instance, memory } = neighbour;
-    const deadline = AbortSignal.timeout(timeoutMs);
+    const deadline = abortAfter(timeoutMs);
     const isWaitedFor = neighbour.isAway && neighbours.some(({ isAway }) => !isAway);
     try {
-      memory.begin(await instance.life(isWaitedFor ? AbortSignal.timeout(awayMs) : deadline));
+      memory.begin(await instance.life(isWaitedFor ? abortAfter(awayMs) : deadline));
       neighbour.isAway = false;
     } catch {
       neighbour.isAway = true;

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { makeAlertmanagerSink } from '../../../src/alert/alertmanager';
 import type { PostableAlert } from '../../../src/alert/alertmanager-payload';
 import type { Alert, SentState } from '../../../src/model/alert';
+import { makeHandClock } from '../../support/hand-clock';
 import { anAlert, minuteMs, noonMs } from './samples';
 
 type Answer = (alerts: PostableAlert[], response: ServerResponse) => void;
@@ -49,6 +50,41 @@ async function startInstance(path = '') {
   instance.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
   open.push(instance);
   return instance;
+}
+
+type Instance = Awaited<ReturnType<typeof startInstance>>;
+
+/** Resolves when the instance is asked for its status, with the answer that is the caller's to give. */
+function held(instance: Instance): Promise<ServerResponse> {
+  return new Promise((resolve) => {
+    instance.status = resolve;
+  });
+}
+
+/** Resolves when the instance is told alerts, and has answered as `answer` does. */
+function posted(instance: Instance, answer: Answer = (_, response) => void response.end()): Promise<void> {
+  return new Promise((resolve) => {
+    instance.answer = (alerts, response) => {
+      answer(alerts, response);
+      resolve();
+    };
+  });
+}
+
+/** Time that the test moves: 6 s for an instance, and 50 ms for one that is away while another is there. */
+function handTime() {
+  const clock = makeHandClock(noonMs);
+  const abortAfter = (ms: number): AbortSignal => {
+    const patience = new AbortController();
+    void clock.wait(ms).then(() => patience.abort());
+    return patience.signal;
+  };
+  return { clock, patience: { timeoutMs: 6000, awayMs: 50, abortAfter } };
+}
+
+async function isUnderWay(post: Promise<unknown>): Promise<boolean> {
+  const isOver = post.then(() => false);
+  return Promise.race([isOver, new Promise<boolean>((resolve) => setImmediate(resolve, true))]);
 }
 
 const say =
@@ -238,9 +274,12 @@ test('an instance that stops answering in the middle keeps what it took', async 
 
 test('an instance that does not answer is given up in time', async () => {
   const instance = await startInstance();
-  instance.answer = () => {};
-  const sink = makeAlertmanagerSink({ urls: [instance.url], timeoutMs: 50 });
-  expect(await sink.post([alert], noonMs)).toMatchObject({
+  const asked = posted(instance, () => {});
+  const time = handTime();
+  const post = makeAlertmanagerSink({ urls: [instance.url], ...time.patience }).post([alert], noonMs);
+  await asked;
+  await time.clock.advance(6000);
+  expect(await post).toMatchObject({
     taken: [],
     failed: [{ fingerprint, retry: true }],
   });
@@ -280,31 +319,36 @@ test('of two instances with one away, the post counts, and all is told to the on
 test('of two instances, one that hangs is waited for once; when it answers again, it is told everything', async () => {
   const [there, hanging] = [await startInstance(), await startInstance()];
   const answers = hanging.status;
-  hanging.status = () => {};
-  const sink = makeAlertmanagerSink({ urls: [hanging.url, there.url], timeoutMs: 6000, awayMs: 50 });
-  const tookMs = async () => {
-    const beganMs = performance.now();
-    expect(await sink.post([alert], noonMs)).toMatchObject({ taken: [fingerprint] });
-    return performance.now() - beganMs;
-  };
-  expect(await tookMs()).toBeGreaterThan(5900);
-  expect(await tookMs()).toBeLessThan(3000);
+  const time = handTime();
+  const sink = makeAlertmanagerSink({ urls: [hanging.url, there.url], ...time.patience });
+  for (const waitedMs of [6000, 50]) {
+    const asked = Promise.all([held(hanging), posted(there)]);
+    const post = sink.post([alert], noonMs);
+    await asked;
+    await time.clock.advance(waitedMs - 1);
+    expect(await isUnderWay(post)).toBe(true);
+    await time.clock.advance(1);
+    expect(await post).toMatchObject({ taken: [fingerprint] });
+  }
   expect([there.posts.length, hanging.posts.length]).toEqual([2, 0]);
   hanging.status = answers;
-  await tookMs();
+  await sink.post([alert], noonMs);
   expect(hanging.posts).toHaveLength(1);
 });
 
 test('a lone instance, or where all hang, is given the whole time again', async () => {
-  const [one, other] = [await startInstance(), await startInstance()];
-  const late = (response: ServerResponse) =>
-    void setTimeout(() => response.end(JSON.stringify({ uptime: 'monday' })), 300);
-  for (const urls of [[one.url], [one.url, other.url]]) {
-    const sink = makeAlertmanagerSink({ urls, timeoutMs: 6000, awayMs: 50 });
-    one.status = other.status = (response) => void response.destroy();
+  const instances = [await startInstance(), await startInstance()];
+  for (const some of [instances.slice(0, 1), instances]) {
+    const time = handTime();
+    const sink = makeAlertmanagerSink({ urls: some.map(({ url }) => url), ...time.patience });
+    for (const instance of some) instance.status = (response) => void response.destroy();
     expect(await sink.post([alert], noonMs)).toMatchObject({ taken: [] });
-    one.status = other.status = late;
-    expect(await sink.post([alert], noonMs)).toMatchObject({ taken: [fingerprint] });
+    const asked = Promise.all(some.map(held));
+    const post = sink.post([alert], noonMs);
+    const statuses = await asked;
+    await time.clock.advance(5999);
+    for (const status of statuses) status.end(JSON.stringify({ uptime: 'monday' }));
+    expect(await post).toMatchObject({ taken: [fingerprint] });
   }
 });
 
