@@ -10,6 +10,7 @@ import { groupedStore, type Result } from './group';
 import type { SetAside } from './quarantine-entry';
 import type { StoreSettings } from './sqlite/context';
 import { type Call, openEngine } from './sqlite/engine';
+import type { Answers, ThreadData } from './sqlite/thread';
 
 export type { StoreSettings } from './sqlite/context';
 
@@ -28,9 +29,15 @@ const restartMs = 1000;
 export async function openStore(
   settings: StoreSettings,
   setAside: SetAside = () => {},
-  makeThread: () => Worker = () => startWorker(settings),
+  makeThread: (highest: number) => Worker = (highest) => startWorker({ settings, highest }),
 ): Promise<Store> {
-  let starting = startThread(makeThread);
+  /** Also what a lost thread gave and did not save is not given again: whoever has it is in this process. */
+  let highest = 0;
+  const heard = (given: number) => {
+    highest = Math.max(highest, given);
+  };
+  const start = () => startThread(makeThread(highest), heard);
+  let starting = start();
   let triedAtMs = Number.NEGATIVE_INFINITY;
   let thread = await starting;
 
@@ -39,7 +46,7 @@ export async function openStore(
     const nowMs = performance.now();
     if (nowMs - triedAtMs >= restartMs) {
       triedAtMs = nowMs;
-      starting = startThread(makeThread);
+      starting = start();
     }
     thread = await starting;
     return thread;
@@ -52,11 +59,11 @@ export async function openStore(
   );
 }
 
-function startWorker(settings: StoreSettings): Worker {
+function startWorker(workerData: ThreadData): Worker {
   // The main thread has its room since the start; limits of the thread's own would yield to the flags of the process.
   setFlagsFromString(`--max-semi-space-size=${youngMegabytes}`);
   setFlagsFromString(`--initial-old-space-size=${oldMegabytesAtFirst}`);
-  return new Worker(join(__dirname, 'sqlite', 'thread.js'), { workerData: settings });
+  return new Worker(join(__dirname, 'sqlite', 'thread.js'), { workerData });
 }
 
 interface Thread {
@@ -66,8 +73,7 @@ interface Thread {
 }
 
 /** Resolves when the thread has opened the store; rejects with what it said, or with why it ended. */
-async function startThread(makeThread: () => Worker): Promise<Thread> {
-  const worker = makeThread();
+async function startThread(worker: Worker, heard: (highest: number) => void): Promise<Thread> {
   const asked: { resolve: (results: Result[]) => void; reject: (error: Error) => void }[] = [];
   let lost: Error | null = null;
   const fail = (error: Error): void => {
@@ -86,8 +92,9 @@ async function startThread(makeThread: () => Worker): Promise<Thread> {
       reject(new Problem(opened.code, opened.message));
     });
   });
-  worker.on('message', (answers: Result[][]) => {
-    for (const results of answers) asked.shift()?.resolve(results);
+  worker.on('message', (answers: Answers) => {
+    heard(answers.highest);
+    for (const results of answers.results) asked.shift()?.resolve(results);
   });
   return {
     isLost: () => lost !== null,

@@ -42,8 +42,10 @@ export interface Context {
   setAside: QuarantineReason[];
   /** Registers how to take back a change in memory when the transaction around this call is rolled back. */
   undo(action: () => void): void;
-  /** Gives the next revision, persisted with the transaction. */
+  /** Gives the next revision, persisted with the transaction; nobody is given it again, also where that is lost. */
   nextRevision(): number;
+  /** A revision for a take, above the task's last fence. */
+  nextFence(last: number): number;
   currentRevision(): number;
   /** Gives the next public position, persisted with the transaction. */
   nextPosition(): number;

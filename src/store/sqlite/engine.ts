@@ -30,16 +30,21 @@ export interface Engine {
   execute(calls: Call[]): CallResult[];
   /** Commits what is open; true when nothing was or it is on disk now. Never throws. */
   commit(): boolean;
+  /** Of all fences and revisions that were given. */
+  highest(): number;
   /** Moves the write-ahead log into the file when it is long, and all of it with `whole`. Never throws. */
   checkpoint(whole?: boolean): void;
   close(): void;
 }
 
-/** Throws `store.locked`, `store.moved`, `store.unavailable`. `nowMs` is the store's clock. */
-export function openEngine(settings: StoreSettings, nowMs: () => number): Engine {
+/**
+ * Throws `store.locked`, `store.moved`, `store.unavailable`. `nowMs` is the store's clock; `highest` is what the engine
+ * before it in this process said.
+ */
+export function openEngine(settings: StoreSettings, nowMs: () => number, highest = 0): Engine {
   const database = openDatabase(settings.file);
   refuseMoved(database, settings.file);
-  const transaction = makeTransaction(database);
+  const transaction = makeTransaction(database, highest);
   const { counters, undo } = transaction;
   const seen: Seen = { furthestMs: 0 };
   const context: Context = {
@@ -59,6 +64,10 @@ export function openEngine(settings: StoreSettings, nowMs: () => number): Engine
     setAside: [],
     undo,
     nextRevision: () => ++counters.revision,
+    nextFence(last) {
+      counters.revision = Math.max(counters.revision, last) + 1;
+      return counters.revision;
+    },
     currentRevision: () => counters.revision,
     nextPosition: () => ++counters.position,
   };
@@ -86,6 +95,7 @@ export function openEngine(settings: StoreSettings, nowMs: () => number): Engine
         return false;
       }
     },
+    highest: () => counters.revision,
     checkpoint(whole = false) {
       if (transaction.isOpen()) return;
       try {

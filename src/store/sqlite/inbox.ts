@@ -193,7 +193,7 @@ function leaveUntilGap(context: Context, row: Row, lane: string, nowMs: number):
 
 function takeOne(context: Context, row: Row, lane: string, nowMs: number): TakenTask {
   const taskId = Number(row.id);
-  const fence = Number(row.fence) + 1;
+  const fence = context.nextFence(Number(row.fence));
   context.database.run(
     `UPDATE tasks SET state = 'taken', due_at = NULL, fence = ?, read_at = ?, covered_hint_at = ?, first_hint_at = NULL
      WHERE id = ?`,

@@ -4,6 +4,7 @@
  */
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { isProblem } from '../../model/problem';
+import type { Result } from '../group';
 import type { StoreSettings } from './context';
 import { type Call, type Engine, openEngine } from './engine';
 
@@ -16,12 +17,25 @@ const groupCalls = 1000;
 
 type Message = Call[] | 'close';
 
+export interface ThreadData {
+  settings: StoreSettings;
+  /** Of the fences and revisions that were heard of the thread before this one. */
+  highest: number;
+}
+
+/** What was asked by each message, and the highest fence or revision that anybody can have heard then. */
+export interface Answers {
+  results: Result[][];
+  highest: number;
+}
+
 const port = parentPort!;
 let engine: Engine | null = null;
 let idle: NodeJS.Timeout | undefined;
 
 try {
-  engine = openEngine(workerData as StoreSettings, Date.now);
+  const { settings, highest } = workerData as ThreadData;
+  engine = openEngine(settings, Date.now, highest);
   port.postMessage({ opened: true });
 } catch (error) {
   port.postMessage({
@@ -60,12 +74,14 @@ function serve(first: Call[]): Message | undefined {
       'problem' in result ? { code: result.problem.code, message: result.problem.message } : result,
     );
   let from = 0;
-  port.postMessage(
-    messages.map(({ length }) => {
+  const answers: Answers = {
+    results: messages.map(({ length }) => {
       from += length;
       return results.slice(from - length, from);
     }),
-  );
+    highest: engine!.highest(),
+  };
+  port.postMessage(answers);
   engine!.checkpoint();
   return next;
 }

@@ -6,6 +6,7 @@
 import type { Database } from './database';
 
 export interface Counters {
+  /** Of fences and revisions. Whoever was given one may still be there when it is taken back: it never goes back itself. */
   revision: number;
   position: number;
 }
@@ -25,13 +26,14 @@ export interface Transaction {
 /** Where a group began inside a transaction that was open. */
 interface Mark {
   undone: number;
-  counters: Counters;
+  position: number;
 }
 
-export function makeTransaction(database: Database): Transaction {
+/** `highest`: so far the revision has risen in this process, whatever of that is in the database. */
+export function makeTransaction(database: Database, highest: number): Transaction {
   const undone: (() => void)[] = [];
   const meta = (name: string) => Number(database.get('SELECT value FROM meta WHERE name = ?', name)!.value);
-  const counters: Counters = { revision: meta('revision'), position: meta('position') };
+  const counters: Counters = { revision: Math.max(meta('revision'), highest), position: meta('position') };
   let saved = { ...counters };
   let open = false;
 
@@ -61,7 +63,7 @@ export function makeTransaction(database: Database): Transaction {
       // It is rolled back before the next one begins, or by the next process.
     }
     for (const action of undone.splice(kept?.undone ?? 0).reverse()) action();
-    Object.assign(counters, kept?.counters ?? saved);
+    counters.position = (kept ?? saved).position;
     open = kept !== null;
   }
 
@@ -70,7 +72,7 @@ export function makeTransaction(database: Database): Transaction {
     undo: (action) => void undone.push(action),
     isOpen: () => open,
     within(work) {
-      const mark = open ? { undone: undone.length, counters: { ...counters } } : null;
+      const mark = open ? { undone: undone.length, position: counters.position } : null;
       try {
         if (mark !== null) database.savepoint();
         else database.begin();

@@ -1,14 +1,18 @@
 /**
- * What is on disk when: whatever anybody can see is flushed with all before it; takes and endings may wait for that.
+ * What is on disk when: whatever anybody can see is flushed with all before it; takes and endings may wait for that. What
+ * they were given is not given again where they were lost.
  */
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { TakenTask } from '../../../src/model/task';
 import type { Database } from '../../../src/store/sqlite/database';
 import { deliveryOf, draftOf, hintOf } from '../../contract/store-hand';
 
 /** Commits since the engine was opened: each is on disk when it returns. */
 let commits = 0;
+/** The disk takes nothing more. */
+let full = false;
 
 jest.mock('../../../src/store/sqlite/database', () => {
   const real = jest.requireActual('../../../src/store/sqlite/database');
@@ -19,6 +23,7 @@ jest.mock('../../../src/store/sqlite/database', () => {
       return {
         ...database,
         commit: () => {
+          if (full) throw Object.assign(new Error('database or disk is full'), { errcode: 13 });
           commits += 1;
           database.commit();
         },
@@ -40,22 +45,31 @@ const call = (verb: Parameters<Engine['execute']>[0][number]) => {
 const put = (id: string) => ({ verb: 'put' as const, args: [deliveryOf(1000, [hintOf(id)])] });
 const pick = { verb: 'pickUnsent' as const, args: [10, 1_000_000, []] };
 
+const take = { verb: 'take' as const, args: [1] };
+const finish = (task: TakenTask, id = '1') => ({
+  verb: 'finish' as const,
+  args: [
+    {
+      ...task,
+      draft: draftOf(id, 'one'),
+      connectionId: 'c',
+      traceparent: null,
+      reconciled: false,
+      settleMs: 0,
+    },
+  ],
+});
+
 function readAndFinish(id: string): void {
-  const [task] = call({ verb: 'take', args: [1] }) as { taskId: number }[];
-  const read = {
-    draft: draftOf(id, 'one'),
-    connectionId: 'c',
-    traceparent: null,
-    reconciled: false,
-    settleMs: 0,
-  };
-  call({ verb: 'finish', args: [{ ...task, ...read }] });
+  const [task] = call(take) as TakenTask[];
+  call(finish(task!, id));
 }
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'tramline-flush-'));
   engine = openEngine(settingsFor(join(folder, 'store.db')), () => 2000);
   commits = 0;
+  full = false;
 });
 afterEach(() => {
   engine.close();
@@ -94,17 +108,33 @@ test('what was acknowledged waits, and is on disk before anybody reads its posit
   expect(commits).toBe(3);
 });
 
-test('a process that ends without its last commit begins again where the file is', () => {
+test('an engine that ends without its last commit begins again where the file is, but not with what it had given', () => {
   call(put('1'));
   readAndFinish('1');
+  const given = engine.highest();
   const copy = join(folder, 'copy.db');
   for (const end of ['', '-wal']) copyFileSync(join(folder, `store.db${end}`), `${copy}${end}`);
-  const next = openEngine(settingsFor(copy), () => 3000);
-  expect(next.execute([{ verb: 'take', args: [1] }, pick])).toEqual([
-    { value: [expect.objectContaining({ fence: 1 })] },
-    { value: [] },
-  ]);
+  const next = openEngine(settingsFor(copy), () => 3000, given);
+  const [taken, picked] = next.execute([{ verb: 'take', args: [1] }, pick]) as { value: TakenTask[] }[];
+  expect(picked?.value).toEqual([]);
+  expect(taken?.value).toHaveLength(1);
+  expect(taken?.value[0]?.fence).toBeGreaterThan(given);
+  expect(taken?.value[0]?.revision).toBeGreaterThanOrEqual(given);
   next.close();
+});
+
+test('of two that were given one task, the first before a commit that failed, only the second is believed', () => {
+  call(put('1'));
+  const [first] = call(take) as TakenTask[];
+  full = true;
+  expect(engine.execute([put('2')])).toEqual([
+    { problem: expect.objectContaining({ code: 'store.unavailable' }) },
+  ]);
+  full = false;
+  const [second] = call(take) as TakenTask[];
+  expect(second?.taskId).toBe(first?.taskId);
+  expect(call(finish(first!))).toEqual({ outcome: 'refused', reason: 'fenced' });
+  expect(call(finish(second!))).toMatchObject({ outcome: 'published' });
 });
 
 test('a call that fails takes nothing with it of what was answered before', () => {
