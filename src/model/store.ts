@@ -299,6 +299,7 @@ export interface Syncs {
   /**
    * Finishes what a page holds whole and makes due what it does not. A resource that waits for a read is left to it; one
    * that was read since `revision` is not finished from the page, and is read again when the page says otherwise.
+   * Throws `store.refused` when pages of the run were lost after they were answered: the run is to be gone on with.
    */
   finishPage(page: ListedPage): Promise<ListedResult>;
   /**

@@ -29,12 +29,12 @@ const restartMs = 1000;
 export async function openStore(
   settings: StoreSettings,
   setAside: SetAside = () => {},
-  makeThread: (highest: number) => Worker = (highest) => startWorker({ settings, highest }),
+  makeThread: (highest: number | null) => Worker = (highest) => startWorker({ settings, highest }),
 ): Promise<Store> {
   /** Also what a lost thread gave and did not save is not given again: whoever has it is in this process. */
-  let highest = 0;
+  let highest: number | null = null;
   const heard = (given: number) => {
-    highest = Math.max(highest, given);
+    highest = Math.max(highest ?? 0, given);
   };
   const start = () => startThread(makeThread(highest), heard);
   let starting = start();

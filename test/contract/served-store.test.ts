@@ -3,7 +3,7 @@
  */
 import type { Store } from '../../src/model/store';
 import { openServed, type ServedStore } from './open-served';
-import { address, draftOf, Hand, hintOf } from './store-hand';
+import { draftOf, Hand, hintOf } from './store-hand';
 
 let under: ServedStore;
 let store: Store;
@@ -25,24 +25,29 @@ test('of two that were given one task, the first by a thread that was lost, only
   expect(await hand.finish(second, draftOf('1', 'new'))).toMatchObject({ outcome: 'published' });
 });
 
-test('a page that was asked for before a thread was lost is older than every read that is accepted after it', async () => {
-  await hand.put(['1', '2', '3', '4'].map((id) => hintOf(id)));
-  const { run } = await store.beginRun({ organizationId: '4711', full: false });
-  const tasks = await store.take(4);
-  for (const task of tasks) await hand.finish(task, draftOf(task.address.slice(-1), 'old'));
-  const { listings, revision } = await store.openListings(run, [
-    { scope: '4711/equipment', organizationId: '4711' },
-  ]);
-  await under.loseThread();
-  await hand.finish(await hand.takeAt(address('1')), draftOf('1', 'new'));
-  await store.finishPage({
-    run,
-    revision,
-    listingId: listings[0]!.id,
-    connectionId: 'c1',
-    drafts: [draftOf('1', 'old')],
-    hints: [],
-    after: { end: true, whole: true, changeToken: null },
+test('a list whose first pages a thread took with it is not gone on with, but read again from where it is stored', async () => {
+  await hand.publish('1', 'old');
+  await store.ready();
+  const wanted = { organizationId: '4711', full: false };
+  const listed = [{ scope: '4711/equipment', organizationId: '4711' }];
+  const { run } = await store.beginRun(wanted);
+  const begun = await store.openListings(run, listed);
+  const page = { run, listingId: begun.listings[0]!.id, connectionId: 'c1', drafts: [], hints: [] };
+  const { revision } = await store.finishPage({
+    ...page,
+    revision: begun.revision,
+    drafts: [draftOf('1', 'new')],
+    after: { next: 'https://provider.example/platform/equipment?page=2' },
   });
-  expect(await hand.events()).toEqual(['4711 1 created']);
+  await under.loseThread();
+  const changeToken = { token: 't', asked: 'units' };
+  const end = { end: true, whole: false, changeToken } as const;
+  await expect(store.finishPage({ ...page, revision, after: end })).rejects.toMatchObject({
+    code: 'store.refused',
+  });
+  expect(await store.beginRun(wanted)).toMatchObject({ run, resumed: true });
+  const again = await store.openListings(run, listed);
+  expect(again.listings[0]).toMatchObject({ ended: false, nextAddress: null, changeToken: null });
+  await store.finishPage({ ...page, revision: again.revision, drafts: [draftOf('1', 'new')], after: end });
+  expect(await hand.events()).toEqual(['4711 1 created', '4711 2 updated']);
 });

@@ -47,6 +47,8 @@ export interface Context {
   /** A revision for a take, above the task's last fence. */
   nextFence(last: number): number;
   currentRevision(): number;
+  /** False when who noted that revision may lean on what was answered then, and lost since. */
+  soundRevision(noted: number): boolean;
   /** Gives the next public position, persisted with the transaction. */
   nextPosition(): number;
 }

@@ -39,9 +39,13 @@ export interface Engine {
 
 /**
  * Throws `store.locked`, `store.moved`, `store.unavailable`. `nowMs` is the store's clock; `highest` is what the engine
- * before it in this process said.
+ * before it in this process said; null when there was none.
  */
-export function openEngine(settings: StoreSettings, nowMs: () => number, highest = 0): Engine {
+export function openEngine(
+  settings: StoreSettings,
+  nowMs: () => number,
+  highest: number | null = null,
+): Engine {
   const database = openDatabase(settings.file);
   refuseMoved(database, settings.file);
   const transaction = makeTransaction(database, highest);
@@ -69,6 +73,7 @@ export function openEngine(settings: StoreSettings, nowMs: () => number, highest
       return counters.revision;
     },
     currentRevision: () => counters.revision,
+    soundRevision: (noted) => noted >= counters.soundFrom,
     nextPosition: () => ++counters.position,
   };
   transaction.within(() => load(context));

@@ -2,6 +2,7 @@
  * Runs of a sync and the listings that they read. A listing's row is the cursor: it moves in the transaction that
  * finishes a page. What no listing of an organization holds any more is made due, and nothing else is concluded here.
  */
+import { Problem } from '../../model/problem';
 import type { ResourceKind } from '../../model/resource';
 import type {
   LastRun,
@@ -124,7 +125,14 @@ export function compareListed(
   return others;
 }
 
+/**
+ * Throws `store.refused` where pages before it may have been lost since they were answered: the change token of its end
+ * would say that they are known. The run that goes on begins at the place that is stored.
+ */
 export function finishPage(context: Context, page: ListedPage): ListedResult {
+  if (!context.soundRevision(page.revision)) {
+    throw new Problem('store.refused', 'what this listing brought before was lost: it is read again');
+  }
   const counts = { changed: 0, unchanged: 0, published: 0, left: 0 };
   const listed: Listed = {
     run: page.run,

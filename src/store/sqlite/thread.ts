@@ -19,8 +19,8 @@ type Message = Call[] | 'close';
 
 export interface ThreadData {
   settings: StoreSettings;
-  /** Of the fences and revisions that were heard of the thread before this one. */
-  highest: number;
+  /** Of the fences and revisions that were heard of the threads before this one; null for the first. */
+  highest: number | null;
 }
 
 /** What was asked by each message, and the highest fence or revision that anybody can have heard then. */

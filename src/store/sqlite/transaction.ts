@@ -9,6 +9,8 @@ export interface Counters {
   /** Of fences and revisions. Whoever was given one may still be there when it is taken back: it never goes back itself. */
   revision: number;
   position: number;
+  /** Whoever noted a lower revision may lean on what was answered then, and lost since. */
+  soundFrom: number;
 }
 
 export interface Transaction {
@@ -29,13 +31,19 @@ interface Mark {
   position: number;
 }
 
-/** `highest`: so far the revision has risen in this process, whatever of that is in the database. */
-export function makeTransaction(database: Database, highest: number): Transaction {
+/** `highest`: so far the revision has risen in this process, whatever of that is in the database; null: it begins here. */
+export function makeTransaction(database: Database, highest: number | null): Transaction {
   const undone: (() => void)[] = [];
   const meta = (name: string) => Number(database.get('SELECT value FROM meta WHERE name = ?', name)!.value);
-  const counters: Counters = { revision: Math.max(meta('revision'), highest), position: meta('position') };
+  const counters: Counters = { revision: meta('revision'), position: meta('position'), soundFrom: 0 };
+  if (highest !== null) lose(highest);
   let saved = { ...counters };
   let open = false;
+
+  function lose(noted: number): void {
+    counters.revision = Math.max(counters.revision, noted) + 1;
+    counters.soundFrom = counters.revision;
+  }
 
   function commit(): void {
     for (const name of ['revision', 'position'] as const) {
@@ -49,8 +57,11 @@ export function makeTransaction(database: Database, highest: number): Transactio
     open = false;
   }
 
-  /** Takes back what was done since the mark; all that is open where there is none, or the database lost it. */
-  function rollback(mark: Mark | null): void {
+  /**
+   * Takes back what was done since the mark; all that is open where there is none, or the database lost it: then what was
+   * `answered` is lost.
+   */
+  function rollback(mark: Mark | null, answered: boolean): void {
     let kept = mark;
     try {
       if (kept !== null) database.rollbackTo();
@@ -64,6 +75,7 @@ export function makeTransaction(database: Database, highest: number): Transactio
     }
     for (const action of undone.splice(kept?.undone ?? 0).reverse()) action();
     counters.position = (kept ?? saved).position;
+    if (answered && kept === null) lose(counters.revision);
     open = kept !== null;
   }
 
@@ -79,7 +91,7 @@ export function makeTransaction(database: Database, highest: number): Transactio
         open = true;
         return work();
       } catch (error) {
-        rollback(mark);
+        rollback(mark, mark !== null);
         throw error;
       }
     },
@@ -88,7 +100,7 @@ export function makeTransaction(database: Database, highest: number): Transactio
       try {
         commit();
       } catch (error) {
-        rollback(null);
+        rollback(null, true);
         throw error;
       }
     },

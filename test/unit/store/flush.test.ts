@@ -137,6 +137,23 @@ test('of two that were given one task, the first before a commit that failed, on
   expect(call(finish(second!))).toMatchObject({ outcome: 'published' });
 });
 
+test('a page is refused when a commit that failed took with it what the list brought before', () => {
+  const name = { scope: '4711/equipment', organizationId: '4711' };
+  const page = { run: 1, listingId: 1, connectionId: 'c', drafts: [], hints: [], after: { next: 'x' } };
+  const { revision } = call({ verb: 'openListings', args: [1, [name]] }) as { revision: number };
+  // A call that is at fault takes nothing with it that was answered.
+  expect(engine.execute([{ verb: 'postpone', args: [] }])[0]).toHaveProperty('problem');
+  call({ verb: 'finishPage', args: [{ ...page, revision }] });
+  full = true;
+  expect(engine.commit()).toBe(false);
+  full = false;
+  expect(engine.execute([{ verb: 'finishPage', args: [{ ...page, revision }] }])).toEqual([
+    { problem: expect.objectContaining({ code: 'store.refused' }) },
+  ]);
+  const again = call({ verb: 'openListings', args: [1, [name]] }) as { revision: number };
+  call({ verb: 'finishPage', args: [{ ...page, revision: again.revision }] });
+});
+
 test('a call that fails takes nothing with it of what was answered before', () => {
   call(put('1'));
   readAndFinish('1');
