@@ -282,19 +282,33 @@ async function explainedBy(stage: Stage, addresses: string[]): Promise<Explained
   return explained;
 }
 
-/** True when nothing waits, nothing is unsent and nobody is blocked, within a bound a little wider than is allowed. */
+/** Whether some resource is in this state. */
+async function isAny(
+  state: 'settling' | 'taken',
+  { operationsUrl }: { operationsUrl: string },
+): Promise<boolean> {
+  const answer = await fetch(`${operationsUrl}/api/tasks?state=${state}&limit=1`);
+  return ((await answer.json()) as unknown[]).length > 0;
+}
+
+/**
+ * True when nothing waits, nothing is to be read once more, nothing is unsent and nobody is blocked, within a bound a little
+ * wider than is allowed. What settles is no line of the ledger, and may still become an event.
+ */
 async function rest(stage: Stage, tell: (line: string) => void): Promise<boolean> {
   const isQuiet = async () => {
     const working = workerOf(stage);
     const ledger = await toldBy(stage);
+    // In this order: what settles is taken, and what was taken is sent.
+    const settles = (await isAny('settling', working)) || (await isAny('taken', working));
     const metrics = await (await fetch(`${working.operationsUrl}/metrics`)).text();
     const unsent = /^tramline_outbox_pending(?:\{[^}]*\})? (\d+)/m.exec(metrics)?.[1];
     const blocked = [...metrics.matchAll(/^tramline_organizations\{access="(?!active")[^}]*\} (\d+)/gm)];
     const stillBlocked = blocked.reduce((sum, [, count]) => sum + Number(count), 0);
     tell(
-      `to rest: ${ledger.waiting} wait, ${ledger.parked} parked, ${unsent} unsent, ${stillBlocked} blocked`,
+      `to rest: ${ledger.waiting} wait, ${ledger.parked} parked, ${unsent} unsent, ${stillBlocked} blocked${settles ? ', some settle' : ''}`,
     );
-    return ledger.waiting === 0 && ledger.parked === 0 && unsent === '0' && stillBlocked === 0;
+    return !settles && ledger.waiting === 0 && ledger.parked === 0 && unsent === '0' && stillBlocked === 0;
   };
   return until(isQuiet, { withinMs: 2 * restMsMax, everyMs: 250, what: 'rest' }).then(
     () => true,
