@@ -17,7 +17,7 @@ import { keptDocument } from './inbox/kept-document';
 import { letGo } from './inbox/let-go';
 import { makeProviderHealth, type ProviderHealth } from './inbox/provider-health';
 import { makeRun, type Run } from './inbox/run';
-import { sightDoubted } from './inbox/sight-doubted';
+import { sightDoubted, unseenDetail } from './inbox/sight-doubted';
 import { whomRefused } from './inbox/whom-refused';
 import type { Answer, ReadCost, ReadDocument } from './model/answer';
 import { wordsIn } from './model/answer-words';
@@ -47,6 +47,8 @@ export interface ProviderDoor {
   sees(connectionId: string, organizationId: string): boolean;
   /** null when it was learned since which organizations each connection sees; else after how long to ask again. */
   learnedSince(sinceMs: number): number | null;
+  /** Why nobody knows what a connection sees now: its list could not be read; null where that is not so. */
+  unlisted(connectionId: string): string | null;
 }
 
 export interface PathDoors {
@@ -227,10 +229,8 @@ async function end(path: Path, task: TakenTask, answer: Answer, traceparent: str
   const own = isOwnFailure(task, answer, path.health);
   const observedAt = new Date(nowMs).toISOString();
   const situation = { nowMs, observedAt, traceparent, own, ...whomRefused(task, answer, path.provider.sees) };
-  return apply(
-    path,
-    decideEnding(task, paused(task, answer, path.health, nowMs), situation, path.settings.ending),
-  );
+  const heard = paused(task, answer, path.health, nowMs);
+  return apply(path, decideEnding(task, heard, situation, path.settings.ending));
 }
 
 /** Nothing is concluded of what connections see before it was learned anew since then; null when it was, or need not be. */
@@ -265,7 +265,7 @@ async function endRead(path: Path, task: TakenTask, read: ReadDocument, tracepar
   }
   const { organizationId } = judged.document;
   if (!path.provider.sees(read.connectionId, organizationId)) {
-    const detail = `the document belongs to organization ${organizationId}, which the connection does not see`;
+    const detail = unseenDetail(organizationId, path.provider.unlisted(read.connectionId));
     const reason = 'organization-mismatch';
     return (
       (await awaitSight(path, task, task.acceptedAtMs ?? 0, reason, detail)) ??

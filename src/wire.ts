@@ -32,7 +32,7 @@ import { answersInTime, watchStore } from './store/watch-store';
 import type { Sync } from './sync/sync';
 import { type Clock, systemClock } from './tools/clock';
 import { makeBehindWatch } from './wire/behind';
-import { bookOf } from './wire/book';
+import { bookOf, knownBy } from './wire/book';
 import { checkConnections } from './wire/check-connections';
 import { conditionsOf, isSettledBy } from './wire/conditions';
 import {
@@ -128,9 +128,7 @@ export async function wireWorker(
   const pause = clientPauseOf(() => pipeline.health, clock);
   const client = clientOf(settings, {
     pause,
-    connections: () => book.connections(),
-    sees: (connectionId) => book.sees(connectionId),
-    former: (connectionId) => book.former(connectionId),
+    ...knownBy(() => book),
     renewal: lateRenewal(() => connecting),
     equipmentRecords: (sought) => doors.store.equipmentRecords(sought),
     payProbeCall: () => payProbeCall(doors.store, clock),
@@ -279,6 +277,7 @@ function providerDoorOf(
     ),
     sees: (connectionId, organizationId) => book().sees(connectionId).has(organizationId),
     learnedSince: (sinceMs) => book().soughtSince(sinceMs),
+    unlisted: (connectionId) => book().unlisted(connectionId),
   };
 }
 

@@ -150,7 +150,7 @@ export const conditionRows: Record<ConditionName, ConditionRow> = {
     name: 'TramlineOrganizationsUnlisted',
     severity: 'warning',
     owner: 'customer-success',
-    summary: 'A connection is not shown organizations any more that nobody else sees.',
+    summary: 'The list of organizations of a connection is refused, or misses some that nobody else sees.',
     firstStep:
       'Find {id} in `tramline connections list` and ask its user; another user of the organization may consent.',
     // Listings are hours apart at the most; a whole one says it before.

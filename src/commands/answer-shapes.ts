@@ -34,6 +34,7 @@ const connection: Shape<ConnectionView> = z.looseObject({
   expiresAt: textOrNull,
   renews: truth,
   organizations: texts,
+  unlisted: text.exactOptional(),
 });
 
 const accessChange: Shape<AccessChange> = z.looseObject({

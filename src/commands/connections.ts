@@ -43,7 +43,12 @@ async function list({ output }: CommandContext, api: Api): Promise<number> {
   else if (all.length === 0) {
     output.line('No user has given consent yet.');
     output.next('tramline connect');
-  } else output.table(all, columns);
+  } else {
+    output.table(all, columns);
+    for (const connection of all) {
+      if (connection.unlisted !== undefined) output.prose(`${shownId(connection)}: `, connection.unlisted);
+    }
+  }
   const refused = all.find(({ status }) => status === 'refused');
   if (refused !== undefined) {
     const { user, auth } = refused;

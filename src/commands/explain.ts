@@ -57,8 +57,9 @@ async function run({ output }: CommandContext, api: Api, of: string): Promise<nu
   }
   output.line(`The ${journey.what} ${journey.of}`);
   const width = Math.max(0, ...journey.steps.map(({ step }) => step.length));
-  for (const { at, step, text, times } of foldRepeats(journey.steps)) {
-    output.prose(`${at}  ${step.padEnd(width)}  `, times === 1 ? text : `${text}, ${times} times`);
+  for (const { at, step, text, times, detail } of foldRepeats(journey.steps)) {
+    const why = typeof detail === 'string' ? ` – ${detail}` : '';
+    output.prose(`${at}  ${step.padEnd(width)}  `, (times === 1 ? text : `${text}, ${times} times`) + why);
   }
   output.next(nextOf(journey));
   return exitCodes.done;

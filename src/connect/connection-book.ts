@@ -18,7 +18,7 @@ import { equalInConstantTime, type Sealer, type Secret } from '../tools/secret';
 import { makeFormerTokens } from './former-tokens';
 import { makeLearned } from './learned';
 import { sealTokens, unsealConnection } from './token-vault';
-import { makeUnlisted } from './unlisted';
+import { makeUnlisted, type SightList, type SightLists } from './unlisted';
 
 export interface SeenOrganization {
   id: string;
@@ -34,7 +34,7 @@ export interface SeenOrganization {
 /** A page of the organizations that a connection sees, or why the listing ended before its end. */
 export type SightPage =
   | { partial: false; organizations: SeenOrganization[] }
-  | { partial: true; answer: Answer | null; reason: string };
+  | { partial: true; answer: Answer | null; reason: string; detail: string };
 
 export interface BookDoors {
   store: Connections & Organizations;
@@ -80,7 +80,9 @@ export interface ConnectionBook {
   soughtSince(sinceMs: number): number | null;
   /** Where a person looks after an organization's connection, as last listed here; null where that is not known. */
   manageUrl(organizationId: string): string | null;
-  /** Organizations that are seen by nobody any more. */
+  /** Why the list of a connection's organizations was refused, or could not be read, last; null where neither is known. */
+  unlisted(connectionId: string): string | null;
+  /** Organizations that are seen by nobody any more, and lists that go on being refused. */
   conditions(): Condition[];
   /** Those of which it is known whether they hold. */
   settled(): ConditionName[];
@@ -134,9 +136,8 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
     try {
       const lists = await listValid(connections, listOne);
       await refresh();
-      const shown = shownIn(lists);
-      unlisted.note(shown, sees);
-      const whole = shown.every(([, organizations]) => organizations !== null);
+      unlisted.note(lists, sees);
+      const whole = lists.every(([, { end }]) => end === 'whole');
       how = { whole, failed: lists.some(([, { end }]) => end === 'failed') };
       return !how.failed;
     } finally {
@@ -158,51 +159,41 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
     learn,
     async learnOne(connectionId) {
       await refresh();
-      const seen = wholeOf(await listOne(connectionId));
+      const list = await listOne(connectionId);
       await refresh();
-      unlisted.note([[connectionId, seen]], sees);
-      return seen;
+      unlisted.note([[connectionId, list]], sees);
+      return list.end === 'whole' ? [...list.organizations] : null;
     },
     learnedSince: learned.since,
     soughtSince: learned.soughtSince,
     manageUrl: (organizationId) => manageUrls.get(organizationId) ?? null,
+    unlisted: unlisted.unlisted,
     ...unlisted.tellOf(() => connections),
     known: () =>
       connections.every(({ connectionId, status }) => status !== 'valid' || listed.has(connectionId)),
   };
 }
 
-/**
- * `failed`: it did not tell all, for the moment; `refused`: in a way that asking again soon does not change, such as an entry
- * that names nothing and may be any organization.
- */
-type SightList = { end: 'whole'; organizations: SeenOrganization[] } | { end: 'failed' | 'refused' };
-
-type SightLists = [connectionId: string, list: SightList][];
-
-function shownIn(lists: SightLists): [connectionId: string, organizations: SeenOrganization[] | null][] {
-  return lists.map(([connectionId, list]) => [connectionId, wholeOf(list)]);
-}
-
-function wholeOf(list: SightList): SeenOrganization[] | null {
-  return list.end === 'whole' ? list.organizations : null;
-}
-
 /** One after the other. */
 async function listValid(
   connections: readonly Connection[],
-  listOne: (connectionId: string) => Promise<SightList>,
-): Promise<SightLists> {
-  const lists: SightLists = [];
+  listOne: (connectionId: string) => Promise<SightList<SeenOrganization>>,
+): Promise<SightLists<SeenOrganization>> {
+  const lists: SightLists<SeenOrganization> = [];
   for (const { connectionId, status } of connections) {
     if (status === 'valid') lists.push([connectionId, await listOne(connectionId)]);
   }
   return lists;
 }
 
-function endOf({ answer, reason }: Extract<SightPage, { partial: true }>): 'failed' | 'refused' {
+function listOf({
+  answer,
+  reason,
+  detail,
+}: Extract<SightPage, { partial: true }>): Exclude<SightList, { end: 'whole' }> {
   const passes = answer !== null && passing.has(answer.kind);
-  return passes || reason === 'changed-meanwhile' ? 'failed' : 'refused';
+  if (passes || reason === 'changed-meanwhile') return { end: 'failed' };
+  return { end: 'refused', detail, ofClient: answer?.kind === 'client-refused' };
 }
 
 /** Where a listing did not come to its end, what it held so far is kept, and nothing is taken as absent. */
@@ -211,15 +202,15 @@ async function listConnection(
   connectionId: string,
   listed: Set<string>,
   manageUrls: Map<string, string | null>,
-): Promise<SightList> {
+): Promise<SightList<SeenOrganization>> {
   const epochs = await store.epochs();
   const seen: SeenOrganization[] = [];
   for await (const page of list(connectionId)) {
     if (page.partial) {
       if (page.answer?.kind === 'reauthorize') await refused(connectionId, page.answer.message);
-      const end = endOf(page);
-      if (end !== 'failed') listed.add(connectionId);
-      return { end };
+      const list = listOf(page);
+      if (list.end !== 'failed') listed.add(connectionId);
+      return list;
     }
     await store.learn(page.organizations.map(({ id, name }) => ({ id, name, connectionId })));
     for (const organization of page.organizations) {

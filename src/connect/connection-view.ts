@@ -5,8 +5,10 @@
 import type { SealedConnection } from '../model/connection';
 import type { ConnectionView } from '../model/consent';
 
-export function viewOf(connection: SealedConnection): ConnectionView {
+/** `unlisted`: why what it sees could not be listed now, of one that is valid. */
+export function viewOf(connection: SealedConnection, unlisted: string | null = null): ConnectionView {
   const { connectionId, user, auth, status, expiresAt, sealedRefresh, organizations } = connection;
   const renews = auth === 'oauth2' && sealedRefresh !== null;
-  return { id: connectionId, user, auth, status, expiresAt, renews, organizations };
+  const view = { id: connectionId, user, auth, status, expiresAt, renews, organizations };
+  return unlisted === null || status !== 'valid' ? view : { ...view, unlisted };
 }

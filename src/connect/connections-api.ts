@@ -20,15 +20,17 @@ export interface ConnectionsApiDoors {
   consents: Pick<Consents, 'ask' | 'view' | 'answer'>;
   /** Erases it here, with all that follows; false when it is unknown. */
   erase(connectionId: string): Promise<boolean>;
+  /** Why nobody knows what it sees now, as far as this process asked; null where nothing speaks against it. */
+  unlisted(connectionId: string): string | null;
 }
 
 /** What commands ask of connections. Rejects with coded problems, and as the store does; no view holds a token. */
 export function makeConnectionsApi(doors: ConnectionsApiDoors): ConnectionsApi {
-  const { store, consents } = doors;
+  const { store, consents, unlisted } = doors;
   return {
     async list({ limit, after }) {
       const all = (await store.listConnections())
-        .map(viewOf)
+        .map((connection) => viewOf(connection, unlisted(connection.connectionId)))
         .sort((one, other) => (one.id < other.id ? -1 : 1));
       return all.filter(({ id }) => after === null || id > after).slice(0, limit);
     },

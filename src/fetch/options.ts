@@ -87,6 +87,8 @@ export interface ProviderDoors {
   connections(): readonly Connection[];
   /** Ids of the organizations that a connection sees, as last learned. */
   sees(connectionId: string): ReadonlySet<string>;
+  /** Why nobody knows what a connection sees now: its list was refused, or could not be read; null where neither is known. */
+  unlisted?(connectionId: string): string | null;
   /** What was seen of a piece of equipment before; left out where each id is taken as it is. */
   equipmentRecords?(sought: EquipmentSought): Promise<EquipmentNames[]>;
   /** Left out where tokens are used as they are. */

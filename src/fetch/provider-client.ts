@@ -9,6 +9,7 @@ import type { ProviderData } from '../model/provider-data';
 import type { ResourceIdentity } from '../model/resource';
 import type { SubscriptionCalls } from '../model/subscription';
 import type { ListingRequest } from '../model/sync';
+import { withoutAddresses } from '../model/without-addresses';
 import { type Line, makeAsk, makeHeardLine, makeLine } from './ask';
 import { Attempt, type Pay } from './attempt';
 import { makeCallers } from './caller';
@@ -106,7 +107,7 @@ export function makeProviderClient(options: ProviderOptions, doors: ProviderDoor
     let admission = gate.admit(request.address);
     const connection = chooseConnection(request, doors.connections(), doors.sees);
     if (!admission.admitted) return { answer: refused(admission), cost: nothing };
-    if (connection === null) return { answer: noConnection(request), cost: nothing };
+    if (connection === null) return { answer: noConnection(request, doors), cost: nothing };
     const attempt = new Attempt(timeoutMs, signal);
     if (catalogs.known(connection) === null) {
       const result = await catalogs.of(connection, attempt);
@@ -140,7 +141,7 @@ export function makeProviderClient(options: ProviderOptions, doors: ProviderDoor
       await askAgain(due, async () => doors.payProbeCall?.());
       connection = chooseConnection(claim, doors.connections(), doors.sees);
     }
-    if (connection === null) return noConnection(claim);
+    if (connection === null) return noConnection(claim, doors);
     const attempt = new Attempt(timeoutMs, signal, pay);
     const result = await catalogs.of(connection, attempt);
     const answer = 'answer' in result ? result.answer : await probeOrganization(due, connection, attempt);
@@ -292,14 +293,29 @@ function refused({
   return { kind: 'address-refused', code, detail };
 }
 
-function noConnection({ organizationId, hintedUser, hintedOrganizationId }: Claim): Answer {
+function noConnection(
+  { organizationId, hintedUser, hintedOrganizationId }: Claim,
+  doors: ProviderDoors,
+): Answer {
   // What the delivery claims is no reason then: only that user's connections were looked at.
   if (organizationId === null && hintedUser !== null)
     return { kind: 'no-connection', detail: 'the user of its subscription has no valid connection' };
   const owner = organizationId ?? hintedOrganizationId;
   const detail =
-    owner === null ? 'no owner is known or named' : `no valid connection sees organization ${owner}`;
+    owner === null
+      ? 'no owner is known or named'
+      : `no valid connection sees organization ${owner}${unlistedBy(doors)}`;
   return { kind: 'no-connection', detail };
+}
+
+/** Whose list may hold what nobody sees: the first of those that could not be read. */
+function unlistedBy({ connections, unlisted = () => null }: ProviderDoors): string {
+  const [first, ...others] = connections().flatMap(({ connectionId, status }) => {
+    const why = status === 'valid' ? unlisted(connectionId) : null;
+    return why === null ? [] : [`connection ${withoutAddresses(connectionId)}: ${why}`];
+  });
+  if (first === undefined) return '';
+  return `; ${first}${others.length === 0 ? '' : `, and so of ${others.length} more`}`;
 }
 
 function unknownConnection(connectionId: string) {

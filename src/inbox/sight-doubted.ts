@@ -24,3 +24,9 @@ export function sightDoubted(
   if (!isUnlisted || organizationId === null || !sees(answer.connectionId, organizationId)) return null;
   return sinceMs;
 }
+
+/** Of a document that is an organization's which its connection does not see; `unlisted`: what may be why. */
+export function unseenDetail(organizationId: string, unlisted: string | null): string {
+  const unseen = `the document belongs to organization ${organizationId}, which the connection does not see`;
+  return unlisted === null ? unseen : `${unseen}; ${unlisted}`;
+}

@@ -48,6 +48,8 @@ export interface ConnectionView {
   renews: boolean;
   /** Ids of organizations, as last learned. */
   organizations: string[];
+  /** Why they could not be listed now; left out where they were, or where that is not known. */
+  unlisted?: string;
 }
 
 /** A consent as people see it. */

@@ -14,6 +14,18 @@ import { makeSealer } from '../tools/secret';
 import { catalogOriginOf } from './options';
 import { troubleOf } from './trouble-of';
 
+/** What a client asks of the book, which may be made later than the client. */
+export function knownBy(
+  book: () => ConnectionBook,
+): Pick<ConnectionBook, 'connections' | 'sees' | 'unlisted' | 'former'> {
+  return {
+    connections: () => book().connections(),
+    sees: (connectionId) => book().sees(connectionId),
+    unlisted: (connectionId) => book().unlisted(connectionId),
+    former: (connectionId) => book().former(connectionId),
+  };
+}
+
 /** The connections as this process knows them. */
 export function bookOf(
   settings: Settings,

@@ -24,7 +24,7 @@ import * as options from './options';
 
 export interface ConnectingParts {
   store: Store;
-  book: Pick<ConnectionBook, 'find' | 'refresh' | 'learnOne' | 'connections'>;
+  book: Pick<ConnectionBook, 'find' | 'refresh' | 'learnOne' | 'connections' | 'unlisted'>;
   /** Erases a connection, with all that follows for organizations; false when it is unknown. */
   erase(connectionId: string): Promise<boolean>;
   /** What a new connection sees was learned. */
@@ -90,7 +90,14 @@ export function wireConnecting(settings: Settings, parts: ConnectingParts): Conn
   const consents = makeConsents({ store, sealer, calls, server, auth, publicUrl, connected, clock });
   return {
     renewal,
-    api: makeConnectionsApi({ store, sealer, server, consents, erase: parts.erase }),
+    api: makeConnectionsApi({
+      store,
+      sealer,
+      server,
+      consents,
+      erase: parts.erase,
+      unlisted: (connectionId) => book.unlisted(connectionId),
+    }),
     routes: (observer, ready = async () => {}) =>
       makeConnectRoutes({
         consents,

@@ -24,6 +24,7 @@ import { makeProviderApi, problemOf } from '../operations/provider-api';
 import { draftEvent } from '../publish/draft-event';
 import { systemClock } from '../tools/clock';
 import { makeSealer } from '../tools/secret';
+import { knownBy } from './book';
 import { checkConnections } from './check-connections';
 import { type Connecting, lateRenewal, readConnections, wireConnecting } from './connecting';
 import { makeNameEquipment, type NameEquipment } from './equipment-names';
@@ -163,9 +164,7 @@ function makeOwnParts(settings: Settings, store: Store, failed: (error: unknown)
   const client = once(
     (): ProviderClient =>
       clientOf(settings, {
-        connections: () => book().connections(),
-        sees: (connectionId) => book().sees(connectionId),
-        former: (connectionId) => book().former(connectionId),
+        ...knownBy(() => book()),
         renewal: lateRenewal(connecting),
         equipmentRecords: (sought) => store.equipmentRecords(sought),
         clock,

@@ -1,10 +1,13 @@
 /**
  * Goal: a user who no longer sees an organization hands it over to another who does: what waits is read by the other, the
- * switch is journalled, nothing is published for it, and nobody is paged.
+ * switch is journalled, nothing is published for it, and nobody is paged. Where the list of what a user sees is refused, a
+ * person is told, and it is said of what is set aside for it.
  * Method: two users who see both organizations; the one whose token reads an organization loses sight of it while changes
- * of it wait. The provider then refuses that user what is the organization's, and does not list it to that user. Listings
+ * of it wait. The provider then refuses that user what is the organization's, and does not list it to that user. Last it
+ * refuses the lists themselves. Listings
  * are asked for a twentieth of the time at most: what passes until the next is stepped over with the service's clock.
  */
+import { runCommand } from '../support/command';
 import { makeMovedClock } from '../support/moved-clock';
 import { beginStory, notificationOf, type Resource, type Story, soon } from '../support/story';
 import { until } from '../support/until';
@@ -20,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => story.end());
 
-type ConnectionSeen = { id: string; user: string; organizations: string[] };
+type ConnectionSeen = { id: string; user: string; organizations: string[]; unlisted?: string };
 const connections = () => story.ask<ConnectionSeen[]>('/api/connections');
 const lastReader = async (machine: Resource) =>
   (await story.readsOf(machine)).filter(({ status }) => status === 200).at(-1)?.verdict.user;
@@ -103,4 +106,50 @@ test('where a lost organization’s resources are not found at all, nothing coun
   expect(await lastReader(machine!)).toBe(first);
   expect(await switchesOf(machine!)).toHaveLength(2);
   expect(await story.events()).toHaveLength(published);
+});
+
+test('a list that the provider goes on refusing is told to on-call, and is why what nobody sees is set aside', async () => {
+  const [machine] = await story.equipment();
+  const uri = machine!.uri.replace(machine!.id, '31415');
+  const hint = {
+    ...notificationOf(machine!),
+    targetResource: uri,
+    metadata: [{ key: 'orgId', value: '27182' }],
+  };
+  const path = '/organizations($|\\?)';
+  await story.simulator.setFaults([{ match: { method: 'GET', path }, status: 403, body: {} }]);
+  // What was listed a moment ago is not listed again yet.
+  clock.advance(600_000);
+  await story.post([hint]);
+  const why = /its list of organizations could not be read: page 1: .*\(forbidden\)/;
+  const refused = await until(async () => {
+    const all = await connections();
+    return all.every(({ unlisted }) => unlisted !== undefined) ? all : null;
+  }, soon);
+  for (const { unlisted } of refused) expect(unlisted).toMatch(why);
+  const told = async (...words: string[]) => {
+    const { out } = await runCommand(words, { TRAMLINE_URL: story.service.operationsUrl });
+    return out.replace(/\s+/g, ' ');
+  };
+  expect(await told('connections')).toMatch(why);
+
+  clock.advance(301_000);
+  const alerts = await until(async () => {
+    const all = await story.alerts();
+    const ofLists = all.filter(({ name }) => name === 'TramlineOrganizationsUnlisted');
+    return ofLists.length === refused.length ? ofLists : null;
+  }, soon);
+  for (const { annotations } of alerts) expect(annotations.description).toMatch(why);
+
+  clock.advance(3_600_000);
+  const entry = await until(async () => {
+    const quarantined = await story.quarantine();
+    return quarantined.find(({ reason }) => reason === 'no-connection');
+  }, soon);
+  expect(entry.detail).toMatch(why);
+  expect(await told('explain', uri)).toMatch(why);
+
+  await story.simulator.setFaults([]);
+  await story.post([hint]);
+  await until(async () => (await connections()).every(({ unlisted }) => unlisted === undefined), soon);
 });

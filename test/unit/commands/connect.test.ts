@@ -110,6 +110,16 @@ test('beside no service the link is made, and it is said that one is needed', as
   expect([code, out]).toEqual([5, expect.stringContaining('Start it, then open the link')]);
 });
 
+test('of a connection whose organizations cannot be listed it is said why', async () => {
+  const unlisted = 'its list of organizations could not be read: page 1: it was not answered with a page';
+  const named = { ...connection, unlisted };
+  Object.assign(shell.sample.connections, { list: async () => [named] });
+  expect((await shell.run('connections')).out).toContain(
+    `\n${connection.id}: its list of organizations could`,
+  );
+  expect((await shell.json('connections', 'list')).value).toEqual([named]);
+});
+
 test('connections are listed and revoked', async () => {
   expect((await shell.run('connections')).out).toMatch(
     /^ID +USER +METHOD +STATUS +ENDS +SEES\nc1 +ann +oauth2 +valid +renewed +2/,

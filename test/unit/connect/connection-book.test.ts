@@ -2,6 +2,7 @@
  * Connections: sealed at rest, opened in memory, imported once, and listed before anything is read through them.
  */
 import { type BookDoors, makeConnectionBook, type SightPage } from '../../../src/connect/connection-book';
+import type { Answer } from '../../../src/model/answer';
 import type { NamedToken, SealedConnection, SealedTokens } from '../../../src/model/connection';
 import { isProblem } from '../../../src/model/problem';
 import { makeSealer, Secret } from '../../../src/tools/secret';
@@ -85,6 +86,7 @@ const brokenOff: SightPage = {
     retryAfterMs: null,
   },
   reason: 'call-failed',
+  detail: 'page 1: status 503',
 };
 
 const page = (...ids: string[]): SightPage => ({
@@ -198,9 +200,20 @@ test('a listing that did not come to its end is not taken as all there is', asyn
   expect(await book.learn()).toBe(false);
 });
 
-const refusedForGood: SightPage = { partial: true, answer: null, reason: 'call-failed' };
-const unreadableEntry: SightPage = { partial: true, answer: null, reason: 'malformed-entry' };
-const changed: SightPage = { partial: true, answer: null, reason: 'changed-meanwhile' };
+const endedBy = (reason: string, detail: string, answer: Answer | null = null): SightPage => ({
+  partial: true,
+  answer,
+  reason,
+  detail,
+});
+const refusedForGood = endedBy('call-failed', 'page 1: forbidden');
+const unreadableEntry = endedBy('malformed-entry', 'entry 1 of a page: got null');
+const changed = endedBy('changed-meanwhile', 'page 2: changed');
+const clientRefused = endedBy('call-failed', 'page 1: client-refused', {
+  kind: 'client-refused',
+  connectionId: 'c1',
+  message: null,
+});
 
 test.each([
   ['holds what names nothing', unreadableEntry, true],
@@ -267,9 +280,64 @@ test.each<[string, SightPage]>([
   expect(book.learnedSince(2000)).not.toBeNull();
 });
 
+describe('a list that goes on being refused', () => {
+  const minuteMs = 60_000;
+
+  /** Learned at once, and again after so many minutes with what each list ends by then. */
+  async function learned(...lists: [atMinute: number, end: SightPage][]) {
+    const pages: SightPage[] = [];
+    const { book, rows, clock } = stage(pages);
+    await book.importTokens([named('t')]);
+    for (const [atMinute, end] of lists) {
+      await clock.advance(Math.max(0, atMinute * minuteMs - clock.nowMs()));
+      pages.splice(0, pages.length, page('a'), end);
+      await book.learn();
+    }
+    return { book, rows };
+  }
+
+  test.each([
+    ['is refused', refusedForGood, 'page 1: forbidden'],
+    ['holds what names nothing', unreadableEntry, 'entry 1 of a page: got null'],
+  ])('since it %s is told with the reason after five minutes, until it is whole', async (_how, end, why) => {
+    const unlisted = `its list of organizations could not be read: ${why}`;
+    const { book: atOnce } = await learned([0, end], [4, end]);
+    expect([atOnce.conditions(), atOnce.unlisted('c1'), atOnce.unlisted('c2')]).toEqual([[], unlisted, null]);
+    const { book, rows } = await learned([0, end], [5, end], [6, brokenOff]);
+    const told = {
+      name: 'organizations-unlisted',
+      sinceMs: 1000,
+      labels: { connection_id: 'c1' },
+      detail: `Of connection c1 nobody knows what it sees since: ${unlisted}.`,
+    };
+    expect([book.conditions(), book.settled()]).toEqual([[told], []]);
+    rows.get('c1')!.status = 'refused';
+    await book.refresh();
+    expect(book.conditions()).toEqual([]);
+    const { book: mended } = await learned([0, end], [5, end], [6, page('b')]);
+    expect([mended.conditions(), mended.unlisted('c1')]).toEqual([[], null]);
+  });
+
+  test('is one state with what a whole list of that connection missed before', async () => {
+    const { book } = await learned([0, page('b')], [1, page()], [2, refusedForGood], [9, refusedForGood]);
+    const condition = {
+      name: 'organizations-unlisted',
+      labels: { connection_id: 'c1' },
+      sinceMs: 61_000,
+      detail: expect.stringMatching(/page 1: forbidden\. .* no other connection sees: b\.$/),
+    };
+    expect(book.conditions()).toEqual([condition]);
+  });
+
+  test('for the client key is told of the key alone, and known all the same', async () => {
+    const { book } = await learned([0, clientRefused], [9, clientRefused]);
+    expect([book.conditions(), book.unlisted('c1')]).toEqual([[], expect.stringContaining('client-refused')]);
+  });
+});
+
 test('a listing that is refused for its token says so', async () => {
   const answer = { kind: 'reauthorize', connectionId: 'c1', message: 'expired' } as const;
-  const { book, calls } = stage([{ partial: true, answer, reason: 'call-failed' }]);
+  const { book, calls } = stage([endedBy('call-failed', 'page 1: reauthorize', answer)]);
   await book.importTokens([named('a')]);
   expect(book.settled()).toEqual([]);
   expect(await book.learn()).toBe(false);

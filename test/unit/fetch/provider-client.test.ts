@@ -190,6 +190,27 @@ describe('one call', () => {
     expect(staged.calls).toEqual([]);
   });
 
+  test.each([
+    [['c1'], '; connection c1: its list is refused'],
+    [['ended'], ''],
+    [['c1', 'c2', 'c3'], '; connection c1: its list is refused, and so of 2 more'],
+  ])(
+    'that nobody sees an organization while the lists of %j are refused is told with that',
+    async (refused, why) => {
+      const connections = [
+        connectionOf({ connectionId: 'ended', status: 'refused' }),
+        ...['c1', 'c2', 'c3'].map((connectionId) => connectionOf({ connectionId })),
+      ];
+      const unlisted = (id: string) => (refused.includes(id) ? 'its list is refused' : null);
+      staged = stageClient({}, connections, { unlisted });
+      const { answer } = await staged.client.read(requestFor(operationUrl, { organizationId: '9' }));
+      expect(answer).toEqual({
+        kind: 'no-connection',
+        detail: `no valid connection sees organization 9${why}`,
+      });
+    },
+  );
+
   test('a stopping process aborts it before it begins', async () => {
     const stop = new AbortController();
     stop.abort();

@@ -1,5 +1,5 @@
 // When what was learned of who sees what is doubted, and since when it must be learned anew.
-import { sightDoubted } from '../../../src/inbox/sight-doubted';
+import { sightDoubted, unseenDetail } from '../../../src/inbox/sight-doubted';
 import type { Answer } from '../../../src/model/answer';
 
 const task = { organizationId: '4711', acceptedAtMs: 500 };
@@ -41,4 +41,10 @@ test('nothing is doubted of a user who is known not to see the owner, of an unkn
   ] as Answer[]) {
     expect(sightDoubted(task, answer, seesAll)).toBeNull();
   }
+});
+
+test('a document that its connection does not see is told with why that may be', () => {
+  const unseen = 'the document belongs to organization 9, which the connection does not see';
+  expect(unseenDetail('9', null)).toBe(unseen);
+  expect(unseenDetail('9', 'its list is refused')).toBe(`${unseen}; its list is refused`);
 });

@@ -45,7 +45,7 @@ function stage() {
       store: connections as never,
       sealer: makeSealer([{ id: 'k1', key: Buffer.alloc(32, 1) }]),
       async *list(): AsyncGenerator<SightPage> {
-        if (listed === null) return yield { partial: true, answer: null, reason: 'not-shared' };
+        if (listed === null) return yield { partial: true, answer: null, reason: 'not-shared', detail: '' };
         const organizations = listed.map((id) => ({
           id,
           name: id,
