@@ -211,6 +211,16 @@ export const conditionRows: Record<ConditionName, ConditionRow> = {
     // It is read from the store in a moment.
     relearnedWithinMs: minuteMs,
   },
+  'store-log-stuck': {
+    name: 'TramlineStoreLogStuck',
+    severity: 'critical',
+    owner: 'on-call',
+    summary: 'The store cannot write its file: its log grows, and fills the disk if that lasts.',
+    firstStep:
+      'Look at free disk space and at the errors of the disk under the file that DATABASE_URL names.',
+    // The store's thread tries once a second or two, and is believed after half a minute.
+    relearnedWithinMs: minuteMs,
+  },
   'store-unavailable': {
     name: 'TramlineStoreUnavailable',
     severity: 'critical',

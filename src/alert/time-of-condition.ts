@@ -32,6 +32,8 @@ const unsent =
 const sentences: Partial<Record<ConditionName, string>> = {
   'kafka-unavailable': unsent,
   'topic-denied': unsent,
+  'store-log-stuck':
+    'Deliveries are taken and events are published until the disk is full; what is in the log is kept.',
   'store-unavailable':
     'What the provider announces meanwhile is not taken, and it announces it again; for how long is not known. ' +
     '`tramline sync` finds what it gave up.',
@@ -60,6 +62,7 @@ const untilWhen: Record<Exclude<ConditionName, HoldsReads>, string> = {
   'sandbox-limit': 'not known: it lasts until the provider lifts the limit',
   'sandbox-near': 'nothing waits yet',
   'store-behind-topics': 'no end: it is over when the full sync has ended',
+  'store-log-stuck': 'not known: it lasts until the disk is full',
   'store-unavailable':
     'not known: the provider does not say for how long it repeats what it could not deliver',
   'subscription-ended': atProvider,

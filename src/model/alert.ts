@@ -21,6 +21,7 @@ export type ConditionName =
   | 'sandbox-limit'
   | 'sandbox-near'
   | 'store-behind-topics'
+  | 'store-log-stuck'
   | 'store-unavailable'
   | 'subscription-ended'
   | 'subscription-expired'

@@ -51,6 +51,13 @@ export interface Swept {
   more: boolean;
 }
 
+/** A write-ahead log that grows, since it cannot be moved into the store's file. */
+export interface StuckLog {
+  sinceMs: number;
+  /** What the last attempt met. */
+  detail: string;
+}
+
 export interface Inspection {
   listTasks(filter: { state: TaskView['state'] | null; limit: number; after: number }): Promise<TaskView[]>;
   listQuarantine(filter: { limit: number; after: string | null }): Promise<QuarantineView[]>;
@@ -100,6 +107,8 @@ export interface Inspection {
   sweep(): Promise<Swept>;
   /** How much of the disk it takes: of the embedded store what is in use, of the scaled one the whole database. */
   storeBytes(): Promise<number>;
+  /** Of the embedded store, when each attempt failed since some time; null otherwise. A server looks after its own. */
+  logStuck(): Promise<StuckLog | null>;
   /** Writes and commits nothing but a heartbeat: true readiness. */
   ready(): Promise<void>;
 }

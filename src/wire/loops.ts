@@ -14,6 +14,7 @@ import type { Pipeline } from '../pipeline';
 import type { Relay } from '../publish/relay';
 import type { Replay } from '../publish/replay';
 import type { StoreRoom } from '../store/store-room';
+import type { LogWatch } from '../store/watch-log';
 import type { Sync } from '../sync/sync';
 import { type Clock, endsWithin, type Loop, makeLoop } from '../tools/clock';
 import type { BehindWatch } from './behind';
@@ -36,6 +37,7 @@ export interface LoopParts {
   subscribing: Pick<Subscribing, 'stop'>;
   behind: BehindWatch;
   room: StoreRoom;
+  storeLog: LogWatch;
   store: Store;
 }
 
@@ -63,7 +65,7 @@ export type Loops = Record<'relay' | 'alert' | 'sweep' | 'learn' | 'follow', Loo
 
 /** Made and not started. Lists that broke off are begun again after 5 minutes at most. */
 export function loopsOf(parts: LoopParts, observer: Observer, clock: Clock): Loops {
-  const { pipeline, relay, alerting, book, meter, store, watch, behind, room } = parts;
+  const { pipeline, relay, alerting, book, meter, store, watch, behind, room, storeLog } = parts;
   let retryMs = learnRetryMs;
   const learn = makeLoop(
     async () => {
@@ -88,6 +90,7 @@ export function loopsOf(parts: LoopParts, observer: Observer, clock: Clock): Loo
     if (await book.follow()) learn.wake();
     await behind.look();
     await room.look();
+    await storeLog.look();
     return followMs;
   };
   return {

@@ -114,6 +114,7 @@ export const verbs = {
   counts,
   leaseFreeMs,
   storeBytes,
+  logStuck: async () => null,
   ready,
   beginRun,
   endRun,

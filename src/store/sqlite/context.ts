@@ -3,6 +3,7 @@
  * is kept in memory beside the tables (lanes, organizations), undone when a group of calls is rolled back.
  */
 import type { Condition } from '../../model/alert';
+import type { StuckLog } from '../../model/inspection';
 import type { QuarantineReason } from '../../model/notification';
 import type { Seen } from '../set-back';
 import type { StoreRules } from '../store-rules';
@@ -40,6 +41,8 @@ export interface Context {
   swept: { position: number; delivery: number; readOfTask: number; readWithFence: number };
   /** Why the call that is executed set things aside. */
   setAside: QuarantineReason[];
+  /** Since when each attempt to move the write-ahead log into the file has failed; null when the last one did not. */
+  logStuck: StuckLog | null;
   /** Registers how to take back a change in memory when the transaction around this call is rolled back. */
   undo(action: () => void): void;
   /** Gives the next revision, persisted with the transaction; nobody is given it again, also where that is lost. */

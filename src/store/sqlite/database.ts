@@ -30,8 +30,11 @@ export interface Database {
   /** Marks a place inside a transaction; the latest is the one that counts. */
   savepoint(): void;
   rollbackTo(): void;
-  /** Moves the write-ahead log into the file when enough was committed since, or when it is to be `whole`. */
-  checkpoint(whole: boolean): void;
+  /**
+   * Moves the write-ahead log into the file when enough was committed since, or when it is to be `whole`. False when it
+   * was left.
+   */
+  checkpoint(whole: boolean): boolean;
   close(): void;
 }
 
@@ -95,12 +98,13 @@ export function openDatabase(path: string): Database {
     },
     rollbackTo: () => void prepared('ROLLBACK TO calls').run(),
     checkpoint(whole) {
-      if (!whole && commits < commitsDue) return;
+      if (!whole && commits < commitsDue) return false;
       // The file keeps its length: writing over a log that is there costs half of what making it longer does.
       const mode = walBytes(file) > walBytesMax ? 'TRUNCATE' : 'PASSIVE';
       const [, pages] = prepared(`PRAGMA wal_checkpoint(${mode})`).get() as unknown as number[];
       if (commits > 0) commitsDue = commitsUntilFull(commits, pages as number);
       commits = 0;
+      return true;
     },
     close() {
       statements.clear();

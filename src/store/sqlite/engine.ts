@@ -66,6 +66,7 @@ export function openEngine(
     conditions: new Map(),
     swept: { position: 0, delivery: 0, readOfTask: 0, readWithFence: 0 },
     setAside: [],
+    logStuck: null,
     undo,
     nextRevision: () => ++counters.revision,
     nextFence(last) {
@@ -104,9 +105,11 @@ export function openEngine(
     checkpoint(whole = false) {
       if (transaction.isOpen()) return;
       try {
-        database.checkpoint(whole);
-      } catch {
+        if (database.checkpoint(whole)) context.logStuck = null;
+      } catch (error) {
         // The log grows until it can be moved. Whether the store can still be written, each call finds out for itself.
+        const sinceMs = context.logStuck?.sinceMs ?? context.nowMs();
+        context.logStuck = { sinceMs, detail: problemOf(error).message };
       }
     },
     close() {

@@ -141,6 +141,7 @@ export const verbs = {
   leaseFreeMs,
   sweep,
   storeBytes,
+  logStuck: ({ logStuck }: Context) => logStuck,
   ready,
   nameEquipment,
   equipmentRecords,
@@ -191,6 +192,7 @@ export const repeatable: ReadonlySet<VerbName> = new Set<VerbName>([
   'hintAbsent',
   'shareConditions',
   'storeBytes',
+  'logStuck',
   'leads',
   'markSent',
 ]);
