@@ -65,6 +65,7 @@ function tell(
   if (isOver(alert)) {
     output.prose('  of     ', subjectOf(labels) ?? name);
     output.prose('  ', overText(annotations, nowMs));
+    if (alert.notTold !== undefined) output.prose('  told   ', toldText(alert.notTold));
     return;
   }
   const facts: [head: string, text: string | null | undefined][] = [
@@ -72,6 +73,7 @@ function tell(
     ['', description ?? summary],
     ['owner', owner],
     ['until', until === undefined ? 'not known' : timed(until, nowMs)],
+    ['told', alert.notTold === undefined ? null : toldText(alert.notTold)],
     ['where', where],
     ['next', shown.step ? step : null],
     ['read', shown.page ? annotations.runbook_url : null],
@@ -92,6 +94,11 @@ function overText(annotations: AlertView['annotations'], nowMs: number): string 
   const ended = since === undefined ? '' : ` since ${agedTime(since, nowMs)}`;
   const what = as === undefined ? 'It is over' : `It goes on as ${as}`;
   return `${what}${ended}: nobody has to act. It closes at ${until} unless it comes back.`;
+}
+
+/** Whoever reads there does not know of it. */
+function toldText(notTold: string[]): string {
+  return `not yet to ${notTold.join(', ')}: \`tramline check\` says whether that fails`;
 }
 
 /** A time with how far it is; words as they are. */

@@ -130,6 +130,7 @@ const alert: Shape<AlertView> = z.looseObject({
   resolvedAt: textOrNull,
   labels: z.record(text, text),
   annotations: z.record(text, text),
+  notTold: texts.exactOptional(),
 });
 
 const alertTest: Shape<AlertTestLine> = z.looseObject({

@@ -55,6 +55,8 @@ export interface AlertView {
   resolvedAt: string | null;
   labels: Record<string, string>;
   annotations: Record<string, string>;
+  /** The sinks that have not taken it as it is: nobody there knows of it, or that it ended. Left out where all have. */
+  notTold?: string[];
 }
 
 /** What one sink, or one of its instances where it has several, made of a test page and of its end. */

@@ -57,6 +57,8 @@ export interface ApiDoors {
   unattendedMs(): Promise<number | null>;
   unattended: UnattendedOptions;
   nowMs(): number;
+  /** The sinks that have not taken it as it is. */
+  notTold(alert: Alert): string[];
   testAlerts(): Promise<AlertTestLine[]>;
   config(): ConfigView;
   /** null: this process cannot ask the provider. */
@@ -137,7 +139,7 @@ export function makeApi(doors: ApiDoors): Api {
     },
     alerts: async () => {
       const unattended = unattendedAlert(await doors.unattendedMs(), doors.nowMs(), doors.unattended);
-      const alerts = (await store.listAlerts()).map(alertView);
+      const alerts = (await store.listAlerts()).map((alert) => alertView(alert, doors.notTold(alert)));
       return unattended === null ? alerts : [unattended, ...alerts];
     },
     testAlerts,
@@ -221,7 +223,7 @@ const noSubscriptions: SubscriptionsApi = {
   setDelivery: refuseSubscriptions,
 };
 
-export function alertView(alert: Alert): AlertView {
+function alertView(alert: Alert, missing: string[]): AlertView {
   const { name, severity, state, startsAtMs, resolvedAtMs, labels, annotations } = alert;
   const resolvedAt = resolvedAtMs === null ? null : new Date(resolvedAtMs).toISOString();
   return {
@@ -232,6 +234,7 @@ export function alertView(alert: Alert): AlertView {
     resolvedAt,
     labels,
     annotations,
+    ...(missing.length === 0 ? {} : { notTold: missing }),
   };
 }
 

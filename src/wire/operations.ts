@@ -2,10 +2,10 @@
  * Joins the operations listener: the API on the store, and a check that asks each neighbour through the part that
  * talks to it.
  */
-import { makeAlertmanagerInstance } from '../alert/alertmanager-instance';
 import { alertsLease } from '../alert/leader';
+import { notTold } from '../alert/not-told';
 import { testSinks } from '../alert/test-sinks';
-import type { LoadedSettings, Settings } from '../config';
+import type { LoadedSettings } from '../config';
 import type { Alert } from '../model/alert';
 import type { Store } from '../model/store';
 import type { Health } from '../observe/health';
@@ -17,6 +17,7 @@ import { attendance } from '../operations/unattended';
 import { systemClock } from '../tools/clock';
 import { makeRejudge } from '../webhook/rejudge';
 import type { Worker } from '../wire';
+import { checkSinks } from './check-sinks';
 import { makeNameEquipment } from './equipment-names';
 import { alertingOptions, webhookOptions } from './options';
 import { probeOutcome } from './probe-outcome';
@@ -83,6 +84,7 @@ export function apiOf(
     ...webhook.hmacSecrets(),
   ];
   const { runbookBase } = alertingOptions(loaded.settings);
+  const sinks = sinksOf(loaded.settings, null);
   // As the metric counts: where no worker ever stood beside a receiver, for as long as that runs.
   const receives = worker === null && writeAlert !== null;
   const unattendedMs = async () =>
@@ -115,10 +117,11 @@ export function apiOf(
     endConnection: async (organizationId) =>
       (await (worker?.connecting ?? alone?.own)?.end(organizationId)) ?? false,
     check: () =>
-      runCheck(checkDoors(loaded, sayOfStore, providerCheck, standIn === null ? unattendedMs : null)),
+      runCheck(checkDoors(loaded, store, sayOfStore, providerCheck, standIn === null ? unattendedMs : null)),
     unattendedMs,
     unattended: { runbookBase, journalDays: loaded.settings.journalDays },
     nowMs: systemClock.nowMs,
+    notTold: (alert) => notTold(alert, sinks).map(({ sink }) => sink),
     // Sinks of their own: what they remember of real alerts is not touched.
     testAlerts: () => testSinks(testSinksOf(loaded.settings, writeAlert), runbookBase, systemClock.nowMs()),
     config: () => configView(loaded),
@@ -155,44 +158,20 @@ export function configView({ origins }: LoadedSettings): ConfigView {
 
 function checkDoors(
   loaded: LoadedSettings,
+  alerts: Pick<Store, 'listAlerts'>,
   store: CheckDoors['store'],
   provider: CheckDoors['provider'],
   unattendedMs: (() => Promise<number | null>) | null,
 ): CheckDoors {
   const { settings, missing, warnings } = loaded;
+  const sinks = sinksOf(settings, null);
   return {
     settings: { missing: missing.map(({ name, text }) => `${name} ${text}`), warnings },
     store,
     provider,
     kafka: settings.kafkaBrokers === null ? null : () => checkTopics(settings),
-    sinks: sinksOf(settings, null).length === 0 ? null : () => checkSinks(settings),
+    sinks: sinks.length === 0 ? null : () => checkSinks(settings, sinks, () => alerts.listAlerts()),
     alerts: unattendedMs === null ? null : async () => attendance(await unattendedMs(), systemClock.nowMs()),
     nowMs: systemClock.nowMs,
   };
-}
-
-const sinkMsMax = 3000;
-
-/** Only Alertmanager can be asked without paging someone. */
-async function checkSinks(settings: Settings): Promise<string> {
-  const { alertmanagerUrls, pagerdutyRoutingKey, slackWebhookUrl } = settings;
-  const answered = alertmanagerUrls === null ? [] : [await checkAlertmanagers(alertmanagerUrls)];
-  const unasked = [
-    ...(pagerdutyRoutingKey === null ? [] : ['PagerDuty']),
-    ...(slackWebhookUrl === null ? [] : ['Slack']),
-  ].map((name) => `${name} is set (\`tramline alerts test\` pages it)`);
-  return [...answered, ...unasked].join('; ');
-}
-
-async function checkAlertmanagers(urls: readonly string[]): Promise<string> {
-  const deadline = AbortSignal.timeout(sinkMsMax);
-  await Promise.all(
-    urls.map(async (url) => {
-      const life = await makeAlertmanagerInstance(url)
-        .life(deadline)
-        .catch(() => null);
-      if (life === null) throw new Error(`Alertmanager at ${new URL(url).origin} does not answer`);
-    }),
-  );
-  return urls.length === 1 ? '1 Alertmanager answers' : `${urls.length} Alertmanagers answer`;
 }

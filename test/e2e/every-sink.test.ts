@@ -3,6 +3,8 @@
  * the sinks is away when it begins; and where no sink is named, the log tells it.
  * Method: the service as a process, with stand-ins for PagerDuty and Slack, and the terms of one organization.
  */
+import type { AlertView, CheckLine } from '../../src/model/api';
+import { runCommand } from '../support/command';
 import { type PagerDutyServer, type SlackServer, startPagerDuty, startSlack } from '../support/pager-server';
 import { beginStory, notificationOf, type Story, soon } from '../support/story';
 import { until } from '../support/until';
@@ -55,6 +57,44 @@ test('PagerDuty and Slack are each told once that it begins and once that it end
   });
   expect([pager.opened, slack.texts]).toEqual([1, [begun, expect.stringContaining(name)]]);
   expect(slack.texts[1]).not.toContain('tramline organizations probe');
+});
+
+test('while no sink takes the page, both commands for the one on call say that nobody was told', async () => {
+  const away = () => Array.from({ length: 1000 }, () => ({ status: 500 }));
+  pager.next.push(...away());
+  slack.next.push(...away());
+  const settings = {
+    PAGERDUTY_ROUTING_KEY: 'a-routing-key',
+    PAGERDUTY_URL: pager.url,
+    SLACK_WEBHOOK_URL: slack.url,
+  };
+  story = await beginStory({ delivers: false, settings });
+  const run = (...words: string[]) =>
+    runCommand(words, { ...story.settings(), TRAMLINE_URL: story.service.operationsUrl });
+  const sinksLine = async () =>
+    (JSON.parse((await run('check', '--json')).out) as CheckLine[]).find(({ name }) => name === 'sinks');
+  expect(await sinksLine()).toMatchObject({ state: 'ok', next: null });
+  const { id } = await block();
+  await until(async () => (await sinksLine())?.detail.match(/did not take.*did not take/), {
+    ...soon,
+    what: 'the check to fail',
+  });
+  const { code, out } = await run('check');
+  expect(code).toBe(1);
+  const said = out.replace(/\s+/g, ' ');
+  for (const sink of ['PagerDuty', 'Slack'])
+    expect(said).toMatch(new RegExp(`${sink} did not take TramlineTermsRequired, to be told since 20`));
+  expect(said).toContain('→ sinks: `tramline alerts test` says what each answers.');
+  const alerts = JSON.parse((await run('alerts', '--json')).out) as AlertView[];
+  expect(alerts).toMatchObject([{ name: 'TramlineTermsRequired', notTold: ['pagerduty', 'slack'] }]);
+  expect((await run('alerts')).out).toContain('\n  told   not yet to pagerduty, slack: `tramline check`');
+
+  pager.next.splice(0);
+  slack.next.splice(0);
+  await until(async () => (await sinksLine())?.state === 'ok', { ...soon, what: 'the sinks to be well' });
+  const told = JSON.parse((await run('alerts', '--json')).out) as AlertView[];
+  expect(told).toEqual([expect.not.objectContaining({ notTold: expect.anything() })]);
+  await accept(id);
 });
 
 test('where no sink is named the log says who must act, and that it is over', async () => {

@@ -73,6 +73,7 @@ export function makeShell(): Shell {
       unattended: { runbookBase: 'https://runbooks.test', journalDays: 7 },
       nowMs: () => nowMs,
       probeNow: async (id) => organizations.some((organization) => organization.id === id) && shell.probed,
+      notTold: () => [],
       manageUrl: (id) => (id === '4711' ? 'https://connections.test/manage' : null),
       endConnection: async (id) => id === '4711',
       forget: async (id) => sample.forget(id),

@@ -1,0 +1,81 @@
+/**
+ * Whether the alert sinks that the settings name take what they are told: Alertmanager is asked, and of all of them the
+ * store knows what they have not taken. Nobody is paged for it.
+ */
+import { makeAlertmanagerInstance } from '../alert/alertmanager-instance';
+import { notTold } from '../alert/not-told';
+import { plainTime } from '../alert/plain-text';
+import type { AlertSink, SinkName } from '../alert/sink';
+import type { Settings } from '../config';
+import type { Alert } from '../model/alert';
+import { CheckFailure } from '../operations/check';
+
+const shownNames: Record<SinkName, string> = {
+  alertmanager: 'Alertmanager',
+  pagerduty: 'PagerDuty',
+  slack: 'Slack',
+  log: 'the log',
+};
+
+const askMsMax = 3000;
+
+/**
+ * What is worth knowing of each. Throws `CheckFailure` where one does not answer, or did not take what it was offered
+ * last. Takes at most 3 s beside what `listAlerts` takes; where that fails it is asked as if nothing were known.
+ */
+export async function checkSinks(
+  { alertmanagerUrls }: Pick<Settings, 'alertmanagerUrls'>,
+  sinks: readonly Pick<AlertSink, 'name' | 'repeats'>[],
+  listAlerts: () => Promise<Alert[]>,
+): Promise<string> {
+  // That the store does not answer is told in a line of its own.
+  const [silent, alerts] = await Promise.all([
+    silentAlertmanagers(alertmanagerUrls ?? []),
+    listAlerts().catch(() => []),
+  ]);
+  const failing = new Map(sinks.map(({ name }) => [name, failingText(name, sinks, alerts)]));
+  const said = sinks.map(({ name }) => {
+    const failed = failing.get(name) ?? null;
+    if (name !== 'alertmanager')
+      return failed ?? `${shownNames[name]} is set (\`tramline alerts test\` pages it)`;
+    return [...silent, ...(failed === null ? [] : [failed])].join('; ') || answering(alertmanagerUrls ?? []);
+  });
+  const detail = said.join('; ');
+  if ([...failing.values()].some((text) => text !== null))
+    throw new CheckFailure(detail, '`tramline alerts test` says what each answers.');
+  if (silent.length > 0) throw new CheckFailure(detail, 'Look at the sinks’ addresses.');
+  return detail;
+}
+
+/** What it has not taken; null when it took all, or what it did not take was not tried yet. */
+function failingText(
+  name: SinkName,
+  sinks: readonly Pick<AlertSink, 'name' | 'repeats'>[],
+  alerts: Alert[],
+): string | null {
+  const missing = alerts.flatMap((alert) =>
+    notTold(alert, sinks)
+      .filter(({ sink, fails }) => sink === name && fails)
+      .map(({ sinceMs }) => ({ name: alert.name, sinceMs })),
+  );
+  const [oldest] = missing.toSorted((left, right) => left.sinceMs - right.sinceMs);
+  if (oldest === undefined) return null;
+  const what = missing.length === 1 ? oldest.name : `${missing.length} alerts`;
+  return `${shownNames[name]} did not take ${what}, to be told since ${plainTime(oldest.sinceMs)}`;
+}
+
+function answering(urls: readonly string[]): string {
+  return urls.length === 1 ? '1 Alertmanager answers' : `${urls.length} Alertmanagers answer`;
+}
+
+/** A sentence for each that does not answer. */
+async function silentAlertmanagers(urls: readonly string[]): Promise<string[]> {
+  const deadline = AbortSignal.timeout(askMsMax);
+  const silent = urls.map(async (url) => {
+    const life = await makeAlertmanagerInstance(url)
+      .life(deadline)
+      .catch(() => null);
+    return life === null ? [`Alertmanager at ${new URL(url).origin} does not answer`] : [];
+  });
+  return (await Promise.all(silent)).flat();
+}
