@@ -14,9 +14,10 @@ import type { OperationsServer } from './operations/server';
 import { accept } from './pipeline';
 import type { SetAside } from './store/quarantine-entry';
 import { makeStoreRoom } from './store/store-room';
-import { endsWithin, systemClock } from './tools/clock';
+import { systemClock } from './tools/clock';
 import { makeWebhookServer, type WebhookServer } from './webhook/server';
 import { type Around, openStore, type Worker, wireWorker } from './wire';
+import { makeClosing } from './wire/closing';
 import { endedByFaultMs, endOnFault } from './wire/end-on-fault';
 import { type ListenPlace, listenFault } from './wire/opening-faults';
 import { operationsOf } from './wire/operations';
@@ -79,7 +80,7 @@ export async function startService(loaded: LoadedSettings, around?: Around): Pro
     const stop = (servesMs = 0) => stopAll(settings, parts, servesMs);
     return { ready, observer, worker: parts.worker, store: opened, stop };
   } catch (error) {
-    await closeAll(parts, failedStartMs).catch(() => {});
+    await closeAll(parts, failedStartMs);
     await observer.close();
     throw error;
   }
@@ -239,16 +240,17 @@ function markDraining({ health, webhook, operations }: Parts): void {
   operations?.drain();
 }
 
-/** Everything but the observer; true when the store was closed in time. */
+/** Everything but the observer, within `graceMs`; true when all of it ended well, and in time. Never rejects. */
 async function closeAll(parts: Parts, graceMs: number): Promise<boolean> {
-  const { webhook, worker, own, operations, store } = parts;
+  const { webhook, worker, own, operations, store, observer } = parts;
   markDraining(parts);
+  const closing = makeClosing(graceMs, systemClock, troubleOf(observer, 'store'));
+  const stopped = worker?.stop(graceMs * 0.8);
   // The rest of the grace is for what must still be written when the slow ones were cut off.
-  await Promise.all([webhook?.close(graceMs * 0.4), worker?.stop(graceMs * 0.6)]);
-  await operations?.close(graceMs * 0.1);
-  const closed = await endsWithin(store.close(), graceMs * 0.2, systemClock);
-  await own?.close();
-  return closed;
+  await closing.settledBy(0.85, [webhook?.close(graceMs * 0.4), stopped]);
+  await closing.settledBy(0.9, [operations?.close(graceMs * 0.05), own?.close()]);
+  await closing.settledBy(0.95, [store.close()]);
+  return closing.isClean() && ((await stopped) ?? true);
 }
 
 /** Serves until a signal, then drains; resolves to the exit code. Prints one line when ready. */

@@ -93,8 +93,8 @@ export interface Worker {
   /** Reads the first page of organizations through each connection; rejects with what a person should know. */
   checkProvider(): Promise<ProviderAnswer>;
   start(): void;
-  /** Takes nothing more, lets what is in flight end within `graceMs`, gives the rest back. */
-  stop(graceMs: number): Promise<void>;
+  /** Takes nothing more, lets what is in flight end, gives the rest back, within `graceMs`. True when all ended well; never rejects. */
+  stop(graceMs: number): Promise<boolean>;
 }
 
 /**
@@ -197,7 +197,7 @@ export async function wireWorker(
       heedOthers(store, pipeline, loops.relay);
       for (const loop of [...Object.values(loops), sync]) loop.start();
     },
-    stop: (graceMs) => stopLoops(parts, loops, graceMs, clock),
+    stop: (graceMs) => stopLoops(parts, loops, graceMs, clock, troubleOf(observer, 'store')),
   };
 }
 

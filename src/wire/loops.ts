@@ -16,8 +16,9 @@ import type { Replay } from '../publish/replay';
 import type { StoreRoom } from '../store/store-room';
 import type { LogWatch } from '../store/watch-log';
 import type { Sync } from '../sync/sync';
-import { type Clock, endsWithin, type Loop, makeLoop } from '../tools/clock';
+import { type Clock, type Loop, makeLoop } from '../tools/clock';
 import type { BehindWatch } from './behind';
+import { makeClosing } from './closing';
 import type { Connecting } from './connecting';
 import { heedPause } from './heed-pause';
 import type { Subscribing } from './subscribing';
@@ -141,27 +142,40 @@ async function stepRelay(relay: Relay, clock: Clock): Promise<number> {
     : Math.min(Math.max(holdUntilMs - clock.steadyMs(), 1), relayIdleMs);
 }
 
-/** Takes nothing more, lets what is in flight end within `graceMs`, gives the rest back and closes what was open. */
+/** Of a stop's grace, until when what is in flight may end, lists and replays, and the sending of what was decided last. */
+const inFlightShare = 0.75;
+const givenBackShare = 0.85;
+const listedShare = 0.9;
+const sentShare = 0.75;
+
+/**
+ * Takes nothing more, lets what is in flight end, gives the rest back and closes what was open, all of it within `graceMs`.
+ * True when all of it ended well, and in time; never rejects.
+ */
 export async function stopLoops(
   parts: Omit<LoopParts, 'store'>,
   loops: Loops,
   graceMs: number,
   clock: Clock,
-): Promise<void> {
+  failed: (error: unknown) => void,
+): Promise<boolean> {
   const { pipeline, relay, alerting, client, connecting, sync, replay, subscribing, meter } = parts;
-  const beganMs = clock.steadyMs();
-  const learned = Promise.all([loops.learn.stop(), loops.follow.stop(), subscribing.stop()]);
-  const listed = Promise.all([sync.stop(), replay.stop()]);
-  await Promise.all([pipeline.work.stop(graceMs), pipeline.probes.stop(graceMs)]);
+  const closing = makeClosing(graceMs, clock, failed);
+  const { settled, settledBy, leftMs } = closing;
+  const learned = [loops.learn, loops.follow, subscribing].map((one) => settled(one.stop()));
+  const listed = [sync, replay].map((one) => settled(one.stop()));
+  const inFlightMs = leftMs(inFlightShare);
+  // What says nothing must not cost the others their time.
+  await settledBy(givenBackShare, [pipeline.work.stop(inFlightMs), pipeline.probes.stop(inFlightMs)]);
   client.close();
   connecting.close();
-  const leftMs = () => Math.max(500, graceMs - (clock.steadyMs() - beganMs));
-  await endsWithin(listed, leftMs() / 2, clock);
+  await settledBy(listedShare, listed);
   // What was decided last goes out before the end, unless its far side makes it wait.
-  const flushed = loops.relay.stop().then(() => flush(relay, () => leftMs() > graceMs / 4));
+  const flushed = settled(loops.relay.stop().then(() => flush(relay, () => leftMs(sentShare) > 0)));
+  const sent = flushed.then(() => relay.close());
   const told = loops.alert.stop().then(() => alerting.close());
-  const rest = [learned, flushed.then(() => relay.close()), told, loops.sweep.stop(), meter.end()];
-  await endsWithin(Promise.all(rest), leftMs(), clock);
+  await settledBy(1, [...learned, sent, told, loops.sweep.stop(), meter.end()]);
+  return closing.isClean();
 }
 
 async function flush(relay: Relay, mayGoOn: () => boolean): Promise<void> {

@@ -1,7 +1,8 @@
 import type { Swept } from '../../../src/model/inspection';
 import type { Observer } from '../../../src/observe/observer';
 import type { Clock } from '../../../src/tools/clock';
-import { type LoopParts, loopsOf } from '../../../src/wire/loops';
+import { type LoopParts, type Loops, loopsOf, stopLoops } from '../../../src/wire/loops';
+import { makeHandClock } from '../../support/hand-clock';
 
 /** How long retention waits after each of these pages, each of which takes so long. */
 async function waitsAfter(pages: (Swept & { tookMs: number })[]): Promise<number[]> {
@@ -74,4 +75,60 @@ test('it goes on beyond a page of which nothing may be taken, and leaves the sto
     { ...kept, tookMs: 30_000 },
   ];
   expect(await waitsAfter(pages)).toEqual([50, 190, 60_000]);
+});
+
+/** What is there to be ended, each under its name in `ended`; `replaced` takes the place of what a part does. */
+function endable(replaced: Record<string, () => Promise<unknown>> = {}) {
+  const ended: string[] = [];
+  const ends = (name: string) => async () => {
+    ended.push(name);
+    await replaced[name]?.();
+  };
+  const parts = {
+    pipeline: { work: { stop: ends('work') }, probes: { stop: ends('probes') } },
+    relay: { step: () => ends('relay.step')().then(() => 'empty'), close: ends('relay') },
+    alerting: { close: ends('alerting') },
+    client: { close: ends('client') },
+    connecting: { close: ends('connecting') },
+    ...{ sync: { stop: ends('sync') }, replay: { stop: ends('replay') } },
+    ...{ subscribing: { stop: ends('subscribing') }, meter: { end: ends('meter') } },
+  };
+  const names = ['relay', 'alert', 'sweep', 'learn', 'follow'];
+  const loops = Object.fromEntries(names.map((name) => [name, { stop: ends(`${name} loop`) }]));
+  const failed: unknown[] = [];
+  const clock = makeHandClock(0);
+  const stopped = stopLoops(
+    parts as unknown as LoopParts,
+    loops as unknown as Loops,
+    10_000,
+    clock,
+    (error) => failed.push(error),
+  );
+  return { ended, failed, clock, stopped };
+}
+
+const away = async () => Promise.reject(new Error('away'));
+
+test('a stop ends every part, and is clean', async () => {
+  const { ended, stopped } = endable();
+  expect(await stopped).toBe(true);
+  expect(ended).toHaveLength(16);
+});
+
+test.each(['relay.step', 'relay', 'alerting', 'meter', 'sync', 'subscribing', 'work', 'sweep loop'])(
+  'T3: a stop in which %s meets a store that is away ends every other part, tells it, and is not clean',
+  async (part) => {
+    const whole = endable();
+    await whole.stopped;
+    const { ended, failed, stopped } = endable({ [part]: away });
+    expect(await stopped).toBe(false);
+    expect([ended.toSorted(), failed]).toEqual([whole.ended.toSorted(), [new Error('away')]]);
+  },
+);
+
+test('T3: work that is not given back in time keeps nobody from being ended within the grace', async () => {
+  const { ended, clock, stopped } = endable({ work: () => new Promise(() => {}) });
+  await clock.advance(8_500);
+  expect(await stopped).toBe(false);
+  expect(ended).toEqual(expect.arrayContaining(['relay loop', 'relay', 'alerting', 'meter']));
 });

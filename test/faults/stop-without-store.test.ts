@@ -1,0 +1,113 @@
+/**
+ * T3 with a store that fails: SIGTERM while PostgreSQL is dead, or says nothing with a read in flight, and while the
+ * embedded store finds no room. The process ends within its grace with 0, says that it could not end in order, and loses
+ * nothing that was answered 204.
+ */
+import { spawnSync } from 'node:child_process';
+import { describeWithNeighbour } from '../support/neighbour';
+import { type PostgresServer, postgresAvailable, startPostgres } from '../support/postgres';
+import { type Service, startService } from '../support/service';
+import { beginStory, notificationOf, type Resource, type Story, soon } from '../support/story';
+import { until } from '../support/until';
+
+const graceMs = 10_000;
+const ready = { code: 0, signal: null };
+
+let story: Story;
+afterEach(() => story?.end());
+
+/** Sends SIGTERM, and holds what is seen of the end against what was promised. */
+async function expectEnd(service: Service): Promise<void> {
+  const beganMs = performance.now();
+  expect(await service.stop('SIGTERM', graceMs + 2_000)).toEqual(ready);
+  expect(performance.now() - beganMs).toBeLessThan(graceMs);
+  const told = service.records();
+  expect(told.filter(({ line }) => line === 'fault')).toEqual([]);
+  expect(told.filter(({ line }) => line === 'stopped')).toMatchObject([{ clean: false }]);
+}
+
+/** The provider is asked for it, and says nothing for a minute. */
+async function holdRead(machine: Resource): Promise<void> {
+  const { pathname } = new URL(machine.uri);
+  await story.simulator.setFaults([{ match: { path: pathname }, delayMs: 60_000, times: 1 }]);
+  expect((await story.post([notificationOf(machine)])).status).toBe(204);
+  await until(async () => (await story.readsOf(machine)).length > 0, soon);
+}
+
+const ours = process.env.TEST_DATABASE_URL === undefined;
+const availability = ours
+  ? postgresAvailable()
+  : ({ available: false, reason: 'the server of TEST_DATABASE_URL is not ours to stop' } as const);
+
+describeWithNeighbour('PostgreSQL', availability, 'a stop while PostgreSQL is away', () => {
+  let server: PostgresServer;
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server?.stop());
+
+  async function begin(): Promise<void> {
+    const database = await server.createDatabase();
+    // What is held by a process that could not give it back is free after its lease.
+    const times = {
+      SHUTDOWN_SECONDS: String(graceMs / 1000),
+      LEASE_SECONDS: '11',
+      PROVIDER_TIMEOUT_MS: '9000',
+    };
+    story = await beginStory({ delivers: false, settings: { DATABASE_URL: server.url(database), ...times } });
+  }
+
+  test('T3: SIGTERM while PostgreSQL says nothing and a read is in flight ends it with 0 within its grace', async () => {
+    await begin();
+    const [machine] = await story.equipment();
+    await holdRead(machine!);
+    server.pause();
+    try {
+      await expectEnd(story.service);
+    } finally {
+      server.resume();
+    }
+    await story.serve();
+    expect(await story.untilRest()).toMatchObject({ accepted: 1, published: 1, lost: 0 });
+  }, 90_000);
+
+  test('T3: SIGTERM while PostgreSQL is dead ends each role with 0, and nothing is lost', async () => {
+    await begin();
+    const [machine] = await story.equipment();
+    const roles = ['worker', 'receiver'];
+    const others = await Promise.all(
+      roles.map((ROLE) => startService({ environment: story.settings({ ROLE }) })),
+    );
+    expect((await story.post([notificationOf(machine!)])).status).toBe(204);
+    await story.untilEvents(machine!, 1);
+    await server.kill();
+    const [worker, receiver] = others as [Service, Service];
+    await Promise.all([expectEnd(story.service), expectEnd(worker)]);
+    expect(await receiver.stop('SIGTERM', graceMs + 2_000)).toEqual(ready);
+    await server.restart();
+    await story.serve();
+    expect(await story.untilRest()).toMatchObject({ accepted: 1, published: 1, lost: 0 });
+  }, 90_000);
+});
+
+const limits = spawnSync('prlimit', ['--version']).status === 0;
+
+describeWithNeighbour(
+  'prlimit',
+  limits ? { available: true } : { available: false, reason: 'its program is not installed' },
+  'a stop while the embedded store cannot be written',
+  () => {
+    test('T3: SIGTERM while the embedded store finds no room ends it with 0, and nothing is lost', async () => {
+      story = await beginStory({ delivers: false, settings: { SHUTDOWN_SECONDS: String(graceMs / 1000) } });
+      const [machine, other] = await story.equipment();
+      expect((await story.post([notificationOf(machine!)])).status).toBe(204);
+      await story.untilEvents(machine!, 1);
+      await holdRead(other!);
+      expect(spawnSync('prlimit', [`--pid=${story.service.pid}`, '--fsize=0']).status).toBe(0);
+      await until(async () => (await fetch(`${story.service.operationsUrl}/readyz`)).status === 503, soon);
+      await expectEnd(story.service);
+      await story.serve();
+      expect(await story.untilRest()).toMatchObject({ accepted: 2, published: 2, lost: 0 });
+    }, 90_000);
+  },
+);
