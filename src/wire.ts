@@ -214,12 +214,12 @@ function hearConsents(
 ): Required<Pick<ProviderDoors, 'refused' | 'accepted'>> {
   const failed = troubleOf(observer, 'connections');
   return {
-    refused(refusedId, message) {
+    refused(refusedId, message, sealedToken) {
       const { book, pipeline } = joined();
       const isValid = book.connections().some(({ connectionId, status }) => {
         return connectionId === refusedId && status === 'valid';
       });
-      if (isValid) void pipeline.access.refuseGrant(refusedId, message).catch(failed);
+      if (isValid) void pipeline.access.refuseGrant(refusedId, message, sealedToken).catch(failed);
     },
     accepted: (connectionId) => joined().pipeline.access.acceptGrant(connectionId).catch(failed),
   };

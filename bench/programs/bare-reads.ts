@@ -16,6 +16,7 @@ const connection = {
   user: given.user,
   auth: given.auth,
   token: given.token,
+  sealedToken: null,
   tokenSecret: null,
   refresh: null,
   expiresAt: null,

@@ -42,8 +42,8 @@ export interface BookDoors {
   list(connectionId: string): AsyncIterable<SightPage>;
   /** The listing shows that its customer has not connected it; `epoch` is the organization's before the listing began. */
   unconnected(organizationId: string, actionUrl: string | null, epoch: number): Promise<void>;
-  /** The listing was refused for the connection's token. */
-  refused(connectionId: string, message: string | null): Promise<void>;
+  /** The listing was refused for this token of the connection. */
+  refused(connectionId: string, message: string | null, sealedToken: string): Promise<void>;
   /** Something depends on what the connections see now: `learn` is to be called. */
   wanted(): void;
   clock: Clock;
@@ -207,7 +207,9 @@ async function listConnection(
   const seen: SeenOrganization[] = [];
   for await (const page of list(connectionId)) {
     if (page.partial) {
-      if (page.answer?.kind === 'reauthorize') await refused(connectionId, page.answer.message);
+      const { answer } = page;
+      if (answer?.kind === 'reauthorize' && answer.sealedToken !== null)
+        await refused(connectionId, answer.message, answer.sealedToken);
       const list = listOf(page);
       if (list.end !== 'failed') listed.add(connectionId);
       return list;

@@ -16,6 +16,7 @@ export function unsealConnection(sealed: SealedConnection, sealer: Sealer): Conn
     user,
     auth,
     token: sealer.unseal(sealed.sealedToken, `${connectionId}/token`),
+    sealedToken: sealed.sealedToken,
     tokenSecret: open(sealed.sealedTokenSecret, 'secret'),
     refresh: open(sealed.sealedRefresh, 'refresh'),
     expiresAt,

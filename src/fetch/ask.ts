@@ -70,6 +70,8 @@ export function makeLine({ options, doors, client, signer, isEquipment }: AskPar
   };
   const equipmentHeaders: AcceptingHeaders = { ...platformHeaders, Accept: 'application/json' };
   const elapsedHeader = `x-${vendor}-elapsed-ms`;
+  /** Whose token each was asked with: the one that is good by now may be another than the question began with. */
+  const shown = new WeakMap<Exchange, Connection>();
 
   async function exchange(
     { url, operation, connection, method = 'GET', body, headers: own, heard }: Request,
@@ -94,6 +96,7 @@ export function makeLine({ options, doors, client, signer, isEquipment }: AskPar
     const received = await client.send({ method, url, body: written }, headersOf, attempt);
     const { status, wireBytes: bytes } = received;
     const headers = status === null ? {} : received.headers;
+    if (connection !== null) shown.set(received, connection);
     if (status !== null) heard?.(received.headers);
     doors.called({
       method,
@@ -118,6 +121,7 @@ export function makeLine({ options, doors, client, signer, isEquipment }: AskPar
     verdictOf: (received, { url, connection, address, changesOnly = false }) => {
       const verdict = classify(received, {
         connectionId: connection?.connectionId ?? '',
+        sealedToken: (shown.get(received) ?? connection)?.sealedToken ?? null,
         origin: url.origin,
         address: address ?? url.href,
         vendor,
@@ -137,9 +141,8 @@ export function makeHeardLine(line: Line, refused: NonNullable<ProviderDoors['re
     exchange: line.exchange,
     verdictOf(received, question) {
       const verdict = line.verdictOf(received, question);
-      const connectionId = question.connection?.connectionId;
-      if (verdict.kind === 'reauthorize' && connectionId !== undefined)
-        refused(connectionId, verdict.message);
+      if (verdict.kind === 'reauthorize' && verdict.sealedToken !== null)
+        refused(verdict.connectionId, verdict.message, verdict.sealedToken);
       return verdict;
     },
   };

@@ -23,6 +23,8 @@ export type Verdict = Answer | Forbidden;
 
 export interface Classification {
   connectionId: string;
+  /** The token that was shown, as stored; null for none. */
+  sealedToken: string | null;
   origin: string;
   /** Where the document counts as read. */
   address: string;
@@ -117,7 +119,7 @@ function classifyUnauthorized(
   foreign: Answer | null,
   about: Classification,
 ): Answer {
-  const { connectionId, auth } = about;
+  const { connectionId, sealedToken, auth } = about;
   const said = `${message ?? ''} ${headers['www-authenticate'] ?? ''}`;
   if (auth === 'oauth1' && /nonce|timestamp/i.test(said))
     return transient('signature-refused', shown(said) ?? '', about);
@@ -125,7 +127,7 @@ function classifyUnauthorized(
     return { kind: 'client-refused', connectionId, message };
   // RFC 6750 section 3 and OAuth 1.0's problem reporting name the token in the header, whatever the body is.
   if (foreign !== null && !/token|oauth/i.test(headers['www-authenticate'] ?? '')) return foreign;
-  return { kind: 'reauthorize', connectionId, message };
+  return { kind: 'reauthorize', connectionId, message, sealedToken };
 }
 
 /** The headers tell it; the body carries no code. A warning without a place is an action with the provider's words. */

@@ -105,8 +105,8 @@ export interface ProviderDoors {
   sends?(): Promise<void> | null;
   /** Resolves when a probe may make another call than its first; left out where they cost nothing. Must not reject. */
   payProbeCall?(): Promise<void>;
-  /** The provider refuses what the user of the connection gave, whatever was asked of it. */
-  refused?(connectionId: string, message: string | null): void;
+  /** The provider refuses this token, as stored, of the connection's user, whatever is asked with it. */
+  refused?(connectionId: string, message: string | null, sealedToken: string): void;
   /** The provider takes again what it refused of the connection's user: resolves when it counts as valid. Must not reject. */
   accepted?(connectionId: string): Promise<void>;
 }

@@ -88,7 +88,7 @@ function nobody(doors: ProviderDoors, detail: string): RawFault {
 function refusedConsent(doors: ProviderDoors, connectionId: string, organizationId: string | null): RawFault {
   const of = doors.connections().find((one) => one.connectionId === connectionId);
   const detail = `connection ${connectionId}${of?.auth === 'oauth1' ? `. ${oauth1Ending}` : ''}`;
-  const answer = { kind: 'reauthorize', connectionId, message: null } as const;
+  const answer = { kind: 'reauthorize', connectionId, message: null, sealedToken: null } as const;
   return { answer, detail, address: null, organizationId };
 }
 

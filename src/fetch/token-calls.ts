@@ -35,7 +35,14 @@ export interface TokenCallsOptions extends Omit<ProviderOptions, 'bodyBytesMax' 
 }
 
 /** Whose token it is does not matter to a listing here. */
-const nobody = { connectionId: '', user: '', refresh: null, expiresAt: null, status: 'valid' } as const;
+const nobody = {
+  connectionId: '',
+  sealedToken: null,
+  user: '',
+  refresh: null,
+  expiresAt: null,
+  status: 'valid',
+} as const;
 
 /**
  * Throws `settings.invalid` for an address that is neither https nor http on a loopback literal. At most 4 connections

@@ -11,8 +11,8 @@ import { type ProviderHealth, unnamedRefusal } from './provider-health';
 export interface AnswerDoors {
   health: ProviderHealth;
   nowMs: number;
-  /** The provider refused the token. */
-  refuseGrant(connectionId: string, message: string | null): Promise<void>;
+  /** The provider refused this token. */
+  refuseGrant(connectionId: string, message: string | null, sealedToken: string): Promise<void>;
   /** An outage ended: what waited for it is to be made due. */
   outageEnded(): Promise<void>;
 }
@@ -98,7 +98,8 @@ export async function hearAnswer(asked: Asked, answer: Answer, doors: AnswerDoor
       }
       break;
     case 'reauthorize':
-      return doors.refuseGrant(answer.connectionId, answer.message);
+      if (answer.sealedToken === null) return;
+      return doors.refuseGrant(answer.connectionId, answer.message, answer.sealedToken);
     // The pause was heard where it was asked for: what was not asked because of it asks for none.
     case 'rate-limited':
     case 'aborted':

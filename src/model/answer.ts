@@ -29,8 +29,8 @@ export type Answer =
     }
   /** The organization carries a `connections` link. */
   | { kind: 'not-connected'; actionUrl: string | null; connectionId: string }
-  /** The token was refused: expired, revoked, unknown. */
-  | { kind: 'reauthorize'; connectionId: string; message: string | null }
+  /** The token was refused: expired, revoked, unknown. `sealedToken`: which one, as stored; null where none was shown. */
+  | { kind: 'reauthorize'; connectionId: string; message: string | null; sealedToken: string | null }
   /** The client lacks a scope or licence: one alert for the client key. */
   | { kind: 'client-refused'; connectionId: string; message: string | null }
   /** This one resource is refused to this user. */

@@ -31,6 +31,8 @@ export interface Connection {
   user: string;
   auth: ConnectionAuth;
   token: Secret;
+  /** The token as stored, by which a refusal names it; null of one that is no connection's yet. */
+  sealedToken: string | null;
   /** OAuth 1 token secret. */
   tokenSecret: Secret | null;
   /** OAuth 2 refresh token. */

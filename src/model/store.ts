@@ -196,14 +196,14 @@ export interface Connections {
   importConnections(connections: (SealedConnection & { importHash: string })[]): Promise<void>;
   listConnections(): Promise<SealedConnection[]>;
   /**
-   * The provider refused its token. Organizations that no other valid connection sees need a new consent: that is
-   * observed in the same transaction. The listings of the others are read through another one from now on. With
-   * `sealedToken` only while it is valid and holds that one: of what was consented to since, nothing is refused.
+   * The provider refused this token of it. Organizations that no other valid connection sees need a new consent: that is
+   * observed in the same transaction. The listings of the others are read through another one from now on. Only while it
+   * is valid and holds that token: of what was consented to since, nothing is refused.
    */
   refuseConnection(
     connectionId: string,
     message: string | null,
-    sealedToken?: string,
+    sealedToken: string,
   ): Promise<{ observed: { observation: Observation; transition: Transition }[] }>;
   /**
    * The provider takes the refused token again: it is valid, and organizations whose grant was refused are probed at once.

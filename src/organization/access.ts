@@ -30,10 +30,10 @@ export interface OrganizationAccess {
   /** One probe, answered and applied. Throws what the store throws. */
   probe(due: DueProbe, signal: AbortSignal): Promise<void>;
   /**
-   * The token was refused: organizations that no other valid connection sees need a new consent. With `sealedToken` only while
-   * the connection holds that one.
+   * This token was refused: organizations that no other valid connection sees need a new consent. Nothing is refused of a
+   * connection that holds another one by now.
    */
-  refuseGrant(connectionId: string, message: string | null, sealedToken?: string): Promise<void>;
+  refuseGrant(connectionId: string, message: string | null, sealedToken: string): Promise<void>;
   /** The refused token is taken again: what it alone sees is probed at once. */
   acceptGrant(connectionId: string): Promise<void>;
   /** A connection is given up: the same for what it alone saw. False when it is unknown. */
@@ -60,7 +60,7 @@ export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
   async function refuseGrant(
     connectionId: string,
     message: string | null,
-    sealedToken?: string,
+    sealedToken: string,
   ): Promise<void> {
     const { observed } = await store.refuseConnection(connectionId, message, sealedToken);
     await ended(observed);

@@ -147,7 +147,7 @@ function refusedConsents({ connections }: SubscribeDoors): RawFault[] {
   return connections()
     .filter(({ status }) => status === 'refused')
     .map(({ connectionId }) => ({
-      answer: { kind: 'reauthorize', connectionId, message: null },
+      answer: { kind: 'reauthorize', connectionId, message: null, sealedToken: null },
       detail: `connection ${connectionId}`,
       address: null,
       organizationId: null,

@@ -101,7 +101,7 @@ export interface SyncDoors {
   /** What the connections see was learned. */
   learned(): Promise<void>;
   /** The token of the connection was refused. */
-  refused(connectionId: string, message: string | null): Promise<void>;
+  refused(connectionId: string, message: string | null, sealedToken: string): Promise<void>;
   /** Milliseconds that nothing may be asked of the provider; 0 when it may. */
   coolDownMs(): number;
   /** Why no more calls may be made for a sync; null when they may. */

@@ -7,6 +7,7 @@ import type { SeenOrganization } from './doors';
 import { eachOf, makeSlots } from './slots';
 import { syncOrganization } from './sync-organization';
 import {
+  hearRefusedToken,
   inTurn,
   isPassing,
   mustGoOn,
@@ -121,7 +122,7 @@ async function* organizationsOf(tour: Tour, connectionId: string): AsyncGenerato
         again = changes ? !changed : !signal.aborted && (await waitOut(tour, answer, tries));
         changed ||= changes;
         if (again) break;
-        if (answer?.kind === 'reauthorize') await doors.refused(connectionId, answer.message);
+        await hearRefusedToken(tour, answer);
         if (isPassing(answer)) tour.unlisted = detail;
         return progress.leavePartial('organizations', detail, changes ? 'later' : troubleOf(answer));
       }

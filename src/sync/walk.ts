@@ -150,7 +150,7 @@ export async function hearRefusal(
       break;
     case 'reauthorize':
       refusing.add(organizationId);
-      await doors.refused(answer.connectionId, answer.message);
+      await hearRefusedToken({ doors }, answer);
       break;
     case 'no-access':
     case 'no-connection':
@@ -159,6 +159,15 @@ export async function hearRefusal(
       return;
   }
   if (answer.kind !== 'action-required') closed.add(organizationId);
+}
+
+/** Of a token that was shown, and refused; other answers say nothing of it. */
+export async function hearRefusedToken(
+  { doors }: Pick<Reading, 'doors'>,
+  answer: Answer | null,
+): Promise<void> {
+  if (answer?.kind !== 'reauthorize' || answer.sealedToken === null) return;
+  await doors.refused(answer.connectionId, answer.message, answer.sealedToken);
 }
 
 export async function open({ doors, progress, run }: Walk, names: ListingName[]) {

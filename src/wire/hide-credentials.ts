@@ -57,11 +57,15 @@ export function hideCredentials(client: ProviderClient, credentials: Credentials
 
 /** The same for what is told of a refused consent. */
 export function hideInRefusal(
-  refused: (connectionId: string, message: string | null) => void,
+  refused: (connectionId: string, message: string | null, sealedToken: string) => void,
   credentials: Credentials,
 ): typeof refused {
-  return (connectionId, message) =>
-    refused(connectionId, message === null ? null : hide(message, secretsOf(connectionId, credentials)));
+  return (connectionId, message, sealedToken) =>
+    refused(
+      connectionId,
+      message === null ? null : hide(message, secretsOf(connectionId, credentials)),
+      sealedToken,
+    );
 }
 
 type Clean = (fault: RawFault) => RawFault;

@@ -361,7 +361,7 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
       expect(await endsOf()).toEqual([]);
       await hand.observe(terms);
       expect(await endsOf()).toEqual([Date.parse('2026-03-01T00:00:00.000Z')]);
-      await hand.store.refuseConnection('c2', null);
+      await hand.store.refuseConnection('c2', null, 's');
       expect(await endsOf()).toEqual([Date.parse('2026-02-01T00:00:00.000Z')]);
       await consent('c2', { expiresAt: '2026-01-02T00:00:00.000Z', sealedRefresh: 'r' });
       expect(await endsOf()).toEqual([null]);
@@ -779,7 +779,7 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
       });
 
       test('blocks what nobody else sees in the transaction that refuses it', async () => {
-        await hand.store.refuseConnection('c1', 'expired');
+        await hand.store.refuseConnection('c1', 'expired', 's');
         await hand.reopen();
         expect(await access()).toBe('reauthorize');
         expect(await hand.store.take(10)).toEqual([]);
@@ -788,12 +788,12 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
       });
 
       test('said by many reads at once puts no probe off', async () => {
-        for (let count = 0; count < 32; count += 1) await hand.store.refuseConnection('c1', 'expired');
+        for (let count = 0; count < 32; count += 1) await hand.store.refuseConnection('c1', 'expired', 's');
         expect(await hand.store.nextDueInMs('probe')).toBe(15_000);
       });
 
       test('is tried again at once when another token is imported, and then its work goes on', async () => {
-        await hand.store.refuseConnection('c1', 'expired');
+        await hand.store.refuseConnection('c1', 'expired', 's');
         under.advance(5000);
         await hand.store.importConnections([connection('c1', 'first')]);
         expect(await probesNow()).toEqual([]);
@@ -806,7 +806,7 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
       });
 
       test('is tried again when another connection shows the organization', async () => {
-        await hand.store.refuseConnection('c1', 'expired');
+        await hand.store.refuseConnection('c1', 'expired', 's');
         await hand.store.importConnections([connection('c2', 'other')]);
         await hand.store.learn(seen('c2'));
         expect(await probesNow()).toEqual(['4711']);
@@ -815,9 +815,9 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
       test('concerns nobody while another valid connection sees them', async () => {
         await hand.store.importConnections([connection('c2', 'other')]);
         await hand.store.learn(seen('c2'));
-        await hand.store.refuseConnection('c1', 'expired');
+        await hand.store.refuseConnection('c1', 'expired', 's');
         expect(await access()).toBe('active');
-        await hand.store.refuseConnection('c2', 'expired');
+        await hand.store.refuseConnection('c2', 'expired', 's');
         expect(await access()).toBe('reauthorize');
       });
     });

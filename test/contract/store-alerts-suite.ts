@@ -106,11 +106,11 @@ export function storeAlertsSuite(name: string, openStore: () => Promise<StoreUnd
       };
       const told = async () => (await hand.store.alertInputs()).blocked.map((one) => one.connectionId);
       await consent('c1');
-      await hand.store.refuseConnection('c1', null);
+      await hand.store.refuseConnection('c1', null, 's');
       expect(await told()).toEqual(['c1']);
       await consent('c2');
       await hand.observe(open);
-      await hand.store.refuseConnection('c2', null);
+      await hand.store.refuseConnection('c2', null, 's');
       expect(await told()).toEqual(['c2']);
     });
 
@@ -131,7 +131,7 @@ export function storeAlertsSuite(name: string, openStore: () => Promise<StoreUnd
       await hand.store.learn(['4711', '4712'].map((id) => ({ id, name: null, connectionId: 'c1' })));
       await hand.observe(open);
       await hand.observe(notConnected, '4712');
-      await hand.store.refuseConnection('c1', null);
+      await hand.store.refuseConnection('c1', null, 's');
       expect(await told()).toEqual([
         ['4711', 'refused-grant', 'c1', true],
         ['4712', 'refused-grant', 'c1', true],
@@ -178,7 +178,7 @@ export function storeAlertsSuite(name: string, openStore: () => Promise<StoreUnd
       await hand.store.learn([{ id: '4711', name: null, connectionId: 'c1' }]);
       expect((await hand.store.takeProbes(2, 60_000)).map((probe) => probe.organizationId)).toContain('4711');
       await hand.observe(open);
-      await hand.store.refuseConnection('c1', null);
+      await hand.store.refuseConnection('c1', null, 's');
       expect((await hand.store.alertInputs()).blocked[0]).toMatchObject({ revoked: false, concerns: true });
       expect((await shown())[0]).toMatchObject({ connection: 'c1', concerns: true });
       await hand.store.forgetOrganization('4711');

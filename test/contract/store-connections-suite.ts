@@ -44,7 +44,7 @@ export function storeConnectionsSuite(name: string, openStore: () => Promise<Sto
       await hand.store.saveConnection(connection('c1'));
       await learn('c1', '4711');
       await hand.put([hintOf('1')]);
-      await hand.store.refuseConnection('c1', 'expired');
+      await hand.store.refuseConnection('c1', 'expired', 'sealed-1');
       expect(await access()).toBe('reauthorize');
       under.advance(5000);
       const other = connection('c1', {
@@ -102,7 +102,7 @@ export function storeConnectionsSuite(name: string, openStore: () => Promise<Sto
       await hand.store.saveConnection(connection('c1'));
       await learn('c1', '4711');
       expect(await hand.store.acceptConnection('c1')).toBe(false);
-      await hand.store.refuseConnection('c1', 'a mistake');
+      await hand.store.refuseConnection('c1', 'a mistake', 'sealed-1');
       expect([(await hand.store.findConnection('c1'))!.status, await access()]).toEqual([
         'refused',
         'reauthorize',
@@ -133,6 +133,7 @@ export function storeConnectionsSuite(name: string, openStore: () => Promise<Sto
       expect(before).toMatchObject({ status: 'valid', access: 'active', listedBy: 'c1' });
       expect(await hand.store.refuseConnection('c1', 'expired', 'sealed-1')).toEqual({ observed: [] });
       expect(await seen()).toEqual(before);
+      expect(await hand.store.refuseConnection('unknown', null, 'sealed-1')).toEqual({ observed: [] });
       const { observed } = await hand.store.refuseConnection('c1', 'expired', 'consented');
       expect(observed.map(({ observation }) => observation.organizationId)).toEqual(['4711']);
       expect(await seen()).toMatchObject({ status: 'refused', access: 'reauthorize', listedBy: 'c2' });
@@ -146,7 +147,7 @@ export function storeConnectionsSuite(name: string, openStore: () => Promise<Sto
         await learn('c2', '4712');
         const keptWith = async (id: string) => (await hand.store.access(id))!.connectionId;
         expect([await keptWith('4711'), await keptWith('4712')]).toEqual(['c1', 'c1']);
-        if (verb === 'refuse') await hand.store.refuseConnection('c1', null);
+        if (verb === 'refuse') await hand.store.refuseConnection('c1', null, 'sealed-1');
         else await hand.store.revokeConnection('c1');
         expect([await keptWith('4711'), await keptWith('4712')]).toEqual(['c1', 'c2']);
         await hand.store.saveConnection(connection('c1'));
@@ -165,10 +166,10 @@ export function storeConnectionsSuite(name: string, openStore: () => Promise<Sto
       await mark(hand.store.importConnections([{ ...connection('c1'), importHash: 'hash' }]));
       await mark(hand.store.saveConnection(connection('c2')));
       await mark(hand.store.replaceTokens('c2', 'sealed-1', tokens));
-      await mark(hand.store.refuseConnection('c1', null));
+      await mark(hand.store.refuseConnection('c1', null, 'sealed-1'));
       await mark(hand.store.revokeConnection('c2'));
       expect(new Set(marks).size).toBe(5);
-      await hand.store.refuseConnection('c1', null);
+      await hand.store.refuseConnection('c1', null, 'sealed-1');
       await hand.store.importConnections([{ ...connection('c1'), importHash: 'hash' }]);
       await learn('c1', '4711');
       expect(await hand.store.connectionsMark()).toBe(marks.at(-1));
@@ -181,7 +182,7 @@ export function storeConnectionsSuite(name: string, openStore: () => Promise<Sto
       await learn('c2', '2');
       await hand.store.keepSights('c1', ['1']);
       expect((await hand.store.findConnection('c1'))!.organizations).toEqual(['1', '3']);
-      await hand.store.refuseConnection('c1', null);
+      await hand.store.refuseConnection('c1', null, 'sealed-1');
       await hand.store.keepSights('c2', []);
       expect((await hand.store.findConnection('c2'))!.organizations).toEqual(['2']);
     });

@@ -579,11 +579,11 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
           { id: '2', name: 'Two', connectionId: 'c1' },
           { id: '2', name: 'Two', connectionId: 'c2' },
         ]);
-        const { observed } = await store.refuseConnection('c1', 'expired');
+        const { observed } = await store.refuseConnection('c1', 'expired', 's');
         expect(observed).toMatchObject([
           { observation: { organizationId: '1' }, transition: { changed: true, access: 'reauthorize' } },
         ]);
-        expect((await store.refuseConnection('c1', 'expired')).observed).toEqual([]);
+        expect((await store.refuseConnection('c1', 'expired', 's')).observed).toEqual([]);
         expect(
           (await store.listConnections()).map(({ connectionId, status }) => [connectionId, status]),
         ).toEqual([

@@ -32,6 +32,7 @@ export function connectionOf(more: Partial<Connection> = {}): Connection {
     user: 'ann',
     auth: 'oauth2',
     token: new Secret('canary-token'),
+    sealedToken: 'sealed',
     tokenSecret: null,
     refresh: null,
     expiresAt: null,

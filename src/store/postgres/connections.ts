@@ -157,17 +157,17 @@ export async function refuseConnection(
   context: Context,
   connectionId: string,
   message: string | null,
-  sealedToken: string | null = null,
+  sealedToken: string,
 ): Promise<{ observed: Observed[] }> {
   const refused = await context.database.run(
     `UPDATE connections SET status = 'refused', refused_message = $2
-     WHERE id = $1 AND status = 'valid' AND sealed_token = coalesce($3, sealed_token)`,
+     WHERE id = $1 AND status = 'valid' AND sealed_token = $3`,
     connectionId,
     storable(message),
     sealedToken,
   );
-  if (refused === 1) await touchConnections(context);
-  else if (sealedToken !== null) return { observed: [] };
+  if (refused === 0) return { observed: [] };
+  await touchConnections(context);
   await passOn(context, connectionId);
   return { observed: await blockThoseAlone(context, connectionId, message, 'grant') };
 }

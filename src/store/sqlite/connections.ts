@@ -143,18 +143,18 @@ export function refuseConnection(
   context: Context,
   connectionId: string,
   message: string | null,
-  sealedToken: string | null = null,
+  sealedToken: string,
 ): { observed: Observed[] } {
   const { database } = context;
   const refused = database.run(
     `UPDATE connections SET status = 'refused', refused_message = ?
-     WHERE id = ? AND status = 'valid' AND sealed_token = coalesce(?, sealed_token)`,
+     WHERE id = ? AND status = 'valid' AND sealed_token = ?`,
     message,
     connectionId,
     sealedToken,
   );
-  if (refused === 1) touchConnections(context);
-  else if (sealedToken !== null) return { observed: [] };
+  if (refused === 0) return { observed: [] };
+  touchConnections(context);
   passOn(context, connectionId);
   return { observed: blockThoseAlone(context, connectionId, message, 'grant') };
 }

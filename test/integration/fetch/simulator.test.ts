@@ -38,6 +38,7 @@ async function begin(auth: 'oauth1' | 'oauth2'): Promise<Stage> {
     user: token!.user!,
     auth,
     token: new Secret(token!.token!),
+    sealedToken: 'sealed',
     tokenSecret: token!.secret === undefined ? null : new Secret(token!.secret),
     refresh: null,
     expiresAt: null,

@@ -55,7 +55,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'orders from several pr
       ids.map((connectionId) => ({ id: String(id), name: null, connectionId })),
     );
     await everywhere((store) => store.learn(seen));
-    const refused = await everywhere((store, index) => store.refuseConnection(ids[index]!, 'expired'));
+    const refused = await everywhere((store, index) => store.refuseConnection(ids[index]!, 'expired', 's'));
     expect(refused.map(({ observed }) => observed.length).sort((a, b) => a - b)).toEqual([0, 0, 20]);
     const views = await stores[0]!.listOrganizations({ limit: 1000, after: null });
     expect(new Set(views.map(({ access }) => access))).toEqual(new Set(['reauthorize']));

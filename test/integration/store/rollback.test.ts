@@ -209,7 +209,7 @@ function callsOf(subject: Subject, steps: Step[]): Call[] {
       case 'import':
         return [{ verb: 'importConnections', args: [[connectionOf(what.organization)]] }];
       case 'refuse':
-        return [{ verb: 'refuseConnection', args: ['c1', 'expired'] }];
+        return [{ verb: 'refuseConnection', args: ['c1', 'expired', 's'] }];
       default: {
         const [task] = held.splice(what.nth % Math.max(1, held.length), 1);
         return task === undefined ? [] : [endingOf(does, task, what)];

@@ -115,7 +115,11 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
       5,
       'acts at https://c.test/',
     ],
-    [{ kind: 'reauthorize', message: null, connectionId: 'c1' }, 5, 'a user must consent again'],
+    [
+      { kind: 'reauthorize', message: null, connectionId: 'c1', sealedToken: 's' },
+      5,
+      'a user must consent again',
+    ],
     [{ kind: 'client-refused', message: null, connectionId: 'c1' }, 4, 'scope or licence'],
     [{ kind: 'no-access', message: null, connectionId: 'c1' }, 4, 'no access'],
     [{ kind: 'refused', code: 'status-400', detail: '', origin: '', connectionId: 'c1' }, 4, 'the detail'],

@@ -68,7 +68,7 @@ function stage(
       yield* pagesOf[connectionId] ?? pages;
     },
     unconnected: async (id, _url, epoch) => void calls.push(`unconnected ${id} ${epoch}`),
-    refused: async (id, message) => void calls.push(`refused ${id} ${message}`),
+    refused: async (...refusal) => void calls.push(`refused ${refusal.join(' ')}`),
     wanted: () => void calls.push('wanted'),
     clock,
   });
@@ -336,12 +336,12 @@ describe('a list that goes on being refused', () => {
 });
 
 test('a listing that is refused for its token says so', async () => {
-  const answer = { kind: 'reauthorize', connectionId: 'c1', message: 'expired' } as const;
+  const answer = { kind: 'reauthorize', connectionId: 'c1', message: 'expired', sealedToken: 's' } as const;
   const { book, calls } = stage([endedBy('call-failed', 'page 1: reauthorize', answer)]);
   await book.importTokens([named('a')]);
   expect(book.settled()).toEqual([]);
   expect(await book.learn()).toBe(false);
-  expect(calls).toContain('refused c1 expired');
+  expect(calls).toContain('refused c1 expired s');
 });
 
 test('what was listed before something was asked for does not answer it', async () => {

@@ -11,6 +11,7 @@ const connection = (more: Partial<Connection> = {}): Connection => ({
   user: 'zoe@example.org',
   auth: 'oauth1',
   token: new Secret('t'),
+  sealedToken: 'sealed',
   tokenSecret: new Secret('s'),
   refresh: null,
   expiresAt: endsAt,

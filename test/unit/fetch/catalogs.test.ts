@@ -11,6 +11,7 @@ const connection: Connection = {
   user: 'user',
   auth: 'oauth2',
   token: new Secret('a-token'),
+  sealedToken: 'sealed',
   tokenSecret: null,
   refresh: null,
   expiresAt: null,
@@ -27,7 +28,8 @@ function stage(auth: Connection['auth'] = 'oauth2', application = false) {
     body: null as unknown,
   };
   const ask: Ask = async ({ url, connection: asked }) => {
-    if (asked === null) return { kind: 'reauthorize', connectionId: '', message: 'Unauthorized' };
+    if (asked === null)
+      return { kind: 'reauthorize', connectionId: '', message: 'Unauthorized', sealedToken: null };
     state.reads += 1;
     if (state.fails)
       return {

@@ -4,6 +4,7 @@ import { startMs } from '../../support/provider-client';
 
 const about: Classification = {
   connectionId: 'c1',
+  sealedToken: 'sealed',
   origin: 'https://api.example.test',
   address: 'https://api.example.test/x',
   vendor: 'acme',
@@ -154,6 +155,7 @@ describe('401', () => {
       kind: 'reauthorize',
       connectionId: 'c1',
       message: 'Unauthorized',
+      sealedToken: 'sealed',
     });
     expect(answered(401)).toMatchObject({ kind: 'reauthorize', message: null });
   });

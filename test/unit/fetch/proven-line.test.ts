@@ -27,7 +27,7 @@ const trouble: Verdict = {
 const verdicts: Record<number, Verdict> = {
   200: { kind: 'ok', document: { body: {}, address: '', mediaType: '', connectionId: 'c1' } },
   304: { kind: 'not-modified', connectionId: 'c1' },
-  401: { kind: 'reauthorize', connectionId: 'c1', message: 'ended' },
+  401: { kind: 'reauthorize', connectionId: 'c1', message: 'ended', sealedToken: 's' },
   403: { kind: 'forbidden', connectionId: 'c1', message: null, client: false },
   404: { kind: 'gone', certain: false, connectionId: 'c1', origin: catalogUrl.origin },
   429: { kind: 'rate-limited', retryAfterMs: 1000, untilMs: 2000 },
@@ -96,7 +96,12 @@ test.each([200, 304])(
 
 test('at the catalog too is the token’s, in the words of the first', async () => {
   staged = stage({ [machineUrl.pathname]: 401, [catalogUrl.pathname]: 401 });
-  expect(await staged.ask()).toEqual({ kind: 'reauthorize', connectionId: 'c1', message: 'ended' });
+  expect(await staged.ask()).toEqual({
+    kind: 'reauthorize',
+    connectionId: 'c1',
+    message: 'ended',
+    sealedToken: 's',
+  });
 });
 
 test.each([

@@ -1,6 +1,7 @@
 // Recorded answers of the provider, played back by nock; no other network is there.
 import nock from 'nock';
 import type { ProviderOptions } from '../../../src/fetch/options';
+import type { Connection } from '../../../src/model/connection';
 import type { DueProbe } from '../../../src/model/organization';
 import { Secret } from '../../../src/tools/secret';
 import {
@@ -310,6 +311,25 @@ describe('the catalog', () => {
     api().get('/platform/').times(times).reply(status, body, axiom);
     expect((await staged.client.read(requestFor(operationUrl))).answer).toMatchObject(expected);
   });
+});
+
+test.each([
+  [
+    'the renewed one',
+    () => ({ connection: connectionOf({ token: new Secret('t2'), sealedToken: 'new' }) }),
+    'new',
+  ],
+  ['that could not be renewed', () => ({ refused: 'it was revoked' }), 'sealed'],
+] as const)('a refusal names the token that was shown last, %s', async (_how, renew, shown) => {
+  const told: unknown[] = [];
+  const renewal = { current: (known: Connection) => known, renew: async () => renew() };
+  const refused = (...refusal: unknown[]) => void told.push(refusal);
+  staged = stageClient({}, [connectionOf()], { renewal, refused });
+  api().get('/platform/').times(3).optionally().reply(401, said('Unauthorized'), axiom);
+  const { answer } = await staged.client.read(requestFor(operationUrl));
+  expect(answer).toMatchObject({ kind: 'reauthorize', connectionId: 'c1', sealedToken: shown });
+  expect(told.length).toBeGreaterThan(0);
+  for (const refusal of told) expect(refusal).toEqual(['c1', expect.any(String), shown]);
 });
 
 describe('a bare 403', () => {

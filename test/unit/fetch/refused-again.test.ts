@@ -11,7 +11,7 @@ import { Secret } from '../../../src/tools/secret';
 import { connectionOf, startMs, stillClock } from '../../support/provider-client';
 
 const ok: Verdict = { kind: 'not-modified', connectionId: 'c1' };
-const refused: Verdict = { kind: 'reauthorize', connectionId: 'c1', message: null };
+const refused: Verdict = { kind: 'reauthorize', connectionId: 'c1', message: null, sealedToken: 's' };
 
 function stage(connections: Connection[], verdict: () => Verdict) {
   const clock = stillClock();

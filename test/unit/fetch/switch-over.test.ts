@@ -2,7 +2,12 @@
 import { nameSwitchOver } from '../../../src/fetch/switch-over';
 import { oauth1Ending } from '../../../src/model/connection';
 
-const refused = { kind: 'reauthorize', connectionId: 'c1', message: 'Unauthorized' } as const;
+const refused = {
+  kind: 'reauthorize',
+  connectionId: 'c1',
+  message: 'Unauthorized',
+  sealedToken: 's',
+} as const;
 
 test('a refused OAuth 1 token names the switch-over after the provider’s own words', () => {
   expect(nameSwitchOver(refused, 'oauth1')).toEqual({ ...refused, message: `Unauthorized. ${oauth1Ending}` });

@@ -140,7 +140,9 @@ describe('refusals', () => {
     });
   });
   test('of the token gives it back at once: another connection may see it', () => {
-    expect(decide({ kind: 'reauthorize', connectionId: 'c1', message: null })).toMatchObject({
+    expect(
+      decide({ kind: 'reauthorize', connectionId: 'c1', message: null, sealedToken: 's' }),
+    ).toMatchObject({
       verb: 'giveBack',
       ending: { probe: null, dueInMs: 0 },
     });

@@ -38,7 +38,7 @@ function stage() {
     hearAnswer(of, answer, {
       health,
       nowMs,
-      refuseGrant: async (id, message) => void calls.push(`refuse ${id} ${message}`),
+      refuseGrant: async (...refusal) => void calls.push(`refuse ${refusal.join(' ')}`),
       outageEnded: async () => void calls.push('outage ended'),
     });
   const outage = async () => {
@@ -180,9 +180,11 @@ test('a refused client key is told, though the provider answered', async () => {
 
 test('a refused token is refused, and what is told to wait asks for no further pause', async () => {
   const { health, calls, hear } = stage();
-  await hear({ kind: 'reauthorize', connectionId: 'c1', message: 'expired' });
+  await hear({ kind: 'reauthorize', connectionId: 'c1', message: 'expired', sealedToken: 's' });
+  // Asked was for the application alone.
+  await hear({ kind: 'reauthorize', connectionId: '', message: 'expired', sealedToken: null });
   await hear({ kind: 'rate-limited', retryAfterMs: 3000, untilMs: 4000 });
-  expect(calls).toEqual(['refuse c1 expired']);
+  expect(calls).toEqual(['refuse c1 expired s']);
   expect(health.coolDownMs(1000)).toBe(0);
 });
 

@@ -159,7 +159,11 @@ const waits = {
 
 test.each<[RawFault['answer'], number, string]>([
   [{ kind: 'gone', certain: true, connectionId: 'c1', origin: '' }, 404, 'operations.not-found'],
-  [{ kind: 'reauthorize', message: null, connectionId: 'c1' }, 409, 'operations.action-required'],
+  [
+    { kind: 'reauthorize', message: null, connectionId: 'c1', sealedToken: 's' },
+    409,
+    'operations.action-required',
+  ],
   [{ kind: 'no-access', message: null, connectionId: 'c1' }, 502, 'operations.provider-refused'],
   [null, 502, 'operations.provider-malformed'],
   [{ kind: 'rate-limited', retryAfterMs: 1, untilMs: 1 }, 503, 'operations.provider-unavailable'],

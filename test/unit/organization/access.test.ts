@@ -39,8 +39,8 @@ function stage(answer: Answer, changed = true, heldMs = 0) {
       calls.push(`paid ${anyway}`);
       return 0;
     },
-    async refuseConnection(id: string) {
-      calls.push(`refuse ${id}`);
+    async refuseConnection(id: string, _message: string | null, sealedToken: string) {
+      calls.push(`refuse ${sealedToken} of ${id}`);
       const transition = { causes: {}, access: 'reauthorize', previous: 'active', changed: true };
       return {
         observed: [
@@ -142,8 +142,8 @@ test('while the provider is left alone nothing is asked, and the probe comes whe
 
 test('a refused token is refused in the store, and what that changed is told', async () => {
   const { access, calls } = stage(terms);
-  await access.refuseGrant('c1', 'expired');
-  expect(calls).toEqual(['refuse c1', 'connections changed', 'changed 1', 'answered']);
+  await access.refuseGrant('c1', 'expired', 'sealed');
+  expect(calls).toEqual(['refuse sealed of c1', 'connections changed', 'changed 1', 'answered']);
 });
 
 test('a grant that is taken again is asked with at once', async () => {

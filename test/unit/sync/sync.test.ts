@@ -114,7 +114,8 @@ function stage(script: Script, more: Partial<SyncDoors> = {}, units = 'metric') 
     closedOrganizations: () => [],
     unconnected: async () => {},
     learned: async () => {},
-    refused: async (connectionId) => void refused.push(connectionId),
+    refused: async (connectionId, _message, sealedToken) =>
+      void refused.push(`${sealedToken} of ${connectionId}`),
     coolDownMs: () => 0,
     forbidden: () => null,
     decided: () => {},
@@ -371,7 +372,7 @@ test('an organization is listed through the connection that it is kept with, and
 });
 
 test.each([
-  ['reauthorize', { kind: 'reauthorize', connectionId: 'c1', message: null }],
+  ['reauthorize', { kind: 'reauthorize', connectionId: 'c1', message: null, sealedToken: 's' }],
   ['no-access', { kind: 'no-access', connectionId: 'c1', message: null }],
 ] as [string, Answer][])(
   'what is refused to one user as %s is listed through another',
@@ -682,10 +683,10 @@ test('a refusal asks for a probe and ends the organization for this run', async 
 });
 
 test('a refused token is told, and a provider that does not answer stops the run', async () => {
-  const refusedToken: Answer = { kind: 'reauthorize', connectionId: 'c1', message: null };
+  const refusedToken: Answer = { kind: 'reauthorize', connectionId: 'c1', message: null, sealedToken: 's' };
   const first = stage({ equipment: [[partial(refusedToken)]] });
   await first.run();
-  expect(first.refused).toEqual(['c1']);
+  expect(first.refused).toEqual(['s of c1']);
   const fields = Array.from({ length: 8 }, (_, at) => item(`f${at}`, `ops-${at}`));
   const away = Object.fromEntries(fields.map(({ operations }) => [operations, [[partial(transient)]]]));
   const { run, faults } = stage({ fields: [[pageOf(fields)]], ...away });

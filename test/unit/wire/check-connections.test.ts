@@ -87,7 +87,7 @@ test('what only a refused consent saw is counted, and others are read on', async
 });
 
 test('a consent that is only now found refused is one', async () => {
-  const answer = { kind: 'reauthorize', connectionId: 'c1', message: null } as const;
+  const answer = { kind: 'reauthorize', connectionId: 'c1', message: null, sealedToken: 's' } as const;
   const { said } = await check([connectionOf()], () => ({ ...away, answer }));
   expect(said).toMatchObject({ message: 'the provider refused the consent of c1', next: expect.any(String) });
   const beside = (id: string) => (id === 'c1' ? { ...away, answer } : seen);

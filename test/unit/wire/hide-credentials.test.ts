@@ -13,6 +13,7 @@ const ann: Connection = {
   user: 'ann',
   auth: 'oauth1',
   token: new Secret(token),
+  sealedToken: 'sealed',
   tokenSecret: new Secret('token-secret-of-ann'),
   refresh: new Secret('short'),
   expiresAt: null,
