@@ -9,6 +9,9 @@ import { pageAddress } from '../model/page-address';
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
 const addressCharsMax = 2000;
 const opaque = /[A-Za-z0-9+/_=~-]{24,}/g;
+/** Host and port, which are no secret, and the path, in which one may stand as a segment. */
+const webAddress = /(https?:\/\/[a-z0-9.-]+(?::\d{1,5})?)(\/[^\s?#]*)/g;
+const opaqueSegment = /[A-Za-z0-9+_=~-]{24,}/g;
 
 /** One line of at most `lengthMax` characters without e-mail addresses: for names. */
 export function plainName(name: string, lengthMax: number): string {
@@ -16,15 +19,23 @@ export function plainName(name: string, lengthMax: number): string {
 }
 
 /**
- * As `plainName`, and long runs of letters and digits, which could be a token or a key, are hidden: for messages. What
- * stands in one of `ownNames` (ids that we gave or learned, hosts of the settings) is no secret, and is what to act on.
+ * As `plainName`, and long runs of letters and digits, which could be a token or a key, are hidden: for messages. Of an
+ * address on the web its host stays, and its path but for such segments: it says where to look. What stands in one of `ownNames` (ids that we gave or learned, hosts of the settings) is no secret, and is what to act on.
  */
 export function plainMessage(message: string, lengthMax: number, ownNames: readonly string[] = []): string {
   const isOpaque = (run: string) =>
     /\d/.test(run) && /[A-Za-z]/.test(run) && !ownNames.some((name) => name.includes(run));
-  return oneLine(message, lengthMax, (line) =>
-    line.replace(opaque, (run) => (isOpaque(run) ? '[hidden]' : run)),
-  );
+  const hide = (text: string, runs: RegExp) =>
+    text.replace(runs, (run) => (isOpaque(run) ? '[hidden]' : run));
+  return oneLine(message, lengthMax, (line) => {
+    let shown = '';
+    let end = 0;
+    for (const { index, 0: address, 1: origin, 2: path } of line.matchAll(webAddress)) {
+      shown += `${hide(line.slice(end, index), opaque)}${origin}${hide(path!, opaqueSegment)}`;
+      end = index + address.length;
+    }
+    return shown + hide(line.slice(end), opaque);
+  });
 }
 
 // Most names are like this, and nothing below would change them.

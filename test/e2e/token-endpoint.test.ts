@@ -80,7 +80,9 @@ test('one that stays away is asked seldom and told once; when it answers again e
     const found = await firing();
     return found.length > 0 ? found : null;
   }, soon);
-  expect(alert!.annotations.description).toMatch(/The tokens of one connection cannot be renewed: .*got 503/);
+  expect(alert!.annotations.description).toContain(
+    `The tokens of one connection cannot be renewed: the token call at ${new URL(story.simulator.catalog).origin}${match.path}: expected 200, got 503`,
+  );
   await expectNothingEnded();
   expect((await story.eventsOf(machine)).length).toBe(before);
   expect(strikes - (await strikesLeft())).toBeLessThan(10);

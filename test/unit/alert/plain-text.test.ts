@@ -22,6 +22,23 @@ test('A-7: what looks like a token is hidden in messages, long words are not', (
   );
 });
 
+test('an address in a message says which host failed and where, without what looks like a token in it', () => {
+  for (const address of [
+    'https://signin.example.com/oauth2/aus78tnlaysMraFhC1t7/v1/token',
+    'http://127.0.0.1:40123/signin/oauth2/default/v1/token',
+    'https://equipmentapi.example.com/isg/v2/equipment/217001',
+    'https://a-host-with-a-long-name-2-eu-west-1.example.com/isg/v2',
+  ]) {
+    const said = `the token call at ${address}: expected 200, got 503`;
+    expect(plainMessage(said, 500)).toBe(said);
+  }
+  const token = '3yZTF0b5kRkZs1OmYwJ2q8XcQ9';
+  expect(
+    plainMessage(`at https://api.example.com/v2/${token}/fields?token=${token}#${token}, ${token}`, 500),
+  ).toBe('at https://api.example.com/v2/[hidden]/fields?[hidden]#[hidden], [hidden]');
+  expect(plainMessage(`at https://${token}/v1/a`, 500)).toBe('at https:[hidden]');
+});
+
 test('characters that would break or turn a line are gone', () => {
   expect(plainMessage('a\u0000b\u001b[31mc\u202ed\u2028e', 80)).toBe('a b [31mc d e');
 });
