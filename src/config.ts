@@ -41,8 +41,8 @@ const fileBytesMax = 1_048_576;
 
 /**
  * Reads all settings. An empty variable counts as unset; `NAME_FILE` names a file that holds the value, without the
- * line break at its end. Throws `settings.invalid` with one line for each fault, none of which holds a value. A file
- * has at most 1 MiB.
+ * line break at its end. Throws `settings.invalid` with one line for each fault, then one for each name that is
+ * probably mistyped; none of them holds a value. A file has at most 1 MiB.
  */
 export function loadSettings(
   purpose: Purpose,
@@ -72,13 +72,17 @@ export function loadSettings(
   }
   // Relations between settings mean nothing while one of them is not readable.
   if (wrong.size === 0) faults.push(...findFaults(settings));
-  if (faults.length > 0)
-    throw new Problem('settings.invalid', faults.map(({ name, text }) => `${name} ${text}`).join('\n'));
+  // What is missing may be there under a mistyped name.
+  const strangers = findStrangers(Object.keys(environment), knownNames);
+  if (faults.length > 0) {
+    const lines = faults.map(({ name, text }) => `${name} ${text}`);
+    throw new Problem('settings.invalid', [...lines, ...strangers].join('\n'));
+  }
   return {
     settings,
     origins,
     missing: findMissing(settings),
-    warnings: [...findStrangers(Object.keys(environment), knownNames), ...findWarnings(settings, nowMs)],
+    warnings: [...strangers, ...findWarnings(settings, nowMs)],
   };
 }
 

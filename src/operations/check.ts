@@ -102,7 +102,7 @@ function settingsLine({ missing, warnings }: CheckDoors['settings']): CheckLine 
     return line(
       'settings',
       'failed',
-      `missing: ${names.join(', ')}`,
+      [`missing: ${names.join(', ')}`, ...warnings].join('; '),
       '`tramline config` says what is accepted.',
     );
   }

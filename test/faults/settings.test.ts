@@ -5,6 +5,8 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { CheckLine } from '../../src/model/api';
+import { runCommand } from '../support/command';
 import { repositoryRoot } from '../support/repository';
 import { startService, temporaryFolder } from '../support/service';
 import { startSimulator } from '../support/simulator';
@@ -53,6 +55,24 @@ describe('R1: a wrong or missing setting ends the process with 2 and a line that
       'PROVIDER_VENDOR',
       'WEBHOOK_AUTHORIZATION',
     ]);
+  });
+
+  test('one that is there under a mistyped name is told with that name, by serve and by a check', async () => {
+    const { WEBHOOK_AUTHORIZATION: value, ...rest } = complete(temporaryFolder());
+    const mistyped = { ...rest, WEBHOOK_AUTHORISATION: canary + value };
+    const told = 'WEBHOOK_AUTHORISATION is not a setting; did you mean WEBHOOK_AUTHORIZATION?';
+    const { status, lines, all } = serveWith(mistyped);
+    expect({ status, lines }).toEqual({
+      status: 2,
+      lines: [expect.stringMatching(/^WEBHOOK_AUTHORIZATION is missing/), told],
+    });
+    expect(all).not.toContain(canary);
+    const { out } = await runCommand(['check', '--json'], mistyped);
+    expect((JSON.parse(out) as CheckLine[])[0]).toMatchObject({
+      name: 'settings',
+      state: 'failed',
+      detail: `missing: WEBHOOK_AUTHORIZATION; ${told}`,
+    });
   });
 
   test.each([

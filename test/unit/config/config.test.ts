@@ -349,6 +349,15 @@ describe('what is probably not meant is a warning', () => {
     ]);
   });
 
+  test('a mistyped name is told beside what is missing or wrong without it', () => {
+    const { WEBHOOK_AUTHORIZATION: value, ...rest } = complete;
+    expect(faultsOf({ ...rest, WEBHOOK_AUTHORISATION: value, PORT: 'x' })).toEqual([
+      expect.stringMatching(/^PORT must be /),
+      expect.stringMatching(/^WEBHOOK_AUTHORIZATION is missing/),
+      'WEBHOOK_AUTHORISATION is not a setting; did you mean WEBHOOK_AUTHORIZATION?',
+    ]);
+  });
+
   test.each([
     ['ALERTMANAGER_URL', 'ALERTMANAGER_URLS'],
     ['ALERMANAGER_URLS', 'ALERTMANAGER_URLS'],

@@ -93,6 +93,11 @@ test('settings that miss something fail, and doubtful ones warn', async () => {
     (await states({ settings: { missing: ['PROVIDER_URL is missing'], warnings: ['x'] } })).settings,
   ).toBe('failed');
   expect((await states({ settings: { missing: [], warnings: ['x'] } })).settings).toBe('warning');
+  const [line] = await runCheck({
+    ...healthy,
+    settings: { missing: ['PROVIDER_URL is missing'], warnings: ['PROVIDER_ULR is not a setting'] },
+  });
+  expect(line!.detail).toBe('missing: PROVIDER_URL; PROVIDER_ULR is not a setting');
 });
 
 test.each([
