@@ -3,11 +3,11 @@
  * or by a later one, checked, and only then moved to its place. What was there before stays until that moment. A cut
  * leaves what has come, for the next run; any other failure leaves nothing behind.
  */
-import { rename } from 'node:fs/promises';
 import { isProblem, Problem } from '../model/problem';
 import type { FileContent, ProviderApi } from '../model/provider-data';
 import type { Clock } from '../tools/clock';
 import type { Output } from './output';
+import { type OutputPlace, outputPlace, putInPlace } from './output-place';
 import { drop, findLeft, markOf, newPart, type PartFile, takeLeft } from './part-file';
 
 export interface Wanted {
@@ -31,7 +31,7 @@ const failuresMax = 5;
 const pauseMs = 500;
 
 /**
- * null when it was interrupted. Throws what the provider throws; `command.refused` for a file that is too large;
+ * null when it was interrupted. Throws what the provider throws; `command.usage` where no file can be put; `command.refused` for a file that is too large;
  * `provider.malformed` for one that does not agree with its length or digest; the system's error where nothing can be
  * written. Gives up after 5 failures in a row that brought no byte.
  */
@@ -42,21 +42,21 @@ export async function downloadFile(
   clock: Clock,
 ): Promise<Downloaded | null> {
   const { id, path, signal } = wanted;
+  const place = await outputPlace(path);
   const none = { address: '', mark: null, part: null, version: null, sha256: null };
   const received: Received = { ...none, bytesTotal: -1 };
   let cut = false;
   try {
-    await receive(wanted, received, provider, output, clock);
+    await receive({ ...wanted, place }, received, provider, output, clock);
     if (signal.aborted) {
       cut = true;
       return null;
     }
     // A file of no bytes is a file too.
-    received.part ??= await newPart(path, null);
+    received.part ??= await newPart(place, null);
     const { part } = received;
     const sha256 = await check(received, part);
-    await part.file.close();
-    await rename(part.path, path);
+    await putInPlace(place, part);
     const checkedBy = received.sha256 === null ? 'length' : 'digest';
     return { id, output: path, bytes: part.bytes, sha256, checkedBy };
   } catch (error) {
@@ -66,6 +66,10 @@ export async function downloadFile(
     output.progress(null);
     await end(received.part, cut, output);
   }
+}
+
+interface Placed extends Wanted {
+  place: OutputPlace;
 }
 
 interface Received {
@@ -106,7 +110,7 @@ async function check({ address, bytesTotal, sha256: said }: Received, part: Part
 }
 
 async function receive(
-  wanted: Wanted,
+  wanted: Placed,
   received: Received,
   provider: Pick<ProviderApi, 'fileContent'>,
   output: Output,
@@ -140,15 +144,15 @@ async function receive(
 
 /** The first answer, and the place for its bytes: on from what a run before left, where that is of the same bytes. */
 async function begin(
-  { id, path }: Wanted,
+  { id, place }: Placed,
   received: Received,
   provider: Pick<ProviderApi, 'fileContent'>,
 ): Promise<FileContent> {
-  const left = await findLeft(path);
+  const left = await findLeft(place.path);
   if (left !== null && left.bytes > 0) {
     const content = await provider.fileContent(id, left.bytes, null).catch(unlessUnavailable);
     const same = content?.from === left.bytes && markOf(id, content) === left.mark;
-    received.part = same ? await takeLeft(left, path) : null;
+    received.part = same ? await takeLeft(left, place.path) : null;
     if (content !== null && received.part !== null) return content;
   }
   // Of another version, or of another file that was to go there.
@@ -183,7 +187,7 @@ function hold(received: Received, content: FileContent, bytesMax: number): void 
 }
 
 async function write(
-  { path, signal }: Wanted,
+  { place, signal }: Placed,
   received: Received,
   { address, chunks }: FileContent,
   output: Output,
@@ -192,7 +196,7 @@ async function write(
   for await (const chunk of chunks) {
     if (signal.aborted) return;
     // Not before: what has come is lost when its connection ends while nobody reads it.
-    received.part ??= await newPart(path, received.mark);
+    received.part ??= await newPart(place, received.mark);
     const { part } = received;
     if (part.bytes + chunk.byteLength > bytesTotal) {
       throw new Problem('provider.malformed', `expected ${bytesTotal} bytes, got more (${address})`);

@@ -1,10 +1,8 @@
 /**
  * `tramline files`: what the provider keeps for its users; looked at, and fetched to a file of this machine.
  */
-import { stat } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Api } from '../model/api';
-import { Problem } from '../model/problem';
 import type { FileView } from '../model/provider-data';
 import { type Action, type CommandContext, withApiOrNewStore } from './context';
 import { downloadFile } from './download-file';
@@ -72,9 +70,6 @@ async function get(
     else for (const line of documentLines({ ...file })) output.line(line);
     return exitCodes.done;
   }
-  if (/[/\\]$/.test(path) || (await isFolder(path))) {
-    throw new Problem('command.usage', `--output ${path} is a folder: the name of a file is needed`);
-  }
   const signal = context.interrupted();
   const wanted = { id, path, bytesMax, signal };
   const downloaded = await downloadFile(wanted, provider, output, context.clock);
@@ -86,13 +81,6 @@ async function get(
     output.line(checkedBy === 'digest' ? 'It agrees with the provider’s digest.' : 'Its length was checked.');
   }
   return exitCodes.done;
-}
-
-async function isFolder(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
 }
 
 function whole(text: string): number {

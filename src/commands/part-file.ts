@@ -8,6 +8,7 @@ import { createReadStream } from 'node:fs';
 import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { FileContent } from '../model/provider-data';
+import type { OutputPlace } from './output-place';
 
 export interface Left {
   path: string;
@@ -71,11 +72,13 @@ export async function takeLeft({ path, mark, bytes }: Left, target: string): Pro
   return { path: own, file: await open(own, 'a'), bytes, hash, lasts: true };
 }
 
-/** An empty one. Throws the system's error where it cannot be written. */
-export async function newPart(target: string, mark: string | null): Promise<PartFile> {
+/** An empty one, never open to more readers than what it will replace. Throws the system's error where it cannot be written. */
+export async function newPart({ path: target, before }: OutputPlace, mark: string | null): Promise<PartFile> {
   const path = nameOf(target, mark ?? 'unmarked');
   await drop(path);
-  const file = await open(path, 'ax');
+  // A later run of the same user goes on writing it, whatever the mode of what stands there.
+  const mode = before === null ? 0o666 : (before.mode & 0o777) | 0o600;
+  const file = await open(path, 'ax', mode);
   return { path, file, bytes: 0, hash: createHash('sha256'), lasts: mark !== null };
 }
 

@@ -5,7 +5,15 @@
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { runCommand, startCommand } from '../support/command';
 import { generateRequests } from '../support/generated-requests';
@@ -119,6 +127,32 @@ test('a file that is too large, or not yet there, leaves nothing behind', async 
   const at = await run('files', 'get', large.id, '--output', `${folder}/`);
   expect([at.code, at.error]).toEqual([2, expect.stringContaining('is a folder')]);
   expect(existsSync(output)).toBe(false);
+  expect(readdirSync(folder).filter((name) => name.endsWith('.part'))).toEqual([]);
+});
+
+test('what is no file is never replaced by one, a link is followed, and a file stays closed to others', async () => {
+  const file = await sized(5_000_003);
+  const [pipe, link, linked, closed, nowhere] = ['pipe', 'link', 'linked.zip', 'closed.zip', 'nowhere'].map(
+    (name) => join(folder, name),
+  ) as [string, string, string, string, string];
+  expect(spawnSync('mkfifo', [pipe]).status).toBe(0);
+  symlinkSync(join(folder, 'missing', 'file.zip'), nowhere);
+  for (const [output, what] of [
+    [pipe, 'a pipe'],
+    [nowhere, 'a link to nothing'],
+  ] as const) {
+    const refused = await run('files', 'get', file.id, '--output', output);
+    const said = `--output ${output} is ${what}: the name of a file is needed`;
+    expect([refused.code, refused.error]).toEqual([2, expect.stringContaining(said)]);
+  }
+  expect([lstatSync(pipe).isFIFO(), lstatSync(nowhere).isSymbolicLink()]).toEqual([true, true]);
+  writeFileSync(linked, 'before');
+  symlinkSync('linked.zip', link);
+  writeFileSync(closed, 'before', { mode: 0o600 });
+  for (const output of [link, closed])
+    expect((await run('files', 'get', file.id, '--output', output)).code).toBe(0);
+  expect([lstatSync(link).isSymbolicLink(), statSync(linked).size]).toEqual([true, file.bytes]);
+  expect([statSync(closed).mode & 0o777, statSync(closed).size]).toEqual([0o600, file.bytes]);
   expect(readdirSync(folder).filter((name) => name.endsWith('.part'))).toEqual([]);
 });
 

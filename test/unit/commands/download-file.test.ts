@@ -1,7 +1,7 @@
 // Goal: a download that was cut goes on in a later run, and never with bytes of another file, version or writer.
 // Method: a provider of our own that breaks off where it is told, real files, a clock that does not wait.
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { downloadFile } from '../../../src/commands/download-file';
@@ -130,6 +130,17 @@ test('what another process still writes is left alone', async () => {
   await run();
   expect(asked).toEqual([0]);
   expect(readdirSync(folder).sort()).toEqual(['setup.zip', others].sort());
+});
+
+test('what has come is never open to more readers than the file that it will replace', async () => {
+  writeFileSync(target, 'before', { mode: 0o600 });
+  const { served, run } = stage();
+  await expect(run()).rejects.toThrow('the file was cut');
+  expect(statSync(join(folder, parts()[0] ?? '')).mode & 0o777).toBe(0o600);
+  leave();
+  served.cutAt = 1000;
+  await run();
+  expect(statSync(target).mode & 0o777).toBe(0o600);
 });
 
 test('what cannot be known again, and what does not agree with its digest, is not kept', async () => {
