@@ -59,7 +59,7 @@ const untilWhen: Record<Exclude<ConditionName, HoldsReads>, string> = {
   'clock-off': 'not known: the provider does not say how often it repeats what was refused',
   'kafka-unavailable': inStore,
   'organizations-unlisted': 'no end: what is announced of them is set aside for an operator',
-  'sandbox-limit': 'not known: it lasts until the provider lifts the limit',
+  'sandbox-limit': 'not known: the provider does not say what it does above a limit',
   'sandbox-near': 'nothing waits yet',
   'store-behind-topics': 'no end: it is over when the full sync has ended',
   'store-log-stuck': 'not known: it lasts until the disk is full',
@@ -72,12 +72,26 @@ const untilWhen: Record<Exclude<ConditionName, HoldsReads>, string> = {
   'topic-denied': inStore,
 };
 
+/** What a time that is known means, before it and after it. */
+const ends: Partial<Record<ConditionName, (end: string, isOver: boolean) => string>> = {
+  'sandbox-limit': sandboxEnd,
+  'sandbox-near': sandboxEnd,
+  'token-expiring': (end, isOver) =>
+    isOver
+      ? `Since ${end} nothing is read with it; what waits is kept, and read with a new one.`
+      : `From ${end} nothing is read with it; what waits then is kept, and read with a new one.`,
+};
+
+function sandboxEnd(end: string, isOver: boolean): string {
+  return `${isOver ? 'Since' : 'From'} ${end} a sync waits for the move to production.`;
+}
+
 /**
  * Of an alert that has `severity` as long as there is time. What the provider keeps for a time that nobody knows is
  * critical after a day.
  */
 export function timeOf(
-  { name, sinceMs, endsAtMs }: Condition,
+  { name, sinceMs, endsAtMs, overAtMs }: Condition,
   journalMs: number,
   severity: Severity,
   nowMs: number,
@@ -85,20 +99,20 @@ export function timeOf(
   if (doesHoldReads(name)) return keptUntil({ sinceMs, consentEndsAtMs: null }, journalMs, severity, nowMs);
   if (endsAtMs === undefined) {
     const isLong = keptAtProvider.has(name) && nowMs - sinceMs >= unknownMsMax;
+    const over = overAtMs === undefined ? null : plainTime(overAtMs);
     return {
       severity: isLong ? 'critical' : severity,
-      annotations: { until_when: untilWhen[name] },
+      annotations: {
+        until_when: over === null ? untilWhen[name] : `nothing is lost: it is over by itself at ${over}`,
+      },
       sentence: sentences[name] ?? '',
     };
   }
   const end = plainTime(endsAtMs);
   return {
     severity: endsAtMs - nowMs <= toldAgainMs ? 'critical' : severity,
-    annotations: { until_when: end, consent_ends: end },
-    sentence:
-      endsAtMs > nowMs
-        ? `From ${end} nothing is read with it; what waits then is kept, and read with a new one.`
-        : `Since ${end} nothing is read with it; what waits is kept, and read with a new one.`,
+    annotations: { until_when: end, ...(name === 'token-expiring' ? { consent_ends: end } : {}) },
+    sentence: ends[name]?.(end, endsAtMs <= nowMs) ?? '',
   };
 }
 

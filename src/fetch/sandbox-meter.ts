@@ -38,7 +38,10 @@ export interface Connected {
 }
 
 const nearShare = 0.8;
-const limitShare = 0.95;
+/** Of the calls of a month: what is left of them goes fast. */
+const callsShare = 0.95;
+/** So long before its end the time in the sandbox is urgent. */
+const endUrgentMs = 7 * 86_400_000;
 /** What a limit that is reached means until the provider moves the application to production. */
 const untilThen: Record<SandboxLimit, string> = {
   calls: 'a sync waits until then, or for the next month',
@@ -78,15 +81,22 @@ export function makeSandboxMeter(doors: MeterDoors, sinceMs: number | null): San
   function conditionOf(use: SandboxUse): Condition[] {
     const { limit, used: count, most } = use;
     const share = count / most;
-    const name = share >= limitShare ? 'sandbox-limit' : 'sandbox-near';
     // The one that every application has is no news.
     if (share < nearShare || (limit === 'test-organizations' && share <= 1)) {
       since.delete(limit);
       return [];
     }
-    const fromMs = since.get(limit) ?? clock.nowMs();
+    const nowMs = clock.nowMs();
+    const fromMs = since.get(limit) ?? nowMs;
     since.set(limit, fromMs);
-    return [{ name, sinceMs: fromMs, detail: sentenceOf(use), labels: { limit } }];
+    const times = timesOf(limit);
+    const name = isReached(use, times, nowMs) ? 'sandbox-limit' : 'sandbox-near';
+    return [{ name, sinceMs: fromMs, detail: sentenceOf(use), labels: { limit }, ...times }];
+  }
+
+  function timesOf(limit: SandboxLimit): Times {
+    if (limit === 'calls') return { overAtMs: monthsLater(Date.parse(calls.count().month), 1) };
+    return limit === 'months' && sinceMs !== null ? { endsAtMs: endOf(sinceMs) } : {};
   }
 
   return {
@@ -105,9 +115,21 @@ export function makeSandboxMeter(doors: MeterDoors, sinceMs: number | null): San
   };
 }
 
+type Times = Pick<Condition, 'endsAtMs' | 'overAtMs'>;
+
+/** Does somebody have to act? As many organizations as are allowed are no fault, however long there are so many. */
+function isReached({ limit, used, most }: SandboxUse, { endsAtMs }: Times, nowMs: number): boolean {
+  if (endsAtMs !== undefined) return endsAtMs - nowMs <= endUrgentMs;
+  return limit === 'calls' ? used / most >= callsShare : used > most;
+}
+
+function endOf(sinceMs: number): number {
+  return monthsLater(sinceMs, sandboxMost.months);
+}
+
 function monthsUsed(sinceMs: number | null, nowMs: number): SandboxUse[] {
   if (sinceMs === null) return [];
-  const end = new Date(monthsLater(sinceMs, sandboxMost.months));
+  const end = new Date(endOf(sinceMs));
   return [useOf('months', monthsBetween(sinceMs, nowMs), `until ${end.toISOString().slice(0, 10)}`)];
 }
 

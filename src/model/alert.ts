@@ -54,6 +54,8 @@ export interface Condition {
   labels?: IdentityLabels;
   /** When it becomes a loss: the nearer, the more urgent. Left out where no such time is known. */
   endsAtMs?: number;
+  /** When it is over by itself, and nothing was lost by it. Left out where nobody knows. */
+  overAtMs?: number;
 }
 
 /** What a living process tells of the platform; nothing when it knows of no trouble. */

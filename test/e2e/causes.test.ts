@@ -37,7 +37,13 @@ test('a consent, a sandbox and an announced action that come to their end are th
   await story.serve({ settings });
   const token = await inState('TramlineTokenExpiring', 'firing');
   expect(token).toMatchObject({ severity: 'warning', annotations: { consent_ends: expect.any(String) } });
-  expect(await inState('TramlineSandboxNear', 'firing')).toMatchObject({ labels: { limit: 'months' } });
+  const since = new Date(settings.PROVIDER_SANDBOX_SINCE);
+  const end = new Date(since).setUTCMonth(since.getUTCMonth() + 18);
+  expect(await inState('TramlineSandboxNear', 'firing')).toMatchObject({
+    severity: 'warning',
+    labels: { limit: 'months' },
+    annotations: { until_when: new Date(end).toISOString().replace('.000Z', 'Z') },
+  });
 
   const [machine] = await story.equipment();
   const { organizationId } = machine!;

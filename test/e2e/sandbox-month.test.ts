@@ -56,6 +56,10 @@ test('what is used up at the end of a month is so until it ends in UTC, and not 
   const month = monthAt(clock.nowMs());
   expect(await calls()).toMatchObject({ left: 0, detail: `of ${month}` });
   await until(async () => (await firing()).length === 1, soon);
+  const over = new Date(turnMs()).toISOString().replace('.000Z', 'Z');
+  expect((await firing())[0]!.annotations.until_when).toBe(
+    `nothing is lost: it is over by itself at ${over}`,
+  );
   expect(await run('sync')).toMatchObject({
     code: 1,
     error: expect.stringContaining('calls of the sandbox are used'),

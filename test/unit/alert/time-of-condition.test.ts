@@ -92,6 +92,29 @@ describe('a consent with an end', () => {
   });
 });
 
+test.each(['sandbox-near', 'sandbox-limit'] as const)('%s with an end names it, of no consent', (name) => {
+  const endsAtMs = noonMs + 30 * dayMs;
+  const at = (leftMs: number) => timeAfter(name, 30 * dayMs - leftMs, { endsAtMs });
+  expect(at(7 * dayMs + 1)).toEqual({
+    severity: 'warning',
+    annotations: { until_when: '2026-03-31T12:00:00Z' },
+    sentence: 'From 2026-03-31T12:00:00Z a sync waits for the move to production.',
+  });
+  expect(at(7 * dayMs).severity).toBe('critical');
+  expect(at(0).sentence).toBe('Since 2026-03-31T12:00:00Z a sync waits for the move to production.');
+});
+
+test('what is over by itself says when, and is no more urgent as that comes near', () => {
+  const overAtMs = noonMs + dayMs;
+  for (const passedMs of [0, dayMs - 1]) {
+    expect(timeAfter('sandbox-limit', passedMs, { overAtMs })).toEqual({
+      severity: 'warning',
+      annotations: { until_when: 'nothing is lost: it is over by itself at 2026-03-02T12:00:00Z' },
+      sentence: '',
+    });
+  }
+});
+
 test('whatever holds, its severity never falls while time passes, nor below its row’s', () => {
   const rank = { info: 0, warning: 1, critical: 2 };
   const hours = (min: number) => fc.integer({ min, max: 2000 }).map((count) => noonMs + count * 3_600_000);

@@ -186,21 +186,57 @@ test('organizations and months have limits of their own', async () => {
   nowMs = Date.parse('2027-04-20T00:00:00Z');
   const meter = meterSince();
   await meter.look();
+  const endsAtMs = Date.parse('2027-06-01');
   expect(meter.conditions()).toMatchObject([
     { name: 'sandbox-near', labels: { limit: 'organizations' } },
-    { name: 'sandbox-near', labels: { limit: 'months' } },
+    { name: 'sandbox-near', labels: { limit: 'months' }, endsAtMs },
   ]);
   const since = meter.conditions()[0]!.sinceMs;
   nowMs += 60 * 86_400_000;
   expect(meter.conditions()).toMatchObject([
     { sinceMs: since },
-    { name: 'sandbox-limit', labels: { limit: 'months' } },
+    { name: 'sandbox-limit', labels: { limit: 'months' }, endsAtMs },
   ]);
   expect(
     meterSince(null)
       .view()
       .limits.map(({ limit }) => limit),
   ).toEqual(['calls', 'organizations', 'test-organizations']);
+});
+
+test('the end of the months is urgent from a week before, and not by how much of them is over', async () => {
+  const meter = meterSince();
+  await meter.look();
+  const urgentMs = Date.parse('2027-05-25');
+  const nameAt = (ms: number) => {
+    nowMs = ms;
+    return meter.conditions().map(({ name }) => name);
+  };
+  expect(nameAt(urgentMs - 1)).toEqual(['sandbox-near']);
+  expect(nameAt(urgentMs)).toEqual(['sandbox-limit']);
+});
+
+test('as many organizations as are allowed are a warning, and only one more is above the limit', async () => {
+  const meter = meterSince();
+  const namesOf = async (count: number) => {
+    connected = count;
+    await meter.look();
+    return meter.conditions().map(({ name }) => name);
+  };
+  expect(await namesOf(3)).toEqual([]);
+  expect(await namesOf(4)).toEqual(['sandbox-near']);
+  expect(await namesOf(5)).toEqual(['sandbox-near']);
+  expect(await namesOf(6)).toEqual(['sandbox-limit']);
+});
+
+test('the limit of calls says when it is over by itself: with the month of UTC', async () => {
+  booked.set('2025-12', 150_000);
+  nowMs = Date.parse('2025-12-31T23:59:59Z');
+  const meter = meterSince();
+  await meter.look();
+  const [calls] = meter.conditions();
+  expect(calls).toMatchObject({ labels: { limit: 'calls' }, overAtMs: Date.parse('2026-01-01') });
+  expect(calls).not.toHaveProperty('endsAtMs');
 });
 
 test('one organization for tests is everybody’s, and a second one is told', async () => {
