@@ -64,6 +64,8 @@ async function tellAll({ stage, teller, pager }: Told, kafka: string | null): Pr
     `A simulated provider and the service run in this process. Deliveries go to ${ready.public}, ` +
       `events to ${kafka === null ? 'the embedded event log' : `Kafka at ${kafka}`}, pages to this terminal.`,
   );
+  for (const few of stage.fewCopies)
+    teller.say(`Topics have fewer copies than declared: fewer lost disks lose what was sent. ${few}.`);
   await stage.control('PUT', 'deliver-to', { url: `${ready.public}/webhooks` });
   await tellStory({ stage, teller, pager });
   return reckon(stage, teller, pager);

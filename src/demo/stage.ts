@@ -20,7 +20,15 @@ export interface StageOptions {
   /** Where pages go. */
   sink: AlertSink;
   /** Creates the declared topics where brokers are named; none otherwise. */
-  createTopics(settings: Settings): Promise<{ topic: string; state: string; code: string | null }[]>;
+  createTopics(settings: Settings): Promise<MadeTopic[]>;
+}
+
+/** `below`: how it has fewer copies than declared; null where it does not. */
+interface MadeTopic {
+  topic: string;
+  state: string;
+  code: string | null;
+  below: string | null;
 }
 
 export interface Stage {
@@ -32,6 +40,8 @@ export interface Stage {
   ask<Answer>(path: string): Promise<Answer>;
   /** Asks until `holds`, every 25 ms. Throws with the sentence after `withinMs`. */
   until<Answer>(path: string, holds: (answer: Answer) => boolean, sentence: string): Promise<Answer>;
+  /** How topics of Kafka have fewer copies than declared, each way once, with the topics of which it holds. */
+  fewCopies: string[];
   /** Every record that stands on the topics of Kafka, partition by partition; null without Kafka. */
   recordsOnTopics(): Promise<(FoundRecord & { topic: string; partition: number })[] | null>;
   close(): Promise<void>;
@@ -64,10 +74,12 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     remove();
   };
   let service: Service;
+  let topics: MadeTopic[];
   let target: PublishTarget | null = null;
   try {
     const loaded = loadSettings('serve', environmentFor(simulator, folder, options.kafka));
-    const absent = (await options.createTopics(loaded.settings)).filter(({ state }) => state !== 'present');
+    topics = await options.createTopics(loaded.settings);
+    const absent = topics.filter(({ state }) => state !== 'present');
     if (absent.length > 0) throw new Error(absentTopics(absent, options.kafka));
     service = await startService(loaded, {
       worker(doors) {
@@ -96,6 +108,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
         await new Promise((resolve) => setTimeout(resolve, 25));
       }
     },
+    fewCopies: fewCopiesOf(topics),
     recordsOnTopics: async () => (target === null ? null : readRecords(target)),
     close: () => end(service),
   };
@@ -104,6 +117,13 @@ export async function setStage(options: StageOptions): Promise<Stage> {
 function absentTopics(absent: { topic: string; code: string | null }[], kafka: string | null): string {
   const names = absent.map(({ topic, code }) => (code === null ? topic : `${topic} (${code})`));
   return `Kafka at ${kafka} does not have, and did not create: ${names.join(', ')}`;
+}
+
+function fewCopiesOf(topics: MadeTopic[]): string[] {
+  const few = topics.filter(({ below }) => below !== null);
+  return [...Map.groupBy(few, ({ below }) => below)].map(
+    ([below, alike]) => `${alike.map(({ topic }) => topic).join(', ')}: ${below}`,
+  );
 }
 
 async function readRecords(target: PublishTarget) {

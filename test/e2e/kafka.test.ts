@@ -167,6 +167,9 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'with a real Kafka', () => {
     const { code, out, error } = await runCommand(['demo', '--kafka', cluster.brokers[0]!], {});
     expect({ code, error }).toEqual({ code: 0, error: '' });
     expect(out).toContain('"topic": "demo-');
+    expect(out.replace(/\s+/g, ' ')).toMatch(
+      /demo-\w+\.organization-access\.v1: 1 replica of 3 declared and min\.insync\.replicas 1 of 2 declared: the cluster has 1 broker\./,
+    );
     expect(out).toMatch(/9\s+events\s+of\s+the\s+event\s+log\s+and\s+9\s+records\s+on\s+the\s+topics/);
   });
 
