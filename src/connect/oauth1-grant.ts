@@ -3,7 +3,7 @@
  * application's own catalog, read anew for each consent. Throws `GrantRefusal` and nothing else.
  */
 import { oauth1Ending, oauth1LifeMsMax } from '../model/connection';
-import type { Grant, TokenCalls, UserToken } from '../model/consent';
+import type { Grant, TokenCalls, TokenReply, UserToken } from '../model/consent';
 import type { Clock } from '../tools/clock';
 import { Secret } from '../tools/secret';
 import { browserAddress } from './browser-address';
@@ -68,8 +68,16 @@ async function applicationLinks(calls: TokenCalls, redeems?: true): Promise<Read
   const refusal = refusalOf(result, callAt('the catalog', calls.catalogAddress));
   // Nobody's token is in it: what is refused is the client.
   if (refusal.fault !== 'refused') throw refusal;
-  const ending = result.status === 401 ? `. ${oauth1Ending}` : '';
-  throw new GrantRefusal('client-refused', `${refusal.message}${ending}`);
+  throw new GrantRefusal('client-refused', `${refusal.message}${wayOn(result)}`);
+}
+
+/** The secret is wrong, or OAuth 1 has ended: the provider's words tell which, where they name the signature. */
+function wayOn(reply: TokenReply): string {
+  if (reply.status !== 401) return '';
+  const secret = 'PROVIDER_CLIENT_SECRET is not that of PROVIDER_CLIENT_KEY';
+  return /signature/i.test(reply.body)
+    ? ` for the signature: ${secret}.`
+    : `. It may be that ${secret}. Otherwise: ${oauth1Ending}`;
 }
 
 function linkOf({ catalogAddress }: TokenCalls, links: ReadonlyMap<string, string>, rel: string): string {

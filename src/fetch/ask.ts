@@ -127,6 +127,7 @@ export function makeLine({ options, doors, client, signer, isEquipment }: AskPar
         vendor,
         changesOnly,
         auth: connection?.auth ?? options.auth,
+        byClient: connection === null,
         depthMax: options.depthMax,
         nowMs: doors.clock.nowMs(),
       });

@@ -33,6 +33,8 @@ export interface Classification {
   changesOnly: boolean;
   /** How the request was signed. */
   auth: ConnectionAuth;
+  /** Signed by the client alone: no user's token was shown. */
+  byClient: boolean;
   depthMax: number;
   nowMs: number;
 }
@@ -112,19 +114,26 @@ function classifyRefusal(
   };
 }
 
-/** A refused nonce or timestamp of a signature says nothing about the token, and a missing licence is not the user's to mend. */
+/**
+ * A refused nonce or timestamp of a signature says nothing about the token, and a missing licence is not the user's to mend.
+ * With a token a refused signature may be its secret's, too.
+ */
 function classifyUnauthorized(
   message: string | null,
   headers: ReceivedHeaders,
   foreign: Answer | null,
   about: Classification,
 ): Answer {
-  const { connectionId, sealedToken, auth } = about;
+  const { connectionId, sealedToken, auth, byClient } = about;
   const said = `${message ?? ''} ${headers['www-authenticate'] ?? ''}`;
   if (auth === 'oauth1' && /nonce|timestamp/i.test(said))
     return transient('signature-refused', shown(said) ?? '', about);
   if (/licen[cs]e|consumer[ _-]key|client[ -](?:key )?unknown/i.test(said))
     return { kind: 'client-refused', connectionId, message };
+  if (byClient && /signature/i.test(said)) {
+    const words = `${message ?? 'Unauthorized'}: signed by the client alone, see PROVIDER_CLIENT_SECRET`;
+    return { kind: 'client-refused', connectionId, message: words };
+  }
   // RFC 6750 section 3 and OAuth 1.0's problem reporting name the token in the header, whatever the body is.
   if (foreign !== null && !/token|oauth/i.test(headers['www-authenticate'] ?? '')) return foreign;
   return { kind: 'reauthorize', connectionId, message, sealedToken };

@@ -1,8 +1,10 @@
 /**
  * A refused token is refused everywhere: a 401 also comes for what one address does not give this application or user.
  * So before a 401 counts as the token's, the same token is shown once somewhere else. However many calls are refused
- * together, it is shown once for them. What the provider answers there costs the refused call nothing.
+ * together, it is shown once for them. What the provider answers there costs the refused call nothing. By OAuth 1 the
+ * client's own secret signs as well: where it is refused without any token, no token was.
  */
+import type { Answer } from '../model/answer';
 import type { Connection } from '../model/connection';
 import type { Secret } from '../tools/secret';
 import type { Line } from './ask';
@@ -44,11 +46,61 @@ export function makeProvenLine({ plain, renewed, catalogUrl, timeoutMs }: ProofP
       return exchange;
     },
   });
+  const { show, showClient, listed } = makeShowings({ plain, catalogUrl, timeoutMs });
+
+  const wayOf = (connectionId: string): Way => ({
+    code: 'catalog-unavailable',
+    origin: catalogUrl.origin,
+    connectionId,
+  });
+
+  /** null: the token is refused. So it is also where OAuth 1 has ended, which refuses the client alone in other words. */
+  async function judgeClient({ auth, connectionId }: Connection, attempt: Attempt): Promise<Answer | null> {
+    if (auth !== 'oauth1') return null;
+    await attempt.paid();
+    const verdict = await attempt.during(showClient());
+    if (typeof verdict === 'string') return cutOnTheWay(verdict, wayOf(connectionId));
+    if (verdict.kind === 'ok' || verdict.kind === 'reauthorize') return null;
+    return { ...answerOnTheWay(verdict, wayOf(connectionId)), connectionId } as Answer;
+  }
+
+  /** Where the same token is not refused as such, nothing is concluded but from a success. */
+  async function judge(exchange: Exchange, connection: Connection, url: URL, attempt: Attempt) {
+    const { connectionId } = connection;
+    const way = wayOf(connectionId);
+    await attempt.paid();
+    const verdict = await attempt.during(show(connection, url));
+    if (typeof verdict === 'string') return cutOnTheWay(verdict, way);
+    if (verdict.kind === 'reauthorize') return judgeClient(connection, attempt);
+    if (verdict.kind !== 'ok' && verdict.kind !== 'not-modified') return answerOnTheWay(verdict, way);
+    return { kind: 'forbidden', connectionId, message: wordsOf(exchange), client: false } as const;
+  }
+
+  return {
+    show,
+    async exchange(request, attempt) {
+      const exchange = await line.exchange(request, attempt);
+      const { connection, operation, url } = request;
+      if (connection === null) return exchange;
+      if (operation === 'organizations' && exchange.status === 200) listed(connection.connectionId, url);
+      const shownIn = refused.get(exchange);
+      if (shownIn === undefined || line.verdictOf(exchange, request).kind !== 'reauthorize') return exchange;
+      const verdict = await judge(exchange, shownIn, url, attempt);
+      if (verdict !== null) verdicts.set(exchange, verdict);
+      return exchange;
+    },
+    verdictOf: (exchange, question) => verdicts.get(exchange) ?? line.verdictOf(exchange, question),
+  };
+}
+
+/** One call at a time for each token and address, and one signed by the client alone. */
+function makeShowings({ plain, catalogUrl, timeoutMs }: Omit<ProofParts, 'renewed'>) {
   /** Where each connection was last given its organizations: the other address that needs the token. */
   const listings = new Map<string, URL>();
   const shown = new WeakMap<Secret, Map<string, SharedRead<Verdict>>>();
+  const byClient = makeSharedRead(() => ask(catalogUrl, null));
 
-  async function ask(url: URL, connection: Connection): Promise<Verdict> {
+  async function ask(url: URL, connection: Connection | null): Promise<Verdict> {
     const operation = url.href === catalogUrl.href ? 'catalog' : 'organizations';
     const question = { url, operation, connection } as const;
     const attempt = new Attempt(timeoutMs);
@@ -68,33 +120,10 @@ export function makeProvenLine({ plain, renewed, catalogUrl, timeoutMs }: ProofP
     return shared.next();
   }
 
-  /** Where the same token is not refused as such, nothing is concluded but from a success. */
-  async function judge(exchange: Exchange, connection: Connection, url: URL, attempt: Attempt) {
-    const { connectionId } = connection;
-    const way: Way = { code: 'catalog-unavailable', origin: catalogUrl.origin, connectionId };
-    await attempt.paid();
-    const verdict = await attempt.during(show(connection, url));
-    if (typeof verdict === 'string') return cutOnTheWay(verdict, way);
-    if (verdict.kind === 'reauthorize') return null;
-    if (verdict.kind !== 'ok' && verdict.kind !== 'not-modified') return answerOnTheWay(verdict, way);
-    return { kind: 'forbidden', connectionId, message: wordsOf(exchange), client: false } as const;
-  }
-
   return {
     show,
-    async exchange(request, attempt) {
-      const exchange = await line.exchange(request, attempt);
-      const { connection, operation, url } = request;
-      if (connection === null) return exchange;
-      if (operation === 'organizations' && exchange.status === 200)
-        listings.set(connection.connectionId, url);
-      const shownIn = refused.get(exchange);
-      if (shownIn === undefined || line.verdictOf(exchange, request).kind !== 'reauthorize') return exchange;
-      const verdict = await judge(exchange, shownIn, url, attempt);
-      if (verdict !== null) verdicts.set(exchange, verdict);
-      return exchange;
-    },
-    verdictOf: (exchange, question) => verdicts.get(exchange) ?? line.verdictOf(exchange, question),
+    showClient: byClient.next,
+    listed: (connectionId: string, url: URL) => void listings.set(connectionId, url),
   };
 }
 

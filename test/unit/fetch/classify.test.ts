@@ -10,6 +10,7 @@ const about: Classification = {
   vendor: 'acme',
   changesOnly: false,
   auth: 'oauth1',
+  byClient: false,
   depthMax: 8,
   nowMs: startMs,
 };
@@ -177,6 +178,16 @@ describe('401', () => {
       expect(answered(401, said(message))).toMatchObject({ kind: 'client-refused', message });
     },
   );
+});
+
+test.each([
+  [true, 'client-refused'],
+  [false, 'reauthorize'],
+])('a refused signature is the client’s where no token signed: %s', (byClient, kind) => {
+  const words = { 'www-authenticate': 'OAuth oauth_problem="signature_invalid"' };
+  expect(answered(401, said('signature-mismatch'), {}, { byClient })).toMatchObject({ kind });
+  expect(answered(401, '', words, { byClient })).toMatchObject({ kind });
+  expect(answered(401, said('oauth1-ended'), {}, { byClient })).toMatchObject({ kind: 'reauthorize' });
 });
 
 describe('what something on the way wrote', () => {

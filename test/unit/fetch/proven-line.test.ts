@@ -2,12 +2,13 @@
  * A 401 is the token's only when the same token is refused elsewhere too; what it costs to find that out is one call for
  * all who ask together, and nothing is concluded from trouble on the way.
  */
-import type { Request } from '../../../src/fetch/ask';
+import type { Question, Request } from '../../../src/fetch/ask';
 import { Attempt } from '../../../src/fetch/attempt';
 import type { Verdict } from '../../../src/fetch/classify';
 import type { Exchange } from '../../../src/fetch/client';
 import { makeProvenLine } from '../../../src/fetch/proven-line';
 import { makeRenewingLine } from '../../../src/fetch/renewing-line';
+import type { Connection } from '../../../src/model/connection';
 import type { Renewed } from '../../../src/model/consent';
 import { Secret } from '../../../src/tools/secret';
 import { connectionOf } from '../../support/provider-client';
@@ -34,6 +35,9 @@ const verdicts: Record<number, Verdict> = {
   503: trouble,
 };
 
+/** What the client alone is refused with. */
+let ofClient: Verdict = verdicts[401]!;
+
 /** A provider that answers each address with a status of its own, and a list of what it was asked with which token. */
 function stage(answers: Record<string, number | ((token: string) => number)>, renew?: () => Renewed) {
   const asked: string[] = [];
@@ -41,7 +45,7 @@ function stage(answers: Record<string, number | ((token: string) => number)>, re
   const attempt = new Attempt(5000);
   const plain = {
     async exchange({ url, connection }: Request): Promise<Exchange> {
-      const token = connection!.token.open();
+      const token = connection?.token.open() ?? 'the client alone';
       asked.push(`${url.pathname} ${token}`);
       const answer = answers[url.pathname] ?? 200;
       const status = typeof answer === 'number' ? answer : answer(token);
@@ -49,7 +53,8 @@ function stage(answers: Record<string, number | ((token: string) => number)>, re
         await new Promise<void>((resolve) => void waiting!.push(resolve));
       return { status, headers: {}, body: Buffer.from('no licensed seat'), wireBytes: 0 };
     },
-    verdictOf: ({ status }: Exchange) => verdicts[status ?? 503]!,
+    verdictOf: ({ status }: Exchange, { connection }: Question): Verdict =>
+      status === 401 && connection === null ? ofClient : verdicts[status ?? 503]!,
   };
   const line = makeProvenLine({
     plain,
@@ -60,8 +65,13 @@ function stage(answers: Record<string, number | ((token: string) => number)>, re
     catalogUrl,
     timeoutMs: 5000,
   });
-  async function ask(url = machineUrl, operation: Request['operation'] = 'equipment', within = attempt) {
-    const question = { url, operation, connection };
+  async function ask(
+    url = machineUrl,
+    operation: Request['operation'] = 'equipment',
+    within = attempt,
+    auth: Connection['auth'] = 'oauth2',
+  ) {
+    const question = { url, operation, connection: { ...connection, auth } };
     return line.verdictOf(await line.exchange(question, within), question);
   }
   return {
@@ -78,7 +88,10 @@ function stage(answers: Record<string, number | ((token: string) => number)>, re
 }
 
 let staged: ReturnType<typeof stage>;
-afterEach(() => staged.attempt.end());
+afterEach(() => {
+  staged.attempt.end();
+  ofClient = verdicts[401]!;
+});
 
 test.each([200, 304])(
   'of one address alone is a refusal of what is there: the catalog says %i',
@@ -102,6 +115,30 @@ test('at the catalog too is the token’s, in the words of the first', async () 
     message: 'ended',
     sealedToken: 's',
   });
+});
+
+test.each([
+  ['is the token’s where the client alone is answered', 200, 'reauthorize'],
+  [
+    'is the token’s where the client alone is refused for another reason, as when OAuth 1 has ended',
+    401,
+    'reauthorize',
+  ],
+  ['concludes nothing while the client alone is not answered', 503, 'transient'],
+] as [string, number, string][])('of OAuth 1 everywhere %s', async (_what, status, kind) => {
+  staged = stage({
+    [machineUrl.pathname]: 401,
+    [catalogUrl.pathname]: (by) => (by === 'the client alone' ? status : 401),
+  });
+  expect((await staged.ask(machineUrl, 'equipment', staged.attempt, 'oauth1')).kind).toBe(kind);
+  expect(staged.asked.at(-1)).toBe('/platform/ the client alone');
+});
+
+test('of OAuth 1 is the client’s where its signature is refused without a token too', async () => {
+  ofClient = { kind: 'client-refused', connectionId: '', message: 'signature-mismatch' };
+  staged = stage({ [machineUrl.pathname]: 401, [catalogUrl.pathname]: 401 });
+  const verdict = await staged.ask(machineUrl, 'equipment', staged.attempt, 'oauth1');
+  expect(verdict).toEqual({ kind: 'client-refused', connectionId: 'c1', message: 'signature-mismatch' });
 });
 
 test.each([
