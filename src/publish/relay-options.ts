@@ -16,6 +16,8 @@ export interface RelayOptions extends LeaseOptions {
   retry: BackoffBounds;
   denied: BackoffBounds;
   conditionAfterMs: number;
+  /** Since when a person is told that Kafka is unavailable, by whoever led before; null when nobody is. A step throws what it throws. */
+  troubleSinceMs(): Promise<number | null>;
   /** How long `close` waits for the step that is under way before it gives the producer up. */
   closeWithinMs: number;
   /** A producer as old takes a new epoch between two sends; sooner where brokers forget its transactional id before twice that. */
@@ -34,6 +36,7 @@ export const relayDefaults = {
   retry: { baseMs: 100, maxMs: 10_000 },
   denied: { baseMs: 5_000, maxMs: 60_000 },
   conditionAfterMs: 15_000,
+  troubleSinceMs: async () => null,
   closeWithinMs: 5_000,
   epochMsMax: 21_600_000,
   random: Math.random,

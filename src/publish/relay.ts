@@ -76,6 +76,7 @@ class OutboxRelay implements Relay {
   private closing = false;
   private isOpen = false;
   private openedAtMs = 0;
+  private tookOver = false;
   private resent = false;
   private resumeAtMs = Number.NEGATIVE_INFINITY;
   /** Since when there is no producer that may send, and why. */
@@ -145,7 +146,12 @@ class OutboxRelay implements Relay {
   }
 
   private async takeTurn(): Promise<'worked' | 'empty' | 'waiting'> {
-    if (this.closing || this.nowMs() < this.resumeAtMs) return 'waiting';
+    if (this.closing) return 'waiting';
+    if (this.nowMs() < this.resumeAtMs) {
+      // Another that led meanwhile would meet the same, and begin to count anew since when.
+      if (this.lease.isHeld() && this.lease.isAging()) await this.confirm();
+      return 'waiting';
+    }
     if (!(await this.lead())) return 'waiting';
     await this.mark();
     const { batchRows, batchBytes, partitionBytesMax } = this.options;
@@ -179,7 +185,9 @@ class OutboxRelay implements Relay {
     if (this.isOpen && this.nowMs() - this.openedAtMs >= epochMs) await this.discard();
     if (!this.isOpen) {
       // Asked before as well: whoever does not hold the lease must not fence the one who does.
-      if (!(await this.confirm()) || !(await this.open()) || !(await this.confirm())) return false;
+      if (!(await this.confirm())) return false;
+      await this.takeOver();
+      if (!(await this.open()) || !(await this.confirm())) return false;
     } else if (this.lease.isAging() && !(await this.confirm())) return false;
     if (this.catchUp.isDue(this.nowMs()) && !(await this.readOn())) return false;
     this.resent ||=
@@ -200,13 +208,21 @@ class OutboxRelay implements Relay {
     return false;
   }
 
+  /** What was told of Kafka before this relay led lasts until it could write. */
+  private async takeOver(): Promise<void> {
+    if (this.tookOver) return;
+    const sinceMs = await this.options.troubleSinceMs();
+    this.tookOver = true;
+    if (sinceMs !== null) this.trouble ??= { sinceMs, attempts: 0, detail: notYetWritten };
+  }
+
   private async stillLeads(): Promise<boolean> {
     return !this.closing && (!this.lease.isAging() || this.confirm());
   }
 
   private async readOn(): Promise<boolean> {
     try {
-      return await this.catchUp.run(this.nowMs(), () => this.stillLeads());
+      return await this.lease.during(this.catchUp.run(this.nowMs(), () => this.stillLeads()));
     } catch (error) {
       if (isProblem(error) && error.code.startsWith('store.')) throw error;
       await this.discard();
@@ -220,7 +236,7 @@ class OutboxRelay implements Relay {
   private async open(): Promise<boolean> {
     try {
       this.openedAtMs = this.nowMs();
-      await this.target.open();
+      await this.lease.during(this.target.open());
       this.isOpen = true;
       return true;
     } catch (error) {
@@ -303,6 +319,7 @@ class OutboxRelay implements Relay {
 
   private async stepDown(): Promise<void> {
     this.couldWrite = false;
+    this.tookOver = false;
     this.lease.drop();
     this.marks.forget();
     this.catchUp.reset();
@@ -328,6 +345,9 @@ class OutboxRelay implements Relay {
     return this.options.clock.steadyMs();
   }
 }
+
+const notYetWritten =
+  'Nothing could be written before another process took over, and nothing was written since.';
 
 const lapsed = 'The lease runs out while records are sent: the store is slow, or this process stands still.';
 

@@ -1,7 +1,9 @@
 /**
  * The relay as this process runs it: what it sends is traced, counted and told by topic. How it sends is the room's.
  */
+import { conditionRows } from '../alert/catalogue';
 import type { Settings } from '../config';
+import type { Alert } from '../model/alert';
 import type { OutboxRow } from '../model/event';
 import type { Store } from '../model/store';
 import type { Observer } from '../observe/observer';
@@ -24,7 +26,14 @@ export function relayOf(
   return makeRelay(
     doors.store,
     traceSends(doors.target, observer, system === 'kafka' ? settings.kafkaClientId : null),
-    { ...relayDefaults, ends: doors.store, leaseMs: settings.leaseSeconds * 1000, clock, holder },
+    {
+      ...relayDefaults,
+      ends: doors.store,
+      leaseMs: settings.leaseSeconds * 1000,
+      troubleSinceMs: async () => toldSinceMs(await doors.store.listAlerts()),
+      clock,
+      holder,
+    },
     {
       sent: (rows, tookMs) => {
         for (const [topic, ofTopic] of byTopic(rows)) {
@@ -45,6 +54,13 @@ export function relayOf(
       failed: (topic, code) => observer.sent({ system, topic: topic ?? '', ...nothing, errorType: code }),
     },
   );
+}
+
+/** Since when Kafka's absence is told, unless it was seen to be over. */
+function toldSinceMs(alerts: Alert[]): number | null {
+  const { name } = conditionRows['kafka-unavailable'];
+  const told = alerts.find((alert) => alert.name === name && alert.state === 'firing');
+  return told === undefined || told.quietSinceMs !== null ? null : told.startsAtMs;
 }
 
 function byTopic(rows: OutboxRow[]): Map<string, OutboxRow[]> {
