@@ -22,8 +22,8 @@ export interface Downloaded {
   output: string;
   bytes: number;
   sha256: string;
-  /** What it was held against: the provider's digest, or its length where it names none. */
-  checkedBy: 'digest' | 'length';
+  /** What it was held against: the provider's digest, else the length in the file's record; null where it names neither. */
+  checkedBy: 'digest' | 'length' | null;
 }
 
 /** In a row, without a byte between them. */
@@ -43,7 +43,7 @@ export async function downloadFile(
 ): Promise<Downloaded | null> {
   const { id, path, signal } = wanted;
   const place = await outputPlace(path);
-  const none = { address: '', mark: null, part: null, version: null, sha256: null };
+  const none = { address: '', mark: null, part: null, bytesRecorded: null, version: null, sha256: null };
   const received: Received = { ...none, bytesTotal: -1 };
   let cut = false;
   try {
@@ -57,8 +57,7 @@ export async function downloadFile(
     const { part } = received;
     const sha256 = await check(received, part);
     await putInPlace(place, part);
-    const checkedBy = received.sha256 === null ? 'length' : 'digest';
-    return { id, output: path, bytes: part.bytes, sha256, checkedBy };
+    return { id, output: path, bytes: part.bytes, sha256, checkedBy: checkOf(received) };
   } catch (error) {
     cut = isProblem(error, 'provider.unavailable');
     throw error;
@@ -81,6 +80,7 @@ interface Received {
   part: PartFile | null;
   /** Negative before the first answer. */
   bytesTotal: number;
+  bytesRecorded: number | null;
   version: string | null;
   sha256: string | null;
 }
@@ -91,6 +91,12 @@ async function end(part: PartFile | null, cut: boolean, output: Output): Promise
   await part.file.close().catch(() => {});
   if (!cut || !part.lasts || part.bytes === 0) return drop(part.path);
   output.note(`${part.bytes} bytes are kept beside it: the same command goes on from there.`);
+}
+
+/** What told that it is the file, once it agrees with that. */
+function checkOf({ sha256, bytesTotal, bytesRecorded }: Received): Downloaded['checkedBy'] {
+  if (sha256 !== null) return 'digest';
+  return bytesTotal === bytesRecorded ? 'length' : null;
 }
 
 /** Resolves to the SHA-256 of a file that is whole, also on disk. */
@@ -170,7 +176,7 @@ function unlessUnavailable(error: unknown): null {
 
 /** Takes over what the first answer says, and holds later ones against it. */
 function hold(received: Received, content: FileContent, bytesMax: number): void {
-  const { address, from, bytesTotal, version, sha256 } = content;
+  const { address, from, bytesTotal, bytesRecorded, version, sha256 } = content;
   if (bytesTotal > bytesMax) {
     throw new Problem('command.refused', `the file has ${bytesTotal} bytes: see --bytes-max (${address})`);
   }
@@ -183,7 +189,8 @@ function hold(received: Received, content: FileContent, bytesMax: number): void 
     const expected = `expected a file of ${received.bytesTotal} bytes as before`;
     throw new Problem('provider.malformed', `${expected}, got one of ${bytesTotal} (${address})`);
   }
-  Object.assign(received, { address, bytesTotal, version, sha256: sha256 ?? received.sha256 });
+  const digest = sha256 ?? received.sha256;
+  Object.assign(received, { address, bytesTotal, bytesRecorded, version, sha256: digest });
 }
 
 async function write(

@@ -17,6 +17,12 @@ interface Options {
   bytesMax?: number;
 }
 
+const checks = {
+  digest: 'It agrees with the provider’s digest.',
+  length: 'Its length was checked.',
+  none: 'The provider names neither a digest nor a length to check it by.',
+};
+
 const bytesMaxDefault = 4 * 1024 ** 3;
 
 const columns: Column<FileView>[] = [
@@ -78,7 +84,7 @@ async function get(
   else {
     const { bytes, sha256, checkedBy } = downloaded;
     output.line(`${path}: ${bytes} bytes, SHA-256 ${sha256}`);
-    output.line(checkedBy === 'digest' ? 'It agrees with the provider’s digest.' : 'Its length was checked.');
+    output.line(checks[checkedBy ?? 'none']);
   }
   return exitCodes.done;
 }

@@ -110,11 +110,13 @@ async function contentOf({ response, heard }: Awaited<ReturnType<Open>>): Promis
     await response.body?.cancel();
     throw strange(url, `no part of a file (${mediaTypeOf(headers)})`);
   }
+  const recorded = headers.get('tramline-file-bytes-recorded') ?? '';
   const version = headers.get('tramline-file-version');
   return {
     address: headers.get('tramline-file-address') ?? 'the file',
     from: Number(from),
     bytesTotal: Number(bytesTotal),
+    bytesRecorded: wholeNumber.test(recorded) ? Number(recorded) : null,
     version: version === null ? null : decodeURIComponent(version),
     sha256: headers.get('tramline-file-sha256'),
     chunks: piecesOf(response, heard),

@@ -16,6 +16,7 @@ import type { Callers } from './caller';
 import type { ReceivedHeaders } from './client';
 import type { Found } from './files';
 import type { Organizations } from './organizations';
+import { mediaTypeOf } from './parse-document';
 import { answerOf, faultOf } from './reach';
 
 export interface RangeParts {
@@ -74,6 +75,10 @@ export function makeFileContent(parts: RangeParts) {
     const { item } = found.value;
     const inOne = from === 0 && first.value.bytes.length === bytesTotal;
     if (!inOne && read === null && sha256 === null) return wrong(item.address, nothingTells);
+    const said = bytesOf(item.body);
+    // Nothing else tells the file from whatever else may be answered at its address.
+    if (sha256 === null && said !== null && said !== bytesTotal)
+      return wrong(item.address, `expected ${said} bytes as its record says, got a file of ${bytesTotal}`);
     const address = shownAddress(item.address) ?? '';
     let current = found.value;
     const next = async (at: number) => {
@@ -98,7 +103,7 @@ export function makeFileContent(parts: RangeParts) {
       if (!same) throw cut(wrong(item.address, hasChanged).fault, address);
     };
     const chunks = chunksFrom(from, first.value, next, prove);
-    return { value: { address, from, bytesTotal, version: read, sha256, chunks } };
+    return { value: { address, from, bytesTotal, bytesRecorded: said, version: read, sha256, chunks } };
   }
 
   return content;
@@ -134,6 +139,8 @@ export interface RecordState {
 
 const weak = 'W/';
 const hasChanged = 'the file has changed since its first bytes were read';
+/** What pages and errors are made of, and a file never comes as, whatever is in it: its bytes are asked for. */
+const readable = /^text\/|[/+](?:json|xml)$/;
 const nothingTells =
   'it comes in several ranges, and neither an ETag, a digest nor a time tells one version of it from another';
 
@@ -149,6 +156,12 @@ function isOther(read: Range, { version, bytesTotal = read.bytesTotal, sha256 = 
 function stateOf(record: unknown): RecordState {
   const { modifiedTime, nativeSize } = Object(record) as { modifiedTime?: unknown; nativeSize?: unknown };
   return { modifiedTime: textOf(modifiedTime), size: textOf(nativeSize) };
+}
+
+/** null where the record names no whole number. */
+function bytesOf(record: unknown): number | null {
+  const { size } = stateOf(record);
+  return size !== null && /^\d{1,15}$/.test(size) ? Number(size) : null;
 }
 
 function textOf(value: unknown): string | null {
@@ -184,6 +197,9 @@ export function rangeOf(
 ): Range | { fault: string } | null {
   const version = versionOf(headers, record);
   const sha256 = sha256Of(headers);
+  const mediaType = mediaTypeOf(headers['content-type']);
+  if ((status === 200 || status === 206) && readable.test(mediaType))
+    return { fault: `expected application/octet-stream, got ${mediaType}, ${body.length} bytes` };
   if (status === 200) {
     // The provider does not know ranges: all of it came, within the bound of an answer.
     const bytesTotal = body.length;

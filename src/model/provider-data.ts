@@ -68,6 +68,8 @@ export interface FileContent {
   address: string;
   from: number;
   bytesTotal: number;
+  /** As the file's record says it, which is another answer; null when it does not. */
+  bytesRecorded: number | null;
   /** Changes with the file (RFC 9110 section 8.8.3); null when the provider names none. */
   version: string | null;
   /** SHA-256 of the whole file, hex, as the provider says it; null when it does not. */

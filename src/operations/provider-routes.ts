@@ -144,6 +144,8 @@ const fileRoutes: Route[] = [
         'Tramline-File-Bytes': String(content.bytesTotal),
         'Tramline-File-Address': content.address,
       };
+      if (content.bytesRecorded !== null)
+        headers['Tramline-File-Bytes-Recorded'] = String(content.bytesRecorded);
       if (content.version !== null) headers['Tramline-File-Version'] = encodeURIComponent(content.version);
       if (content.sha256 !== null) headers['Tramline-File-Sha256'] = content.sha256;
       return new Streamed('application/octet-stream', headers, content.chunks);

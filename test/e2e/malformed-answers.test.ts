@@ -3,9 +3,12 @@
  * without secrets; the rest of the run goes on, nothing half-read is published, and nothing counts as gone.
  * Method: the provider's stand-in answers once with what a test has made of its own answer.
  */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { SyncView } from '../../src/model/sync';
 import { runCommand } from '../support/command';
 import { beginConnectStory } from '../support/connect-story';
+import { temporaryFolder } from '../support/service';
 import { beginStory, type Resource, type Story, soon } from '../support/story';
 import { until } from '../support/until';
 
@@ -70,6 +73,48 @@ test('a link that cannot be read is told by its relationship, and takes nothing 
   expect(JSON.stringify(partial)).toContain('expected an address in the link `fields`, got number');
   await story.untilRest();
   expect(await published()).toHaveLength(before);
+});
+
+test.each<[string, object]>([
+  [
+    'expected application/octet-stream, got text/html, 27 bytes',
+    { headers: { 'content-type': 'text/html; charset=utf-8' }, body: '<html>Maintenance</html>   ' },
+  ],
+  [
+    'expected application/octet-stream, got application/vnd.harrow.axiom.v3+json, ',
+    {
+      headers: { 'content-type': 'application/vnd.harrow.axiom.v3+json' },
+      body: { '@type': 'Errors', errors: [] },
+    },
+  ],
+  [
+    'bytes as its record says, got a file of 10 ',
+    {
+      status: 206,
+      headers: { 'content-type': 'application/octet-stream', 'content-range': 'bytes 0-9/10' },
+      body: '0123456789',
+    },
+  ],
+  [
+    'bytes as its record says, got a file of 0 ',
+    { headers: { 'content-type': 'application/octet-stream' }, body: '' },
+  ],
+])('what is answered in a file’s place is not taken for it: %s', async (words, answer) => {
+  const listed = await run('files', 'list', '--json');
+  const { id } = (JSON.parse(listed.out) as { id: string; bytes: number }[]).find(({ bytes }) => bytes > 0)!;
+  const output = join(temporaryFolder(), 'setup.zip');
+  writeFileSync(output, 'a good copy');
+  const match = { method: 'GET', path: `/files/${id}$` };
+  // The record comes first, from the same address.
+  await story.simulator.setFaults([
+    { match, times: 1, delayMs: 1 },
+    { match, times: 1, status: 200, ...answer },
+  ]);
+  const { code, out, error } = await run('files', 'get', id, '--output', output);
+  expect([code, out]).toEqual([1, '']);
+  expect(error).toContain(words);
+  expect(error).toMatch(new RegExp(`\\(http\\S+/files/${id}\\)`));
+  expect(readFileSync(output, 'utf8')).toBe('a good copy');
 });
 
 test('a file’s record that cannot be read is told with its address, and the other files are listed', async () => {

@@ -49,7 +49,8 @@ function stage(more: Partial<Served> = {}) {
         }
         if (cutAt < bytes.length) throw new Problem('provider.unavailable', 'the file was cut');
       }
-      return { address: 'the file', from, bytesTotal: bytes.length, version, sha256, chunks: chunks() };
+      const known = { bytesTotal: bytes.length, bytesRecorded: null, version, sha256 };
+      return { address: 'the file', from, ...known, chunks: chunks() };
     },
   };
   const run = (id = '577', signal = new AbortController().signal) =>

@@ -232,6 +232,7 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
           address: fileAddress,
           from,
           bytesTotal: whole.length,
+          bytesRecorded: whole.length,
           version: '"v1"',
           sha256: null,
           ...more,
@@ -269,6 +270,16 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
         ['fileContent', 'f1', 5, '"v1"'],
         ['fileContent', 'f1', 9, '"v1"'],
       ]);
+    });
+
+    test('of which neither a digest nor a length is named is not said to be checked', async () => {
+      content(0, whole.length, { bytesRecorded: null });
+      expect(await get()).toMatchObject({
+        code: 0,
+        out: expect.stringContaining('names neither a digest nor a length to check it by.'),
+      });
+      content(0, whole.length, { bytesRecorded: null });
+      expect(JSON.parse((await get('--json')).out)).toMatchObject({ bytes: whole.length, checkedBy: null });
     });
 
     test('that is cut again and again without a byte is given up, and leaves nothing', async () => {

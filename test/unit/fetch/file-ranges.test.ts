@@ -40,6 +40,22 @@ describe('one answer', () => {
     expect(of(200, { 'repr-digest': 'sha-512=:abc:' }, 0)).toMatchObject({ sha256: null });
   });
 
+  test.each([
+    'text/html',
+    'text/plain; charset=utf-8',
+    'application/json',
+    'application/vnd.acme.axiom.v3+json',
+    'text/xml',
+  ])('in %s is a page or an error, and no part of the file', (said) => {
+    const fault = `expected application/octet-stream, got ${said.split(';', 1)[0]}, 6 bytes`;
+    expect(of(200, { 'content-type': said }, 0)).toEqual({ fault });
+    expect(of(206, { 'content-type': said, 'content-range': 'bytes 0-5/6' }, 0)).toEqual({ fault });
+  });
+
+  test.each(['application/octet-stream', 'application/zip', ''])('in %j is bytes', (said) => {
+    expect(of(200, { 'content-type': said }, 0)).toMatchObject({ bytesTotal: 6 });
+  });
+
   test('of any other status is no part of the file', () => {
     expect(of(204, {}, 0)).toBeNull();
   });

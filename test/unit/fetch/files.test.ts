@@ -337,7 +337,7 @@ describe.each([
     found();
     range(0, 999, { etag });
     await expect(opened()).rejects.toThrow('neither an ETag, a digest nor a time');
-    found();
+    found('f1', { nativeSize: '1000' });
     range(0, 999, { etag, 'content-range': 'bytes 0-999/1000' });
     expect(await givenOf((await opened()).chunks)).toEqual({ lengths: [1000], code: null });
   });
@@ -356,6 +356,31 @@ test.each([
     code: 'provider.malformed',
     message: expect.stringContaining('the file has changed'),
   });
+});
+
+test('a file of another length than its record says is refused, where no digest tells that it is the file', async () => {
+  const whole = { 'content-range': 'bytes 0-999/1000' };
+  found();
+  range(0, 999, whole);
+  expect(await staged.client.data.fileContent('f1', 0, null)).toMatchObject({
+    fault: {
+      answer: null,
+      detail: 'expected 2500 bytes as its record says, got a file of 1000',
+      address: `${files}/f1`,
+    },
+  });
+  found();
+  range(0, 999, { ...whole, 'repr-digest': `sha-256=:${Buffer.alloc(32, 1).toString('base64')}:` });
+  expect(await staged.client.data.fileContent('f1', 0, null)).toMatchObject({
+    value: { bytesTotal: 1000, bytesRecorded: 2500 },
+  });
+  for (const nativeSize of ['', '2,500', -1, null, {}]) {
+    found('f1', { nativeSize });
+    range(0, 999, whole);
+    expect(await staged.client.data.fileContent('f1', 0, null)).toMatchObject({
+      value: { bytesTotal: 1000, bytesRecorded: null },
+    });
+  }
 });
 
 test('a first range that is refused is a fault, not a cut', async () => {

@@ -126,6 +126,7 @@ test('the bytes of a file come with their place, their length, their version and
     address: 'https://api.provider.test/files/f1',
     from: 2,
     bytesTotal: 5,
+    bytesRecorded: 6,
     version: '"v 1"',
     sha256: 'ab',
   };
@@ -140,10 +141,12 @@ test('the bytes of a file come with their place, their length, their version and
     'tramline-file-address': value.address,
     'tramline-file-from': '2',
     'tramline-file-bytes': '5',
+    'tramline-file-bytes-recorded': '6',
     'tramline-file-version': '%22v%201%22',
     'tramline-file-sha256': 'ab',
   });
-  provider.contents.push(() => ({ value: { ...value, version: null, sha256: null, chunks: chunks() } }));
+  const unknown = { bytesRecorded: null, version: null, sha256: null };
+  provider.contents.push(() => ({ value: { ...value, ...unknown, chunks: chunks() } }));
   const bare = await ask('get', '/api/files/f1/content');
   expect(Object.keys(bare.headers).filter((name) => name.startsWith('tramline-'))).toHaveLength(3);
 });
