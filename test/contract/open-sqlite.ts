@@ -1,10 +1,11 @@
 // The embedded store under test, with the service's defaults and nothing of a real provider.
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { QuarantineReason } from '../../src/model/notification';
 import { openStoreHere, type StoreSettings } from '../../src/store/open-store';
+import { openDatabase } from '../../src/store/sqlite/database';
 import type { StoreRules } from '../../src/store/store-rules';
 import type { DamageableStore } from './store-hand';
 
@@ -29,12 +30,26 @@ export function settingsFor(file: string): StoreSettings {
   };
 }
 
+let unused: Buffer | null = null;
+
+/** A folder of its own with a store that nobody has used, whose steps are made once: they take longer than most cases. */
+export function layStore(): { folder: string; file: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'tramline-store-'));
+  mkdirSync(join(folder, 'life-0'));
+  const file = join(folder, 'life-0', 'store.db');
+  if (unused === null) {
+    openDatabase(file).close();
+    unused = readFileSync(file);
+  } else writeFileSync(file, unused);
+  return { folder, file };
+}
+
 /**
  * A store in a folder of its own, with a clock that is moved by hand. A kill is a copy of its files as they stand, without
  * a commit and without a checkpoint: what is in an open transaction, or on its way to the store, is gone.
  */
 export async function openSqlite(rules: Partial<StoreRules> = {}): Promise<DamageableStore> {
-  const folder = mkdtempSync(join(tmpdir(), 'tramline-store-'));
+  const { folder } = layStore();
   let lives = 0;
   const ownFolder = () => join(folder, `life-${lives}`);
   let nowMs = Date.parse('2026-01-01T00:00:00Z');
