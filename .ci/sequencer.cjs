@@ -11,7 +11,7 @@ const slowFirst = [
   'faults/kafka',
   ...['integration/alert/deploy-files', 'faults/access-and-absence', 'faults/shutdown', 'faults/receiving'],
   ...['integration/neighbours/kafka', 'e2e/refusals', 'e2e/sync', 'e2e/postgres-roles', 'faults/database'],
-  ...['e2e/subscriptions', 'e2e/connect-oauth2'],
+  ...['e2e/subscriptions', 'e2e/connect-oauth2', 'contract/served-store'],
   'faults/proof-sqlite',
 ];
 

@@ -19,6 +19,8 @@ export interface StoreUnderTest {
 }
 
 export interface DamageableStore extends StoreUnderTest {
+  /** Whoever asked it before it was torn lives on and has what it was given; left out, it dies with it. */
+  readonly outlived?: true;
   /** Why it set things aside, in order. */
   readonly setAside: QuarantineReason[];
   /** Makes statements behind its back, as a hand or a disk would damage it, and answers the store as it is then. */

@@ -63,6 +63,8 @@ export type Asking = 'all' | 'full' | 'changes' | 'older';
 
 /** A page of a listing that was asked for, with what the provider showed when it was. */
 export interface AskedPage {
+  /** Of the store that it was asked for: another one may not know what the listing brought before. */
+  life: number;
   run: number;
   listingId: number;
   revision: number;
@@ -79,6 +81,7 @@ export class World {
   changes = 0;
   held: Held[] = [];
   pages: AskedPage[] = [];
+  private life = 0;
   readonly topics = new Map([[equipmentTopic, new ModelTopic(equipmentTopic)]]);
   /** By key, the highest number of a record that Kafka refused: no other life of the store has used it. */
   readonly refused = new Map<string, number>();
@@ -130,8 +133,11 @@ export class World {
     this.hand.store = await this.under.tear(async () => {
       for (const step of work) await step(this);
     }, place);
-    this.held = [];
-    this.pages = [];
+    this.life += 1;
+    if (!this.under.outlived) {
+      this.held = [];
+      this.pages = [];
+    }
     // A page is not flushed: it may be forgotten, and its place and change token with it.
     for (const id of this.quiet) this.unseen.add(id);
     const repeated = this.unanswered.splice(0);
@@ -200,11 +206,11 @@ export class World {
     const hasLeft = (one: { id: string; truth: Truth }) =>
       !isListed(one) && this.stoodIn.get(one.id) === organizationId;
     const left = changesOnly(asking) ? all.filter(hasLeft) : [];
-    return { run, listingId: listings[0]!.id, revision, known, asking, shown, left };
+    return { life: this.life, run, listingId: listings[0]!.id, revision, known, asking, shown, left };
   }
 
   /** However late it comes. */
-  async finishPage({ run, listingId, revision, known, asking, shown, left }: AskedPage): Promise<void> {
+  async finishPage({ life, run, listingId, revision, known, asking, shown, left }: AskedPage): Promise<void> {
     const { store } = this.hand;
     const judgedBy = asking === 'older' ? { normalizerVersion: 0 } : {};
     let drafts = shown.map(({ id, truth }) => ({ ...draftAs(id, truth), ...judgedBy }));
@@ -217,7 +223,10 @@ export class World {
       return { address: address(id), organizationId, resource, modifiedTime: null };
     });
     const after = { end: true as const, whole: !changesOnly(asking), changeToken: null };
-    await store.finishPage({ run, listingId, revision, connectionId: 'c1', drafts, hints, after });
+    const page = { run, listingId, revision, connectionId: 'c1', drafts, hints, after };
+    if (life < this.life)
+      return expect(store.finishPage(page)).rejects.toMatchObject({ code: 'store.refused' });
+    await store.finishPage(page);
     for (const { id, truth } of [...shown, ...left])
       if (truth.content === this.truth.get(id)!.content) this.unseen.delete(id);
   }
