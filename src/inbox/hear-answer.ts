@@ -107,7 +107,12 @@ export async function hearAnswer(asked: Asked, answer: Answer, doors: AnswerDoor
     case 'no-connection':
       return;
     case 'client-refused':
-      health.clientRefused(answer.message ?? unnamedRefusal, nowMs);
+      health.clientRefused(asked.address, answer.message ?? unnamedRefusal, nowMs);
+      break;
+    case 'ok':
+    case 'not-modified':
+    case 'gone':
+      health.clientServed(asked.address);
   }
   const read =
     answer.kind === 'ok' ? answer.document : { address: asked.address, connectionId: answer.connectionId };

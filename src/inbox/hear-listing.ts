@@ -7,7 +7,7 @@ import type { Reading } from './failing';
 import { type ProviderHealth, unnamedRefusal } from './provider-health';
 
 export interface HearingDoors {
-  health: Pick<ProviderHealth, 'succeeded' | 'failed' | 'clientRefused'>;
+  health: Pick<ProviderHealth, 'succeeded' | 'failed' | 'clientRefused' | 'clientServed'>;
   nowMs(): number;
   /** An outage ended: what waited for it is to be made due. */
   outageEnded(): void;
@@ -21,10 +21,15 @@ export async function* hearListing<
   Page extends { partial: false } | { partial: true; answer: Answer | null },
 >(pages: AsyncIterable<Page>, of: Reading, doors: HearingDoors): AsyncGenerator<Page, void> {
   const { health, nowMs, outageEnded } = doors;
+  const listed = of.address ?? `the organizations of ${of.connectionId}`;
   for await (const page of pages) {
     const answer = page.partial ? page.answer : null;
-    if (!page.partial && health.succeeded(of, nowMs())) outageEnded();
-    if (answer?.kind === 'client-refused') health.clientRefused(answer.message ?? unnamedRefusal, nowMs());
+    if (!page.partial) {
+      health.clientServed(listed);
+      if (health.succeeded(of, nowMs())) outageEnded();
+    }
+    if (answer?.kind === 'client-refused')
+      health.clientRefused(listed, answer.message ?? unnamedRefusal, nowMs());
     if (answer?.kind === 'transient')
       health.failed({ ...of, origin: answer.origin }, `${answer.code}: ${answer.detail}`, nowMs());
     yield page;

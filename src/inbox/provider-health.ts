@@ -4,6 +4,7 @@
  * processes and later lives.
  */
 import type { ReadingPause } from '../model/store';
+import { type ClientRefusals, makeClientRefusals } from './client-refusals';
 import { makeOutages, type Outages } from './outages';
 
 export interface ProviderHealth extends Outages {
@@ -12,8 +13,10 @@ export interface ProviderHealth extends Outages {
   rateLimited(retryAfterMs: number, nowMs: number): void;
   /** The pause that any process was asked for, as it is kept. */
   pauseHeard(pause: ReadingPause, nowMs: number): void;
-  /** The client key lacks a scope or licence for something, whatever else succeeds. */
-  clientRefused(detail: string, nowMs: number): void;
+  /** The client key lacks a scope or licence for this, whatever else succeeds. */
+  clientRefused: ClientRefusals['refused'];
+  /** This was read, or is known not to be there: the client key is not refused it any more. */
+  clientServed: ClientRefusals['served'];
 }
 
 /** What is said of a refused client key when the provider gave no words. */
@@ -26,8 +29,6 @@ const limitGapMs = 10_000;
 const coolDownMsMax = 3_600_000;
 /** Of many answers that ask for the same pause one is told on: what it may grow by until it is told again. */
 const tellStepMs = 1000;
-/** Longer than the longest back-off: a refusal that goes on is seen again before that. */
-const clientRefusedMs = 900_000;
 
 /** `tellPause` is told for how long the provider wants nothing to be asked. A cool-down is cut at 1 h. */
 export function makeProviderHealth(
@@ -35,10 +36,10 @@ export function makeProviderHealth(
   tellPause: (forMs: number) => void = () => {},
 ): ProviderHealth {
   const outages = makeOutages(random);
+  const refusals = makeClientRefusals();
   let coolUntilMs = Number.NEGATIVE_INFINITY;
   let coolSinceMs = 0;
   let toldUntilMs = 0;
-  let refusal: { sinceMs: number; lastMs: number; detail: string } | null = null;
 
   const beginsAnew = (nowMs: number) => nowMs > coolUntilMs + limitGapMs;
 
@@ -57,20 +58,16 @@ export function makeProviderHealth(
       coolSinceMs = beginsAnew(nowMs) ? sinceMs : Math.min(coolSinceMs, sinceMs);
       coolUntilMs = Math.max(coolUntilMs, nowMs + Math.min(leftMs, coolDownMsMax));
     },
-    clientRefused(detail, nowMs) {
-      const goesOn = refusal !== null && nowMs - refusal.lastMs < clientRefusedMs;
-      refusal = { sinceMs: goesOn ? refusal!.sinceMs : nowMs, lastMs: nowMs, detail };
-    },
+    clientRefused: refusals.refused,
+    clientServed: refusals.served,
     troubles(nowMs) {
       const found = outages.troubles(nowMs);
       if (coolUntilMs > nowMs && coolUntilMs - coolSinceMs > limitLastsMs) {
         const detail = `The provider asked for a pause until ${new Date(coolUntilMs).toISOString()}.`;
         found.push({ name: 'rate-limited', sinceMs: coolSinceMs, detail, labels: {} });
       }
-      if (refusal !== null && nowMs - refusal.lastMs < clientRefusedMs) {
-        const { sinceMs, detail } = refusal;
-        found.push({ name: 'client-refused', sinceMs, detail, labels: {} });
-      }
+      const refusal = refusals.lasting(nowMs);
+      if (refusal !== null) found.push({ name: 'client-refused', ...refusal, labels: {} });
       return found;
     },
   };

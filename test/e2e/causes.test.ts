@@ -141,7 +141,7 @@ test('the place where a customer acts is told everywhere without an e-mail addre
   for (const text of told) expect(JSON.stringify(text)).not.toMatch(/jo\.doe/);
 });
 
-test('a clock that is off and a missing scope are alerts of the platform, and the clock’s ends when it is right', async () => {
+test('a clock that is off and a missing scope are alerts of the platform, each of which ends when it is mended', async () => {
   story = await beginStory({ delivers: false });
   const machines = await story.equipment();
   const path = '/equipment/';
@@ -159,6 +159,9 @@ test('a clock that is off and a missing scope are alerts of the platform, and th
   const refused = await inState('TramlineClientRefused', 'firing');
   expect(refused.annotations).toMatchObject({ owner: 'platform', kept_until: expect.any(String) });
   expect(await story.ledger()).toMatchObject({ quarantined: 0, parked: 0, lost: 0 });
+  // It ends when what was refused is read.
+  await story.simulator.setFaults([]);
+  await inState('TramlineClientRefused', 'resolved');
   // The rules of the budgets are told what paged, and for how long it is over.
   const clock = { name: 'TramlineClockOff' };
   expect(await story.metric('tramline_alert_over_age_seconds', clock)).toBeGreaterThan(0);

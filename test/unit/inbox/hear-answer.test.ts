@@ -178,6 +178,23 @@ test('a refused client key is told, though the provider answered', async () => {
   expect(health.troubles(1000)).toMatchObject([{ name: 'client-refused' }]);
 });
 
+test.each<[Answer, number]>([
+  [{ kind: 'ok', document }, 0],
+  [{ kind: 'not-modified', connectionId: 'c2' }, 0],
+  [{ kind: 'gone', certain: false, connectionId: 'c2', origin }, 0],
+  // What stands before it may be refused first: nothing is known of the client key.
+  [{ kind: 'no-access', connectionId: 'c1', message: null }, 1],
+  [{ kind: 'not-connected', actionUrl: null, connectionId: 'c1' }, 1],
+  [failed, 1],
+])('a refused client key is over when what was refused is answered: %j', async (answer, left) => {
+  const { health, hear } = stage();
+  await hear({ kind: 'client-refused', connectionId: 'c1', message: null });
+  await hear(answer, 1000, taskOf('A', 2));
+  expect(health.troubles(1000)).toHaveLength(1);
+  await hear(answer);
+  expect(health.troubles(1000)).toHaveLength(left);
+});
+
 test('a refused token is refused, and what is told to wait asks for no further pause', async () => {
   const { health, calls, hear } = stage();
   await hear({ kind: 'reauthorize', connectionId: 'c1', message: 'expired', sealedToken: 's' });

@@ -69,3 +69,13 @@ test('a listing that is refused for the client key says so', async () => {
   await hear({ partial: true, answer: { kind: 'client-refused', connectionId: 'c1', message: null } });
   expect(health.troubles(1000)).toMatchObject([{ name: 'client-refused', sinceMs: 1000 }]);
 });
+
+test('it is over when the same listing is answered, and not when another is', async () => {
+  const { health, hear, hearOf } = hearing();
+  await hear({ partial: true, answer: { kind: 'client-refused', connectionId: 'c1', message: null } });
+  await hearOf({ ...of, connectionId: 'c2' }, { partial: false });
+  await hearOf({ ...of, address: 'the equipment of A' }, { partial: false });
+  expect(health.troubles(1000)).toHaveLength(1);
+  await hear({ partial: false });
+  expect(health.troubles(1000)).toEqual([]);
+});

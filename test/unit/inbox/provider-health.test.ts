@@ -351,21 +351,49 @@ describe('a 429', () => {
 });
 
 describe('a refused client key', () => {
-  test('is told for a quarter of an hour after it was last seen, from its first time, whatever succeeds', () => {
+  const nothing: unknown[] = [];
+
+  test('is told while what was refused waits, from the first time, whatever else succeeds', () => {
     const subject = health();
-    subject.clientRefused('a scope is missing', 1000);
+    subject.clientRefused('machine 1', 'a scope is missing', 1000);
     subject.succeeded(ofA(), 2000);
-    subject.clientRefused('a licence is missing', 800_000);
-    expect(subject.troubles(1_699_999)).toEqual([
+    subject.clientServed('machine 2');
+    subject.clientRefused('machine 2', 'a licence is missing', 800_000);
+    expect(subject.troubles(899_999)).toEqual([
       { name: 'client-refused', sinceMs: 1000, detail: 'a licence is missing', labels: {} },
     ]);
-    expect(subject.troubles(1_700_000)).toEqual([]);
+    subject.clientServed('machine 2');
+    expect(subject.troubles(899_999)).toEqual([
+      { name: 'client-refused', sinceMs: 1000, detail: 'a scope is missing', labels: {} },
+    ]);
+    subject.clientServed('machine 1');
+    expect(subject.troubles(899_999)).toEqual(nothing);
+  });
+
+  test('is over a quarter of an hour after it was last seen where nobody asks again', () => {
+    const subject = health();
+    subject.clientRefused('machine 1', 'a scope is missing', 1000);
+    subject.clientRefused('machine 1', 'a licence is missing', 800_000);
+    expect(subject.troubles(1_699_999)).toMatchObject([{ sinceMs: 1000, detail: 'a licence is missing' }]);
+    expect(subject.troubles(1_700_000)).toEqual(nothing);
   });
 
   test('that is seen again later began again', () => {
     const subject = health();
-    subject.clientRefused('a scope is missing', 0);
-    subject.clientRefused('a scope is missing', 900_000);
+    subject.clientRefused('machine 1', 'a scope is missing', 0);
+    subject.clientRefused('machine 2', 'a scope is missing', 900_000);
     expect(subject.troubles(900_000)).toMatchObject([{ sinceMs: 900_000 }]);
+    subject.clientServed('machine 2');
+    expect(subject.troubles(900_000)).toEqual(nothing);
+  });
+
+  test('is remembered of a thousand things, the last ones, and of each once', () => {
+    const subject = health();
+    const all = Array.from({ length: 1001 }, (_, place) => `machine ${place}`);
+    for (const thing of [...all, ...all.slice(1)]) subject.clientRefused(thing, 'a scope is missing', 0);
+    for (const thing of all.slice(2)) subject.clientServed(thing);
+    expect(subject.troubles(0)).toHaveLength(1);
+    subject.clientServed(all[1]!);
+    expect(subject.troubles(0)).toEqual(nothing);
   });
 });

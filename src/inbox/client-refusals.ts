@@ -1,0 +1,47 @@
+/**
+ * What the client key was refused, each until it is read again: a scope or licence is missing for something, whatever
+ * else succeeds. Memory alone, of at most 1,000 things and a quarter of an hour.
+ */
+
+export interface ClientRefusals {
+  /** `thing`: what was asked, as its asker calls it each time. */
+  refused(thing: string, detail: string, nowMs: number): void;
+  /** It was read, or is known not to be there. */
+  served(thing: string): void;
+  /** Since when, and what was said last; null where nothing is refused. */
+  lasting(nowMs: number): { sinceMs: number; detail: string } | null;
+}
+
+/** Longer than the longest back-off: what is still refused is seen again before that. */
+const rememberedMs = 900_000;
+/** Of more the first are forgotten: those that are still refused are seen again. */
+const thingsMax = 1000;
+
+export function makeClientRefusals(): ClientRefusals {
+  /** The last refused stand last. */
+  const things = new Map<string, { lastMs: number; detail: string }>();
+  let sinceMs = 0;
+
+  function forgetOld(nowMs: number): void {
+    for (const [thing, { lastMs }] of things) {
+      if (nowMs - lastMs >= rememberedMs) things.delete(thing);
+    }
+  }
+
+  return {
+    refused(thing, detail, nowMs) {
+      forgetOld(nowMs);
+      if (things.size === 0) sinceMs = nowMs;
+      things.delete(thing);
+      things.set(thing, { lastMs: nowMs, detail });
+      const [first] = things.keys();
+      if (things.size > thingsMax) things.delete(first!);
+    },
+    served: (thing) => void things.delete(thing),
+    lasting(nowMs) {
+      forgetOld(nowMs);
+      const last = [...things.values()].at(-1);
+      return last === undefined ? null : { sinceMs, detail: last.detail };
+    },
+  };
+}
