@@ -9,7 +9,6 @@ const turns = 5;
 const requests = 30_000;
 
 const signer = makeSigner({
-  auth: 'oauth1',
   clientKey: 'harrow-client-key',
   clientSecret: new Secret('a-client-secret-of-forty-eight-characters-or-so'),
   clock: systemClock,

@@ -76,7 +76,11 @@ export const table = {
   PROVIDER_URL: optional(providerAddress, 'Address of the provider’s catalog.'),
   PROVIDER_EQUIPMENT_URL: optional(providerAddress, 'Base of the provider’s equipment API.'),
   PROVIDER_ORIGINS: optional(listOf(providerOrigin), 'Further exact origins that links may lead to.'),
-  PROVIDER_AUTH: withDefault(choice(['oauth2', 'oauth1']), 'oauth2', 'How requests are signed.'),
+  PROVIDER_AUTH: withDefault(
+    choice(['oauth2', 'oauth1']),
+    'oauth2',
+    'How users consent, unless a command says otherwise.',
+  ),
   PROVIDER_CLIENT_KEY: optional(text, 'Our client at the provider.'),
   PROVIDER_CLIENT_SECRET: hidden(secret, 'Its secret.'),
   PROVIDER_ISSUER: optional(providerAddress, 'OAuth 2 issuer.'),

@@ -13,7 +13,7 @@ import { nameSwitchOver } from './switch-over';
 export interface Question {
   url: URL;
   operation: Operation;
-  /** null: for the application alone. */
+  /** null: for the application alone, which only OAuth 1 signs for. */
   connection: Connection | null;
   /** Where the document counts as read, when that is not the address asked. */
   address?: string;
@@ -88,8 +88,7 @@ export function makeLine({ options, doors, client, signer, isEquipment }: AskPar
       // A repetition is a call of its own.
       if (!isCounted) void doors.sends?.();
       isCounted = false;
-      const authorization = signer.authorize({ method, url }, connection);
-      return authorization === null ? fixed : { ...fixed, Authorization: authorization };
+      return { ...fixed, Authorization: signer.authorize({ method, url }, connection) };
     };
     const startedAt = performance.now();
     const written = body === undefined ? null : Buffer.from(JSON.stringify(body));
@@ -126,7 +125,7 @@ export function makeLine({ options, doors, client, signer, isEquipment }: AskPar
         address: address ?? url.href,
         vendor,
         changesOnly,
-        auth: connection?.auth ?? options.auth,
+        auth: connection?.auth ?? 'oauth1',
         byClient: connection === null,
         depthMax: options.depthMax,
         nowMs: doors.clock.nowMs(),

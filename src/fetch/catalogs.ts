@@ -37,8 +37,6 @@ export interface Catalogs {
 
 export interface CatalogsParts {
   catalogUrl: URL;
-  /** Whether OAuth 1 connections need the catalog of the application alone: OAuth 2 signs nothing without a user. */
-  application: boolean;
   timeoutMs: number;
   ask: Ask;
   gate: Gate;
@@ -73,7 +71,7 @@ export function makeCatalogs(parts: CatalogsParts): Catalogs {
   }
 
   /** The application's own names the authorization addresses of OAuth 1, and concerns no consent of another kind. */
-  const needsApplication = ({ auth }: Connection) => parts.application && auth === 'oauth1';
+  const needsApplication = ({ auth }: Connection) => auth === 'oauth1';
 
   async function readApplication(connection: Connection, fresh: boolean): Promise<Answer | null> {
     const context = contextOf(null);

@@ -2,7 +2,7 @@
  * What the fetch room is given: the provider's addresses and bounds, fixed at the start, and the doors to what changes
  * while it runs. Types only; they are checked where each is used.
  */
-import type { Connection, ConnectionAuth } from '../model/connection';
+import type { Connection } from '../model/connection';
 import type { TokenRenewal } from '../model/consent';
 import type { EquipmentNames, EquipmentSought } from '../model/equipment-names';
 import type { Clock } from '../tools/clock';
@@ -19,7 +19,6 @@ export interface ProviderOptions {
   equipmentApi: 'new' | 'old';
   /** Further exact origins that links may lead to. */
   origins: string[];
-  auth: ConnectionAuth;
   clientKey: string;
   clientSecret: Secret;
   /** One deadline per attempt, over headers and bodies of all its calls. */

@@ -239,7 +239,6 @@ function joinParts(options: ProviderOptions, doors: ProviderDoors) {
   const ask = makeAsk(line);
   const catalogs = makeCatalogs({
     catalogUrl: catalogAddress,
-    application: options.auth === 'oauth1',
     timeoutMs,
     ask,
     gate,

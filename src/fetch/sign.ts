@@ -23,14 +23,13 @@ export type SigningToken = Pick<Connection, 'auth' | 'token' | 'tokenSecret'>;
 
 export interface Signer {
   /**
-   * The header's value; null where there is nothing to send: no user and no OAuth 1.0. A new nonce and the current
-   * time each call, so that a repeated request is signed again.
+   * The header's value; without a token by OAuth 1.0, which alone signs for the client itself. A new nonce and the
+   * current time each call, so that a repeated request is signed again.
    */
-  authorize(request: RequestToSign, connection: SigningToken | null): string | null;
+  authorize(request: RequestToSign, connection: SigningToken | null): string;
 }
 
 export interface SignerParts {
-  auth: 'oauth1' | 'oauth2';
   clientKey: string;
   clientSecret: Secret;
   clock: Clock;
@@ -38,14 +37,8 @@ export interface SignerParts {
   nonce?: () => string;
 }
 
-/** Without a connection a request is signed for the application alone, which only OAuth 1.0 knows. */
-export function makeSigner({
-  auth,
-  clientKey,
-  clientSecret,
-  clock,
-  nonce = randomNonce,
-}: SignerParts): Signer {
+/** The token says how, whatever the settings name for new consents. */
+export function makeSigner({ clientKey, clientSecret, clock, nonce = randomNonce }: SignerParts): Signer {
   const oauth = new OAuth({
     consumer: {
       key: clientKey,
@@ -80,8 +73,7 @@ export function makeSigner({
 
   return {
     authorize(request, connection) {
-      if (connection === null) return auth === 'oauth1' ? sign(request, null) : null;
-      return connection.auth === 'oauth1' ? sign(request, connection) : `Bearer ${connection.token.open()}`;
+      return connection?.auth === 'oauth2' ? `Bearer ${connection.token.open()}` : sign(request, connection);
     },
   };
 }

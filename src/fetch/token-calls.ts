@@ -82,13 +82,13 @@ export function makeTokenCalls(
 
   const sendToApi = keptTo(pause, clock, (call) => send(call, platform));
 
-  function signed({ method, form, sign }: TokenCall, url: URL): string | undefined {
+  function signed({ method, form, sign }: TokenCall, url: URL): string {
     const { token = null, callback, verifier } = sign ?? {};
     const oauth = {
       ...(callback !== undefined && { callback }),
       ...(verifier !== undefined && { verifier }),
     };
-    return signer.authorize({ method, url, oauth, ...(form && { form }) }, token) ?? undefined;
+    return signer.authorize({ method, url, oauth, ...(form && { form }) }, token);
   }
 
   async function read(

@@ -80,7 +80,6 @@ export function providerOptions(settings: Settings): ProviderOptions {
     equipmentUrl: providerEquipmentUrl,
     equipmentApi: settings.providerEquipmentApi,
     origins: [...(settings.providerOrigins ?? [])],
-    auth: settings.providerAuth,
     clientKey: providerClientKey,
     clientSecret: providerClientSecret,
     timeoutMs: settings.providerTimeoutMs,

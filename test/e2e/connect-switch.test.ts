@@ -135,3 +135,13 @@ test('a store whose keys were turned is sealed anew, and the former key can go',
   await story.simulator.changeEquipment(machine!.id, { name: 'Under the next key' });
   await until(async () => (await story.eventsOf(machine!)).length === 1, soon);
 });
+
+test('a consent of the other kind than the settings name is asked for in its own way, and read by', async () => {
+  stage = await beginConnectStory({ flags: { auth: 'oauth1' }, settings: { PROVIDER_AUTH: 'oauth2' } });
+  const { story } = stage;
+  await connectUser('harrow-user-1', '--auth', 'oauth1');
+  expect(await stage.connections()).toMatchObject([{ auth: 'oauth1', status: 'valid' }]);
+  const [machine] = await story.equipment();
+  await story.simulator.changeEquipment(machine!.id, { name: 'By OAuth 1' });
+  await story.untilEvents(machine!, 1);
+});

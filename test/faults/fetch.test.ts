@@ -154,7 +154,7 @@ describe('S1–S3, S8, S9: an address that is not the provider’s', () => {
   test('S9: an address that the catalog names for authorization is never read as a resource', async () => {
     const auth = { auth: 'oauth1', tokenSecret: new Secret('s') } as const;
     staged.client.close();
-    staged = stage({ auth: 'oauth1' }, [connectionOf(auth)]);
+    staged = stage({}, [connectionOf(auth)]);
     servers[0]!.removeAllListeners('request');
     const rels = [
       ['oauthRequestToken', '/platform/oauth/request_token'],
@@ -494,7 +494,7 @@ describe('F-13: 404 and 410', () => {
 test('F-20: a kept connection that the provider closed costs one repetition, signed anew', async () => {
   const auth = { auth: 'oauth1', tokenSecret: new Secret('s') } as const;
   staged.client.close();
-  staged = stage({ auth: 'oauth1' }, [connectionOf(auth)]);
+  staged = stage({}, [connectionOf(auth)]);
   expect((await read()).answer.kind).toBe('ok');
   asked = [];
   script = (request, response) => {

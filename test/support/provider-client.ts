@@ -52,7 +52,6 @@ export function optionsOf(more: Partial<ProviderOptions> = {}): ProviderOptions 
     equipmentUrl: `${equipmentOrigin}/isg`,
     equipmentApi: 'new',
     origins: [],
-    auth: 'oauth2',
     clientKey: 'client-key',
     clientSecret: new Secret('canary-client-secret'),
     timeoutMs: 2000,

@@ -53,7 +53,6 @@ async function begin(auth: 'oauth1' | 'oauth2'): Promise<Stage> {
       equipmentUrl: simulator.equipment,
       equipmentApi: 'new',
       origins: [],
-      auth,
       clientKey: simulator.clientKey,
       clientSecret: new Secret(environment.PROVIDER_CLIENT_SECRET ?? ''),
       timeoutMs: 5000,

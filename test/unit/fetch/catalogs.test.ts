@@ -18,7 +18,7 @@ const connection: Connection = {
   status: 'valid',
 };
 
-function stage(auth: Connection['auth'] = 'oauth2', application = false) {
+function stage(auth: Connection['auth'] = 'oauth2') {
   const own = { ...connection, auth };
   const state = {
     nowMs: 1_000,
@@ -50,7 +50,6 @@ function stage(auth: Connection['auth'] = 'oauth2', application = false) {
   const gate = { refuseAuthorization: () => undefined } as unknown as ReturnType<typeof makeGate>;
   const catalogs = makeCatalogs({
     catalogUrl,
-    application,
     timeoutMs: 1_000,
     ask,
     gate,
@@ -140,9 +139,9 @@ test('a catalog with one link that cannot be read keeps the former one of that n
 });
 
 test('an application that is refused concerns no OAuth 2 consent, and refuses no OAuth 1 token', async () => {
-  const { state, address, addressAnew } = stage('oauth2', true);
+  const { state, address, addressAnew } = stage('oauth2');
   expect(await address()).toBe('https://api.example/first');
   state.uri = 'https://api.example/moved';
   expect(await addressAnew()).toBe('https://api.example/moved');
-  expect(await stage('oauth1', true).address()).toBe('client-refused');
+  expect(await stage('oauth1').address()).toBe('client-refused');
 });

@@ -258,7 +258,7 @@ describe('the catalog', () => {
 
   test('is read for the application too under OAuth 1.0, and names what is no resource', async () => {
     const auth = { auth: 'oauth1', tokenSecret: new Secret('ts') } as const;
-    staged = stageClient({ auth: 'oauth1' }, [connectionOf(auth)]);
+    staged = stageClient({}, [connectionOf(auth)]);
     catalog();
     const request = `${origin}/platform/oauth/request_token`;
     catalog([
@@ -277,7 +277,7 @@ describe('the catalog', () => {
 
   test('of the application that fails fails the read in the connection’s name, and is asked for alone next time', async () => {
     const auth = { auth: 'oauth1', tokenSecret: new Secret('ts') } as const;
-    staged = stageClient({ auth: 'oauth1' }, [connectionOf(auth)]);
+    staged = stageClient({}, [connectionOf(auth)]);
     catalog();
     api().get('/platform/').reply(503);
     expect((await staged.client.read(requestFor(operationUrl))).answer).toMatchObject({

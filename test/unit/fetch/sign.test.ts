@@ -14,7 +14,6 @@ const user = connectionOf({
 
 function signerAt(seconds: number, nonce?: string) {
   return makeSigner({
-    auth: 'oauth1',
     clientKey: 'dpf43f3p2l4k3l03',
     clientSecret: new Secret(clientSecret),
     clock: stillClock(seconds * 1000),
@@ -74,7 +73,6 @@ test('the published OAuth Core 1.0 example is signed as published', () => {
 describe('the published example of a consent', () => {
   const signer = (seconds: number, nonce: string) =>
     makeSigner({
-      auth: 'oauth1',
       clientKey: 'GDdmIQH6jhtmLUypg82g',
       clientSecret: new Secret('MCD8BKwGdgPHvAuvgvz4EQpqDAtx89grbuNMRd7Eh98'),
       clock: stillClock(seconds * 1000),
@@ -154,16 +152,14 @@ test('each signature has a nonce of its own with at least 64 random bits', () =>
   expect(nonces.every((nonce) => (nonce ?? '').length >= 16)).toBe(true);
 });
 
-test('an OAuth 2 connection sends its token as a bearer, and the application alone sends nothing', () => {
+test('an OAuth 2 connection sends its token as a bearer', () => {
   const url = new URL('https://api.example.test/platform/');
   const signer = makeSigner({
-    auth: 'oauth2',
     clientKey: 'k',
     clientSecret: new Secret('s'),
     clock: stillClock(),
   });
   expect(signer.authorize({ method: 'GET', url }, connectionOf())).toBe('Bearer canary-token');
-  expect(signer.authorize({ method: 'GET', url }, null)).toBeNull();
 });
 
 describe('generated requests', () => {
@@ -272,7 +268,6 @@ describe('generated requests', () => {
           tokenSecret: sample.tokenSecret === null ? null : new Secret(sample.tokenSecret),
         });
         const signer = makeSigner({
-          auth: 'oauth1',
           clientKey: 'key+/=',
           clientSecret: new Secret(sample.clientSecret),
           clock: stillClock(),
