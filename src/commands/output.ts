@@ -73,7 +73,7 @@ export function makeOutput(streams: Streams, json: boolean): Output {
     item: (value) => print(JSON.stringify(value)),
     line: (text) => print(visible(text)),
     prose: (head, text) => {
-      const [first = ''] = visible(text).split(' ', 1);
+      const [first = ''] = wordsOf(visible(text));
       const indent = textWidth(visible(head));
       const [beside = '', ...below] = linesBeside(visible(text), indent);
       // An address that does not fit beside its head stands alone, so that it can be copied.
@@ -167,7 +167,7 @@ function fill(text: string, width: number, right: boolean): string {
 
 /**
  * Broken at spaces, and between wide characters, into lines that begin at `indent` and fit; an address stays whole, and
- * a command at the end too. At most 80 columns wide.
+ * a command that a line has room for, so that it can be copied. At most 80 columns wide.
  */
 export function besides(text: string, indent: number): string {
   const [first = '', ...below] = linesBeside(text, indent);
@@ -183,9 +183,7 @@ function indented(line: string, indent: number): string {
 function linesBeside(text: string, indent: number): string[] {
   const lines: string[] = [];
   let line = '';
-  const ending = /^(.*) (`?tramline .{1,60})$/.exec(text);
-  const words = ending === null ? text.split(' ') : [...ending[1]!.split(' '), ending[2]!];
-  for (const word of words.flatMap((whole) => piecesOf(whole, widthMax - indent))) {
+  for (const word of wordsOf(text).flatMap((whole) => piecesOf(whole, widthMax - indent))) {
     if (line === '') line = word;
     else if (indent + textWidth(line) + 1 + textWidth(word) <= widthMax) line += ` ${word}`;
     else {
@@ -194,6 +192,16 @@ function linesBeside(text: string, indent: number): string[] {
     }
   }
   return [...lines, line];
+}
+
+/** A command is one word: between backticks, with what stands against it, and without them at the end of the text. */
+function wordsOf(text: string): string[] {
+  const joined = text.replace(/(?<![^ ])[^ ]*`tramline [^`]+`[^ ]*| tramline .{1,60}$/g, (command) => {
+    const isWhole = textWidth(command) <= widthMax - gap;
+    // A text that is shown has no control characters: this one stands for a space that is none between words.
+    return isWhole ? command[0] + command.slice(1).replaceAll(' ', '\0') : command;
+  });
+  return joined.split(' ').map((word) => word.replaceAll('\0', ' '));
 }
 
 /** An ISO time without its fraction of a second. */

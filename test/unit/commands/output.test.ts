@@ -161,3 +161,17 @@ test('a text beside its head is broken between words; an address and a command s
   expect(lines[1]).toMatch(/^ {19}word/);
   expect(lines).toContain('  tramline organizations probe 4712');
 });
+
+test('a command within a sentence is never broken over two lines where a line has room for it', () => {
+  const id = '09498c10-75b5-4b55-a4d4-6c2d3b4d5e6f';
+  const command = `\`tramline subscriptions renew ${id}\`,`;
+  const endless = `\`tramline organizations probe ${'9'.repeat(80)}\``;
+  let out = '';
+  const output = makeOutput({ out: (text) => (out += text), error: () => {}, colors: false }, false);
+  output.prose('next   ', `Run ${command} and mend what \`explain\` names; ${endless} stays as it is then.`);
+  output.prose(' '.repeat(30), `${command} then wait.`);
+  output.next(`${'word '.repeat(12)}${command} and then wait until it was renewed.`);
+  const lines = out.split('\n');
+  expect(lines.filter((line) => line.includes(command)).length).toBe(3);
+  expect(lines.filter((line) => textWidth(line) > 80)).toEqual([`       ${'9'.repeat(80)}\``]);
+});
