@@ -7,7 +7,8 @@ export type TraceEvent =
   | { kind: 'write'; path: string; offset: number; bytes: Buffer }
   | { kind: 'truncate'; path: string; size: number }
   | { kind: 'unlink'; path: string }
-  | { kind: 'sync'; path: string }
+  /** `after`: so many of the events before it had ended when it began. What was written meanwhile it may have missed. */
+  | { kind: 'sync'; path: string; after: number }
   /** Bytes to a TCP peer on this machine. */
   | { kind: 'send'; peerPort: number; bytes: Buffer };
 
@@ -44,21 +45,24 @@ const resumed = /^<\.\.\. \w+ resumed>/;
 
 /** The events of a trace in the order in which the calls ended. Calls that failed or never ended left nothing. */
 export function readTrace(text: string): TraceEvent[] {
-  const begun = new Map<string, string>();
+  const begun = new Map<string, { call: string; after: number }>();
   const events: TraceEvent[] = [];
   for (const line of text.split('\n')) {
     const space = line.indexOf(' ');
     const process = line.slice(0, space);
     let call = line.slice(space).trimStart();
+    let after = events.length;
     if (unfinished.test(call)) {
-      begun.set(process, call.replace(unfinished, ''));
+      begun.set(process, { call: call.replace(unfinished, ''), after });
       continue;
     }
     if (resumed.test(call)) {
-      call = (begun.get(process) ?? '') + call.replace(resumed, '');
+      const first = begun.get(process) ?? { call: '', after };
       begun.delete(process);
+      call = first.call + call.replace(resumed, '');
+      after = first.after;
     }
-    const event = eventOf(call);
+    const event = eventOf(call, after);
     if (event !== null) events.push(event);
   }
   return events;
@@ -70,14 +74,14 @@ const synced = /^f(?:data)?sync\(\d+<([^>]*)>\) += 0/;
 const removed = /^unlink\("([^"]*)"\) += 0/;
 const sent = /^writev?\(\d+<TCP:\[[\d.:]+->127\.0\.0\.1:(\d+)\]>, (.*)\) += \d+$/;
 
-function eventOf(call: string): TraceEvent | null {
+function eventOf(call: string, after: number): TraceEvent | null {
   const write = written.exec(call);
   if (write !== null) {
     const bytes = bytesOf(write[2]!).subarray(0, Number(write[4]));
     return { kind: 'write', path: textOf(write[1]!), offset: Number(write[3]), bytes };
   }
   const sync = synced.exec(call);
-  if (sync !== null) return { kind: 'sync', path: textOf(sync[1]!) };
+  if (sync !== null) return { kind: 'sync', path: textOf(sync[1]!), after };
   const truncate = cut.exec(call);
   if (truncate !== null) return { kind: 'truncate', path: textOf(truncate[1]!), size: Number(truncate[2]) };
   const unlink = removed.exec(call);
@@ -96,27 +100,32 @@ function textOf(escaped: string): string {
   return escaped.startsWith('\\x') ? bytesOf(escaped).toString() : escaped;
 }
 
-/** Files as they are and as they would be after the power went. */
+type Change = Extract<TraceEvent, { kind: 'write' | 'truncate' }>;
+
+/** What of files is on disk, and what was done to them since, by its place among all events. Takes a trace from its begin. */
 export class Disk {
-  private readonly files = new Map<string, { now: Buffer; durable: Buffer; since: TraceEvent[] }>();
+  private readonly files = new Map<string, { durable: Buffer; since: { at: number; change: Change }[] }>();
+  private applied = 0;
 
   /** With `flushes` false no sync ever reaches the disk: what a checker must notice. */
   constructor(private readonly flushes = true) {}
 
   apply(event: TraceEvent): void {
+    const at = this.applied;
+    this.applied += 1;
     if (event.kind === 'send') return;
     if (event.kind === 'unlink') {
       this.files.delete(event.path);
       return;
     }
-    const file = this.files.get(event.path) ?? { now: Buffer.alloc(0), durable: Buffer.alloc(0), since: [] };
+    const file = this.files.get(event.path) ?? { durable: Buffer.alloc(0), since: [] };
     this.files.set(event.path, file);
-    if (event.kind === 'sync') {
-      if (this.flushes) [file.durable, file.since] = [file.now, []];
+    if (event.kind !== 'sync') {
+      file.since.push({ at, change: event });
       return;
     }
-    file.now = changed(file.now, event);
-    file.since.push(event);
+    while (this.flushes && file.since.length > 0 && file.since[0]!.at < event.after)
+      file.durable = changed(file.durable, file.since.shift()!.change);
   }
 
   /**
@@ -127,15 +136,15 @@ export class Disk {
     const file = this.files.get(path);
     if (file === undefined) return null;
     let left = file.durable;
-    for (const event of file.since) {
-      if (event.kind === 'truncate' && keeps()) left = changed(left, event);
-      if (event.kind !== 'write') continue;
-      for (let at = 0; at < event.bytes.length; at += 512) {
+    for (const { change } of file.since) {
+      if (change.kind === 'truncate' && keeps()) left = changed(left, change);
+      if (change.kind !== 'write') continue;
+      for (let at = 0; at < change.bytes.length; at += 512) {
         if (!keeps()) continue;
         left = changed(left, {
-          ...event,
-          offset: event.offset + at,
-          bytes: event.bytes.subarray(at, at + 512),
+          ...change,
+          offset: change.offset + at,
+          bytes: change.bytes.subarray(at, at + 512),
         });
       }
     }
@@ -143,7 +152,7 @@ export class Disk {
   }
 }
 
-function changed(content: Buffer, event: Extract<TraceEvent, { kind: 'write' | 'truncate' }>): Buffer {
+function changed(content: Buffer, event: Change): Buffer {
   const size =
     event.kind === 'truncate' ? event.size : Math.max(content.length, event.offset + event.bytes.length);
   const next = Buffer.alloc(size);
