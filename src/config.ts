@@ -86,7 +86,19 @@ export function loadSettings(
   };
 }
 
-const knownNames = rows.flatMap(([name, row]) => (canBeFile(name, row) ? [name, `${name}_FILE`] : [name]));
+const knownNames = rows.flatMap(([name, row]) => (canBeFile(row) ? [name, `${name}_FILE`] : [name]));
+
+/**
+ * What files hold of the variables that the OpenTelemetry SDK reads itself, set where it looks. To be called once, after
+ * `loadSettings`, which says what of them cannot be read, and before the SDK is loaded.
+ */
+export function lendToTelemetry(environment: Environment = process.env): void {
+  for (const [name, row] of rows) {
+    if (!name.startsWith('OTEL_')) continue;
+    const { from, text } = readGiven(name, row, environment, []);
+    if (from === 'file' && text !== null) environment[name] = text;
+  }
+}
 
 interface Given {
   from: Origin['from'];
@@ -96,7 +108,7 @@ interface Given {
 
 function readGiven(name: string, row: Row<unknown>, environment: Environment, faults: Fault[]): Given {
   const text = environment[name] || null;
-  const file = canBeFile(name, row) ? environment[`${name}_FILE`] || null : null;
+  const file = canBeFile(row) ? environment[`${name}_FILE`] || null : null;
   if (text !== null && file !== null) {
     faults.push({ name, text: `and ${name}_FILE are both set: one is accepted` });
     return { from: 'environment', path: null, text: null };

@@ -2,7 +2,7 @@
  * `tramline serve`: reads the settings to serve, and hands the process to main.
  */
 import type { Command } from 'commander';
-import { loadSettings } from '../config';
+import { lendToTelemetry, loadSettings } from '../config';
 import { serve } from '../main';
 
 export function registerServe(program: Command): void {
@@ -10,7 +10,9 @@ export function registerServe(program: Command): void {
     .command('serve')
     .description('receive deliveries, read what changed, publish events (ROLE decides which)')
     .action(async () => {
-      process.exitCode = await serve(loadSettings('serve'));
+      const loaded = loadSettings('serve');
+      lendToTelemetry();
+      process.exitCode = await serve(loaded);
       process.exit();
     });
 }

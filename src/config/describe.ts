@@ -30,7 +30,7 @@ export function settingsSchema(): Record<string, unknown> {
     // A file's path has no form of its own: the kind describes what the file holds.
     const form = row.file ? { type: 'string' } : formOf(row);
     properties[name] = { ...form, ...described };
-    if (canBeFile(name, row))
+    if (canBeFile(row))
       properties[`${name}_FILE`] = { type: 'string', description: `Path of a file that holds ${name}.` };
   }
   return {
@@ -43,9 +43,9 @@ export function settingsSchema(): Record<string, unknown> {
   };
 }
 
-/** Variables of the OpenTelemetry SDK are read by it as well, and it knows no files. */
-export function canBeFile(name: string, row: Row<unknown>): boolean {
-  return !row.file && !name.startsWith('OTEL_');
+/** Where a variable names a file itself, there is no second one. */
+export function canBeFile(row: Row<unknown>): boolean {
+  return !row.file;
 }
 
 function formOf(row: Row<unknown>): Record<string, unknown> {

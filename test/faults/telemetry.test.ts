@@ -4,7 +4,7 @@
  * Kafka, where the trace ends, is looked at with the others there (test/e2e/kafka.test.ts).
  */
 
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   type Collector,
@@ -13,10 +13,12 @@ import {
   startCollector,
   tracedTo,
 } from '../support/collector';
+import { runCommand } from '../support/command';
 import { evidenceOf } from '../support/evidence';
 import { freePort } from '../support/free-port';
 import { parseMetricsList } from '../support/promql';
 import { repositoryRoot } from '../support/repository';
+import { temporaryFolder } from '../support/service';
 import { beginStory, notificationOf, type Story, soon } from '../support/story';
 import { until } from '../support/until';
 
@@ -204,6 +206,28 @@ test('an endpoint alone is enough: spans go there as protobuf, with the sampler 
   const bodies = Buffer.concat(collector.requests.map(({ body }) => body));
   expect(bodies.includes(Buffer.from(kept, 'hex'))).toBe(true);
   expect(bodies.includes(Buffer.from(attemptTrace, 'hex'))).toBe(true);
+});
+
+test('headers for the collector from a file go with spans and metrics, and are shown nowhere', async () => {
+  const canary = 'canary-of-the-collector';
+  const path = join(temporaryFolder(), 'headers');
+  writeFileSync(path, `authorization=Bearer%20${canary}\n`);
+  const settings = { ...tracedTo(collector.url), OTEL_EXPORTER_OTLP_HEADERS_FILE: path };
+  story = await beginStory({ delivers: false, settings });
+  const [machine] = await story.equipment();
+  await story.post([notificationOf(machine!)]);
+  await untilSpans(4);
+  await until(() => collector.metrics().size > 0, { ...soon, what: 'metrics' });
+  const { out } = await runCommand(['config', '--json'], story.settings());
+  expect(JSON.parse(out)).toMatchObject({
+    OTEL_EXPORTER_OTLP_HEADERS: { value: 'set', from: 'file', path },
+  });
+  await story.service.stop();
+  expect(new Set(collector.requests.map(({ headers }) => headers.authorization))).toEqual(
+    new Set([`Bearer ${canary}`]),
+  );
+  const shown = [out, story.service.lines(), collector.requests.map(({ body }) => body.toString())];
+  expect(JSON.stringify(shown)).not.toContain(canary);
 });
 
 describe('R12: a collector that is', () => {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { type Environment, loadSettings, telemetryWishes } from '../../../src/config';
+import { type Environment, lendToTelemetry, loadSettings, telemetryWishes } from '../../../src/config';
 import { rows } from '../../../src/config/describe';
 import { isProblem } from '../../../src/model/problem';
 import fastCheck from '../../support/properties';
@@ -116,6 +116,22 @@ describe('values from files', () => {
     const { settings, origins } = loadSettings('serve', { ...rest, PROVIDER_CLIENT_SECRET_FILE: path });
     expect(settings.providerClientSecret?.open()).toBe('from-file');
     expect(origins.PROVIDER_CLIENT_SECRET).toEqual({ from: 'file', path, shown: 'set' });
+  });
+
+  test('what the OpenTelemetry SDK reads itself is lent to it from its file, and nothing else is', () => {
+    const { PROVIDER_CLIENT_SECRET: _given, ...rest } = complete;
+    const environment: Environment = {
+      ...rest,
+      PROVIDER_CLIENT_SECRET_FILE: file('secret', 'from-file'),
+      OTEL_EXPORTER_OTLP_HEADERS_FILE: file('headers', 'authorization=canary\n'),
+      OTEL_TRACES_SAMPLER: 'always_on',
+    };
+    const { settings, origins } = loadSettings('serve', environment);
+    expect(settings.otelExporterOtlpHeaders?.open()).toBe('authorization=canary');
+    expect(origins.OTEL_EXPORTER_OTLP_HEADERS).toMatchObject({ from: 'file', shown: 'set' });
+    const before = { ...environment };
+    lendToTelemetry(environment);
+    expect(environment).toEqual({ ...before, OTEL_EXPORTER_OTLP_HEADERS: 'authorization=canary' });
   });
 
   test('a variable and its file together are refused', () => {
