@@ -25,6 +25,7 @@ import * as options from './wire/options';
 import { packageVersion } from './wire/package-files';
 import { makeOwnProvider, type OwnProvider } from './wire/provider';
 import type { Subscribing } from './wire/subscribing';
+import { gaugesOf } from './wire/sync';
 import { troubleOf } from './wire/trouble-of';
 
 /** The line that says that it serves. */
@@ -133,6 +134,7 @@ function observerOf(settings: Settings, store: Store, worker: () => Worker | nul
         ...countAlerts(await store.listAlerts(), systemClock.nowMs()),
         unattendedMs: await store.leaseFreeMs(alertsLease),
       }),
+      syncs: async () => gaugesOf(await store.syncStanding(), systemClock.nowMs()),
       endedByFaultMs: () => endedByFaultMs(store),
     },
   });

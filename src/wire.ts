@@ -167,7 +167,7 @@ export async function wireWorker(
   const connecting = connectingOf(settings, consenting, () => meter, pipeline, observer);
   const relay = relayOf(settings, doors, observer, clock, holder);
   const meter = meterOf(settings, doors.store, troubleOf(observer, 'store'), clock);
-  const listed = { decided: () => loops.relay.wake(), failed: troubleOf(observer, 'sync') };
+  const listed = { observer, decided: () => loops.relay.wake(), failed: troubleOf(observer, 'sync') };
   const sync = syncOf(settings, { ...doors, client, pipeline, book, meter, clock, holder, ...listed });
   const replay = replayOf(settings, { store: doors.store, relay, meter, clock, holder, pipeline, observer });
   const behind = makeBehindWatch(doors.store, sync, mayListAll(book, meter), clock);

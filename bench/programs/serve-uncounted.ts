@@ -13,6 +13,8 @@ const uncounted: Metrics = {
   sent: nothing,
   alertPost: nothing,
   setAside: nothing,
+  syncEnded: nothing,
+  listingRefused: nothing,
   fault: nothing,
   stop: nothing,
 };

@@ -34,6 +34,7 @@ import type {
   OpenedListing,
   RunCounts,
   SyncRun,
+  SyncStanding,
 } from './sync';
 import type {
   FinishedGone,
@@ -290,6 +291,8 @@ export interface Syncs {
    * the store is behind its topics.
    */
   endRun(run: number, counts: RunCounts, whole: boolean): Promise<void>;
+  /** As it was given with the run that ended last; null where none did, or a version before did not give it. */
+  syncStanding(): Promise<SyncStanding | null>;
   /** The run that was begun last; null when none was. */
   lastRun(): Promise<LastRun | null>;
   /** These listings as the run finds them, in order, and the store's revision before they are asked for. */

@@ -26,7 +26,48 @@ export interface SyncCounts {
 export interface RunCounts extends SyncCounts {
   /** Listings that it knew of. */
   listings: number;
+  standing: SyncStanding;
 }
+
+/** How syncs stand after the run that ended last, whichever it was. */
+export interface SyncStanding {
+  /** When one of everything last ended that left nothing unread; null while none did. */
+  wholeAtMs: number | null;
+  /** At most 100. */
+  unread: UnreadListing[];
+}
+
+/** A listing that was not read to its end, though nothing of it waits for a customer. */
+export interface UnreadListing {
+  scope: string;
+  /** By so many runs in a row that came to it. */
+  runs: number;
+  /** When the first of them ended. */
+  sinceMs: number;
+  /** Why, as the last of them met it; at most 300 characters. */
+  detail: string;
+}
+
+/** How a run ended, for whoever watches: at most 5 listings are named, with at most 300 characters each. */
+export interface SyncEnd extends SyncCounts {
+  /** `whole`: nothing was left but what waits for customers. `stopped`: it is gone on with. */
+  outcome: SyncOutcome;
+  run: number;
+  organizationId: string | null;
+  full: boolean;
+  resumed: boolean;
+  tookMs: number;
+  listings: number;
+  skipped: number;
+  /** 100 says that there are as many or more. */
+  partial: number;
+  named: { scope: string; detail: string }[];
+  /** Why it stopped, or saw nothing of the organization that was asked for; null otherwise. */
+  reason: string | null;
+}
+
+export const syncOutcomes = ['whole', 'partial', 'stopped'] as const;
+export type SyncOutcome = (typeof syncOutcomes)[number];
 
 export interface SyncRun {
   run: number;

@@ -30,6 +30,10 @@ export function observeGauges(meter: Meter, gauges: Gauges): () => void {
   const organizations = gauge('tramline.organizations', 'Organizations, by access.');
   const alerts = gauge('tramline.alerts_active', 'Firing alerts, by severity.');
   const reachable = gauge('tramline.store_reachable', 'Whether the store answered this collection.');
+  const unread = gauge(
+    'tramline.sync_unread_listings',
+    'Listings that the last syncs did not read to their end; 100 says that there are as many or more.',
+  );
   const sandbox = gauge('tramline.sandbox_left', 'What the provider’s sandbox leaves, by limit.');
   const lag = gauge('nodejs.eventloop.delay.p99', 'Delay of the event loop since the last collection.', 's');
   const started = gauge('process.start_time', 'When the process began, since the epoch.', 's');
@@ -40,10 +44,11 @@ export function observeGauges(meter: Meter, gauges: Gauges): () => void {
       result.observe(started, performance.timeOrigin / 1000);
       for (const { limit, left } of gauges.sandboxLeft?.() ?? []) result.observe(sandbox, left, { limit });
       try {
-        const [counts, { firing, over, unattendedMs }, endedMs] = await Promise.all([
+        const [counts, { firing, over, unattendedMs }, endedMs, syncs] = await Promise.all([
           gauges.counts(),
           gauges.alerts(),
           gauges.endedByFaultMs(),
+          gauges.syncs(),
         ]);
         result.observe(reachable, 1);
         result.observe(pending, counts.due + counts.waiting);
@@ -58,13 +63,18 @@ export function observeGauges(meter: Meter, gauges: Gauges): () => void {
         for (const [severity, count] of Object.entries(firing)) result.observe(alerts, count, { severity });
         for (const { name, ageMs } of over) result.observe(ages.over, ageMs / 1000, { name });
         result.observe(ages.unattended, (unattendedMs ?? performance.now()) / 1000);
+        result.observe(unread, syncs.unread);
+        if (syncs.wholeAgeMs !== null) result.observe(ages.whole, syncs.wholeAgeMs / 1000);
         if (endedMs !== null) result.observe(ages.ended, endedMs / 1000, ofProcess);
       } catch {
         // The store's trouble is told by this gauge and by readiness; the other metrics are still worth having.
         result.observe(reachable, 0);
       }
     },
-    [pending, tasks, unsent, organizations, alerts, reachable, sandbox, lag, started, ...Object.values(ages)],
+    [
+      ...[pending, tasks, unsent, organizations, alerts, reachable, unread, sandbox, lag, started],
+      ...Object.values(ages),
+    ],
   );
   return () => void delay.disable();
 }
@@ -82,6 +92,11 @@ function makeAges(gauge: ReturnType<typeof gaugesOf>) {
     unattended: gauge(
       'tramline.alerts_unattended',
       'For how long no process evaluates the alerts, where none ever did since this one began; 0 while one does.',
+      's',
+    ),
+    whole: gauge(
+      'tramline.sync_whole_age',
+      'How long ago a sync of everything last left no listing unread; not there where none did.',
       's',
     ),
     ended: gauge(

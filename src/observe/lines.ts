@@ -214,6 +214,8 @@ export interface Gauges {
     /** For how long no process evaluates them: 0 while one does, null where none ever did. */
     unattendedMs: number | null;
   }>;
+  /** How long ago a sync of everything last left nothing unread, null where none did; how many listings the last ones left. */
+  syncs(): Promise<{ wholeAgeMs: number | null; unread: number }>;
   /** How long ago a fault ended a process that shares the store; null where none did. */
   endedByFaultMs(): Promise<number | null>;
 }

@@ -1,11 +1,12 @@
 /**
  * JSON log lines on standard output, one function for each line there is. `error` wakes someone and has a heading in
- * the runbook; `warn` heals itself; `info` is the two wide lines, `delivery` and `attempt`, and the process's own
- * start and stop; `debug` is for a laptop. No line takes free-form objects, and no line holds a secret or an e-mail
+ * the runbook; `warn` heals itself; `info` is the two wide lines, `delivery` and `attempt`, a sync's end, and the process's
+ * own start and stop; `debug` is for a laptop. No line takes free-form objects, and no line holds a secret or an e-mail
  * address.
  */
 import { type DestinationStream, pino, stdTimeFunctions } from 'pino';
 import type { Alert } from '../model/alert';
+import type { SyncEnd } from '../model/sync';
 import { withoutAddresses } from '../model/without-addresses';
 import type {
   AccessChange,
@@ -41,6 +42,7 @@ export interface Log {
   alert(alert: Alert): void;
   alertPost(line: AlertPost): void;
   trouble(line: Trouble): void;
+  syncEnded(line: SyncEnd): void;
   /** Something that must not happen; carries the stack. Wakes someone. */
   fault(place: Place, error: unknown): void;
   /** Writes out what is buffered; for the end of the process. Never throws. */
@@ -115,6 +117,7 @@ export function makeLog(options: LogOptions): Log {
       const suppressed = mayWrite(`${line.place} ${line.code}`);
       if (suppressed !== null) logger.warn({ ...line, detail: cut(line.detail), suppressed }, 'trouble');
     },
+    syncEnded: (line) => (line.outcome === 'whole' ? logger.info(line, 'sync') : logger.warn(line, 'sync')),
     fault: (place, error) => logger.error({ place, ...faultOf(error) }, 'fault'),
     flush: () => output?.close(),
   };

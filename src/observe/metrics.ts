@@ -5,6 +5,7 @@
  */
 import type { Attributes, Histogram, Meter } from '@opentelemetry/api';
 import { type QuarantineReason, quarantineReasons } from '../model/notification';
+import { type SyncEnd, type SyncOutcome, syncOutcomes } from '../model/sync';
 import { observeGauges } from './gauges';
 import type {
   AlertPost,
@@ -33,6 +34,8 @@ export interface Metrics {
   alertPost(line: AlertPost): void;
   /** The only way in which quarantine is counted. */
   setAside(reason: QuarantineReason): void;
+  syncEnded(line: Pick<SyncEnd, 'outcome'>): void;
+  listingRefused(): void;
   fault(place: Place): void;
   /** Stops what measures in the background. */
   stop(): void;
@@ -84,6 +87,13 @@ export function makeMetrics(meter: Meter, gauges: Gauges): Metrics {
     'place',
     places,
   );
+  const syncs = makeTally<SyncOutcome>(
+    meter,
+    'tramline.syncs',
+    'Runs of a sync, by how they ended.',
+    'outcome',
+    syncOutcomes,
+  );
   const lag = meter.createHistogram('tramline.provider_lag', {
     description: 'From a change at the provider to the acceptance of its notification.',
     unit: 's',
@@ -104,6 +114,8 @@ export function makeMetrics(meter: Meter, gauges: Gauges): Metrics {
     providerCall: provider,
     sent,
     alertPost: ({ sink, outcome }) => posts.add(1, { sink, outcome }),
+    syncEnded: ({ outcome }) => syncs.add(1, outcome),
+    listingRefused: () => deliveries.security.add(1, 'address-refused'),
     setAside: (reason) => quarantined.add(1, reason),
     fault: (place) => faults.add(1, place),
     stop,

@@ -4,6 +4,7 @@
  */
 
 import type { QuarantineReason } from '../model/notification';
+import type { SyncEnd } from '../model/sync';
 import type {
   AccessChange,
   AlertPost,
@@ -41,6 +42,10 @@ export interface Observer {
   probed(line: ProbeLine): void;
   alertPost(line: AlertPost): void;
   trouble(line: Trouble): void;
+  /** A run of a sync ended, or stopped. */
+  syncEnded(line: SyncEnd): void;
+  /** The gate refused the address of a page of a listing. */
+  listingRefused(): void;
   /** Something was put into quarantine, as the store tells it. */
   setAside(reason: QuarantineReason): void;
   fault(place: Place, error: unknown): void;
@@ -110,6 +115,11 @@ export function makeObserver(options: ObserverOptions): Observer {
       log.alertPost(line);
     },
     trouble: log.trouble,
+    syncEnded: (line) => {
+      metrics.syncEnded(line);
+      log.syncEnded(line);
+    },
+    listingRefused: metrics.listingRefused,
     setAside: metrics.setAside,
     fault: (place, error) => {
       metrics.fault(place);

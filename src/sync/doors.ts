@@ -7,7 +7,7 @@ import type { KnownEquipment } from '../model/equipment-names';
 import type { EventDraft } from '../model/event';
 import type { ResourceKind } from '../model/resource';
 import type { Organizations, Outbox, Syncs } from '../model/store';
-import type { ListedResource, ListingRequest } from '../model/sync';
+import type { ListedResource, ListingRequest, SyncEnd } from '../model/sync';
 import type { Clock } from '../tools/clock';
 
 export interface SeenOrganization {
@@ -108,6 +108,8 @@ export interface SyncDoors {
   forbidden(): string | null;
   /** Events were decided. */
   decided(): void;
+  /** A run ended, or stopped while the process goes on. Never throws. */
+  ended(end: SyncEnd): void;
   /** Tasks or probes were made due. */
   due(): void;
   clock: Clock;

@@ -14,6 +14,12 @@ export interface Wanted {
   full: boolean;
 }
 
+export interface Left {
+  scope: string;
+  detail: string;
+  trouble: SyncTrouble;
+}
+
 export class Progress {
   readonly counts: SyncCounts = {
     listed: 0,
@@ -61,6 +67,17 @@ export class Progress {
     for (const scope of this.#partial.keys()) if (scope.split('/', 1)[0] === of) this.#partial.delete(scope);
   }
 
+  /** What was not read to its end. At most 100. */
+  left(): Left[] {
+    return [...this.#partial].map(([scope, told]) => ({ scope, ...told }));
+  }
+
+  /** Nothing was left but what waits for customers, of organizations that were listed whole. */
+  isAllRead(): boolean {
+    const met = this.#met();
+    return !met.has('later') && !met.has('failed') && !this.#partial.has('organizations');
+  }
+
   #met(): Set<SyncTrouble> {
     return new Set([...this.#troubles, ...[...this.#partial.values()].map(({ trouble }) => trouble)]);
   }
@@ -90,7 +107,7 @@ export class Progress {
       organizations: { done: organizations.done.size, known: organizations.known.size },
       listings: listings.view(),
       skipped: [...this.#skipped],
-      partial: [...this.#partial].map(([scope, { detail }]) => ({ scope, detail })),
+      partial: this.left().map(({ scope, detail }) => ({ scope, detail })),
       trouble: syncTroubles.findLast((trouble) => met.has(trouble)) ?? 'none',
       waitsUntil: this.waitsUntilMs === null ? null : new Date(this.waitsUntilMs).toISOString(),
       reason,

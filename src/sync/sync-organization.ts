@@ -4,6 +4,7 @@
  */
 import { toldIn } from '../model/answer-words';
 import type { ResourceKind } from '../model/resource';
+import { shownAddress } from '../model/shown-address';
 import type { ListingName, ListingRequest } from '../model/sync';
 import type { Item, ItemsPage } from './doors';
 import { readListing } from './read-listing';
@@ -85,7 +86,7 @@ async function syncFields(walk: Walk, place: Place): Promise<End> {
     if (ended === 'ended') break;
     if (ended === 'partial') return 'partial';
     if (tries + 1 >= fieldWalksMax) {
-      const detail = `${address}: it changed again and again while it was read`;
+      const detail = `${shownAddress(address) ?? 'no readable address'}: it changed again and again while it was read`;
       walk.progress.leavePartial(opened.scope, detail, 'later');
       return 'partial';
     }

@@ -11,6 +11,7 @@ import { underLease } from './keep-lease';
 import { idleView, Progress, type Wanted } from './progress';
 import { runSync } from './run-sync';
 import { makeSlots } from './slots';
+import { endOf, standingAfter } from './standing';
 import { RunStopped } from './walk';
 
 export interface ScheduleOptions extends SyncOptions {
@@ -54,6 +55,8 @@ export function makeSync(doors: SyncDoors, options: ScheduleOptions, failed: (er
       progress.end('stopped', known ? error.message : 'a fault of ours', clock.nowMs());
       if (!(error instanceof RunStopped)) failed(error);
     }
+    // What is cut with the process is told by the one that goes on with it.
+    if (!stopped && progress.run !== null) doors.ended(endOf(progress, progress.run, clock.nowMs()));
   }
 
   async function runOnce(progress: Progress, signal: AbortSignal): Promise<void> {
@@ -70,9 +73,7 @@ export function makeSync(doors: SyncDoors, options: ScheduleOptions, failed: (er
       ask: makeSlots(options.requestsAtOnce),
     });
     if (signal.aborted) throw new RunStopped(stopped ? 'the process stops' : 'the lease was lost');
-    // Where nobody's consent is valid nothing was read: what is to be judged anew still is.
-    const whole = progress.isWhole() && doors.connections().length > 0;
-    await store.endRun(run, { ...progress.counts, listings: progress.listings.known }, whole);
+    await endRun(doors, progress, run);
     const missing = seen ? null : `no connection sees organization ${progress.wanted.organizationId}`;
     progress.end('ended', missing, clock.nowMs());
   }
@@ -120,6 +121,17 @@ export function makeSync(doors: SyncDoors, options: ScheduleOptions, failed: (er
       await Promise.all([current?.work, loop.stop()]);
     },
   };
+}
+
+async function endRun(
+  { store, clock, connections }: SyncDoors,
+  progress: Progress,
+  run: number,
+): Promise<void> {
+  // Where nobody's consent is valid nothing was read: what is to be judged anew still is.
+  const whole = progress.isWhole() && connections().length > 0;
+  const standing = standingAfter(await store.syncStanding(), progress, clock.nowMs());
+  await store.endRun(run, { ...progress.counts, listings: progress.listings.known, standing }, whole);
 }
 
 /**

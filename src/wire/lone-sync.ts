@@ -38,6 +38,7 @@ export function makeLoneSync({ settings }: LoadedSettings, store: Store): LoneSy
       gauges: {
         counts: () => store.counts(),
         alerts: async () => ({ firing: { critical: 0, warning: 0, info: 0 }, over: [], unattendedMs: 0 }),
+        syncs: async () => ({ wholeAgeMs: null, unread: 0 }),
         endedByFaultMs: async () => null,
       },
     });

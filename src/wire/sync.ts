@@ -11,6 +11,9 @@ import { hearListing, ofNobody } from '../inbox/hear-listing';
 import { pageRowsMax } from '../model/api';
 import type { OrganizationView } from '../model/organization';
 import type { Store } from '../model/store';
+import type { SyncStanding } from '../model/sync';
+import type { Gauges } from '../observe/lines';
+import type { Observer } from '../observe/observer';
 import type { Pipeline } from '../pipeline';
 import type { SyncProvider } from '../sync/doors';
 import { makeSync, type Sync } from '../sync/sync';
@@ -29,6 +32,7 @@ export interface SyncParts {
   clock: Clock;
   /** Of this process, for the lease. */
   holder: string;
+  observer: Pick<Observer, 'syncEnded' | 'listingRefused'>;
   /** Events were decided. */
   decided(): void;
   failed(error: unknown): void;
@@ -89,6 +93,7 @@ export function syncOf(settings: Settings, parts: SyncParts): Sync {
         toldMs = nowMs;
         parts.decided();
       },
+      ended: parts.observer.syncEnded,
       due() {
         pipeline.work.wake();
         pipeline.probes.wake();
@@ -100,9 +105,29 @@ export function syncOf(settings: Settings, parts: SyncParts): Sync {
   );
 }
 
+/** How syncs stand, as gauges show it. Pure. */
+export function gaugesOf(standing: SyncStanding | null, nowMs: number): Awaited<ReturnType<Gauges['syncs']>> {
+  const wholeAtMs = standing?.wholeAtMs ?? null;
+  return {
+    wholeAgeMs: wholeAtMs === null ? null : Math.max(0, nowMs - wholeAtMs),
+    unread: standing?.unread.length ?? 0,
+  };
+}
+
+/** An address that is not the provider's is counted, wherever it was named. */
+async function* countRefused<Page extends { partial: false } | { partial: true; reason: string }>(
+  pages: AsyncIterable<Page>,
+  { listingRefused }: Pick<Observer, 'listingRefused'>,
+): AsyncGenerator<Page, void> {
+  for await (const page of pages) {
+    if (page.partial && page.reason === 'address-refused') listingRefused();
+    yield page;
+  }
+}
+
 function heardProvider(
   settings: Settings,
-  { store, client, pipeline, clock, failed }: SyncParts,
+  { store, client, pipeline, observer, clock, failed }: SyncParts,
 ): SyncProvider {
   const doors = {
     health: pipeline.health,
@@ -114,7 +139,7 @@ function heardProvider(
   return {
     organizations: (connectionId, signal) =>
       hearListing(
-        client.organizations(connectionId, signal),
+        countRefused(client.organizations(connectionId, signal), observer),
         { origin: platform, connectionId, ...ofNobody },
         doors,
       ),
@@ -125,7 +150,7 @@ function heardProvider(
       const organizationId = isEquipment ? of.organizationId : null;
       const address = isEquipment ? `the equipment of ${organizationId}` : of.address;
       const reading = { origin, connectionId, organizationId, address, lastAttemptMs: null };
-      return hearListing(client.listing(ask, signal), reading, doors);
+      return hearListing(countRefused(client.listing(ask, signal), observer), reading, doors);
     },
     organization: (organizationId, connectionId, signal) =>
       client.readOrganization(organizationId, connectionId, signal),

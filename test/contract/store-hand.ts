@@ -106,6 +106,7 @@ export const emptyRun: RunCounts = {
   pages: 0,
   calls: 0,
   listings: 1,
+  standing: { wholeAtMs: null, unread: [] },
 };
 
 /** Everything but `accepted`. */

@@ -165,6 +165,21 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       expect(await wanted('4711')).toMatchObject({ listingsRead: 0, listingsLast: null });
     });
 
+    test('how syncs stand is what the run that ended last was given, and outlives it', async () => {
+      expect(await hand.store.syncStanding()).toBeNull();
+      const standing = {
+        wholeAtMs: 5,
+        unread: [{ scope: '4711/equipment', runs: 2, sinceMs: 7, detail: 'page 2: "x"' }],
+      };
+      const [all, one] = [await begin(), await begin({ organizationId: '4711', full: false })];
+      expect(await hand.store.syncStanding()).toBeNull();
+      await hand.store.endRun(one.run, emptyRun, true);
+      under.advance(1);
+      await hand.store.endRun(all.run, { ...emptyRun, standing }, false);
+      await hand.reopenLater();
+      expect(await hand.store.syncStanding()).toEqual(standing);
+    });
+
     test('a run that was left for more than a day is not gone on with', async () => {
       const { run } = await begin();
       under.advance(86_400_001);

@@ -10,6 +10,7 @@ import type {
   OpenedListing,
   RunCounts,
   SyncRun,
+  SyncStanding,
 } from '../../model/sync';
 import { absentMin, resumableMs, runsKept } from '../store-rules';
 import type { Context } from './context';
@@ -71,6 +72,13 @@ export async function endRun(
     );
   }
   await database.run('DELETE FROM sync_runs WHERE id <= $1', run - runsKept);
+}
+
+export async function syncStanding({ database }: Context): Promise<SyncStanding | null> {
+  const row = await database.get(
+    'SELECT counts FROM sync_runs WHERE ended_at IS NOT NULL ORDER BY ended_at DESC, id DESC LIMIT 1',
+  );
+  return row === undefined ? null : (JSON.parse(row.counts).standing ?? null);
 }
 
 export async function lastRun({ database, nowMs }: Context): Promise<LastRun | null> {

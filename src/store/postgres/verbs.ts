@@ -34,7 +34,16 @@ import { discardQuarantine, rejudge, releaseQuarantine } from './release';
 import * as replays from './replays';
 import { storeBytes } from './store-bytes';
 import { sweep } from './sweep';
-import { beginRun, compareListed, countCalls, endRun, hintAbsent, lastRun, openListings } from './syncs';
+import {
+  beginRun,
+  compareListed,
+  countCalls,
+  endRun,
+  hintAbsent,
+  lastRun,
+  openListings,
+  syncStanding,
+} from './syncs';
 import { take } from './take';
 import { counts, listTasks } from './tasks';
 import { allFound, behindSince, noteFound, readingOn, topicEnds } from './topic-ends';
@@ -118,6 +127,7 @@ export const verbs = {
   ready,
   beginRun,
   endRun,
+  syncStanding,
   lastRun,
   openListings,
   compareListed,

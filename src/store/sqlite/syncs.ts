@@ -13,6 +13,7 @@ import type {
   OpenedListing,
   RunCounts,
   SyncRun,
+  SyncStanding,
 } from '../../model/sync';
 import { absentMin, resumableMs, runsKept } from '../store-rules';
 import type { Context } from './context';
@@ -71,6 +72,14 @@ export function endRun(context: Context, run: number, counts: RunCounts, whole: 
     );
   }
   database.run('DELETE FROM sync_runs WHERE id <= ?', run - runsKept);
+}
+
+export function syncStanding(context: Context): SyncStanding | null {
+  const row = context.database.get(
+    `SELECT counts -> 'standing' AS standing FROM sync_runs WHERE ended_at IS NOT NULL
+     ORDER BY ended_at DESC, id DESC LIMIT 1`,
+  );
+  return (row?.standing ?? null) === null ? null : JSON.parse(String(row!.standing));
 }
 
 export function lastRun(context: Context): LastRun | null {

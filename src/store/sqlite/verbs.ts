@@ -147,6 +147,7 @@ export const verbs = {
   equipmentRecords,
   beginRun: syncs.beginRun,
   endRun: syncs.endRun,
+  syncStanding: syncs.syncStanding,
   lastRun: syncs.lastRun,
   openListings: syncs.openListings,
   compareListed: syncs.compareListed,

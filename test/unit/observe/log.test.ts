@@ -6,7 +6,7 @@ import { Problem } from '../../../src/model/problem';
 import { type Log, type LogLevel, makeLog } from '../../../src/observe/log';
 import { withoutCredentials } from '../../../src/observe/without-credentials';
 import { Secret } from '../../../src/tools/secret';
-import { accepted, attempt, call, post, refused, sent } from './sample-lines';
+import { accepted, attempt, call, post, refused, sent, syncEnd } from './sample-lines';
 
 let written: Record<string, unknown>[] = [];
 let now = 0;
@@ -93,6 +93,14 @@ test('failures that heal themselves warn', () => {
   });
   log.setting({ text: 'KAFKA_BROKER is not a setting; did you mean KAFKA_BROKERS?' });
   expect(names()).toEqual(['warn sent', 'warn alert-post', 'warn organization-access', 'warn setting']);
+});
+
+test('the end of a sync is a line, which warns where listings were left unread', () => {
+  const log = open('info');
+  log.syncEnded(syncEnd);
+  log.syncEnded({ ...syncEnd, outcome: 'whole', partial: 0, named: [] });
+  expect(names()).toEqual(['warn sync', 'info sync']);
+  expect(written[0]).toMatchObject({ run: 7, partial: 1, named: [{ scope: '4711/equipment' }] });
 });
 
 test('the same trouble is written once in ten seconds, with how often it was kept quiet', () => {

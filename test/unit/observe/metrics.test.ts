@@ -43,6 +43,8 @@ function feedEverything(): void {
   metrics.sent({ ...sent, errorType: 'NOT_ENOUGH_REPLICAS' });
   metrics.alertPost(post);
   metrics.fault('pipeline');
+  metrics.syncEnded({ outcome: 'partial' });
+  metrics.listingRefused();
 }
 
 /** `name{label,label}` of each family, sorted; a histogram once, without `le`. */
@@ -126,7 +128,22 @@ test('gauges show what the store counts', async () => {
   expect(text).toContain('tramline_alert_over_age_seconds{name="TramlineKafkaUnavailable"} 2.5\n');
   expect(text).toContain('tramline_alerts_unattended_seconds 7.5\n');
   expect(text).toContain('tramline_ended_by_fault_age_seconds{place="process"} 12.5\n');
+  expect(text).toContain('tramline_sync_unread_listings 2\n');
+  expect(text).toContain('tramline_sync_whole_age_seconds 3600\n');
   expect(text).toContain('tramline_store_reachable 1\n');
+});
+
+test('runs of a sync are counted by how they ended, and a refused page as what a delivery named', async () => {
+  metrics.syncEnded({ outcome: 'stopped' });
+  metrics.listingRefused();
+  const text = await telemetry.metricsText();
+  for (const [outcome, count] of [
+    ['whole', 0],
+    ['partial', 0],
+    ['stopped', 1],
+  ])
+    expect(text).toContain(`tramline_syncs_total{outcome="${outcome}"} ${count}\n`);
+  expect(text).toContain('tramline_security_rejections_total{reason="address-refused"} 1\n');
 });
 
 test('alerts that nobody ever evaluated are unattended since the process began, and where no fault ended one none is told', async () => {

@@ -1,4 +1,5 @@
 // One example of each fact the service tells of itself, so that tests feed every instrument and every line.
+import type { SyncEnd } from '../../../src/model/sync';
 import type {
   AlertPost,
   Attempt,
@@ -79,6 +80,29 @@ export const post: AlertPost = {
   tookMs: 5,
 };
 
+export const syncEnd: SyncEnd = {
+  outcome: 'partial',
+  run: 7,
+  organizationId: null,
+  full: false,
+  resumed: false,
+  tookMs: 1200,
+  listed: 25,
+  changed: 1,
+  unchanged: 24,
+  published: 1,
+  left: 0,
+  pages: 4,
+  calls: 4,
+  listings: 4,
+  skipped: 0,
+  partial: 1,
+  named: [
+    { scope: '4711/equipment', detail: 'page 2: the origin https://b.example is not one of the provider’s' },
+  ],
+  reason: null,
+};
+
 export const gauges: Gauges = {
   counts: async () => ({
     due: 4,
@@ -94,6 +118,7 @@ export const gauges: Gauges = {
     over: [{ name: 'TramlineKafkaUnavailable', ageMs: 2500 }],
     unattendedMs: 7500,
   }),
+  syncs: async () => ({ wholeAgeMs: 3_600_000, unread: 2 }),
   endedByFaultMs: async () => 12_500,
   sandboxLeft: () => [{ limit: 'calls', left: 1234 }],
 };

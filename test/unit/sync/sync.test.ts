@@ -1,7 +1,7 @@
 // Goal: a run goes on past what fails, concludes nothing from what it could not read, and stops where it must.
 // Method: the real embedded store, a provider whose listings are scripted, a clock that stands still.
 import type { Answer } from '../../../src/model/answer';
-import type { ListedPage, ListingRequest, SyncView } from '../../../src/model/sync';
+import type { ListedPage, ListingRequest, SyncEnd, SyncView } from '../../../src/model/sync';
 import type { Item, ItemsPage, PartialEnd, SeenOrganization, SyncDoors } from '../../../src/sync/doors';
 import { makeSlots } from '../../../src/sync/slots';
 import { makeSync, nextOf } from '../../../src/sync/sync';
@@ -80,6 +80,7 @@ function stage(script: Script, more: Partial<SyncDoors> = {}, units = 'metric') 
   const tokens: (string | null)[] = [];
   const refused: string[] = [];
   const faults: unknown[] = [];
+  const ends: SyncEnd[] = [];
   const turns = new Map<string, number>();
   async function* answer(...names: string[]) {
     const name = names.find((one) => script[one] !== undefined) ?? names.at(-1)!;
@@ -119,6 +120,7 @@ function stage(script: Script, more: Partial<SyncDoors> = {}, units = 'metric') 
     coolDownMs: () => 0,
     forbidden: () => null,
     decided: () => {},
+    ended: (end) => void ends.push(end),
     due: () => {},
     // Waits are over at once, but for the renewal of the lease: nothing here lasts so long.
     clock: {
@@ -146,7 +148,7 @@ function stage(script: Script, more: Partial<SyncDoors> = {}, units = 'metric') 
     sync.begin({ organizationId, full: false });
     return sync.ended();
   };
-  return { run, sync, doors, options, asked, tokens, refused, faults };
+  return { run, sync, doors, options, asked, tokens, refused, faults, ends };
 }
 
 /** A record of a topic that the store does not know. */
@@ -304,6 +306,67 @@ test('a listing that goes on failing is left, and nothing is missed', async () =
   const view = await run();
   expect(view).toMatchObject({ state: 'ended', partial: [{ scope: '4711/equipment' }] });
   expect(await hand.store.take(10)).toEqual([]);
+});
+
+describe('what is told of a run, and kept of the runs', () => {
+  const broken: Script = { equipment: [[pageOf([item('1')], 'p2'), partial(null, 'address-refused')]] };
+  const customer: Answer = { kind: 'not-connected', actionUrl: null, connectionId: 'c1' };
+  const unread = async () => (await hand.store.syncStanding())?.unread;
+
+  test('a listing that is not read to its end is told and counted in runs, until one reads it', async () => {
+    const { run, ends } = stage(broken);
+    await run();
+    const sinceMs = under.nowMs();
+    const left = { scope: '4711/equipment', detail: 'page 1: it failed' };
+    expect(ends).toMatchObject([{ outcome: 'partial', partial: 1, named: [left], listed: 1, reason: null }]);
+    under.advance(5000);
+    await run();
+    expect(await hand.store.syncStanding()).toEqual({
+      wholeAtMs: null,
+      unread: [{ ...left, runs: 2, sinceMs }],
+    });
+    const whole = stage({ equipment: [[pageOf([item('1')])]] });
+    await whole.run();
+    expect(whole.ends).toMatchObject([{ outcome: 'whole', partial: 0, named: [] }]);
+    expect(await hand.store.syncStanding()).toEqual({ wholeAtMs: under.nowMs(), unread: [] });
+    const wholeAtMs = under.nowMs();
+    under.advance(5000);
+    await run();
+    expect(await hand.store.syncStanding()).toMatchObject({ wholeAtMs, unread: [{ runs: 1 }] });
+  });
+
+  test('a run that did not come to a listing says nothing of it', async () => {
+    await stage(broken).run();
+    await stage({ organizations: [[partial(null, 'malformed-page')]] }).run();
+    expect(await unread()).toMatchObject([
+      { scope: '4711/equipment', runs: 1 },
+      { scope: 'organizations', runs: 1 },
+    ]);
+    // Of one organization alone: the others stay as they were, and so does when all were read.
+    await stage({}).run('4711');
+    expect(await hand.store.syncStanding()).toMatchObject({
+      wholeAtMs: null,
+      unread: [{ scope: 'organizations', runs: 1 }],
+    });
+  });
+
+  test('what waits for a customer, and what a user is not shown, is no listing that is left unread', async () => {
+    const { run, ends } = stage({ equipment: [[partial(customer)]] });
+    await run();
+    expect(ends).toMatchObject([{ outcome: 'whole', partial: 1 }]);
+    expect(await unread()).toEqual([]);
+  });
+
+  test('at most five listings are named, and a run that stops is told with its reason', async () => {
+    const seen = Array.from({ length: 7 }, (_, place) => seenAs(String(place + 1)));
+    const many = stage({ ...broken, organizations: [[organizations(...seen)]] });
+    await many.run();
+    expect(many.ends[0]).toMatchObject({ partial: 7, named: { length: 5 } });
+    const { run, ends } = stage({}, { forbidden: () => 'no calls are left' });
+    await run();
+    expect(ends).toMatchObject([{ outcome: 'stopped', reason: 'no calls are left' }]);
+    expect(await unread()).toHaveLength(7);
+  });
 });
 
 test('a listing whose later page is never found is begun again a few times, and left', async () => {

@@ -1,0 +1,68 @@
+/**
+ * How syncs stand once a run has ended: what was left unread, by how many runs in a row, and when one of everything last
+ * left nothing. What a run did not come to stays as it was. Pure.
+ */
+import type { SyncEnd, SyncStanding, UnreadListing } from '../model/sync';
+import type { Left, Progress } from './progress';
+
+/** As many as a run names. */
+const unreadMax = 100;
+const namedMax = 5;
+const detailCharsMax = 300;
+
+/** `before`: null where nothing is known. At most 100 listings, those first that are unread for longest, with 300 characters each. */
+export function standingAfter(
+  before: SyncStanding | null,
+  run: Pick<Progress, 'wanted' | 'left' | 'isAllRead'>,
+  nowMs: number,
+): SyncStanding {
+  const { organizationId } = run.wanted;
+  const left = run.left();
+  const scopes = new Set(left.map(({ scope }) => scope));
+  const unread = new Map(left.filter(isUnread).map(({ scope, detail }) => [scope, detail]));
+  const wasComeTo = (scope: string) =>
+    (organizationId === null || scope.split('/', 1)[0] === organizationId) &&
+    !above(scope).some((one) => scopes.has(one));
+  const known = (before?.unread ?? []).filter(({ scope }) => unread.has(scope) || !wasComeTo(scope));
+  const standing = new Map<string, UnreadListing>(known.map((one) => [one.scope, one]));
+  for (const [scope, detail] of unread) {
+    const { runs, sinceMs } = standing.get(scope) ?? { runs: 0, sinceMs: nowMs };
+    standing.set(scope, { scope, runs: runs + 1, sinceMs, detail: detail.slice(0, detailCharsMax) });
+  }
+  const isWhole = organizationId === null && run.isAllRead();
+  return {
+    wholeAtMs: isWhole ? nowMs : (before?.wholeAtMs ?? null),
+    unread: [...standing.values()].slice(0, unreadMax),
+  };
+}
+
+/** Nobody has to act for it: another run may read it, or the provider answers it wrongly. */
+function isUnread({ trouble }: Pick<Left, 'trouble'>): boolean {
+  return trouble === 'later' || trouble === 'failed';
+}
+
+/** What has to be read before this listing is come to: `4711/fields` and the organizations for `4711/fields/f1`. */
+function above(scope: string): string[] {
+  if (scope === 'organizations') return [];
+  const parts = scope.split('/');
+  return ['organizations', ...parts.slice(1).map((_part, place) => parts.slice(0, place + 1).join('/'))];
+}
+
+/** What is told of a run. At most 5 listings are named, with at most 300 characters each. */
+export function endOf(progress: Progress, run: number, nowMs: number): SyncEnd {
+  const { organizationId, full, resumed, tookMs, state, listings, skipped, partial, reason } =
+    progress.view(nowMs);
+  const ended = progress.isAllRead() ? 'whole' : 'partial';
+  return {
+    outcome: state === 'stopped' ? 'stopped' : ended,
+    ...{ run, organizationId, full, resumed, tookMs },
+    ...progress.counts,
+    listings: listings.done,
+    skipped: skipped.length,
+    partial: partial.length,
+    named: partial
+      .slice(0, namedMax)
+      .map(({ scope, detail }) => ({ scope, detail: detail.slice(0, detailCharsMax) })),
+    reason,
+  };
+}
