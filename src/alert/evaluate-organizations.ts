@@ -30,6 +30,8 @@ export interface OrganizationOptions {
   openStorms: Partial<Record<Cause, number>>;
   /** How long waiting notifications are kept one by one. */
   journalMs: number;
+  /** Where an organization's connection is looked after at the provider; null where nobody here knows. Left out: nobody does. */
+  manageUrl?(organizationId: string): string | null;
   nowMs: number;
 }
 
@@ -125,10 +127,14 @@ function signalOf(ofCause: OrganizationRow, incident: Incident, options: Organiz
   const [first] = incident.organizations as [Blocked];
   const id = incident.labels.connection_id ?? first.organizationId;
   const kept = keptOf(incident.organizations, row.severity, options);
-  const message = first.cause === 'required-action' ? first.message : null;
+  const isAction = first.cause === 'required-action';
+  const message = isAction ? first.message : null;
+  const place = isAction ? actionPlace(first, options) : actionUrl(incident.organizations);
+  const isNowhere = isAction && place.action_url === undefined;
   const description = [
     `${subject(incident.organizations)} blocked since ${plainTime(incident.sinceMs)}: ${row.because}.`,
     message === null ? '' : asSentence(`The provider says: "${plainMessage(message, 500)}"`),
+    isAction && plainAddress(first.actionUrl) === null ? unnamedWords(isNowhere) : '',
     endsOAuth1(incident.organizations) ? oauth1Ending : '',
     waiting(incident.organizations),
     kept?.sentence ?? '',
@@ -142,8 +148,11 @@ function signalOf(ofCause: OrganizationRow, incident: Incident, options: Organiz
       summary: row.summary,
       description: description.filter((sentence) => sentence !== '').join(' '),
       owner: row.owner,
-      first_step: firstStepFor(row.firstStep, plainName(id, 80)),
-      ...actionUrl(incident.organizations),
+      first_step: firstStepFor(
+        isNowhere ? row.firstStep.replace(' and address', '') : row.firstStep,
+        plainName(id, 80),
+      ),
+      ...place,
       ...(kept?.annotations ?? nothingWaits),
     },
     sinceMs: incident.sinceMs,
@@ -276,4 +285,17 @@ function actionUrl(organizations: Blocked[]): { action_url?: string } {
   const addresses = new Set(organizations.map((organization) => organization.actionUrl));
   const address = addresses.size === 1 ? plainAddress([...addresses][0] ?? null) : null;
   return address === null ? {} : { action_url: address };
+}
+
+/** What the provider names for its action; otherwise the page of the organization's connection, from where it is found. */
+function actionPlace(organization: Blocked, options: OrganizationOptions): { action_url?: string } {
+  const { actionUrl: named, organizationId } = organization;
+  const address = plainAddress(named) ?? plainAddress(options.manageUrl?.(organizationId) ?? null);
+  return address === null ? {} : { action_url: address };
+}
+
+function unnamedWords(isNowhere: boolean): string {
+  return isNowhere
+    ? 'The provider named no address for it: it shows the action to whoever may act for the organization and signs in there.'
+    : 'The provider named no address for it: that of this alert is the page of its connection at the provider.';
 }

@@ -111,6 +111,33 @@ test('only a required action carries what the provider says, and nobody personal
   }
 });
 
+describe('of an action for which the provider named no address', () => {
+  const action = aBlocked({ cause: 'required-action', message: 'Verify the account.', actionUrl: null });
+  const toldWith = (manageUrl: string | null) =>
+    organizationSignals([action], { ...options, manageUrl: () => manageUrl })[0]!.annotations;
+
+  test('the page of the organization’s connection is given, and said to be that', () => {
+    const told = toldWith('https://provider.example/4711/connections');
+    expect(told.action_url).toBe('https://provider.example/4711/connections');
+    expect(told.description).toContain('no address for it: that of this alert is the page of its connection');
+    expect(told.first_step).toContain('message and address');
+  });
+
+  test('nobody is sent to look for an address where there is none', () => {
+    const told = toldWith(null);
+    expect(told).not.toHaveProperty('action_url');
+    expect(told.description).toContain('no address for it: it shows the action to whoever may act');
+    expect(told.first_step).toMatch(/^Tell the organization the provider's message; then/);
+  });
+
+  test('an address that the provider named stands', () => {
+    const named = { ...action, actionUrl: 'https://provider.example/verify' };
+    const [signal] = organizationSignals([named], { ...options, manageUrl: () => 'https://other.example' });
+    expect(signal!.annotations.action_url).toBe('https://provider.example/verify');
+    expect(signal!.annotations.description).not.toContain('no address');
+  });
+});
+
 test('an organization without a name is called by its id, and one task is one task', () => {
   const [signal] = organizationSignals([aBlocked({ name: null, parked: 1, actionUrl: null })], options);
   expect(signal?.annotations.description).toMatch(
