@@ -3,8 +3,9 @@
  * the provider's page showed. Pure.
  */
 import type { ConsentAnswer } from '../model/consent';
+import { type ConsentError, consentErrorOf, declined } from '../model/consent-error';
 
-export type Carried = ConsentAnswer | { declined: true };
+export type Carried = ConsentAnswer | { error: ConsentError };
 
 const charsMax = 4096;
 
@@ -15,9 +16,9 @@ export function carriedAnswer(line: string): Carried | null {
   const query = queryOf(text);
   if (query === null) return valuesOf(text);
   const given = new URLSearchParams(query);
-  if (given.get('error') === 'access_denied' || given.has('oauth_problem') || given.has('denied')) {
-    return { declined: true };
-  }
+  const error = given.get('error') ?? '';
+  if (error !== '') return { error: consentErrorOf(error) };
+  if (given.has('oauth_problem') || given.has('denied')) return { error: declined };
   const code = given.get('code') ?? given.get('oauth_verifier');
   const token = given.get('state') ?? given.get('oauth_token');
   return code === null || code === '' ? null : { code, token };

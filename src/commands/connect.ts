@@ -51,8 +51,7 @@ async function connect(
   showAddress(context, 'Let the user open this address and give consent:', consent);
   // A person takes minutes, in which no store is held: a service may start, and is the one to be answered then.
   const carried = await carry(context, consent);
-  if ('declined' in carried)
-    return tell(context, { ...consent, step: 'failed', code: 'consent-declined', detail: null });
+  if ('error' in carried) return tell(context, { ...consent, step: 'failed', ...carried.error });
   return tell(
     context,
     await withApiOrNewStore(context, ({ connections }) => connections.answer(consent.id, carried)),
@@ -109,7 +108,7 @@ const endings: Record<ConsentFailure, [exitCode: number, sentence: string]> = {
     exitCodes.customerMustAct,
     'It came back in another browser than the one where the link was opened; it has to be finished there.',
   ],
-  'consent-refused': [exitCodes.refusedByProvider, 'The provider does not accept the answer.'],
+  'consent-refused': [exitCodes.refusedByProvider, 'The provider does not accept the request or its answer.'],
   'provider-unavailable': [exitCodes.failed, 'The provider does not answer now.'],
   'provider-answer-unusable': [exitCodes.failed, 'The provider’s answer cannot be used.'],
 };

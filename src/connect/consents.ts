@@ -12,6 +12,7 @@ import type {
   ConsentView,
   ConsentWanted,
 } from '../model/consent';
+import type { ConsentError } from '../model/consent-error';
 import { Problem } from '../model/problem';
 import type { Connections, Consents as ConsentStore } from '../model/store';
 import type { Clock } from '../tools/clock';
@@ -40,8 +41,8 @@ export interface BrowserAnswer {
   token: string;
   /** The code, or the verifier; null when there is none. */
   code: string | null;
-  /** The user said no. */
-  declined: boolean;
+  /** What it came back with instead of a code; null where it says nothing of the kind. */
+  error: ConsentError | null;
 }
 
 export interface Opened {
@@ -126,7 +127,7 @@ export function makeConsents(doors: ConsentDoors): Consents {
         throw error;
       }
     },
-    async returned({ token, code, declined }, browser) {
+    async returned({ token, code, error }, browser) {
       const taken = await store.takeConsent(hashOf('answer', token));
       if (taken === null) return null;
       const record = recordOf(taken);
@@ -137,7 +138,7 @@ export function makeConsents(doors: ConsentDoors): Consents {
         await save(consentId, hashOf('answer', token), noted, Math.max(1, taken.expiresAtMs - clock.nowMs()));
         return { ...(await view(consentId)), seen: null };
       }
-      if (declined) return fail(consentId, record, 'consent-declined', 'the user declined');
+      if (error !== null) return fail(consentId, record, error.code, error.detail);
       if (code === null) return fail(consentId, record, 'consent-refused', 'it came back without an answer');
       return end(consentId, record, code);
     },

@@ -60,7 +60,7 @@ const failures: Record<ConsentFailure, [status: number, title: string, sentence:
   'consent-refused': [
     400,
     'Not connected',
-    'The provider did not accept the answer, or it does not belong to this request. Ask for a new link.',
+    'The provider did not accept the request or its answer, or it does not belong to this request. Ask for a new link.',
   ],
   'consent-other-browser': [
     400,

@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express';
 import { oauth1Ending } from '../model/connection';
 import type { ConsentFailure } from '../model/consent';
+import { consentErrorOf, declined } from '../model/consent-error';
 import { hashOf } from './consent-record';
 import type { BrowserAnswer, Consents } from './consents';
 import { GrantRefusal } from './grant-refusal';
@@ -90,7 +91,7 @@ export function makeConnectRoutes({ consents, ready, secure, failed }: ConnectRo
       response,
       ended.code === null
         ? donePage(ended.seen, ended.unseen.length)
-        : failedPage(ended.code, mayHaveEnded(ended.detail) ?? isOver(ended.code)),
+        : failedPage(ended.code, mayHaveEnded(ended.detail) ?? isOver(ended.code) ?? isWrongRequest(answer)),
     );
   });
   const answerError: ErrorRequestHandler = (error, _request, response, _next) => {
@@ -121,6 +122,13 @@ function isOver(code: ConsentFailure): string | null {
   return code === 'provider-unavailable' ? 'This consent is over: ask for a new link then.' : null;
 }
 
+/** The provider sent the user away before anything was answered: so it would the next one. */
+function isWrongRequest({ error }: BrowserAnswer): string | null {
+  return error?.code === 'consent-refused'
+    ? 'It helps only once whoever runs this service has mended what was asked for.'
+    : null;
+}
+
 function policy(formAction: string): string {
   return `default-src 'none'; base-uri 'none'; form-action ${formAction}; frame-ancestors 'none'`;
 }
@@ -133,14 +141,18 @@ function show(response: Response, { status, html }: Page): void {
 function answerOf(request: Request): BrowserAnswer | null {
   const state = parameterOf(request, 'state');
   if (state !== null) {
-    const declined = parameterOf(request, 'error') === 'access_denied';
-    return { token: state, code: parameterOf(request, 'code'), declined };
+    const error = parameterOf(request, 'error');
+    return {
+      token: state,
+      code: parameterOf(request, 'code'),
+      error: error === null ? null : consentErrorOf(error),
+    };
   }
   // Providers differ in how they say that the user declined; the protocol leaves it to them.
   const token = parameterOf(request, 'oauth_token') ?? parameterOf(request, 'denied');
   if (token === null) return null;
   const verifier = parameterOf(request, 'oauth_verifier');
-  return { token, code: verifier, declined: verifier === null };
+  return { token, code: verifier, error: verifier === null ? declined : null };
 }
 
 /** A parameter that is given once and is not too long; null otherwise. */

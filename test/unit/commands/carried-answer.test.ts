@@ -1,5 +1,6 @@
 // What people paste: a whole address, its end, the two values, or one.
 import { carriedAnswer } from '../../../src/commands/carried-answer';
+import { declined } from '../../../src/model/consent-error';
 
 test.each([
   ['farm-app:done?oauth_token=t&oauth_verifier=v', { code: 'v', token: 't' }],
@@ -8,9 +9,13 @@ test.each([
   ['  token  verifier \n', { code: 'verifier', token: 'token' }],
   ['token, verifier', { code: 'verifier', token: 'token' }],
   ['only-the-code', { code: 'only-the-code', token: null }],
-  ['farm-app:done?error=access_denied&state=s', { declined: true }],
-  ['farm-app:done?oauth_token=t&oauth_problem=permission_denied', { declined: true }],
-  ['farm-app:done?denied=t', { declined: true }],
+  ['farm-app:done?error=access_denied&state=s', { error: declined }],
+  [
+    'error=invalid_scope&state=s',
+    { error: { code: 'consent-refused', detail: expect.stringContaining('invalid_scope') } },
+  ],
+  ['farm-app:done?oauth_token=t&oauth_problem=permission_denied', { error: declined }],
+  ['farm-app:done?denied=t', { error: declined }],
 ])('%p is understood', (line, carried) => {
   expect(carriedAnswer(line)).toEqual(carried);
 });

@@ -3,6 +3,7 @@
 import { type ConsentDoors, makeConsents } from '../../../src/connect/consents';
 import { GrantRefusal } from '../../../src/connect/grant-refusal';
 import type { Grant, TokenCall, TokenCalls, TokenReply } from '../../../src/model/consent';
+import { declined } from '../../../src/model/consent-error';
 import { isProblem } from '../../../src/model/problem';
 import { makeSealer, Secret } from '../../../src/tools/secret';
 import { openSqlite } from '../../contract/open-sqlite';
@@ -107,7 +108,7 @@ test('the callback is signed, the template is expanded, and secrets that hold a 
     method: 'GET',
     sign: { token: null, callback: 'https://tramline.test/connect/callback' },
   });
-  const back = { token: 'request token', code: 'a verifier', declined: false };
+  const back = { token: 'request token', code: 'a verifier', error: null };
   expect(await consents.returned(back, 'browser')).toMatchObject({ step: 'done', seen: [] });
   const { sign } = called[1]!;
   expect([sign!.verifier, sign!.token!.tokenSecret!.open()]).toEqual(['a verifier', 's+/=']);
@@ -145,9 +146,9 @@ test('what comes back in another browser is said to be that, and ends nothing fo
   const consents = consentsWith();
   const { id, address } = await consents.ask(byLink);
   await consents.open(linkOf(address), 'browser');
-  const back = { token: 'request token', code: 'v', declined: false };
+  const back = { token: 'request token', code: 'v', error: null };
   under.advance(60_000);
-  for (const other of [back, { ...back, declined: true }]) {
+  for (const other of [back, { ...back, error: declined }]) {
     expect(await consents.returned(other, '')).toMatchObject({
       step: 'asked',
       code: 'consent-other-browser',

@@ -5,6 +5,7 @@ import type { BrowserAnswer, Consents, Ended } from '../../../src/connect/consen
 import { GrantRefusal } from '../../../src/connect/grant-refusal';
 import { makeConnectRoutes } from '../../../src/connect/routes';
 import { oauth1Ending } from '../../../src/model/connection';
+import { declined } from '../../../src/model/consent-error';
 
 const consentPage = 'https://signin.provider.test/consent?oauth_token=t';
 const cookieOf = ({ headers }: { headers: Record<string, unknown> }) =>
@@ -97,7 +98,7 @@ test('the way back knows the browser by its cookie, whose words are passed on, a
   expect(answer.status).toBe(200);
   const [name, value] = own.split('=');
   expect(cookieOf(answer)).toBe(`${name}=`);
-  expect(heard.returned).toEqual([[{ token: 'known', code: 'v', declined: false }, value]]);
+  expect(heard.returned).toEqual([[{ token: 'known', code: 'v', error: null }, value]]);
 });
 
 test('two consents in one browser keep a cookie each, and the one that comes back leaves the other its own', async () => {
@@ -126,11 +127,19 @@ test('a browser keeps the cookies of twenty consents; the earliest is given up f
 });
 
 test.each([
-  ['state=known&code=c', { token: 'known', code: 'c', declined: false }],
-  ['state=known&error=access_denied', { token: 'known', code: null, declined: true }],
-  ['state=known&error=server_error', { token: 'known', code: null, declined: false }],
-  ['oauth_token=known&oauth_problem=permission_denied', { token: 'known', code: null, declined: true }],
-  ['denied=known', { token: 'known', code: null, declined: true }],
+  ['state=known&code=c', { token: 'known', code: 'c', error: null }],
+  ['state=known&error=access_denied', { token: 'known', code: null, error: declined }],
+  [
+    'state=known&error=server_error',
+    {
+      token: 'known',
+      code: null,
+      error: { code: 'provider-unavailable', detail: 'the consent page answered server_error' },
+    },
+  ],
+  ['state=known', { token: 'known', code: null, error: null }],
+  ['oauth_token=known&oauth_problem=permission_denied', { token: 'known', code: null, error: declined }],
+  ['denied=known', { token: 'known', code: null, error: declined }],
 ])('%s is read as what it says', async (query, answer) => {
   const { app, heard } = stage();
   await request(app).get(`/connect/callback?${query}`);
