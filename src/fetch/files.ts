@@ -13,10 +13,12 @@ import { idOf, withoutId } from './pages';
 import {
   answerOf,
   connectionReaches,
+  everyReach,
   faultOf,
   gravest,
   itemsOf,
   type ListParts,
+  openedOf,
   organizationReaches,
   type Reach,
   unlinked,
@@ -38,33 +40,7 @@ export interface Found {
 export function makeFiles(parts: FileParts) {
   const { doors, gate, callers, timeoutMs } = parts;
   const alone = () => callers.alone(timeoutMs);
-
-  /** Once more by fresh links where the listing is not there any more. */
-  async function* listThrough(reach: Reach, caller: Caller): AsyncGenerator<RawListed> {
-    for (const fresh of [false, true]) {
-      const first = await listingOf(parts.organizations, reach, caller, fresh);
-      if ('fault' in first) return yield first;
-      const walk = { first: first.value, operation: 'files', reach, caller, embeds: [] } as const;
-      let moved = false;
-      let begun = false;
-      for await (const line of itemsOf(parts, walk)) {
-        moved = !fresh && !begun && 'fault' in line && line.fault.answer?.kind === 'gone';
-        begun = true;
-        if (!moved) yield line;
-      }
-      if (!moved) return;
-    }
-  }
-
-  async function* list(organizationId: string | null): AsyncGenerator<RawListed> {
-    const reaches =
-      organizationId === null ? connectionReaches(doors, null) : organizationReaches(doors, [organizationId]);
-    const told = new Set<string>();
-    for (const reached of reaches) {
-      if ('fault' in reached) yield reached;
-      else yield* onlyNew(listThrough(reached.reach, alone()), told);
-    }
-  }
+  const { through, list, closures } = makeFileLists(parts);
 
   /** Through the listing's first link where that shows the form of the addresses, otherwise through the whole listing. */
   async function find(id: string): Promise<RawRead<Found>> {
@@ -78,13 +54,20 @@ export function makeFiles(parts: FileParts) {
       if ('value' in found) return found;
       faults.push(found.fault);
     }
-    return { fault: gravest(faults) };
+    const fault = gravest(faults);
+    // Where an address of it could be asked, the provider itself has said that there is none.
+    const isUnseen = fault.answer?.kind === 'gone' && fault.address === null;
+    if (!isUnseen && fault.answer?.kind !== 'refused-unattributed') return { fault };
+    const closed = await closures();
+    // At its address, terms would have been named.
+    const blamed = isUnseen ? closed : closed.filter(({ answer }) => answer?.kind === 'not-connected');
+    return { fault: gravest([fault, ...blamed]) };
   }
 
   async function findThrough(id: string, reach: Reach, caller: Caller): Promise<RawRead<Found>> {
     const { connectionId } = reach.connection;
     let unread: RawFault | null = null;
-    for await (const listed of listThrough(reach, caller)) {
+    for await (const listed of through(reach, caller)) {
       if ('fault' in listed) return listed;
       const place = placeOf(gate, id, listed.item);
       if (place !== null && 'address' in place) return readAt(place.address, reach, caller);
@@ -114,10 +97,68 @@ export function makeFiles(parts: FileParts) {
   return { list, find, file };
 }
 
+function makeFileLists(parts: FileParts) {
+  const { doors, callers, timeoutMs } = parts;
+  const alone = () => callers.alone(timeoutMs);
+
+  /** Once more by fresh links where the listing is not there any more. */
+  async function* through(reach: Reach, caller: Caller): AsyncGenerator<RawListed> {
+    for (const fresh of [false, true]) {
+      const first = await listingOf(parts.organizations, reach, caller, fresh);
+      if ('fault' in first) return yield first;
+      const walk = { first: first.value, operation: 'files', reach, caller, embeds: [] } as const;
+      let moved = false;
+      let begun = false;
+      for await (const line of itemsOf(parts, walk)) {
+        moved = !fresh && !begun && 'fault' in line && line.fault.answer?.kind === 'gone';
+        begun = true;
+        if (!moved) yield line;
+      }
+      if (!moved) return;
+    }
+  }
+
+  async function* list(organizationId: string | null): AsyncGenerator<RawListed> {
+    const reaches =
+      organizationId === null ? everyReach(doors) : organizationReaches(doors, [organizationId]);
+    const told = new Set<string>();
+    for (const reached of reaches) {
+      if ('fault' in reached) {
+        yield reached;
+        continue;
+      }
+      const { reach } = reached;
+      for await (const line of onlyNew(through(reach, alone()), told)) {
+        // What an organization does not share is missed only where it was named.
+        if (reach.organizationId === organizationId || !isUnshared(line)) yield line;
+      }
+    }
+  }
+
+  /** Why what is shown to no user may be there all the same: each organization that is closed. */
+  async function closures(): Promise<RawFault[]> {
+    const faults: RawFault[] = [];
+    for (const reached of organizationReaches(doors, [])) {
+      const lines = 'fault' in reached ? [reached] : through(reached.reach, alone());
+      for await (const line of lines) {
+        if ('fault' in line && !isUnshared(line)) faults.push(line.fault);
+        break;
+      }
+    }
+    return faults;
+  }
+
+  return { through, list, closures };
+}
+
 function refusalOf(admission: Admission) {
   if (admission.admitted) return null;
   const { code, detail } = admission;
   return { kind: 'address-refused', code, detail } as const;
+}
+
+function isUnshared(line: RawListed): boolean {
+  return 'fault' in line && line.fault.answer?.kind === 'no-access';
 }
 
 type Place = { address: string } | { sought: boolean; fault: RawFault };
@@ -180,10 +221,10 @@ async function listingOf(
   }
   if (organizationId !== null) {
     const found = await organizations.find(organizationId, connection, caller);
-    if ('answer' in found) return { fault: faultOf(found.answer as never, null, organizationId) };
-    links = found.organization?.links;
-    unread = found.organization?.unread;
-    at = links?.get('self') ?? null;
+    const opened = openedOf(found, { connection, organizationId });
+    if ('fault' in opened) return opened;
+    ({ links, unread } = opened.value);
+    at = links.get('self') ?? null;
   }
   const address = links?.get('files');
   if (address !== undefined) return { value: address };

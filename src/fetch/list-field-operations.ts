@@ -9,7 +9,7 @@ import { linksOf, unreadLinkOf, unreadLinksOf } from './links';
 import type { ProviderDoors } from './options';
 import type { OrganizationSeen } from './organizations';
 import { idOf, withoutId } from './pages';
-import { faultOf, itemsOf, type ListParts, organizationReaches, type Reach, unlinked } from './reach';
+import { itemsOf, type ListParts, openedOf, organizationReaches, type Reach, unlinked } from './reach';
 
 export interface FieldOperationParts extends ListParts {
   doors: ProviderDoors;
@@ -33,14 +33,13 @@ export async function* listFieldOperations(
     }
     const { reach } = reached;
     const found = await parts.organizations.find(reach.organizationId as string, reach.connection, caller);
-    const closed = 'answer' in found ? (found.answer as never) : closedOf(found.organization, reach);
-    if (closed !== null) {
-      faults.push(faultOf(closed, null, reach.organizationId));
-      yield { fault: faults.at(-1) as RawFault };
+    const opened = openedOf(found, reach);
+    if ('fault' in opened) {
+      faults.push(opened.fault);
+      yield opened;
       continue;
     }
-    const { organization } = found as { organization: OrganizationSeen };
-    for await (const line of ofOrganization(parts, organization, fieldId, reach, caller)) {
+    for await (const line of ofOrganization(parts, opened.value, fieldId, reach, caller)) {
       if ('field' in line) {
         fieldSeen = true;
         continue;
@@ -52,19 +51,6 @@ export async function* listFieldOperations(
   if (fieldId === null || fieldSeen || faults.length > 0) return;
   const detail = `no organization that is looked at has a field ${fieldId}`;
   yield { fault: { answer: { kind: 'no-connection', detail }, detail, address: null, organizationId } };
-}
-
-/** Why an organization cannot be listed at all; null when it can. */
-function closedOf(organization: OrganizationSeen | null, { connection, organizationId }: Reach) {
-  const { connectionId } = connection;
-  if (organization === null) {
-    return {
-      kind: 'no-connection',
-      detail: `organization ${organizationId} is not listed to this user`,
-    } as const;
-  }
-  if (!organization.unconnected) return null;
-  return { kind: 'not-connected', actionUrl: organization.connectUrl, connectionId } as const;
 }
 
 /** Whether the wanted field was met is said as a line of its own. */

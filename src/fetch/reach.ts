@@ -5,7 +5,7 @@
 import type { Answer } from '../model/answer';
 import { wordsIn } from '../model/answer-words';
 import { type Connection, oauth1Ending } from '../model/connection';
-import type { RawFault, RawListed } from '../model/provider-data';
+import type { RawFault, RawListed, RawRead } from '../model/provider-data';
 import { attributeRefusal, type Owner } from './attribute-refusal';
 import type { Caller } from './caller';
 import { chooseConnection } from './choose-connection';
@@ -13,7 +13,7 @@ import type { Verdict } from './classify';
 import { withEmbeds } from './embed';
 import { linksOf, unreadLinkOf } from './links';
 import type { Operation, ProviderDoors } from './options';
-import type { Organizations } from './organizations';
+import type { OrganizationResult, OrganizationSeen, Organizations } from './organizations';
 import { type PageLimits, type Pages, type PartialEnd, partialDetail } from './pages';
 
 export interface Reach {
@@ -60,6 +60,38 @@ export function connectionReaches(doors: ProviderDoors, organizationId: string |
     ...valid.map((connection) => ({ reach: { connection, organizationId: null } })),
     ...[...missed].map((connectionId) => ({ fault: refusedConsent(doors, connectionId, null) })),
   ];
+}
+
+/**
+ * Each valid connection for what its user is shown, and after them each organization, since what a user is shown leaves out
+ * without a word what belongs to one that is closed.
+ */
+export function everyReach(doors: ProviderDoors): Reached[] {
+  const users = connectionReaches(doors, null).filter((reached) => 'reach' in reached);
+  const organizations = organizationReaches(doors, []);
+  // A user who sees no organization may be shown something all the same.
+  return users.length === 0
+    ? organizations
+    : [...users, ...organizations.filter((one) => 'reach' in one || one.fault.organizationId !== null)];
+}
+
+/** An organization that can be looked through; why it cannot otherwise. */
+export function openedOf(
+  found: OrganizationResult,
+  { connection, organizationId }: Reach,
+): RawRead<OrganizationSeen> {
+  const closed = (answer: Exclude<Answer, { kind: 'ok' }>) => ({
+    fault: faultOf(answer, null, organizationId),
+  });
+  if ('answer' in found) return closed(found.answer as never);
+  const { organization } = found;
+  if (organization === null) {
+    const detail = `organization ${organizationId} is not listed to this user`;
+    return closed({ kind: 'no-connection', detail });
+  }
+  if (!organization.unconnected) return { value: organization };
+  const { connectionId } = connection;
+  return closed({ kind: 'not-connected', actionUrl: organization.connectUrl, connectionId });
 }
 
 /** Organizations that only a refused consent sees, each with that connection. */

@@ -258,6 +258,35 @@ test('an organization that waits for its customer ends with 5 and says where to 
   await story.simulator.setOrganization(first, { termsAccepted: true });
 });
 
+test('files of organizations that are closed are missed by name, with the place to act, however they are asked for', async () => {
+  const places = { connected: '/portal/connections/', termsAccepted: '/terms' };
+  const files = await json<{ id: string }[]>('files', 'list');
+  const [file] = await json<{ id: string }[]>('files', 'list', '--organization', first);
+  for (const [open, place] of Object.entries(places)) {
+    await story.simulator.setOrganization(first, { [open]: false });
+    const named = await run('files', 'list', '--organization', first);
+    expect([named.code, named.error]).toEqual([5, expect.stringContaining(`organization ${first}`)]);
+    expect(named.error).toContain(place);
+    const all = await run('files', 'list', '--json');
+    expect([all.code, all.error]).toEqual([5, expect.stringContaining(`organization ${first}`)]);
+    expect(all.error).toContain(place);
+    expect(all.error.match(/organization \d+:/g)).toHaveLength(1);
+    const shown = (JSON.parse(all.out) as { id: string }[]).length;
+    expect([shown > 0, shown < files.length]).toEqual([true, true]);
+    const got = await run('files', 'get', file!.id);
+    expect([got.code, got.error]).toEqual([5, expect.stringContaining(place)]);
+    await story.simulator.setOrganization(second, { [open]: false });
+    const none = await run('files', 'list');
+    expect([none.code, none.error]).toEqual([5, expect.stringContaining(`organization ${second}`)]);
+    // No file is shown that would tell the form of their addresses.
+    const unseen = await run('files', 'get', file!.id);
+    expect([unseen.code, unseen.error]).toEqual([5, expect.stringContaining(place)]);
+    for (const id of [first, second]) await story.simulator.setOrganization(id, { [open]: true });
+  }
+  expect(await json('files', 'list')).toEqual(files);
+  expect((await run('files', 'get', '999')).code).toBe(3);
+});
+
 test('without a service the store’s connections are used, and the answer is the same', async () => {
   const through = await json<Document[]>('makes');
   await story.service.stop();

@@ -61,6 +61,9 @@ function range(from: number, to: number, headers: Record<string, string | undefi
     });
 }
 
+/** Nothing is asked of organizations then. */
+const seesNothing = () => staged.sees.clear();
+
 async function idsListed(): Promise<unknown[]> {
   const ids: unknown[] = [];
   for await (const line of staged.client.data.files(null)) {
@@ -90,6 +93,35 @@ test('files of an organization are listed by its own relationship, and it may ha
   }
 });
 
+test('of the organizations of a user each that is closed is a fault, one that shares none is not, and none twice', async () => {
+  const connect = 'https://connections.provider.test/select';
+  const organization = (id: string, ...links: object[]) => {
+    const self = { rel: 'self', uri: `${origin}/platform/organizations/${id}` };
+    return { id, links: [self, ...links] };
+  };
+  const own = { rel: 'files', uri: `${origin}/platform/organizations/4711/files` };
+  const values = [
+    organization('4711', own),
+    organization('4712', { rel: 'connections', uri: connect }),
+    organization('4713'),
+  ];
+  staged.sees.set('c1', new Set(['4711', '4712', '4713']));
+  api().get('/platform/organizations?itemLimit=100').reply(200, { links: [], values }, axiom);
+  for (const one of values.slice(1)) api().get(`/platform/organizations/${one.id}`).reply(200, one, axiom);
+  listed({ id: 'f1' });
+  api()
+    .get('/platform/organizations/4711/files?itemLimit=100')
+    .reply(200, { links: [], values: [{ id: 'f1' }, { id: 'f2' }] }, axiom);
+  const told: unknown[] = [];
+  for await (const line of staged.client.data.files(null))
+    told.push('fault' in line ? [line.fault.organizationId, line.fault.answer] : (line.item.body as never));
+  expect(told).toEqual([
+    { id: 'f1' },
+    { id: 'f2' },
+    ['4712', { kind: 'not-connected', actionUrl: connect, connectionId: 'c1' }],
+  ]);
+});
+
 test('a file is found through the form of the listing’s addresses', async () => {
   found();
   expect(await staged.client.data.file('f1')).toMatchObject({
@@ -101,6 +133,7 @@ test('a file whose listing shows no form is found in the list, or not at all', a
   const odd = (id: string) => ({ rel: 'self', uri: `${files}?is=${id}` });
   listed({ id: 'f0', links: [odd('f0')] }, { links: [] }, { id: 'f1', links: [odd('f1')] });
   api().get('/platform/files?is=f1').reply(200, { id: 'f1' }, axiom);
+  seesNothing();
   expect(await staged.client.data.file('f1')).toMatchObject({ value: { body: { id: 'f1' } } });
   listed({ id: 'f0', links: [odd('f0')] });
   expect(await staged.client.data.file('f9')).toMatchObject({ fault: { detail: 'there is no file f9' } });
@@ -394,6 +427,7 @@ test('a first range that is refused is a fault, not a cut', async () => {
 });
 
 test('a listing that has moved is found by a fresh catalog', async () => {
+  seesNothing();
   listed({ id: 'f1' });
   for await (const line of staged.client.data.files(null)) expect(line).toMatchObject({ item: {} });
   api().get('/platform/files?itemLimit=100').reply(404, '');
@@ -408,6 +442,7 @@ test('a file that several users are shown is told once', async () => {
   staged.connections.push(connectionOf({ connectionId: 'c2', user: 'ben', token: new Secret('another') }));
   const links = [{ rel: 'files', uri: files }];
   api().get('/platform/').reply(200, { links }, axiom);
+  seesNothing();
   listed({ id: 'f1' }, { id: 'f2' });
   listed({ id: 'f2' }, { id: 'f3' });
   expect(await idsListed()).toEqual(['f1', 'f2', 'f3']);
