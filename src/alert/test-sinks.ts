@@ -90,7 +90,7 @@ async function offer(sink: AlertSink, alert: Alert, nowMs: number): Promise<Offe
 }
 
 /** Routed as a real page is. Each test has an identity of its own, so that two of them are two pages. */
-function testAlert(runbookUrl: string, nowMs: number): Alert {
+export function testAlert(runbookUrl: string, nowMs: number): Alert {
   const labels = { test: String(nowMs) };
   return {
     fingerprint: fingerprintOf(testRow.name, labels),

@@ -4,8 +4,9 @@
 // the tests of the rules show firing; held against the shipped configuration and the heads of the pages.
 import { parse } from 'yaml';
 import { labelsOf } from '../../src/alert/alertmanager-payload';
-import { conditionRows, organizationRows, quarantineGroupOf, testRow } from '../../src/alert/catalogue';
+import { conditionRows, organizationRows, quarantineGroupOf } from '../../src/alert/catalogue';
 import { type EvaluateOptions, evaluate } from '../../src/alert/evaluate';
+import { testAlert } from '../../src/alert/test-sinks';
 import type { AlertInputs, Condition, ConditionName } from '../../src/model/alert';
 import { identityLabels } from '../../src/model/alert';
 import type { Cause } from '../../src/model/organization';
@@ -39,6 +40,9 @@ const options: EvaluateOptions = {
   unlearned: new Set<string>(),
 };
 
+/** Each test is a page of its own, by a label that no stored alert has. */
+const testPage = testAlert(options.runbookBase, 0);
+
 /** Everything that the service may tell, in a world where all of it holds since `sinceMs`. */
 function ownAlerts(nowMs: number): Told[] {
   const causes = Object.keys(organizationRows) as Cause[];
@@ -68,10 +72,8 @@ function ownAlerts(nowMs: number): Told[] {
     (name): Condition => ({ name, sinceMs: 0, detail: 'It is so.', ...ends(name) }),
   );
   const signals = worlds.flatMap((inputs) => evaluate({ ...inputs, conditions, nowMs }, options));
-  return [...signals, { ...testRow, labels: {}, annotations: { owner: testRow.owner } }].map((signal) => ({
-    name: signal.name,
-    labels: labelsOf(anAlert(signal), signal.severity),
-  }));
+  const told = [...signals.map((signal) => anAlert(signal)), testPage];
+  return told.map((alert) => ({ name: alert.name, labels: labelsOf(alert, alert.severity) }));
 }
 
 const own = [dayMs / 2, 10 * dayMs, 29 * dayMs].flatMap(ownAlerts);
@@ -88,6 +90,7 @@ const notIdentity = new Set(['service', 'severity', 'owner', 'job', 'window', 'i
 const identities = new Set([
   'alertname',
   ...identityLabels,
+  ...Object.keys(testPage.labels),
   ...ofRules.flatMap(({ labels }) => Object.keys(labels).filter((label) => !notIdentity.has(label))),
 ]);
 
