@@ -78,6 +78,7 @@ async function fill(server: PostgresServer, tasks: number): Promise<Opened> {
     journalMs: 86_400_000,
     eventMs: 86_400_000,
     eventBytesMax: 1e9,
+    normalizerVersion: 1,
   });
   await server.query(
     `CREATE EXTENSION pg_stat_statements;

@@ -15,7 +15,7 @@ import {
 } from './event-steps';
 import { expiredEvent, expiredRead, expiredResource, expiredTransition } from './expired-steps';
 import { leftOutStep, stepsMax } from './left-out';
-import { asideOf, isParked, notificationSteps, whichOf } from './notification-steps';
+import { asideOf, isParked, notificationSteps, whichOf, wordsOf } from './notification-steps';
 import { fenceOf } from './read-fence';
 import { makeSwitchSteps } from './switch-steps';
 
@@ -226,7 +226,11 @@ function waitingStep(task: TaskToTell, nowMs: number): ExplainStep {
   const parked = isParked(task);
   const state = parked ? 'parked' : task.state;
   const aside = asideOf(task);
-  const why = parked ? `its organization is ${task.access}` : (task.code ?? 'it is its turn soon');
+  const why = parked
+    ? `its organization is ${task.access}`
+    : task.code === null
+      ? 'it is its turn soon'
+      : wordsOf(task.code);
   return {
     at: at(aside?.at ?? nowMs),
     step: state,

@@ -110,7 +110,7 @@ function hintBecame(one: Covered, generation: number): Became {
 
 function waitingAs(task: TaskToTell | undefined): Became {
   if (task === undefined) return { line: null, text: 'hint' };
-  const why = task.code === null ? '' : `: ${task.code}`;
+  const why = task.code === null ? '' : `: ${wordsOf(task.code)}`;
   if (isParked(task)) return { line: 'parked', text: `parked: its organization is ${task.access}` };
   if (task.state !== 'quarantined') return { line: 'waiting', text: `waiting, ${task.state}${why}` };
   const aside = asideOf(task);
@@ -119,6 +119,13 @@ function waitingAs(task: TaskToTell | undefined): Became {
 
 export function isParked({ due_at, access }: TaskToTell): boolean {
   return due_at !== null && access !== null && access !== 'active';
+}
+
+/** Why a task waits, as its code says it; the word for an older version says what is to be done. */
+export function wordsOf(code: string): string {
+  return code === 'older-normalizer'
+    ? `${code}: a newer version has read it, and only one of that version reads it again`
+    : code;
 }
 
 /** The entry of a task that was set aside; null of any other. */

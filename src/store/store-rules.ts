@@ -20,7 +20,14 @@ export interface StoreRules {
   eventMs: number;
   /** While the log is larger, superseded events go before their time, the oldest first. */
   eventBytesMax: number;
+  /** Of this process: what a higher one has read is left to whoever has that. */
+  normalizerVersion: number;
 }
+
+/** What only a newer version may read is put off for so long; the newer one has it back as soon as it looks. */
+export const leftToNewerMs = 3_600_000;
+/** A claim puts off so many, and a round more. */
+export const leftToNewerMax = 1000;
 
 /** However large the log is, an event stays so long: who follows it meets it. */
 export const eventKeptMs = 60_000;

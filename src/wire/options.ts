@@ -9,6 +9,7 @@ import type { Called, ProviderOptions } from '../fetch/options';
 import { topicOf } from '../model/event';
 import { Problem } from '../model/problem';
 import { withoutEndSlashes } from '../model/without-end-slashes';
+import { normalizerVersion } from '../normalize/normalize';
 import type { ProviderCall } from '../observe/lines';
 import type { PathSettings } from '../pipeline';
 import type { KafkaSettings } from '../publish/kafka-cluster';
@@ -49,6 +50,7 @@ function storeRules(settings: Settings): StoreRules {
     probesPerMinute: settings.probesPerMinute,
     journalMs: settings.journalDays * dayMs,
     eventMs: settings.eventDays * dayMs,
+    normalizerVersion,
     eventBytesMax: Math.min(settings.eventBytesMax, Math.floor((settings.storeBytesMax ?? Infinity) / 2)),
   };
 }

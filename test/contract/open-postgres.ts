@@ -52,7 +52,7 @@ export async function startPostgresStores(): Promise<{
 
   async function openPostgres(rules: Partial<StoreRules> = {}): Promise<DamageableStore> {
     const database = await take();
-    const settings = { ...postgresSettingsFor(server.url(database)), ...rules };
+    let settings = { ...postgresSettingsFor(server.url(database)), ...rules };
     let nowMs = Date.parse('2026-01-01T00:00:00Z');
     const setAside: QuarantineReason[] = [];
     const openAgain = () =>
@@ -63,7 +63,8 @@ export async function startPostgresStores(): Promise<{
       );
     let store = await openAgain();
 
-    async function reopen() {
+    async function reopen(changed: Partial<StoreRules> = {}) {
+      settings = { ...settings, ...changed };
       await server.query(cuttingOff, database);
       await store.close();
       // What a dead process held runs out: nobody can know that it is dead.

@@ -18,7 +18,7 @@ export interface ServedStore extends DamageableStore {
 /** A kill ends the thread: what is in an open transaction, or on its way to it, is gone. */
 export async function openServed(rules: Partial<StoreRules> = {}): Promise<ServedStore> {
   const { folder, file } = layStore();
-  const settings = { ...settingsFor(file), ...rules };
+  let settings = { ...settingsFor(file), ...rules };
   const clock = new SharedArrayBuffer(8);
   const nowMs = new BigInt64Array(clock);
   Atomics.store(nowMs, 0, BigInt(Date.parse('2026-01-01T00:00:00Z')));
@@ -43,7 +43,8 @@ export async function openServed(rules: Partial<StoreRules> = {}): Promise<Serve
     await thread.terminate();
   };
   let store = await open();
-  async function reopen() {
+  async function reopen(changed: Partial<StoreRules> = {}) {
+    settings = { ...settings, ...changed };
     await loseThread();
     store = await open();
     return store;

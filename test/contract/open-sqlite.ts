@@ -27,6 +27,7 @@ export function settingsFor(file: string): StoreSettings {
     journalMs: 30 * 86_400_000,
     eventMs: 30 * 86_400_000,
     eventBytesMax: 1e9,
+    normalizerVersion: 3,
   };
 }
 
@@ -54,7 +55,8 @@ export async function openSqlite(rules: Partial<StoreRules> = {}): Promise<Damag
   const ownFolder = () => join(folder, `life-${lives}`);
   let nowMs = Date.parse('2026-01-01T00:00:00Z');
   const setAside: QuarantineReason[] = [];
-  const settings = () => ({ ...settingsFor(join(ownFolder(), 'store.db')), ...rules });
+  let changed: Partial<StoreRules> = {};
+  const settings = () => ({ ...settingsFor(join(ownFolder(), 'store.db')), ...rules, ...changed });
   const open = () =>
     openStoreHere(
       settings(),
@@ -63,7 +65,8 @@ export async function openSqlite(rules: Partial<StoreRules> = {}): Promise<Damag
     );
   let store = open();
 
-  async function reopen() {
+  async function reopen(other: Partial<StoreRules> = {}) {
+    changed = { ...changed, ...other };
     const [dead, left] = [store, ownFolder()];
     lives += 1;
     cpSync(left, ownFolder(), { recursive: true });

@@ -73,7 +73,7 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
         await hand.put([hintOf('1')]);
         const draft = draftOf('1', 'b', { organizationId: '99', normalizerVersion: 1 });
         expect(await hand.finish(await hand.take(), draft)).toMatchObject({ reason: 'older-normalizer' });
-        expect(await hand.store.nextDueInMs('task')).toBe(60_000);
+        expect(await hand.store.nextDueInMs('task')).toBe(3_600_000);
         expect(await hand.events()).toEqual(['4711 1 created']);
       });
     });

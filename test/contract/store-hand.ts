@@ -7,14 +7,15 @@ import type { CauseDetail, Observation, ProbeAgain } from '../../src/model/organ
 import type { Store } from '../../src/model/store';
 import type { RunCounts } from '../../src/model/sync';
 import type { TakenTask } from '../../src/model/task';
+import type { StoreRules } from '../../src/store/store-rules';
 
 export interface StoreUnderTest {
   store: Store;
   /** Moves the store's clock. */
   advance(ms: number): void;
   nowMs(): number;
-  /** Kills the store: nothing that it had not written is written for it. Opens what it left. */
-  reopen(): Promise<Store>;
+  /** Kills the store: nothing that it had not written is written for it. Opens what it left, under these rules from then on. */
+  reopen(rules?: Partial<StoreRules>): Promise<Store>;
   close(): Promise<void>;
 }
 
@@ -121,14 +122,14 @@ export class Hand {
     this.store = under.store;
   }
 
-  async reopen(): Promise<void> {
-    this.store = await this.under.reopen();
+  async reopen(rules?: Partial<StoreRules>): Promise<void> {
+    this.store = await this.under.reopen(rules);
   }
 
   /** Kills it after what may be repeated was written too, as it is a moment later. */
-  async reopenLater(): Promise<void> {
+  async reopenLater(rules?: Partial<StoreRules>): Promise<void> {
     await this.store.ready();
-    await this.reopen();
+    await this.reopen(rules);
   }
 
   put(elements: Delivery['elements'], extra: Partial<Delivery> = {}) {

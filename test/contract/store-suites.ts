@@ -13,6 +13,7 @@ import { storeReplaySuite } from './store-replay-suite';
 import { storeRetentionSuite } from './store-retention-suite';
 import { storeSuite } from './store-suite';
 import { storeSyncSuite } from './store-sync-suite';
+import { storeVersionsSuite } from './store-versions-suite';
 
 export type OpenStore = (rules?: Partial<StoreRules>) => Promise<DamageableStore>;
 
@@ -29,6 +30,7 @@ const suites: ((name: string, open: OpenStore) => void)[] = [
   storeRetentionSuite,
   storeBehindSuite,
   storeDamageSuite,
+  storeVersionsSuite,
 ];
 
 export function storeSuites(name: string, open: OpenStore): void {

@@ -384,7 +384,7 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       ]);
       const older = { outcome: 'refused', reason: 'older-normalizer' };
       expect(await hand.finish(tasks[0]!, draftOf('1', 'b'))).toEqual(older);
-      under.advance(60_000);
+      under.advance(3_600_000);
       const again = await hand.takeAt(address('1'));
       expect(await hand.finish(again, draftOf('1', 'b', newer))).toMatchObject({ outcome: 'published' });
     });

@@ -7,13 +7,11 @@ import { changeOf, type EventDraft, type PublishedState } from '../../model/even
 import type { FinishedRead, FinishResult } from '../../model/task';
 import { eventsOf, mayStandElsewhere } from '../decided-events';
 import { mayLag } from '../may-lag';
+import { leftToNewerMs } from '../store-rules';
 import { joinTask } from './join';
 import { endTake, isSuperseded, refuse, rest, settles, stayDue } from './return-task';
 import type { Slate } from './slate';
 import type { TaskRow } from './task-rows';
-
-/** A store that a newer version has written to: this one's reads cannot count until it is replaced. */
-const olderNormalizerWaitMs = 60_000;
 
 export async function finish(slate: Slate, read: FinishedRead): Promise<FinishResult> {
   const task = endTake(slate, read);
@@ -37,7 +35,7 @@ export async function finish(slate: Slate, read: FinishedRead): Promise<FinishRe
       : null;
   const decision = changeOf(moved === null ? previous : { ...previous!, deleted: true }, draft);
   if (decision.reason === 'older-normalizer') {
-    stayDue(slate, task, 'older-normalizer', olderNormalizerWaitMs);
+    leaveToNewer(slate, task, resource);
     return { outcome: 'refused', reason: 'older-normalizer' };
   }
   const stood = decision.change !== null && mayStandElsewhere(previous) ? slate.placesOf(draft) : [];
@@ -59,6 +57,13 @@ export async function finish(slate: Slate, read: FinishedRead): Promise<FinishRe
   return decision.change === null
     ? { outcome: 'unchanged', reason: decision.reason, again }
     : { outcome: 'published', eventIds, again };
+}
+
+/** A task that only this read showed to be the resource's is the newer version's from now on, as that one is. */
+function leaveToNewer(slate: Slate, task: TaskRow, { normalizer_version }: TaskRow): void {
+  if (task.kind === null) slate.change(task, { normalizer_version });
+  stayDue(slate, task, 'older-normalizer', leftToNewerMs);
+  slate.context.news.add('work');
 }
 
 interface Found {

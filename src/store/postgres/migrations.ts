@@ -199,6 +199,11 @@ CREATE TABLE unclaimed (
 );
 `;
 
+/** What an older version left to those that have the normalizer by which it was read last. */
+const leftToNewer = {
+  tasks_left_to_newer: "tasks (normalizer_version) WHERE state = 'due' AND code = 'older-normalizer'",
+};
+
 export const migrations: Migration[] = [
   { name: '0001-path', kind: 'expand', sql: firstSchema },
   { name: '0002-sync', kind: 'expand', sql: syncs },
@@ -219,4 +224,5 @@ export const migrations: Migration[] = [
   { name: '0017-probe-found', kind: 'expand', sql: probeFound },
   { name: '0018-last-event', kind: 'expand', sql: lastEvent },
   { name: '0019-unclaimed', kind: 'expand', sql: unclaimed },
+  { name: '0020-left-to-newer', kind: 'expand', indexes: leftToNewer },
 ];

@@ -1,16 +1,18 @@
 /**
  * Claiming: fair between organizations, for all processes together. One claim at a time decides whose turn it is (an
  * advisory lock); it looks at lanes, never at what waits in them, and takes with one look-up a lane. Leases run out by the
- * store's clock.
+ * store's clock. What a newer version has read is left to that one: put off where an older one meets it, and had back by
+ * the next claim of a newer one.
  */
 import type { ResourceKind } from '../../model/resource';
 import type { TakenTask } from '../../model/task';
 import { divide, type ReadyLane } from '../divide';
+import { leftToNewerMax, leftToNewerMs } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 
-/** What a dead process leaves is freed in pieces. */
-const expiredMax = 1000;
+/** What a dead process leaves is freed in pieces, and so is what an older version left. */
+const freedMax = 1000;
 
 interface Lane extends ReadyLane {
   id: string;
@@ -21,25 +23,29 @@ interface Lane extends ReadyLane {
   isExhausted: boolean;
 }
 
-/** Of what a dead process left at most 1,000 are freed at once. */
+/** Of what a dead process left, and of what an older version did, at most 1,000 are freed at once. */
 export async function take(context: Context, limit: number): Promise<TakenTask[]> {
   const { lanes, inFlight, freed } = await readyLanes(context, limit);
   const rows: Row[] = [];
   // A lane may hold less than it was granted: what is then left is granted again.
-  for (let open = lanes; rows.length < limit && open.length > 0; ) {
+  let left = 0;
+  for (let open = lanes; rows.length < limit && open.length > 0 && left < leftToNewerMax; ) {
     const grants = divide(open, limit - rows.length, inFlight + rows.length);
-    const { taken, early } = await takeFrom(context, grants);
+    const { taken, early, newer } = await takeFrom(context, grants);
     rows.push(...taken);
+    left += newer;
     open = open.filter(({ isExhausted }) => !isExhausted);
     if (taken.length === 0 && early === 0) break;
   }
+  if (left > 0) context.news.add('work');
   await saveLanes(context, lanes, freed);
   return rows.map(taskOf);
 }
 
 /**
  * The lanes that have something due and are open, least served first; no more than can be served. Leases that ran out go
- * back to the work list, in the lanes named as freed; their holders' endings will find another fence.
+ * back to the work list, in the lanes named as freed; their holders' endings will find another fence. So does what an
+ * older version left to this one.
  */
 async function readyLanes(
   context: Context,
@@ -51,7 +57,14 @@ async function readyLanes(
          taken_epoch = NULL
        WHERE id IN (SELECT id FROM tasks WHERE lease_until <= $1 LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED)
        RETURNING lane),
-     freed AS MATERIALIZED (SELECT coalesce(array_agg(DISTINCT lane), '{}') AS lanes FROM expired),
+     left_by_older AS (
+       UPDATE tasks SET due_at = greatest($1, least(coalesce(read_at, 0), $1) + $4), code = NULL
+       WHERE id IN (SELECT id FROM tasks WHERE state = 'due' AND code = 'older-normalizer' AND normalizer_version <= $5
+         LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED)
+       RETURNING lane),
+     freed AS MATERIALIZED (
+       SELECT coalesce(array_agg(DISTINCT lane), '{}') AS lanes
+       FROM (SELECT lane FROM expired UNION ALL SELECT lane FROM left_by_older) f),
      taken AS MATERIALIZED (
        SELECT taken_lane, count(*) AS in_flight FROM tasks WHERE lease_until > $1 GROUP BY taken_lane)
      SELECT f.lanes AS freed, r.id, r.turn, r.width, r.in_flight,
@@ -67,7 +80,9 @@ async function readyLanes(
      ORDER BY r.turn, r.next_due_at, r.id`,
     context.nowMs(),
     limit,
-    expiredMax,
+    freedMax,
+    context.settings.readGapMs,
+    context.settings.normalizerVersion,
   );
   const lanes = rows
     .filter(({ id }) => id !== null)
@@ -84,22 +99,25 @@ async function readyLanes(
 
 /**
  * Rows that somebody changes at this moment are left for the next claim. What kept its place and was read a moment ago
- * waits until the gap is over.
+ * waits until the gap is over. `early` counts all that are put off, `newer` those of them that are left to a newer version.
  */
 async function takeFrom(
   context: Context,
   grants: { lane: Lane; limit: number }[],
-): Promise<{ taken: Row[]; early: number }> {
-  if (grants.length === 0) return { taken: [], early: 0 };
+): Promise<{ taken: Row[]; early: number; newer: number }> {
+  if (grants.length === 0) return { taken: [], early: 0, newer: 0 };
   const rows = await context.database.all(
     `WITH due AS (
-       SELECT t.id, t.due_at, CASE WHEN t.due_at < t.read_at AND t.read_at - $5 <= $3 THEN t.read_at + $5 END AS free_at, g.nth
+       SELECT t.id, t.due_at, t.normalizer_version > $6 AS newer, g.nth, CASE WHEN t.normalizer_version > $6 THEN $3 + $7
+         WHEN t.due_at < t.read_at AND t.read_at - $5 <= $3 THEN t.read_at + $5 END AS free_at
        FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS g (lane, wanted, nth)
        CROSS JOIN LATERAL (
-         SELECT id, due_at, read_at FROM tasks WHERE lane = g.lane AND due_at <= $3 ORDER BY due_at, id
+         SELECT id, due_at, read_at, normalizer_version FROM tasks WHERE lane = g.lane AND due_at <= $3 ORDER BY due_at, id
          LIMIT g.wanted FOR NO KEY UPDATE SKIP LOCKED) t),
      early AS (
-       UPDATE tasks e SET due_at = due.free_at FROM due WHERE e.id = due.id AND due.free_at > $3 RETURNING 1),
+       UPDATE tasks e SET due_at = due.free_at, state = CASE WHEN due.newer THEN 'due' ELSE e.state END,
+         code = CASE WHEN due.newer THEN 'older-normalizer' ELSE e.code END
+       FROM due WHERE e.id = due.id AND due.free_at > $3 RETURNING due.newer),
      taken AS (UPDATE tasks t SET state = 'taken', due_at = NULL, fence = t.fence + 1, read_at = $3,
        covered_hint_at = coalesce(t.covered_hint_at, t.first_hint_at), first_hint_at = NULL, lease_until = $4,
        taken_lane = t.lane, taken_epoch = coalesce((SELECT epoch FROM organizations o WHERE o.id = t.lane), 0)
@@ -109,14 +127,17 @@ async function takeFrom(
        t.taken_epoch, t.settling, t.attempts, t.aged_ms, t.failed_at, t.absent_since, t.covered_hint_at, t.traceparent,
        t.reconciled, CASE WHEN NOT t.reconciled THEN (SELECT delivery_id FROM hints h WHERE h.task_id = t.id
          AND h.generation = t.generation) END AS delivery_id)
-     SELECT e.early, taken.* FROM (SELECT count(*)::int AS early FROM early) e LEFT JOIN taken ON true`,
+     SELECT e.early, e.newer, taken.* FROM (
+       SELECT count(*)::int AS early, count(*) FILTER (WHERE newer)::int AS newer FROM early) e LEFT JOIN taken ON true`,
     grants.map(({ lane }) => lane.id),
     grants.map(({ limit }) => limit),
     context.nowMs(),
     context.nowMs() + context.settings.leaseMs,
     context.settings.readGapMs,
+    context.settings.normalizerVersion,
+    leftToNewerMs,
   );
-  const early: number = rows[0]!.early;
+  const { early, newer } = rows[0] as { early: number; newer: number };
   const taken = rows.filter(({ id }) => id !== null);
   for (const [index, { lane, limit }] of grants.entries()) {
     const count = taken.filter(({ nth }) => nth === index + 1).length;
@@ -127,7 +148,7 @@ async function takeFrom(
   taken.sort(
     (left, right) => left.nth - right.nth || left.was_due_at - right.was_due_at || left.id - right.id,
   );
-  return { taken, early };
+  return { taken, early, newer };
 }
 
 /** Turns rise with what was served, and lanes that have nothing more that is due say from when on they have. */

@@ -140,14 +140,20 @@ function refuseMoved(database: Database, file: string): void {
 }
 
 /**
- * What a former process had taken is due again and its named leases are free: the file's lock says that it is dead. Since
+ * What a former process had taken is due again, as is what an older version left to this one, and its named leases are
+ * free: the file's lock says that it is dead. Since
  * when each is free stays known: of those that it held to its end, since it was found dead. Lanes are built from what
  * waits, as wide as they were.
  */
 function load(context: Context): void {
   const { database } = context;
   context.organizations.load(database);
-  database.run(`UPDATE tasks SET state = 'due', due_at = ? WHERE state = 'taken'`, context.nowMs());
+  database.run(
+    `UPDATE tasks SET state = 'due', due_at = ?1, code = iif(state = 'taken', code, NULL)
+     WHERE state = 'taken' OR (state = 'due' AND code = 'older-normalizer' AND normalizer_version <= ?2)`,
+    context.nowMs(),
+    context.settings.normalizerVersion,
+  );
   database.run('UPDATE leases SET until = ?1 WHERE until > ?1', context.nowMs());
   const lanes = database.all(
     'SELECT lane, min(due_at) AS due_at FROM tasks WHERE due_at IS NOT NULL GROUP BY lane',

@@ -8,6 +8,7 @@ import { changeOf } from '../../model/event';
 import type { FinishedRead, FinishResult } from '../../model/task';
 import { eventsOf, mayStandElsewhere } from '../decided-events';
 import { mayLag } from '../may-lag';
+import { leftToNewerMs } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import { joinTask } from './join';
@@ -25,9 +26,6 @@ import {
 } from './return-task';
 import { claim, placesOf } from './unclaimed';
 import { writeEvent } from './write-event';
-
-/** A store that a newer version has written to: this one's reads cannot count until it is replaced. */
-const olderNormalizerWaitMs = 60_000;
 
 export function finish(context: Context, read: FinishedRead): FinishResult {
   const task = endTake(context, read);
@@ -51,7 +49,7 @@ export function finish(context: Context, read: FinishedRead): FinishResult {
       : null;
   const decision = changeOf(moved === null ? previous : { ...previous!, deleted: true }, draft);
   if (decision.reason === 'older-normalizer') {
-    stayDue(context, task, 'older-normalizer', olderNormalizerWaitMs);
+    leaveToNewer(context, task, resource);
     return { outcome: 'refused', reason: 'older-normalizer' };
   }
   const records = decideRecords(context, read, decision.change, moved, task, previous);
@@ -72,6 +70,15 @@ export function finish(context: Context, read: FinishedRead): FinishResult {
   const again = acceptAndRest(context, read, { task, resource, older, settleMs });
   context.lanes.widen(String(task.lane));
   return outcome === 'published' ? { outcome, eventIds, again } : { outcome, reason, again };
+}
+
+/** A task that only this read showed to be the resource's is the newer version's from now on, as that one is. */
+function leaveToNewer(context: Context, task: Row, resource: Row): void {
+  if (task.kind === null) {
+    const version = resource.normalizer_version as number;
+    context.database.run('UPDATE tasks SET normalizer_version = ? WHERE id = ?', version, task.id as number);
+  }
+  stayDue(context, task, 'older-normalizer', leftToNewerMs);
 }
 
 /**

@@ -5,6 +5,7 @@
  */
 import type { Accepted, Delivery, HintElement } from '../../model/notification';
 import type { TakenTask } from '../../model/task';
+import { leftToNewerMax, leftToNewerMs } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import type { Grant } from './lanes';
@@ -148,34 +149,50 @@ export function take(context: Context, limit: number): TakenTask[] {
   // While the topics are read, what is decided could come under a number that is still to be found taken.
   if (!mayTake(context)) return taken;
   // A lane may hold less than it was granted: what is then left is granted again.
-  while (taken.length < limit) {
+  let left = 0;
+  while (taken.length < limit && left < leftToNewerMax) {
     const grants = context.lanes.grants(limit - taken.length, nowMs, (id) =>
       context.organizations.openAtMs(id),
     );
     if (grants.length === 0) break;
-    for (const grant of grants) taken.push(...takeFrom(context, grant, nowMs));
+    for (const grant of grants) {
+      const { tasks, newer } = takeFrom(context, grant, nowMs);
+      taken.push(...tasks);
+      left += newer;
+    }
   }
   return taken;
 }
 
 /** What a take needs to know of a task. The bound is an expression: of a bare parameter each value is planned anew. */
 const waitingTasks = `SELECT id, due_at, read_at, fence, generation, address, kind, resource_id, organization_id,
-    hinted_organization_id, hinted_user, connection_id, settling, attempts, aged_ms, failed_at, absent_since,
+    hinted_organization_id, hinted_user, connection_id, normalizer_version, settling, attempts, aged_ms, failed_at, absent_since,
     coalesce(covered_hint_at, first_hint_at) AS covered_hint_at, traceparent, reconciled,
     CASE reconciled WHEN 0 THEN (SELECT delivery_id FROM hints h WHERE h.task_id = tasks.id
       AND h.generation = tasks.generation) END AS delivery_id
   FROM tasks WHERE lane = ? AND due_at IS NOT NULL ORDER BY due_at LIMIT ? + 0`;
 
-function takeFrom(context: Context, { lane, limit }: Grant, nowMs: number): TakenTask[] {
+/** `newer`: so many are left to a newer version. */
+function takeFrom(
+  context: Context,
+  { lane, limit }: Grant,
+  nowMs: number,
+): { tasks: TakenTask[]; newer: number } {
   // One more than may be taken says when the next is due.
   const waiting = context.database.all(waitingTasks, lane.id, limit + 1);
   const due = waiting.slice(0, limit).filter(({ due_at }) => Number(due_at) <= nowMs);
-  const early = due.filter((row) => isEarly(context, row, nowMs));
-  const tasks = due.flatMap((row) => (early.includes(row) ? [] : takeOne(context, row, lane.id, nowMs)));
+  const newer = due.filter(
+    ({ normalizer_version }) => Number(normalizer_version) > context.settings.normalizerVersion,
+  );
+  const early = due.filter((row) => !newer.includes(row) && isEarly(context, row, nowMs));
+  const tasks = due.flatMap((row) =>
+    newer.includes(row) || early.includes(row) ? [] : takeOne(context, row, lane.id, nowMs),
+  );
   const next = waiting[due.length];
   context.lanes.served(lane, tasks.length, next === undefined ? null : Number(next.due_at));
   for (const row of early) leaveUntilGap(context, row, lane.id, nowMs);
-  return tasks;
+  for (const row of newer) leaveToNewer(context, row, lane.id, nowMs);
+  return { tasks, newer: newer.length };
 }
 
 /** What kept its place may have been read a moment ago. */
@@ -188,6 +205,17 @@ function isEarly(context: Context, row: Row, nowMs: number): boolean {
 function leaveUntilGap(context: Context, row: Row, lane: string, nowMs: number): void {
   const dueAt = afterGap(context, row, nowMs);
   context.database.run('UPDATE tasks SET due_at = ? WHERE id = ?', dueAt, row.id as number);
+  context.lanes.expect(lane, dueAt);
+}
+
+/** What a newer version has read waits for one of that version to open the store. */
+function leaveToNewer(context: Context, row: Row, lane: string, nowMs: number): void {
+  const dueAt = nowMs + leftToNewerMs;
+  context.database.run(
+    `UPDATE tasks SET due_at = ?, state = 'due', code = 'older-normalizer' WHERE id = ?`,
+    dueAt,
+    row.id as number,
+  );
   context.lanes.expect(lane, dueAt);
 }
 

@@ -14,6 +14,7 @@ import { postgresSettingsFor } from '../../contract/open-postgres';
 import { deliveryOf, draftOf, heldBy, hintOf, sumOf } from '../../contract/store-hand';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';
+import { until } from '../../support/until';
 import { unpackVersionBefore, versionBeforeAvailable } from '../../support/version-before';
 
 describeWithNeighbour('PostgreSQL', postgresAvailable(), 'versions of the scaled store', () => {
@@ -94,6 +95,65 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'versions of the scaled
       }
       await Promise.all([again.close(), newer.close()]);
     });
+
+    test('T7: what the version before puts off, since this one has read it, this one reads at once', async () => {
+      const module = join(before.folder, 'src/store/postgres/open-postgres.ts');
+      const older = (require(module) as { openPostgres: typeof openPostgres }).openPostgres;
+      const name = await server.createDatabase();
+      const settings = { ...postgresSettingsFor(server.url(name)), readGapMs: 0 };
+      const newer = await openPostgres(settings, () => nowMs);
+      const beside = await older(settings, () => nowMs);
+      const read = { connectionId: 'c1', traceparent: null, reconciled: false, settleMs: 0 };
+      const draft = (content: string, normalizerVersion: number) =>
+        draftOf('1', content, { normalizerVersion });
+
+      await newer.put(deliveryOf(nowMs, [hintOf('1')]));
+      const [first] = await newer.take(1);
+      await newer.finish({ ...heldBy(first!), ...read, draft: draft('a', 3) });
+      await newer.put(deliveryOf(nowMs, [hintOf('1')]));
+      const [task] = await beside.take(1);
+      expect(await beside.finish({ ...heldBy(task!), ...read, draft: draft('b', 2) })).toMatchObject({
+        reason: 'older-normalizer',
+      });
+      const [again] = await newer.take(1);
+      expect(again).toMatchObject({ taskId: task!.taskId });
+      expect(await newer.finish({ ...heldBy(again!), ...read, draft: draft('b', 3) })).toMatchObject({
+        outcome: 'published',
+      });
+      await Promise.all([newer.close(), beside.close()]);
+    });
+  });
+
+  test('T7: of two versions beside each other the newer takes at once what the older left to it', async () => {
+    const name = await server.createDatabase();
+    const settings = { ...postgresSettingsFor(server.url(name)), readGapMs: 0 };
+    const open = (normalizerVersion: number) =>
+      openPostgres({ ...settings, normalizerVersion }, () => Date.now());
+    const [older, newer] = await Promise.all([open(1), open(2)]);
+    const ids = ['1', '2', '3'];
+    const hints = deliveryOf(Date.now(), [...ids.map((id) => hintOf(id)), hintOf('new', '99')]);
+    await newer.put(hints);
+    for (const task of await newer.take(10)) {
+      const id = task.address.split('/').at(-1)!;
+      if (id === 'new') continue;
+      const draft = draftOf(id, 'a', { normalizerVersion: 2 });
+      await newer.finish({
+        ...{ ...heldBy(task), draft, connectionId: 'c1', traceparent: null },
+        ...{ reconciled: false, settleMs: 0 },
+      });
+    }
+    let woken = 0;
+    await newer.heed((news) => {
+      if (news === 'work') woken += 1;
+    });
+    await older.put(hints);
+    await until(async () => woken === 1, { withinMs: 10_000 });
+    expect(await older.take(10)).toEqual([]);
+    // Nothing of it is due, so that the older one does not look again and again.
+    expect(await older.nextDueInMs('task')).toBeGreaterThan(10_000);
+    await until(async () => woken === 2, { withinMs: 10_000 });
+    expect((await newer.take(10)).map((task) => task.address.split('/').at(-1))).toEqual(ids);
+    await Promise.all([older.close(), newer.close()]);
   });
 
   describe('the schema', () => {
