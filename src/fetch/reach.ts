@@ -4,7 +4,8 @@
  */
 import type { Answer } from '../model/answer';
 import { wordsIn } from '../model/answer-words';
-import { type Connection, oauth1Ending } from '../model/connection';
+import type { Connection } from '../model/connection';
+import { missingConsents, refusedConsent } from '../model/missing-consents';
 import type { RawFault, RawListed, RawRead } from '../model/provider-data';
 import { attributeRefusal, type Owner } from './attribute-refusal';
 import type { Caller } from './caller';
@@ -41,7 +42,7 @@ export function organizationReaches(doors: ProviderDoors, organizationIds: strin
     const connection = chooseConnection(claim, connections, doors.sees);
     if (connection !== null) return { reach: { connection, organizationId } };
     const refused = lost.get(organizationId);
-    if (refused !== undefined) return { fault: refusedConsent(doors, refused, organizationId) };
+    if (refused !== undefined) return { fault: refusedConsent(refused, organizationId) };
     return { fault: unreachable(organizationId, `no valid connection sees organization ${organizationId}`) };
   });
 }
@@ -58,7 +59,7 @@ export function connectionReaches(doors: ProviderDoors, organizationId: string |
   const missed = new Set(lostOrganizations(doors, seen).values());
   return [
     ...valid.map((connection) => ({ reach: { connection, organizationId: null } })),
-    ...[...missed].map((connectionId) => ({ fault: refusedConsent(doors, connectionId, null) })),
+    ...[...missed].map((connection) => ({ fault: refusedConsent(connection, null) })),
   ];
 }
 
@@ -95,33 +96,18 @@ export function openedOf(
 }
 
 /** Organizations that only a refused consent sees, each with that connection. */
-function lostOrganizations(doors: ProviderDoors, seen: ReadonlySet<string>): Map<string, string> {
-  const lost = new Map<string, string>();
-  for (const { connectionId, status } of doors.connections()) {
-    if (status === 'valid') continue;
-    for (const id of doors.sees(connectionId)) if (!seen.has(id)) lost.set(id, connectionId);
+function lostOrganizations(doors: ProviderDoors, seen: ReadonlySet<string>): Map<string, Connection> {
+  const lost = new Map<string, Connection>();
+  for (const connection of doors.connections()) {
+    if (connection.status === 'valid') continue;
+    for (const id of doors.sees(connection.connectionId)) if (!seen.has(id)) lost.set(id, connection);
   }
   return lost;
 }
 
 /** Nothing can be asked: every consent was refused, or there is none. */
 function nobody(doors: ProviderDoors, detail: string): RawFault {
-  const connections = doors.connections();
-  if (connections.length === 0) {
-    const first = 'no user has consented yet: tramline connect';
-    return { ...unreachable(null, first), answer: { kind: 'no-connection', detail: first, nobody: true } };
-  }
-  const refused = connections.find(({ status }) => status === 'refused');
-  return refused === undefined
-    ? unreachable(null, detail)
-    : refusedConsent(doors, refused.connectionId, null);
-}
-
-function refusedConsent(doors: ProviderDoors, connectionId: string, organizationId: string | null): RawFault {
-  const of = doors.connections().find((one) => one.connectionId === connectionId);
-  const detail = `connection ${connectionId}${of?.auth === 'oauth1' ? `. ${oauth1Ending}` : ''}`;
-  const answer = { kind: 'reauthorize', connectionId, message: null, sealedToken: null } as const;
-  return { answer, detail, address: null, organizationId };
+  return missingConsents(doors.connections())[0] ?? unreachable(null, detail);
 }
 
 function unreachable(organizationId: string | null, detail: string): RawFault {

@@ -3,8 +3,9 @@
  * Authorization value is accepted before the provider is told of it, and the one before until the provider uses the new.
  */
 import { randomBytes } from 'node:crypto';
+import { missingConsents } from '../model/missing-consents';
 import { Problem } from '../model/problem';
-import type { RawFault, RawRead } from '../model/provider-data';
+import type { RawRead } from '../model/provider-data';
 import type { DeliveryView, DeliveryWanted } from '../model/subscription';
 import { Secret } from '../tools/secret';
 import { deliveryViewOf, isRefusal, objectOf, withoutSecret } from './documents';
@@ -34,15 +35,10 @@ export function makeDelivery(doors: SubscribeDoors): Delivery {
     ask: (connectionId: string) => Promise<RawRead<Value>>,
   ): Promise<RawRead<Value>> {
     await doors.ready();
-    const detail = 'there is no valid connection: no user has given consent';
-    const none: RawFault = {
-      answer: { kind: 'no-connection', detail },
-      detail,
-      address: null,
-      organizationId: null,
-    };
-    let last: RawRead<Value> = { fault: none };
-    for (const { connectionId, status } of doors.connections()) {
+    const connections = doors.connections();
+    // Without a valid connection one is missing.
+    let last: RawRead<Value> = { fault: missingConsents(connections)[0]! };
+    for (const { connectionId, status } of connections) {
       if (status !== 'valid') continue;
       last = await ask(connectionId);
       if (!('fault' in last) || !personal.has(last.fault.answer?.kind ?? '')) return last;

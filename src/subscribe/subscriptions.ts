@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Connection } from '../model/connection';
+import { missingConsents } from '../model/missing-consents';
 import { Problem } from '../model/problem';
 import type { Listed, RawFault, RawItem } from '../model/provider-data';
 import type { SubscriptionsApi, SubscriptionView, SubscriptionWanted } from '../model/subscription';
@@ -132,7 +133,8 @@ async function* views(doors: SubscribeDoors): AsyncGenerator<Listed<Subscription
     }
     if (fault !== null) yield { fault: doors.listingFaultOf(fault) };
   }
-  for (const fault of refusedConsents(doors)) yield { fault: doors.listingFaultOf(fault) };
+  // Whose subscriptions nobody can list: a subscription is its user's alone.
+  for (const fault of missingConsents(doors.connections())) yield { fault: doors.listingFaultOf(fault) };
 }
 
 /** Of each valid connection, one after the other: what one cannot show hides nothing of another. */
@@ -140,18 +142,6 @@ async function* listings(doors: SubscribeDoors): AsyncGenerator<Listing> {
   for (const { connectionId, status } of doors.connections()) {
     if (status === 'valid') yield await listOne(doors, connectionId);
   }
-}
-
-/** Whose subscriptions nobody can list: a subscription is its user's alone. */
-function refusedConsents({ connections }: SubscribeDoors): RawFault[] {
-  return connections()
-    .filter(({ status }) => status === 'refused')
-    .map(({ connectionId }) => ({
-      answer: { kind: 'reauthorize', connectionId, message: null, sealedToken: null },
-      detail: `connection ${connectionId}`,
-      address: null,
-      organizationId: null,
-    }));
 }
 
 /**
@@ -166,7 +156,7 @@ async function find(doors: SubscribeDoors, id: string, known = false): Promise<S
     if (found !== undefined) return found;
     if (fault !== null) faults.push(fault);
   }
-  const [fault] = known ? faults : [...faults, ...refusedConsents(doors)];
+  const [fault] = known ? faults : [...faults, ...missingConsents(doors.connections())];
   if (fault !== undefined) throw doors.problemOf(fault);
   return null;
 }
@@ -182,17 +172,21 @@ async function findAgain(
   return found ?? null;
 }
 
+/** Throws where no user's consent that would do is valid, and where several would. */
 function connectionFor(
-  { connections, sees }: SubscribeDoors,
+  { connections, sees, problemOf }: SubscribeDoors,
   { user, filters }: SubscriptionWanted,
 ): Connection {
   const wanted = filters.flatMap(({ key, values }) => (key === 'orgId' ? values : []));
-  const valid = connections().filter(({ status }) => status === 'valid');
-  const fitting = valid
+  const all = connections();
+  const able = all
     .filter((connection) => user === null || connection.user === user)
     .filter(({ connectionId }) => wanted.every((id) => sees(connectionId).has(id)));
+  const fitting = able.filter(({ status }) => status === 'valid');
   const [first] = fitting;
   if (first === undefined) {
+    const [missing] = able.length > 0 || all.length === 0 ? missingConsents(able) : [];
+    if (missing !== undefined) throw problemOf(missing);
     const which = wanted.length === 0 ? '' : ` that sees ${wanted.join(', ')}`;
     const whose = user === null ? '' : ` of user ${user}`;
     throw new Problem('command.not-found', `there is no valid connection${whose}${which}`);

@@ -101,6 +101,38 @@ test('a consent that is revoked is taken back at the provider, erased here, and 
   }
 });
 
+test('what needs a consent ends with 5 and says whose, while there is none, when it is refused and when it was revoked', async () => {
+  const { story } = stage;
+  const [organization] = (await story.simulator.state()).organizations;
+  const needing = [
+    ['equipment'],
+    ['delivery'],
+    ['delivery', 'set', '--status', 'active'],
+    ['subscriptions'],
+    ['subscriptions', 'create', '--event-type', 'equipment', '--organization', organization!.id],
+    ['subscriptions', 'renew', 'any'],
+  ];
+  const told = async () => {
+    const answers: unknown[] = [];
+    for (const words of needing) {
+      const { code, out, error } = await runCommand(words, stage.environment);
+      answers.push([words, code, out, error.split('\n', 1)[0]]);
+    }
+    return answers;
+  };
+  const each = (words: string) => needing.map((of) => [of, 5, '', expect.stringContaining(words)]);
+  expect(await told()).toEqual(each('no user has consented yet: tramline connect'));
+  await connectUser();
+  await story.untilLearned();
+  const [connection] = await stage.connections();
+  await story.simulator.expireTokens({ refresh: true });
+  // It is refused from the first call on.
+  expect((await runCommand(['equipment'], stage.environment)).code).toBe(5);
+  expect(await told()).toEqual(each(`a user must consent again: connection ${connection!.id}`));
+  expect((await runCommand(['connections', 'revoke', connection!.id], stage.environment)).code).toBe(0);
+  expect(await told()).toEqual(each('no user has consented yet: tramline connect'));
+});
+
 test('somebody else’s consent is given back, and a user who declines is not asked again', async () => {
   const command = stage.connect('--user', 'somebody-else');
   const page = await stage.consent(command, user);

@@ -266,7 +266,7 @@ describe('delivery', () => {
     expect(await api.delivery()).toMatchObject({ status: 'Active' });
     stage.connections.splice(0);
     await expect(api.delivery()).rejects.toMatchObject({
-      message: expect.stringContaining('no valid connection'),
+      message: 'no-connection: no user has consented yet: tramline connect',
     });
   });
 });

@@ -1,0 +1,27 @@
+/**
+ * Why the provider cannot be asked on anybody's behalf: each consent that it refused, or that no user has given one. The
+ * same words wherever somebody is to be told; a user acts then, and nothing is absent. Pure.
+ */
+import { type Connection, oauth1Ending } from './connection';
+import type { RawFault } from './provider-data';
+
+type Of = Pick<Connection, 'connectionId' | 'auth'>;
+
+/** `organizationId`: which one is not reached for it; null for whatever its user is shown. */
+export function refusedConsent({ connectionId, auth }: Of, organizationId: string | null): RawFault {
+  const detail = `connection ${connectionId}${auth === 'oauth1' ? `. ${oauth1Ending}` : ''}`;
+  const answer = { kind: 'reauthorize', connectionId, message: null, sealedToken: null } as const;
+  return { answer, detail, address: null, organizationId };
+}
+
+/** Of each refused one; of none at all one as well. Empty where every user's consent holds. */
+export function missingConsents(connections: readonly (Of & Pick<Connection, 'status'>)[]): RawFault[] {
+  if (connections.length === 0) {
+    const detail = 'no user has consented yet: tramline connect';
+    const answer = { kind: 'no-connection', detail, nobody: true } as const;
+    return [{ answer, detail, address: null, organizationId: null }];
+  }
+  return connections
+    .filter(({ status }) => status === 'refused')
+    .map((connection) => refusedConsent(connection, null));
+}
