@@ -3,7 +3,6 @@
  * first step. Each name has a runbook of the same name. A new cause is a new row here; no mechanism changes.
  */
 import type { ConditionName, Owner, Severity } from '../model/alert';
-import type { QuarantineReason } from '../model/notification';
 import type { Cause } from '../model/organization';
 
 export interface CatalogueRow {
@@ -146,6 +145,15 @@ export const conditionRows: Record<ConditionName, ConditionRow> = {
     // A record may have to come first.
     relearnedWithinMs: 15 * minuteMs,
   },
+  'listings-unread': {
+    name: 'TramlineListingsUnread',
+    severity: 'warning',
+    owner: 'platform',
+    summary: 'Lists of the provider were not read to their end by several syncs in a row.',
+    firstStep: 'Run `tramline sync`: it names each list that it could not read to its end, where, and why.',
+    // It is read from the store in a moment.
+    relearnedWithinMs: minuteMs,
+  },
   'organizations-unlisted': {
     name: 'TramlineOrganizationsUnlisted',
     severity: 'warning',
@@ -280,53 +288,12 @@ export const conditionRows: Record<ConditionName, ConditionRow> = {
   },
 };
 
-/** What waits for an operator, by what has to be looked at. */
-export type QuarantineGroup =
-  | 'access'
-  | 'delivery'
-  | 'disappearance'
-  | 'document'
-  | 'publish'
-  | 'sender'
-  | 'other';
-
 export const quarantineRow: CatalogueRow = {
   name: 'TramlineQuarantineNotEmpty',
   severity: 'warning',
   owner: 'platform',
   summary: 'Something was set aside and waits for an operator.',
   firstStep: 'Look at it: `tramline quarantine list`, then `tramline quarantine show ID`.',
-};
-
-/** Who is behind a quarantined thing: its owner and what the group is about. */
-export const quarantineGroups: Record<QuarantineGroup, { owner: Owner; about: string }> = {
-  access: { owner: 'customer-success', about: 'resources that no connection of theirs may read' },
-  delivery: { owner: 'platform', about: 'deliveries or notifications that cannot be understood' },
-  disappearance: { owner: 'on-call', about: 'an organization that lost many resources at once' },
-  document: { owner: 'platform', about: 'resources whose reads or documents cannot be trusted' },
-  publish: { owner: 'platform', about: 'records that Kafka does not take' },
-  sender: { owner: 'on-call', about: 'notifications whose sender or address is not to be trusted' },
-  other: { owner: 'platform', about: 'things with a reason that this version does not know' },
-};
-
-export const quarantineGroupOf: Record<QuarantineReason, QuarantineGroup> = {
-  unauthenticated: 'sender',
-  'message-id-reused': 'sender',
-  'address-refused': 'sender',
-  'malformed-notification': 'delivery',
-  'repeated-member': 'delivery',
-  'malformed-body': 'delivery',
-  'store-refused': 'delivery',
-  'no-connection': 'access',
-  'organization-mismatch': 'access',
-  'no-access': 'access',
-  'address-template': 'document',
-  'request-refused': 'document',
-  'never-readable': 'document',
-  'malformed-document': 'document',
-  'mass-disappearance': 'disappearance',
-  'record-too-large': 'publish',
-  'record-refused': 'publish',
 };
 
 /** The page of `tramline alerts test`. */

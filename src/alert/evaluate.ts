@@ -5,21 +5,13 @@
 import type { Alert, AlertInputs, Condition, Signal } from '../model/alert';
 import type { QuarantineReason } from '../model/notification';
 import type { Cause } from '../model/organization';
-import {
-  announcedRow,
-  catalogue,
-  manyOrganizationsRow,
-  type QuarantineGroup,
-  quarantineGroupOf,
-  quarantineGroups,
-  quarantineRow,
-  runbookFileOf,
-} from './catalogue';
+import { announcedRow, catalogue, manyOrganizationsRow, quarantineRow, runbookFileOf } from './catalogue';
 import { announcedSignals } from './evaluate-announced';
 import { conditionSignals } from './evaluate-conditions';
 import { organizationSignals } from './evaluate-organizations';
 import { fingerprintOf } from './fingerprint';
 import { plainTime } from './plain-text';
+import { type QuarantineGroup, quarantineGroupOf, quarantineGroups } from './quarantine-groups';
 import { signalOfRow } from './signal-of-row';
 
 export interface EvaluateInputs extends AlertInputs {

@@ -32,6 +32,8 @@ const unsent =
 const sentences: Partial<Record<ConditionName, string>> = {
   'kafka-unavailable': unsent,
   'topic-denied': unsent,
+  'listings-unread':
+    'What the provider announces is read as always; what changed there and was never announced is not found.',
   'store-log-stuck':
     'Deliveries are taken and events are published until the disk is full; what is in the log is kept.',
   'store-unavailable':
@@ -58,6 +60,7 @@ const inStore = 'no end while the store has space: what is decided waits in its 
 const untilWhen: Record<Exclude<ConditionName, HoldsReads>, string> = {
   'clock-off': 'not known: the provider does not say how often it repeats what was refused',
   'kafka-unavailable': inStore,
+  'listings-unread': 'no end: it is over when a sync has read them to their end',
   'organizations-unlisted': 'no end: what is announced of them is set aside for an operator',
   'sandbox-limit': 'not known: the provider does not say what it does above a limit',
   'sandbox-near': 'nothing waits yet',

@@ -14,6 +14,7 @@ export type ConditionName =
   | 'clock-off'
   | 'decryption-failed'
   | 'kafka-unavailable'
+  | 'listings-unread'
   | 'organization-unread'
   | 'organizations-unlisted'
   | 'provider-unavailable'

@@ -16,6 +16,7 @@ import type { Replay } from '../publish/replay';
 import type { StoreRoom } from '../store/store-room';
 import type { LogWatch } from '../store/watch-log';
 import type { Sync } from '../sync/sync';
+import type { UnreadWatch } from '../sync/watch-unread';
 import { type Clock, type Loop, makeLoop } from '../tools/clock';
 import type { BehindWatch } from './behind';
 import { makeClosing } from './closing';
@@ -39,6 +40,7 @@ export interface LoopParts {
   behind: BehindWatch;
   room: StoreRoom;
   storeLog: LogWatch;
+  unread: UnreadWatch;
   store: Store;
 }
 
@@ -66,7 +68,7 @@ export type Loops = Record<'relay' | 'alert' | 'sweep' | 'learn' | 'follow', Loo
 
 /** Made and not started. Lists that broke off are begun again after 5 minutes at most. */
 export function loopsOf(parts: LoopParts, observer: Observer, clock: Clock): Loops {
-  const { pipeline, relay, alerting, book, meter, store, watch, behind, room, storeLog } = parts;
+  const { pipeline, relay, alerting, book, meter, store, watch, behind, room, storeLog, unread } = parts;
   let retryMs = learnRetryMs;
   const learn = makeLoop(
     async () => {
@@ -92,6 +94,7 @@ export function loopsOf(parts: LoopParts, observer: Observer, clock: Clock): Loo
     await behind.look();
     await room.look();
     await storeLog.look();
+    await unread.look();
     return followMs;
   };
   return {

@@ -324,3 +324,39 @@ test('a blocked organization is skipped and named, the others are not', async ()
   const events = (await story.events()).filter(({ type }) => !type.includes('organization-access'));
   expect(events).toHaveLength(12 + 25);
 });
+
+test('listings that the schedule does not read to their end are logged, counted and told, over a restart, until they are read', async () => {
+  await begin({ settings: { SYNC_INTERVAL_SECONDS: '1' } });
+  const foreign = {
+    match: { path: '/equipment?organizationIds=' },
+    nextPage: 'https://pages.elsewhere.example/equipment',
+  };
+  await story.simulator.setFaults([foreign]);
+  const told = async (state: string) =>
+    (await story.alerts()).find((alert) => alert.name === 'TramlineListingsUnread' && alert.state === state);
+  const untilTold = (what: string, state: string) => until(() => told(state), { ...soon, what });
+  const alert = await untilTold('what is unread to be told', 'firing');
+  expect(alert).toMatchObject({ severity: 'warning', annotations: { owner: 'platform' } });
+  expect(alert!.annotations.description).toMatch(
+    /4711\/equipment \(\d+ syncs in a row\): page 2: the origin/,
+  );
+  const lines = story.log('sync');
+  expect(lines.length).toBeGreaterThanOrEqual(3);
+  expect(lines[0]).toMatchObject({ level: 'warn', outcome: 'partial', partial: 2 });
+  expect(lines[0]!.named).toContainEqual({
+    scope: '4711/equipment',
+    detail: expect.stringContaining('(address-refused)'),
+  });
+  expect(await story.metric('tramline_syncs_total', { outcome: 'partial' })).toBeGreaterThanOrEqual(3);
+  expect(await story.metric('tramline_sync_unread_listings')).toBe(2);
+  expect(
+    await story.metric('tramline_security_rejections_total', { reason: 'address-refused' }),
+  ).toBeGreaterThanOrEqual(6);
+  await story.service.kill();
+  await story.serve();
+  expect(await told('firing')).toMatchObject({ since: alert!.since });
+  await story.simulator.setFaults([]);
+  await until(async () => story.log('sync').find(({ outcome }) => outcome === 'whole'), soon);
+  expect(await story.metric('tramline_sync_unread_listings')).toBe(0);
+  await untilTold('it to be over', 'resolved');
+});

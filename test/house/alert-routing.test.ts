@@ -4,8 +4,9 @@
 // the tests of the rules show firing; held against the shipped configuration and the heads of the pages.
 import { parse } from 'yaml';
 import { labelsOf } from '../../src/alert/alertmanager-payload';
-import { conditionRows, organizationRows, quarantineGroupOf } from '../../src/alert/catalogue';
+import { conditionRows, organizationRows } from '../../src/alert/catalogue';
 import { type EvaluateOptions, evaluate } from '../../src/alert/evaluate';
+import { quarantineGroupOf } from '../../src/alert/quarantine-groups';
 import { testAlert } from '../../src/alert/test-sinks';
 import type { AlertInputs, Condition, ConditionName } from '../../src/model/alert';
 import { identityLabels } from '../../src/model/alert';

@@ -1,12 +1,12 @@
 // Goal: the evaluator turns states into signals, one for each thing a person has to do, and takes any named cause.
+import { conditionRows } from '../../../src/alert/catalogue';
+import { type EvaluateInputs, evaluate, openOf } from '../../../src/alert/evaluate';
+import { fingerprintOf } from '../../../src/alert/fingerprint';
 import {
-  conditionRows,
   type QuarantineGroup,
   quarantineGroupOf,
   quarantineGroups,
-} from '../../../src/alert/catalogue';
-import { type EvaluateInputs, evaluate, openOf } from '../../../src/alert/evaluate';
-import { fingerprintOf } from '../../../src/alert/fingerprint';
+} from '../../../src/alert/quarantine-groups';
 import type { Alert, Condition, ConditionName, Signal } from '../../../src/model/alert';
 import fc from '../../support/properties';
 import { aBlocked, anAlert, minuteMs, noonMs } from './samples';

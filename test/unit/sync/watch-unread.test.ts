@@ -1,0 +1,51 @@
+// Goal: listings that sync after sync leaves unread are one state that a person should know, until a sync has read them.
+// Method: a store that says how syncs stand.
+import type { SyncStanding, UnreadListing } from '../../../src/model/sync';
+import { makeUnreadWatch } from '../../../src/sync/watch-unread';
+
+const nowMs = 1_000_000;
+const leftBy = (runs: number, scope = '4711/equipment', sinceMs = 5): UnreadListing => ({
+  scope,
+  runs,
+  sinceMs,
+  detail: 'page 2: it failed',
+});
+
+function watching() {
+  const kept: { standing: SyncStanding | null } = { standing: null };
+  const watch = makeUnreadWatch({ syncStanding: async () => kept.standing }, { nowMs: () => nowMs });
+  return async (...unread: UnreadListing[]) => {
+    kept.standing = { wholeAtMs: null, unread };
+    await watch.look();
+    return watch.conditions();
+  };
+}
+
+test('what two runs left unread is nobody’s business yet, what three did is told until it is read', async () => {
+  const look = watching();
+  expect(await look(leftBy(2))).toEqual([]);
+  expect(await look(leftBy(3), leftBy(2, '4712/fields'))).toEqual([
+    {
+      name: 'listings-unread',
+      sinceMs: 5,
+      detail: 'Not read to its end: 4711/equipment (3 syncs in a row): page 2: it failed.',
+    },
+  ]);
+  expect(await look()).toEqual([]);
+});
+
+test('all of them are one state, since the first, of which three are named; none before the first run, none ahead of now', async () => {
+  const look = watching();
+  const many = ['1', '2', '3', '4', '5'].map((id, place) => leftBy(3 + place, `${id}/fields`, 50 - place));
+  const [state, ...others] = await look(...many);
+  expect(others).toEqual([]);
+  expect(state).toMatchObject({
+    sinceMs: 46,
+    detail: expect.stringMatching(/^Not read to their end: 1.*; and 2 more\.$/),
+  });
+  expect(state?.labels).toBeUndefined();
+  expect((await look(leftBy(3, '1/fields', nowMs + 9)))[0]).toMatchObject({ sinceMs: nowMs });
+  const none = makeUnreadWatch({ syncStanding: async () => null }, { nowMs: () => nowMs });
+  await none.look();
+  expect(none.conditions()).toEqual([]);
+});
