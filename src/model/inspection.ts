@@ -95,7 +95,8 @@ export interface Inspection {
     quarantined: number;
     /** 100,000 says that there are as many or more. */
     unsent: number;
-    oldestDueAgeMs: number | null;
+    /** Of the oldest notification that waits to be read in an active organization, however its read is put off; null when none does. */
+    oldestWaitingAgeMs: number | null;
     organizations: Record<Access, number>;
   }>;
   /** For how long nobody holds a named lease: 0 while somebody does, null where nobody ever did. */

@@ -52,7 +52,7 @@ export function observeGauges(meter: Meter, gauges: Gauges): () => void {
         ]);
         result.observe(reachable, 1);
         result.observe(pending, counts.due + counts.waiting);
-        result.observe(ages.oldest, (counts.oldestDueAgeMs ?? 0) / 1000);
+        result.observe(ages.oldest, (counts.oldestWaitingAgeMs ?? 0) / 1000);
         result.observe(unsent, counts.unsent);
         for (const state of ['due', 'waiting', 'parked', 'quarantined'] as const) {
           result.observe(tasks, counts[state], { state });
@@ -87,7 +87,11 @@ function gaugesOf(meter: Meter) {
 /** What is told as an age, in seconds. */
 function makeAges(gauge: ReturnType<typeof gaugesOf>) {
   return {
-    oldest: gauge('tramline.inbox_oldest_pending_age', 'Age of the oldest due resource.', 's'),
+    oldest: gauge(
+      'tramline.inbox_oldest_pending_age',
+      'Age of the oldest notification that waits to be read, not parked.',
+      's',
+    ),
     over: gauge('tramline.alert_over_age', 'Age of the end of what paged; 0 while it fires.', 's'),
     unattended: gauge(
       'tramline.alerts_unattended',

@@ -78,13 +78,46 @@ export function storeAlertsSuite(name: string, openStore: () => Promise<StoreUnd
       expect(await kept()).toEqual([]);
     });
 
+    test('what waits is as old as its notification, however it is put off', async () => {
+      const age = async () => (await hand.store.counts()).oldestWaitingAgeMs;
+      await hand.put([hintOf('a')]);
+      const put = { dueInMs: 60_000, own: true, agedMs: 0, code: 'server-error', detail: null };
+      for (const sinceMs of [0, 60_000]) {
+        const task = await hand.take();
+        expect(await age()).toBe(sinceMs);
+        await hand.store.postpone({ ...heldBy(task), ...put });
+        under.advance(59_000);
+        expect(await age()).toBe(sinceMs + 59_000);
+        under.advance(1000);
+      }
+      await hand.observe(terms);
+      expect(await age()).toBeNull();
+    });
+
+    test('what settles is waited for on purpose, and is not old before its time', async () => {
+      const age = async () => (await hand.store.counts()).oldestWaitingAgeMs;
+      await hand.put([hintOf('a')]);
+      await hand.observe(terms);
+      await hand.observe(open);
+      await hand.store.foundAbsent({ ...heldBy(await hand.take()), againInMs: 600_000 });
+      under.advance(599_999);
+      expect(await age()).toBeNull();
+      under.advance(1);
+      expect(await age()).toBe(600_000);
+      await hand.finish(await hand.take(), draftOf('a', '1'), { settleMs: 30_000 });
+      under.advance(30_000);
+      expect(await age()).toBeNull();
+      expect(await hand.take()).toMatchObject({ settling: true });
+      expect(await age()).toBeNull();
+    });
+
     test('what waited for the customer is no delay of ours', async () => {
       await hand.put([hintOf('a'), hintOf('b')]);
       await hand.observe(terms);
       under.advance(dayMs);
       await hand.observe(open);
       under.advance(5000);
-      expect((await hand.store.counts()).oldestDueAgeMs).toBe(5000);
+      expect((await hand.store.counts()).oldestWaitingAgeMs).toBe(5000);
       await hand.put([hintOf('c')]);
       const acceptedAtMs = under.nowMs();
       for (let read = 0; read < 3; read += 1) {

@@ -820,7 +820,7 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
           parked: 0,
           unsent: 1,
           quarantined: 0,
-          oldestDueAgeMs: 500,
+          oldestWaitingAgeMs: 500,
           organizations: { active: 1 },
         });
       });

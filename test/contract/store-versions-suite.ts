@@ -45,6 +45,7 @@ export function storeVersionsSuite(
       expect((await hand.store.listTasks({ state: null, limit: 10, after: 0 }))[0]).toMatchObject({
         ...{ address: address('1'), state: 'due', code: 'older-normalizer', attempts: 0 },
       });
+      expect((await hand.store.counts()).oldestWaitingAgeMs).toBeGreaterThanOrEqual(10 * 60_000);
       expect(await hand.ledgerAtRest()).toMatchObject({ accepted: 4, published: 1, waiting: 3 });
       const why =
         'older-normalizer: a newer version has read it, and only one of that version reads it again';

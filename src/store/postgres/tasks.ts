@@ -39,15 +39,27 @@ export async function listTasks(
   }));
 }
 
-/** One statement: what it counts is of one moment. */
+/** What waits, and what is being read: each by an index of its own. A task is never both. */
+const toRead = ['due_at', 'lease_until']
+  .map(
+    (given) => `SELECT lane, state, due_at, coalesce(covered_hint_at, first_hint_at) AS hinted_at
+    FROM tasks WHERE ${given} IS NOT NULL`,
+  )
+  .join(' UNION ALL ');
+
+/**
+ * One statement: what it counts is of one moment. What settles is not old before its time, and what is being read still
+ * waits. After a block its time begins anew.
+ */
 export async function counts(context: Context): ReturnType<Inspection['counts']> {
   const nowMs = context.nowMs();
   const row = (await context.database.get(
     `WITH waiting AS (
-       SELECT coalesce(o.access, 'active') = 'active' AS active, count(*) AS waiting,
+       SELECT coalesce(o.access, 'active') = 'active' AS active, count(t.due_at) AS waiting,
          count(*) FILTER (WHERE t.due_at <= $1) AS due,
-         min(greatest(coalesce(t.covered_hint_at, t.first_hint_at), o.since)) FILTER (WHERE t.due_at <= $1) AS oldest
-       FROM tasks t LEFT JOIN organizations o ON o.id = t.lane WHERE t.due_at IS NOT NULL GROUP BY 1)
+         min(greatest(t.hinted_at, o.since)) FILTER (
+           WHERE t.hinted_at IS NOT NULL AND (t.due_at <= $1 OR t.state <> 'settling')) AS oldest
+       FROM (${toRead}) t LEFT JOIN organizations o ON o.id = t.lane GROUP BY 1)
      SELECT (SELECT due FROM waiting WHERE active) AS due, (SELECT waiting FROM waiting WHERE active) AS waiting,
        (SELECT oldest FROM waiting WHERE active) AS oldest, (SELECT waiting FROM waiting WHERE NOT active) AS parked,
        (SELECT count(*) FROM quarantine WHERE state = 'waiting') AS quarantined,
@@ -70,7 +82,7 @@ export async function counts(context: Context): ReturnType<Inspection['counts']>
     parked: row.parked ?? 0,
     quarantined: row.quarantined,
     unsent: row.unsent,
-    oldestDueAgeMs: row.oldest === null ? null : nowMs - row.oldest,
+    oldestWaitingAgeMs: row.oldest === null ? null : nowMs - row.oldest,
     organizations,
   };
 }

@@ -173,11 +173,6 @@ export function counts(context: Context) {
       waiting += Number(lane.waiting);
     } else parked += Number(lane.waiting);
   }
-  const oldest = database.get(
-    `SELECT min(max(coalesce(t.covered_hint_at, t.first_hint_at), coalesce(o.since, 0))) AS oldest FROM tasks t LEFT JOIN organizations o
-     ON o.id = t.lane WHERE t.due_at <= ? AND coalesce(o.access, 'active') = 'active'`,
-    nowMs,
-  );
   const organizations: Record<Access, number> = {
     active: 0,
     'terms-required': 0,
@@ -191,9 +186,23 @@ export function counts(context: Context) {
     parked,
     quarantined: number(`SELECT count(*) FROM quarantine WHERE state = 'waiting'`),
     unsent: unsentCount(context),
-    oldestDueAgeMs: oldest?.oldest == null ? null : nowMs - Number(oldest.oldest),
+    oldestWaitingAgeMs: oldestWaitingAgeMs(context, nowMs),
     organizations,
   };
+}
+
+/** What settles is not old before its time, and what is being read still waits. After a block its time begins anew. */
+function oldestWaitingAgeMs({ database, leases }: Context, nowMs: number): number | null {
+  const columns = 'lane, coalesce(covered_hint_at, first_hint_at) AS hinted_at FROM tasks';
+  const row = database.get(
+    `SELECT min(max(t.hinted_at, coalesce(o.since, 0))) AS oldest FROM (
+       SELECT ${columns} WHERE due_at IS NOT NULL AND (due_at <= ? OR state <> 'settling')
+       UNION ALL SELECT ${columns} WHERE id IN (SELECT value FROM json_each(?))) t
+     LEFT JOIN organizations o ON o.id = t.lane WHERE coalesce(o.access, 'active') = 'active'`,
+    nowMs,
+    JSON.stringify([...leases.keys()]),
+  );
+  return row?.oldest == null ? null : nowMs - Number(row.oldest);
 }
 
 /** Of those that are blocked: when the last valid consent that sees it ends; left out where one never does by itself. */

@@ -110,7 +110,7 @@ export const gauges: Gauges = {
     parked: 2,
     quarantined: 1,
     unsent: 5,
-    oldestDueAgeMs: 1500,
+    oldestWaitingAgeMs: 1500,
     organizations: { active: 9, 'terms-required': 1, 'not-connected': 0, reauthorize: 0 },
   }),
   alerts: async () => ({
