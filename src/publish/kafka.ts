@@ -61,6 +61,8 @@ class KafkaTarget implements PublishTarget {
   private epochForgottenAfterMs: number | null = null;
   private opened = 0;
   private closed = false;
+  /** Of what is waited for now. */
+  private readonly waits = new Set<AbortController>();
 
   constructor(
     private readonly settings: KafkaSettings,
@@ -131,7 +133,8 @@ class KafkaTarget implements PublishTarget {
   async close(): Promise<void> {
     this.closed = true;
     // Only a client at rest can take its leave; any other is cut off.
-    if (this.cluster !== null && this.producer !== null) {
+    if (this.waits.size > 0) for (const over of this.waits) over.abort('over');
+    else if (this.cluster !== null && this.producer !== null) {
       await this.within(farewellMs, this.cluster.end()).catch(() => late);
     }
     await this.discard();
@@ -159,9 +162,10 @@ class KafkaTarget implements PublishTarget {
     throw new Problem('publish.unavailable', 'the Kafka client is not open');
   }
 
-  /** What `work` answers or throws, or `late` after so many milliseconds; what it does later is nobody's. */
+  /** What `work` answers or throws, or `late` after so many milliseconds or when this ends; what it does later is nobody's. */
   private async within<T>(ms: number, work: Promise<T>): Promise<T | typeof late> {
     const over = new AbortController();
+    this.waits.add(over);
     work.catch(() => {});
     try {
       return await Promise.race([
@@ -169,6 +173,7 @@ class KafkaTarget implements PublishTarget {
         this.options.clock.wait(ms, over.signal).then((): typeof late => late),
       ]);
     } finally {
+      this.waits.delete(over);
       over.abort('over');
     }
   }

@@ -49,8 +49,8 @@ export interface Relay {
   conditions(): Condition[];
   /** Of which of them none holds unless it is told: of Kafka's, once this one leads and everything could be written since. */
   settled(): ConditionName[];
-  /** Ends: waits a bounded time for the step under way, gives producer and lease back. */
-  close(): Promise<void>;
+  /** Ends: waits for the step under way, `withinMs` at most where that is given, and gives producer and lease back. */
+  close(withinMs?: number): Promise<void>;
 }
 
 /**
@@ -133,11 +133,11 @@ class OutboxRelay implements Relay {
     return this.couldWrite && this.trouble === null ? ['kafka-unavailable'] : [];
   }
 
-  async close(): Promise<void> {
+  async close(withinMs = Number.POSITIVE_INFINITY): Promise<void> {
     this.closing = true;
     const { clock, closeWithinMs } = this.options;
     const ended = new AbortController();
-    await Promise.race([this.turn, clock.wait(closeWithinMs, ended.signal)]);
+    await Promise.race([this.turn, clock.wait(Math.min(closeWithinMs, withinMs), ended.signal)]);
     ended.abort();
     // Whatever still runs fails now, and is sent again by whoever leads next.
     await this.target.close();

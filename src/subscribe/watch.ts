@@ -125,6 +125,11 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
   };
 }
 
+/** Whoever looked lets another do so at once; nothing happens where another does. Throws what the store throws. */
+export async function endLooking({ store, holder }: Pick<WatchDoors, 'store' | 'holder'>): Promise<void> {
+  await store.holdLease(lease, holder, 0);
+}
+
 /** Those that are silent, but for what was found to be in trouble. */
 function silencesOf(
   book: SecretBook,

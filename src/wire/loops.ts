@@ -145,11 +145,10 @@ async function stepRelay(relay: Relay, clock: Clock): Promise<number> {
     : Math.min(Math.max(holdUntilMs - clock.steadyMs(), 1), relayIdleMs);
 }
 
-/** Of a stop's grace, until when what is in flight may end, lists and replays, and the sending of what was decided last. */
+/** Shares of a stop's grace: until when work may go on, until when what it decided is sent, and the last send is waited for. */
 const inFlightShare = 0.75;
-const givenBackShare = 0.85;
-const listedShare = 0.9;
-const sentShare = 0.75;
+const decidedShare = 0.8;
+const sentShare = 0.9;
 
 /**
  * Takes nothing more, lets what is in flight end, gives the rest back and closes what was open, all of it within `graceMs`.
@@ -166,18 +165,20 @@ export async function stopLoops(
   const closing = makeClosing(graceMs, clock, failed);
   const { settled, settledBy, leftMs } = closing;
   const learned = [loops.learn, loops.follow, subscribing].map((one) => settled(one.stop()));
-  const listed = [sync, replay].map((one) => settled(one.stop()));
+  const listed = settled(sync.stop());
+  // One that sends through the relay waits for it, however long that hangs.
+  const replayed = settled(replay.stop());
   const inFlightMs = leftMs(inFlightShare);
   // What says nothing must not cost the others their time.
-  await settledBy(givenBackShare, [pipeline.work.stop(inFlightMs), pipeline.probes.stop(inFlightMs)]);
+  await settledBy(decidedShare, [pipeline.work.stop(inFlightMs), pipeline.probes.stop(inFlightMs)]);
   client.close();
   connecting.close();
-  await settledBy(listedShare, listed);
+  await settledBy(decidedShare, [listed]);
   // What was decided last goes out before the end, unless its far side makes it wait.
-  const flushed = settled(loops.relay.stop().then(() => flush(relay, () => leftMs(sentShare) > 0)));
-  const sent = flushed.then(() => relay.close());
+  const flushed = loops.relay.stop().then(() => flush(relay, () => leftMs(decidedShare) > 0));
+  const sent = settledBy(decidedShare, [flushed]).then(() => relay.close(leftMs(sentShare)));
   const told = loops.alert.stop().then(() => alerting.close());
-  await settledBy(1, [...learned, sent, told, loops.sweep.stop(), meter.end()]);
+  await settledBy(1, [...learned, replayed, sent, told, loops.sweep.stop(), meter.end()]);
   return closing.isClean();
 }
 

@@ -12,7 +12,7 @@ import { withoutEndSlashes } from '../model/without-end-slashes';
 import { listingFaultOf, problemOf } from '../operations/provider-api';
 import { makeSecretBook, type SecretBook } from '../subscribe/secret-book';
 import { makeSubscriptionsApi } from '../subscribe/subscriptions';
-import { makeSubscriptionWatch, type SubscriptionWatch } from '../subscribe/watch';
+import { endLooking, makeSubscriptionWatch, type SubscriptionWatch } from '../subscribe/watch';
 import { type Clock, makeLoop } from '../tools/clock';
 import { makeSealer } from '../tools/secret';
 import { deliveryPath } from '../webhook/server';
@@ -112,7 +112,7 @@ export function wireSubscribing(settings: Settings, parts: SubscribingParts): Su
       if (holder === null) return;
       const { step, conditions, settled } = watch(holder);
       const loop = makeLoop(step, clock, failed);
-      watching = { conditions, settled, stop: () => loop.stop() };
+      watching = { conditions, settled, stop: () => loop.stop().then(() => endLooking({ store, holder })) };
       loop.start();
     },
     async stop() {

@@ -235,11 +235,14 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'with a real Kafka', () => {
       declared.topics.map(({ name }) => `${prefix}.${name}`),
     );
 
-  /** Tasks that a process still holds, as the stopped store's tables say. */
+  /** Tasks and leases that a process still holds, as the stopped store's tables say. */
   function held(): unknown[] {
     const database = new DatabaseSync(join(story.dataFolder, 'tramline.db'), { readOnly: true });
     try {
-      return database.prepare("SELECT id FROM tasks WHERE state = 'taken'").all();
+      return [
+        ...database.prepare("SELECT id FROM tasks WHERE state = 'taken'").all(),
+        ...database.prepare('SELECT name, until FROM leases WHERE until > ?').all(Date.now()),
+      ];
     } finally {
       database.close();
     }

@@ -107,6 +107,15 @@ function endable(replaced: Record<string, () => Promise<unknown>> = {}) {
   return { ended, failed, clock, stopped };
 }
 
+/** Gives up after some turns, so that what does not come fails and does not hang. */
+async function until(holds: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 100; turn += 1) {
+    await new Promise(setImmediate);
+    if (holds()) return;
+  }
+  throw new Error('It did not come.');
+}
+
 const away = async () => Promise.reject(new Error('away'));
 
 test('a stop ends every part, and is clean', async () => {
@@ -125,6 +134,22 @@ test.each(['relay.step', 'relay', 'alerting', 'meter', 'sync', 'subscribing', 'w
     expect([ended.toSorted(), failed]).toEqual([whole.ended.toSorted(), [new Error('away')]]);
   },
 );
+
+test('T3: a relay that hangs in a send is closed while there is time to give its lease back', async () => {
+  const { ended, clock, stopped } = endable({ 'relay loop': () => new Promise(() => {}) });
+  await clock.advance(7_999);
+  expect(ended).not.toContain('relay');
+  await clock.advance(1);
+  expect(ended).toContain('relay');
+  await stopped;
+});
+
+test('T3: a replay that waits for the relay does not keep it from being closed', async () => {
+  const { ended, stopped } = endable({
+    replay: async () => void (await until(() => ended.includes('relay'))),
+  });
+  expect(await stopped).toBe(true);
+});
 
 test('T3: work that is not given back in time keeps nobody from being ended within the grace', async () => {
   const { ended, clock, stopped } = endable({ work: () => new Promise(() => {}) });
