@@ -3,14 +3,12 @@
  * not at all, cannot tell the difference afterwards. Fences and revisions that were given are not given again, so that of
  * them only the order is the same.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import type { TakenTask } from '../../../src/model/task';
 import type { Database } from '../../../src/store/sqlite/database';
 import { type Call, type CallResult, openEngine } from '../../../src/store/sqlite/engine';
 import type { VerbName } from '../../../src/store/sqlite/verbs';
-import { settingsFor } from '../../contract/open-sqlite';
+import { layStore, settingsFor } from '../../contract/open-sqlite';
 import { aliasHintOf, deliveryOf, draftOf, goneBy, heldBy, hintOf, terms } from '../../contract/store-hand';
 import fc from '../../support/properties';
 
@@ -46,12 +44,9 @@ const startMs = Date.parse('2026-01-01T00:00:00Z');
 /** An engine with what a caller would hold: the tasks that it has taken. */
 class Subject {
   nowMs = startMs;
-  readonly #folder = mkdtempSync(join(tmpdir(), 'tramline-rollback-'));
+  readonly #laid = layStore();
   // A budget that runs out, so that what is paid for a call decides what comes next.
-  readonly #engine = openEngine(
-    { ...settingsFor(join(this.#folder, 'store.db')), probesPerMinute: 40 },
-    () => this.nowMs,
-  );
+  readonly #engine = openEngine({ ...settingsFor(this.#laid.file), probesPerMinute: 40 }, () => this.nowMs);
   held: TakenTask[] = [];
 
   execute(calls: Call[]): CallResult[] {
@@ -91,7 +86,7 @@ class Subject {
 
   close(): void {
     this.#engine.close();
-    rmSync(this.#folder, { recursive: true });
+    rmSync(this.#laid.folder, { recursive: true });
   }
 }
 
