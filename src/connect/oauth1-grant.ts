@@ -105,6 +105,10 @@ async function signedCall(
       `${call}: expected oauth_token and oauth_token_secret, got ${reply.mediaType || 'no media type'} ` +
         `of ${reply.body.length} characters without them`,
     );
+  // Another callback than ours may be in force, through which somebody else is led (RFC 5849 section 2.1). Where nothing
+  // is said of it, the verifier guards alone: the contract names no such parameter.
+  if ((pairs?.get('oauth_callback_confirmed') ?? 'true') !== 'true')
+    throw new GrantRefusal('unusable', `${call}: expected oauth_callback_confirmed=true, got another`);
   return { token, secret: new Secret(secret) };
 }
 

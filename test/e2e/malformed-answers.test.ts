@@ -173,6 +173,20 @@ test('a token answer that cannot be read connects nobody, is told without what w
     const said = [error, ...stage.story.service.lines()].join('\n');
     expect(said).not.toContain('canary-of-a-token');
     expect(await stage.connections()).toEqual([]);
+    // A callback that the provider did not take from us may be somebody else's (RFC 5849 section 2.1).
+    const given = 'oauth_token=canary-of-a-token&oauth_token_secret=s&oauth_callback_confirmed=false';
+    await stage.story.simulator.setFaults([
+      { match: { path: '/oauth/request_token' }, times: 1, status: 200, body: given },
+    ]);
+    const asked = stage.connect('--oob');
+    asked.write('the-verifier');
+    const unconfirmed = await asked.ended;
+    expect([unconfirmed.code, unconfirmed.out, unconfirmed.error]).toEqual([
+      1,
+      '',
+      expect.stringMatching(/request_token: expected oauth_callback_confirmed=true, got another/),
+    ]);
+    expect(await stage.connections()).toEqual([]);
     const command = stage.connect();
     await stage.consent(command, user);
     expect((await command.ended).code).toBe(0);
