@@ -23,6 +23,8 @@ export interface Catalog {
   version: number;
   /** Relationship → address, not yet admitted by the gate. */
   links: ReadonlyMap<string, string>;
+  /** Relationship → why its link cannot be read, where no former catalog had it. */
+  unread: ReadonlyMap<string, string>;
 }
 
 export type CatalogResult = { catalog: Catalog } | { answer: Answer };
@@ -137,17 +139,19 @@ function makeContexts(parts: CatalogsParts): (connection: Connection | null) => 
     context.readAtMs = parts.nowMs();
     const connectionId = connection?.connectionId ?? applicationId;
     if (verdict.kind !== 'ok') return { answer: answerOnTheWay(verdict, wayOf(catalogUrl, connectionId)) };
-    const links = readOver(verdict.document.body, context.catalog);
-    if (typeof links === 'string') {
-      const detail = `${links} at ${shownAddress(catalogUrl.href) ?? catalogUrl.origin}`;
+    const read = readOver(verdict.document.body, context.catalog);
+    if (typeof read === 'string') {
+      const detail = `${read} at ${shownAddress(catalogUrl.href) ?? catalogUrl.origin}`;
       return { answer: waitingAnswer(wayOf(catalogUrl, connectionId), detail) };
     }
+    const { links, unread } = read;
+    const address = catalogUrl.href;
     if (context.catalog === null || !equalLinks(context.catalog.links, links)) {
       version += 1;
-      context.catalog = { address: catalogUrl.href, version, links };
+      context.catalog = { address, version, links, unread };
       const named = [...links].filter(([rel]) => authorizationRel.test(rel)).map(([, uri]) => uri);
       gate.refuseAuthorization(connectionId, named);
-    }
+    } else if (!equalLinks(context.catalog.unread, unread)) context.catalog = { ...context.catalog, unread };
     return { catalog: context.catalog };
   }
 
@@ -168,7 +172,7 @@ function makeContexts(parts: CatalogsParts): (connection: Connection | null) => 
  * The links of a catalog, with those of the former one where a link cannot be read; in words why there are none. An
  * empty list is one: not everybody is shown something.
  */
-function readOver(body: unknown, former: Catalog | null): Map<string, string> | string {
+function readOver(body: unknown, former: Catalog | null): Pick<Catalog, 'links' | 'unread'> | string {
   const links = linksOf(body);
   const unread = unreadLinksOf(body);
   if (links.size === 0) {
@@ -180,7 +184,7 @@ function readOver(body: unknown, former: Catalog | null): Map<string, string> | 
   }
   for (const [rel, uri] of former?.links ?? [])
     if (!links.has(rel) && unreadLinkOf(unread, [rel]) !== null) links.set(rel, uri);
-  return links;
+  return { links, unread };
 }
 
 function wayOf(catalogUrl: URL, connectionId: string): Way {

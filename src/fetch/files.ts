@@ -216,8 +216,7 @@ async function listingOf(
   if (organizationId === null || fresh) {
     const catalog = await caller.catalog(connection, fresh);
     if ('answer' in catalog) return { fault: faultOf(catalog.answer as never, null, null) };
-    links = catalog.catalog.links;
-    at = catalog.catalog.address;
+    ({ links, unread, address: at } = catalog.catalog);
   }
   if (organizationId !== null) {
     const found = await organizations.find(organizationId, connection, caller);

@@ -5,15 +5,19 @@
  */
 import { typeNameOf } from '../model/type-name';
 import { withoutUserInfo } from '../model/without-user-info';
+import { shown } from './error-message';
 
 const linksMax = 1000;
 /** Stands for every relationship: what could not be read may have been any of them. */
 const anyRel = '';
 const shownRel = /^[\w.-]{1,60}$/;
+/** What can be asked for, or be refused as an address of somebody else; nothing says what another text is relative to. */
+const absolute = /^[a-z][a-z\d+.-]*:\/\/[^/?#\\]/i;
+const textCharsMax = 120;
 
 /**
- * Relationship → address as received, but for user info, which is hidden; the first of a repeated name counts, malformed entries and those beyond the first
- * 1,000 of a list are skipped.
+ * Relationship → address as received, but for user info, which is hidden; the first of a repeated name counts, malformed
+ * entries, those whose address is not absolute, and those beyond the first 1,000 of a list are skipped.
  */
 export function linksOf(document: unknown): Map<string, string> {
   const links = new Map<string, string>();
@@ -21,7 +25,7 @@ export function linksOf(document: unknown): Map<string, string> {
     for (const entry of Array.isArray(list) ? list.slice(0, linksMax) : [list]) {
       if (typeof entry !== 'object' || entry === null) continue;
       const { rel, uri } = entry as { rel?: unknown; uri?: unknown };
-      if (typeof rel === 'string' && typeof uri === 'string' && !links.has(rel))
+      if (typeof rel === 'string' && typeof uri === 'string' && !links.has(rel) && absolute.test(uri))
         links.set(rel, withoutUserInfo(uri));
     }
   }
@@ -30,7 +34,7 @@ export function linksOf(document: unknown): Map<string, string> {
 
 /**
  * Relationship → what was expected of its link and what came; under `''` where it may have been any of them. Looks at
- * the first 1,000 of a list, and notes that there are more.
+ * the first 1,000 of a list, and notes that there are more. Of what is no address 120 characters are told.
  */
 export function unreadLinksOf(document: unknown): Map<string, string> {
   const unread = new Map<string, string>();
@@ -46,9 +50,11 @@ export function unreadLinksOf(document: unknown): Map<string, string> {
         note(anyRel, `expected an object as link, got ${typeNameOf(entry)}`);
       else if (typeof rel !== 'string')
         note(anyRel, `expected a link to name its relationship, got ${typeNameOf(rel)}`);
-      else if (typeof uri !== 'string') {
+      else if (typeof uri !== 'string' || !absolute.test(uri)) {
         const which = shownRel.test(rel) ? `the link \`${rel}\`` : 'a link';
-        note(rel, `expected an address in ${which}, got ${typeNameOf(uri)}`);
+        const [what, got] =
+          typeof uri === 'string' ? ['absolute address', textOf(uri)] : ['address', typeNameOf(uri)];
+        note(rel, `expected an ${what} in ${which}, got ${got}`);
       }
     }
   }
@@ -62,6 +68,13 @@ export function unreadLinkOf(unread: ReadonlyMap<string, string>, rels: readonly
     if (words !== undefined) return words;
   }
   return null;
+}
+
+/** Without what may be secret in it: queries, user info, names of persons. */
+function textOf(uri: string): string {
+  const [path = ''] = withoutUserInfo(uri).split(/[?#]/, 1);
+  const text = shown(path.slice(0, textCharsMax));
+  return text === null ? 'none' : `\`${text}\``;
 }
 
 function listsOf(document: unknown): unknown[] {

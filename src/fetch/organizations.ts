@@ -7,8 +7,9 @@ import type { Connection } from '../model/connection';
 import { pageAddress } from '../model/page-address';
 import { type AddressPattern, addressOf, patternOf } from './address-pattern';
 import type { Caller } from './caller';
+import type { Catalog } from './catalogs';
 import type { Gate } from './gate';
-import { linksOf, unreadLinksOf } from './links';
+import { linksOf, unreadLinkOf, unreadLinksOf } from './links';
 import {
   noteUnreadable,
   type Page,
@@ -109,8 +110,7 @@ export function makeOrganizations(gate: Gate, pages: Pages, catalogOrigin: strin
       const first = result.catalog.links.get('organizations');
       // A catalog that was kept may be older than the relationship.
       if (first === undefined && !fresh) continue;
-      if (first === undefined)
-        return yield { ...unlisted('no-listing', noListing, null), address: result.catalog.address };
+      if (first === undefined) return yield unshown(result.catalog);
       let moved = false;
       const listing = { first, operation: 'organizations', connection, call: caller.call } as const;
       for await (const page of pages(listing)) {
@@ -128,7 +128,10 @@ export function makeOrganizations(gate: Gate, pages: Pages, catalogOrigin: strin
   };
 }
 
-const noListing = 'the catalog: expected a link `organizations`, got none';
+function unshown({ unread, address }: Catalog): Page {
+  const trouble = unreadLinkOf(unread, ['organizations']) ?? 'expected a link `organizations`, got none';
+  return { ...unlisted('no-listing', `the catalog: ${trouble}`, null), address };
+}
 
 /** The organizations of a page; what has no id is left out. */
 export function organizationsOf(values: unknown[]): OrganizationSeen[] {
@@ -140,14 +143,16 @@ function organizationOf(value: unknown): OrganizationSeen | null {
   const { id, name } = value as { id?: unknown; name?: unknown };
   if ((typeof id !== 'string' && typeof id !== 'number') || id === '') return null;
   const links = linksOf(value);
+  const unread = unreadLinksOf(value);
   return {
     id: String(id),
     name: typeof name === 'string' ? name : null,
-    unconnected: links.has('connections'),
+    // Also where its link cannot be read: no other organization has one.
+    unconnected: links.has('connections') || unread.has('connections'),
     connectUrl: pageAddress(links.get('connections')),
     manageUrl: pageAddress(links.get('manage_connections')),
     links,
-    unread: unreadLinksOf(value),
+    unread,
   };
 }
 

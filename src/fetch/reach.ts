@@ -160,8 +160,12 @@ async function faultOfPage(
   caller: Caller,
 ): Promise<RawFault> {
   const { verdict } = page;
-  const answer = verdict === null ? null : await answerOf(verdict, reach, organizations, caller);
-  return { answer, detail: partialDetail(page), address, organizationId: reach.organizationId };
+  const { organizationId } = reach;
+  const detail = partialDetail(page);
+  // Where it was not asked, only the listing knows which page it is about.
+  if (verdict === null) return { answer: null, detail, address: page.address, organizationId };
+  const answer = await answerOf(verdict, reach, organizations, caller);
+  return { answer, detail, address, organizationId };
 }
 
 /** A verdict with a refusal laid where it belongs. */

@@ -7,7 +7,7 @@ import type { RawFault, RawItem, RawRead } from '../model/provider-data';
 import type { ListedSubscription, SubscriptionCalls } from '../model/subscription';
 import type { Caller, Callers } from './caller';
 import type { Gate } from './gate';
-import { linksOf } from './links';
+import { linksOf, unreadLinkOf } from './links';
 import type { Organizations } from './organizations';
 import type { Pages } from './pages';
 import { answerOf, faultOf, itemsOf, type Reach } from './reach';
@@ -44,8 +44,9 @@ function makePlaces({ callers, timeoutMs, connectionOf }: SubscriptionParts) {
     if (address !== undefined) return { value: address };
     // A catalog that was kept may be older than the relationship.
     if (!fresh) return addressOf(relation, { connection, organizationId: null }, true);
-    const detail = `the catalog: expected a link \`${relation}\`, got none`;
-    return { fault: { answer: null, detail, address: result.catalog.address, organizationId: null } };
+    const { address: at, unread } = result.catalog;
+    const trouble = unreadLinkOf(unread, [relation]) ?? `expected a link \`${relation}\`, got none`;
+    return { fault: { answer: null, detail: `the catalog: ${trouble}`, address: at, organizationId: null } };
   }
 
   /** Once more with a fresh catalog where the address is not there any more. */

@@ -75,6 +75,37 @@ test('a link that cannot be read is told by its relationship, and takes nothing 
   expect(await published()).toHaveLength(before);
 });
 
+test('an address that is not absolute is told with the page that held it, its relationship and what stood there', async () => {
+  const [organization] = (await story.simulator.state()).organizations;
+  const { id } = organization!;
+  const at = `organizations/${id}/fields`;
+  const page = await story.provided(`${story.simulator.catalog}${at}?itemLimit=100`);
+  const values = (page.values as { links: { rel: string; uri: string }[] }[]).map((field) => ({
+    ...field,
+    links: field.links.map((link) =>
+      link.rel === 'fieldOperation' ? { ...link, uri: '/relative/path?key=canary' } : link,
+    ),
+  }));
+  const words = 'expected an absolute address in the link `fieldOperation`, got `/relative/path`';
+  await answerOnce(`/${at}`, { ...page, values });
+  const { code, partial } = await sync();
+  const [left] = partial;
+  expect([code, partial.length, left?.scope]).toEqual([1, 1, `${id}/fields`]);
+  expect(left?.detail).toContain(words);
+  expect(left?.detail).toContain(`/${at}`);
+  await answerOnce(`/${at}`, { ...page, values });
+  const listed = await run('field-operations', 'list', '--organization', id);
+  expect([listed.code, listed.error]).toEqual([1, expect.stringContaining(words)]);
+  expect(listed.error).toMatch(/\(http:\S+\)/);
+  const next = [{ rel: 'nextPage', uri: '/isg/equipment?pageOffset=1' }];
+  await answerOnce('^/isg/equipment\\?organizationIds=', { links: next, values: [] });
+  const equipment = await run('equipment', 'list', '--organization', id);
+  const where = 'page 1: expected an absolute address in the link `nextPage`, got `/isg/equipment`';
+  expect([equipment.code, equipment.error]).toEqual([1, expect.stringContaining(where)]);
+  expect(equipment.error).toContain(`/isg/equipment?organizationIds=${id}`);
+  expect([left?.detail, listed.error, equipment.error].join()).not.toContain('canary');
+});
+
 test.each<[string, object]>([
   [
     'expected application/octet-stream, got text/html, 27 bytes',

@@ -122,6 +122,28 @@ test('of the organizations of a user each that is closed is a fault, one that sh
   ]);
 });
 
+test('a relationship of the catalog that is no address is told as what it is, at the catalog', async () => {
+  nock.cleanAll();
+  const links = [
+    { rel: 'organizations', uri: '//organizations' },
+    { rel: 'files', uri: 'platform/files?key=canary' },
+    { rel: 'other', uri: files },
+  ];
+  api().get('/platform/').times(3).reply(200, { links }, axiom);
+  const told: unknown[] = [];
+  for await (const line of staged.client.data.files(null))
+    told.push('fault' in line && [line.fault.answer, line.fault.detail, line.fault.address]);
+  const catalog = `${origin}/platform/`;
+  expect(told[0]).toEqual([
+    null,
+    'expected an absolute address in the link `files`, got `platform/files` (malformed-entry)',
+    catalog,
+  ]);
+  expect(String(told[1])).toContain(
+    'the catalog: expected an absolute address in the link `organizations`, got `//organizations` (no-listing)',
+  );
+});
+
 test('a file is found through the form of the listing’s addresses', async () => {
   found();
   expect(await staged.client.data.file('f1')).toMatchObject({

@@ -239,6 +239,10 @@ test.each([[{}], [{ values: { a: 1 } }], [null], ['text']])(
 
 test.each([
   [[{ rel: 'nextPage', uri: 5 }], 'expected an address in the link `nextPage`, got number'],
+  [
+    [{ rel: 'nextPage', uri: '/organizations?pageOffset=1' }],
+    'expected an absolute address in the link `nextPage`, got `/organizations`',
+  ],
   [[{ rel: 'nextPage', uri: null }], 'expected an address in the link `nextPage`, got null'],
   [
     [{ rel: 'self', uri: first }, { rel: 'nextPage' }],
