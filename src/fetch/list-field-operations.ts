@@ -10,6 +10,7 @@ import type { ProviderDoors } from './options';
 import type { OrganizationSeen } from './organizations';
 import { idOf, withoutId } from './pages';
 import { itemsOf, type ListParts, openedOf, organizationReaches, type Reach, unlinked } from './reach';
+import { makeShownIds } from './shown-ids';
 
 export interface FieldOperationParts extends ListParts {
   doors: ProviderDoors;
@@ -17,7 +18,7 @@ export interface FieldOperationParts extends ListParts {
 
 const operationRels = ['fieldOperations', 'fieldOperation'];
 
-/** Never throws; holds one page of fields and one of operations. */
+/** Never throws; holds one page of fields and one of operations. Of each 100,000 ids are remembered to tell a repeat. */
 export async function* listFieldOperations(
   parts: FieldOperationParts,
   { organizationId, fieldId }: FieldOperationFilter,
@@ -66,6 +67,8 @@ async function* ofOrganization(
     const address = organization.links.get('self') ?? null;
     return yield { fault: unlinked(reach, address, ['fields'], organization.unread) };
   }
+  // A list may shift between its pages, or lead back into itself.
+  const [isNewField, isNew] = [makeShownIds(), makeShownIds()];
   const fields = { first, operation: 'field-operations', reach, caller, embeds: [] } as const;
   for await (const line of itemsOf(parts, fields)) {
     if ('fault' in line) {
@@ -79,7 +82,7 @@ async function* ofOrganization(
       yield { fault: malformedField(line.item, reach) };
       continue;
     }
-    if (fieldId !== null && id !== fieldId) continue;
+    if ((fieldId !== null && id !== fieldId) || !isNewField(id)) continue;
     yield { field: true };
     const rel = operationRels.find((name) => links.has(name));
     if (rel === undefined) {
@@ -90,7 +93,9 @@ async function* ofOrganization(
       continue;
     }
     const operations = { ...fields, first: links.get(rel) as string, embeds: fieldOperationEmbeds };
-    yield* itemsOf(parts, operations);
+    for await (const one of itemsOf(parts, operations)) {
+      if ('fault' in one || isNew(idOf(one.item.body))) yield one;
+    }
   }
 }
 

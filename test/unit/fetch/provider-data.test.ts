@@ -535,6 +535,24 @@ describe('field operations', () => {
     ]);
   });
 
+  test('come once, from a list of fields that leads back into itself, and from one of operations that shifts', async () => {
+    organization([link('fields', fields)]);
+    const values = [{ id: 'f1', links: [link('fieldOperations', operations('f1'))] }];
+    const links = [link('nextPage', `${fields}?pageOffset=1&itemLimit=100`)];
+    api().get('/platform/organizations/4711/fields?itemLimit=100').reply(200, { links, values }, axiom);
+    api()
+      .get('/platform/organizations/4711/fields?pageOffset=1&itemLimit=100')
+      .reply(200, { links, values }, axiom);
+    const operation = { '@type': 'FieldOperation', id: 'op-1', links: [] };
+    api()
+      .get('/platform/organizations/4711/fields/f1/fieldOperations')
+      .query({ itemLimit: '100', embed: 'measurementTypes' })
+      .reply(200, page([operation, operation]), axiom);
+    const lines = await allOf(staged.client.data.fieldOperations({ organizationId: null, fieldId: null }));
+    expect(itemsOf(lines)).toMatchObject([{ body: { id: 'op-1' } }]);
+    expect(faultsOf(lines)).toMatchObject([{ detail: expect.stringContaining('earlier page') }]);
+  });
+
   test('of a field that is not there are not found', async () => {
     organization([link('fields', fields)]);
     api()
