@@ -3,7 +3,7 @@
  * codes. Commands that bring the whole service or the simulator with them are loaded only when they are named.
  */
 import { Command, CommanderError, Option } from 'commander';
-import { isProblem } from '../model/problem';
+import { isProblem, Problem } from '../model/problem';
 import { shellValue, shellWord } from '../model/shell-word';
 import { registerAlerts } from './alerts';
 import { registerCheck } from './check';
@@ -84,6 +84,8 @@ export async function runCommandLine(
       const options = command.optsWithGlobals<{ json?: boolean }>();
       const context = { ...doors, output: makeOutput(streams, options.json === true) };
       const argument = typeof given[0] === 'string' ? given[0] : undefined;
+      // It would name the list that the id stands in.
+      if (argument === '') throw new Problem('command.usage', `<${argumentNameOf(command)}> is empty`);
       exitCode = await run(context, argument, options);
     };
   try {
@@ -101,6 +103,10 @@ export async function runCommandLine(
   }
   if (exitCode === exitCodes.notFound && asked !== null) tellWhereToLook(asked, streams);
   return exitCode;
+}
+
+function argumentNameOf({ registeredArguments: [first] }: Command): string {
+  return first?.name() ?? 'argument';
 }
 
 /** Beside the complaint, so that what reads the answer of a command never meets it. */
