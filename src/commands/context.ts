@@ -82,6 +82,17 @@ export function withApiOrNewStore<Result>(context: CommandContext, work: Work<Re
   return withApi(context, work, 'made');
 }
 
+/** Like `withApiOrNewStore`, for what asks for equipment: beside no service it is this process that asks endpoints that end. */
+export function withEquipment<Result>(context: CommandContext, work: Work<Result>): Promise<Result> {
+  return withApiOrNewStore(context, (api, via, loaded) => {
+    const said = loaded.warnings.filter(
+      (text) => via === 'store' && text.startsWith('PROVIDER_EQUIPMENT_API'),
+    );
+    for (const text of said) context.output.warn(text);
+    return work(api, via, loaded);
+  });
+}
+
 /** Like `withApi`, for what needs no store: nothing is made or changed where there is none, or an older one. */
 export function withApiAsIs<Result>(context: CommandContext, work: Work<Result>): Promise<Result> {
   return withApi(context, work, 'as-is');

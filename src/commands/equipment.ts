@@ -5,7 +5,7 @@ import { type Command, Option } from 'commander';
 import type { Api } from '../model/api';
 import { Problem } from '../model/problem';
 import type { AcceptedView, DocumentView, EquipmentWish } from '../model/provider-data';
-import { type Action, type CommandContext, withApiOrNewStore } from './context';
+import { type Action, type CommandContext, withEquipment } from './context';
 import { referenceCommands } from './equipment-reference';
 import { exitCodes } from './exit-code';
 import { printListing } from './listing';
@@ -52,7 +52,7 @@ export function registerEquipment(program: Command, action: Action<Filters & Wis
     .addOption(new Option('--archived <truth>', 'archived or not').choices(['true', 'false']))
     .action(
       action((context, _none, options) =>
-        withApiOrNewStore(context, (api) => list(context, api, options as Filters)),
+        withEquipment(context, (api) => list(context, api, options as Filters)),
       ),
     );
   equipment
@@ -62,7 +62,7 @@ export function registerEquipment(program: Command, action: Action<Filters & Wis
     .option('--organization <id>', 'its organization')
     .action(
       action((context, id, { organization }) =>
-        withApiOrNewStore(context, async (api) =>
+        withEquipment(context, async (api) =>
           show(context, await api.provider.equipmentRecord(id ?? '', (organization as string) ?? null)),
         ),
       ),
@@ -71,14 +71,14 @@ export function registerEquipment(program: Command, action: Action<Filters & Wis
   create.requiredOption('--organization <id>', 'the organization');
   withWishes(create, category()).action(
     action((context, _none, options) =>
-      withApiOrNewStore(context, (api) => createOne(context, api, options as Wishes)),
+      withEquipment(context, (api) => createOne(context, api, options as Wishes)),
     ),
   );
   const update = equipment.command('update').argument('<id>', 'the equipment').description('change one');
   update.option('--organization <id>', 'its organization');
   withWishes(update, category()).action(
     action((context, id, options) =>
-      withApiOrNewStore(context, (api) => updateOne(context, api, id ?? '', options as Wishes)),
+      withEquipment(context, (api) => updateOne(context, api, id ?? '', options as Wishes)),
     ),
   );
   referenceCommands(equipment, action as Action);

@@ -8,7 +8,7 @@ import type { Api } from '../model/api';
 import { Problem } from '../model/problem';
 import { shellWord } from '../model/shell-word';
 import type { SyncView } from '../model/sync';
-import { type Action, type CommandContext, withApiOrNewStore } from './context';
+import { type Action, type CommandContext, withEquipment } from './context';
 import { exitCodes } from './exit-code';
 
 interface Options {
@@ -35,7 +35,7 @@ export function registerSync(program: Command, action: Action<Options>): void {
 async function run(context: CommandContext, { organization, full }: Options): Promise<number> {
   const wanted = { organizationId: organization ?? null, full: full === true };
   const interrupted = context.interrupted();
-  const view = await withApiOrNewStore(context, (api, via) =>
+  const view = await withEquipment(context, (api, via) =>
     follow(context, api, wanted, interrupted, via === 'store').catch((error: unknown) => {
       // What is said of it stands in a line of its own.
       context.output.progress(null);

@@ -3,12 +3,12 @@
  * ids and serial numbers through every connection. What is listed fits every filter, and no record comes twice. The same
  * serial number in two organizations is two records.
  */
-import type { EquipmentFilter, RawItem, RawListed } from '../model/provider-data';
+import type { EquipmentFilter, RawFault, RawItem, RawListed } from '../model/provider-data';
 import type { Caller } from './caller';
 import { equipmentEmbeds } from './embed';
 import type { EquipmentAddresses } from './equipment-addresses';
 import { idAt } from './equipment-ids';
-import type { OldEquipment } from './old-equipment';
+import { mayHaveEnded, type OldEquipment } from './old-equipment';
 import type { ProviderDoors } from './options';
 import { equipmentLimits } from './pages';
 import {
@@ -20,6 +20,7 @@ import {
   type Reach,
   unlinked,
 } from './reach';
+import { makeShownIds } from './shown-ids';
 
 export interface EquipmentParts extends ListParts {
   doors: ProviderDoors;
@@ -30,8 +31,6 @@ export interface EquipmentParts extends ListParts {
 
 /** Values of one filter in one address; an address has at most 2,048 characters. */
 const valuesMax = 40;
-/** So many ids are remembered, to see whether one comes again: those that were listed last. */
-const shownMax = 100_000;
 
 /**
  * Throws only what the store throws; holds one page at a time. An address names at most 40 values of a filter; 100,000
@@ -54,7 +53,7 @@ export async function* listEquipment(
     ? organizationReaches(doors, filter.organizationIds)
     : connectionReaches(doors, null);
   // Several connections may see one record, one may go by two names, and a list may shift between its pages.
-  const shown = new Set<string>();
+  const isNew = makeShownIds();
   for (const reached of reaches) {
     if ('fault' in reached) {
       yield reached;
@@ -71,7 +70,7 @@ export async function* listEquipment(
       const walk = { first, operation: 'equipment-list', reach, caller, embeds: equipmentEmbeds } as const;
       for await (const line of itemsOf(parts, { ...walk, limits: equipmentLimits })) {
         if ('fault' in line) yield line;
-        else if (hasAskedSerial(line.item.body, filter) && isNew(idOf(line.item.body), shown)) {
+        else if (hasAskedSerial(line.item.body, filter) && isNew(idOf(line.item.body))) {
           yield withAddress(line.item, equipment);
         }
       }
@@ -99,17 +98,21 @@ async function* listOld(
       continue;
     }
     // A number may be a machine's and an implement's, and in several organizations: each is a record of its own.
-    const shown = new Set<string>();
+    const isNew = makeShownIds();
     for (const first of [...listed.addresses, ...listed.refused]) {
       const walk = { first, operation: 'equipment-list', reach, caller, embeds: [] } as const;
       for await (const line of itemsOf(parts, walk)) {
-        if ('fault' in line || (fits(line.item.body, filter) && isNew(oldNameOf(line.item.body), shown))) {
-          yield line;
-        }
+        if ('fault' in line) yield { fault: withEnd(line.fault) };
+        else if (fits(line.item.body, filter) && isNew(oldNameOf(line.item.body))) yield line;
       }
     }
     for (const rel of listed.unshared) yield { fault: unlinked(reach, null, [rel]) };
   }
+}
+
+/** A list of the older endpoints that is not there. */
+function withEnd(fault: RawFault): RawFault {
+  return fault.answer?.kind === 'gone' ? { ...fault, detail: `${fault.detail}; ${mayHaveEnded}` } : fault;
 }
 
 function fits(body: unknown, { ids, serialNumbers, category, archived }: EquipmentFilter): boolean {
@@ -127,14 +130,6 @@ function fits(body: unknown, { ids, serialNumbers, category, archived }: Equipme
 function hasAskedSerial(body: unknown, { ids, serialNumbers }: EquipmentFilter): boolean {
   if (ids.length === 0 || serialNumbers.length === 0 || idOf(body) === null) return true;
   return serialNumbers.includes(String((body as Record<string, unknown>).serialNumber));
-}
-
-function isNew(id: string | null, shown: Set<string>): boolean {
-  if (id === null) return true;
-  if (shown.has(id)) return false;
-  if (shown.size >= shownMax) shown.clear();
-  shown.add(id);
-  return true;
 }
 
 function oldNameOf(body: unknown): string | null {

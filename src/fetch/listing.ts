@@ -13,7 +13,7 @@ import { equipmentEmbeds, fieldOperationEmbeds, withEmbeds } from './embed';
 import type { EquipmentAddresses } from './equipment-addresses';
 import type { Gate } from './gate';
 import { linksOf, unreadLinkOf, unreadLinksOf } from './links';
-import type { OldEquipment } from './old-equipment';
+import { mayHaveEnded, type OldEquipment } from './old-equipment';
 import {
   equipmentLimits,
   idOf,
@@ -160,7 +160,7 @@ async function* listOld(
     if (place < begun) continue;
     const first = place === begun && from !== null ? from : address;
     for await (const page of pages({ first, operation: 'equipment-list', connection, call: caller.call })) {
-      if (page.partial) return yield partialOf(page);
+      if (page.partial) return yield withEnd(partialOf(page));
       unreadable = noteUnreadable(unreadable, page, itemTrouble);
       const items = page.values.map((value) => itemOf(value, equipment));
       const next = page.next ?? addresses[place + 1] ?? null;
@@ -178,7 +178,7 @@ async function* listOld(
   // What else there is was read; a list whose link may not be followed is none that was.
   for (const first of refused) {
     for await (const page of pages({ first, operation: 'equipment-list', connection, call: caller.call })) {
-      if (page.partial) return yield partialOf(page);
+      if (page.partial) return yield withEnd(partialOf(page));
     }
   }
   if (unreadable !== null) return yield malformedEntry(unreadable);
@@ -190,6 +190,12 @@ async function* listOld(
 function partialOf(page: PartialEnd): ListingPage {
   const { reason, verdict } = page;
   return { partial: true, reason, detail: partialSentence(page), answer: answerOf(verdict) };
+}
+
+/** A list of the older endpoints that is not there. */
+function withEnd(page: ListingPage): ListingPage {
+  const isGone = page.partial && page.answer?.kind === 'gone';
+  return isGone ? { ...page, detail: `${page.detail}; ${mayHaveEnded}` } : page;
 }
 
 function malformedEntry(unreadable: Unreadable): ListingPage {

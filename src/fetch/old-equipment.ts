@@ -25,6 +25,9 @@ import {
 } from './unseen';
 import { type Way, waitingAnswer } from './waiting-answer';
 
+/** Said where one of their lists is not there: the provider takes them back one day. */
+export const mayHaveEnded = 'the older endpoints may have ended: PROVIDER_EQUIPMENT_API=new';
+
 export interface OldEquipment {
   /**
    * First pages of an organization's machines and implements, archived ones too; links to them that may not be followed,

@@ -72,6 +72,27 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect(provider.asked).toEqual([]);
   });
 
+  test('an empty id is wrong usage, and nothing is asked', async () => {
+    for (const words of ['equipment get', 'equipment update', 'field-operations get', 'files get']) {
+      const { code, out, error } = await shell.run(...words.split(' '), '');
+      expect([words, code, out, error]).toEqual([words, 2, '', expect.stringContaining('<id> is empty')]);
+    }
+    expect(provider.asked).toEqual([]);
+  });
+
+  test('who asks endpoints that end is told so where this process asks them, and nobody is of what is no matter there', async () => {
+    shell.environment = { ...shell.environment, PROVIDER_EQUIPMENT_API: 'old', WEBHOOK_AUTH: 'none' };
+    for (const words of ['equipment list', 'equipment get 7']) {
+      const { error } = await shell.run(...words.split(' '));
+      expect([words, error.includes('PROVIDER_EQUIPMENT_API=old: the machine')]).toEqual([
+        words,
+        via === 'store',
+      ]);
+      expect(error).not.toContain('WEBHOOK_AUTH');
+    }
+    expect((await shell.run('field-operations')).error).not.toContain('PROVIDER_EQUIPMENT_API');
+  });
+
   test('an empty list is an empty array, and a sentence for people', async () => {
     expect((await shell.json('equipment')).value).toEqual([]);
     expect((await shell.run('equipment')).out).toBe('There is no such equipment.\n');

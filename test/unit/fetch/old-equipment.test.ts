@@ -389,6 +389,31 @@ describe('a listing', () => {
   });
 });
 
+describe('once they have ended', () => {
+  const ended = expect.stringMatching(/ended: PROVIDER_EQUIPMENT_API=new$/);
+  const asksMachines = (status: number) => {
+    organization(['machines']);
+    api().get('/platform/organizations/4711/machines').query(true).reply(status);
+  };
+
+  test.each([404, 410])(
+    'a list that is answered with %i says what there is to do, in a sync and to a person',
+    async (status) => {
+      asksMachines(status);
+      const of = { what: 'equipment', organizationId: '4711' } as const;
+      const listing = { connectionId: 'c1', of, from: null, changeToken: null, unpaged: false };
+      const pages: ListingPage[] = [];
+      for await (const page of staged.client.listing(listing)) pages.push(page);
+      expect(pages).toMatchObject([{ partial: true, answer: { kind: 'gone' }, detail: ended }]);
+      asksMachines(status);
+      const filter = { organizationIds: [], ids: [], serialNumbers: [], category: null, archived: null };
+      const lines: RawListed[] = [];
+      for await (const line of staged.client.data.equipment(filter)) lines.push(line);
+      expect(lines[0]).toMatchObject({ fault: { answer: { kind: 'gone' }, detail: ended } });
+    },
+  );
+});
+
 describe('for a person', () => {
   const any: EquipmentFilter = {
     organizationIds: [],
