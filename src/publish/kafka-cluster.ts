@@ -24,11 +24,19 @@ import type { BrokerAddress } from './target';
 
 export type { ClusterTimes, KafkaSettings };
 
+export interface PartitionState {
+  /** A node id, -1 while there is none. */
+  leader: number;
+  replicas: number;
+  /** Of those, how many have all that was acknowledged. */
+  inSync: number;
+}
+
 /** What the cluster says about a topic; `code` is Kafka's name of the reason why it cannot be had. */
 export interface TopicState {
   code: string | null;
-  /** By partition number; `leader` is a node id, -1 while there is none. */
-  partitions: { leader: number; replicas: number }[];
+  /** By partition number. */
+  partitions: PartitionState[];
 }
 
 export interface ProducerEpoch {
@@ -113,8 +121,8 @@ export function makeCluster(settings: KafkaSettings, times: ClusterTimes): Kafka
       const found = brokerPool.metadata?.topicMetadata.find(({ topic }) => topic === name);
       if (found === undefined) return null;
       const partitions: TopicState['partitions'] = [];
-      for (const { partitionId, leader, replicas } of found.partitionMetadata) {
-        partitions[partitionId] = { leader, replicas: replicas.length };
+      for (const { partitionId, leader, replicas, isr } of found.partitionMetadata) {
+        partitions[partitionId] = { leader, replicas: replicas.length, inSync: isr.length };
       }
       return { code: errorName(found.topicErrorCode), partitions };
     },

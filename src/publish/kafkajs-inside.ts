@@ -16,7 +16,7 @@ export interface Metadata {
   topicMetadata: {
     topicErrorCode: number;
     topic: string;
-    partitionMetadata: { partitionId: number; leader: number; replicas: number[] }[];
+    partitionMetadata: { partitionId: number; leader: number; replicas: number[]; isr: number[] }[];
   }[];
 }
 

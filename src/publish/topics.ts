@@ -6,7 +6,13 @@ import { Problem } from '../model/problem';
 import type { Clock } from '../tools/clock';
 import { describeError, kindOf } from './classify-error';
 import type { ClusterTimes, KafkaSettings } from './client-config';
-import { administrate, type KafkaCluster, makeCluster, type TopicState } from './kafka-cluster';
+import {
+  administrate,
+  type KafkaCluster,
+  makeCluster,
+  type PartitionState,
+  type TopicState,
+} from './kafka-cluster';
 
 /** One entry of deploy/topics.json; the topic's name is the prefix, a dot and `name`. */
 export interface TopicDeclaration {
@@ -33,6 +39,8 @@ export interface TopicDescription {
 export interface DeclaredTopic extends TopicDescription {
   /** How it is less than declared; null where it is not. */
   below: string | null;
+  /** How many of its partitions cannot be written now, and why; null where all can, as far as the cluster tells. */
+  unwritable: string | null;
 }
 
 /** What of it the cluster has; `minInSync` is null where it does not tell us. */
@@ -138,12 +146,33 @@ async function measure(
   const brokers = cluster.brokerCount();
   return Promise.all(
     topics.map(async (topic, index) => {
-      if (topic.state !== 'present') return { ...topic, below: null };
+      if (topic.state !== 'present') return { ...topic, below: null, unwritable: null };
       const minInSync = await cluster.minInSync(topic.topic);
       const copies = { replicas: topic.replicas, minInSync, brokers };
-      return { ...topic, below: belowDeclared(copies, declarations[index] as TopicDeclaration) };
+      return {
+        ...topic,
+        below: belowDeclared(copies, declarations[index] as TopicDeclaration),
+        unwritable: unwritable(cluster.topicState(topic.topic)?.partitions ?? [], minInSync),
+      };
     }),
   );
+}
+
+/** Why partitions of a topic take no record that all replicas in sync are to have; null where all of them take it. */
+export function unwritable(partitions: PartitionState[], minInSync: number | null): string | null {
+  const led = partitions.filter(({ leader }) => leader >= 0);
+  const leaderless = partitions.length - led.length;
+  const few = led.filter(({ inSync }) => inSync < (minInSync ?? 0));
+  const of = (count: number) => `${count} of ${counted(partitions.length, 'partition')}`;
+  const why = [
+    ...(leaderless > 0 ? [`${of(leaderless)} without a leader`] : []),
+    ...(few.length > 0
+      ? [
+          `${of(few.length)} with ${Math.min(...few.map(({ inSync }) => inSync))} in sync, where a write waits for ${minInSync}`,
+        ]
+      : []),
+  ];
+  return why.length === 0 ? null : why.join(' and ');
 }
 
 /**

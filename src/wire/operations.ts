@@ -169,7 +169,7 @@ function checkDoors(
     settings: { missing: missing.map(({ name, text }) => `${name} ${text}`), warnings },
     store,
     provider,
-    kafka: settings.kafkaBrokers === null ? null : () => checkTopics(settings),
+    kafka: settings.kafkaBrokers === null ? null : () => checkTopics(settings, () => alerts.listAlerts()),
     sinks: sinks.length === 0 ? null : () => checkSinks(settings, sinks, () => alerts.listAlerts()),
     alerts: unattendedMs === null ? null : async () => attendance(await unattendedMs(), systemClock.nowMs()),
     nowMs: systemClock.nowMs,

@@ -1,8 +1,10 @@
 /**
  * Joins the declared topics with the brokers that the settings name.
  */
+import { conditionRows } from '../alert/catalogue';
 import type { Settings } from '../config';
-import type { Found } from '../operations/check';
+import type { Alert } from '../model/alert';
+import { CheckFailure, type Found } from '../operations/check';
 import { kafkaTargetDefaults } from '../publish/kafka';
 import { createTopics, type DeclaredTopic, describeDeclared } from '../publish/topics';
 import { systemClock } from '../tools/clock';
@@ -21,20 +23,46 @@ export async function createDeclaredTopics(
 
 /**
  * What `check` says of Kafka: a warning where a topic has fewer copies than declared. Rejects with a sentence where one
- * is not there, with `publish.unavailable` or `publish.refused` where Kafka cannot be asked.
+ * is not there, cannot be written by what the brokers say of it, or was not by what the relay last told, and with
+ * `publish.unavailable` or `publish.refused` where Kafka cannot be asked.
  */
-export async function checkTopics(settings: Settings): Promise<Found> {
+export async function checkTopics(settings: Settings, listAlerts: () => Promise<Alert[]>): Promise<Found> {
   const kafka = kafkaOptions(settings);
   if (kafka === null) throw new Error('no broker is named');
   const options = { ...kafkaTargetDefaults, clock: systemClock };
-  const topics = await describeDeclared(kafka, settings.kafkaTopicPrefix, declaredTopics(), options);
+  // That the store does not answer is told in a line of its own.
+  const [topics, alerts] = await Promise.all([
+    describeDeclared(kafka, settings.kafkaTopicPrefix, declaredTopics(), options),
+    listAlerts().catch(() => []),
+  ]);
+  return kafkaFound(topics, alerts);
+}
+
+/** Throws `CheckFailure` with all that keeps events from being written, else an error where a topic is not there. */
+export function kafkaFound(topics: DeclaredTopic[], alerts: Alert[]): Found {
   const absent = topics
     .filter(({ state }) => state !== 'present')
     .map(({ topic, state }) => `${topic} is ${state}`);
   if (absent.length > 0) throw new Error(`${absent.join('; ')}: tramline migrate creates what is missing`);
+  const stuck = topics.flatMap(({ topic, unwritable }) =>
+    unwritable === null ? [] : [`${topic} has ${unwritable}`],
+  );
+  const told = alerts
+    .filter(saysUnwritten)
+    .map(({ name, annotations }) => `${name}: ${annotations.description}`);
+  if (stuck.length + told.length > 0) throw new CheckFailure([...stuck, ...told].join('; '), writeAgain);
   const below = topics.flatMap(({ topic, below }) => (below === null ? [] : [`${topic} has ${below}`]));
   if (below.length > 0) return { detail: below.join('; '), next: moreCopies };
   return { detail: `${topics.length} topics are there`, next: null };
+}
+
+const writeAgain =
+  'Bring the brokers back, or grant the client what it is refused: what waits is then written by itself.';
+
+/** Whoever leads writes, and what it meets stands in the page: a refused transactional id is seen by nobody else. */
+function saysUnwritten({ name, state, quietSinceMs }: Alert): boolean {
+  const names = [conditionRows['kafka-unavailable'].name, conditionRows['topic-denied'].name];
+  return names.includes(name) && state === 'firing' && quietSinceMs === null;
 }
 
 /** Kafka changes neither by itself when a broker comes, and we change no topic that is there. */

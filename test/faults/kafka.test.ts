@@ -6,7 +6,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { AlertView } from '../../src/model/api';
+import type { AlertView, CheckLine } from '../../src/model/api';
 import { evidenceOf, readTopics } from '../support/evidence';
 import { type KafkaCluster, kafkaAvailable, startKafka } from '../support/kafka';
 import {
@@ -119,6 +119,11 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'three brokers that fail', () =
     }
   }
 
+  const checkSays = async () => {
+    const lines = (await story.ask('/api/check')) as CheckLine[];
+    return lines.find(({ name }) => name === 'kafka')!;
+  };
+
   const unsent = () => story.metric('tramline_outbox_pending');
 
   /** The next try comes the later, the longer nothing could be sent. */
@@ -164,6 +169,11 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'three brokers that fail', () =
       const name = await changeAll();
       await until(async () => (await unsent()) === machines.length, soon);
       await fires('TramlineKafkaUnavailable');
+      const { state, detail } = await checkSays();
+      expect([state, detail]).toEqual(['failed', expect.stringContaining(topics[0]!)]);
+      expect(detail).toMatch(
+        /with 1 in sync, where a write waits for 2; .*TramlineKafkaUnavailable: .*NOT_ENOUGH_REPLICAS/,
+      );
       await delay(fewForMs);
       await staysReady();
       expect(await story.quarantine()).toEqual([]);
@@ -177,6 +187,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'three brokers that fail', () =
       await drained();
       await published();
       await ends('TramlineKafkaUnavailable');
+      expect(await checkSays()).toMatchObject({ state: 'ok', detail: '3 topics are there' });
       await newestAre(name);
     },
     180_000 + fewForMs,

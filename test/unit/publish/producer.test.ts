@@ -27,7 +27,10 @@ class ScriptedCluster {
   }
 
   lead(topic: string, leaders: number[]): void {
-    this.topics.set(topic, { code: null, partitions: leaders.map((leader) => ({ leader, replicas: 2 })) });
+    this.topics.set(topic, {
+      code: null,
+      partitions: leaders.map((leader) => ({ leader, replicas: 2, inSync: 2 })),
+    });
   }
 
   topicState(topic: string): TopicState | null {

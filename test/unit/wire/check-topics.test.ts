@@ -1,0 +1,71 @@
+/**
+ * What `check` says of Kafka, from what the brokers tell of the topics and what the relay told of its writes.
+ */
+import type { Alert } from '../../../src/model/alert';
+import { CheckFailure } from '../../../src/operations/check';
+import type { DeclaredTopic } from '../../../src/publish/topics';
+import { kafkaFound } from '../../../src/wire/topics';
+
+const topic = (extra: Partial<DeclaredTopic> = {}): DeclaredTopic => ({
+  topic: 't.equipment.v1',
+  state: 'present',
+  partitions: 6,
+  replicas: 3,
+  leaderless: [],
+  code: null,
+  below: null,
+  unwritable: null,
+  ...extra,
+});
+
+const refused = 'tramline-relay-0: TRANSACTIONAL_ID_AUTHORIZATION_FAILED';
+const alert = (name: string, extra: Partial<Alert> = {}): Alert => ({
+  fingerprint: name,
+  name,
+  severity: 'critical',
+  state: 'firing',
+  labels: {},
+  annotations: { description: refused },
+  startsAtMs: 0,
+  resolvedAtMs: null,
+  returns: 0,
+  quietSinceMs: null,
+  coversUntilMs: null,
+  sent: {},
+  ...extra,
+});
+
+const failureOf = (topics: DeclaredTopic[], alerts: Alert[]): CheckFailure => {
+  try {
+    return kafkaFound(topics, alerts) as never;
+  } catch (error) {
+    return error as CheckFailure;
+  }
+};
+
+test('all is well where the topics are there and nobody is told that they are not written', () => {
+  const others = [
+    alert('TramlineTermsRequired'),
+    alert('TramlineKafkaUnavailable', { state: 'resolved', resolvedAtMs: 1 }),
+    // Held against flapping: it is written again.
+    alert('TramlineTopicDenied', { quietSinceMs: 1 }),
+  ];
+  expect(kafkaFound([topic()], others)).toEqual({ detail: '1 topics are there', next: null });
+});
+
+test('what the relay is refused fails, though each topic looks well', () => {
+  for (const name of ['TramlineKafkaUnavailable', 'TramlineTopicDenied']) {
+    const failure = failureOf([topic()], [alert(name)]);
+    expect(failure).toBeInstanceOf(CheckFailure);
+    expect([failure.message, failure.next]).toEqual([
+      `${name}: ${refused}`,
+      expect.stringContaining('grant'),
+    ]);
+  }
+});
+
+test('what the brokers cannot write fails before anybody is told of it, and names where', () => {
+  const few = '6 of 6 partitions with 1 in sync, where a write waits for 2';
+  const failure = failureOf([topic({ unwritable: few }), topic({ topic: 't.other.v1' })], []);
+  expect(failure.message).toBe(`t.equipment.v1 has ${few}`);
+});
