@@ -90,7 +90,7 @@ const knownNames = rows.flatMap(([name, row]) => (canBeFile(row) ? [name, `${nam
 
 /**
  * What files hold of the variables that the OpenTelemetry SDK reads itself, set where it looks. To be called once, after
- * `loadSettings`, which says what of them cannot be read, and before the SDK is loaded.
+ * `loadSettings`, which says what of them cannot be read, and before the SDK is loaded. A file is read up to 1 MiB.
  */
 export function lendToTelemetry(environment: Environment = process.env): void {
   for (const [name, row] of rows) {

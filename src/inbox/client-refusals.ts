@@ -17,6 +17,7 @@ const rememberedMs = 900_000;
 /** Of more the first are forgotten: those that are still refused are seen again. */
 const thingsMax = 1000;
 
+/** Remembers at most 1,000 refused things. */
 export function makeClientRefusals(): ClientRefusals {
   /** The last refused stand last. */
   const things = new Map<string, { lastMs: number; detail: string }>();

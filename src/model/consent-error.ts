@@ -21,6 +21,7 @@ const meanings: ReadonlyMap<string, { code: ConsentFailure; hint?: string }> = n
   ['unsupported_response_type', { code: 'consent-refused' }],
 ]);
 
+/** `error`: the parameter of that name, as it came. One without a meaning here is refused, and not repeated. */
 export function consentErrorOf(error: string): ConsentError {
   if (error === 'access_denied') return declined;
   const meaning = meanings.get(error);
