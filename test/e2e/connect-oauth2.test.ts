@@ -156,9 +156,12 @@ test('without a service the consent is carried by hand, into the store itself', 
   const command = stage.connect('--oob');
   const browser = new Browser();
   const address = await command.untilPrinted(/(http:\S+code_challenge=\S+)/);
-  const page = await browser.answer(await browser.open(address), user);
-  expect(page.address).toMatch(/^urn:ietf:wg:oauth:2\.0:oob\?/);
-  command.write(page.address);
+  const asked = await browser.open(address);
+  expect(asked.text).toContain('<code>a code to copy</code>');
+  // No browser opens the address that stands for none: the code is on a page.
+  const page = await browser.answer(asked, user);
+  expect([page.status, page.address]).toEqual([200, expect.stringMatching(/^http:/)]);
+  command.write(/Code <code>([^<]+)<\/code>/.exec(page.text)?.[1] ?? '');
   expect(await command.ended).toMatchObject({ code: 0, out: expect.stringContaining(user) });
   const listed = await runCommand(['connections', '--json'], environment);
   expect(JSON.parse(listed.out)).toMatchObject([{ user, renews: true }]);

@@ -32,6 +32,15 @@ test('it is told as well where the user carries the address back', async () => {
   expect(await command.ended).toMatchObject(told);
 });
 
+test('it is shown to be copied where no address is to go back to', async () => {
+  const command = stage.connect('--oob');
+  const page = await new Browser().open(await command.untilPrinted(/(http:\S+scope=\S+)/));
+  const [, answer] = /Answer <code>([^<]+)<\/code>/.exec(page.text) ?? [];
+  expect([page.status, answer]).toEqual([200, 'error=invalid_scope']);
+  command.write(answer!);
+  expect(await command.ended).toMatchObject(told);
+});
+
 test.each([
   ['temporarily_unavailable', { code: 1, error: expect.stringContaining('temporarily_unavailable') }],
   ['server_error', { code: 1, error: expect.stringMatching(/provider-unavailable: .*server_error/) }],

@@ -10,6 +10,8 @@ import type { Family } from './tokens';
 /** How long a code is good. */
 export const CODE_SECONDS = 300;
 const PENDING_MAX = 10_000;
+/** The redirect address of an application that has none. */
+const OUT_OF_BAND = 'urn:ietf:wg:oauth:2.0:oob';
 
 export interface AuthorizationRequest {
   id: string;
@@ -89,6 +91,11 @@ export class AuthorizationRequests {
   findCode(code: string): Code | undefined {
     return this.#codes.get(code);
   }
+}
+
+/** True of that address, whatever is appended to it. */
+export function isOutOfBand(address: string): boolean {
+  return address.split('?', 1)[0] === OUT_OF_BAND;
 }
 
 /** Without a wish for scopes: all of them, but not the one that brings a refresh token. */

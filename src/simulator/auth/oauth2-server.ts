@@ -1,14 +1,16 @@
 // The OAuth 2 authorization server's addresses: its description, the consent page, the token and revocation endpoints.
 // Promises exactly one issuer and no redirect to an address that is not registered, and that what programs call meets
-// the faults that name it; pages meet none. The grants are judged elsewhere.
+// the faults that name it; pages meet none. A browser stays where the redirect address only says that the answer is
+// copied. The grants are judged elsewhere.
 import { setTimeout as wait } from 'node:timers/promises';
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import type { Fault, Faults } from '../controls/faults';
 import { consentPage, formOf, refusedPage } from '../pages/consent';
+import { escapeHtml, show } from '../pages/html';
 import { ISSUER_CALLS, ISSUER_PATH } from '../provider/addresses';
 import { distort, saidInstead } from '../provider/distort';
 import type { Provider } from '../provider/provider';
-import { AuthorizationRequests } from './authorization-requests';
+import { AuthorizationRequests, isOutOfBand } from './authorization-requests';
 import { ALL_SCOPES, SCOPE_WORDS } from './scopes';
 import { revocationAnswer, type TokenAnswer, type TokenCall, tokenAnswer } from './token-endpoint';
 
@@ -59,13 +61,13 @@ function serveAuthorization(router: Router, provider: Provider, requests: Author
       return;
     }
     coverage.count(approve ? 'oauth2-consent' : 'oauth2-declined');
-    response.redirect(302, back);
+    goBack(response, back);
   };
   router.get(path, (request, response) => {
     const at = request.originalUrl.indexOf('?');
     const asked = requests.ask(new URLSearchParams(at < 0 ? '' : request.originalUrl.slice(at + 1)));
     if ('page' in asked) return refusedPage(response, asked.page);
-    if ('redirect' in asked) return response.redirect(302, asked.redirect);
+    if ('redirect' in asked) return goBack(response, asked.redirect);
     const { consentAnswer } = accounts;
     if (consentAnswer)
       return answer(response, asked.request.id, consentAnswer.user.name, consentAnswer.approve);
@@ -73,7 +75,7 @@ function serveAuthorization(router: Router, provider: Provider, requests: Author
       action: path,
       hidden: { request: asked.request.id },
       wants: [...asked.request.scopes].map((scope) => `${SCOPE_WORDS[scope]} (${scope})`),
-      returnsTo: asked.request.redirectUri,
+      returnsTo: isOutOfBand(asked.request.redirectUri) ? 'oob' : asked.request.redirectUri,
     });
   });
   router.post(path, express.urlencoded({ extended: false, limit: '16kb' }), (request, response) => {
@@ -86,6 +88,25 @@ function serveAuthorization(router: Router, provider: Provider, requests: Author
       !declined,
     );
   });
+}
+
+/** No browser opens the address that stands for none: what would be in it is shown to be copied. */
+function goBack(response: Response, address: string): void {
+  if (!isOutOfBand(address)) {
+    response.redirect(302, address);
+    return;
+  }
+  const given = new URLSearchParams(address.slice(address.indexOf('?') + 1));
+  const code = given.get('code');
+  if (code === null) {
+    const why = `<p>${escapeHtml(given.get('error_description') ?? '')}</p>`;
+    show(response, 'Not allowed', why + shownToCopy('Answer', `error=${given.get('error')}`));
+  } else show(response, 'Allowed', shownToCopy('Code', code));
+}
+
+function shownToCopy(what: string, value: string): string {
+  const shown = `<p>${what} <code>${escapeHtml(value)}</code></p>`;
+  return `<div class="card"><p>Copy this into the application.</p>${shown}</div>`;
 }
 
 function callOf(request: Request): TokenCall {

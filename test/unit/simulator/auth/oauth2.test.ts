@@ -127,6 +127,19 @@ test('registered redirect addresses are compared exactly, an application’s own
   expect(own.headers.location).toMatch(/^tramline:\/back\?x=1&code=/);
 });
 
+test('an application without an address is given code and errors on a page, and trades the code all the same', async () => {
+  const redirect_uri = 'urn:ietf:wg:oauth:2.0:oob';
+  const shown = await answer(await authorize({ redirect_uri }), { user: 'harrow-user-1' });
+  expect([shown.status, shown.headers.location]).toEqual([200, undefined]);
+  const [, code = ''] = /Code <code>([^<]+)<\/code>/.exec(shown.text) ?? [];
+  expect((await trade(code)).status).toBe(400);
+  expect((await trade(code, { redirect_uri })).status).toBe(200);
+  const declined = await answer(await authorize({ redirect_uri }), { decision: 'decline' });
+  expect(declined.text).toContain('Answer <code>error=access_denied</code>');
+  const wrong = await authorize({ redirect_uri, scope: 'bogus' });
+  expect(wrong.text).toContain('Answer <code>error=invalid_scope</code>');
+});
+
 test('a code is good once; using it again revokes what it led to', async () => {
   const code = await codeFor('harrow-user-1');
   const { body } = await trade(code);
