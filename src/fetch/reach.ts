@@ -131,8 +131,10 @@ export interface Walk {
 
 /** The items of a listing, page by page, each with its own address; what ends it before its end is its last line. */
 export async function* itemsOf({ pages, organizations }: ListParts, walk: Walk): AsyncGenerator<RawListed> {
-  const { first, operation, reach, caller, embeds, limits } = walk;
+  const { operation, reach, caller, embeds, limits } = walk;
   const { connection, organizationId } = reach;
+  // As it is asked for: a link that leads back to it is known by that.
+  const first = withEmbedsOf(walk);
   let asked: string = first;
   const call: Caller['call'] = (question) => {
     const url = embeds.length === 0 ? question.url : withEmbeds(question.url, embeds);
@@ -150,6 +152,12 @@ export async function* itemsOf({ pages, organizations }: ListParts, walk: Walk):
       yield { item: { body, address, mediaType, connectionId: connection.connectionId } };
     }
   }
+}
+
+/** An address that cannot be parsed stays as it is, for the gate to refuse. */
+function withEmbedsOf({ first, embeds }: Walk): string {
+  const url = embeds.length === 0 ? null : URL.parse(first);
+  return url === null ? first : withEmbeds(url, embeds).href;
 }
 
 async function faultOfPage(

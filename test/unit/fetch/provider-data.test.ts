@@ -96,6 +96,19 @@ describe('equipment', () => {
     expect(items[0]).toMatchObject({ mediaType: 'application/json', connectionId: 'c1' });
   });
 
+  test('a page that leads back to itself is not asked for again, and is the second that is told', async () => {
+    const asked = `${equipmentOrigin}/isg/equipment?organizationIds=4711&embed=devices%2Cequipment&itemLimit=1000`;
+    equipmentApi()
+      .get('/isg/equipment')
+      .query({ organizationIds: '4711', embed: 'devices,equipment', itemLimit: '1000' })
+      .reply(200, { links: [link('nextPage', asked)], values: [machine(7)] }, json);
+    const lines = await allOf(staged.client.data.equipment(any));
+    expect(itemsOf(lines)).toHaveLength(1);
+    expect(faultsOf(lines)).toEqual([
+      expect.objectContaining({ detail: 'page 2: it is an earlier page again (loop)' }),
+    ]);
+  });
+
   const filters = { organizationIds: ['4711'], category: 'implement', archived: false } as const;
 
   test('every filter stands in the address, by the contract’s names', async () => {
