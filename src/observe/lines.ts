@@ -190,6 +190,7 @@ export const places = [
   'pipeline',
   'connections',
   'sync',
+  'telemetry',
   'process',
 ] as const;
 

@@ -70,7 +70,9 @@ export interface ObserverOptions {
  */
 export function makeObserver(options: ObserverOptions): Observer {
   const log = makeLog(options.log);
-  const telemetry = startTelemetry(options.telemetry);
+  const telemetry = startTelemetry(options.telemetry, (detail) =>
+    log.trouble({ place: 'telemetry', code: 'telemetry.untaken', detail }),
+  );
   const metrics = makeMetrics(telemetry.meter, options.gauges);
   const { traces } = telemetry;
   return {

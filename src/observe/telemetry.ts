@@ -13,6 +13,7 @@ import type { MetricsExport } from './export-metrics';
 import { makeHistograms } from './histograms';
 import { makeSparseTraces, makeTraceIds } from './sparse-traces';
 import { makeQuietTraces, makeRecordedTraces, type Traces } from './traces';
+import { tellUntaken } from './untaken';
 
 export interface TelemetryOptions {
   service: string;
@@ -40,7 +41,14 @@ export interface Telemetry {
 const tracedShare = 0.05;
 const shutdownMsMax = 2000;
 
-export function startTelemetry(options: TelemetryOptions): Telemetry {
+/** `untaken` gets a sentence, at most one an hour, where a collector does not take what is sent to it. */
+export function startTelemetry(
+  options: TelemetryOptions,
+  untaken: (detail: string) => void = () => {},
+): Telemetry {
+  if (options.exportTraces || options.exportMetrics !== null) {
+    tellUntaken(untaken, () => performance.now());
+  }
   // Name, suffixes and labels are ours; the scope is always the same and says nothing.
   const serializer = new PrometheusSerializer(undefined, false, undefined, false, true);
   const resource = resourceFromAttributes({
