@@ -179,6 +179,9 @@ export interface ProbeLine {
   tookMs: number;
 }
 
+/** What takes events, in the words of spans and metrics, so that one is found with the other. */
+export const messagingSystems = { kafka: 'kafka', 'event-log': 'tramline_event_log' } as const;
+
 /** Where trouble is: a room, what it talks to, or the process, which a fault ended. */
 export const places = [
   'store',

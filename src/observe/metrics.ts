@@ -20,7 +20,7 @@ import type {
   SecurityReason,
   Sent,
 } from './lines';
-import { alertSinks, places, postOutcomes, securityReasons } from './lines';
+import { alertSinks, messagingSystems, places, postOutcomes, securityReasons } from './lines';
 import { makeTally } from './tally';
 
 export interface Metrics {
@@ -304,7 +304,7 @@ function sentInstruments(meter: Meter): Metrics['sent'] {
   return (line) => {
     const attributes: Attributes = {
       'messaging.operation.name': 'send',
-      'messaging.system': line.system === 'kafka' ? 'kafka' : 'tramline_event_log',
+      'messaging.system': messagingSystems[line.system],
       'messaging.destination.name': line.topic,
     };
     if (line.errorType !== null) attributes['error.type'] = errorTypes(line.errorType);

@@ -17,6 +17,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
+import { messagingSystems, type Sent } from './lines';
 import { withoutCredentials } from './without-credentials';
 
 export interface DeliverySpan {
@@ -64,7 +65,10 @@ export interface Traces {
    * One send of records of one topic, in the trace of the first of them that is kept and linked to the attempts that decided
    * them. Where it has several, each of those that are kept has a span of its own in its own trace, linked to the send.
    */
-  startSend(to: { topic: string; system: string; clientId: string | null }, batches: SpanBatch[]): SendSpan;
+  startSend(
+    to: { topic: string; system: Sent['system']; clientId: string | null },
+    batches: SpanBatch[],
+  ): SendSpan;
 }
 
 const pattern = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/;
@@ -145,11 +149,14 @@ interface SpanRecord {
  */
 function startSend(
   tracer: Tracer,
-  { topic, system, clientId }: { topic: string; system: string; clientId: string | null },
+  { topic, system, clientId }: { topic: string; system: Sent['system']; clientId: string | null },
   batches: SpanBatch[],
 ): SendSpan {
   const count = batches.reduce((sum, { rows }) => sum + rows.length, 0);
-  const shared: Attributes = { 'messaging.system': system, 'messaging.destination.name': topic };
+  const shared: Attributes = {
+    'messaging.system': messagingSystems[system],
+    'messaging.destination.name': topic,
+  };
   const attributes: Attributes = {
     ...shared,
     ...operation('send'),

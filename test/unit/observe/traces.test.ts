@@ -88,7 +88,7 @@ describe('with an exporter', () => {
       })
       .end({ status: 503, errorType: '503', resendCount: 1 });
     attempt.end({ outcome: 'postponed', errorType: 'provider.unavailable' });
-    const to = { topic: 't.equipment.v1', system: 'kafka', clientId: 'tramline' };
+    const to = { topic: 't.equipment.v1', system: 'kafka' as const, clientId: 'tramline' };
     const server = { host: 'broker.example', port: 9092 };
     const record = rowOf('4711/equipment/1', attempt.traceparent);
     traces
@@ -195,9 +195,11 @@ describe('with an exporter', () => {
     ]);
     expect(send([]).attributes).not.toHaveProperty('server.address');
     // The embedded log has no places of Kafka's.
-    const log = { topic: 't', system: 'event-log', clientId: null };
+    const log = { topic: 't', system: 'event-log', clientId: null } as const;
     traces.startSend(log, batches.slice(1)).end({ errorType: null, places: () => [] });
     const logged = exporter.getFinishedSpans().at(-1)!;
+    // The word of the metrics, so that a trace is found from them.
+    expect(logged.attributes['messaging.system']).toBe('tramline_event_log');
     expect(JSON.stringify([logged.attributes, logged.links])).not.toMatch(/kafka|partition/);
     expect(logged.links).toHaveLength(1);
   });
