@@ -272,6 +272,10 @@ export const table = {
     'http/protobuf',
     'How the collector is spoken to.',
   ),
+  OTEL_EXPORTER_OTLP_METRICS_PROTOCOL: optional(
+    choice(['http/protobuf', 'http/json', 'grpc']),
+    'How the collector is spoken to for metrics; unset: as for all.',
+  ),
   OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: optional(webAddress, 'Address of the collector for metrics.'),
   OTEL_EXPORTER_OTLP_ENDPOINT: optional(webAddress, 'Base address of the collector.'),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: optional(webAddress, 'Address of the collector for traces.'),

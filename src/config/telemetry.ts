@@ -29,7 +29,10 @@ export function telemetryWishes(settings: Settings): TelemetryWishes {
     samplerGiven: settings.otelTracesSampler !== null,
     exportMetrics:
       metricsWanted && !settings.otelSdkDisabled
-        ? { protocol: settings.otelExporterOtlpProtocol, intervalMs: settings.otelMetricExportInterval }
+        ? {
+            protocol: settings.otelExporterOtlpMetricsProtocol ?? settings.otelExporterOtlpProtocol,
+            intervalMs: settings.otelMetricExportInterval,
+          }
         : null,
   };
 }

@@ -351,6 +351,8 @@ test('metrics are exported only where the environment says where to', () => {
   expect(wishes({ ...endpoint, OTEL_SDK_DISABLED: 'true' })).toBeNull();
   const chosen = { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_METRIC_EXPORT_INTERVAL: '500' };
   expect(wishes({ ...endpoint, ...chosen })).toEqual({ protocol: 'grpc', intervalMs: 500 });
+  const apart = { ...chosen, OTEL_EXPORTER_OTLP_METRICS_PROTOCOL: 'http/json' };
+  expect(wishes({ ...endpoint, ...apart })?.protocol).toBe('http/json');
 });
 
 describe('what is probably not meant is a warning', () => {
