@@ -37,7 +37,7 @@ import { makeProbeOrganization } from './probe-organization';
 import { makeProvenLine } from './proven-line';
 import { makeProviderData } from './provider-data';
 import { makeReadResource } from './read-resource';
-import { makeAskAgain } from './refused-again';
+import { makeShowAgain } from './refused-again';
 import { makeRelocate } from './relocate';
 import { makeRenewingLine } from './renewing-line';
 import { makeSigner } from './sign';
@@ -74,6 +74,11 @@ export interface ProviderClient {
   read(request: ReadRequest, signal?: AbortSignal): Promise<{ answer: Answer; cost: ReadCost }>;
   /** One attempt. A success is `ok` or `not-modified`. */
   probe(probe: DueProbe, signal?: AbortSignal): Promise<Answer>;
+  /**
+   * Shows the provider again what it refused of connections that see nothing; rarely, however often this is called. True
+   * where one counts as valid since.
+   */
+  showUnseen(): Promise<boolean>;
   /** null when the complete listing of this connection does not hold it. */
   readOrganization(
     organizationId: string,
@@ -98,7 +103,7 @@ const nothing: ReadCost = { calls: 0, resends: 0, bytes: 0, tookMs: 0, status: n
 export function makeProviderClient(options: ProviderOptions, doors: ProviderDoors): ProviderClient {
   const { timeoutMs } = options;
   const parts = joinParts(options, doors);
-  const { gate, catalogs, callers, organizations, readResource, probeOrganization, askAgain } = parts;
+  const { gate, catalogs, callers, organizations, readResource, probeOrganization, showAgain } = parts;
 
   const connectionOf = (connectionId: string) => validConnection(doors, connectionId);
   const payOf = makePayOf(doors);
@@ -138,7 +143,7 @@ export function makeProviderClient(options: ProviderOptions, doors: ProviderDoor
     let connection = chooseConnection(claim, doors.connections(), doors.sees);
     if (connection === null) {
       // Where no connection comes of it, the probe's first call stays unused, and is given back.
-      await askAgain(due, async () => doors.payProbeCall?.());
+      await showAgain.ofProbe(due, async () => doors.payProbeCall?.());
       connection = chooseConnection(claim, doors.connections(), doors.sees);
     }
     if (connection === null) return noConnection(claim, doors);
@@ -172,7 +177,9 @@ export function makeProviderClient(options: ProviderOptions, doors: ProviderDoor
   const close = () => parts.client.close();
   const data = makeProviderData({ options, doors, ...parts });
   const subscriptions = makeSubscriptionCalls({ ...parts, connectionOf, timeoutMs });
-  return { read, probe, readOrganization, organizations: list, listing, data, subscriptions, close };
+  const showUnseen = showAgain.ofNobody;
+  const reading = { read, probe, showUnseen, readOrganization, organizations: list, listing };
+  return { ...reading, data, subscriptions, close };
 }
 
 /** Without what is no organization: that there was something says the last page. */
@@ -281,7 +288,7 @@ function joinParts(options: ProviderOptions, doors: ProviderDoors) {
     readWrittenEquipment,
     probeOrganization,
     listItems,
-    askAgain: makeAskAgain(options, doors, proven.show),
+    showAgain: makeShowAgain(options, doors, proven.show),
   };
 }
 

@@ -1,7 +1,8 @@
 /**
  * A consent that was refused is shown to the provider again when an organization behind it is probed: a refusal may have
  * been a mistake, and a probe repeats what was refused. The provider is not asked more often than it would be for one
- * organization, however many stand behind the consent; for a person at once. Memory alone.
+ * organization, however many stand behind the consent; for a person at once. Behind a consent that saw none yet nobody is
+ * ever probed, so it is shown again by itself, more and more seldom. Memory alone.
  */
 import type { Connection } from '../model/connection';
 import type { DueProbe } from '../model/organization';
@@ -12,25 +13,36 @@ import type { ShowToken } from './proven-line';
 /** Resolves when every refused consent that sees the organization was shown, or needs not be yet. Never rejects. */
 export type AskAgain = (probe: Pick<DueProbe, 'organizationId' | 'askedBy'>, pay: Pay) => Promise<void>;
 
+export interface ShowAgain {
+  ofProbe: AskAgain;
+  /**
+   * Resolves when every refused consent that sees nothing was shown, or needs not be yet; to true where one counts as valid
+   * since, so that what it sees is to be learned. Never rejects.
+   */
+  ofNobody(): Promise<boolean>;
+}
+
 /** Of one probe: each costs a call. */
 const shownMax = 3;
+/** Nobody waits for it. */
+const unseenMsMax = 86_400_000;
 
-/** One probe asks through at most 3 connections. */
-export function makeAskAgain(
+/** One probe asks through at most 3 connections; each that sees nothing is shown at once, later and later, once a day at last. */
+export function makeShowAgain(
   { probeMs, probeMsMax }: Pick<ProviderOptions, 'probeMs' | 'probeMsMax'>,
   doors: ProviderDoors,
   show: ShowToken,
-): AskAgain {
+): ShowAgain {
   const { clock, connections, sees } = doors;
   /** By connection; a consent that was given anew begins anew. */
   const pauses = new Map<string, { token: string; forMs: number; untilMs: number }>();
 
   /** null: not yet. */
-  function pauseOf({ connectionId, token }: Connection, isWanted: boolean) {
+  function pauseOf({ connectionId, token }: Connection, isWanted: boolean, msMax = probeMsMax) {
     const known = pauses.get(connectionId);
     if (known?.token !== token.open()) return probeMs;
     if (isWanted) return known.forMs;
-    return clock.nowMs() < known.untilMs ? null : Math.min(known.forMs * 2, probeMsMax);
+    return clock.nowMs() < known.untilMs ? null : Math.min(known.forMs * 2, msMax);
   }
 
   async function showOne(connection: Connection, forMs: number): Promise<void> {
@@ -42,7 +54,7 @@ export function makeAskAgain(
     pauses.delete(connectionId);
   }
 
-  return async ({ organizationId, askedBy }, pay) => {
+  async function ofProbe({ organizationId, askedBy }: Parameters<AskAgain>[0], pay: Pay): Promise<void> {
     const refused = connections().filter(
       ({ connectionId, status }) => status === 'refused' && sees(connectionId).has(organizationId),
     );
@@ -52,5 +64,19 @@ export function makeAskAgain(
       await pay();
       await showOne(connection, pauseMs);
     }
-  };
+  }
+
+  async function ofNobody(): Promise<boolean> {
+    const refused = connections().filter(
+      ({ connectionId, status }) => status === 'refused' && sees(connectionId).size === 0,
+    );
+    for (const connection of refused) {
+      const pauseMs = pauseOf(connection, false, unseenMsMax);
+      if (pauseMs !== null) await showOne(connection, pauseMs);
+    }
+    const ids = new Set(refused.map(({ connectionId }) => connectionId));
+    return connections().some(({ connectionId, status }) => status === 'valid' && ids.has(connectionId));
+  }
+
+  return { ofProbe, ofNobody };
 }

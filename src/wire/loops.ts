@@ -68,7 +68,8 @@ export type Loops = Record<'relay' | 'alert' | 'sweep' | 'learn' | 'follow', Loo
 
 /** Made and not started. Lists that broke off are begun again after 5 minutes at most. */
 export function loopsOf(parts: LoopParts, observer: Observer, clock: Clock): Loops {
-  const { pipeline, relay, alerting, book, meter, store, watch, behind, room, storeLog, unread } = parts;
+  const { pipeline, relay, alerting, book, client, meter, store, watch } = parts;
+  const { behind, room, storeLog, unread } = parts;
   let retryMs = learnRetryMs;
   const learn = makeLoop(
     async () => {
@@ -76,7 +77,10 @@ export function loopsOf(parts: LoopParts, observer: Observer, clock: Clock): Loo
       if (pauseMs > 0) return pauseMs;
       const whole = await book.learn();
       if (book.known()) startReading(pipeline);
+      // After the others, which wait for nobody.
+      const isAnother = await client.showUnseen();
       await meter.look();
+      if (isAnother) return 0;
       const waitMs = whole ? learnMs : retryMs;
       retryMs = whole ? learnRetryMs : Math.min(retryMs * 2, learnRetryMsMax);
       return waitMs;

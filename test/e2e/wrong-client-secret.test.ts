@@ -72,3 +72,15 @@ test('at the first start leaves the consent that the settings name in force', as
   await story.serve();
   await story.untilLearned();
 });
+
+test('a token that the provider refused by mistake before it showed anything is shown again at a start', async () => {
+  await story.simulator.setFaults([{ match: { path: '/platform/' }, status: 401 }]);
+  await story.serve();
+  const status = async () => (await story.ask<{ status: string }[]>('/api/connections'))[0]?.status;
+  await until(async () => (await status()) === 'refused', soon);
+  await story.simulator.setFaults([]);
+  await story.service.stop();
+  await story.serve();
+  await story.untilLearned();
+  expect(await status()).toBe('valid');
+});

@@ -4,7 +4,7 @@
  */
 import type { Verdict } from '../../../src/fetch/classify';
 import type { ProviderDoors } from '../../../src/fetch/options';
-import { makeAskAgain } from '../../../src/fetch/refused-again';
+import { makeShowAgain } from '../../../src/fetch/refused-again';
 import type { Connection } from '../../../src/model/connection';
 import type { ProbeAsker } from '../../../src/model/organization';
 import { Secret } from '../../../src/tools/secret';
@@ -20,12 +20,12 @@ function stage(connections: Connection[], verdict: () => Verdict) {
   const doors = {
     clock,
     connections: () => connections,
-    sees: (id: string) => new Set(id === 'other' ? ['9'] : ['4711', '4712']),
+    sees: (id: string) => new Set(id === 'new' ? [] : id === 'other' ? ['9'] : ['4711', '4712']),
     async accepted(id: string) {
       told.push(`accepted ${id}`);
     },
   } as unknown as ProviderDoors;
-  const askAgain = makeAskAgain(
+  const { ofProbe, ofNobody } = makeShowAgain(
     { probeMs: 15_000, probeMsMax: 900_000 },
     doors,
     async ({ connectionId, token }) => {
@@ -34,8 +34,8 @@ function stage(connections: Connection[], verdict: () => Verdict) {
     },
   );
   const ask = (askedBy: ProbeAsker = 'schedule', organizationId = '4711') =>
-    askAgain({ organizationId, askedBy }, async () => void paid.push(organizationId));
-  return { ask, told, paid, clock };
+    ofProbe({ organizationId, askedBy }, async () => void paid.push(organizationId));
+  return { ask, ofNobody, told, paid, clock };
 }
 
 const refusedOf = (connectionId: string) => connectionOf({ connectionId, status: 'refused' });
@@ -93,4 +93,18 @@ test('another token of the same connection is shown at once', async () => {
   connections[0] = { ...connections[0]!, token: new Secret('another') };
   await ask();
   expect(told).toEqual(['shown c1 canary-token', 'shown c1 another']);
+});
+
+test('what sees nothing, so that nobody behind it is probed, is shown by itself: later and later, to once a day', async () => {
+  const { ofNobody, told, clock } = stage([refusedOf('c1'), refusedOf('new')], () => refused);
+  const shownAtHours: number[] = [];
+  for (let minute = 0; minute <= 6 * 24 * 60; minute += 10) {
+    clock.set(startMs + minute * 60_000);
+    expect(await ofNobody()).toBe(false);
+    const lines = told.splice(0);
+    if (lines.length > 0) shownAtHours.push(Math.round(minute / 60));
+    expect(new Set(lines)).toEqual(new Set(lines.length > 0 ? ['shown new canary-token'] : []));
+  }
+  expect([shownAtHours[0], shownAtHours.at(-1)! - shownAtHours.at(-2)!]).toEqual([0, 24]);
+  expect(shownAtHours.length).toBeLessThan(20);
 });
