@@ -29,4 +29,6 @@ export interface FoundRecord {
 /** What one piece of a partition holds; `nextOffset` is where the next begins. */
 export interface FoundPage extends TopicEnd {
   records: FoundRecord[];
+  /** Another log stands under the name of the one that was known: this is its beginning. */
+  anotherLog?: true;
 }

@@ -39,7 +39,10 @@ export async function readOn(
     const before = from.get(nameOf(end));
     const isAnother = before !== undefined && (await isAnotherLog(reader, before, start, until));
     let next = isAnother ? start : larger(BigInt(before?.nextOffset ?? 0), start);
-    if (isAnother && !(await heard({ ...end, nextOffset: String(next), records: [] }))) return null;
+    if (isAnother) {
+      const beginning: FoundPage = { ...end, nextOffset: String(next), records: [], anotherLog: true };
+      if (!(await heard(beginning))) return null;
+    }
     while (next < until) {
       const page = await readPage(reader, { ...end, nextOffset: String(next) });
       if (page === null) {

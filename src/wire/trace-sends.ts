@@ -1,7 +1,9 @@
 /**
  * A publish target whose sends are seen as spans: one for each topic of a send, linked to the attempts that decided its
- * records. It looks at records and changes none: the `traceparent` of a record was decided with it.
+ * records. What it reads on is looked at too: a topic that was made anew is told. It looks at records and changes none: the
+ * `traceparent` of a record was decided with it.
  */
+import type { Trouble } from '../observe/lines';
 import type { Observer } from '../observe/observer';
 import type { SentPlace } from '../observe/traces';
 import type { Batch, Outcome, PublishTarget } from '../publish/target';
@@ -9,7 +11,7 @@ import type { Batch, Outcome, PublishTarget } from '../publish/target';
 /** `clientId`: as which brokers know us; null where there are none. */
 export function traceSends(
   target: PublishTarget,
-  observer: Pick<Observer, 'startSend'>,
+  observer: Pick<Observer, 'startSend' | 'trouble'>,
   clientId: string | null,
 ): PublishTarget {
   return {
@@ -36,10 +38,28 @@ export function traceSends(
         }
       }
     },
-    readOn: (...given) => target.readOn(...given),
+    async readOn(known, heard) {
+      const anew = new Set<string>();
+      try {
+        return await target.readOn(known, (page) => {
+          if (page.anotherLog) anew.add(page.topic);
+          return heard(page);
+        });
+      } finally {
+        if (anew.size > 0) observer.trouble(anotherLog([...anew]));
+      }
+    },
     discard: () => target.discard(),
     close: () => target.close(),
   };
+}
+
+/** Nobody sees it but who reads on, and that once: from then on the store knows the new log. */
+function anotherLog(topics: string[]): Trouble {
+  const detail =
+    `${topics.join(', ')}: made anew, or cut; what did not change since is missing there. ` +
+    '`tramline replay --kind K` sends the newest event of each key again.';
+  return { place: 'kafka', code: 'publish.another-log', detail };
 }
 
 function placesOf(

@@ -174,3 +174,27 @@ describe('reading on', () => {
     expect(await readOn(readerOf({}), ['t'], [], async () => false)).toBeNull();
   });
 });
+
+test('the beginning of another log under a known name is said to be one, and no other page is', async () => {
+  const last = { offset: '4', eventId: 'old' };
+  const found = { key: '1/equipment/1', sequence: 1, eventId: 'new', bytesHash: '', deleted: false };
+  const pages: { topic: string; anotherLog: boolean; records: number }[] = [];
+  const reader: TopicReader = {
+    leaderless: async () => [],
+    offsets: async (topics, which) =>
+      topics.map((topic) => ({ topic, partition: 0, nextOffset: which === 'end' ? '5' : '0' })),
+    readPage: async ({ topic, partition }) => ({
+      ...{ topic, partition, nextOffset: '5' },
+      records: [{ ...found, offset: '4', eventId: topic === 'anew' ? 'new' : 'old' }],
+    }),
+  };
+  const known = ['same', 'anew'].map((topic) => ({ topic, partition: 0, nextOffset: '5', last }));
+  await readOn(reader, ['same', 'anew'], known, async ({ topic, anotherLog = false, records }) => {
+    pages.push({ topic, anotherLog, records: records.length });
+    return true;
+  });
+  expect(pages).toEqual([
+    { topic: 'anew', anotherLog: true, records: 0 },
+    { topic: 'anew', anotherLog: false, records: 1 },
+  ]);
+});

@@ -1,5 +1,7 @@
 // A send that failed must be seen as one, topic by topic, and the target must be used exactly as without spans.
 import type { OutboxRow } from '../../../src/model/event';
+import type { FoundPage } from '../../../src/model/topic-end';
+import type { Trouble } from '../../../src/observe/lines';
 import type { Batch, PublishTarget, SendResult } from '../../../src/publish/target';
 import { traceSends } from '../../../src/wire/trace-sends';
 
@@ -22,7 +24,7 @@ const batchOf = (topic: string, ...traceparents: (string | null)[]): Batch => ({
 
 const broker = { host: 'broker.example', port: 9092 };
 
-function stage(send: () => Promise<SendResult>) {
+function stage(send: () => Promise<SendResult>, pages: FoundPage[] = []) {
   const calls: string[] = [];
   const plain: PublishTarget = {
     name: 'kafka',
@@ -32,8 +34,9 @@ function stage(send: () => Promise<SendResult>) {
       calls.push('send');
       return send();
     },
-    readOn: async () => {
+    readOn: async (_known, heard) => {
       calls.push('readOn');
+      for (const page of pages) await heard(page);
       return null;
     },
     leaderOf: ({ partition }) => (partition === 0 ? broker : null),
@@ -41,6 +44,7 @@ function stage(send: () => Promise<SendResult>) {
     close: async () => void calls.push('close'),
   };
   const spans: unknown[] = [];
+  const troubles: Trouble[] = [];
   const target = traceSends(
     plain,
     {
@@ -48,10 +52,11 @@ function stage(send: () => Promise<SendResult>) {
         end: ({ errorType, places }) =>
           void spans.push({ ...to, batches: sent, errorType, places: places() }),
       }),
+      trouble: (line) => void troubles.push(line),
     },
     'us',
   );
-  return { target, calls, spans };
+  return { target, calls, spans, troubles };
 }
 
 const failure = { sent: false, kind: 'retry', code: 'NOT_LEADER', detail: '' } as const;
@@ -101,4 +106,23 @@ test('everything else is the target’s own', async () => {
   await target.discard();
   await target.close();
   expect([target.name, calls, spans]).toEqual(['kafka', ['open', 'readOn', 'discard', 'close'], []]);
+});
+
+test('topics under whose names another log stands are told, once and with what to do', async () => {
+  const page = (topic: string, extra = {}): FoundPage => ({
+    ...{ topic, partition: 0, nextOffset: '0', records: [], ...extra },
+  });
+  const another = { anotherLog: true };
+  const pages = [page('a', another), page('a', { ...another, partition: 1 }), page('b'), page('c', another)];
+  const { target, troubles } = stage(async () => ({ outcomes: [], spent: false }), pages);
+  const heard: string[] = [];
+  await target.readOn([], async ({ topic }) => heard.push(topic) > 0);
+  expect(heard).toEqual(['a', 'a', 'b', 'c']);
+  expect(troubles).toEqual([
+    {
+      place: 'kafka',
+      code: 'publish.another-log',
+      detail: expect.stringMatching(/^a, c: made anew, .*tramline replay --kind/),
+    },
+  ]);
 });
