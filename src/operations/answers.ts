@@ -23,7 +23,10 @@ export const answers = {
   'operations.provider-malformed': { status: 502, title: 'What the provider sent cannot be read.' },
   'operations.provider-refused': { status: 502, title: 'The provider refuses this.' },
   'operations.provider-unavailable': { status: 503, title: 'The provider does not answer now.' },
-  'operations.unavailable': { status: 503, title: 'What this needs does not answer now.' },
+  'operations.unavailable': {
+    status: 503,
+    title: 'The store cannot be read or written now: `tramline check` says what to look at.',
+  },
 } as const;
 
 export type AnswerCode = keyof typeof answers;

@@ -341,6 +341,8 @@ describe('on this machine, without a token', () => {
     sample.failure = new Problem('store.unavailable', 'canary path');
     const unavailable = await ask('get', '/api/ledger');
     expect([unavailable.status, faults.length]).toEqual([503, 0]);
+    // Whoever is told no more than that has to know what is away, and what says more.
+    expect(unavailable.body.title).toMatch(/^The store .*`tramline check`/);
     sample.failure = new TypeError('canary');
     const fault = await ask('get', '/api/ledger', {}, false);
     expect([fault.status, faults.length]).toEqual([500, 1]);
