@@ -53,6 +53,7 @@ const unfed = new Set([
   'tramline_provider_lag_seconds',
   'tramline_quarantined_total',
   'tramline_sandbox_left',
+  'tramline_sync_whole_age_seconds',
 ]);
 
 describe('one delivery', () => {
