@@ -276,6 +276,11 @@ export const table = {
     choice(['http/protobuf', 'http/json', 'grpc']),
     'How the collector is spoken to for metrics; unset: as for all.',
   ),
+  OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE: withDefault(
+    choice(['cumulative']),
+    'cumulative',
+    'Metrics are totals, so that what a collector did not take is in the next export.',
+  ),
   OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: optional(webAddress, 'Address of the collector for metrics.'),
   OTEL_EXPORTER_OTLP_ENDPOINT: optional(webAddress, 'Base address of the collector.'),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: optional(webAddress, 'Address of the collector for traces.'),

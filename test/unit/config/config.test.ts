@@ -355,6 +355,12 @@ test('metrics are exported only where the environment says where to', () => {
   expect(wishes({ ...endpoint, ...apart })?.protocol).toBe('http/json');
 });
 
+test('metrics are totals: differences, which the histograms never were, are refused', () => {
+  const name = 'OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE';
+  expect(faultsOf({ ...complete, [name]: 'delta' })).toEqual([`${name} must be \`cumulative\``]);
+  expect(faultsOf({ ...complete, [name]: 'cumulative' })).toEqual([]);
+});
+
 describe('what is probably not meant is a warning', () => {
   const warningsOf = (environment: Environment) =>
     loadSettings('serve', { ...complete, ...environment }).warnings;
