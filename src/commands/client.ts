@@ -184,11 +184,21 @@ async function answerOf(url: string, response: Response): Promise<string> {
 
 async function* nothing(): AsyncGenerator<never> {}
 
+/** Where the service is found is named by one setting. */
+const step = 'TRAMLINE_URL must name the service';
+
 function unreachable(url: string, error: unknown): Error {
-  const { name, cause } = error as { name?: unknown; cause?: { code?: unknown } };
+  const { name, cause } = error as { name?: unknown; cause?: { code?: unknown; message?: unknown } };
   if (cause?.code === 'ECONNREFUSED') return new NobodyListens(url);
   const why = name === 'TimeoutError' ? 'no answer in time' : String(cause?.code ?? 'its answer is broken');
-  return new Problem('store.unavailable', `the service at ${url} cannot be reached: ${why}`, error);
+  // What fetch itself refuses has words and no code.
+  const what =
+    cause?.message === 'bad port'
+      ? 'was not asked: its port is kept for something else'
+      : cause?.message === 'unexpected redirect'
+        ? 'leads elsewhere, which is not followed'
+        : `cannot be reached: ${why}`;
+  return new Problem('store.unavailable', `the service at ${url} ${what}; ${step}`, error);
 }
 
 function problemOf(url: string, status: number, body: unknown): Error {
@@ -200,7 +210,9 @@ function problemOf(url: string, status: number, body: unknown): Error {
   const said = typeof detail === 'string' ? detail : typeof title === 'string' ? title : null;
   if (known !== undefined && said !== null) return new Problem(known, said);
   const what =
-    typeof code === 'string' ? `answered ${status} ${code}` : `answered ${status} and is not Tramline`;
+    typeof code === 'string'
+      ? `answered ${status} ${code}`
+      : `answered ${status} and is not Tramline; ${step}`;
   return new Problem('store.unavailable', `the service at ${url} ${what}`);
 }
 

@@ -137,7 +137,10 @@ describe('another program', () => {
     });
     server.close();
     const lost = await listen((_request, response) => response.writeHead(404).end('{"error":"x"}'));
-    await expect(lost.explain('x')).rejects.toMatchObject({ code: 'store.unavailable' });
+    await expect(lost.explain('x')).rejects.toMatchObject({
+      code: 'store.unavailable',
+      message: expect.stringMatching(/answered 404 and is not Tramline; TRAMLINE_URL must name the service$/),
+    });
   });
 
   test('that leads elsewhere does not get the token there', async () => {
@@ -146,7 +149,10 @@ describe('another program', () => {
       seen.push(request.url);
       response.writeHead(302, { location: '/elsewhere' }).end();
     });
-    await expect(client.ledger()).rejects.toMatchObject({ code: 'store.unavailable' });
+    await expect(client.ledger()).rejects.toMatchObject({
+      code: 'store.unavailable',
+      message: expect.stringMatching(/leads elsewhere, which is not followed; TRAMLINE_URL must name/),
+    });
     expect(seen).toEqual(['/api/ledger']);
   });
 
@@ -157,7 +163,9 @@ describe('another program', () => {
 
   test('that hangs up is told as such', async () => {
     const client = await listen((request) => request.socket.destroy());
-    await expect(client.ledger()).rejects.toThrow(/cannot be reached/);
+    await expect(client.ledger()).rejects.toThrow(
+      /cannot be reached: .+; TRAMLINE_URL must name the service$/,
+    );
   });
 
   test('that says a code of ours without words is told by its status', async () => {
@@ -175,6 +183,15 @@ test('an id with signs of its own stays one part of the path', async () => {
   expect((await shell.run('organizations', 'get', '../ledger')).code).toBe(3);
   expect((await shell.run('organizations', 'get', 'a?b#c%')).code).toBe(3);
   await server.close(10);
+});
+
+test('a port that HTTP does not ask is told as that, and where to ask is named', async () => {
+  const client = makeClient({ url: 'http://127.0.0.1:1', token: null });
+  await expect(client.ledger()).rejects.toMatchObject({
+    code: 'store.unavailable',
+    message:
+      'the service at http://127.0.0.1:1 was not asked: its port is kept for something else; TRAMLINE_URL must name the service',
+  });
 });
 
 test('nobody at all is an error of its own', async () => {
