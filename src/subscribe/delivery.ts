@@ -8,6 +8,7 @@ import { Problem } from '../model/problem';
 import type { RawRead } from '../model/provider-data';
 import type { DeliveryView, DeliveryWanted } from '../model/subscription';
 import { Secret } from '../tools/secret';
+import { afterChange } from './after-change';
 import { deliveryViewOf, isRefusal, objectOf, withoutSecret } from './documents';
 import type { SubscribeDoors } from './doors';
 
@@ -72,7 +73,7 @@ export function makeDelivery(doors: SubscribeDoors): Delivery {
         throw new Problem('command.usage', 'nothing is to be changed: name what');
       const result = await through((id) => doors.calls().changeDelivery(id, change));
       if ('fault' in result) throw problemOf(result.fault);
-      return deliveryViewOf(await read());
+      return deliveryViewOf(await afterChange(read()));
     }
     const text =
       'value' in authorization ? authorization.value : `Bearer ${randomBytes(32).toString('base64url')}`;
@@ -89,7 +90,7 @@ export function makeDelivery(doors: SubscribeDoors): Delivery {
       if (isRefusal(result.fault)) await book.drop(offered.id);
       throw problemOf(withoutSecret(result.fault, offered));
     }
-    return deliveryViewOf(await read());
+    return deliveryViewOf(await afterChange(read()));
   }
 
   return {

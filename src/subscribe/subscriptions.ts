@@ -10,6 +10,7 @@ import type { Listed, RawFault, RawItem } from '../model/provider-data';
 import type { SubscriptionsApi, SubscriptionView, SubscriptionWanted } from '../model/subscription';
 import { typeNameOf } from '../model/type-name';
 import { Secret } from '../tools/secret';
+import { afterChange } from './after-change';
 import { makeDelivery } from './delivery';
 import {
   isRefusal,
@@ -42,7 +43,7 @@ export function makeSubscriptionsApi(doors: SubscribeDoors): SubscriptionsApi {
       if (found.status === 'Terminated')
         throw new Problem('command.refused', `${id} has ended for good: create another`);
       await changeStatus(doors, found, 'Active');
-      return viewOf((await findAgain(doors, found)) ?? found);
+      return viewOf((await afterChange(findAgain(doors, found))) ?? found);
     },
     async end(id) {
       await doors.ready();
@@ -55,7 +56,7 @@ export function makeSubscriptionsApi(doors: SubscribeDoors): SubscriptionsApi {
         if (token.subscriptionId === id) await doors.book.bind(token.id, null, { connectionId: null });
       }
       const body = { status: 'Terminated' };
-      return viewOf((found === null ? null : await findAgain(doors, found)) ?? { id, body });
+      return viewOf((found === null ? null : await afterChange(findAgain(doors, found))) ?? { id, body });
     },
     delivery: () => delivery.view(),
     setDelivery: (wanted) => delivery.set(wanted),

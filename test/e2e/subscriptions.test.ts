@@ -191,7 +191,15 @@ test('heartbeats that stay away page, and the page ends when they come again', a
 });
 
 test('paused, nothing is delivered; active again, what was held comes', async () => {
-  expect((await tramline('delivery', 'set', '--status', 'paused')).code).toBe(0);
+  const unread = { match: { method: 'GET', path: '/eventSubscriptionDelivery' }, status: 503 };
+  await story.simulator.setFaults([unread]);
+  const paused = await tramline('delivery', 'set', '--status', 'paused');
+  await story.simulator.setFaults([]);
+  // It is made, whatever became of the look at it.
+  expect(paused).toMatchObject({
+    code: 1,
+    error: expect.stringMatching(/the provider has taken the change, .* could not be read: .*503/),
+  });
   const [, , , machine] = await story.equipment();
   await story.simulator.changeEquipment(machine!.id, { name: 'Held' });
   expect((await tramline('delivery', 'get')).answer).toMatchObject({ status: 'Paused' });

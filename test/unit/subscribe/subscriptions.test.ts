@@ -216,6 +216,25 @@ describe('list, renew, end', () => {
   });
 });
 
+test('a change that was taken is told as made where nothing can be read after it', async () => {
+  await api.create(wanted());
+  const { list, change } = stage.calls;
+  stage.calls.change = async (...given) => {
+    const changed = await change(...given);
+    stage.calls.list = async function* () {
+      yield { fault: faultOf('transient', 'status 503') };
+    };
+    return changed;
+  };
+  for (const verb of ['renew', 'end'] as const) {
+    Object.assign(stage.calls, { list });
+    await expect(api[verb]('s1')).rejects.toThrow(
+      'the provider has taken the change, and what it shows now could not be read: transient: status 503',
+    );
+  }
+  expect(tokens()).toEqual([]);
+});
+
 describe('delivery', () => {
   const accepted = () => stage.book.authorizationValues().map((value) => value.open());
 
