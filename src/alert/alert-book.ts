@@ -14,6 +14,8 @@ export interface AlertBook {
   read(): Promise<{ inputs: AlertInputs; alerts: Alert[] }>;
   /** `all` is what is known from now on; `changed` is written, or kept to be written while the store is unavailable. */
   save(all: Alert[], changed: Alert[]): Promise<void>;
+  /** What is known without asking. */
+  remembered(): Alert[];
   /** Writes what is still kept, for who leads now. */
   settle(): Promise<void>;
 }
@@ -71,6 +73,7 @@ export function makeAlertBook(store: Alerts, clock: Clock): AlertBook {
       }
       await unlessAway(write);
     },
+    remembered: () => known,
     async settle() {
       if (unsaved.size === 0) return;
       await unlessAway(async () => {

@@ -76,6 +76,8 @@ export interface Alerting {
    * throws, but not `store.unavailable`.
    */
   step(): Promise<'worked' | 'empty'>;
+  /** What this process knows of alerts without asking the store; null while another leads. */
+  remembered(): Alert[] | null;
   /** Lets another process go on at once. Throws what the store throws. */
   close(): Promise<void>;
 }
@@ -115,6 +117,7 @@ export function makeAlerting(parts: AlertingParts): Alerting {
   const unrecorded = makeUnrecorded(parts.sinks, options);
   const relearning = makeRelearning();
   const times = { ...options, startedAtMs: clock.nowMs() };
+  let leading = false;
   let refreshedAtMs = Number.NEGATIVE_INFINITY;
 
   /** What the sinks answered since the last call. */
@@ -156,6 +159,7 @@ export function makeAlerting(parts: AlertingParts): Alerting {
   async function step(): Promise<'worked' | 'empty'> {
     const own = parts.conditions();
     const { leads, alone, others } = await leader.confirm(own);
+    leading = leads;
     if (!leads) {
       unrecorded.follow(own, clock.nowMs());
       relearning.stop();
@@ -176,7 +180,7 @@ export function makeAlerting(parts: AlertingParts): Alerting {
     return moved + posts.length > 0 ? 'worked' : 'empty';
   }
 
-  return { step, close: leader.giveBack };
+  return { step, remembered: () => (leading ? book.remembered() : null), close: leader.giveBack };
 }
 
 /** The alerts with what their sinks answered; those that nobody answered for are the same objects. */

@@ -8,7 +8,7 @@ import type { ConnectionsApi } from '../model/consent';
 import type { Ledger } from '../model/ledger';
 import type { Element } from '../model/notification';
 import { type Forgotten, type ForgottenView, historyMax, type OrganizationView } from '../model/organization';
-import { Problem } from '../model/problem';
+import { isProblem, Problem } from '../model/problem';
 import type { ProviderApi } from '../model/provider-data';
 import type { ReplayView, ReplayWanted } from '../model/replay';
 import type { SandboxView } from '../model/sandbox';
@@ -57,6 +57,8 @@ export interface ApiDoors {
   unattendedMs(): Promise<number | null>;
   unattended: UnattendedOptions;
   nowMs(): number;
+  /** While the store does not answer: what this process remembers, and the store's own alert where it is not among that. */
+  alertsWithoutStore(): { own: Alert | null; remembered: Alert[] };
   /** The sinks that have not taken it as it is. */
   notTold(alert: Alert): string[];
   testAlerts(): Promise<AlertTestLine[]>;
@@ -137,11 +139,7 @@ export function makeApi(doors: ApiDoors): Api {
       }
       return events.map(structuredEvent);
     },
-    alerts: async () => {
-      const unattended = unattendedAlert(await doors.unattendedMs(), doors.nowMs(), doors.unattended);
-      const alerts = (await store.listAlerts()).map((alert) => alertView(alert, doors.notTold(alert)));
-      return unattended === null ? alerts : [unattended, ...alerts];
-    },
+    alerts: () => listAlerts(doors),
     testAlerts,
     explain: async (of) =>
       (await store.explain(of)) ?? notFound('delivery (d12), event id or resource address', of),
@@ -163,6 +161,21 @@ export function makeApi(doors: ApiDoors): Api {
     replay: async () => (replay ?? noReplays()).view(),
     sandbox,
   };
+}
+
+/** Whoever was paged for the store looks here: it is shown without it, too. */
+async function listAlerts(doors: ApiDoors): Promise<AlertView[]> {
+  const viewOf = (alert: Alert) => alertView(alert, doors.notTold(alert));
+  try {
+    const unattended = unattendedAlert(await doors.unattendedMs(), doors.nowMs(), doors.unattended);
+    const alerts = (await doors.store.listAlerts()).map(viewOf);
+    return unattended === null ? alerts : [unattended, ...alerts];
+  } catch (error) {
+    if (!isProblem(error, 'store.unavailable')) throw error;
+    const { own, remembered } = doors.alertsWithoutStore();
+    // Whether another process has told the sinks of it is not known here.
+    return [...(own === null ? [] : [alertView(own, [])]), ...remembered.map(viewOf)];
+  }
 }
 
 /**

@@ -4,6 +4,7 @@
  */
 import { alertsLease } from '../alert/leader';
 import { notTold } from '../alert/not-told';
+import { alertsWithoutStore } from '../alert/store-away';
 import { testSinks } from '../alert/test-sinks';
 import type { LoadedSettings } from '../config';
 import type { Alert } from '../model/alert';
@@ -121,6 +122,7 @@ export function apiOf(
     unattendedMs,
     unattended: { runbookBase, journalDays: loaded.settings.journalDays },
     nowMs: systemClock.nowMs,
+    alertsWithoutStore: () => withoutStore(loaded, worker),
     notTold: (alert) => notTold(alert, sinks).map(({ sink }) => sink),
     // Sinks of their own: what they remember of real alerts is not touched.
     testAlerts: () => testSinks(testSinksOf(loaded.settings, writeAlert), runbookBase, systemClock.nowMs()),
@@ -145,6 +147,14 @@ export function apiOf(
       return meter.view();
     },
   });
+}
+
+/** Of a receiver, and beside no service, nobody remembers any. */
+function withoutStore({ settings }: LoadedSettings, worker: Worker | null) {
+  const nowMs = systemClock.nowMs();
+  const known = worker?.conditions().find(({ name }) => name === 'store-unavailable');
+  const remembered = worker?.alerting.remembered() ?? null;
+  return alertsWithoutStore(remembered, known?.sinceMs ?? nowMs, nowMs, alertingOptions(settings));
 }
 
 export function configView({ origins }: LoadedSettings): ConfigView {

@@ -58,6 +58,7 @@ function setUp(parts: Partial<AlertingParts> = {}) {
     conditions,
     step: () => alerting.step(),
     close: () => alerting.close(),
+    remembered: () => alerting.remembered(),
     /** A new process on the same store. */
     restart() {
       alerting = make();
@@ -576,4 +577,23 @@ test('who is cut off from the store tells no more of it than the store is away, 
     { name: 'TramlineStoreUnavailable', state: 'resolved' },
   ]);
   expect(other.manager.news().flat()).toContain('TramlineStoreUnavailable resolved');
+});
+
+test('what it tells is remembered while it leads, also where the store does not answer, and by nobody else', async () => {
+  const world = setUp();
+  const other = makeAlerting({
+    store: world.store,
+    holder: 'b',
+    sinks: [],
+    clock: world.clock,
+    conditions: () => [],
+    options,
+  });
+  world.store.inputs.blocked = [aBlocked()];
+  await world.pass(2);
+  await other.step();
+  world.store.away = true;
+  await world.pass(2);
+  expect(world.remembered()).toMatchObject([{ name: terms, state: 'firing' }]);
+  expect(other.remembered()).toBeNull();
 });

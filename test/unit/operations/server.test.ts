@@ -54,6 +54,7 @@ function open(token: Secret | null = null): OperationsServer {
   server = makeOperationsServer({
     api: makeApi({
       notTold: () => [],
+      alertsWithoutStore: () => ({ own: null, remembered: [] }),
       store: sample.store,
       rejudge,
       released: () => {

@@ -1,7 +1,11 @@
 // Whether somebody evaluates alerts is told alike by the API and by the metric that Prometheus pages for.
 import { loadSettings } from '../../../src/config';
+import type { Alert } from '../../../src/model/alert';
+import { Problem } from '../../../src/model/problem';
 import type { Store } from '../../../src/model/store';
+import type { Worker } from '../../../src/wire';
 import { apiOf } from '../../../src/wire/operations';
+import { anAlert } from '../alert/samples';
 
 afterEach(() => void jest.restoreAllMocks());
 
@@ -39,4 +43,58 @@ test('what a receiver cannot do it refuses with who can', async () => {
     () => api.replay(),
   ];
   for (const ask of asked) await expect(ask()).rejects.toThrow(/: TRAMLINE_URL must name a worker$/);
+});
+
+describe('while the store does not answer', () => {
+  const away = async () => Promise.reject(new Problem('store.unavailable', 'canary'));
+  const store = { leaseFreeMs: away, listAlerts: away } as unknown as Store;
+  const storesOwn = 'TramlineStoreUnavailable';
+  /** Of a process that knows since then that the store is away; null: it does not lead. */
+  const workerOf = (remembered: Alert[] | null, sinceMs: number) =>
+    ({
+      conditions: () => [{ name: 'store-unavailable', sinceMs, detail: 'canary' }],
+      alerting: { remembered: () => remembered },
+      connecting: {},
+    }) as unknown as Worker;
+  const listed = (worker: Worker | null) => apiOf(settings, store, worker, writeAlert).alerts();
+
+  test('the alert that pages for it is listed by every process, with what to do', async () => {
+    const begunMs = Date.now() - 60_000;
+    for (const worker of [null, workerOf(null, begunMs)]) {
+      const [alert, ...others] = await listed(worker);
+      expect(others).toEqual([]);
+      expect(alert).toMatchObject({
+        name: storesOwn,
+        severity: 'critical',
+        state: 'firing',
+        annotations: {
+          description: expect.stringMatching(
+            /^The store does not answer\. .* cannot be shown before it answers\.$/,
+          ),
+          first_step: expect.stringContaining('`tramline check`'),
+        },
+      });
+      if (worker !== null) expect(alert!.since).toBe(new Date(begunMs).toISOString());
+      expect([alert!.notTold, JSON.stringify(alert)]).toEqual([
+        undefined,
+        expect.not.stringContaining('canary'),
+      ]);
+    }
+  });
+
+  test('who leads lists what it remembers beside it, and says that this is from memory', async () => {
+    const [own, other] = await listed(workerOf([anAlert()], 0));
+    expect([own!.name, other!.name]).toEqual([storesOwn, anAlert().name]);
+    expect(own!.annotations.description).toMatch(/ What else stands here is what this process remembers\.$/);
+    const { name, labels, annotations } = own!;
+    const told = anAlert({ name, labels, annotations: { ...annotations, description: 'As it was told.' } });
+    const again = await listed(workerOf([anAlert(), told], 0));
+    expect(again.map((alert) => alert.name)).toEqual([storesOwn, anAlert().name]);
+    expect(again[0]!.annotations.description).toMatch(/^As it was told\. What else/);
+    // Away again while its end is held: it is not over.
+    const held = { ...told, quietSinceMs: 1, annotations: { ...told.annotations, closes_at: 'soon' } };
+    const [anew] = await listed(workerOf([held], 0));
+    expect(anew!.annotations).toMatchObject({ description: expect.stringMatching(/^The store does not/) });
+    expect(anew!.annotations).not.toHaveProperty('closes_at');
+  });
 });

@@ -1,0 +1,46 @@
+/**
+ * What there is to tell of alerts while the store does not answer: what a process that leads remembers, and always the
+ * alert for the store itself, since whoever was paged for it looks there. Pure.
+ */
+import type { Alert } from '../model/alert';
+import { converge } from './converge';
+import { type EvaluateOptions, evaluate, openOf } from './evaluate';
+
+export interface StoreAwayOptions
+  extends Pick<EvaluateOptions, 'groupAbove' | 'journalMs' | 'runbookBase' | 'ownNames'> {
+  holdMs: number;
+}
+
+export interface AlertsWithoutStore {
+  /** The store's own, where it is not among what is remembered: who was told of it is not known here. */
+  own: Alert | null;
+  remembered: Alert[];
+}
+
+const fromMemory = 'What else stands here is what this process remembers.';
+const nothingElse = 'What else fires cannot be shown before it answers.';
+
+/**
+ * `remembered` is null where this process does not lead; `sinceMs` when it first got no answer. The store's alert says what
+ * the rest is worth. Never throws.
+ */
+export function alertsWithoutStore(
+  remembered: Alert[] | null,
+  sinceMs: number,
+  nowMs: number,
+  options: StoreAwayOptions,
+): AlertsWithoutStore {
+  const nothing = { blocked: [], announced: [], quarantined: [], suspected: 0, refused: 0 };
+  const condition = { name: 'store-unavailable', sinceMs, detail: 'The store does not answer.' } as const;
+  const passed = evaluate({ ...nothing, conditions: [condition], nowMs }, { ...options, ...openOf([]) });
+  const [own] = converge({ passed, held: [] }, [], nowMs, options) as [Alert];
+  const worth = remembered === null ? nothingElse : fromMemory;
+  const isOwn = ({ fingerprint }: Alert) => fingerprint === own.fingerprint;
+  const told = remembered?.find((alert) => isOwn(alert) && alert.state === 'firing');
+  // One that is held says that it is over, which it is not any more.
+  const known = told === undefined || told.quietSinceMs !== null ? own : told;
+  const description = `${known.annotations.description} ${worth}`;
+  const shown = { ...known, annotations: { ...known.annotations, description } };
+  const others = (remembered ?? []).filter((alert) => !isOwn(alert));
+  return known === own ? { own: shown, remembered: others } : { own: null, remembered: [shown, ...others] };
+}
