@@ -26,6 +26,13 @@ export async function requestToken(calls: TokenCalls, callback: string): Promise
   const links = await applicationLinks(calls);
   const { catalogAddress } = calls;
   const page = linkOf(calls, links, 'oauthAuthorizeRequestToken');
+  // A page that is not told the token can neither name who asks nor lead back.
+  if (!page.includes('{token}'))
+    throw new GrantRefusal(
+      'unusable',
+      `${callAt('the catalog', catalogAddress)}: expected {token} in the address of ` +
+        'oauthAuthorizeRequestToken, got none',
+    );
   const { token, secret } = await signedCall(calls, linkOf(calls, links, 'oauthRequestToken'), {
     what: 'the request token call',
     sign: { token: null, callback },

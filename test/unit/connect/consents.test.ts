@@ -2,6 +2,7 @@
 // user, leads to.
 import { type ConsentDoors, makeConsents } from '../../../src/connect/consents';
 import { GrantRefusal } from '../../../src/connect/grant-refusal';
+import { requestToken } from '../../../src/connect/oauth1-grant';
 import type { Grant, TokenCall, TokenCalls, TokenReply } from '../../../src/model/consent';
 import { declined } from '../../../src/model/consent-error';
 import { isProblem } from '../../../src/model/problem';
@@ -387,4 +388,20 @@ test('what is missing to ask for a consent is named', async () => {
       expect.stringContaining(name),
     ]);
   }
+});
+
+test('an address of the consent page that has no place for the request token sends nobody there', async () => {
+  const page = 'https://pages.provider.test/consent';
+  const calls: TokenCalls = {
+    catalogAddress: 'https://api.provider.test/platform/',
+    call: async (call) => reply(call),
+    links: async () => ({ links: new Map([...catalog, ['oauthAuthorizeRequestToken', page]]) }),
+    read: async () => ({ document }),
+    close: () => {},
+  };
+  const asked = requestToken(calls, 'oob');
+  await expect(asked).rejects.toThrow(
+    /expected \{token\} in the address of oauthAuthorizeRequestToken, got none/,
+  );
+  await expect(asked).rejects.toMatchObject({ fault: 'unusable' });
 });
