@@ -6,6 +6,8 @@ import type { Condition } from '../model/alert';
 import type { Connection } from '../model/connection';
 
 const aheadMs = 30 * 86_400_000;
+const unrenewable =
+  'its consent gave no refresh token, which the scope offline_access in PROVIDER_SCOPES asks for';
 
 /** One condition for each valid connection that nothing renews and whose token ends within 30 days, or has ended. */
 export function expiringConditions(connections: readonly Connection[], nowMs: number): Condition[] {
@@ -16,11 +18,12 @@ export function expiringConditions(connections: readonly Connection[], nowMs: nu
     const verb = endsAtMs > nowMs ? 'ends' : 'ended';
     // The provider names no end of an OAuth 1 token, only how long one may last.
     const most = auth === 'oauth1' ? ' at the latest' : '';
+    const why = auth === 'oauth1' ? '' : `: ${unrenewable}`;
     return [
       {
         name: 'token-expiring' as const,
         sinceMs: endsAtMs - aheadMs,
-        detail: `Connection ${connectionId} ${verb} at ${new Date(endsAtMs).toISOString()}${most} and cannot be renewed.`,
+        detail: `Connection ${connectionId} ${verb} at ${new Date(endsAtMs).toISOString()}${most} and cannot be renewed${why}.`,
         labels: { connection_id: connectionId },
         endsAtMs,
       },

@@ -53,6 +53,10 @@ test.each([
 
 test('an OAuth 2 connection that cannot be renewed is announced too', () => {
   expect(daysBefore(1, { auth: 'oauth2' })).toMatchObject([
-    { detail: 'Connection c1 ends at 2027-01-01T00:00:00.000Z and cannot be renewed.' },
+    {
+      detail:
+        'Connection c1 ends at 2027-01-01T00:00:00.000Z and cannot be renewed: its consent gave no refresh token, which ' +
+        'the scope offline_access in PROVIDER_SCOPES asks for.',
+    },
   ]);
 });
