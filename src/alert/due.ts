@@ -32,19 +32,28 @@ export function pickDue(
   nowMs: number,
   times: DueTimes,
 ): Alert[] {
-  const news = alerts.filter((alert) => {
+  const told = alerts.filter((alert) => !isOverUntaken(alert, alert.sent[sink.name]));
+  const news = told.filter((alert) => {
     const sent = alert.sent[sink.name];
     return isNews(alert, sent) && !isRefused(alert, sent, nowMs, times);
   });
   const againMs = sink.repeats ? times.resendMs : sink.keeps ? times.openAgainMs : undefined;
   if (againMs === undefined) return news;
-  const repeated = alerts.filter((alert) => {
+  const repeated = told.filter((alert) => {
     const sent = alert.sent[sink.name];
     return isRepeated(alert, sent, nowMs, times) && (sink.repeats || isOpen(alert, sent));
   });
   // A time that lies far ahead is of a clock that was set back since.
   const isRound = repeated.some((alert) => Math.abs(nowMs - (alert.sent[sink.name]?.atMs ?? 0)) >= againMs);
   return isRound ? [...news, ...repeated] : news;
+}
+
+/**
+ * Held, and not known there as firing: nobody is woken for what is over. Should it come back, that is news; its end is told
+ * as ever, since a post without an answer may have arrived.
+ */
+export function isOverUntaken({ state, quietSinceMs }: Alert, sent: SentState | undefined): boolean {
+  return state === 'firing' && quietSinceMs !== null && sent?.state !== 'firing';
 }
 
 function isNews(alert: Alert, sent: SentState | undefined): boolean {

@@ -2,6 +2,7 @@
  * Which sinks have not taken an alert as it is now: there somebody misses a page, or sees one that is over. Pure.
  */
 import type { Alert, SentState } from '../model/alert';
+import { isOverUntaken } from './due';
 import type { AlertSink } from './sink';
 
 export interface NotTold {
@@ -25,6 +26,7 @@ export function notTold(alert: Alert, sinks: readonly Pick<AlertSink, 'name' | '
 function isMissing(alert: Alert, sent: SentState | undefined, isForgotten: boolean): boolean {
   // What ended before it was offered is missed by nobody.
   if (alert.state === 'resolved') return sent !== undefined && sent.state !== 'resolved';
+  if (isOverUntaken(alert, sent)) return false;
   return sent?.state !== 'firing' || sent.severity !== alert.severity || isForgotten;
 }
 

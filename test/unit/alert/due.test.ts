@@ -32,6 +32,20 @@ test('an end is due when the sink has it as firing, or may have it', () => {
   ).toHaveLength(1);
 });
 
+test('what is over and only held is not begun at a sink that did not take it, and is news there once it comes back', () => {
+  const held = { quietSinceMs: at(1) };
+  const pager = { name: 'log', repeats: false, keeps: true } as const;
+  for (const state of [undefined, null, 'resolved'] as const) {
+    const known = state === undefined ? {} : told({ state, failures: 1 });
+    for (const sink of [repeating, once, pager]) {
+      expect(pickDue(sink, [anAlert({ ...held, ...known })], at(600), times)).toEqual([]);
+      expect(pickDue(sink, [anAlert(known)], at(600), times)).toHaveLength(1);
+    }
+  }
+  // Where it is open, that it is over is told with the next repetition.
+  expect(pickDue(repeating, [anAlert({ ...held, ...told() })], at(60), times)).toHaveLength(1);
+});
+
 test('another severity is due while firing', () => {
   expect(pickDue(once, [anAlert({ severity: 'critical', ...told() })], at(1), times)).toHaveLength(1);
 });

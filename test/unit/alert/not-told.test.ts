@@ -41,6 +41,12 @@ test('an end that it did not take is not told; what ended before it was offered 
   expect(toldOf(undefined, ended)).toEqual([]);
 });
 
+test('what is over and only held is missed by nobody who never took it', () => {
+  const held = { quietSinceMs: noonMs + minuteMs };
+  expect(toldOf(undefined, held)).toEqual([]);
+  expect(toldOf({ state: null, failures: 3 }, held)).toEqual([]);
+});
+
 test('a repetition that fails is missed only where what is not repeated is forgotten', () => {
   const alert = anAlert({
     sent: { pagerduty: { ...sent, failures: 1 }, alertmanager: { ...sent, failures: 1 } },
