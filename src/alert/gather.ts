@@ -4,6 +4,7 @@
  * them: probes have a budget, and the first second may not see enough. Keeps only since when; a restart gathers anew.
  */
 import type { Alert, AlertInputs, Signal } from '../model/alert';
+import { conditionRows } from './catalogue';
 import { fingerprintOf } from './fingerprint';
 
 export interface Gathered {
@@ -19,6 +20,9 @@ export interface GatherOptions {
   groupAbove: number;
 }
 
+/** What pages for the store, of which there is one: many of its kind never come, and what it delays is all the rest. */
+const alone = conditionRows['store-unavailable'].name;
+
 /** How many organizations are still to be asked whether they are blocked. */
 export type Suspects = Pick<AlertInputs, 'suspected' | 'refused'>;
 
@@ -31,7 +35,7 @@ const suspectMsMax = 30_000;
  * Signals of firing alerts pass; new ones pass together, `gatherMs` after the first of them was seen. One of a single
  * organization is held for longer while it could, with those that are suspected, be one of many: those of which a
  * request was refused; what is asked for other reasons only while one after the other is found blocked. Nothing is held
- * for longer than 30 s for what is suspected.
+ * for longer than 30 s for what is suspected. A store that is away passes at once.
  */
 export function makeGather({ gatherMs, groupAbove }: GatherOptions): Gather {
   let sinceMs: number | null = null;
@@ -39,8 +43,9 @@ export function makeGather({ gatherMs, groupAbove }: GatherOptions): Gather {
   let grown = { count: 0, atMs: 0 };
   return (signals, { suspected, refused }, alerts, steadyMs) => {
     const open = new Set(alerts.filter(({ state }) => state === 'firing').map((alert) => alert.fingerprint));
-    const isOpen = (signal: Signal) => open.has(fingerprintOf(signal.name, signal.labels));
-    const passed = signals.filter(isOpen);
+    const isAtOnce = (signal: Signal) =>
+      signal.name === alone || open.has(fingerprintOf(signal.name, signal.labels));
+    const passed = signals.filter(isAtOnce);
     if (signals.length === passed.length) {
       sinceMs = null;
       return { passed, held: [] };
@@ -48,7 +53,7 @@ export function makeGather({ gatherMs, groupAbove }: GatherOptions): Gather {
     if (sinceMs === null) grown = { count: 0, atMs: steadyMs };
     sinceMs ??= steadyMs;
     const heldMs = steadyMs - sinceMs;
-    const fresh = signals.filter((signal) => !isOpen(signal));
+    const fresh = signals.filter((signal) => !isAtOnce(signal));
     const lone = fresh.filter(isOfOne);
     if (lone.length > grown.count) grown = { count: lone.length, atMs: steadyMs };
     if (heldMs < gatherMs) return { passed, held: fresh };

@@ -25,6 +25,8 @@ const lookMs = 1000;
 const rememberedMs = 60_000;
 /** An alert must not wait for the store whose silence it is about. */
 const alertPatienceMs = 2000;
+/** While one of their questions is late the next are hardly waited for: a round asks several, and each would cost the page its time. */
+const lateAlertPatienceMs = 250;
 
 /**
  * The same store, whose calls are timed while this process runs, and whose failures are remembered for a minute or until the verb succeeds.
@@ -112,11 +114,19 @@ export function watchStore(store: Store, clock: Clock): WatchedStore {
 
 type AlertStore = Alerts & Pick<Outbox, 'holdLease'>;
 
-/** The alerts' verbs; each throws `store.unavailable` when it takes too long, and what the store throws. */
+/**
+ * The alerts' verbs; each throws `store.unavailable` when it takes longer than 2 s, or than 250 ms while an earlier one is
+ * unanswered for 2 s, and what the store throws.
+ */
 export function answersInTime(store: AlertStore, clock: Clock): AlertStore {
+  const late = new Set<Promise<unknown>>();
+
   async function inTime<Value>(work: Promise<Value>): Promise<Value> {
-    if (await endsWithin(work, alertPatienceMs, clock)) return work;
-    work.catch(() => {});
+    const patienceMs = late.size === 0 ? alertPatienceMs : lateAlertPatienceMs;
+    if (await endsWithin(work, patienceMs, clock)) return work;
+    late.add(work);
+    const answered = () => void late.delete(work);
+    work.then(answered, answered);
     throw new Problem('store.unavailable', 'the store gives no answer in time');
   }
   return {

@@ -29,6 +29,13 @@ test('signals of firing alerts pass while new ones are gathered', () => {
   expect(gather([signal('1'), signal('2')], [alert('1')], noonMs)).toEqual([signal('1')]);
 });
 
+test('a store that is away waits for no others of its kind, and those that are gathered stay', () => {
+  const gather = makePassing(1000);
+  const away = aSignal({ name: 'TramlineStoreUnavailable', labels: {} });
+  expect(gather([signal('1'), away], [], noonMs)).toEqual([away]);
+  expect(gather([signal('1')], [], noonMs + 1000)).toEqual([signal('1')]);
+});
+
 test('a signal of a resolved alert is new again', () => {
   const gather = makePassing(1000);
   const ended = { ...alert('1'), state: 'resolved' as const, resolvedAtMs: noonMs };

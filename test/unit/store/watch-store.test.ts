@@ -125,3 +125,36 @@ test('alerts go on without a store that is silent', async () => {
   await clock.advance(2000);
   await inputs;
 });
+
+test('while a question of the alerts is late the next are hardly waited for, until it is answered', async () => {
+  const clock = makeHandClock(0);
+  let answer = (_mark: string) => {};
+  const alerts = answersInTime(
+    {
+      alertInputs: () => new Promise<never>(() => {}),
+      alertMark: () =>
+        new Promise((resolve) => {
+          answer = resolve;
+        }),
+      listAlerts: async () => [],
+      saveAlerts: () => clock.wait(1000),
+      shareConditions: async () => [],
+      holdLease: async () => true,
+    },
+    clock,
+  );
+  const refused = { code: 'store.unavailable' };
+  const first = expect(alerts.alertMark()).rejects.toMatchObject(refused);
+  await clock.advance(2000);
+  await first;
+  const next = expect(alerts.saveAlerts([])).rejects.toMatchObject(refused);
+  await clock.advance(250);
+  await next;
+  // One that answers soon is heard all the same.
+  expect(await alerts.holdLease('alerts', 'a', 1000)).toBe(true);
+  answer('mark');
+  await clock.advance(1000);
+  const saved = alerts.saveAlerts([]);
+  await clock.advance(1000);
+  await expect(saved).resolves.toBeUndefined();
+});

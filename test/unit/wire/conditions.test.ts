@@ -1,10 +1,14 @@
 // Goal: that a connection is not shown organizations any more is told until it is known anew, whichever process found it.
+// And that a store which answers nothing is paged for soon.
 // Method: two processes with connection books of their own on one store; one finds it and is gone, the other listed before.
 import { makeAlerting } from '../../../src/alert/alerting';
 import { makeConnectionBook, type SightPage } from '../../../src/connect/connection-book';
 import type { Condition } from '../../../src/model/alert';
+import { Problem } from '../../../src/model/problem';
+import type { Store } from '../../../src/model/store';
+import { answersInTime, watchStore } from '../../../src/store/watch-store';
 import { makeSealer, Secret } from '../../../src/tools/secret';
-import { isSettledBy } from '../../../src/wire/conditions';
+import { conditionsOf, isSettledBy } from '../../../src/wire/conditions';
 import { makeHandClock } from '../../support/hand-clock';
 import { makeMemoryAlerts } from '../../support/memory-alerts';
 import { alertingOptions as options } from '../alert/samples';
@@ -185,4 +189,60 @@ test('a leader that tells it itself asks for no list, and takes what the next on
   await next.book.learn();
   await pass(1, next);
   expect(states().map(([, state]) => state)).toEqual(['firing', 'resolved']);
+});
+
+test('a store that answers nothing is paged seven seconds later, although each of its questions waits', async () => {
+  const clock = makeHandClock(Date.UTC(2026, 2, 1, 12));
+  const kept = makeMemoryAlerts();
+  let hangs = false;
+  /** Each verb gives up by itself after three seconds, as the client of a server does. */
+  const hanging = new Proxy(kept, {
+    get:
+      (target, verb: keyof typeof kept) =>
+      async (...args: never[]) => {
+        if (!hangs) return (target[verb] as (...of: never[]) => unknown)(...args);
+        await clock.wait(3000);
+        throw new Problem('store.unavailable', 'timeout expired');
+      },
+  });
+  const store = watchStore(hanging as unknown as Store, clock);
+  const health = { troubles: () => [] } as never;
+  const pagedAtMs: number[] = [];
+  const alerting = makeAlerting({
+    store: answersInTime(store.store, clock),
+    holder: 'a',
+    sinks: [
+      {
+        name: 'pagerduty',
+        repeats: false,
+        keeps: true,
+        async post(alerts) {
+          if (alerts.some(({ state }) => state === 'firing')) pagedAtMs.push(clock.steadyMs());
+          return { taken: alerts.map(({ fingerprint }) => fingerprint), failed: [] };
+        },
+      },
+    ],
+    clock,
+    conditions: conditionsOf({ store, health, others: [] }, clock),
+    options: { ...options, gatherMs: 1000 },
+  });
+  const stopped = new AbortController();
+  const stepping = (async () => {
+    while (!stopped.signal.aborted) {
+      await alerting.step();
+      await clock.wait(250, stopped.signal);
+    }
+  })();
+  const pass = async (seconds: number) => {
+    for (let tick = 0; tick < seconds * 20; tick += 1) await clock.advance(50);
+  };
+  await pass(10);
+  hangs = true;
+  const beganMs = clock.steadyMs();
+  await pass(40);
+  expect(pagedAtMs.map((ms) => ms - beganMs <= 7000)).toEqual([true]);
+  hangs = false;
+  stopped.abort();
+  await pass(10);
+  await stepping;
 });
