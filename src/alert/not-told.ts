@@ -18,6 +18,8 @@ export function notTold(alert: Alert, sinks: readonly Pick<AlertSink, 'name' | '
   return sinks.flatMap(({ name: sink, repeats }) => {
     const sent = alert.sent[sink];
     const fails = (sent?.failures ?? 0) > 0;
+    // What is over is begun nowhere any more; that a sink fails is worth knowing until its end is told.
+    if (isOverUntaken(alert, sent) && !fails) return [];
     if (!isMissing(alert, sent, repeats && fails)) return [];
     return [{ sink, sinceMs: missingSinceMs(alert, sent), fails }];
   });
@@ -26,7 +28,6 @@ export function notTold(alert: Alert, sinks: readonly Pick<AlertSink, 'name' | '
 function isMissing(alert: Alert, sent: SentState | undefined, isForgotten: boolean): boolean {
   // What ended before it was offered is missed by nobody.
   if (alert.state === 'resolved') return sent !== undefined && sent.state !== 'resolved';
-  if (isOverUntaken(alert, sent)) return false;
   return sent?.state !== 'firing' || sent.severity !== alert.severity || isForgotten;
 }
 

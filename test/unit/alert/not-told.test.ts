@@ -41,10 +41,13 @@ test('an end that it did not take is not told; what ended before it was offered 
   expect(toldOf(undefined, ended)).toEqual([]);
 });
 
-test('what is over and only held is missed by nobody who never took it', () => {
+test('what is over and only held is missed by nobody who was never offered it; that a sink failed is known all the same', () => {
   const held = { quietSinceMs: noonMs + minuteMs };
   expect(toldOf(undefined, held)).toEqual([]);
-  expect(toldOf({ state: null, failures: 3 }, held)).toEqual([]);
+  expect(toldOf({ state: null }, held)).toEqual([]);
+  expect(toldOf({ state: null, failures: 3 }, held)).toEqual([
+    { sink: 'pagerduty', sinceMs: noonMs, fails: true },
+  ]);
 });
 
 test('a repetition that fails is missed only where what is not repeated is forgotten', () => {
