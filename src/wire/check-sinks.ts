@@ -21,26 +21,27 @@ const askMsMax = 3000;
 
 /**
  * What is worth knowing of each. Throws `CheckFailure` where one does not answer, or did not take what it was offered
- * last. Takes at most 3 s beside what `listAlerts` takes; where that fails it is asked as if nothing were known.
+ * last. Takes at most 3 s beside what `listAlerts` takes; where that fails it says that nothing is known of what was taken.
  */
 export async function checkSinks(
   { alertmanagerUrls }: Pick<Settings, 'alertmanagerUrls'>,
   sinks: readonly Pick<AlertSink, 'name' | 'repeats'>[],
   listAlerts: () => Promise<Alert[]>,
 ): Promise<string> {
-  // That the store does not answer is told in a line of its own.
   const [silent, alerts] = await Promise.all([
     silentAlertmanagers(alertmanagerUrls ?? []),
-    listAlerts().catch(() => []),
+    listAlerts().catch(() => null),
   ]);
-  const failing = new Map(sinks.map(({ name }) => [name, failingText(name, sinks, alerts)]));
+  const failing = new Map(sinks.map(({ name }) => [name, failingText(name, sinks, alerts ?? [])]));
   const said = sinks.map(({ name }) => {
     const failed = failing.get(name) ?? null;
     if (name !== 'alertmanager')
       return failed ?? `${shownNames[name]} is set (\`tramline alerts test\` pages it)`;
     return [...silent, ...(failed === null ? [] : [failed])].join('; ') || answering(alertmanagerUrls ?? []);
   });
-  const detail = said.join('; ');
+  // What to do about the store is told in a line of its own.
+  const unknown = alerts === null ? ['what was taken is not known: the store does not answer'] : [];
+  const detail = [...said, ...unknown].join('; ');
   if ([...failing.values()].some((text) => text !== null))
     throw new CheckFailure(detail, '`tramline alerts test` says what each answers.');
   if (silent.length > 0) throw new CheckFailure(detail, 'Look at the sinks’ addresses.');

@@ -82,6 +82,18 @@ describe('while the store does not answer', () => {
     }
   });
 
+  test('a check says that it is not known what the sinks took', async () => {
+    const paging = loadSettings('command', { PAGERDUTY_ROUTING_KEY: 'R'.repeat(32) });
+    const ready = { ...store, ready: away } as unknown as Store;
+    const lines = await apiOf(paging, ready, null, writeAlert).check();
+    expect(lines.find(({ name }) => name === 'sinks')).toMatchObject({
+      state: 'ok',
+      detail: expect.stringMatching(
+        /^PagerDuty is set .*; what was taken is not known: the store does not answer$/,
+      ),
+    });
+  });
+
   test('who leads lists what it remembers beside it, and says that this is from memory', async () => {
     const [own, other] = await listed(workerOf([anAlert()], 0));
     expect([own!.name, other!.name]).toEqual([storesOwn, anAlert().name]);
