@@ -7,6 +7,7 @@ import { missingConsents } from '../model/missing-consents';
 import { Problem } from '../model/problem';
 import type { RawRead } from '../model/provider-data';
 import type { DeliveryView, DeliveryWanted } from '../model/subscription';
+import { typeNameOf } from '../model/type-name';
 import { Secret } from '../tools/secret';
 import { afterChange } from './after-change';
 import { deliveryViewOf, isRefusal, objectOf, withoutSecret } from './documents';
@@ -50,7 +51,14 @@ export function makeDelivery(doors: SubscribeDoors): Delivery {
   async function read(): Promise<Record<string, unknown>> {
     const result = await through((connectionId) => doors.calls().delivery(connectionId));
     if ('fault' in result) throw problemOf(result.fault);
-    const body = objectOf(result.value.body);
+    const { body: shown, address } = result.value;
+    const body = objectOf(shown);
+    // Nothing follows from what cannot be read: a value that it does not show may be in use.
+    if (typeof body.status !== 'string') {
+      const got = typeNameOf(shown, 'an object without it');
+      const detail = `the delivery settings: expected an object with a status, got ${got} (malformed-document)`;
+      throw problemOf({ answer: null, detail, address, organizationId: null });
+    }
     await notice(body.authorizationHeaderValue);
     return body;
   }

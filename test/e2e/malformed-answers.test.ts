@@ -62,6 +62,15 @@ test('an entry without an id, and one that cannot be read, are told by a sync; w
   for (const machine of await story.equipment()) expect(all).toContain(keyOf(machine));
 });
 
+test('delivery settings that are none are told with their address, and not shown as empty ones', async () => {
+  await answerOnce('/eventSubscriptionDelivery', [1]);
+  const { code, out, error } = await run('delivery', 'get');
+  expect([code, out]).toEqual([1, '']);
+  expect(error).toMatch(
+    /the delivery settings: expected an object with a status, got a list \(malformed-document\).*http:\S+\/eventSubscriptionDelivery/,
+  );
+});
+
 test('a link that cannot be read is told by its relationship, and takes nothing away', async () => {
   const before = (await published()).length;
   const list = await story.provided(`${story.simulator.catalog}organizations?itemLimit=100`);

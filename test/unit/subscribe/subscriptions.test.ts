@@ -278,6 +278,38 @@ describe('delivery', () => {
     expect(accepted()).toEqual(['Bearer set']);
   });
 
+  test('settings that cannot be read are told as that, and nothing follows from them', async () => {
+    begin({ problemOf });
+    await api.setDelivery({ authorization: { value: 'Bearer canary-value' } });
+    await stage.clock.advance(90_000_000);
+    const plain = stage.calls.delivery;
+    for (const [body, got] of [
+      [[1], 'a list'],
+      [null, 'null'],
+      [{ values: [{ status: 'Active' }] }, 'an object without it'],
+    ] as const) {
+      stage.calls.delivery = async (connectionId) => ({
+        value: { body, address: 'https://provider.example/delivery', mediaType: 'm', connectionId },
+      });
+      const expected = {
+        code: 'provider.malformed',
+        message: expect.stringContaining(
+          `the delivery settings: expected an object with a status, got ${got} (malformed-document)`,
+        ),
+      };
+      await expect(api.delivery()).rejects.toMatchObject(expected);
+      await expect(api.setDelivery({ maxBatchSize: 2 })).rejects.toMatchObject({
+        ...expected,
+        message: expect.stringMatching(/the provider has taken the change.*got /),
+      });
+      await expect(api.create(wanted())).rejects.toMatchObject(expected);
+    }
+    expect(accepted()).toEqual(['Bearer set', 'Bearer canary-value']);
+    stage.calls.delivery = plain;
+    expect(await api.delivery()).toMatchObject({ maxBatchSize: 2 });
+    expect(accepted()).toEqual(['Bearer canary-value']);
+  });
+
   test('another user’s connection is asked where one is the obstacle', async () => {
     const plain = stage.calls.delivery;
     stage.calls.delivery = async (connectionId) =>
