@@ -97,6 +97,7 @@ export interface Inspection {
     unsent: number;
     /** Of the oldest notification that waits to be read in an active organization, however its read is put off; null when none does. */
     oldestWaitingAgeMs: number | null;
+    /** Without those that only deliveries named: nobody knows whether they may be read. */
     organizations: Record<Access, number>;
   }>;
   /** For how long nobody holds a named lease: 0 while somebody does, null where nobody ever did. */

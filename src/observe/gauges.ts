@@ -27,7 +27,10 @@ export function observeGauges(meter: Meter, gauges: Gauges): () => void {
     'tramline.outbox_pending',
     'Decided events that are not acknowledged; 100000 says that there are as many or more.',
   );
-  const organizations = gauge('tramline.organizations', 'Organizations, by access.');
+  const organizations = gauge(
+    'tramline.organizations',
+    'Organizations, by access; those that nobody ever saw are left out.',
+  );
   const alerts = gauge('tramline.alerts_active', 'Firing alerts, by severity.');
   const reachable = gauge('tramline.store_reachable', 'Whether the store answered this collection.');
   const unread = gauge(

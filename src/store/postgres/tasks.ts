@@ -73,7 +73,8 @@ export async function counts(context: Context): ReturnType<Inspection['counts']>
     reauthorize: 0,
   };
   const rows = await context.database.all(
-    'SELECT access, count(*) AS count FROM organizations GROUP BY access',
+    `SELECT access, count(*) AS count FROM organizations
+     WHERE access <> 'active' OR was_read OR connection_id IS NOT NULL GROUP BY access`,
   );
   for (const { access, count } of rows) organizations[access as Access] = count;
   return {

@@ -179,7 +179,12 @@ export function counts(context: Context) {
     'not-connected': 0,
     reauthorize: 0,
   };
-  for (const organization of context.organizations.all()) organizations[organization.access] += 1;
+  for (const { access, count } of database.all(
+    `SELECT access, count(*) AS count FROM organizations
+     WHERE access <> 'active' OR was_read = 1 OR connection_id IS NOT NULL GROUP BY access`,
+  )) {
+    organizations[access as Access] = Number(count);
+  }
   return {
     due,
     waiting,
