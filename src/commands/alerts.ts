@@ -42,6 +42,9 @@ async function run({ output, clock }: CommandContext, api: Api): Promise<number>
   if (ended.length > 0) {
     for (const line of firing.length > 0 ? ['', 'Lately resolved:'] : []) output.line(line);
     showEnded(output, ended.slice(0, shownMax), nowMs);
+    const missing = new Set(ended.flatMap(({ notTold }) => notTold ?? []));
+    // Who reads there sees pages open that are over.
+    if (missing.size > 0) output.prose('  told   ', toldText([...missing]));
     if (ended.length > shownMax) output.line(`… and ${ended.length - shownMax} more: tramline alerts --json`);
   }
   const step = firing.find((alert) => !isOver(alert))?.annotations.first_step;

@@ -392,6 +392,22 @@ test('alerts come worst first, each in full, and the last words are the next ste
   );
 });
 
+test('of what ended it is said once which sinks still show it as open', async () => {
+  const ended = { state: 'resolved' as const, resolvedAtMs: Date.parse('2025-03-02T00:00:00Z') };
+  shell.sample.store.listAlerts = async () => ['One', 'Other', 'Told'].map((name) => anAlert(name, ended));
+  const { alerts } = shell.api;
+  const missing: Record<string, string[]> = { One: ['pagerduty'], Other: ['pagerduty', 'slack'] };
+  shell.api.alerts = async () =>
+    (await alerts()).map((alert) => {
+      const notTold = missing[alert.name];
+      return notTold === undefined ? alert : { ...alert, notTold };
+    });
+  const { out } = await shell.run('alerts');
+  expect(out.match(/not yet to.*/g)).toEqual([
+    'not yet to pagerduty, slack: `tramline check` says whether that fails',
+  ]);
+});
+
 test('of each alert that fires its text, who acts, until when and what to do are read', async () => {
   const nowMs = Date.parse('2025-03-01T12:00:00Z');
   await shell.clock.wait(nowMs - shell.clock.nowMs());
