@@ -1,6 +1,7 @@
 /**
  * How a relay goes about it: how much it picks and sends at a time, and how long it waits for what fails.
  */
+import type { OutboxRow } from '../model/event';
 import type { BackoffBounds } from '../tools/backoff';
 import type { KnownEnds } from './catch-up';
 import type { LeaseOptions } from './lease';
@@ -23,6 +24,16 @@ export interface RelayOptions extends LeaseOptions {
   /** A producer as old takes a new epoch between two sends; sooner where brokers forget its transactional id before twice that. */
   epochMsMax: number;
   random: () => number;
+}
+
+/** What the composition counts and traces. None may throw. */
+export interface RelayHooks {
+  /** Rows that were acknowledged and are marked; the time of their send. */
+  sent?(rows: OutboxRow[], tookMs: number): void;
+  /** A batch of the topic failed, or, with null, opening the target did. */
+  failed?(topic: string | null, code: string): void;
+  /** The producer was given up: what it did not acknowledge is sent again by the next. */
+  discarded?(): void;
 }
 
 /** `leaseMs` is well above what the store needs to renew it, which happens during a send as well. */

@@ -7,16 +7,16 @@ import type { Condition, ConditionName } from '../model/alert';
 import type { OutboxRow } from '../model/event';
 import { isProblem } from '../model/problem';
 import type { LeaseHeld, Outbox } from '../model/store';
-import { type BackoffBounds, backoffMs } from '../tools/backoff';
 import { type CatchUp, makeCatchUp } from './catch-up';
 import { describeError } from './classify-error';
 import { type Lease, makeLease } from './lease';
 import { type Marks, makeMarks } from './marks';
 import { groupByPartition, planRounds } from './plan-rounds';
-import type { RelayOptions } from './relay-options';
+import type { RelayHooks, RelayOptions } from './relay-options';
 import { resendLogged } from './resend-logged';
 import { makeSetbacks, type Setbacks } from './setbacks';
 import { type Batch, epochMsOf, type Failure, type PublishTarget } from './target';
+import { makeTrouble, type Trouble } from './trouble';
 import { makeWidths, type Widths } from './widths';
 
 /** Each send costs the store a commit and the broker a request, whatever is in it. */
@@ -24,16 +24,6 @@ const gatheredRowsMin = 12;
 const gatherMs = 20;
 /** How often one that does not lead asks for the lease: as much later than its end it takes over. */
 const standbyLookMs = 500;
-
-/** What the composition counts and traces. None may throw. */
-export interface RelayHooks {
-  /** Rows that were acknowledged and are marked; the time of their send. */
-  sent?(rows: OutboxRow[], tookMs: number): void;
-  /** A batch of the topic failed, or, with null, opening the target did. */
-  failed?(topic: string | null, code: string): void;
-  /** The producer was given up: what it did not acknowledge is sent again by the next. */
-  discarded?(): void;
-}
 
 export interface Relay {
   /**
@@ -72,15 +62,13 @@ class OutboxRelay implements Relay {
   private readonly widths: Widths;
   private readonly catchUp: CatchUp;
   private readonly marks: Marks;
+  private readonly trouble: Trouble;
   private turn: Promise<unknown> = Promise.resolve();
   private closing = false;
   private isOpen = false;
   private openedAtMs = 0;
   private tookOver = false;
   private resent = false;
-  private resumeAtMs = Number.NEGATIVE_INFINITY;
-  /** Since when there is no producer that may send, and why. */
-  private trouble: { sinceMs: number; attempts: number; detail: string } | null = null;
   private pickedRows = 0;
   /** Whether this relay leads, and all that it last found unsent could be written. */
   private couldWrite = false;
@@ -96,6 +84,7 @@ class OutboxRelay implements Relay {
     this.widths = makeWidths(options.batchRows);
     this.catchUp = makeCatchUp(target, options.ends);
     this.marks = makeMarks(outbox);
+    this.trouble = makeTrouble(options);
   }
 
   step(): Promise<'worked' | 'empty' | 'waiting'> {
@@ -112,7 +101,8 @@ class OutboxRelay implements Relay {
   holdUntilMs(): number | null {
     const nowMs = this.nowMs();
     const times = this.setbacks.held(nowMs).map(({ untilMs }) => untilMs);
-    for (const atMs of [this.resumeAtMs, this.catchUp.nextMs() ?? 0]) if (atMs > nowMs) times.push(atMs);
+    for (const atMs of [this.trouble.untilMs(), this.catchUp.nextMs() ?? 0])
+      if (atMs > nowMs) times.push(atMs);
     return times.length === 0 ? null : Math.min(...times);
   }
 
@@ -122,15 +112,13 @@ class OutboxRelay implements Relay {
     const denied = new Set(written.map(({ labels }) => labels?.topic));
     const unread = this.catchUp.conditions().filter(({ labels }) => !denied.has(labels?.topic));
     const conditions = [...written, ...unread];
-    const { trouble } = this;
-    if (trouble === null || nowMs - trouble.sinceMs < this.options.conditionAfterMs) return conditions;
-    const { sinceMs, detail } = trouble;
-    const ofTopics = conditions.filter(({ name }) => name !== 'kafka-unavailable');
-    return [{ name: 'kafka-unavailable', sinceMs, detail }, ...ofTopics];
+    const ofTarget = this.trouble.condition();
+    if (ofTarget === null) return conditions;
+    return [ofTarget, ...conditions.filter(({ name }) => name !== ofTarget.name)];
   }
 
   settled(): ConditionName[] {
-    return this.couldWrite && this.trouble === null ? ['kafka-unavailable'] : [];
+    return this.couldWrite && this.trouble.isOver() ? ['kafka-unavailable'] : [];
   }
 
   async close(withinMs = Number.POSITIVE_INFINITY): Promise<void> {
@@ -147,9 +135,8 @@ class OutboxRelay implements Relay {
 
   private async takeTurn(): Promise<'worked' | 'empty' | 'waiting'> {
     if (this.closing) return 'waiting';
-    if (this.nowMs() < this.resumeAtMs) {
-      // Another that led meanwhile would meet the same, and begin to count anew since when.
-      if (this.lease.isHeld() && this.lease.isAging()) await this.confirm();
+    if (this.trouble.isPausing()) {
+      await this.waitOn();
       return 'waiting';
     }
     if (!(await this.lead())) return 'waiting';
@@ -164,7 +151,7 @@ class OutboxRelay implements Relay {
         await this.stepDown();
         return 'worked';
       }
-      this.trouble = null;
+      this.trouble.over();
       this.setbacks.drained(this.nowMs());
       this.couldWrite = held.length === 0;
       return held.length === 0 ? 'empty' : 'waiting';
@@ -175,6 +162,27 @@ class OutboxRelay implements Relay {
     for (const round of planRounds(groups, bounds)) if (!(await this.send(round))) return 'worked';
     this.couldWrite = held.length === 0;
     return 'worked';
+  }
+
+  /**
+   * The lease is kept through a pause, since another would most likely meet the same. But it may be this process alone that
+   * cannot reach Kafka, so from time to time another may try. Until one does, this one goes on telling.
+   */
+  private async waitOn(): Promise<void> {
+    const standing = this.trouble.standing();
+    if (standing === 'over') await this.confirm();
+    if (standing !== null || !this.lease.isHeld()) return;
+    if (this.trouble.lastsLong()) await this.standBack();
+    else if (this.lease.isAging()) await this.confirm();
+  }
+
+  private async standBack(): Promise<void> {
+    this.trouble.standBack();
+    try {
+      await this.lease.giveBack();
+    } finally {
+      await this.stepDown();
+    }
   }
 
   /** True when this relay may pick rows: its producer is the newest, and after that the lease was confirmed. */
@@ -201,9 +209,10 @@ class OutboxRelay implements Relay {
   }
 
   private async confirm(): Promise<boolean> {
+    this.trouble.asks();
     if (await this.lease.confirm()) return true;
-    this.trouble = null;
-    this.resumeAtMs = this.nowMs() + Math.min(standbyLookMs, this.options.leaseMs / 10);
+    this.trouble.over();
+    this.trouble.wait(Math.min(standbyLookMs, this.options.leaseMs / 10));
     await this.stepDown();
     return false;
   }
@@ -213,7 +222,7 @@ class OutboxRelay implements Relay {
     if (this.tookOver) return;
     const sinceMs = await this.options.troubleSinceMs();
     this.tookOver = true;
-    if (sinceMs !== null) this.trouble ??= { sinceMs, attempts: 0, detail: notYetWritten };
+    this.trouble.takeOver(sinceMs);
   }
 
   private async stillLeads(): Promise<boolean> {
@@ -228,7 +237,7 @@ class OutboxRelay implements Relay {
       await this.discard();
       const { code, detail } = describeError(error);
       this.hooks.failed?.(null, code);
-      this.pause(this.options.retry, `The topics cannot be read: ${detail}.`);
+      this.trouble.pause(this.options.retry, `The topics cannot be read: ${detail}.`);
       return false;
     }
   }
@@ -242,7 +251,10 @@ class OutboxRelay implements Relay {
     } catch (error) {
       if (!isProblem(error)) throw error;
       this.hooks.failed?.(null, error.code);
-      this.pause(error.code === 'publish.refused' ? this.options.denied : this.options.retry, error.message);
+      this.trouble.pause(
+        error.code === 'publish.refused' ? this.options.denied : this.options.retry,
+        error.message,
+      );
       return false;
     }
   }
@@ -263,7 +275,7 @@ class OutboxRelay implements Relay {
     // Held up beyond the lease: another may have sent since, and what is newest is no longer ours to say.
     if (!this.lease.isHeld()) {
       await this.stepDown();
-      this.trouble ??= { sinceMs: startedMs, attempts: 0, detail: lapsed };
+      this.trouble.began(startedMs, lapsed);
       return false;
     }
     const sentRows: OutboxRow[] = [];
@@ -281,7 +293,7 @@ class OutboxRelay implements Relay {
     const isSpent = spent || outcomes.length < round.length;
     if (isSpent) await this.discard();
     if (sentRows.length > 0) {
-      this.trouble = null;
+      this.trouble.over();
       await this.mark();
       this.hooks.sent?.(sentRows, nowMs - startedMs);
     }
@@ -304,8 +316,8 @@ class OutboxRelay implements Relay {
     if (fenced === undefined) return;
     const detail = `Another producer took over (${fenced[1].detail}). If this lasts, another installation uses the same KAFKA_CLIENT_ID.`;
     // The first time at once, since the lease decides; then slower, since two installations may be at war.
-    if (this.trouble === null) this.trouble = { sinceMs: nowMs, attempts: 0, detail };
-    else this.pause(this.options.retry, detail);
+    if (this.trouble.isOver()) this.trouble.began(nowMs, detail);
+    else this.trouble.pause(this.options.retry, detail);
   }
 
   /** A batch was refused for what is in it: fewer rows next time, and one that stands alone is set aside. */
@@ -334,20 +346,10 @@ class OutboxRelay implements Relay {
     this.hooks.discarded?.();
   }
 
-  private pause(bounds: BackoffBounds, detail: string): void {
-    const nowMs = this.nowMs();
-    const attempts = (this.trouble?.attempts ?? 0) + 1;
-    this.trouble = { sinceMs: this.trouble?.sinceMs ?? nowMs, attempts, detail };
-    this.resumeAtMs = nowMs + Math.max(bounds.baseMs, backoffMs(attempts, bounds, this.options.random));
-  }
-
   private nowMs(): number {
     return this.options.clock.steadyMs();
   }
 }
-
-const notYetWritten =
-  'Nothing could be written before another process took over, and nothing was written since.';
 
 const lapsed = 'The lease runs out while records are sent: the store is slow, or this process stands still.';
 

@@ -1,8 +1,8 @@
 // Goal: only the relay that holds the lease sends and marks, and Kafka's absence is waited out and told.
 // Method: the outbox in memory, a target that follows a script, a clock that is moved by hand; the relay is stepped.
 import { Problem } from '../../../src/model/problem';
-import type { RelayHooks } from '../../../src/publish/relay';
 import { makeRelay } from '../../../src/publish/relay';
+import type { RelayHooks } from '../../../src/publish/relay-options';
 import { relayDefaults } from '../../../src/publish/relay-options';
 import type { Batch } from '../../../src/publish/target';
 import { makeHandClock } from '../../support/hand-clock';

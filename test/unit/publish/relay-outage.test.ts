@@ -1,7 +1,7 @@
 // Goal: while Kafka is away one relay leads and tells it, since when it began, however short its lease is beside its pauses.
 // Method: two relays on one outbox in memory, targets that follow a script, a clock that is moved by hand.
 import { Problem } from '../../../src/model/problem';
-import { makeRelay } from '../../../src/publish/relay';
+import { makeRelay, type Relay } from '../../../src/publish/relay';
 import { relayDefaults } from '../../../src/publish/relay-options';
 import { makeHandClock } from '../../support/hand-clock';
 import { makeMemoryOutbox } from '../../support/memory-outbox';
@@ -25,22 +25,99 @@ function setUp(troubleSinceMs: () => Promise<number | null> = async () => null) 
 const away = (code: 'publish.unavailable' | 'publish.refused') =>
   Array.from({ length: 500 }, () => new Problem(code, 'Kafka gave no answer'));
 
-test.each(['publish.unavailable', 'publish.refused'] as const)(
-  'a relay whose target is %s for three minutes leads all the time, and tells one absence since its beginning',
+/** Steps both each half second, as their loops do, and calls `look` after. */
+async function stepBoth(
+  { clock, first, second }: ReturnType<typeof setUp>,
+  forMs: number,
+  look: (ms: number) => void,
+) {
+  for (let elapsedMs = 0; elapsedMs < forMs; elapsedMs += 500) {
+    await first.relay.step();
+    await second.relay.step();
+    look(elapsedMs);
+    await clock.advance(500);
+  }
+}
+
+const told = (relays: { relay: Relay }[]) =>
+  relays
+    .flatMap(({ relay }) => relay.conditions())
+    .map(({ name, sinceMs }) => `${name} ${sinceMs - beganMs}`);
+
+const codes = ['publish.unavailable', 'publish.refused'] as const;
+
+test.each(codes)(
+  'a relay whose target is %s leads all the time for half a minute, and tells one absence since its beginning',
   async (code) => {
-    const { clock, first, second } = setUp();
+    const both = setUp();
+    const { first, second } = both;
     first.target.openProblems = away(code);
-    const told = new Set<string>();
-    for (let elapsedMs = 0; elapsedMs < 180_000; elapsedMs += 500) {
-      await first.relay.step();
-      expect(await second.relay.step()).toBe('waiting');
-      const conditions = first.relay.conditions().map(({ name, sinceMs }) => `${name} ${sinceMs - beganMs}`);
-      if (elapsedMs > 15_000) told.add(conditions.join());
-      await clock.advance(500);
-    }
+    await stepBoth(both, 30_000, (ms) => {
+      expect(told([first])).toEqual(ms < 15_000 ? [] : ['kafka-unavailable 0']);
+    });
     expect(second.target.calls).toEqual([]);
     expect(second.relay.conditions()).toEqual([]);
-    expect([...told]).toEqual(['kafka-unavailable 0']);
+  },
+);
+
+test.each(codes)(
+  'a relay that alone finds its target %s lets another lead, which writes, and the absence is over',
+  async (code) => {
+    const both = setUp(async () => beganMs);
+    const { outbox, first, second } = both;
+    first.target.openProblems = away(code);
+    let writtenAtMs = Number.POSITIVE_INFINITY;
+    await stepBoth(both, 120_000, (ms) => {
+      if (second.target.written.length > 0) writtenAtMs = Math.min(writtenAtMs, ms);
+      if (ms >= writtenAtMs + 5_000) expect(told([first, second])).toEqual([]);
+      else if (ms < writtenAtMs && ms >= 15_000)
+        expect(told([first, second])).toContain('kafka-unavailable 0');
+    });
+    expect(writtenAtMs).toBeLessThanOrEqual(35_000);
+    outbox.add({ topic: 't', key: 'b' });
+    await second.relay.step();
+    expect(second.target.written).toHaveLength(2);
+    expect(second.relay.settled()).toEqual(['kafka-unavailable']);
+  },
+);
+
+test.each(codes)(
+  'of two relays whose targets are %s for three minutes each leads for half a minute, and all the time one absence is told',
+  async (code) => {
+    const both = setUp(async () => beganMs);
+    const { first, second } = both;
+    first.target.openProblems = away(code);
+    second.target.openProblems = away(code);
+    await stepBoth(both, 180_000, (ms) => {
+      if (ms >= 15_000) expect(new Set(told([first, second]))).toEqual(new Set(['kafka-unavailable 0']));
+    });
+    expect(first.target.calls).toContain('open');
+    expect(second.target.calls).toContain('open');
+    expect(second.target.written).toEqual([]);
+  },
+);
+
+test.each(codes)(
+  'a relay whose target is %s and that has no other beside it tells one absence and tries on as often as ever',
+  async (code) => {
+    const { clock, first } = setUp();
+    first.target.openProblems = away(code);
+    const triedAtMs: number[] = [];
+    for (let elapsedMs = 0; elapsedMs < 400_000; elapsedMs += 500) {
+      const before = first.target.calls.length;
+      await first.relay.step();
+      if (first.target.calls.length > before) triedAtMs.push(elapsedMs);
+      if (elapsedMs >= 15_000) expect(told([first])).toEqual(['kafka-unavailable 0']);
+      await clock.advance(500);
+    }
+    const longestMs = Math.max(...triedAtMs.map((atMs, place) => atMs - (triedAtMs[place - 1] ?? 0)));
+    expect(longestMs).toBeLessThanOrEqual(code === 'publish.refused' ? 60_500 : 10_500);
+    first.target.openProblems = [];
+    while (first.target.written.length === 0) {
+      await clock.advance(500);
+      await first.relay.step();
+    }
+    expect(first.relay.conditions()).toEqual([]);
   },
 );
 

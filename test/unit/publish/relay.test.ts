@@ -1,7 +1,8 @@
 // Goal: what the relay promises about order, repetition and setting aside, whatever a target answers.
 // Method: the outbox in memory, a target that follows a script, a clock that is moved by hand; the relay is stepped.
-import type { RelayHooks } from '../../../src/publish/relay';
+
 import { makeRelay } from '../../../src/publish/relay';
+import type { RelayHooks } from '../../../src/publish/relay-options';
 import { relayDefaults } from '../../../src/publish/relay-options';
 import type { Batch, SendResult } from '../../../src/publish/target';
 import { makeHandClock } from '../../support/hand-clock';

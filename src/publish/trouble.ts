@@ -1,0 +1,93 @@
+/**
+ * Why a relay has no producer that may send, since when, when it tries again, and when it lets another try: it may be this
+ * process alone that cannot reach Kafka. Nothing here acts.
+ */
+import type { Condition } from '../model/alert';
+import { type BackoffBounds, backoffMs } from '../tools/backoff';
+import type { RelayOptions } from './relay-options';
+
+/** Who has led for so long without a producer that may send lets another try, */
+const ledMs = 30_000;
+/** and asks for the lease again so much later: a standby has looked several times, also where the store is slow. */
+const standBackMs = 3_000;
+
+const notYetWritten =
+  'Nothing could be written before another process took over, and nothing was written since.';
+
+export interface Trouble {
+  isOver(): boolean;
+  over(): void;
+  /** Does nothing where there is trouble already. */
+  began(sinceMs: number, detail: string): void;
+  /** Another failure: nothing is tried until a time that grows with the failures in a row. */
+  pause(bounds: BackoffBounds, detail: string): void;
+  /** Nothing is tried for so long. */
+  wait(forMs: number): void;
+  /** Until when nothing is to be done. */
+  untilMs(): number;
+  isPausing(): boolean;
+  /** This relay begins to lead; what was told by who led before, since then, lasts until it is over. */
+  takeOver(toldSinceMs: number | null): void;
+  /** Whether this relay has led without a producer for 30 s. */
+  lastsLong(): boolean;
+  /** For 3 s this relay does not ask for the lease. */
+  standBack(): void;
+  /** `over`: it is to ask for the lease; null when it does not stand back. */
+  standing(): 'back' | 'over' | null;
+  /** The relay asks for the lease. */
+  asks(): void;
+  /** What a person should know, once it lasts. */
+  condition(): Condition | null;
+}
+
+/** One trouble at a time; pure but for the clock's time. */
+export function makeTrouble(options: RelayOptions): Trouble {
+  const { clock, conditionAfterMs, random } = options;
+  let trouble: { sinceMs: number; attempts: number; detail: string } | null = null;
+  let resumeAtMs = Number.NEGATIVE_INFINITY;
+  let leadsSinceMs = Number.NEGATIVE_INFINITY;
+  let standsBackUntilMs: number | null = null;
+  const nowMs = () => clock.steadyMs();
+  function began(sinceMs: number, detail: string): void {
+    trouble ??= { sinceMs, attempts: 0, detail };
+  }
+  return {
+    isOver: () => trouble === null,
+    over() {
+      trouble = null;
+    },
+    began,
+    pause(bounds, detail) {
+      const attempts = (trouble?.attempts ?? 0) + 1;
+      trouble = { sinceMs: trouble?.sinceMs ?? nowMs(), attempts, detail };
+      resumeAtMs = nowMs() + Math.max(bounds.baseMs, backoffMs(attempts, bounds, random));
+    },
+    wait(forMs) {
+      resumeAtMs = nowMs() + forMs;
+    },
+    untilMs: () => standsBackUntilMs ?? resumeAtMs,
+    isPausing: () => nowMs() < resumeAtMs,
+    takeOver(toldSinceMs) {
+      leadsSinceMs = nowMs();
+      if (toldSinceMs !== null) began(toldSinceMs, notYetWritten);
+    },
+    lastsLong: () => trouble !== null && nowMs() - Math.max(leadsSinceMs, trouble.sinceMs) >= ledMs,
+    standBack() {
+      standsBackUntilMs = nowMs() + standBackMs;
+      leadsSinceMs = standsBackUntilMs;
+      resumeAtMs = Math.max(resumeAtMs, standsBackUntilMs);
+    },
+    standing() {
+      if (standsBackUntilMs === null) return null;
+      return nowMs() < standsBackUntilMs ? 'back' : 'over';
+    },
+    asks() {
+      standsBackUntilMs = null;
+    },
+    condition() {
+      if (trouble === null || nowMs() - trouble.sinceMs < conditionAfterMs) return null;
+      const { sinceMs, detail } = trouble;
+      return { name: 'kafka-unavailable', sinceMs, detail };
+    },
+  };
+}
