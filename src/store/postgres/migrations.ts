@@ -204,6 +204,12 @@ const leftToNewer = {
   tasks_left_to_newer: "tasks (normalizer_version) WHERE state = 'due' AND code = 'older-normalizer'",
 };
 
+/** The same by lane, oldest first: a claim has back what it may take, in the lanes whose turn it is. */
+const leftByLane = {
+  tasks_left_by_lane:
+    "tasks (lane, due_at, id, normalizer_version) WHERE due_at IS NOT NULL AND code = 'older-normalizer'",
+};
+
 export const migrations: Migration[] = [
   { name: '0001-path', kind: 'expand', sql: firstSchema },
   { name: '0002-sync', kind: 'expand', sql: syncs },
@@ -225,4 +231,5 @@ export const migrations: Migration[] = [
   { name: '0018-last-event', kind: 'expand', sql: lastEvent },
   { name: '0019-unclaimed', kind: 'expand', sql: unclaimed },
   { name: '0020-left-to-newer', kind: 'expand', indexes: leftToNewer },
+  { name: '0021-left-by-lane', kind: 'expand', indexes: leftByLane },
 ];

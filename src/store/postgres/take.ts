@@ -2,7 +2,7 @@
  * Claiming: fair between organizations, for all processes together. One claim at a time decides whose turn it is (an
  * advisory lock); it looks at lanes, never at what waits in them, and takes with one look-up a lane. Leases run out by the
  * store's clock. What a newer version has read is left to that one: put off where an older one meets it, and had back by
- * the next claim of a newer one.
+ * the claims of a newer one, each so much as it may take.
  */
 import type { ResourceKind } from '../../model/resource';
 import type { TakenTask } from '../../model/task';
@@ -11,7 +11,7 @@ import { leftToNewerMax, leftToNewerMs } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 
-/** What a dead process leaves is freed in pieces, and so is what an older version left. */
+/** What a dead process leaves is freed in pieces. */
 const freedMax = 1000;
 
 interface Lane extends ReadyLane {
@@ -23,7 +23,7 @@ interface Lane extends ReadyLane {
   isExhausted: boolean;
 }
 
-/** Of what a dead process left, and of what an older version did, at most 1,000 are freed at once. */
+/** Of what a dead process left at most 1,000 are freed at once, of what an older version left no more than may be taken. */
 export async function take(context: Context, limit: number): Promise<TakenTask[]> {
   const { lanes, inFlight, freed } = await readyLanes(context, limit);
   const rows: Row[] = [];
@@ -37,10 +37,28 @@ export async function take(context: Context, limit: number): Promise<TakenTask[]
     open = open.filter(({ isExhausted }) => !isExhausted);
     if (taken.length === 0 && early === 0) break;
   }
-  if (left > 0) context.news.add('work');
   await saveLanes(context, lanes, freed);
   return rows.map(taskOf);
 }
+
+/** What an older version put off, of what this one may read; written as the index by lane has it, so that no other serves. */
+const isLeftToThis = "due_at IS NOT NULL AND code = 'older-normalizer' AND normalizer_version <= $5";
+
+/**
+ * So much of it as may be taken, in the lanes whose turn it is, in turns: more would be due in vain, and an older version
+ * beside this one would put it off again. Ordinarily there is none, which one look-up says.
+ */
+const leftInTurn = `
+  SELECT w.id FROM (
+    SELECT l.id, l.turn FROM open l
+    CROSS JOIN LATERAL (SELECT 1 FROM tasks WHERE lane = l.id AND ${isLeftToThis} LIMIT 1) has
+    WHERE EXISTS (
+      SELECT 1 FROM tasks WHERE state = 'due' AND code = 'older-normalizer' AND normalizer_version <= $5)
+    ORDER BY l.turn, l.id LIMIT $2) l
+  CROSS JOIN LATERAL (
+    SELECT id, row_number() OVER (ORDER BY due_at, id) AS nth FROM tasks WHERE lane = l.id AND ${isLeftToThis}
+    ORDER BY due_at, id LIMIT $2) w
+  ORDER BY w.nth, l.turn, l.id LIMIT $2`;
 
 /**
  * The lanes that have something due and are open, least served first; no more than can be served. Leases that ran out go
@@ -57,25 +75,27 @@ async function readyLanes(
          taken_epoch = NULL
        WHERE id IN (SELECT id FROM tasks WHERE lease_until <= $1 LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED)
        RETURNING lane),
-     left_by_older AS (
-       UPDATE tasks SET due_at = greatest($1, least(coalesce(read_at, 0), $1) + $4), code = NULL
-       WHERE id IN (SELECT id FROM tasks WHERE state = 'due' AND code = 'older-normalizer' AND normalizer_version <= $5
-         LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED)
-       RETURNING lane),
-     freed AS MATERIALIZED (
-       SELECT coalesce(array_agg(DISTINCT lane), '{}') AS lanes
-       FROM (SELECT lane FROM expired UNION ALL SELECT lane FROM left_by_older) f),
      taken AS MATERIALIZED (
-       SELECT taken_lane, count(*) AS in_flight FROM tasks WHERE lease_until > $1 GROUP BY taken_lane)
-     SELECT f.lanes AS freed, r.id, r.turn, r.width, r.in_flight,
-       (SELECT coalesce(sum(in_flight), 0)::bigint FROM taken) AS in_flight_all
-     FROM freed f LEFT JOIN LATERAL (
+       SELECT taken_lane, count(*) AS in_flight FROM tasks WHERE lease_until > $1 GROUP BY taken_lane),
+     open AS NOT MATERIALIZED (
        SELECT l.id, l.turn, l.width, l.next_due_at, coalesce(t.in_flight, 0) AS in_flight
        FROM lanes l LEFT JOIN taken t ON t.taken_lane = l.id
        WHERE l.open_at <= $1 AND l.open_at IS NOT NULL
          AND NOT EXISTS (SELECT 1 FROM meta WHERE name = 'reading-on' OR (name = 'pause-until' AND value > $1))
-         AND ((l.next_due_at <= $1 AND l.next_due_at IS NOT NULL) OR l.id = ANY(f.lanes))
-         AND (l.width IS NULL OR coalesce(t.in_flight, 0) < l.width)
+         AND (l.width IS NULL OR coalesce(t.in_flight, 0) < l.width)),
+     left_by_older AS (
+       UPDATE tasks SET due_at = greatest($1, least(coalesce(read_at, 0), $1) + $4), code = NULL
+       WHERE id IN (
+         SELECT id FROM tasks WHERE id = ANY(ARRAY(${leftInTurn})) AND state = 'due'
+           AND code IS NOT DISTINCT FROM 'older-normalizer' FOR NO KEY UPDATE SKIP LOCKED)
+       RETURNING lane),
+     freed AS MATERIALIZED (
+       SELECT coalesce(array_agg(DISTINCT lane), '{}') AS lanes
+       FROM (SELECT lane FROM expired UNION ALL SELECT lane FROM left_by_older) f)
+     SELECT f.lanes AS freed, r.id, r.turn, r.width, r.in_flight,
+       (SELECT coalesce(sum(in_flight), 0)::bigint FROM taken) AS in_flight_all
+     FROM freed f LEFT JOIN LATERAL (
+       SELECT * FROM open l WHERE (l.next_due_at <= $1 AND l.next_due_at IS NOT NULL) OR l.id = ANY(f.lanes)
        ORDER BY l.turn, l.next_due_at, l.id LIMIT $2) r ON true
      ORDER BY r.turn, r.next_due_at, r.id`,
     context.nowMs(),

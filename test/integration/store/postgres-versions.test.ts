@@ -151,8 +151,44 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'versions of the scaled
     expect(await older.take(10)).toEqual([]);
     // Nothing of it is due, so that the older one does not look again and again.
     expect(await older.nextDueInMs('task')).toBeGreaterThan(10_000);
-    await until(async () => woken === 2, { withinMs: 10_000 });
     expect((await newer.take(10)).map((task) => task.address.split('/').at(-1))).toEqual(ids);
+    await Promise.all([older.close(), newer.close()]);
+  });
+
+  test('T7: neither of two versions undoes what the other did: the newer has back what it takes, in turns, and no more', async () => {
+    const name = await server.createDatabase();
+    const settings = { ...postgresSettingsFor(server.url(name)), readGapMs: 0 };
+    const open = (normalizerVersion: number) =>
+      openPostgres({ ...settings, normalizerVersion }, () => Date.now());
+    const [older, newer] = await Promise.all([open(1), open(2)]);
+    const many = Array.from({ length: 40 }, (_, index) => hintOf(`many-${index}`));
+    await newer.put(deliveryOf(Date.now(), [...many, hintOf('one', '99')]));
+    await server.query('UPDATE tasks SET normalizer_version = 2', name);
+    const left = async () => {
+      const [row] = await server.query(
+        `SELECT count(*)::int AS left FROM tasks WHERE code = 'older-normalizer'`,
+        name,
+      );
+      return row!.left;
+    };
+    const news: string[] = [];
+    await newer.heed((each) => news.push(each));
+
+    expect(await older.take(3)).toEqual([]);
+    expect(await left()).toBe(41);
+    // However many wait in one organization, the other has its turn.
+    const owners = (await newer.take(2)).map(({ hintedOrganizationId }) => hintedOrganizationId);
+    expect(owners.sort()).toEqual(['4711', '99']);
+    expect(await left()).toBe(39);
+    for (const still of [36, 33]) {
+      expect(await older.take(3)).toEqual([]);
+      expect(await newer.take(3)).toHaveLength(3);
+      expect(await left()).toBe(still);
+    }
+    // Word that was sent before is heard before: none of these claims sent any.
+    await older.put(deliveryOf(Date.now(), [hintOf('another')]));
+    await until(async () => news.length > 0, { withinMs: 10_000 });
+    expect(news).toEqual(['work']);
     await Promise.all([older.close(), newer.close()]);
   });
 
