@@ -23,7 +23,14 @@ export interface AlertBook {
 /** All verbs throw what the store throws, but not `store.unavailable`. */
 export function makeAlertBook(store: Alerts, clock: Clock): AlertBook {
   const readInputs = makeReadInputs(store, clock);
-  let inputs: AlertInputs = { blocked: [], announced: [], quarantined: [], suspected: 0, refused: 0 };
+  let inputs: AlertInputs = {
+    blocked: [],
+    unseen: [],
+    announced: [],
+    quarantined: [],
+    suspected: 0,
+    refused: 0,
+  };
   let known: Alert[] = [];
   /** What was decided and is not written, each with the row that it was decided on. */
   const unsaved = new Map<string, { alert: Alert; on: string }>();

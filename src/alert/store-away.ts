@@ -30,7 +30,7 @@ export function alertsWithoutStore(
   nowMs: number,
   options: StoreAwayOptions,
 ): AlertsWithoutStore {
-  const nothing = { blocked: [], announced: [], quarantined: [], suspected: 0, refused: 0 };
+  const nothing = { blocked: [], unseen: [], announced: [], quarantined: [], suspected: 0, refused: 0 };
   const condition = { name: 'store-unavailable', sinceMs, detail: 'The store does not answer.' } as const;
   const passed = evaluate({ ...nothing, conditions: [condition], nowMs }, { ...options, ...openOf([]) });
   const [own] = converge({ passed, held: [] }, [], nowMs, options) as [Alert];

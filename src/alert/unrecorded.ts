@@ -112,7 +112,7 @@ function endsAt(
   options: UnrecordedOptions,
 ): Alert[] {
   const conditions = known.map((name) => ({ name, sinceMs: nowMs, detail: '' }));
-  const nothing = { blocked: [], announced: [], quarantined: [], suspected: 0, refused: 0 };
+  const nothing = { blocked: [], unseen: [], announced: [], quarantined: [], suspected: 0, refused: 0 };
   const passed = evaluate({ ...nothing, conditions, nowMs }, { ...options, ...openOf([]) });
   return converge({ passed, held: [] }, [], nowMs, options).map((alert) => {
     const { summary = '', owner = '', runbook_url = '' } = alert.annotations;

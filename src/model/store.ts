@@ -270,7 +270,8 @@ export interface Alerts {
   alertInputs(): Promise<AlertInputs>;
   /**
    * Another text whenever the access of an organization changed or something was set aside, by whichever process; cheap.
-   * What else `alertInputs` tells (how much waits, names, announced times, when consents end) may change without it.
+   * What else `alertInputs` tells (how much waits, names, announced times, when consents end, which see nothing) may change
+   * without it.
    */
   alertMark(): Promise<string>;
   listAlerts(): Promise<Alert[]>;

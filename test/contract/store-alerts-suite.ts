@@ -147,6 +147,21 @@ export function storeAlertsSuite(name: string, openStore: () => Promise<StoreUnd
       expect(await told()).toEqual(['c2']);
     });
 
+    test('a connection that is refused and sees nothing is told by itself, until it is valid, sees something or is revoked', async () => {
+      const told = async () => (await hand.store.alertInputs()).unseen;
+      for (const id of ['c1', 'c2', 'c3']) await hand.store.saveConnection(sealedConnection(id));
+      expect(await told()).toEqual([]);
+      await hand.store.refuseConnection('c1', 'expired', 's');
+      for (const id of ['c2', 'c3']) await hand.store.refuseConnection(id, null, 's');
+      const unseen = (connectionId: string, message: string | null = null) => ({ connectionId, message });
+      expect(await told()).toEqual([unseen('c1', 'expired'), unseen('c2'), unseen('c3')]);
+      await hand.store.acceptConnection('c1');
+      await hand.store.learn([{ id: '4711', name: null, connectionId: 'c2' }]);
+      expect(await told()).toEqual([unseen('c3')]);
+      await hand.store.revokeConnection('c3');
+      expect(await told()).toEqual([]);
+    });
+
     /** As people see them, which is as alerts are made. */
     async function shown(): Promise<OrganizationView[]> {
       const blocked = (await hand.store.alertInputs()).blocked;

@@ -78,9 +78,14 @@ test('a token that the provider refused by mistake before it showed anything is 
   await story.serve();
   const status = async () => (await story.ask<{ status: string }[]>('/api/connections'))[0]?.status;
   await until(async () => (await status()) === 'refused', soon);
+  await until(async () => (await story.alerts()).length > 0, soon);
+  expect(await story.alerts()).toMatchObject([
+    { name: 'TramlineReauthorize', state: 'firing', labels: { connection_id: expect.any(String) } },
+  ]);
   await story.simulator.setFaults([]);
   await story.service.stop();
   await story.serve();
   await story.untilLearned();
   expect(await status()).toBe('valid');
+  await until(async () => (await story.alerts()).every((alert) => alert.state === 'resolved'), soon);
 });

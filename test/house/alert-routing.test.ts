@@ -50,7 +50,14 @@ function ownAlerts(nowMs: number): Told[] {
   const blockedOf = (organizationId: string, cause: Cause) =>
     aBlocked({ organizationId, cause, sinceMs: 0, connectionId: `c${organizationId}` });
   const announcedOf = (organizationId: string) => ({ organizationId, name: null, dueAtMs: 10 * dayMs });
-  const nobody: AlertInputs = { blocked: [], announced: [], quarantined: [], suspected: 0, refused: 0 };
+  const nobody: AlertInputs = {
+    blocked: [],
+    unseen: [],
+    announced: [],
+    quarantined: [],
+    suspected: 0,
+    refused: 0,
+  };
   const worlds: AlertInputs[] = [
     {
       ...nobody,

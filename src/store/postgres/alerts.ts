@@ -61,7 +61,16 @@ export async function alertInputs(context: Context): Promise<AlertInputs> {
   );
   const quarantined = entries.map(({ reason, count, oldest }) => ({ reason, count, oldestMs: oldest }));
   const announced = await announcedActions(database, blocked);
-  return { blocked, announced, quarantined, ...(await suspects(context)) };
+  const unseen = await refusedUnseen(context);
+  return { blocked, unseen, announced, quarantined, ...(await suspects(context)) };
+}
+
+async function refusedUnseen({ database }: Context): Promise<AlertInputs['unseen']> {
+  const rows = await database.all(
+    `SELECT c.id, c.refused_message AS message FROM connections c
+     WHERE c.status = 'refused' AND NOT EXISTS (SELECT 1 FROM sights s WHERE s.connection_id = c.id) ORDER BY c.id`,
+  );
+  return rows.map(({ id, message }) => ({ connectionId: id, message }));
 }
 
 async function suspects(context: Context): Promise<Pick<AlertInputs, 'suspected' | 'refused'>> {

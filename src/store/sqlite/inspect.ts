@@ -297,7 +297,16 @@ export function alertInputs(context: Context): AlertInputs {
       `SELECT reason, count(*) AS count, min(at) AS oldest FROM quarantine WHERE state = 'waiting' GROUP BY reason`,
     )
     .map((row) => ({ reason: String(row.reason), count: Number(row.count), oldestMs: Number(row.oldest) }));
-  return { blocked, announced: announcedActions(context, blocked), quarantined, ...suspects(context) };
+  const announced = announcedActions(context, blocked);
+  return { blocked, unseen: refusedUnseen(context), announced, quarantined, ...suspects(context) };
+}
+
+function refusedUnseen({ database }: Context): AlertInputs['unseen'] {
+  const rows = database.all(
+    `SELECT id, refused_message AS message FROM connections
+     WHERE status = 'refused' AND id NOT IN (SELECT connection_id FROM sights) ORDER BY id`,
+  );
+  return rows.map(({ id, message }) => ({ connectionId: String(id), message: message as string | null }));
 }
 
 /** A block for terms or another action is what was announced; one of any other cause ends no time. */

@@ -175,6 +175,7 @@ describe('an incident of many', () => {
         blocked: [],
         announced: many(count),
         quarantined: [],
+        unseen: [],
         suspected: 0,
         refused: 0,
         conditions: [],

@@ -15,7 +15,16 @@ function signalsOf(conditions: Condition[], alerts: Alert[] = [], nowMs = noonMs
     ownNames: [],
     journalMs: 30 * dayMs,
   };
-  const inputs = { blocked: [], announced: [], quarantined: [], suspected: 0, refused: 0, conditions, nowMs };
+  const inputs = {
+    blocked: [],
+    unseen: [],
+    announced: [],
+    quarantined: [],
+    suspected: 0,
+    refused: 0,
+    conditions,
+    nowMs,
+  };
   return evaluate(inputs, { ...options, ...openOf(alerts) });
 }
 
