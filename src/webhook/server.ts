@@ -11,11 +11,11 @@ import type { Clock } from '../tools/clock';
 import { makeArrival, makeErrorAnswer } from './arrive';
 import { makeAwaitStore } from './await-store';
 import { answerBrokenRequests, ofHead } from './broken-requests';
+import { boundConnections } from './connections';
 import { type InFlight, makeInFlight } from './in-flight';
 import { makeReceiver } from './receive';
 import { makeResponder, type Responder } from './respond';
 import { limitsOf, type WebhookDoors, type WebhookLimits, type WebhookSettings } from './settings';
-import { trackSilentConnections } from './silent-connections';
 
 export const deliveryPath = '/webhooks';
 
@@ -61,13 +61,14 @@ export function makeWebhookServer(settings: WebhookSettings, doors: WebhookDoors
   app.use(makeErrorAnswer(responder, limits.retryAfterSeconds));
   const server = makeServer(app, limits, responder);
   answerBrokenRequests(server, doors.refused);
-  const closeSilent = trackSilentConnections(server);
+  const connections = boundConnections(server, limits.connectionsMax, () =>
+    doors.refused('too-many-connections', { status: 0, tookMs: null }),
+  );
   const closeUnused = async () => {
     await takeWhatCame(server);
     server.closeIdleConnections();
-    closeSilent();
+    connections.closeSilent();
   };
-  server.on('drop', () => doors.refused('too-many-connections', { status: 0, tookMs: null }));
   let closed: Promise<void> | null = null;
 
   return {
@@ -102,7 +103,7 @@ function makeApp(receive: RequestHandler[], responder: Responder, further: expre
 }
 
 function makeServer(app: Express, limits: WebhookLimits, responder: Responder): Server {
-  const server = createServer(
+  return createServer(
     {
       headersTimeout: limits.headersTimeoutMs,
       requestTimeout: limits.requestTimeoutMs,
@@ -121,8 +122,6 @@ function makeServer(app: Express, limits: WebhookLimits, responder: Responder): 
       responder.refuse(request, response, ofHead[fault]);
     },
   );
-  server.maxConnections = limits.connectionsMax;
-  return server;
 }
 
 function startDraining(server: Server, responder: Responder): void {

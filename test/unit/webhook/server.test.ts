@@ -466,14 +466,20 @@ test('a connection that keeps alive carries one delivery after another', async (
   expect(receiver.deliveries).toHaveLength(3);
 });
 
-test('beyond the number of connections a further one is dropped and counted', async () => {
-  const receiver = await startReceiver({ settings: { limits: { connectionsMax: 1 } } });
+test('beyond as many connections as may be, each with a request under way, a further one is dropped and counted', async () => {
+  const saved = later<Accepted>();
+  const receiver = await startReceiver({
+    settings: { limits: { connectionsMax: 1 } },
+    accept: () => saved.promise,
+  });
   const first = openConnection(receiver.port);
-  first.write('GET /other HTTP/1.1\r\nHost: a\r\n\r\n');
-  await first.answers(1);
+  first.write(requestText(JSON.stringify([notification()])));
+  await handedOver(receiver.deliveries, 1);
   const second = openConnection(receiver.port);
   expect(await second.ended).toBe('');
   expect(receiver.refusals).toContainEqual({ reason: 'too-many-connections', status: 0 });
+  saved.resolve(stored);
+  expect(await first.answers(1)).toMatch(/^HTTP\/1\.1 204 /);
   first.destroy();
 });
 
