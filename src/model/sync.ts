@@ -50,7 +50,7 @@ export interface UnreadListing {
 
 /** How a run ended, for whoever watches: at most 5 listings are named, with at most 300 characters each. */
 export interface SyncEnd extends SyncCounts {
-  /** `whole`: nothing was left but what waits for customers. `stopped`: it is gone on with. */
+  /** `whole`: nothing was left but what waits for customers, or is not shown to a user. `stopped`: it is gone on with. */
   outcome: SyncOutcome;
   run: number;
   organizationId: string | null;

@@ -14,10 +14,13 @@ export interface Wanted {
   full: boolean;
 }
 
+/** `unlisted`: an organization that no listing holds, though all were read to their end; for who looks it may come later. */
+type LeftTrouble = SyncTrouble | 'unlisted';
+
 export interface Left {
   scope: string;
   detail: string;
-  trouble: SyncTrouble;
+  trouble: LeftTrouble;
 }
 
 export class Progress {
@@ -34,7 +37,7 @@ export class Progress {
   /** Those that are to be listed, and those of them that nothing more is listed of. */
   readonly organizations = { known: new Set<string>(), done: new Set<string>() };
   readonly #skipped: SyncView['skipped'] = [];
-  readonly #partial = new Map<string, { detail: string; trouble: SyncTrouble }>();
+  readonly #partial = new Map<string, Omit<Left, 'scope'>>();
   run: number | null = null;
   resumed = false;
   state: SyncView['state'] = 'running';
@@ -42,7 +45,7 @@ export class Progress {
   /** Milliseconds since the epoch; null while no pause of the provider is waited for. */
   waitsUntilMs: number | null = null;
   /** Met beside the listings that are named. */
-  readonly #troubles = new Set<SyncTrouble>();
+  readonly #troubles = new Set<LeftTrouble>();
   #endedAtMs: number | null = null;
 
   constructor(
@@ -56,7 +59,7 @@ export class Progress {
     if (this.#skipped.length < namedMax) this.#skipped.push({ id, access });
   }
 
-  leavePartial(scope: string, detail: string, trouble: SyncTrouble): void {
+  leavePartial(scope: string, detail: string, trouble: LeftTrouble): void {
     if (this.#partial.size < namedMax || this.#partial.has(scope))
       this.#partial.set(scope, { detail: detail.slice(0, detailCharsMax), trouble });
     else this.#troubles.add(trouble);
@@ -72,19 +75,20 @@ export class Progress {
     return [...this.#partial].map(([scope, told]) => ({ scope, ...told }));
   }
 
-  /** Nothing was left but what waits for customers, of organizations that were listed whole. */
+  /** Nothing was left but what waits for customers, or is not shown to a user, of organizations that were listed whole. */
   isAllRead(): boolean {
     const met = this.#met();
     return !met.has('later') && !met.has('failed') && !this.#partial.has('organizations');
   }
 
-  #met(): Set<SyncTrouble> {
+  #met(): Set<LeftTrouble> {
     return new Set([...this.#troubles, ...[...this.#partial.values()].map(({ trouble }) => trouble)]);
   }
 
   /** Nothing is left that another run, later, could read where this one could not. */
   isWhole(): boolean {
-    return !this.#met().has('later');
+    const met = this.#met();
+    return !met.has('later') && !met.has('unlisted');
   }
 
   end(state: 'ended' | 'stopped', reason: string | null, nowMs: number): void {
@@ -96,6 +100,7 @@ export class Progress {
   view(nowMs: number): SyncView {
     const { counts, listings, organizations, run, resumed, state, reason, startedAtMs, wanted } = this;
     const met = this.#met();
+    if (met.has('unlisted')) met.add('later');
     return {
       state,
       run,

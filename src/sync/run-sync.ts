@@ -84,7 +84,7 @@ async function tellMissing({ doors, progress, seen, expected }: Tour): Promise<v
     if (known?.access !== 'active') continue;
     const through = doors.connectionsOf(id, known.connectionId);
     if (through.length > 0 && through.every((connectionId) => expected.has(connectionId)))
-      progress.leavePartial(id, notListed, 'later');
+      progress.leavePartial(id, notListed, 'unlisted');
   }
 }
 

@@ -36,7 +36,7 @@ export function standingAfter(
   };
 }
 
-/** Nobody has to act for it: another run may read it, or the provider answers it wrongly. */
+/** No customer or user has to act for it: another run may read it, or the provider answers it wrongly. */
 function isUnread({ trouble }: Pick<Left, 'trouble'>): boolean {
   return trouble === 'later' || trouble === 'failed';
 }

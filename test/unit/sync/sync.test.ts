@@ -524,6 +524,17 @@ test('a full run in whose listings a known, active organization is missing is pa
   expect(await run('4711', '4724')).toMatchObject({ trouble: 'none', partial: [], behind: false });
 });
 
+test('an organization that a user is not shown any more is named by each run, and is no listing that was left unread', async () => {
+  await hand.store.learn([{ id: '4724', name: null, connectionId: 'c1' }]);
+  const { run, ends } = stage({}, { organizationsSeen: () => ['4711', '4724'] });
+  for (const _run of [1, 2, 3]) {
+    under.advance(1000);
+    expect(await run()).toMatchObject({ trouble: 'later', partial: [{ scope: '4724' }] });
+    expect(await hand.store.syncStanding()).toEqual({ wholeAtMs: under.nowMs(), unread: [] });
+    expect(ends.at(-1)).toMatchObject({ outcome: 'whole', partial: 1, named: [{ scope: '4724' }] });
+  }
+});
+
 test('what a listing that could not be read to its end does not hold is not called missing', async () => {
   await hand.store.learn([{ id: '4724', name: null, connectionId: 'c1' }]);
   const page = organizations(seenAs('4711'));
