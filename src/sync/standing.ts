@@ -13,7 +13,7 @@ const detailCharsMax = 300;
 /** `before`: null where nothing is known. At most 100 listings, those first that are unread for longest, with 300 characters each. */
 export function standingAfter(
   before: SyncStanding | null,
-  run: Pick<Progress, 'wanted' | 'left' | 'isAllRead'>,
+  run: Pick<Progress, 'wanted' | 'left' | 'isAllRead' | 'organizations'>,
   nowMs: number,
 ): SyncStanding {
   const { organizationId } = run.wanted;
@@ -21,8 +21,8 @@ export function standingAfter(
   const scopes = new Set(left.map(({ scope }) => scope));
   const unread = new Map(left.filter(isUnread).map(({ scope, detail }) => [scope, detail]));
   const wasComeTo = (scope: string) =>
-    (organizationId === null || scope.split('/', 1)[0] === organizationId) &&
-    !above(scope).some((one) => scopes.has(one));
+    (organizationId === null || organizationOf(scope) === organizationId) &&
+    !above(scope, run.organizations.done).some((one) => scopes.has(one));
   const known = (before?.unread ?? []).filter(({ scope }) => unread.has(scope) || !wasComeTo(scope));
   const standing = new Map<string, UnreadListing>(known.map((one) => [one.scope, one]));
   for (const [scope, detail] of unread) {
@@ -41,11 +41,19 @@ function isUnread({ trouble }: Pick<Left, 'trouble'>): boolean {
   return trouble === 'later' || trouble === 'failed';
 }
 
-/** What has to be read before this listing is come to: `4711/fields` and the organizations for `4711/fields/f1`. */
-function above(scope: string): string[] {
+/**
+ * What has to be read before this listing is come to: `4711/fields` and the organizations for `4711/fields/f1`. Where the
+ * run is done with 4711 the organizations need not be: they broke off behind it, or at another connection.
+ */
+function above(scope: string, done: ReadonlySet<string>): string[] {
   if (scope === 'organizations') return [];
   const parts = scope.split('/');
-  return ['organizations', ...parts.slice(1).map((_part, place) => parts.slice(0, place + 1).join('/'))];
+  const within = parts.slice(1).map((_part, place) => parts.slice(0, place + 1).join('/'));
+  return done.has(organizationOf(scope)) ? within : ['organizations', ...within];
+}
+
+function organizationOf(scope: string): string {
+  return scope.split('/', 1)[0]!;
 }
 
 /** What is told of a run. At most 5 listings are named, with at most 300 characters each. */

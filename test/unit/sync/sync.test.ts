@@ -350,6 +350,19 @@ describe('what is told of a run, and kept of the runs', () => {
     });
   });
 
+  test('a listing that is read is over though the list of organizations breaks off; one of whom that list ends before is not', async () => {
+    const breaksOff = (...ids: string[]) => ({
+      organizations: [[organizations(...ids.map((id) => seenAs(id))), partial(null, 'malformed-entry')]],
+    });
+    await stage({ ...broken, ...breaksOff('4711', '4724') }).run();
+    const { run } = stage(breaksOff('4711'));
+    await run();
+    expect(await unread()).toMatchObject([
+      { scope: 'organizations', runs: 2 },
+      { scope: '4724/equipment', runs: 1 },
+    ]);
+  });
+
   test('what waits for a customer, and what a user is not shown, is no listing that is left unread', async () => {
     const { run, ends } = stage({ equipment: [[partial(customer)]] });
     await run();
