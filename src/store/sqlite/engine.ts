@@ -12,7 +12,7 @@ import { type Database, openDatabase, problemOf } from './database';
 import { Lanes } from './lanes';
 import { OrganizationCache } from './organization-cache';
 import { makeTransaction } from './transaction';
-import { repeatable, type VerbName, verbs } from './verbs';
+import { mayWait, type VerbName, verbs } from './verbs';
 
 export interface Call {
   verb: VerbName;
@@ -24,7 +24,7 @@ export type CallResult = { value: unknown; setAside?: QuarantineReason[] } | { p
 
 export interface Engine {
   /**
-   * Executes the calls in order; each gets its result. What is repeatable stays in an open transaction until a call that
+   * Executes the calls in order; each gets its result. What may wait stays in an open transaction until a call that
    * is not, or `commit`. Never throws.
    */
   execute(calls: Call[]): CallResult[];
@@ -83,7 +83,7 @@ export function openEngine(
   const execute = (calls: Call[]): CallResult[] => {
     try {
       const results = transaction.within(() => calls.map((call) => executeOne(context, call)));
-      if (calls.some(({ verb }) => !repeatable.has(verb))) transaction.commit();
+      if (calls.some(({ verb, args }) => !mayWait(verb, args))) transaction.commit();
       return results;
     } catch (error) {
       const problem = problemOf(error);

@@ -2,6 +2,7 @@
  * The embedded store's verbs, each as it is called inside a transaction, and which of them need not be on disk when they
  * are answered.
  */
+import type { ListedPage } from '../../model/sync';
 import { shareConditions } from './conditions';
 import {
   acceptConnection,
@@ -176,7 +177,7 @@ export type VerbName = keyof Verbs;
  * What the store may forget when the process dies: takes, endings that nobody has seen yet, and what was acknowledged for
  * rows that are then sent again as they are. WHY.md says why that breaks no promise.
  */
-export const repeatable: ReadonlySet<VerbName> = new Set<VerbName>([
+const repeatable: ReadonlySet<VerbName> = new Set<VerbName>([
   'take',
   'nextDueInMs',
   'releaseLeases',
@@ -190,13 +191,18 @@ export const repeatable: ReadonlySet<VerbName> = new Set<VerbName>([
   'openListings',
   'compareListed',
   'finishPage',
-  'hintAbsent',
   'shareConditions',
   'storeBytes',
   'logStuck',
   'leads',
   'markSent',
 ]);
+
+/** Whether a call's answer may go out before it is on disk. Behind the end of a list comes no page that would be refused. */
+export function mayWait(verb: VerbName, args: unknown[]): boolean {
+  if (verb === 'finishPage' && 'end' in (args[0] as ListedPage).after) return false;
+  return repeatable.has(verb);
+}
 
 function releaseLeases(context: Context, taken: { taskId: number; fence: number }[]): void {
   const nowMs = context.nowMs();

@@ -154,6 +154,29 @@ test('a page is refused when a commit that failed took with it what the list bro
   call({ verb: 'finishPage', args: [{ ...page, revision: again.revision }] });
 });
 
+test('the end of a list and what is absent from it are on disk before they are answered, so no run ends without them', () => {
+  const { run } = call({ verb: 'beginRun', args: [{ organizationId: null, full: true }] }) as { run: number };
+  const names = [{ scope: '4711/equipment', organizationId: '4711' }];
+  const { revision } = call({ verb: 'openListings', args: [run, names] }) as { revision: number };
+  const page = { run, listingId: 1, connectionId: 'c', drafts: [], hints: [], revision };
+  call({ verb: 'finishPage', args: [{ ...page, after: { next: 'x' } }] });
+  const before = commits;
+  const end = { ...page, after: { end: true, whole: true, changeToken: null } };
+  const absent = { verb: 'hintAbsent' as const, args: [run, '4711', 'equipment', 1] };
+  for (const last of [{ verb: 'finishPage' as const, args: [end] }, absent]) {
+    full = true;
+    expect(engine.execute([last])).toEqual([
+      { problem: expect.objectContaining({ code: 'store.unavailable' }) },
+    ]);
+    full = false;
+    const again = call({ verb: 'openListings', args: [run, names] }) as { revision: number };
+    end.revision = again.revision;
+  }
+  call({ verb: 'finishPage', args: [end] });
+  call(absent);
+  expect(commits).toBe(before + 2);
+});
+
 test('a call that fails takes nothing with it of what was answered before', () => {
   call(put('1'));
   readAndFinish('1');
