@@ -120,6 +120,10 @@ describeWithNeighbour(
     const ballast = join(own, 'ballast');
     beforeAll(async () => {
       server = await startPostgres();
+      const place = join(own, 'space');
+      mkdirSync(place);
+      chownSync(place, 65_534, 65_534);
+      await server.query(`CREATE TABLESPACE small LOCATION '${place}'`);
     });
     afterAll(async () => {
       await server?.stop();
@@ -127,10 +131,6 @@ describeWithNeighbour(
     });
 
     test('D3: what finds no room (53100) is unavailable and leaves nothing behind, and is taken when there is room', async () => {
-      const place = join(own, 'space');
-      mkdirSync(place);
-      chownSync(place, 65_534, 65_534);
-      await server.query(`CREATE TABLESPACE small LOCATION '${place}'`);
       await server.query('CREATE DATABASE small TABLESPACE small');
       const store = await openPostgres(postgresSettingsFor(server.url('small')), Date.now);
       const put = () => {
@@ -150,12 +150,69 @@ describeWithNeighbour(
       );
       expect(refused).toMatchObject({ code: 'store.unavailable', cause: { code: '53100' } });
       const { accepted } = await store.ledger();
+      // Also the process beside it, to which nothing was delivered, knows; a minute later nobody does.
+      const later = await openPostgres(postgresSettingsFor(server.url('small')), () => Date.now() + 60_000);
+      const beside = await openPostgres(postgresSettingsFor(server.url('small')), Date.now);
+      await until(
+        () =>
+          beside.ready().then(
+            () => false,
+            (error: unknown) => (error as { code?: string }).code === 'store.unavailable',
+          ),
+        soon,
+      );
+      await later.ready();
+      await Promise.all([later.close(), beside.close()]);
+
       rmSync(ballast);
       await put();
       expect((await store.ledger()).accepted).toBe(accepted + 1);
       expect(await store.listQuarantine({ limit: 100, after: null })).toHaveLength(accepted + 1);
       await store.close();
     }, 60_000);
+
+    test('D3: while deliveries find no room, no process is ready, and a person is told; it ends by itself', async () => {
+      await server.query('DROP DATABASE IF EXISTS small');
+      await server.query('CREATE DATABASE served TABLESPACE small');
+      const story = await beginStory({ delivers: false, settings: { DATABASE_URL: server.url('served') } });
+      try {
+        const readiness = async () => (await fetch(`${story.service.operationsUrl}/readyz`)).status;
+        const post = () =>
+          story.post(
+            Array.from({ length: 256 }, (_, at) => ({
+              clientKey: 'a',
+              links: [],
+              eventTypeId: 'of-no-interest',
+              metadata: [],
+              targetResource: `${story.simulator.catalog}${randomBytes(600).toString('hex')}${at}`,
+            })),
+          );
+        expect((await post()).status).toBe(204);
+        expect(await readiness()).toBe(200);
+        fillUp(ballast);
+        await until(async () => (await post()).status === 503, soon);
+        await until(async () => (await readiness()) === 503, soon);
+        const told = (state: string) => async () => {
+          await post();
+          return story.service
+            .records()
+            .some(
+              (record) =>
+                record.line === 'alert' &&
+                record.name === 'TramlineStoreUnavailable' &&
+                record.state === state,
+            );
+        };
+        await until(told('firing'), soon);
+        expect(await readiness()).toBe(503);
+        rmSync(ballast);
+        await until(async () => (await post()).status === 204, soon);
+        await until(async () => (await readiness()) === 200, { withinMs: 60_000 });
+      } finally {
+        rmSync(ballast, { force: true });
+        await story.end();
+      }
+    }, 150_000);
   },
 );
 

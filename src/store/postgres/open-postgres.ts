@@ -13,6 +13,7 @@ import { openDatabase, poolConfig, type TransactionOptions } from './database';
 import { makeGroups } from './groups';
 import { LaneChanges } from './lanes';
 import { migrate } from './migrate';
+import { notedEveryMs, noteNoRoom, saysNoRoom } from './ready';
 import { refuseHalfMoved } from './refuse-half-moved';
 import { groups, longVerbs, transactionOptions, verbs } from './verbs';
 
@@ -60,11 +61,21 @@ export async function openPostgres(
   const doors = makeDoors(inTransaction);
   const underWay = new Set<Promise<unknown>>();
   let closed = false;
+  let notedMs = Number.NEGATIVE_INFINITY;
 
-  function call(door: Verb, args: unknown[]): Promise<unknown> {
+  /** What a delivery met is what readiness must know, of every process. */
+  async function noteFull(error: unknown): Promise<void> {
+    if (!saysNoRoom(error) || performance.now() - notedMs < notedEveryMs) return;
+    notedMs = performance.now();
+    await inTransaction(noteNoRoom).catch(() => {});
+  }
+
+  function call(name: string, door: Verb, args: unknown[]): Promise<unknown> {
     if (closed) return Promise.reject(new Problem('store.closed', 'the store is closed'));
     const answer = door(...args);
-    const ended = answer.catch(() => {}).then(() => void underWay.delete(ended));
+    const ended = answer
+      .catch((error) => (name === 'put' ? noteFull(error) : undefined))
+      .then(() => void underWay.delete(ended));
     underWay.add(ended);
     return answer;
   }
@@ -77,7 +88,7 @@ export async function openPostgres(
   }
 
   const bound = Object.fromEntries(
-    [...doors].map(([name, door]) => [name, (...args: unknown[]) => call(door, args)]),
+    [...doors].map(([name, door]) => [name, (...args: unknown[]) => call(name, door, args)]),
   );
   return { ...bound, heed: bell.heed, close } as unknown as Store;
 }

@@ -1,11 +1,37 @@
 /**
- * Is the store ready? A write that is taken back would prove nothing: this one commits.
+ * Is the store ready? A write that is taken back would prove nothing: this one commits. Nor does it prove that there is room,
+ * since it finds its own in place for ever: whoever is refused for want of room notes that, in place as well, for all processes.
  */
+import { Problem } from '../../model/problem';
 import type { Context } from './context';
 
-export async function ready({ database }: Context): Promise<void> {
-  await database.run(
+/** A delivery that found no room says so much about now; where none comes any more, one has to be let in to find out. */
+const noRoomMs = 30_000;
+/** A process notes it no more often. */
+export const notedEveryMs = 5000;
+
+/** Throws `store.unavailable` when nothing can be written, or a delivery to any process found no room in the last 30 s. */
+export async function ready({ database, nowMs }: Context): Promise<void> {
+  const row = await database.get(
     `INSERT INTO meta AS m (name, value) VALUES ('heartbeat', 1)
-     ON CONFLICT (name) DO UPDATE SET value = m.value + 1`,
+     ON CONFLICT (name) DO UPDATE SET value = m.value + 1
+     RETURNING (SELECT value FROM meta WHERE name = 'no-room-at') AS no_room_at`,
   );
+  const at = row!.no_room_at as number | null;
+  // A time ahead is one from before the clock was set back.
+  if (at !== null && Number(at) <= nowMs() && nowMs() - Number(at) < noRoomMs)
+    throw new Problem('store.unavailable', 'the disk of the database is full: a delivery found no room');
+}
+
+export async function noteNoRoom({ database, nowMs }: Context): Promise<void> {
+  await database.run(
+    `INSERT INTO meta (name, value) VALUES ('no-room-at', $1)
+     ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    nowMs(),
+  );
+}
+
+/** Was it refused for want of room (`disk_full`)? */
+export function saysNoRoom(error: unknown): boolean {
+  return error instanceof Problem && (error.cause as { code?: unknown } | undefined)?.code === '53100';
 }
