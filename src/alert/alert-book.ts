@@ -3,7 +3,7 @@
  * memory while the store is away, and saved when it is back, except those that another process wrote meanwhile. Decides
  * nothing about alerts.
  */
-import type { Alert, AlertInputs } from '../model/alert';
+import { type Alert, type AlertInputs, noInputs } from '../model/alert';
 import { isProblem } from '../model/problem';
 import type { Alerts } from '../model/store';
 import type { Clock } from '../tools/clock';
@@ -23,14 +23,7 @@ export interface AlertBook {
 /** All verbs throw what the store throws, but not `store.unavailable`. */
 export function makeAlertBook(store: Alerts, clock: Clock): AlertBook {
   const readInputs = makeReadInputs(store, clock);
-  let inputs: AlertInputs = {
-    blocked: [],
-    unseen: [],
-    announced: [],
-    quarantined: [],
-    suspected: 0,
-    refused: 0,
-  };
+  let inputs: AlertInputs = noInputs;
   let known: Alert[] = [];
   /** What was decided and is not written, each with the row that it was decided on. */
   const unsaved = new Map<string, { alert: Alert; on: string }>();

@@ -2,7 +2,7 @@
  * What there is to tell of alerts while the store does not answer: what a process that leads remembers, and always the
  * alert for the store itself, since whoever was paged for it looks there. Pure.
  */
-import type { Alert } from '../model/alert';
+import { type Alert, noInputs } from '../model/alert';
 import { converge } from './converge';
 import { type EvaluateOptions, evaluate, openOf } from './evaluate';
 
@@ -30,9 +30,8 @@ export function alertsWithoutStore(
   nowMs: number,
   options: StoreAwayOptions,
 ): AlertsWithoutStore {
-  const nothing = { blocked: [], unseen: [], announced: [], quarantined: [], suspected: 0, refused: 0 };
   const condition = { name: 'store-unavailable', sinceMs, detail: 'The store does not answer.' } as const;
-  const passed = evaluate({ ...nothing, conditions: [condition], nowMs }, { ...options, ...openOf([]) });
+  const passed = evaluate({ ...noInputs, conditions: [condition], nowMs }, { ...options, ...openOf([]) });
   const [own] = converge({ passed, held: [] }, [], nowMs, options) as [Alert];
   const worth = remembered === null ? nothingElse : fromMemory;
   const isOwn = ({ fingerprint }: Alert) => fingerprint === own.fingerprint;

@@ -4,7 +4,7 @@
  * when it knows that they do not hold, and when whoever led before cannot be telling them still. Kept in memory: the next
  * one begins anew.
  */
-import type { Alert, Condition, ConditionName, SentState } from '../model/alert';
+import { type Alert, type Condition, type ConditionName, noInputs, type SentState } from '../model/alert';
 import { conditionRows } from './catalogue';
 import { converge } from './converge';
 import { sentAfter } from './due';
@@ -112,8 +112,7 @@ function endsAt(
   options: UnrecordedOptions,
 ): Alert[] {
   const conditions = known.map((name) => ({ name, sinceMs: nowMs, detail: '' }));
-  const nothing = { blocked: [], unseen: [], announced: [], quarantined: [], suspected: 0, refused: 0 };
-  const passed = evaluate({ ...nothing, conditions, nowMs }, { ...options, ...openOf([]) });
+  const passed = evaluate({ ...noInputs, conditions, nowMs }, { ...options, ...openOf([]) });
   return converge({ passed, held: [] }, [], nowMs, options).map((alert) => {
     const { summary = '', owner = '', runbook_url = '' } = alert.annotations;
     const { severity } = alert;

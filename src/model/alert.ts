@@ -165,3 +165,13 @@ export interface AlertInputs {
   /** Of those, how many since a request of theirs was refused: their work waits for it. */
   refused: number;
 }
+
+/** There is nothing to tell. Not to be changed in place. */
+export const noInputs: AlertInputs = {
+  blocked: [],
+  unseen: [],
+  announced: [],
+  quarantined: [],
+  suspected: 0,
+  refused: 0,
+};

@@ -9,7 +9,7 @@ import { type EvaluateOptions, evaluate } from '../../src/alert/evaluate';
 import { quarantineGroupOf } from '../../src/alert/quarantine-groups';
 import { testAlert } from '../../src/alert/test-sinks';
 import type { AlertInputs, Condition, ConditionName } from '../../src/model/alert';
-import { identityLabels } from '../../src/model/alert';
+import { identityLabels, noInputs } from '../../src/model/alert';
 import type { Cause } from '../../src/model/organization';
 import { aBlocked, anAlert } from '../unit/alert/samples';
 import { repositoryFiles } from './repository-files';
@@ -50,17 +50,9 @@ function ownAlerts(nowMs: number): Told[] {
   const blockedOf = (organizationId: string, cause: Cause) =>
     aBlocked({ organizationId, cause, sinceMs: 0, connectionId: `c${organizationId}` });
   const announcedOf = (organizationId: string) => ({ organizationId, name: null, dueAtMs: 10 * dayMs });
-  const nobody: AlertInputs = {
-    blocked: [],
-    unseen: [],
-    announced: [],
-    quarantined: [],
-    suspected: 0,
-    refused: 0,
-  };
   const worlds: AlertInputs[] = [
     {
-      ...nobody,
+      ...noInputs,
       blocked: causes.map((cause, index) => blockedOf(`${index}`, cause)),
       announced: ['8', '9'].map(announcedOf),
       quarantined: [...Object.keys(quarantineGroupOf), 'a later reason'].map((reason) => ({
@@ -70,7 +62,7 @@ function ownAlerts(nowMs: number): Told[] {
       })),
     },
     {
-      ...nobody,
+      ...noInputs,
       blocked: ['1', '2', '3'].map((id) => blockedOf(id, 'terms')),
       announced: ['1', '2', '3'].map(announcedOf),
     },
@@ -186,7 +178,7 @@ test('an incident silences only itself under a lower severity, or symptoms of th
   for (const one of others) if (!ofWindows.includes(one)) expect(one.equal).toEqual(['service']);
 });
 
-/** What an outage left behind tells nobody; what it fires for has paged. */
+/** What an outage left behind tells noInputs; what it fires for has paged. */
 const aftermath = 'alertname="TramlineOutageAftermath"';
 const severities = ['critical', 'warning', 'info', 'none'];
 

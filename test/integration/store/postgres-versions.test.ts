@@ -124,12 +124,18 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'versions of the scaled
     });
   });
 
-  test('T7: of two versions beside each other the newer takes at once what the older left to it', async () => {
+  /** Two normalizers of this build on a database of their own. */
+  async function openTwoVersions() {
     const name = await server.createDatabase();
     const settings = { ...postgresSettingsFor(server.url(name)), readGapMs: 0 };
     const open = (normalizerVersion: number) =>
       openPostgres({ ...settings, normalizerVersion }, () => Date.now());
     const [older, newer] = await Promise.all([open(1), open(2)]);
+    return { name, older, newer };
+  }
+
+  test('T7: of two versions beside each other the newer takes at once what the older left to it', async () => {
+    const { older, newer } = await openTwoVersions();
     const ids = ['1', '2', '3'];
     const hints = deliveryOf(Date.now(), [...ids.map((id) => hintOf(id)), hintOf('new', '99')]);
     await newer.put(hints);
@@ -156,11 +162,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'versions of the scaled
   });
 
   test('T7: neither of two versions undoes what the other did: the newer has back what it takes, in turns, and no more', async () => {
-    const name = await server.createDatabase();
-    const settings = { ...postgresSettingsFor(server.url(name)), readGapMs: 0 };
-    const open = (normalizerVersion: number) =>
-      openPostgres({ ...settings, normalizerVersion }, () => Date.now());
-    const [older, newer] = await Promise.all([open(1), open(2)]);
+    const { name, older, newer } = await openTwoVersions();
     const many = Array.from({ length: 40 }, (_, index) => hintOf(`many-${index}`));
     await newer.put(deliveryOf(Date.now(), [...many, hintOf('one', '99')]));
     await server.query('UPDATE tasks SET normalizer_version = 2', name);

@@ -2,7 +2,13 @@
 // away is one incident, whatever of it was asked.
 import { converge } from '../../../src/alert/converge';
 import { evaluate, openOf } from '../../../src/alert/evaluate';
-import type { Alert, Condition, ConditionName, Signal } from '../../../src/model/alert';
+import {
+  type Alert,
+  type Condition,
+  type ConditionName,
+  noInputs,
+  type Signal,
+} from '../../../src/model/alert';
 import { anAlert, minuteMs, noonMs } from './samples';
 
 const dayMs = 86_400_000;
@@ -15,17 +21,7 @@ function signalsOf(conditions: Condition[], alerts: Alert[] = [], nowMs = noonMs
     ownNames: [],
     journalMs: 30 * dayMs,
   };
-  const inputs = {
-    blocked: [],
-    unseen: [],
-    announced: [],
-    quarantined: [],
-    suspected: 0,
-    refused: 0,
-    conditions,
-    nowMs,
-  };
-  return evaluate(inputs, { ...options, ...openOf(alerts) });
+  return evaluate({ ...noInputs, conditions, nowMs }, { ...options, ...openOf(alerts) });
 }
 
 function afterwards(conditions: Condition[], alerts: Alert[], nowMs: number): Alert[] {
