@@ -114,7 +114,8 @@ export const conditionRows: Record<ConditionName, ConditionRow> = {
     severity: 'critical',
     owner: 'platform',
     summary: 'The provider refuses the client key: a scope, a licence or its right secret is missing.',
-    firstStep: "Compare PROVIDER_SCOPES and the client's licence with the provider's developer console.",
+    firstStep:
+      "Compare PROVIDER_CLIENT_SECRET, PROVIDER_SCOPES and the client's licence with the provider's developer console.",
     // As long as it is remembered without another refusal.
     relearnedWithinMs: 15 * minuteMs,
   },
