@@ -32,7 +32,10 @@ export function observeGauges(meter: Meter, gauges: Gauges): () => void {
     'Organizations, by access; those that nobody ever saw are left out.',
   );
   const alerts = gauge('tramline.alerts_active', 'Firing alerts, by severity.');
-  const reachable = gauge('tramline.store_reachable', 'Whether the store answered this collection.');
+  const reachable = gauge(
+    'tramline.store_reachable',
+    'Whether the store answered this collection and takes writes.',
+  );
   const unread = gauge(
     'tramline.sync_unread_listings',
     'Listings that the last syncs did not read to their end; 100 says that there are as many or more.',
@@ -47,13 +50,17 @@ export function observeGauges(meter: Meter, gauges: Gauges): () => void {
       result.observe(started, performance.timeOrigin / 1000);
       for (const { limit, left } of gauges.sandboxLeft?.() ?? []) result.observe(sandbox, left, { limit });
       try {
-        const [counts, { firing, over, unattendedMs }, endedMs, syncs] = await Promise.all([
+        const [counts, { firing, over, unattendedMs }, endedMs, syncs, writable] = await Promise.all([
           gauges.counts(),
           gauges.alerts(),
           gauges.endedByFaultMs(),
           gauges.syncs(),
+          gauges.ready().then(
+            () => 1,
+            () => 0,
+          ),
         ]);
-        result.observe(reachable, 1);
+        result.observe(reachable, writable);
         result.observe(pending, counts.due + counts.waiting);
         result.observe(ages.oldest, (counts.oldestWaitingAgeMs ?? 0) / 1000);
         result.observe(unsent, counts.unsent);

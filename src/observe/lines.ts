@@ -208,6 +208,8 @@ export interface Trouble {
 
 /** What the store says of itself, as the gauges show it. */
 export interface Gauges {
+  /** Rejects while deliveries cannot be stored. */
+  ready: Inspection['ready'];
   counts: Inspection['counts'];
   /** What the provider's sandbox leaves, by limit; none in production. */
   sandboxLeft?(): { limit: SandboxLimit; left: number }[];

@@ -36,6 +36,7 @@ export function makeLoneSync({ settings }: LoadedSettings, store: Store): LoneSy
         exportMetrics: null,
       },
       gauges: {
+        ready: () => store.ready(),
         counts: () => store.counts(),
         alerts: async () => ({ firing: { critical: 0, warning: 0, info: 0 }, over: [], unattendedMs: 0 }),
         syncs: async () => ({ wholeAgeMs: null, unread: 0 }),

@@ -1,6 +1,6 @@
 /**
  * What a worker does again and again beside its path: sending, telling, sweeping, learning what connections see, and
- * following what other processes change. How each step waits for the next, and how all of them end.
+ * following what other processes change or meet. How each step waits for the next, and how all of them end.
  */
 import type { Alerting } from '../alert/alerting';
 import type { ProcessWatch } from '../alert/process-watch';
@@ -57,6 +57,8 @@ const learnRetryMs = 2000;
 const learnRetryMsMax = 300_000;
 const relayIdleMs = 1000;
 const followMs = 2000;
+/** Shorter than trouble lasts until a person is told of it. */
+const readyMs = 4000;
 
 /** Nothing is read before it is known what each connection sees: nothing must be refused for our own ignorance. */
 export function startReading(pipeline: Pick<Pipeline, 'work' | 'probes'>): void {
@@ -64,7 +66,7 @@ export function startReading(pipeline: Pick<Pipeline, 'work' | 'probes'>): void 
   pipeline.probes.start();
 }
 
-export type Loops = Record<'relay' | 'alert' | 'sweep' | 'learn' | 'follow', Loop>;
+export type Loops = Record<'relay' | 'alert' | 'sweep' | 'learn' | 'follow' | 'ready', Loop>;
 
 /** Made and not started. Lists that broke off are begun again after 5 minutes at most. */
 export function loopsOf(parts: LoopParts, observer: Observer, clock: Clock): Loops {
@@ -101,12 +103,15 @@ export function loopsOf(parts: LoopParts, observer: Observer, clock: Clock): Loo
     await unread.look();
     return followMs;
   };
+  // What only receivers meet, deliveries that find no room, is known here by readiness alone, and these raise no alerts.
+  const ready = () => store.ready().then(() => readyMs);
   return {
     relay: makeLoop(() => stepRelay(relay, clock), clock, troubleOf(observer, 'kafka')),
     alert: makeLoop(stepAlerts(alerting, clock), clock, troubleOf(observer, 'alert')),
     sweep: makeLoop(() => stepSweep(store, clock), clock, troubleOf(observer, 'store')),
     learn,
     follow: makeLoop(follow, clock, troubleOf(observer, 'connections')),
+    ready: makeLoop(ready, clock, troubleOf(observer, 'store'), readyMs),
   };
 }
 
@@ -168,7 +173,7 @@ export async function stopLoops(
   const { pipeline, relay, alerting, client, connecting, sync, replay, subscribing, meter } = parts;
   const closing = makeClosing(graceMs, clock, failed);
   const { settled, settledBy, leftMs } = closing;
-  const learned = [loops.learn, loops.follow, subscribing].map((one) => settled(one.stop()));
+  const learned = [loops.learn, loops.follow, loops.ready, subscribing].map((one) => settled(one.stop()));
   const listed = settled(sync.stop());
   // One that sends through the relay waits for it, however long that hangs.
   const replayed = settled(replay.stop());

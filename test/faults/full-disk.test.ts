@@ -14,7 +14,7 @@ import { evidenceOf } from '../support/evidence';
 import { checkLedger } from '../support/ledger-checker';
 import { describeWithNeighbour } from '../support/neighbour';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../support/postgres';
-import { temporaryFolder } from '../support/service';
+import { startService, temporaryFolder } from '../support/service';
 import { beginStory, notificationOf, type Story, soon } from '../support/story';
 import { until } from '../support/until';
 
@@ -171,12 +171,13 @@ describeWithNeighbour(
       await store.close();
     }, 60_000);
 
-    test('D3: while deliveries find no room, no process is ready, and a person is told; it ends by itself', async () => {
+    test('D3: while deliveries to a receiver find no room, no process is ready, and a worker tells a person; it ends by itself', async () => {
       await server.query('DROP DATABASE IF EXISTS small');
       await server.query('CREATE DATABASE served TABLESPACE small');
-      const story = await beginStory({ delivers: false, settings: { DATABASE_URL: server.url('served') } });
+      const settings = { DATABASE_URL: server.url('served'), ROLE: 'worker' };
+      const story = await beginStory({ delivers: false, settings });
+      const receiver = await startService({ environment: story.settings({ ROLE: 'receiver' }) });
       try {
-        const readiness = async () => (await fetch(`${story.service.operationsUrl}/readyz`)).status;
         const post = () =>
           story.post(
             Array.from({ length: 256 }, (_, at) => ({
@@ -186,14 +187,24 @@ describeWithNeighbour(
               metadata: [],
               targetResource: `${story.simulator.catalog}${randomBytes(600).toString('hex')}${at}`,
             })),
+            {},
+            receiver,
           );
+        const processes = [story.service, receiver];
+        const readiness = () =>
+          Promise.all(
+            processes.map(async ({ operationsUrl }) => (await fetch(`${operationsUrl}/readyz`)).status),
+          );
+        const reachable = () => story.metric('tramline_store_reachable');
+        const isReady = async () => (await readiness()).every((status) => status === 200);
+        const isRed = async () => (await readiness()).every((status) => status === 503);
         expect((await post()).status).toBe(204);
-        expect(await readiness()).toBe(200);
+        expect([await isReady(), await reachable()]).toEqual([true, 1]);
         fillUp(ballast);
         await until(async () => (await post()).status === 503, soon);
-        await until(async () => (await readiness()) === 503, soon);
+        await until(isRed, soon);
         const told = (state: string) => async () => {
-          await post();
+          if (state === 'firing') await post();
           return story.service
             .records()
             .some(
@@ -204,12 +215,15 @@ describeWithNeighbour(
             );
         };
         await until(told('firing'), soon);
-        expect(await readiness()).toBe(503);
+        expect([await isRed(), await reachable()]).toEqual([true, 0]);
         rmSync(ballast);
         await until(async () => (await post()).status === 204, soon);
-        await until(async () => (await readiness()) === 200, { withinMs: 60_000 });
+        await until(isReady, { withinMs: 60_000 });
+        await until(told('resolved'), soon);
+        expect(await reachable()).toBe(1);
       } finally {
         rmSync(ballast, { force: true });
+        await receiver.kill();
         await story.end();
       }
     }, 150_000);

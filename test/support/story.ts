@@ -126,13 +126,17 @@ export class Story {
     await this.simulator.kill();
   }
 
-  /** Posts to the public listener. A string or bytes go out as they are, anything else as JSON. */
-  async post(body: unknown, headers: Record<string, string> = {}): Promise<Posted> {
+  /** Posts to the public listener, of this service or of one beside it. A string or bytes go out as they are, anything else as JSON. */
+  async post(
+    body: unknown,
+    headers: Record<string, string> = {},
+    to: Pick<Service, 'publicUrl'> = this.service,
+  ): Promise<Posted> {
     const bytes =
       typeof body === 'string' || body instanceof Uint8Array ? Buffer.from(body) : JSON.stringify(body);
     const authorization = this.simulator.environment.WEBHOOK_AUTHORIZATION ?? '';
     const given = { authorization, ...headers };
-    const answer = await post(`${this.service.publicUrl}/webhooks`, Buffer.from(bytes), given);
+    const answer = await post(`${to.publicUrl}/webhooks`, Buffer.from(bytes), given);
     this.answers.push(answer.status);
     return answer;
   }

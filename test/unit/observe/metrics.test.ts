@@ -172,6 +172,16 @@ test('a store that does not answer leaves the other metrics readable', async () 
   await other.shutdown();
 });
 
+test('a store that answers and takes no writes is not reachable, and what it counts is shown', async () => {
+  const other = startTelemetry(options);
+  const failing = makeMetrics(other.meter, { ...gauges, ready: () => Promise.reject(new Error('full')) });
+  const text = await other.metricsText();
+  expect(text).toContain('tramline_store_reachable 0\n');
+  expect(text).toContain('tramline_inbox_pending 7\n');
+  failing.stop();
+  await other.shutdown();
+});
+
 test('how long attempts take is told apart by whether they came to an end', async () => {
   for (const outcome of ['published', 'unchanged', 'gone', 'postponed', 'failed'] as const) {
     metrics.attempt({ ...attempt, outcome, tookMs: 40 });

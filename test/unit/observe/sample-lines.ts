@@ -104,6 +104,7 @@ export const syncEnd: SyncEnd = {
 };
 
 export const gauges: Gauges = {
+  ready: async () => {},
   counts: async () => ({
     due: 4,
     waiting: 3,

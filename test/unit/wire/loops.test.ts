@@ -94,7 +94,7 @@ function endable(replaced: Record<string, () => Promise<unknown>> = {}) {
     ...{ sync: { stop: ends('sync') }, replay: { stop: ends('replay') } },
     ...{ subscribing: { stop: ends('subscribing') }, meter: { end: ends('meter') } },
   };
-  const names = ['relay', 'alert', 'sweep', 'learn', 'follow'];
+  const names = ['relay', 'alert', 'sweep', 'learn', 'follow', 'ready'];
   const loops = Object.fromEntries(names.map((name) => [name, { stop: ends(`${name} loop`) }]));
   const failed: unknown[] = [];
   const clock = makeHandClock(0);
@@ -122,7 +122,7 @@ const away = async () => Promise.reject(new Error('away'));
 test('a stop ends every part, and is clean', async () => {
   const { ended, stopped } = endable();
   expect(await stopped).toBe(true);
-  expect(ended).toHaveLength(16);
+  expect(ended).toHaveLength(17);
 });
 
 test.each(['relay.step', 'relay', 'alerting', 'meter', 'sync', 'subscribing', 'work', 'sweep loop'])(
