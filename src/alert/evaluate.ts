@@ -9,7 +9,7 @@ import { announcedRow, catalogue, manyOrganizationsRow, quarantineRow, runbookFi
 import { announcedSignals } from './evaluate-announced';
 import { conditionSignals } from './evaluate-conditions';
 import { organizationSignals } from './evaluate-organizations';
-import { unseenSignals } from './evaluate-unseen';
+import { refusedSignals } from './evaluate-refused';
 import { fingerprintOf } from './fingerprint';
 import { plainTime } from './plain-text';
 import { type QuarantineGroup, quarantineGroupOf, quarantineGroups } from './quarantine-groups';
@@ -54,7 +54,7 @@ export function evaluate(asRead: EvaluateInputs, options: EvaluateOptions): Sign
   const inputs = withoutTimesAhead(asRead);
   const signals = [
     ...organizationSignals(inputs.blocked, { ...options, groupWithinMs, nowMs: inputs.nowMs }),
-    ...unseenSignals(inputs.unseen, { ...options, nowMs: inputs.nowMs }),
+    ...refusedSignals(inputs, { ...options, nowMs: inputs.nowMs }),
     ...announcedSignals(
       inputs.announced,
       options.groupAbove,

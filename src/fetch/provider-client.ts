@@ -75,10 +75,10 @@ export interface ProviderClient {
   /** One attempt. A success is `ok` or `not-modified`. */
   probe(probe: DueProbe, signal?: AbortSignal): Promise<Answer>;
   /**
-   * Shows the provider again what it refused of connections that see nothing; rarely, however often this is called. True
-   * where one counts as valid since.
+   * Shows the provider again what it refused of connections that see nothing but what others read; rarely, however often
+   * this is called. True where one counts as valid since.
    */
-  showUnseen(): Promise<boolean>;
+  showUnprobed(): Promise<boolean>;
   /** null when the complete listing of this connection does not hold it. */
   readOrganization(
     organizationId: string,
@@ -177,8 +177,8 @@ export function makeProviderClient(options: ProviderOptions, doors: ProviderDoor
   const close = () => parts.client.close();
   const data = makeProviderData({ options, doors, ...parts });
   const subscriptions = makeSubscriptionCalls({ ...parts, connectionOf, timeoutMs });
-  const showUnseen = showAgain.ofNobody;
-  const reading = { read, probe, showUnseen, readOrganization, organizations: list, listing };
+  const showUnprobed = showAgain.ofUnprobed;
+  const reading = { read, probe, showUnprobed, readOrganization, organizations: list, listing };
   return { ...reading, data, subscriptions, close };
 }
 

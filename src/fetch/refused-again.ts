@@ -1,8 +1,8 @@
 /**
  * A consent that was refused is shown to the provider again when an organization behind it is probed: a refusal may have
  * been a mistake, and a probe repeats what was refused. The provider is not asked more often than it would be for one
- * organization, however many stand behind the consent; for a person at once. Behind a consent that saw none yet nobody is
- * ever probed, so it is shown again by itself, more and more seldom. Memory alone.
+ * organization, however many stand behind the consent; for a person at once. Behind a consent that saw none yet, or only
+ * what others read, nobody is probed, so it is shown again by itself, more and more seldom. Memory alone.
  */
 import type { Connection } from '../model/connection';
 import type { DueProbe } from '../model/organization';
@@ -16,18 +16,18 @@ export type AskAgain = (probe: Pick<DueProbe, 'organizationId' | 'askedBy'>, pay
 export interface ShowAgain {
   ofProbe: AskAgain;
   /**
-   * Resolves when every refused consent that sees nothing was shown, or needs not be yet; to true where one counts as valid
-   * since, so that what it sees is to be learned. Never rejects.
+   * Resolves when every refused consent that sees nothing but what a valid one sees was shown, or needs not be yet; to true
+   * where one counts as valid since, so that what it sees is to be learned. Never rejects.
    */
-  ofNobody(): Promise<boolean>;
+  ofUnprobed(): Promise<boolean>;
 }
 
 /** Of one probe: each costs a call. */
 const shownMax = 3;
 /** Nobody waits for it. */
-const unseenMsMax = 86_400_000;
+const unprobedMsMax = 86_400_000;
 
-/** One probe asks through at most 3 connections; each that sees nothing is shown at once, later and later, once a day at last. */
+/** One probe asks through at most 3 connections; each behind which nobody is probed is shown at once, later and later, once a day at last. */
 export function makeShowAgain(
   { probeMs, probeMsMax }: Pick<ProviderOptions, 'probeMs' | 'probeMsMax'>,
   doors: ProviderDoors,
@@ -66,17 +66,24 @@ export function makeShowAgain(
     }
   }
 
-  async function ofNobody(): Promise<boolean> {
-    const refused = connections().filter(
-      ({ connectionId, status }) => status === 'refused' && sees(connectionId).size === 0,
-    );
+  /** What no valid consent sees is blocked, and so it is probed. */
+  function unprobed(): Connection[] {
+    const refused = connections().filter(({ status }) => status === 'refused');
+    if (refused.length === 0) return [];
+    const valid = connections().filter(({ status }) => status === 'valid');
+    const read = new Set(valid.flatMap(({ connectionId }) => [...sees(connectionId)]));
+    return refused.filter(({ connectionId }) => [...sees(connectionId)].every((id) => read.has(id)));
+  }
+
+  async function ofUnprobed(): Promise<boolean> {
+    const refused = unprobed();
     for (const connection of refused) {
-      const pauseMs = pauseOf(connection, false, unseenMsMax);
+      const pauseMs = pauseOf(connection, false, unprobedMsMax);
       if (pauseMs !== null) await showOne(connection, pauseMs);
     }
     const ids = new Set(refused.map(({ connectionId }) => connectionId));
     return connections().some(({ connectionId, status }) => status === 'valid' && ids.has(connectionId));
   }
 
-  return { ofProbe, ofNobody };
+  return { ofProbe, ofUnprobed };
 }

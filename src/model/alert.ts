@@ -145,8 +145,8 @@ export interface AlertInputs {
     /** When the last consent that sees it ends for good; null when one is renewed, or names no end, or none sees it. */
     consentEndsAtMs: number | null;
   }[];
-  /** Connections that the provider refuses and that see no organization, so that none of those tells of it. */
-  unseen: { connectionId: string; message: string | null }[];
+  /** Connections that the provider refuses: how many organizations each sees, and how many of those no valid one does. */
+  refusedConnections: { connectionId: string; message: string | null; sees: number; alone: number }[];
   /**
    * Required Customer Actions that were announced, one for each time, of organizations that are not blocked, or for a
    * connection or a consent only, which are not what was announced. Of one that no connection sees and that never was read
@@ -169,7 +169,7 @@ export interface AlertInputs {
 /** There is nothing to tell. Not to be changed in place. */
 export const noInputs: AlertInputs = {
   blocked: [],
-  unseen: [],
+  refusedConnections: [],
   announced: [],
   quarantined: [],
   suspected: 0,

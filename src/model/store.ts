@@ -270,7 +270,7 @@ export interface Alerts {
   alertInputs(): Promise<AlertInputs>;
   /**
    * Another text whenever the access of an organization changed or something was set aside, by whichever process; cheap.
-   * What else `alertInputs` tells (how much waits, names, announced times, when consents end, which see nothing) may change
+   * What else `alertInputs` tells (how much waits, names, announced times, when consents end, which are refused) may change
    * without it.
    */
   alertMark(): Promise<string>;

@@ -35,7 +35,7 @@ export function hideCredentials(client: ProviderClient, credentials: Credentials
       return read.answer.kind === 'ok' ? read : { answer: clean(read.answer), cost: read.cost };
     },
     probe: async (due, signal) => clean(await client.probe(due, signal)),
-    showUnseen: () => client.showUnseen(),
+    showUnprobed: () => client.showUnprobed(),
     async readOrganization(organizationId, connectionId, signal) {
       const read = await client.readOrganization(organizationId, connectionId, signal);
       return 'answer' in read ? { answer: clean(read.answer) } : read;

@@ -80,7 +80,7 @@ export function loopsOf(parts: LoopParts, observer: Observer, clock: Clock): Loo
       const whole = await book.learn();
       if (book.known()) startReading(pipeline);
       // After the others, which wait for nobody.
-      const isAnother = await client.showUnseen();
+      const isAnother = await client.showUnprobed();
       await meter.look();
       if (isAnother) return 0;
       const waitMs = whole ? learnMs : retryMs;

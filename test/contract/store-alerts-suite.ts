@@ -147,18 +147,26 @@ export function storeAlertsSuite(name: string, openStore: () => Promise<StoreUnd
       expect(await told()).toEqual(['c2']);
     });
 
-    test('a connection that is refused and sees nothing is told by itself, until it is valid, sees something or is revoked', async () => {
-      const told = async () => (await hand.store.alertInputs()).unseen;
+    test('a connection is told as refused until it is valid or revoked, with what it sees and what no valid one does', async () => {
+      const told = async () =>
+        (await hand.store.alertInputs()).refusedConnections.map(Object.values).map((row) => row.join(' '));
+      const learn = (connectionId: string, ...ids: string[]) =>
+        hand.store.learn(ids.map((id) => ({ id, name: null, connectionId })));
       for (const id of ['c1', 'c2', 'c3']) await hand.store.saveConnection(sealedConnection(id));
+      await learn('c2', '4711', '4724');
+      await learn('c3', '4724', '4737');
       expect(await told()).toEqual([]);
       await hand.store.refuseConnection('c1', 'expired', 's');
-      for (const id of ['c2', 'c3']) await hand.store.refuseConnection(id, null, 's');
-      const unseen = (connectionId: string, message: string | null = null) => ({ connectionId, message });
-      expect(await told()).toEqual([unseen('c1', 'expired'), unseen('c2'), unseen('c3')]);
-      await hand.store.acceptConnection('c1');
-      await hand.store.learn([{ id: '4711', name: null, connectionId: 'c2' }]);
-      expect(await told()).toEqual([unseen('c3')]);
-      await hand.store.revokeConnection('c3');
+      await hand.store.refuseConnection('c2', null, 's');
+      expect(await told()).toEqual(['c1 expired 0 0', 'c2  2 1']);
+      await learn('c3', '4711');
+      expect(await told()).toEqual(['c1 expired 0 0', 'c2  2 0']);
+      await hand.store.refuseConnection('c3', null, 's');
+      expect(await told()).toEqual(['c1 expired 0 0', 'c2  2 2', 'c3  3 3']);
+      await hand.store.acceptConnection('c2');
+      await hand.store.revokeConnection('c1');
+      expect(await told()).toEqual(['c3  3 1']);
+      await hand.store.saveConnection(sealedConnection('c3'));
       expect(await told()).toEqual([]);
     });
 

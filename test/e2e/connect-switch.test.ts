@@ -92,6 +92,16 @@ test('of two users who see one organization one is used, and the other takes ove
   const statuses = new Map((await stage.connections()).map(({ user, status }) => [user, status]));
   expect([statuses.get(first), statuses.get(second)]).toEqual(['refused', 'valid']);
   expect((await story.organization(machine!.organizationId)).access).toBe('active');
+  await until(async () => (await story.alerts()).length > 0, soon);
+  expect(await story.alerts()).toMatchObject([
+    {
+      name: 'TramlineReauthorize',
+      state: 'firing',
+      severity: 'warning',
+      labels: { connection_id: all.find(({ user }) => user === first)!.id },
+      annotations: { description: expect.stringContaining(': its organizations are read through others.') },
+    },
+  ]);
   expect(await sync()).toBe(second);
   await story.untilRest();
   expect(await story.events()).toHaveLength(known + 2);
@@ -105,6 +115,7 @@ test('of two users who see one organization one is used, and the other takes ove
 
   // It is kept, also when the first user is back.
   await connectUser(first, '--user', first);
+  await until(async () => (await story.alerts()).every(({ state }) => state === 'resolved'), soon);
   expect(await change('Four', 4)).toBe(second);
   expect(await sync()).toBe(second);
   await story.untilRest();

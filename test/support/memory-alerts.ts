@@ -21,7 +21,7 @@ export function makeMemoryAlerts(): MemoryAlerts {
   /** A lease does not run out by itself here: `holdLease` with 0 ends it. */
   let leader: string | null = null;
   const store: MemoryAlerts = {
-    inputs: { blocked: [], unseen: [], announced: [], quarantined: [], suspected: 0, refused: 0 },
+    inputs: { blocked: [], refusedConnections: [], announced: [], quarantined: [], suspected: 0, refused: 0 },
     away: false,
     writes: [],
     rows: () => [...rows.values()].map((row) => JSON.parse(row) as Alert),

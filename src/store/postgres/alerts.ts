@@ -61,16 +61,26 @@ export async function alertInputs(context: Context): Promise<AlertInputs> {
   );
   const quarantined = entries.map(({ reason, count, oldest }) => ({ reason, count, oldestMs: oldest }));
   const announced = await announcedActions(database, blocked);
-  const unseen = await refusedUnseen(context);
-  return { blocked, unseen, announced, quarantined, ...(await suspects(context)) };
+  const refused = await refusedConnections(context);
+  return {
+    blocked,
+    refusedConnections: refused,
+    announced,
+    quarantined,
+    ...(await suspects(context)),
+  };
 }
 
-async function refusedUnseen({ database }: Context): Promise<AlertInputs['unseen']> {
+async function refusedConnections({ database }: Context): Promise<AlertInputs['refusedConnections']> {
   const rows = await database.all(
-    `SELECT c.id, c.refused_message AS message FROM connections c
-     WHERE c.status = 'refused' AND NOT EXISTS (SELECT 1 FROM sights s WHERE s.connection_id = c.id) ORDER BY c.id`,
+    `SELECT c.id, c.refused_message AS message, count(s.organization_id)::integer AS sees,
+       (count(*) FILTER (WHERE s.organization_id IS NOT NULL AND s.organization_id NOT IN (
+         SELECT o.organization_id FROM sights o JOIN connections v ON v.id = o.connection_id
+         WHERE v.status = 'valid')))::integer AS alone
+     FROM connections c LEFT JOIN sights s ON s.connection_id = c.id
+     WHERE c.status = 'refused' GROUP BY c.id ORDER BY c.id`,
   );
-  return rows.map(({ id, message }) => ({ connectionId: id, message }));
+  return rows.map(({ id, message, sees, alone }) => ({ connectionId: id, message, sees, alone }));
 }
 
 async function suspects(context: Context): Promise<Pick<AlertInputs, 'suspected' | 'refused'>> {

@@ -298,15 +298,25 @@ export function alertInputs(context: Context): AlertInputs {
     )
     .map((row) => ({ reason: String(row.reason), count: Number(row.count), oldestMs: Number(row.oldest) }));
   const announced = announcedActions(context, blocked);
-  return { blocked, unseen: refusedUnseen(context), announced, quarantined, ...suspects(context) };
+  const refused = refusedConnections(context);
+  return { blocked, refusedConnections: refused, announced, quarantined, ...suspects(context) };
 }
 
-function refusedUnseen({ database }: Context): AlertInputs['unseen'] {
+function refusedConnections({ database }: Context): AlertInputs['refusedConnections'] {
   const rows = database.all(
-    `SELECT id, refused_message AS message FROM connections
-     WHERE status = 'refused' AND id NOT IN (SELECT connection_id FROM sights) ORDER BY id`,
+    `SELECT c.id, c.refused_message AS message, count(s.organization_id) AS sees,
+       count(*) FILTER (WHERE s.organization_id IS NOT NULL AND s.organization_id NOT IN (
+         SELECT o.organization_id FROM sights o JOIN connections v ON v.id = o.connection_id
+         WHERE v.status = 'valid')) AS alone
+     FROM connections c LEFT JOIN sights s ON s.connection_id = c.id
+     WHERE c.status = 'refused' GROUP BY c.id ORDER BY c.id`,
   );
-  return rows.map(({ id, message }) => ({ connectionId: String(id), message: message as string | null }));
+  return rows.map(({ id, message, sees, alone }) => ({
+    connectionId: String(id),
+    message: message as string | null,
+    sees: Number(sees),
+    alone: Number(alone),
+  }));
 }
 
 /** A block for terms or another action is what was announced; one of any other cause ends no time. */

@@ -9,7 +9,7 @@ test('each read is fresh, since another process may have written', async () => {
   const store = makeMemoryAlerts();
   const book = makeAlertBook(store, makeHandClock(noonMs));
   expect(await book.read()).toEqual({
-    inputs: { blocked: [], unseen: [], announced: [], quarantined: [], suspected: 0, refused: 0 },
+    inputs: { blocked: [], refusedConnections: [], announced: [], quarantined: [], suspected: 0, refused: 0 },
     alerts: [],
   });
   await store.saveAlerts([anAlert()]);

@@ -175,7 +175,7 @@ describe('an incident of many', () => {
         blocked: [],
         announced: many(count),
         quarantined: [],
-        unseen: [],
+        refusedConnections: [],
         suspected: 0,
         refused: 0,
         conditions: [],

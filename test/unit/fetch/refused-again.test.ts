@@ -13,6 +13,8 @@ import { connectionOf, startMs, stillClock } from '../../support/provider-client
 const ok: Verdict = { kind: 'not-modified', connectionId: 'c1' };
 const refused: Verdict = { kind: 'reauthorize', connectionId: 'c1', message: null, sealedToken: 's' };
 
+const seen: Record<string, string[]> = { new: [], other: ['9'], reads: ['4711', '9'] };
+
 function stage(connections: Connection[], verdict: () => Verdict) {
   const clock = stillClock();
   const told: string[] = [];
@@ -20,12 +22,12 @@ function stage(connections: Connection[], verdict: () => Verdict) {
   const doors = {
     clock,
     connections: () => connections,
-    sees: (id: string) => new Set(id === 'new' ? [] : id === 'other' ? ['9'] : ['4711', '4712']),
+    sees: (id: string) => new Set(seen[id] ?? ['4711', '4712']),
     async accepted(id: string) {
       told.push(`accepted ${id}`);
     },
   } as unknown as ProviderDoors;
-  const { ofProbe, ofNobody } = makeShowAgain(
+  const { ofProbe, ofUnprobed } = makeShowAgain(
     { probeMs: 15_000, probeMsMax: 900_000 },
     doors,
     async ({ connectionId, token }) => {
@@ -35,7 +37,7 @@ function stage(connections: Connection[], verdict: () => Verdict) {
   );
   const ask = (askedBy: ProbeAsker = 'schedule', organizationId = '4711') =>
     ofProbe({ organizationId, askedBy }, async () => void paid.push(organizationId));
-  return { ask, ofNobody, told, paid, clock };
+  return { ask, ofUnprobed, told, paid, clock };
 }
 
 const refusedOf = (connectionId: string) => connectionOf({ connectionId, status: 'refused' });
@@ -95,16 +97,28 @@ test('another token of the same connection is shown at once', async () => {
   expect(told).toEqual(['shown c1 canary-token', 'shown c1 another']);
 });
 
-test('what sees nothing, so that nobody behind it is probed, is shown by itself: later and later, to once a day', async () => {
-  const { ofNobody, told, clock } = stage([refusedOf('c1'), refusedOf('new')], () => refused);
+test('behind whom nobody is probed, since it sees nothing or what others read, is shown by itself: later and later, to once a day', async () => {
+  const valid = connectionOf({ connectionId: 'reads', status: 'valid' });
+  const all = [refusedOf('c1'), refusedOf('new'), refusedOf('other'), valid];
+  const { ofUnprobed, told, clock } = stage(all, () => refused);
   const shownAtHours: number[] = [];
   for (let minute = 0; minute <= 6 * 24 * 60; minute += 10) {
     clock.set(startMs + minute * 60_000);
-    expect(await ofNobody()).toBe(false);
+    expect(await ofUnprobed()).toBe(false);
     const lines = told.splice(0);
     if (lines.length > 0) shownAtHours.push(Math.round(minute / 60));
-    expect(new Set(lines)).toEqual(new Set(lines.length > 0 ? ['shown new canary-token'] : []));
+    expect(lines).toEqual(lines.length > 0 ? ['shown new canary-token', 'shown other canary-token'] : []);
   }
   expect([shownAtHours[0], shownAtHours.at(-1)! - shownAtHours.at(-2)!]).toEqual([0, 24]);
   expect(shownAtHours.length).toBeLessThan(20);
+});
+
+test('a refused consent whose organizations others read and that the provider takes again counts as valid', async () => {
+  const connections = [refusedOf('other'), connectionOf({ connectionId: 'reads', status: 'valid' })];
+  const { ofUnprobed, told } = stage(connections, () => {
+    connections[0] = connectionOf({ connectionId: 'other', status: 'valid' });
+    return ok;
+  });
+  expect(await ofUnprobed()).toBe(true);
+  expect(told).toEqual(['shown other canary-token', 'accepted other']);
 });

@@ -35,7 +35,7 @@ function clientAnswering(answer: Answer, pages: OrganizationsPage[] = []): Provi
   const plain: ProviderClient = {
     read: async () => ({ answer, cost }),
     probe: async () => answer,
-    showUnseen: async () => false,
+    showUnprobed: async () => false,
     readOrganization: async () => ({ answer }),
     async *organizations() {
       yield* pages;

@@ -47,7 +47,7 @@ async function waitsAfterLists(rounds: boolean[]): Promise<number[]> {
     };
     const parts = {
       pipeline: { health: { coolDownMs: () => 0 } },
-      client: { showUnseen: async () => false },
+      client: { showUnprobed: async () => false },
       book: { learn: async () => left.shift()!, known: () => false },
       meter: { look: async () => {} },
     };
