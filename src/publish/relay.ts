@@ -135,10 +135,8 @@ class OutboxRelay implements Relay {
 
   private async takeTurn(): Promise<'worked' | 'empty' | 'waiting'> {
     if (this.closing) return 'waiting';
-    if (this.trouble.isPausing()) {
-      await this.waitOn();
-      return 'waiting';
-    }
+    if (this.trouble.isPausing()) return this.waitOn();
+    if (this.lease.isHeld() && this.trouble.isInVain(this.setbacks.unavailable())) return this.standBack();
     if (!(await this.lead())) return 'waiting';
     await this.mark();
     const { batchRows, batchBytes, partitionBytesMax } = this.options;
@@ -151,8 +149,8 @@ class OutboxRelay implements Relay {
         await this.stepDown();
         return 'worked';
       }
-      this.trouble.over();
       this.setbacks.drained(this.nowMs());
+      if (this.setbacks.unavailable() === null) this.trouble.over();
       this.couldWrite = held.length === 0;
       return held.length === 0 ? 'empty' : 'waiting';
     }
@@ -168,21 +166,23 @@ class OutboxRelay implements Relay {
    * The lease is kept through a pause, since another would most likely meet the same. But it may be this process alone that
    * cannot reach Kafka, so from time to time another may try. Until one does, this one goes on telling.
    */
-  private async waitOn(): Promise<void> {
+  private async waitOn(): Promise<'waiting'> {
     const standing = this.trouble.standing();
     if (standing === 'over') await this.confirm();
-    if (standing !== null || !this.lease.isHeld()) return;
-    if (this.trouble.lastsLong()) await this.standBack();
-    else if (this.lease.isAging()) await this.confirm();
+    if (standing !== null || !this.lease.isHeld()) return 'waiting';
+    if (this.trouble.lastsLong()) return this.standBack();
+    if (this.lease.isAging()) await this.confirm();
+    return 'waiting';
   }
 
-  private async standBack(): Promise<void> {
+  private async standBack(): Promise<'waiting'> {
     this.trouble.standBack();
     try {
       await this.lease.giveBack();
     } finally {
       await this.stepDown();
     }
+    return 'waiting';
   }
 
   /** True when this relay may pick rows: its producer is the newest, and after that the lease was confirmed. */

@@ -25,6 +25,8 @@ export interface Setback extends HeldPartition {
   untilMs: number;
 }
 
+type Unavailable = Pick<Condition, 'sinceMs' | 'detail'>;
+
 export interface Setbacks {
   failed(partition: HeldPartition, failure: Failure, nowMs: number): void;
   succeeded(partition: HeldPartition): void;
@@ -34,6 +36,8 @@ export interface Setbacks {
   clear(): void;
   /** Those to leave alone at this time. */
   held(nowMs: number): Setback[];
+  /** What might heal by itself and has not; null when there is nothing. */
+  unavailable(): Unavailable | null;
   /** What a person should know now. */
   conditions(nowMs: number): Condition[];
 }
@@ -65,12 +69,15 @@ export function makeSetbacks(options: SetbackOptions): Setbacks {
     },
     clear: () => setbacks.clear(),
     held: (nowMs) => [...setbacks.values()].filter(({ untilMs }) => untilMs > nowMs),
+    unavailable: () => unavailable([...setbacks.values()].filter(({ failure }) => !needsSomebody(failure))),
     conditions(nowMs) {
       const all = [...setbacks.values()];
       const lasting = all.filter(
         ({ failure, sinceMs }) => !needsSomebody(failure) && nowMs - sinceMs >= options.conditionAfterMs,
       );
-      return [...topicsDenied(all.filter(({ failure }) => needsSomebody(failure))), ...unavailable(lasting)];
+      const denied = topicsDenied(all.filter(({ failure }) => needsSomebody(failure)));
+      const ofKafka = unavailable(lasting);
+      return ofKafka === null ? denied : [...denied, { name: 'kafka-unavailable', ...ofKafka }];
     },
   };
 }
@@ -96,16 +103,13 @@ function topicsDenied(setbacks: Setback[]): Condition[] {
 }
 
 /** One for all, with the first reason in full. */
-function unavailable(setbacks: Setback[]): Condition[] {
+function unavailable(setbacks: Setback[]): Unavailable | null {
   const [first] = setbacks;
-  if (first === undefined) return [];
+  if (first === undefined) return null;
   const more = setbacks.length - 1;
   const others = more === 0 ? '' : ` and ${more === 1 ? '1 more partition' : `${more} more partitions`}`;
-  return [
-    {
-      name: 'kafka-unavailable',
-      sinceMs: Math.min(...setbacks.map(({ sinceMs }) => sinceMs)),
-      detail: `${first.topic}-${first.partition}${others} cannot be written: ${first.failure.detail}.`,
-    },
-  ];
+  return {
+    sinceMs: Math.min(...setbacks.map(({ sinceMs }) => sinceMs)),
+    detail: `${first.topic}-${first.partition}${others} cannot be written: ${first.failure.detail}.`,
+  };
 }

@@ -1,12 +1,12 @@
 /**
- * Why a relay has no producer that may send, since when, when it tries again, and when it lets another try: it may be this
- * process alone that cannot reach Kafka. Nothing here acts.
+ * Why a relay has no producer that may send, since when, when it tries again, and when it lets another try, also where a
+ * producer alone is of no use: it may be this process alone that cannot reach Kafka. Nothing here acts.
  */
 import type { Condition } from '../model/alert';
 import { type BackoffBounds, backoffMs } from '../tools/backoff';
 import type { RelayOptions } from './relay-options';
 
-/** Who has led for so long without a producer that may send lets another try, */
+/** Who has led for so long and could write nothing lets another try, */
 const ledMs = 30_000;
 /** and asks for the lease again so much later: a standby has looked several times, also where the store is slow. */
 const standBackMs = 3_000;
@@ -28,8 +28,10 @@ export interface Trouble {
   isPausing(): boolean;
   /** This relay begins to lead; what was told by who led before, since then, lasts until it is over. */
   takeOver(toldSinceMs: number | null): void;
-  /** Whether this relay has led without a producer for 30 s. */
+  /** Whether this relay has led for 30 s with this trouble. */
   lastsLong(): boolean;
+  /** Whether it has for 30 s written nothing, and is failing; that is told from now on, whoever leads next. */
+  isInVain(failing: Pick<Condition, 'sinceMs' | 'detail'> | null): boolean;
   /** For 3 s this relay does not ask for the lease. */
   standBack(): void;
   /** `over`: it is to ask for the lease; null when it does not stand back. */
@@ -46,15 +48,18 @@ export function makeTrouble(options: RelayOptions): Trouble {
   let trouble: { sinceMs: number; attempts: number; detail: string } | null = null;
   let resumeAtMs = Number.NEGATIVE_INFINITY;
   let leadsSinceMs = Number.NEGATIVE_INFINITY;
+  let wellAtMs = Number.NEGATIVE_INFINITY;
   let standsBackUntilMs: number | null = null;
   const nowMs = () => clock.steadyMs();
   function began(sinceMs: number, detail: string): void {
     trouble ??= { sinceMs, attempts: 0, detail };
   }
+  const hasLedSince = (sinceMs: number) => nowMs() - Math.max(leadsSinceMs, wellAtMs, sinceMs) >= ledMs;
   return {
     isOver: () => trouble === null,
     over() {
       trouble = null;
+      wellAtMs = nowMs();
     },
     began,
     pause(bounds, detail) {
@@ -71,7 +76,12 @@ export function makeTrouble(options: RelayOptions): Trouble {
       leadsSinceMs = nowMs();
       if (toldSinceMs !== null) began(toldSinceMs, notYetWritten);
     },
-    lastsLong: () => trouble !== null && nowMs() - Math.max(leadsSinceMs, trouble.sinceMs) >= ledMs,
+    lastsLong: () => trouble !== null && hasLedSince(trouble.sinceMs),
+    isInVain(failing) {
+      if (failing === null || !hasLedSince(failing.sinceMs)) return false;
+      began(failing.sinceMs, failing.detail);
+      return true;
+    },
     standBack() {
       standsBackUntilMs = nowMs() + standBackMs;
       leadsSinceMs = standsBackUntilMs;

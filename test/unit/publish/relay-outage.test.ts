@@ -121,6 +121,78 @@ test.each(codes)(
   },
 );
 
+const inVain = () => Array.from({ length: 2000 }, () => failAll('retry', 'TIMED_OUT'));
+
+test('a relay whose producer opens and whose sends alone fail lets another lead, which writes, and the absence is over', async () => {
+  const both = setUp(async () => beganMs);
+  const { first, second } = both;
+  first.target.script = inVain();
+  let writtenAtMs = Number.POSITIVE_INFINITY;
+  await stepBoth(both, 120_000, (ms) => {
+    if (second.target.written.length > 0) writtenAtMs = Math.min(writtenAtMs, ms);
+    if (ms >= writtenAtMs + 5_000) expect(told([first, second])).toEqual([]);
+    else if (ms < writtenAtMs && ms >= 15_000) expect(told([first, second])).toContain('kafka-unavailable 0');
+    else if (ms < 15_000) expect(told([first, second])).toEqual([]);
+  });
+  expect(writtenAtMs).toBeGreaterThanOrEqual(30_000);
+  expect(writtenAtMs).toBeLessThanOrEqual(45_000);
+});
+
+test('of two relays all of whose sends fail for three minutes each leads for half a minute, and all the time one absence is told', async () => {
+  const both = setUp(async () => beganMs);
+  const { first, second } = both;
+  for (const { target } of [first, second]) target.script = inVain();
+  await stepBoth(both, 180_000, (ms) => {
+    if (ms >= 15_000) expect(new Set(told([first, second]))).toEqual(new Set(['kafka-unavailable 0']));
+  });
+  expect(second.target.calls).toContain('send');
+  expect(first.target.sends.length).toBeGreaterThan(10);
+});
+
+test('a relay that alone sends in vain tells one absence, and tries on until a send succeeds', async () => {
+  const { clock, first } = setUp();
+  first.target.script = inVain();
+  let sent = 0;
+  let sentAtMs = 0;
+  for (let elapsedMs = 0; elapsedMs < 300_000; elapsedMs += 500) {
+    await first.relay.step();
+    if (first.target.sends.length > sent) sentAtMs = elapsedMs;
+    sent = first.target.sends.length;
+    expect(elapsedMs - sentAtMs).toBeLessThanOrEqual(10_500);
+    expect(told([first])).toEqual(elapsedMs < 15_000 ? [] : ['kafka-unavailable 0']);
+    await clock.advance(500);
+  }
+  first.target.script = [];
+  while (first.target.written.length === 0) {
+    await clock.advance(500);
+    await first.relay.step();
+  }
+  expect(first.relay.conditions()).toEqual([]);
+});
+
+test('a relay that cannot write one partition, and writes others, goes on leading', async () => {
+  const both = setUp();
+  const { outbox, first, second } = both;
+  const { send } = first.target;
+  first.target.send = async (batches) => {
+    const { outcomes } = await send(batches);
+    const failing = failAll('retry', 'NOT_ENOUGH_REPLICAS')(batches) as { outcomes: typeof outcomes };
+    return {
+      outcomes: outcomes.map((one, at) => (batches[at]!.topic === 't' ? failing.outcomes[at]! : one)),
+      spent: false,
+    };
+  };
+  let added = 0;
+  await stepBoth(both, 120_000, (ms) => {
+    if (ms % 5_000 === 0) {
+      added += 1;
+      outbox.add({ topic: 'other', key: `k${added}` });
+    }
+    if (ms >= 15_000) expect(told([first])).toEqual(['kafka-unavailable 0']);
+  });
+  expect(second.target.calls).toEqual([]);
+});
+
 test('a relay that waits for mute brokers longer than its lease keeps it', async () => {
   const { clock, first, second } = setUp();
   first.target.open = async () => {
