@@ -1,7 +1,7 @@
 /**
  * Since when it is known what each connection sees, and when it is worth asking again. Listings on request take at most
- * a twentieth of the time, begin 2 s apart at least, and further apart each time, up to 10 min, while they do not come to
- * their end. In memory: a process knows what it listed itself.
+ * a twentieth of the time, begin 2 s apart at least, and further apart each time while they do not come to their end; and
+ * 10 min apart at the most. In memory: a process knows what it listed itself.
  */
 import type { Clock } from '../tools/clock';
 
@@ -25,14 +25,14 @@ export interface Learned {
 }
 
 const gapMsMin = 2000;
-/** As often as everything is listed anyway. */
+/** As often as everything is listed anyway, however long a listing seems to have taken: the machine may have stood still. */
 const gapMsMax = 600_000;
 const gapPerMs = 20;
 const pollMs = 1000;
 /** What names nothing, or is refused, for so long is not waited for. */
 const soughtForMs = 3_600_000;
 
-/** `wanted` asks for a listing, while they are not whole after gaps that grow to 10 minutes at most. */
+/** `wanted` asks for a listing, after gaps that grow to 10 minutes at most: while they are not whole, or take long. */
 export function makeLearned(clock: Clock, wanted: () => void): Learned {
   let beganMs = 0;
   let learning = false;
@@ -64,7 +64,7 @@ export function makeLearned(clock: Clock, wanted: () => void): Learned {
       learning = false;
       if (whole) gapMs = gapMsMin;
       const endedMs = clock.steadyMs();
-      nextMs = endedMs + Math.max(gapMs, (endedMs - beganMs) * gapPerMs);
+      nextMs = endedMs + Math.min(Math.max(gapMs, (endedMs - beganMs) * gapPerMs), gapMsMax);
       if (whole) wholeFromMs = beganMs;
       else gapMs = Math.min(gapMs * 2, gapMsMax);
       if (!failed) soughtFromMs = beganMs;

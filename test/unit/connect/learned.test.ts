@@ -47,6 +47,17 @@ test.each([
   },
 );
 
+test('a list during which the machine stood still for an hour keeps nobody waiting for more than ten minutes', async () => {
+  const { clock, learned, list, wanted } = stage();
+  await list(whole, hourMs);
+  const hint = clock.nowMs();
+  expect(learned.soughtSince(hint)).toBe(600_000);
+  expect(learned.since(hint)).toBe(600_000);
+  await clock.advance(600_000);
+  learned.soughtSince(hint);
+  expect(wanted()).toBe(1);
+});
+
 test('what waits for an organization that nobody sees has some twenty lists made in its hour, whoever is refused', async () => {
   const { clock, learned, list, wanted } = stage();
   const hint = clock.nowMs();
