@@ -27,6 +27,8 @@ type ConnectionSeen = { id: string; user: string; organizations: string[]; unlis
 const connections = () => story.ask<ConnectionSeen[]>('/api/connections');
 const lastReader = async (machine: Resource) =>
   (await story.readsOf(machine)).filter(({ status }) => status === 200).at(-1)?.verdict.user;
+const listsOfLife = async () =>
+  (await story.requestsOfLife()).filter(({ path, status }) => /\/organizations$/.test(path) && status === 200);
 const switchesOf = async ({ uri }: Resource) =>
   (await story.explain(uri)).steps.filter(({ step }) => step === 'connection-switched');
 
@@ -94,6 +96,8 @@ test('where a lost organization’s resources are not found at all, nothing coun
   await story.service.stop();
   await story.serve();
   await until(async () => (await sees(first)).includes(organizationId!), soon);
+  // The list of the one is asked for before that of the other.
+  await until(async () => (await listsOfLife()).length === 2, soon);
   await story.simulator.setFaults([{ match: { path: '^/isg/equipment' }, status: 404 }]);
   await story.simulator.changeUser(second!, { sees: [other!] });
   await story.post([notificationOf(machine!)]);
@@ -141,6 +145,11 @@ test('a list that the provider goes on refusing is told to on-call, and is why w
   }, soon);
   for (const { annotations } of alerts) expect(annotations.description).toMatch(why);
 
+  // A list that is under way now would count as one from before the hour; while one is, what waits is due within a second.
+  await until(async () => {
+    const [waiting] = (await story.tasks('postponed')).filter(({ address }) => address === uri);
+    return waiting !== undefined && Date.parse(waiting.dueAt!) - clock.nowMs() > 1500;
+  }, soon);
   clock.advance(3_600_000);
   const entry = await until(async () => {
     const quarantined = await story.quarantine();
@@ -150,6 +159,7 @@ test('a list that the provider goes on refusing is told to on-call, and is why w
   expect(await told('explain', uri)).toMatch(why);
 
   await story.simulator.setFaults([]);
+  clock.advance(600_000);
   await story.post([hint]);
   await until(async () => (await connections()).every(({ unlisted }) => unlisted === undefined), soon);
 });

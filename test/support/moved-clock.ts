@@ -8,8 +8,9 @@ import { repositoryRoot } from './repository';
 export type MovedClock = {
   /** Settings of the processes whose clock it is. */
   environment: Record<string, string>;
-  /** As those processes read it within some 10 ms. */
+  /** As those processes read it. */
   nowMs(): number;
+  /** Whatever they begin after this reads the clock as it is then; what they are at may have begun before. */
   advance(ms: number): void;
 };
 
