@@ -8,7 +8,6 @@ import { classify, type Verdict } from './classify';
 import type { Exchange, HttpClient, Method, ReceivedHeaders, SentHeaders } from './client';
 import type { Operation, ProviderDoors, ProviderOptions } from './options';
 import type { Signer } from './sign';
-import { nameSwitchOver } from './switch-over';
 
 export interface Question {
   url: URL;
@@ -117,8 +116,8 @@ export function makeLine({ options, doors, client, signer, isEquipment }: AskPar
 
   return {
     exchange,
-    verdictOf: (received, { url, connection, address, changesOnly = false }) => {
-      const verdict = classify(received, {
+    verdictOf(received, { url, connection, address, changesOnly = false }) {
+      return classify(received, {
         connectionId: connection?.connectionId ?? '',
         sealedToken: (shown.get(received) ?? connection)?.sealedToken ?? null,
         origin: url.origin,
@@ -130,7 +129,6 @@ export function makeLine({ options, doors, client, signer, isEquipment }: AskPar
         depthMax: options.depthMax,
         nowMs: doors.clock.nowMs(),
       });
-      return nameSwitchOver(verdict, connection?.auth);
     },
   };
 }

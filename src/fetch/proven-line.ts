@@ -2,10 +2,10 @@
  * A refused token is refused everywhere: a 401 also comes for what one address does not give this application or user.
  * So before a 401 counts as the token's, the same token is shown once somewhere else. However many calls are refused
  * together, it is shown once for them. What the provider answers there costs the refused call nothing. By OAuth 1 the
- * client's own secret signs as well: where it is refused without any token, no token was.
+ * client's own secret signs as well: where it is refused without any token, no token was, or OAuth 1 has ended.
  */
 import type { Answer } from '../model/answer';
-import type { Connection } from '../model/connection';
+import { type Connection, oauth1Ending } from '../model/connection';
 import type { Secret } from '../tools/secret';
 import type { Line } from './ask';
 import { Attempt } from './attempt';
@@ -24,6 +24,15 @@ export interface ProofParts {
   /** Needs the user's token and costs the least. */
   catalogUrl: URL;
   timeoutMs: number;
+}
+
+type Refusal = Extract<Verdict, { kind: 'reauthorize' }>;
+
+interface Refused {
+  exchange: Exchange;
+  refusal: Refusal;
+  connection: Connection;
+  url: URL;
 }
 
 /** What the provider says to this token from now on, away from where it was refused. Never rejects. */
@@ -54,24 +63,32 @@ export function makeProvenLine({ plain, renewed, catalogUrl, timeoutMs }: ProofP
     connectionId,
   });
 
-  /** null: the token is refused. So it is also where OAuth 1 has ended, which refuses the client alone in other words. */
-  async function judgeClient({ auth, connectionId }: Connection, attempt: Attempt): Promise<Answer | null> {
-    if (auth !== 'oauth1') return null;
+  /**
+   * `refusal`: the token is refused. So it is also where OAuth 1 has ended (contract section 5, rule 5), which refuses the
+   * client alone in other words than those of a signature: then the way on is told after the provider's own words.
+   */
+  async function judgeClient(
+    refusal: Refusal,
+    { auth, connectionId }: Connection,
+    attempt: Attempt,
+  ): Promise<Verdict> {
+    if (auth !== 'oauth1') return refusal;
     await attempt.paid();
     const verdict = await attempt.during(showClient());
     if (typeof verdict === 'string') return cutOnTheWay(verdict, wayOf(connectionId));
-    if (verdict.kind === 'ok' || verdict.kind === 'reauthorize') return null;
+    if (verdict.kind === 'ok') return refusal;
+    if (verdict.kind === 'reauthorize') return withSwitchOver(refusal);
     return { ...answerOnTheWay(verdict, wayOf(connectionId)), connectionId } as Answer;
   }
 
   /** Where the same token is not refused as such, nothing is concluded but from a success. */
-  async function judge(exchange: Exchange, connection: Connection, url: URL, attempt: Attempt) {
+  async function judge({ exchange, refusal, connection, url }: Refused, attempt: Attempt): Promise<Verdict> {
     const { connectionId } = connection;
     const way = wayOf(connectionId);
     await attempt.paid();
     const verdict = await attempt.during(show(connection, url));
     if (typeof verdict === 'string') return cutOnTheWay(verdict, way);
-    if (verdict.kind === 'reauthorize') return judgeClient(connection, attempt);
+    if (verdict.kind === 'reauthorize') return judgeClient(refusal, connection, attempt);
     if (verdict.kind !== 'ok' && verdict.kind !== 'not-modified') return answerOnTheWay(verdict, way);
     return { kind: 'forbidden', connectionId, message: wordsOf(exchange), client: false } as const;
   }
@@ -84,9 +101,10 @@ export function makeProvenLine({ plain, renewed, catalogUrl, timeoutMs }: ProofP
       if (connection === null) return exchange;
       if (operation === 'organizations' && exchange.status === 200) listed(connection.connectionId, url);
       const shownIn = refused.get(exchange);
-      if (shownIn === undefined || line.verdictOf(exchange, request).kind !== 'reauthorize') return exchange;
-      const verdict = await judge(exchange, shownIn, url, attempt);
-      if (verdict !== null) verdicts.set(exchange, verdict);
+      if (shownIn === undefined) return exchange;
+      const refusal = line.verdictOf(exchange, request);
+      if (refusal.kind !== 'reauthorize') return exchange;
+      verdicts.set(exchange, await judge({ exchange, refusal, connection: shownIn, url }, attempt));
       return exchange;
     },
     verdictOf: (exchange, question) => verdicts.get(exchange) ?? line.verdictOf(exchange, question),
@@ -125,6 +143,11 @@ function makeShowings({ plain, catalogUrl, timeoutMs }: Omit<ProofParts, 'renewe
     showClient: byClient.next,
     listed: (connectionId: string, url: URL) => void listings.set(connectionId, url),
   };
+}
+
+function withSwitchOver(refusal: Refusal): Refusal {
+  const { message } = refusal;
+  return { ...refusal, message: message === null ? oauth1Ending : `${message}. ${oauth1Ending}` };
 }
 
 function wordsOf(exchange: Exchange): string | null {

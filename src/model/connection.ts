@@ -5,11 +5,17 @@ import type { Secret } from '../tools/secret';
 
 export type ConnectionAuth = 'oauth1' | 'oauth2';
 
-/** What a person should know when an OAuth 1 token is refused: the provider's own dates, and the way on. */
-export const oauth1Ending =
-  'The provider ends OAuth 1 (tokens after 2021-07-01; OAuth 2 is required from 2022-05-01): ' +
+/** The provider's own dates, and the way on. */
+const switchOver =
+  '(tokens after 2021-07-01; OAuth 2 is required from 2022-05-01): ' +
   'set PROVIDER_AUTH=oauth2 and PROVIDER_ISSUER, restart, and switch over with ' +
   '`tramline connect --auth oauth2 --user NAME`, NAME as `tramline connections list` shows it.';
+
+/** What a person should know where OAuth 1 is refused whoever asks. */
+export const oauth1Ending = `The provider ends OAuth 1 ${switchOver}`;
+
+/** The same where nobody asked whether it is the token alone. */
+export const oauth1MayEnd = `It may be that the provider has ended OAuth 1 ${switchOver}`;
 
 /** The contract: an OAuth 1 token is valid for up to one year. */
 export const oauth1LifeMsMax = 365 * 86_400_000;

@@ -2,14 +2,14 @@
  * Why the provider cannot be asked on anybody's behalf: each consent that it refused, or that no user has given one. The
  * same words wherever somebody is to be told; a user acts then, and nothing is absent. Pure.
  */
-import { type Connection, oauth1Ending } from './connection';
+import { type Connection, oauth1MayEnd } from './connection';
 import type { RawFault } from './provider-data';
 
 type Of = Pick<Connection, 'connectionId' | 'auth'>;
 
 /** `organizationId`: which one is not reached for it; null for whatever its user is shown. */
 export function refusedConsent({ connectionId, auth }: Of, organizationId: string | null): RawFault {
-  const detail = `connection ${connectionId}${auth === 'oauth1' ? `. ${oauth1Ending}` : ''}`;
+  const detail = `connection ${connectionId}${auth === 'oauth1' ? `. ${oauth1MayEnd}` : ''}`;
   const answer = { kind: 'reauthorize', connectionId, message: null, sealedToken: null } as const;
   return { answer, detail, address: null, organizationId };
 }

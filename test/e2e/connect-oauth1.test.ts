@@ -4,7 +4,10 @@
  * and no secret of it stands in a log line, a page or what a command prints.
  */
 import { Browser, type Page } from '../support/browser';
+import { runCommand } from '../support/command';
 import { beginConnectStory, type ConnectStory } from '../support/connect-story';
+import { soon } from '../support/story';
+import { until } from '../support/until';
 
 let stage: ConnectStory;
 beforeAll(async () => {
@@ -133,4 +136,27 @@ test('a callback of a scheme of one’s own is registered, and its whole address
   expect(page.address).toMatch(/^farm-app:consent\/done\?/);
   command.write(page.address);
   expect((await command.ended).code).toBe(0);
+});
+
+test('a token that is refused while the application is answered asks for another consent, and not for another kind of it', async () => {
+  const { story } = stage;
+  const [machine] = await story.equipment();
+  const { organizationId } = machine!;
+  await story.simulator.expireTokens({ user, kinds: ['oauth1'] });
+  await story.simulator.changeEquipment(machine!.id, { name: 'While refused' });
+  await until(async () => (await story.organization(organizationId)).access === 'reauthorize', soon);
+  await until(async () => (await story.alerts()).length > 0, soon);
+  const alerts = await story.alerts();
+  expect(alerts).toMatchObject([{ name: 'TramlineReauthorize', state: 'firing' }]);
+  expect(alerts[0]!.annotations.description).not.toContain('OAuth 1');
+  expect((await story.organization(organizationId)).message).not.toContain('OAuth 1');
+  // Nobody was asked just now whether OAuth 1 has ended.
+  const listed = await runCommand(['equipment', 'list'], stage.environment);
+  expect(listed.code).toBe(5);
+  expect(listed.error.replace(/\s+/g, ' ')).toContain('It may be that the provider has ended OAuth 1');
+
+  const command = stage.connect('--user', user);
+  await stage.consent(command, user);
+  expect((await command.ended).code).toBe(0);
+  await story.untilEvents(machine!, 2);
 });

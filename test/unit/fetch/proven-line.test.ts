@@ -8,7 +8,7 @@ import type { Verdict } from '../../../src/fetch/classify';
 import type { Exchange } from '../../../src/fetch/client';
 import { makeProvenLine } from '../../../src/fetch/proven-line';
 import { makeRenewingLine } from '../../../src/fetch/renewing-line';
-import type { Connection } from '../../../src/model/connection';
+import { type Connection, oauth1Ending } from '../../../src/model/connection';
 import type { Renewed } from '../../../src/model/consent';
 import { Secret } from '../../../src/tools/secret';
 import { connectionOf } from '../../support/provider-client';
@@ -118,19 +118,23 @@ test('at the catalog too is the token’s, in the words of the first', async () 
 });
 
 test.each([
-  ['is the token’s where the client alone is answered', 200, 'reauthorize'],
   [
-    'is the token’s where the client alone is refused for another reason, as when OAuth 1 has ended',
-    401,
-    'reauthorize',
+    'is the token’s where the client alone is answered: OAuth 1 has not ended',
+    200,
+    { kind: 'reauthorize', message: 'ended' },
   ],
-  ['concludes nothing while the client alone is not answered', 503, 'transient'],
-] as [string, number, string][])('of OAuth 1 everywhere %s', async (_what, status, kind) => {
+  [
+    'is the token’s where the client alone is refused for another reason, as when OAuth 1 has ended: the way on is named',
+    401,
+    { kind: 'reauthorize', message: `ended. ${oauth1Ending}` },
+  ],
+  ['concludes nothing while the client alone is not answered', 503, { kind: 'transient' }],
+] as [string, number, object][])('of OAuth 1 everywhere %s', async (_what, status, expected) => {
   staged = stage({
     [machineUrl.pathname]: 401,
     [catalogUrl.pathname]: (by) => (by === 'the client alone' ? status : 401),
   });
-  expect((await staged.ask(machineUrl, 'equipment', staged.attempt, 'oauth1')).kind).toBe(kind);
+  expect(await staged.ask(machineUrl, 'equipment', staged.attempt, 'oauth1')).toMatchObject(expected);
   expect(staged.asked.at(-1)).toBe('/platform/ the client alone');
 });
 
