@@ -19,7 +19,10 @@ export interface Replay {
   view(): ReplayView;
   /** Resolves when none is under way. */
   ended(): Promise<ReplayView>;
+  /** Begins none any more; resolves when the one under way has ended, of which no further step is begun. */
   stop(): Promise<void>;
+  /** For one that was stopped and hangs in sending history: ends that, and resolves as `stop` does. */
+  cutOff(): Promise<void>;
 }
 
 interface Shown extends Progress, Pick<ReplayView, 'state' | 'reason'> {
@@ -102,6 +105,10 @@ export function makeReplay(
     async stop() {
       stopping = true;
       hold.stop();
+      await current?.work;
+    },
+    async cutOff() {
+      await history?.close();
       await current?.work;
     },
   };

@@ -18,6 +18,7 @@ export interface HistorySender {
   refuseUnfit(topic: string): Promise<void>;
   /** All of them, or it throws `publish.refused` or `publish.unavailable`; what `hold` throws, when it is not held any more. */
   send(topic: string, rows: OutboxRow[], hold: SendHold): Promise<Acknowledgement[]>;
+  /** Cuts off what is opened or sent just now. */
   close(): Promise<void>;
 }
 
@@ -71,8 +72,9 @@ export function makeHistorySender({ liveTopics, exists, target: make, clock }: H
     await close();
     hold.check();
     const target = make(topic);
-    await target.open();
+    // Known before it is open, so that it can be cut off.
     open = { topic, target };
+    await target.open().catch((error: unknown) => close().then(() => Promise.reject(error)));
     await hold.confirm();
     return target;
   }

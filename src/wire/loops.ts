@@ -35,7 +35,7 @@ export interface LoopParts {
   client: ProviderClient;
   connecting: Connecting;
   sync: Pick<Sync, 'stop'>;
-  replay: Pick<Replay, 'stop'>;
+  replay: Pick<Replay, 'stop' | 'cutOff'>;
   subscribing: Pick<Subscribing, 'stop'>;
   behind: BehindWatch;
   room: StoreRoom;
@@ -175,8 +175,8 @@ export async function stopLoops(
   const { settled, settledBy, leftMs } = closing;
   const learned = [loops.learn, loops.follow, loops.ready, subscribing].map((one) => settled(one.stop()));
   const listed = settled(sync.stop());
-  // One that sends through the relay waits for it, however long that hangs.
-  const replayed = settled(replay.stop());
+  // One that sends through the relay waits for it, however long that hangs; one that sends by itself is cut off as it is.
+  const replayed = settledBy(sentShare, [replay.stop()]).then(() => replay.cutOff());
   const inFlightMs = leftMs(inFlightShare);
   // What says nothing must not cost the others their time.
   await settledBy(decidedShare, [pipeline.work.stop(inFlightMs), pipeline.probes.stop(inFlightMs)]);

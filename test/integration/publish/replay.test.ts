@@ -1,6 +1,7 @@
 // Goal: a replay repeats the same bytes, never puts an older event behind a newer one, and its records can be traced.
 // Method: the embedded store, its relay and a target that keeps what would stand on the topics; no broker.
-import type { ReplayWanted } from '../../../src/model/replay';
+import { Problem } from '../../../src/model/problem';
+import { type ReplayWanted, replayLease } from '../../../src/model/replay';
 import type { Store } from '../../../src/model/store';
 import { makeRelay } from '../../../src/publish/relay';
 import { relayDefaults } from '../../../src/publish/relay-options';
@@ -360,3 +361,31 @@ test('once the process stops none begins', async () => {
   await replay.stop();
   await expect(replay.begin(newest)).rejects.toMatchObject({ code: 'store.closed' });
 });
+
+test.each(['open', 'send'] as const)(
+  'T3: history that hangs in %s when the process stops is cut off, and its lease is given back',
+  async (where) => {
+    const { history, relay, replay } = start();
+    await hand.publish('1', 'a');
+    await sendAll(relay);
+    let cut = () => {};
+    const hangs = new Promise<never>((_resolve, reject) => {
+      cut = () => reject(new Problem('publish.unavailable', 'the Kafka client is closed'));
+    });
+    const reached = new Promise<void>((resolve) => {
+      history[where] = () => {
+        resolve();
+        return hangs;
+      };
+    });
+    history.close = async () => cut();
+    await replay.begin({ ...newest, how: 'history', toTopic: 'audit' });
+    await reached;
+    const stopped = replay.stop();
+    expect(await hand.store.leaseFreeMs(replayLease)).toBe(0);
+    await replay.cutOff();
+    await stopped;
+    expect(replay.view().state).toBe('stopped');
+    expect(await hand.store.holdLease(replayLease, 'another', leaseMs)).toBe(true);
+  },
+);

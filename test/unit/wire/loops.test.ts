@@ -91,7 +91,7 @@ function endable(replaced: Record<string, () => Promise<unknown>> = {}) {
     alerting: { close: ends('alerting') },
     client: { close: ends('client') },
     connecting: { close: ends('connecting') },
-    ...{ sync: { stop: ends('sync') }, replay: { stop: ends('replay') } },
+    ...{ sync: { stop: ends('sync') }, replay: { stop: ends('replay'), cutOff: ends('replay cut off') } },
     ...{ subscribing: { stop: ends('subscribing') }, meter: { end: ends('meter') } },
   };
   const names = ['relay', 'alert', 'sweep', 'learn', 'follow', 'ready'];
@@ -122,7 +122,7 @@ const away = async () => Promise.reject(new Error('away'));
 test('a stop ends every part, and is clean', async () => {
   const { ended, stopped } = endable();
   expect(await stopped).toBe(true);
-  expect(ended).toHaveLength(17);
+  expect(ended).toHaveLength(18);
 });
 
 test.each(['relay.step', 'relay', 'alerting', 'meter', 'sync', 'subscribing', 'work', 'sweep loop'])(
@@ -150,6 +150,15 @@ test('T3: a replay that waits for the relay does not keep it from being closed',
     replay: async () => void (await until(() => ended.includes('relay'))),
   });
   expect(await stopped).toBe(true);
+});
+
+test('T3: a replay that hangs is cut off while there is time to give its lease back, and the stop is not clean', async () => {
+  const { ended, clock, stopped } = endable({ replay: () => new Promise(() => {}) });
+  await clock.advance(8_999);
+  expect(ended).not.toContain('replay cut off');
+  await clock.advance(1);
+  expect(await stopped).toBe(false);
+  expect(ended).toContain('replay cut off');
 });
 
 test('T3: work that is not given back in time keeps nobody from being ended within the grace', async () => {
