@@ -23,7 +23,7 @@ async function openAfter(port: number, text: string) {
   return connection;
 }
 
-test('strangers who hold all connections and ask nothing keep no delivery out', async () => {
+test('W10: strangers who hold all connections and ask nothing keep no delivery out', async () => {
   const receiver = await startReceiver({ settings: { limits: { connectionsMax: 20 } } });
   for (let count = 0; count < 30; count += 1) await openAfter(receiver.port, stranger);
   for (let count = 0; count < 30; count += 1) {
@@ -32,7 +32,7 @@ test('strangers who hold all connections and ask nothing keep no delivery out', 
   expect(receiver.refusals.map(({ reason }) => reason)).not.toContain('too-many-connections');
 });
 
-test('connections over which nothing came keep no delivery out', async () => {
+test('W10: connections over which nothing came keep no delivery out', async () => {
   const receiver = await startReceiver({ settings: { limits: { connectionsMax: 5 } } });
   for (let count = 0; count < 10; count += 1) await openConnection(receiver.port).opened;
   expect((await post(receiver.port, [notification()])).status).toBe(204);

@@ -466,7 +466,7 @@ test('a connection that keeps alive carries one delivery after another', async (
   expect(receiver.deliveries).toHaveLength(3);
 });
 
-test('beyond as many connections as may be, each with a request under way, a further one is dropped and counted', async () => {
+test('W10: beyond as many connections as may be, each with a request under way, a further one is dropped and counted', async () => {
   const saved = later<Accepted>();
   const receiver = await startReceiver({
     settings: { limits: { connectionsMax: 1 } },
