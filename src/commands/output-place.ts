@@ -5,7 +5,9 @@
  */
 import type { Stats } from 'node:fs';
 import { type FileHandle, lstat, realpath, rename, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { Problem } from '../model/problem';
+import { shellValue } from '../model/shell-word';
 
 export interface OutputPlace {
   path: string;
@@ -13,13 +15,17 @@ export interface OutputPlace {
   before: Pick<Stats, 'mode' | 'uid' | 'gid'> | null;
 }
 
-/** Throws `command.usage` for what is no file; the system's error where it may not be looked at. */
+/** Throws `command.usage` where no file can be put; the system's error where it may not be looked at. */
 export async function outputPlace(wanted: string): Promise<OutputPlace> {
-  const found = await unlessAbsent(stat(wanted));
-  if (found?.isFile()) return { path: await realpath(wanted), before: found };
+  const found = wanted === '' ? 'empty' : await lookAt(stat(wanted));
+  if (found !== null && typeof found !== 'string' && found.isFile())
+    return { path: await realpath(wanted), before: found };
   const what = found === null ? await unmet(wanted) : kindOf(found);
   if (what === null) return { path: wanted, before: null };
-  throw new Problem('command.usage', `--output ${wanted} is ${what}: the name of a file is needed`);
+  throw new Problem(
+    'command.usage',
+    `--output ${shellValue(wanted)} is ${what}: the name of a file is needed`,
+  );
 }
 
 /** Puts the written file there, as open to others as the one that it replaces. Throws the system's error. */
@@ -40,18 +46,23 @@ export async function putInPlace(
 /** What keeps a file from being made under a name that leads to nothing; null for nothing. */
 async function unmet(wanted: string): Promise<string | null> {
   if (/[/\\]$/.test(wanted)) return 'a folder';
-  return (await unlessAbsent(lstat(wanted))) === null ? null : 'a link to nothing';
+  if ((await lookAt(lstat(wanted))) !== null) return 'a link to nothing';
+  return (await lookAt(stat(dirname(wanted)))) === null ? 'in a folder that there is not' : null;
 }
 
-function kindOf(found: Stats): string {
+function kindOf(found: Stats | string): string {
+  if (typeof found === 'string') return found;
   if (found.isDirectory()) return 'a folder';
   if (found.isFIFO()) return 'a pipe';
   return found.isSocket() ? 'a socket' : 'a device';
 }
 
-async function unlessAbsent(look: Promise<Stats>): Promise<Stats | null> {
+/** null for what is absent; in words where a name can lead to no file. */
+async function lookAt(look: Promise<Stats>): Promise<Stats | string | null> {
   return look.catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null;
+    if (error.code === 'ELOOP') return 'a link that leads back to itself';
+    if (error.code === 'ENOTDIR') return 'below what is no folder';
     throw error;
   });
 }

@@ -137,14 +137,23 @@ test('what is no file is never replaced by one, a link is followed, and a file s
   ) as [string, string, string, string, string];
   expect(spawnSync('mkfifo', [pipe]).status).toBe(0);
   symlinkSync(join(folder, 'missing', 'file.zip'), nowhere);
+  const round = join(folder, 'round');
+  symlinkSync('round', round);
+  const asked = async () => (await story.requests()).filter(({ url }) => url.includes('/files')).length;
+  const before = await asked();
   for (const [output, what] of [
     [pipe, 'a pipe'],
     [nowhere, 'a link to nothing'],
+    [round, 'a link that leads back to itself'],
+    ['', 'empty'],
+    [join(folder, 'missing', 'file.zip'), 'in a folder that there is not'],
+    [join(pipe, 'file.zip'), 'below what is no folder'],
   ] as const) {
     const refused = await run('files', 'get', file.id, '--output', output);
-    const said = `--output ${output} is ${what}: the name of a file is needed`;
+    const said = `--output ${output || "''"} is ${what}: the name of a file is needed`;
     expect([refused.code, refused.error]).toEqual([2, expect.stringContaining(said)]);
   }
+  expect(await asked()).toBe(before);
   expect([lstatSync(pipe).isFIFO(), lstatSync(nowhere).isSymbolicLink()]).toEqual([true, true]);
   writeFileSync(linked, 'before');
   symlinkSync('linked.zip', link);
