@@ -3,6 +3,7 @@
  * forgets that it has notified: an end told to it then says nothing to anyone and the page stays open. So an alert that
  * this life has not been told of, or not for long enough to have notified, is told as firing until a near end first. A
  * process that was started anew knows of no telling: then an end that was taken before this life began counts as not told.
+ * What goes on under another name is ended at once: who was not notified of it yet need not be.
  */
 import type { Alert, SentState } from '../model/alert';
 
@@ -24,6 +25,8 @@ interface Told {
   /** Before this it may not have notified yet. */
   openUntilMs: number;
   isEnded: boolean;
+  /** Told as firing only so that its end can be told: the instance had lost it. */
+  isForEnd: boolean;
   atMs: number;
 }
 
@@ -49,15 +52,18 @@ export function makeAlertmanagerMemory(openMs: number): AlertmanagerMemory {
     },
     howToEnd(alert, sent, nowMs) {
       const told = toldOf.get(alert.fingerprint);
+      const goesOnElsewhere = alert.annotations.folded_into !== undefined;
       if (told === undefined) {
         // What nobody is known to have told may be ended, and must not be opened for it.
         if (sent === undefined) return { firingUntilMs: null };
-        const isOpen = wasRestarted || sent.state === 'firing' || isOfFormerLife(sent, life);
+        const mayBeUntold = sent.state === 'firing' && !goesOnElsewhere;
+        const isOpen = wasRestarted || mayBeUntold || isOfFormerLife(sent, life);
         return { firingUntilMs: isOpen ? nowMs + openMs : null };
       }
       // Never further ahead than what begins now: the clock may have been set back.
       const openUntilMs = Math.min(told.openUntilMs, nowMs + openMs);
-      return { firingUntilMs: !told.isEnded && nowMs < openUntilMs ? openUntilMs : null };
+      const mustNotify = !told.isEnded && (told.isForEnd || !goesOnElsewhere);
+      return { firingUntilMs: mustNotify && nowMs < openUntilMs ? openUntilMs : null };
     },
     told(alert, { firingUntilMs }, nowMs) {
       for (const [fingerprint, { atMs }] of toldOf) {
@@ -69,13 +75,18 @@ export function makeAlertmanagerMemory(openMs: number): AlertmanagerMemory {
       toldOf.delete(alert.fingerprint);
       const isOpen = before !== undefined && !before.isEnded;
       const openUntilMs = isOpen ? before.openUntilMs : nowMs + openMs;
-      toldOf.set(alert.fingerprint, { openUntilMs, isEnded: firingUntilMs === null, atMs: nowMs });
+      toldOf.set(alert.fingerprint, {
+        openUntilMs,
+        isEnded: firingUntilMs === null,
+        isForEnd: firingUntilMs !== null && alert.state === 'resolved' && (!isOpen || before.isForEnd),
+        atMs: nowMs,
+      });
     },
   };
 }
 
-/** Was its end first taken before the instance was started, as far as both clocks say? */
+/** Was its state first taken before the instance was started, as far as both clocks say? */
 function isOfFormerLife(sent: SentState, life: string | null): boolean {
-  if (sent.state !== 'resolved' || life === null) return false;
+  if (life === null) return false;
   return sent.sinceMs <= Date.parse(life) + clocksDifferMs;
 }

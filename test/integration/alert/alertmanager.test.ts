@@ -58,8 +58,8 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
   }
 
   /** The service's alerting at work: a step in each round of a wait, until it is stopped. */
-  function run(urls: string[], store = makeMemoryAlerts(), holdMs = 0, holder = 'a') {
-    const sink = makeAlertmanagerSink({ urls, openMs: 600 });
+  function run(urls: string[], store = makeMemoryAlerts(), holdMs = 0, holder = 'a', openMs = 600) {
+    const sink = makeAlertmanagerSink({ urls, openMs });
     const conditions: Condition[] = [];
     const alerting = makeAlerting({
       store,
@@ -372,6 +372,26 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'alerts at a real
     service.accept();
     await stepUntil(isOver(recorder));
     expect(states(recorder)).toEqual(['firing', 'resolved']);
+  });
+
+  test('F16: what is folded into an incident of many before it was notified is never notified', async () => {
+    const recorder = await receiver();
+    const { url } = await alertmanager({ webhookUrl: recorder.url, groupWaitMs: 5_000 });
+    const service = run([url], makeMemoryAlerts(), 0, 'a', 10_000);
+    const block = (index: number) =>
+      service.store.inputs.blocked.push(aBlocked({ organizationId: `${index}`, sinceMs: Date.now() }));
+    for (let index = 1; index <= 50; index += 1) block(index);
+    await stepUntil(() => {
+      const rows = service.store.rows();
+      return rows.length === 50 && rows.every(({ sent }) => sent.alertmanager?.state === 'firing');
+    });
+    block(51);
+    // Its own wait began after theirs.
+    await stepUntil(() => told(recorder).length > 0);
+    await service.nextPost();
+    expect(told(recorder).map(({ status, labels }) => [status, labels.alertname])).toEqual([
+      ['firing', 'TramlineManyOrganizationsBlocked'],
+    ]);
   });
 
   describe('posted once', () => {

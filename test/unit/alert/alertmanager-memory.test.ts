@@ -94,3 +94,33 @@ test('an end that nobody is known to have told opens nothing, also after the ins
   memory.begin('tuesday');
   expect(memory.howToEnd(alert, undefined, noonMs)).toEqual(ended);
 });
+
+describe('what goes on as a part of an incident of many', () => {
+  const folded = anAlert({
+    state: 'resolved',
+    resolvedAtMs: at(5),
+    annotations: { ...alert.annotations, folded_into: 'TramlineManyOrganizationsBlocked' },
+  });
+
+  test('ends at once, before anybody was notified of it', () => {
+    const memory = memoryInLife('monday');
+    memory.told(alert, ahead, noonMs);
+    expect(memory.howToEnd(folded, taken('firing'), at(5))).toEqual(ended);
+  });
+
+  test('ends at once also when another process told it', () => {
+    const memory = memoryInLife(new Date(at(-3600)).toISOString());
+    expect(memory.howToEnd(folded, taken('firing'), at(5))).toEqual(ended);
+  });
+
+  test('is told from the beginning to an instance that was started anew, and ends when it had time to notify', () => {
+    const memory = memoryInLife(new Date(noonMs).toISOString());
+    const until = { firingUntilMs: at(65) };
+    expect(memory.howToEnd(folded, taken('firing', at(-3600)), at(5))).toEqual(until);
+    memory.told(folded, until, at(5));
+    expect(memory.howToEnd(folded, taken('firing', at(-3600)), at(30))).toEqual(until);
+    memory.told(folded, until, at(30));
+    expect(memory.howToEnd(folded, taken('firing', at(-3600)), at(64))).toEqual(until);
+    expect(memory.howToEnd(folded, taken('firing', at(-3600)), at(65))).toEqual(ended);
+  });
+});
