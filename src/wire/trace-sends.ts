@@ -1,7 +1,7 @@
 /**
  * A publish target whose sends are seen as spans: one for each topic of a send, linked to the attempts that decided its
- * records. What it reads on is looked at too: a topic that was made anew is told. It looks at records and changes none: the
- * `traceparent` of a record was decided with it.
+ * records. Where they stand and what it reads on is looked at too: a topic that was made anew is told. It looks at records
+ * and changes none: the `traceparent` of a record was decided with it.
  */
 import type { Trouble } from '../observe/lines';
 import type { Observer } from '../observe/observer';
@@ -14,6 +14,10 @@ export function traceSends(
   observer: Pick<Observer, 'startSend' | 'trouble'>,
   clientId: string | null,
 ): PublishTarget {
+  const places = makePlaces();
+  const tell = (topics: Set<string>) => {
+    if (topics.size > 0) observer.trouble(anotherLog([...topics]));
+  };
   return {
     name: target.name,
     open: () => target.open(),
@@ -28,6 +32,7 @@ export function traceSends(
       try {
         const result = await target.send(batches);
         outcomes = result.outcomes;
+        tell(places.fallen(batches, outcomes));
         return result;
       } finally {
         for (const { topic, span } of spans) {
@@ -42,11 +47,14 @@ export function traceSends(
       const anew = new Set<string>();
       try {
         return await target.readOn(known, (page) => {
-          if (page.anotherLog) anew.add(page.topic);
+          if (page.anotherLog) {
+            anew.add(page.topic);
+            places.forget(page);
+          }
           return heard(page);
         });
       } finally {
-        if (anew.size > 0) observer.trouble(anotherLog([...anew]));
+        tell(anew);
       }
     },
     discard: () => target.discard(),
@@ -54,7 +62,33 @@ export function traceSends(
   };
 }
 
-/** Nobody sees it but who reads on, and that once: from then on the store knows the new log. */
+type Partition = Pick<Batch, 'topic' | 'partition'>;
+
+/**
+ * How far each partition was acknowledged to this process: one that takes a record before that is another log, or was cut.
+ * Whoever leads on reads nothing, and the store keeps only the last place.
+ */
+function makePlaces() {
+  const reached = new Map<string, bigint>();
+  const nameOf = ({ topic, partition }: Partition) => `${topic}/${partition}`;
+  return {
+    forget: (partition: Partition) => void reached.delete(nameOf(partition)),
+    /** Topics of which a partition fell behind. */
+    fallen(batches: Batch[], outcomes: Outcome[]): Set<string> {
+      const topics = new Set<string>();
+      for (const [index, batch] of batches.entries()) {
+        const outcome = outcomes[index];
+        if (outcome?.sent !== true || outcome.firstOffset === null) continue;
+        const first = BigInt(outcome.firstOffset);
+        if (first < (reached.get(nameOf(batch)) ?? first)) topics.add(batch.topic);
+        reached.set(nameOf(batch), first + BigInt(batch.rows.length));
+      }
+      return topics;
+    },
+  };
+}
+
+/** Nobody sees it but who reads on or leads on, and that once: from then on the new log is known. */
 function anotherLog(topics: string[]): Trouble {
   const detail =
     `${topics.join(', ')}: made anew, or cut; what did not change since is missing there. ` +

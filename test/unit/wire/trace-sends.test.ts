@@ -126,3 +126,28 @@ test('topics under whose names another log stands are told, once and with what t
     },
   ]);
 });
+
+test('a topic that takes records before the last that were acknowledged there is told once, and one that goes on is not', async () => {
+  const offsets = ['7', '0', '8', '1', '0', '2'];
+  const pages: FoundPage[] = [];
+  const { target, troubles } = stage(
+    async () => ({
+      outcomes: [0, 0].map(() => ({ sent: true, firstOffset: offsets.shift()! })),
+      spent: false,
+    }),
+    pages,
+  );
+  const both = [batchOf('a', 't1'), batchOf('b', 't2')];
+  await target.send(both);
+  await target.send(both);
+  expect(troubles).toEqual([]);
+  await target.send(both);
+  const told = { code: 'publish.another-log', detail: expect.stringMatching(/^a: made anew, /) };
+  expect(troubles).toMatchObject([told]);
+  // What was found by reading on is not told again by what is sent then.
+  pages.push({ topic: 'b', partition: 0, nextOffset: '0', records: [], anotherLog: true });
+  await target.readOn([], async () => true);
+  offsets.push('1', '0');
+  await target.send(both);
+  expect(troubles).toHaveLength(2);
+});
