@@ -182,10 +182,15 @@ test('one record that is refused alone is set aside as no access, and read again
 });
 
 test('when the provider asks for fewer calls the service waits and loses nothing, and a command ends with 1', async () => {
-  await story.simulator.changeSettings({ callsPerSecond: 2, retryAfterSeconds: 1 });
-  const machines = (await story.equipment()).slice(0, 4);
+  const machines = (await story.equipment()).slice(0, 6);
   const before: number[] = [];
-  for (const machine of machines) before.push(await announce(machine));
+  for (const machine of machines) {
+    before.push((await story.eventsOf(machine)).length);
+    await story.simulator.changeEquipment(machine.id, { name: 'One of several' });
+  }
+  await story.simulator.changeSettings({ callsPerSecond: 2, retryAfterSeconds: 1 });
+  // All at once: more than two seconds allow, wherever the seconds of the provider begin.
+  expect((await story.post(machines.map((machine) => notificationOf(machine)))).status).toBe(204);
   await until(async () => (await story.requests()).some(({ status }) => status === 429), soon);
   for (const [index, machine] of machines.entries()) await story.untilEvents(machine, before[index]! + 1);
   expect(await story.untilRest()).toMatchObject({ quarantined: 0, lost: 0 });
