@@ -71,10 +71,16 @@ describeWithNeighbour('pseudo-terminals', terminals, 'a sync that somebody watch
 
   test('where the service dies meanwhile, what is said of it stands in a line of its own', async () => {
     const asked = (await story.requests()).length;
+    // It is in the middle for as long as that takes.
+    const match = { path: '/fieldOperations($|\\?)' };
+    await story.simulator.setFaults([{ match, delayMs: 60_000 }]);
     const store = { DATABASE_URL: `sqlite:${join(story.dataFolder, 'tramline.db')}` };
     const watching = runOnTerminal(words, 120, { ...story.settings(), ...store, ...where() });
-    await until(async () => (await story.requests()).length > asked + 6, soon);
+    const listing = async () =>
+      (await story.requests()).slice(asked).some(({ path }) => path.endsWith('/fieldOperations'));
+    await until(listing, { ...soon, what: 'field operations to be listed' });
     await story.service.kill();
+    await story.simulator.setFaults([]);
     const { progress, rest } = await watching;
     // Whether it was asked at that moment or later: it ends there, or goes on by itself.
     const said = [...progress, rest].filter((text) => /the service at|using the store itself/.test(text));
