@@ -8,7 +8,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { Client } from 'pg';
 import { openStoreHere } from '../../src/store/open-store';
+import { openPostgres } from '../../src/store/postgres/open-postgres';
+import { postgresSettingsFor } from '../contract/open-postgres';
 import { settingsFor } from '../contract/open-sqlite';
 import { deliveryOf, hintOf } from '../contract/store-hand';
 import { describeWithNeighbour } from '../support/neighbour';
@@ -18,6 +21,13 @@ import { repositoryRoot } from '../support/repository';
 import { until } from '../support/until';
 
 const aliases = 60_000;
+/** Whoever writes to this table once something stands in it waits until nobody holds the lock. */
+const holding = `CREATE FUNCTION waits() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    IF EXISTS (SELECT 1 FROM aliases) THEN PERFORM pg_advisory_xact_lock(1); END IF;
+    RETURN NULL;
+  END $$;
+  CREATE TRIGGER held BEFORE INSERT ON aliases FOR EACH STATEMENT EXECUTE FUNCTION waits()`;
 const commandLine = join(repositoryRoot(), 'dist', 'src', 'cli.js');
 
 describeWithNeighbour('PostgreSQL', postgresAvailable(), 'a move', () => {
@@ -42,6 +52,10 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'a move', () => {
       INSERT INTO aliases SELECT 'https://provider.example/more/' || i, 1 FROM n`);
     filling.close();
     const database = await server.createDatabase();
+    await (await openPostgres(postgresSettingsFor(server.url(database)), Date.now)).close();
+    const holder = new Client({ connectionString: server.url(database) });
+    await holder.connect();
+    await holder.query(`${holding}; SELECT pg_advisory_lock(1)`);
     const words = [
       commandLine,
       'migrate',
@@ -65,10 +79,11 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'a move', () => {
     await until(async () => (await copied('aliases')) > 0, {
       what: 'a part to be there',
       withinMs: 20_000,
-      everyMs: 5,
     });
     first.kill('SIGKILL');
     expect(await ended).toEqual([null, 'SIGKILL']);
+    await holder.query('SELECT pg_advisory_unlock(1); DROP TRIGGER held ON aliases');
+    await holder.end();
     const before = await copied('aliases');
     expect(before).toBeLessThan(aliases);
 
