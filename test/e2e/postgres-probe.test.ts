@@ -91,8 +91,8 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'a probe of several pro
     const from = (await story.requests()).length;
     const before = probe(free);
     await until(async () => (await story.requests()).length > from, { ...soon, everyMs: 10 });
-    const after = probe(busy);
     await accept(true);
+    const after = probe(busy);
     expect([(await before)[1], await after]).toEqual([expect.any(String), active]);
   });
 

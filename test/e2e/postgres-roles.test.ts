@@ -59,12 +59,13 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several processes on P
     await server.stop();
   });
 
-  const isPaused = async () => {
+  /** The store keeps that nobody asks the provider before two seconds after this. */
+  const isPausedSince = async (ms: number) => {
     const client = new Client({ connectionString: story.settings().DATABASE_URL });
     await client.connect();
     try {
-      const kept = `SELECT value > extract(epoch FROM now()) * 1000 AS lasts FROM meta WHERE name = 'pause-until'`;
-      return (await client.query<{ lasts: boolean }>(kept)).rows[0]?.lasts === true;
+      const kept = `SELECT value >= $1 AS lasts FROM meta WHERE name = 'pause-until'`;
+      return (await client.query<{ lasts: boolean }>(kept, [ms + 1950])).rows[0]?.lasts === true;
     } finally {
       await client.end();
     }
@@ -152,7 +153,11 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several processes on P
     await story.post([notificationOf(limited!)]);
     const refused = await until(async () => (await since()).find(({ status }) => status === 429), soon);
     // What another worker asks before the answer has come to the one, and from there to the store, no pause can hold.
-    await until(isPaused, { ...soon, everyMs: 20, what: 'the pause to be kept' });
+    await until(() => isPausedSince(Date.parse(refused.at)), {
+      ...soon,
+      everyMs: 20,
+      what: 'the pause to be kept',
+    });
     await story.post(others.map((machine) => notificationOf(machine)));
     const asked = await until(async () => {
       const later = (await since()).filter(({ number }) => number > refused.number);
