@@ -15,6 +15,8 @@ export async function expectExitsToAgree(story: Story, { bySync = 0 } = {}): Pro
   const attempts = () => story.log('attempt');
   const deliveries = () => story.log('delivery').filter(({ outcome }) => outcome === 'accepted');
   await story.untilAttemptsTold();
+  const accepted = await story.metric('tramline_deliveries_total', { outcome: 'accepted' });
+  await until(() => deliveries().length >= accepted, { ...soon, what: 'a line of each delivery' });
 
   for (const [outcome, { length }] of Map.groupBy(attempts(), (line) => String(line.outcome)))
     expect([outcome, await story.metric('tramline_attempts_total', { outcome })]).toEqual([outcome, length]);
