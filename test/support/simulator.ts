@@ -42,6 +42,8 @@ export type SimulatorFault = {
   headers?: Record<string, string>;
   body?: unknown;
   delayMs?: number;
+  /** No answer before the faults are set anew. */
+  held?: boolean;
   lagMs?: number;
   truncateAt?: number;
   drip?: unknown;

@@ -121,7 +121,8 @@ function callOf(request: Request): TokenCall {
 function answered(faults: Faults, answer: (request: Request) => TokenAnswer): RequestHandler {
   return async (request, response) => {
     const fault = faults.takeNamed(request.method, request.originalUrl);
-    if (fault?.delayMs !== undefined) await wait(fault.delayMs);
+    if (fault?.held) await new Promise<void>((go) => faults.hold(go));
+    else if (fault?.delayMs !== undefined) await wait(fault.delayMs);
     const said = fault && saidInstead(fault);
     if (said === 'nothing') response.destroy();
     else if (said === undefined) write(response, answer(request), fault);

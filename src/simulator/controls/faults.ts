@@ -17,6 +17,8 @@ export interface Fault {
   /** Text as it is, base64 decoded, anything else as JSON. */
   body: Json | Buffer | undefined;
   delayMs: number | undefined;
+  /** The request is kept until the faults are set anew. */
+  held: boolean;
   lagMs: number | undefined;
   truncateAt: number | undefined;
   /** One byte each so many milliseconds. */
@@ -34,6 +36,7 @@ const KEYS = new Set([
   'body',
   'bodyBase64',
   'delayMs',
+  'held',
   'lagMs',
   'truncateAt',
   'drip',
@@ -49,6 +52,7 @@ const ISSUERS = Object.values(ISSUER_CALLS);
 
 export class Faults {
   #list: Fault[] = [];
+  #held: (() => void)[] = [];
 
   get list(): readonly Fault[] {
     return this.#list;
@@ -56,6 +60,12 @@ export class Faults {
 
   set(faults: Fault[]): void {
     this.#list = faults;
+    for (const go of this.#held.splice(0)) go();
+  }
+
+  /** Goes on with a request when the faults are set anew; no sooner. */
+  hold(go: () => void): void {
+    this.#held.push(go);
   }
 
   /** The first fault for a request, once counted. `paths`: the address as sent and the path below the API's base. */
@@ -119,10 +129,11 @@ function readFault(entry: unknown, where: string): Fault {
     headers: readHeaders(entry.headers, `${where}.headers`),
     body: bodyBase64 === undefined ? entry.body : readBytes(bodyBase64, `${where}.bodyBase64`),
     delayMs: ms('delayMs'),
+    held: readFlag(entry.held, `${where}.held`),
     lagMs: ms('lagMs'),
     truncateAt: number('truncateAt'),
     drip: entry.drip === true ? DRIP_MS : entry.drip === false ? undefined : ms('drip'),
-    close: readClose(entry.close, `${where}.close`),
+    close: readFlag(entry.close, `${where}.close`),
     nextPage: readNextPage(entry.nextPage, `${where}.nextPage`),
   };
   checkStrikes(fault, where);
@@ -191,7 +202,7 @@ function readMs(value: Json | undefined, where: string): number | undefined {
   throw new TypeError(`${where} must be at most ${MS_MAX}`);
 }
 
-function readClose(value: Json | undefined, where: string): boolean {
+function readFlag(value: Json | undefined, where: string): boolean {
   if (value === undefined || value === null || typeof value === 'boolean') return value ?? false;
   throw new TypeError(`${where} must be true or false`);
 }

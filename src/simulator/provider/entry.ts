@@ -167,7 +167,8 @@ function enter(
       response.destroy();
     }
   };
-  if (waitMs > 0) setTimeout(go, waitMs);
+  if (fault?.held) faults.hold(go);
+  else if (waitMs > 0) setTimeout(go, waitMs);
   else go();
 }
 

@@ -64,6 +64,16 @@ test('an answer without the form of one, a delay, and a connection that ends wit
   expect(performance.now() - from).toBeGreaterThan(110);
 });
 
+test('what is held is answered when the faults are set anew', async () => {
+  await faults({ match: { path: TOKEN }, times: 1, held: true, status: 503 });
+  const held = ask();
+  const isKept = async () =>
+    ((await control(simulator, 'GET', 'faults')) as { times: number }[])[0]?.times === 0;
+  while (!(await isKept())) await new Promise(setImmediate);
+  await faults();
+  expect((await held).status).toBe(503);
+});
+
 test('a real answer that is cut has been given: the refresh token is spent', async () => {
   await faults({ match: { path: TOKEN }, times: 1, truncateAt: 10 });
   expect(await errorOf(ask())).toBe('ECONNRESET');

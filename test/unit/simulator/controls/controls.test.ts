@@ -142,6 +142,22 @@ test('delayMs delays the real answer', async () => {
   expect(performance.now() - from).toBeGreaterThan(110);
 });
 
+test('what is held is answered when the faults are set anew, and not before', async () => {
+  await faults({ match: { path: '/equipment' }, times: 1, held: true, status: 418 });
+  let answered = false;
+  const held = get(simulator, equipment()).finally(() => {
+    answered = true;
+  });
+  const isKept = async () =>
+    ((await control(simulator, 'GET', 'faults')) as { times: number }[])[0]?.times === 0;
+  while (!(await isKept())) await new Promise(setImmediate);
+  // Whoever asks later is answered first.
+  expect((await get(simulator, equipment())).status).toBe(200);
+  expect(answered).toBe(false);
+  await faults();
+  expect((await held).status).toBe(418);
+});
+
 test('a body cut in the middle of a chunk or short of its length breaks the connection', async () => {
   await faults({ match: { path: '/equipment' }, times: 1, truncateAt: 20 });
   expect(await errorOf(get(simulator, equipment()))).toBe('ECONNRESET');
@@ -200,6 +216,7 @@ test.each<[unknown, string]>([
   [[{ headers: { 'X-Wide': '€' } }], 'faults[0].headers: "X-Wide" cannot be written'],
   [[{ delayMs: 2_147_483_648 }], 'faults[0].delayMs must be at most 2147483647'],
   [[{ close: 'yes' }], 'faults[0].close must be true or false'],
+  [[{ held: 1 }], 'faults[0].held must be true or false'],
   [[{ bodyBase64: '%%%' }], 'faults[0].bodyBase64 must be base64'],
   [[7], 'faults[0]'],
 ])('the faults %j are refused', async (body, message) => {
