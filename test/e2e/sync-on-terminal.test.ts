@@ -73,7 +73,7 @@ describeWithNeighbour('pseudo-terminals', terminals, 'a sync that somebody watch
     const asked = (await story.requests()).length;
     // It is in the middle for as long as that takes.
     const match = { path: '/fieldOperations($|\\?)' };
-    await story.simulator.setFaults([{ match, delayMs: 60_000 }]);
+    await story.simulator.setFaults([{ match, held: true }]);
     const store = { DATABASE_URL: `sqlite:${join(story.dataFolder, 'tramline.db')}` };
     const watching = runOnTerminal(words, 120, { ...story.settings(), ...store, ...where() });
     const listing = async () =>

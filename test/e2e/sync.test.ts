@@ -105,7 +105,7 @@ test('killed in the middle it goes on after a restart, and everything is publish
   // One listing does not come to its end before the kill, so that the sync does not either.
   const { fieldId } = (await story.simulator.state()).fieldOperations.at(-1)!;
   const match = { path: `/fields/${fieldId}/fieldOperations($|\\?)` };
-  await story.simulator.setFaults([{ match, delayMs: 60_000 }]);
+  await story.simulator.setFaults([{ match, held: true }]);
   await story.ask('/api/sync', 'POST');
   const before = await until(
     async () => {
@@ -145,7 +145,7 @@ test('killed in the middle it goes on after a restart, and everything is publish
 test('a read that a notification caused during the sync wins, and is not marked as reconciled', async () => {
   await begin({ flags: { 'latency-ms': 1 } });
   const [machine] = await story.equipment();
-  await story.simulator.setFaults([{ match: { path: '/equipment?' }, delayMs: 5000, times: 2 }]);
+  await story.simulator.setFaults([{ match: { path: '/equipment?' }, held: true, times: 2 }]);
   await story.ask('/api/sync', 'POST');
   await until(async () => (await story.requests()).some(({ url }) => url.includes('organizationIds=')), {
     ...soon,
@@ -154,6 +154,7 @@ test('a read that a notification caused during the sync wins, and is not marked 
   await story.simulator.changeEquipment(machine!.id, { name: 'Newer', notify: false });
   await story.post([notificationOf(machine!)]);
   await story.untilEvents(machine!, 1);
+  await story.simulator.setFaults([]);
   await sync();
   await story.untilRest();
   const events = await story.eventsOf(machine!);
@@ -169,8 +170,11 @@ test('what changes while it is read, and only a list of changes tells of, is pub
   const change = (cropSeason: string) =>
     story.simulator.changeFieldOperation(id, { cropSeason, notify: false });
   await change('2041');
-  // The answer is made at once, and takes a while to come.
-  await story.simulator.setFaults([{ match: { path: `/fieldOperations/${id}` }, drip: 2, times: 1 }]);
+  // The answer is made now, and comes when the change after it has been listed.
+  const body = await story.provided(`${uri}?embed=measurementTypes`);
+  await story.simulator.setFaults([
+    { match: { path: `/fieldOperations/${id}` }, held: true, body, times: 1 },
+  ]);
   await story.post([notificationOf({ uri, organizationId }, { eventTypeId: 'fieldOperation' })]);
   await until(
     async () => (await story.requests()).some(({ url }) => url.includes(`/fieldOperations/${id}`)),
@@ -181,6 +185,7 @@ test('what changes while it is read, and only a list of changes tells of, is pub
   );
   await change('2042');
   expect(await sync()).toMatchObject({ listed: 1, left: 1, partial: [] });
+  await story.simulator.setFaults([]);
   await story.untilRest();
   expect(await sync()).toMatchObject({ listed: 0 });
   const told = (await story.events()).filter(({ subject }) => subject.endsWith(`/field-operation/${id}`));

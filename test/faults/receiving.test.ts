@@ -131,7 +131,7 @@ describe('W7: newer before older', () => {
         match: { path: new URL(alias).pathname },
         times: 1,
         body: { ...machine!.content, name: 'Older' },
-        delayMs: 2_000,
+        held: true,
       },
     ]);
     await story.post([notificationOf(machine!, { targetResource: alias })]);
@@ -141,6 +141,7 @@ describe('W7: newer before older', () => {
     // Decided, sent or not, while the older one is on its way.
     await until(async () => (await story.ledger()).published === 1, soon);
     expect((await story.readsOf({ ...machine!, uri: alias })).at(0)).not.toHaveProperty('status');
+    await story.simulator.setFaults([]);
 
     const ledger = await story.untilRest();
     expect(await namesPublished(machine!)).toEqual(['Newer']);
