@@ -3,6 +3,7 @@
  * few round trips. A message id is one delivery, whichever receiver was asked first.
  */
 import type { Accepted, Delivery } from '../../model/notification';
+import { countLines, elementsText } from '../delivery-row';
 import type { QuarantineEntry } from '../quarantine-entry';
 import { hintProbes } from './ask-probes';
 import type { Context } from './context';
@@ -93,7 +94,7 @@ async function journal(context: Context, deliveries: Delivery[]): Promise<Journa
     counts.map(({ acted }) => acted),
     counts.map(({ ignored }) => ignored),
     counts.map(({ quarantined }) => quarantined),
-    deliveries.map(({ elements }) => JSON.stringify(elements.map(withoutRaw))),
+    deliveries.map(elementsText),
   );
   const unnamed = rows.filter(({ message_id }) => message_id === null).map(({ id }) => Number(id));
   unnamed.sort((left, right) => left - right);
@@ -123,17 +124,4 @@ async function knownUnder(context: Context, messageIds: string[]): Promise<Map<s
   return new Map(
     rows.map(({ id, message_id, body_hash }) => [message_id, { id, isNew: false, bodyHash: body_hash }]),
   );
-}
-
-function countLines({ elements }: Delivery) {
-  const counts = { acted: 0, ignored: 0, quarantined: 0, hint: 0 };
-  for (const element of elements) counts[element.line] += 1;
-  return counts;
-}
-
-/** The journal tells what came; what cannot be read stands in quarantine, once. */
-function withoutRaw(element: Delivery['elements'][number]): unknown {
-  if (element.line !== 'quarantined') return element;
-  const { raw: _raw, ...rest } = element;
-  return rest;
 }

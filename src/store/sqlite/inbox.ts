@@ -5,6 +5,7 @@
  */
 import type { Accepted, Delivery, HintElement } from '../../model/notification';
 import type { TakenTask } from '../../model/task';
+import { countLines, elementsText } from '../delivery-row';
 import { leftToNewerMax, leftToNewerMs } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
@@ -27,8 +28,7 @@ export function put(context: Context, delivery: Delivery): Accepted {
       return { deliveryId: `d${known.id}`, repeated: true, idReused, due: 0, probes: false };
     }
   }
-  const counts = { acted: 0, ignored: 0, quarantined: 0, hint: 0 };
-  for (const element of delivery.elements) counts[element.line] += 1;
+  const counts = countLines(delivery);
   const id = database.insert(
     `INSERT INTO deliveries (received_at, message_id, body_hash, bytes, traceparent, notifications, acted, ignored,
        quarantined, elements) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -41,7 +41,7 @@ export function put(context: Context, delivery: Delivery): Accepted {
     counts.acted,
     counts.ignored,
     counts.quarantined,
-    JSON.stringify(delivery.elements.map(withoutRaw)),
+    elementsText(delivery),
   );
   let probes = false;
   for (const [index, element] of delivery.elements.entries()) {
@@ -53,13 +53,6 @@ export function put(context: Context, delivery: Delivery): Accepted {
     }
   }
   return { deliveryId: `d${id}`, repeated: false, idReused: false, due: counts.hint, probes };
-}
-
-/** The journal tells what came; what cannot be read stands in quarantine, once. */
-function withoutRaw(element: Delivery['elements'][number]): unknown {
-  if (element.line !== 'quarantined') return element;
-  const { raw: _raw, ...rest } = element;
-  return rest;
 }
 
 /** Marks the resource behind an address due: one generation more, one row in the journal of hints. */
