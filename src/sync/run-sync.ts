@@ -99,7 +99,7 @@ function tellClosed({ doors, progress, seen }: Tour): void {
   if (doors.connections().length > 0) return;
   progress.leavePartial(
     'organizations',
-    'there is no connection whose consent is valid',
+    'there is no connection whose consent is valid: tramline connect',
     'customer-must-act',
   );
 }

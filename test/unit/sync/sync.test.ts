@@ -490,7 +490,9 @@ test('where every consent was refused, users must consent; a list that nobody co
     state: 'ended',
     trouble: 'customer-must-act',
     skipped: [{ id: '4711', access: 'reauthorize' }],
-    partial: [{ scope: 'organizations' }],
+    partial: [
+      { scope: 'organizations', detail: 'there is no connection whose consent is valid: tramline connect' },
+    ],
   });
   expect(await stage({}, refused).run('4711')).toMatchObject({ reason: null, trouble: 'customer-must-act' });
 });
