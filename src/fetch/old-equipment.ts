@@ -180,7 +180,7 @@ function makeLookAny({ gate, pages, organizations }: OldEquipmentParts) {
     for await (const page of organizations.list(connection, caller)) {
       const hidden = page.partial ? unseenBehind(page, way) : unseenAmong(page, way);
       found.unseen = graver(found.unseen, hidden);
-      for (const organization of page.partial ? [] : organizationsOf(page.values)) {
+      for (const organization of page.partial ? [] : organizationsOf(page)) {
         const inside = await lookIn(organization, sought, looking);
         const failed = inside.unseen?.failed === true && !isLocal(inside.unseen.answer);
         // An organization that is closed to us hides its own, not those of the others.

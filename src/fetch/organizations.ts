@@ -5,6 +5,7 @@
 import type { Answer } from '../model/answer';
 import type { Connection } from '../model/connection';
 import { pageAddress } from '../model/page-address';
+import { shownAddress } from '../model/shown-address';
 import { type AddressPattern, addressOf, patternOf } from './address-pattern';
 import type { Caller } from './caller';
 import type { Catalog } from './catalogs';
@@ -17,6 +18,7 @@ import {
   partialSentence,
   type Unreadable,
   unreadableSentence,
+  type WholePage,
   withoutId,
 } from './pages';
 import { answerOnTheWay, type Way, waitingAnswer } from './waiting-answer';
@@ -32,7 +34,7 @@ export interface OrganizationSeen {
   manageUrl: string | null;
   /** Relationship → address, as received. */
   links: ReadonlyMap<string, string>;
-  /** Relationship → why its link cannot be read; under `''` where that may be any of them. */
+  /** Relationship → why its link cannot be read, and where that stood; under `''` where that may be any of them. */
   unread: ReadonlyMap<string, string>;
 }
 
@@ -61,7 +63,7 @@ export function makeOrganizations(gate: Gate, pages: Pages, catalogOrigin: strin
     const verdict = await caller.call({ url: admission.url, operation: 'organization', connection });
     switch (verdict.kind) {
       case 'ok': {
-        const organization = organizationOf(verdict.document.body);
+        const organization = organizationOf(verdict.document.body, verdict.document.address);
         return organization?.id === id ? { organization } : null;
       }
       case 'gone':
@@ -87,14 +89,14 @@ export function makeOrganizations(gate: Gate, pages: Pages, catalogOrigin: strin
           answer: verdict === null ? waitingAnswer(way, partialSentence(page)) : answerOnTheWay(verdict, way),
         };
       }
-      for (const organization of organizationsOf(page.values)) {
+      for (const organization of organizationsOf(page)) {
         const self = organization.links.get('self');
         const pattern = gate.admit(self).admitted ? patternOf(self, organization.id) : null;
         if (pattern !== null) patterns.set(connectionId, pattern);
         if (organization.id === id) return { organization };
       }
       unread = noteUnreadable(unread, page, (value) =>
-        organizationOf(value) === null ? withoutId(value) : null,
+        organizationOf(value, page.address) === null ? withoutId(value) : null,
       );
     }
     // What names nothing may be the one that is looked for.
@@ -134,16 +136,21 @@ function unshown({ unread, address }: Catalog): Page {
 }
 
 /** The organizations of a page; what has no id is left out. */
-export function organizationsOf(values: unknown[]): OrganizationSeen[] {
-  return values.flatMap((value) => organizationOf(value) ?? []);
+export function organizationsOf({
+  values,
+  address,
+}: Pick<WholePage, 'values' | 'address'>): OrganizationSeen[] {
+  return values.flatMap((value) => organizationOf(value, address) ?? []);
 }
 
-function organizationOf(value: unknown): OrganizationSeen | null {
+/** `address`: where it was read. */
+function organizationOf(value: unknown, address: string): OrganizationSeen | null {
   if (typeof value !== 'object' || value === null) return null;
   const { id, name } = value as { id?: unknown; name?: unknown };
   if ((typeof id !== 'string' && typeof id !== 'number') || id === '') return null;
   const links = linksOf(value);
   const unread = unreadLinksOf(value);
+  const where = shownAddress(links.get('self') ?? address) ?? 'no readable address';
   return {
     id: String(id),
     name: typeof name === 'string' ? name : null,
@@ -152,7 +159,7 @@ function organizationOf(value: unknown): OrganizationSeen | null {
     connectUrl: pageAddress(links.get('connections')),
     manageUrl: pageAddress(links.get('manage_connections')),
     links,
-    unread,
+    unread: new Map([...unread].map(([rel, words]) => [rel, `${words} at ${where}`])),
   };
 }
 

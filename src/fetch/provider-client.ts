@@ -192,9 +192,9 @@ async function* shownPages(pages: AsyncIterable<Page>): AsyncGenerator<Organizat
       return yield { partial: true, reason, detail: partialSentence(page), answer };
     }
     unreadable = noteUnreadable(unreadable, page, (value) =>
-      organizationsOf([value]).length > 0 ? null : withoutId(value),
+      organizationsOf({ ...page, values: [value] }).length > 0 ? null : withoutId(value),
     );
-    yield { partial: false, organizations: organizationsOf(page.values) };
+    yield { partial: false, organizations: organizationsOf(page) };
   }
   if (unreadable === null) return;
   yield { partial: true, reason: 'malformed-entry', detail: unreadableSentence(unreadable), answer: null };

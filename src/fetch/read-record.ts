@@ -80,7 +80,7 @@ export function makeReadRecord(parts: RecordParts): ReadRecord {
     const { connection } = reach;
     for await (const page of parts.organizations.list(connection, caller)) {
       if (page.partial) return refused;
-      const open = organizationsOf(page.values).find(({ unconnected }) => unconnected);
+      const open = organizationsOf(page).find(({ unconnected }) => unconnected);
       if (open === undefined) continue;
       return { kind: 'not-connected', actionUrl: open.connectUrl, connectionId: connection.connectionId };
     }

@@ -176,7 +176,7 @@ async function* operationsOf(organizationId: string | null, look: Look): AsyncGe
   for await (const page of organizations.list(connection, caller)) {
     if (page.partial) return yield unseenBehind(page, way);
     unseen = graver(unseen, unseenAmong(page, way));
-    for (const organization of organizationsOf(page.values)) {
+    for (const organization of organizationsOf(page)) {
       for await (const step of operationsOfOrganization(organization, look)) {
         if ('answer' in step && !isLocal(step.answer)) return yield step;
         // An organization that is closed to us hides its operations, not those of the others.

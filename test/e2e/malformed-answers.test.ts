@@ -75,11 +75,15 @@ test('a link that cannot be read is told by its relationship, and takes nothing 
   const before = (await published()).length;
   const list = await story.provided(`${story.simulator.catalog}organizations?itemLimit=100`);
   const [first, ...others] = list.values as { id: string; links: { rel: string; uri: unknown }[] }[];
-  const links = first!.links.map((link) => (link.rel === 'fields' ? { ...link, uri: 5 } : link));
+  const links = first!.links.map((link) =>
+    ['fields', 'self'].includes(link.rel) ? { ...link, uri: 5 } : link,
+  );
   await answerOnce('/organizations', { ...list, values: [{ ...first, links }, ...others] });
   const { code, partial } = await sync();
   expect(code).toBe(1);
-  expect(JSON.stringify(partial)).toContain('expected an address in the link `fields`, got number');
+  const words = 'expected an address in the link `fields`, got number at ';
+  const where = `${story.simulator.catalog}organizations?itemLimit=100`;
+  expect(JSON.stringify(partial)).toContain(words + where);
   await story.untilRest();
   expect(await published()).toHaveLength(before);
 });

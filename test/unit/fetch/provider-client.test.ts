@@ -788,7 +788,9 @@ describe('what is not found', () => {
     expect((await staged.client.read(known)).answer).toMatchObject({
       kind: 'transient',
       code: 'relocation-incomplete',
-      detail: 'expected an address in the link `fields`, got number',
+      detail:
+        'expected an address in the link `fields`, got number at ' +
+        `${origin}/platform/organizations?itemLimit=100`,
     });
   });
 

@@ -619,7 +619,9 @@ describe('field operations', () => {
     expect(unshared).toMatchObject([{ fault: { answer: { kind: 'no-access', message } } }]);
     organization([{ rel: 'fields', uri: 5 } as never]);
     const broken = await allOf(staged.client.data.fieldOperations({ organizationId: '4711', fieldId: null }));
-    const detail = 'expected an address in the link `fields`, got number (malformed-entry)';
+    const detail =
+      'expected an address in the link `fields`, got number at ' +
+      `${origin}/platform/organizations?itemLimit=100 (malformed-entry)`;
     expect(broken).toMatchObject([{ fault: { answer: null, detail } }]);
     organization([link('fields', fields)]);
     const listed = [{ id: 'f1', links: [{ rel: 'fieldOperation', uri: null }] }];
