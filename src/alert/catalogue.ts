@@ -142,7 +142,7 @@ export const conditionRows: Record<ConditionName, ConditionRow> = {
     severity: 'critical',
     owner: 'on-call',
     summary: 'Events cannot be published: Kafka does not answer or refuses writes.',
-    firstStep: 'Run `tramline check` and look at the brokers it names.',
+    firstStep: 'Run `tramline check`: it names the brokers, and the settings to look at.',
     // A record may have to come first.
     relearnedWithinMs: 15 * minuteMs,
   },

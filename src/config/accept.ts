@@ -3,6 +3,7 @@
  * say what is accepted. Messages name what is accepted and never repeat what was given, since a secret may stand in
  * the wrong variable. No setting is named here.
  */
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { z } from 'zod';
 import { Secret } from '../tools/secret';
 
@@ -113,12 +114,25 @@ export const date: Kind<string> = {
   accepts: 'a date as YYYY-MM-DD',
 };
 
+/** One or more; the first is read here, since OpenSSL takes a file without any for one that trusts nobody. */
 export const certificate: Kind<string> = {
-  schema: z.string().regex(/-----BEGIN [A-Z ]+-----[\s\S]+-----END [A-Z ]+-----/),
-  accepts: 'the path of a PEM file',
+  schema: z.string().refine((value) => isReadBy((pem) => new X509Certificate(pem), value)),
+  accepts: 'the path of a PEM file that holds a certificate',
 };
 
 export const certificateKey: Kind<Secret> = {
-  schema: certificate.schema.transform((value) => new Secret(value)),
-  accepts: certificate.accepts,
+  schema: z
+    .string()
+    .refine((value) => isReadBy(createPrivateKey, value))
+    .transform((value) => new Secret(value)),
+  accepts: 'the path of a PEM file that holds a private key without a passphrase',
 };
+
+function isReadBy(read: (pem: string) => unknown, value: string): boolean {
+  try {
+    read(value);
+    return true;
+  } catch {
+    return false;
+  }
+}

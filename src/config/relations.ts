@@ -2,6 +2,7 @@
  * What settings demand of each other. Each fault names the variable to change and what is accepted; each warning names
  * what is probably not meant. Pure: it looks at parsed settings only.
  */
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Settings } from './table';
 
 /** What the settings are read for: a process that serves needs more than a command does. */
@@ -94,6 +95,12 @@ const faults: Check[] = [
     s.webhookAuth.length > 1 &&
     'WEBHOOK_AUTH must be `none` alone, or any of `authorization`, `token`, `hmac`',
   (s) => (s.kafkaCert === null) !== (s.kafkaKey === null) && 'KAFKA_CERT_FILE and KAFKA_KEY_FILE go together',
+  // OpenSSL says so when a connection is made, or not at all, and then no broker takes us.
+  (s) =>
+    s.kafkaCert !== null &&
+    s.kafkaKey !== null &&
+    !new X509Certificate(s.kafkaCert).checkPrivateKey(createPrivateKey(s.kafkaKey.open())) &&
+    'KAFKA_KEY_FILE must hold the key of the first certificate in KAFKA_CERT_FILE',
   (s) =>
     !s.kafkaTls &&
     (s.kafkaCa !== null || s.kafkaCert !== null) &&

@@ -46,6 +46,12 @@ export function kindOf(code: string): FailureKind {
   return kinds[code] ?? (certificateCode.test(code) ? 'denied' : 'retry');
 }
 
+/** What an error puts in doubt: who we are to Kafka, who trusts whom, or the way to it. */
+export function doubtOf(code: string): 'login' | 'certificates' | 'brokers' {
+  if (/SASL/.test(code)) return 'login';
+  return certificateCode.test(code) ? 'certificates' : 'brokers';
+}
+
 /** Codes after which the same bytes may be tried again at once: leadership moves, a connection breaks. */
 export function healsInAMoment(code: string): boolean {
   return [connectionLost, 'NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE', 'NETWORK_EXCEPTION'].includes(
@@ -55,7 +61,8 @@ export function healsInAMoment(code: string): boolean {
 
 /**
  * The code of anything thrown by the client. The name that says something is often that of the cause, or of the cause's
- * cause. `detail` names the broker where one is known; messages of logins are left out, since brokers may echo them.
+ * cause. `detail` names the broker where one is known; messages of logins are left out, since brokers may echo them,
+ * and of a failed connection at most 200 characters are told.
  */
 export function describeError(error: unknown): { code: string; detail: string } {
   let broker = '';
@@ -74,11 +81,20 @@ export function describeError(error: unknown): { code: string; detail: string } 
     if (at.name === 'KafkaJSConnectionError' || at.name === 'KafkaJSConnectionClosedError') {
       const reason = typeof at.code === 'string' ? at.code : '';
       const code = certificateCode.test(reason) ? reason : connectionLost;
-      return { code, detail: `no connection${broker}${reason && ` (${reason})`}` };
+      const why = reason || ownWords(at);
+      return { code, detail: `no connection${broker}${why && ` (${why})`}` };
     }
     if (typeof at.name === 'string') name = at.name;
   }
   return { code: name || 'UNKNOWN', detail: `${name || 'an unknown error'}${broker}` };
+}
+
+const wordsCharsMax = 200;
+
+/** Of a connection that failed on our side and has no code; of one that was closed there is nothing more to tell. */
+function ownWords({ name, message }: Record<string, unknown>): string {
+  if (name !== 'KafkaJSConnectionError' || typeof message !== 'string') return '';
+  return message.slice(0, wordsCharsMax);
 }
 
 function firstOf(errors: unknown): unknown {

@@ -5,6 +5,7 @@ import { conditionRows } from '../alert/catalogue';
 import type { Settings } from '../config';
 import type { Alert } from '../model/alert';
 import { CheckFailure, type Found } from '../operations/check';
+import { describeError, doubtOf } from '../publish/classify-error';
 import { kafkaTargetDefaults } from '../publish/kafka';
 import { createTopics, type DeclaredTopic, describeDeclared } from '../publish/topics';
 import { systemClock } from '../tools/clock';
@@ -23,8 +24,8 @@ export async function createDeclaredTopics(
 
 /**
  * What `check` says of Kafka: a warning where a topic has fewer copies than declared. Rejects with a sentence where one
- * is not there, cannot be written by what the brokers say of it, or was not by what the relay last told, and with
- * `publish.unavailable` or `publish.refused` where Kafka cannot be asked.
+ * is not there, cannot be written by what the brokers say of it, or was not by what the relay last told, and as
+ * `CheckFailure` with the settings to look at where Kafka cannot be asked.
  */
 export async function checkTopics(settings: Settings, listAlerts: () => Promise<Alert[]>): Promise<Found> {
   const kafka = kafkaOptions(settings);
@@ -32,10 +33,22 @@ export async function checkTopics(settings: Settings, listAlerts: () => Promise<
   const options = { ...kafkaTargetDefaults, clock: systemClock };
   // That the store does not answer is told in a line of its own.
   const [topics, alerts] = await Promise.all([
-    describeDeclared(kafka, settings.kafkaTopicPrefix, declaredTopics(), options),
+    describeDeclared(kafka, settings.kafkaTopicPrefix, declaredTopics(), options).catch(unasked),
     listAlerts().catch(() => []),
   ]);
   return kafkaFound(topics, alerts);
+}
+
+const lookAt = {
+  login: 'Look at KAFKA_SASL_MECHANISM, KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD.',
+  certificates:
+    'Look at KAFKA_TLS, KAFKA_CA_FILE and KAFKA_CERT_FILE, and at the certificate of the broker that is named.',
+  brokers: 'Look at KAFKA_BROKERS.',
+};
+
+/** Kafka cannot be asked: throws `CheckFailure` with what that puts in doubt. */
+function unasked(error: Error): never {
+  throw new CheckFailure(error.message, lookAt[doubtOf(describeError(error).code)]);
 }
 
 /** Throws `CheckFailure` with all that keeps events from being written, else an error where a topic is not there. */

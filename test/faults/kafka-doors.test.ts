@@ -8,6 +8,7 @@ import { writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
+import type { CheckLine } from '../../src/model/api';
 import { type KafkaTargetOptions, kafkaTargetDefaults, makeKafkaTarget } from '../../src/publish/kafka';
 import { systemClock as clock } from '../../src/tools/clock';
 import { Secret } from '../../src/tools/secret';
@@ -128,6 +129,8 @@ describe('B11: while the brokers prove nothing', () => {
     expect((await fetch(`${story.service.operationsUrl}/readyz`)).status).toBe(200);
     expect((await story.post([notificationOf(machine!)])).status).toBe(204);
     expect(await story.ledger()).toMatchObject({ accepted: 2, lost: 0 });
+    const kafka = (await story.ask<CheckLine[]>('/api/check')).find(({ name }) => name === 'kafka');
+    expect(kafka).toMatchObject({ state: 'failed', next: expect.stringContaining('KAFKA_CA_FILE') });
     expect(told).toEqual([]);
     // The page is saved before it is written to the log.
     await until(() => story.service.lines().join('\n').includes('CERT_HAS_EXPIRED'), { withinMs: 10_000 });

@@ -1,5 +1,6 @@
 // Settings are the door for everything an operator can get wrong: each mistake is one clear line that names the
 // variable and what is accepted, and no line ever repeats a value.
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +8,7 @@ import { inspect } from 'node:util';
 import { type Environment, lendToTelemetry, loadSettings, telemetryWishes } from '../../../src/config';
 import { rows } from '../../../src/config/describe';
 import { isProblem } from '../../../src/model/problem';
+import { makeAuthority } from '../../support/certificates';
 import fastCheck from '../../support/properties';
 
 const key = Buffer.alloc(32, 7).toString('base64');
@@ -29,6 +31,8 @@ function faultsOf(environment: Environment, purpose: 'serve' | 'command' = 'serv
     return error.message.split('\n');
   }
 }
+
+const clientOf = () => makeAuthority().issue({});
 
 let folder: string;
 beforeAll(() => {
@@ -152,15 +156,48 @@ describe('values from files', () => {
   });
 
   test('certificates are read from their paths', () => {
-    const pem = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----';
+    const pem = makeAuthority().cert.trimEnd();
     const path = file('ca.pem', `${pem}\n`);
     const given = { ...complete, KAFKA_TLS: 'true', KAFKA_CA_FILE: path };
     const { settings, origins } = loadSettings('serve', given);
     expect(settings.kafkaCa).toBe(pem);
     expect(origins.KAFKA_CA_FILE.shown).toBe(path);
-    expect(faultsOf({ ...given, KAFKA_CA_FILE: file('no.pem', 'canary') })).toEqual([
-      'KAFKA_CA_FILE must be the path of a PEM file',
-    ]);
+    for (const none of [
+      'canary',
+      '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----',
+      clientOf().key,
+    ])
+      expect(faultsOf({ ...given, KAFKA_CA_FILE: file('no.pem', none) })).toEqual([
+        'KAFKA_CA_FILE must be the path of a PEM file that holds a certificate',
+      ]);
+  });
+
+  test('a certificate and the key of another one are refused, of whatever kinds their keys are', () => {
+    const { cert, key: own } = clientOf();
+    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const others = [clientOf().key, privateKey.export({ type: 'pkcs8', format: 'pem' }) as string];
+    const faultsWith = (given: string) =>
+      faultsOf({
+        ...complete,
+        KAFKA_TLS: 'true',
+        KAFKA_CERT_FILE: file('client.pem', cert),
+        KAFKA_KEY_FILE: file('client.key', given),
+      });
+    expect(faultsWith(own)).toEqual([]);
+    for (const other of others)
+      expect(faultsWith(other)).toEqual([
+        'KAFKA_KEY_FILE must hold the key of the first certificate in KAFKA_CERT_FILE',
+      ]);
+    const locked = privateKey.export({
+      type: 'pkcs8',
+      format: 'pem',
+      cipher: 'aes-128-cbc',
+      passphrase: 'x',
+    });
+    for (const none of [cert, locked as string])
+      expect(faultsWith(none)).toEqual([
+        'KAFKA_KEY_FILE must be the path of a PEM file that holds a private key without a passphrase',
+      ]);
   });
 });
 
@@ -247,7 +284,7 @@ describe('settings that contradict each other', () => {
   });
 
   test('certificates demand TLS and each other', () => {
-    const pem = file('c.pem', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----');
+    const pem = file('c.pem', clientOf().cert);
     expect(faultsOf({ ...complete, KAFKA_CERT_FILE: pem })).toEqual([
       'KAFKA_CERT_FILE and KAFKA_KEY_FILE go together',
       'KAFKA_TLS must be `true` when KAFKA_CA_FILE or KAFKA_CERT_FILE is set',

@@ -1,4 +1,4 @@
-import { describeError, healsInAMoment, kindOf } from '../../../src/publish/classify-error';
+import { describeError, doubtOf, healsInAMoment, kindOf } from '../../../src/publish/classify-error';
 
 // kafkajs's own classes, as they are thrown.
 const errors = require('kafkajs/src/errors');
@@ -51,6 +51,28 @@ test('a failed connection names the broker and the reason', () => {
   });
   const closed = new errors.KafkaJSConnectionClosedError('Closed connection', { host: 'b2', port: 1 });
   expect(describeError(closed)).toEqual({ code: 'CONNECTION', detail: 'no connection at b2:1' });
+});
+
+test('a failed connection without a code is told in its own words', () => {
+  const error = new errors.KafkaJSConnectionError('Failed to connect: key values mismatch', {
+    broker: 'b1:9093',
+  });
+  expect(describeError(error)).toEqual({
+    code: 'CONNECTION',
+    detail: 'no connection at b1:9093 (Failed to connect: key values mismatch)',
+  });
+});
+
+test.each([
+  ['SASL_AUTHENTICATION_FAILED', 'login'],
+  ['UNSUPPORTED_SASL_MECHANISM', 'login'],
+  ['ILLEGAL_SASL_STATE', 'login'],
+  ['SELF_SIGNED_CERT_IN_CHAIN', 'certificates'],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', 'certificates'],
+  ['CONNECTION', 'brokers'],
+  ['SOMETHING_OF_TOMORROW', 'brokers'],
+])('%s puts in doubt: %s', (code, doubt) => {
+  expect(doubtOf(code)).toBe(doubt);
 });
 
 test('a certificate that is not trusted is told from a broker that is away', () => {
