@@ -27,7 +27,7 @@ test('a 403 that is answered after the acceptance blocks nobody and pages nobody
     {
       match: { path: new URL(slow!.uri).pathname },
       times: 1,
-      delayMs: 4_000,
+      held: true,
       status: 403,
       headers: { [`X-${vendor}-Terms-Location`]: 'https://provider.example/terms' },
     },
@@ -41,6 +41,7 @@ test('a 403 that is answered after the acceptance blocks nobody and pages nobody
   await until(async () => (await story.organization(organizationId)).access === 'active', soon);
   expect((await story.readsOf(slow!))[0]!.status).toBeUndefined();
 
+  await story.simulator.setFaults([]);
   await story.untilEvents(slow!, 1);
   expect((await story.readsOf(slow!))[0]!.status).toBe(403);
   expect(await story.untilRest()).toMatchObject({ accepted: 2, published: 2, lost: 0 });
