@@ -174,12 +174,19 @@ test('links that move in the middle of a sync, with reads waiting, lose nothing 
   const all = equipment.length + fieldOperations.length;
   const sync = () => story.ask<SyncView>('/api/sync');
   const untilEnded = () => until(async () => ((await sync()).state === 'running' ? null : sync()), soon);
+  // The first of its calls are answered, and the others held until all has moved.
+  const match = { method: 'GET' };
+  await story.simulator.setFaults([
+    { match, times: 6, delayMs: 0 },
+    { match, held: true },
+  ]);
   await story.ask('/api/sync', 'POST');
-  await until(async () => (await sync()).listings.done >= 3, { ...soon, everyMs: 5 });
+  await until(async () => (await sync()).listings.done >= 3, soon);
   const hints = fieldOperations.slice(-10).map((operation) => operationHint(operation));
   expect((await story.post(hints)).status).toBe(204);
   await story.simulator.moveLinks();
   expect((await sync()).state).toBe('running');
+  await story.simulator.setFaults([]);
   // What the move took away is found again within the same sync: nobody has to act.
   const ended = await untilEnded();
   expect(ended).toMatchObject({ state: 'ended', partial: [], trouble: 'none' });

@@ -112,14 +112,13 @@ test('what needs a consent ends with 5 and says whose, while there is none, when
     ['subscriptions', 'create', '--event-type', 'equipment', '--organization', organization!.id],
     ['subscriptions', 'renew', 'any'],
   ];
-  const told = async () => {
-    const answers: unknown[] = [];
-    for (const words of needing) {
-      const { code, out, error } = await runCommand(words, stage.environment);
-      answers.push([words, code, out, error.split('\n', 1)[0]]);
-    }
-    return answers;
-  };
+  const told = () =>
+    Promise.all(
+      needing.map(async (words) => {
+        const { code, out, error } = await runCommand(words, stage.environment);
+        return [words, code, out, error.split('\n', 1)[0]];
+      }),
+    );
   const each = (words: string) => needing.map((of) => [of, 5, '', expect.stringContaining(words)]);
   expect(await told()).toEqual(each('no user has consented yet: tramline connect'));
   await connectUser();

@@ -96,6 +96,12 @@ test('a download that was killed goes on in the next run, from what is already h
       TRAMLINE_URL: story.service.operationsUrl,
     });
   const left = () => readdirSync(folder).filter((name) => name.endsWith('.part'));
+  // Its record and seven of its ranges are answered; the next one is not before it is killed.
+  const match = { path: await pathOf(file) };
+  await story.simulator.setFaults([
+    { match, times: 8, delayMs: 0 },
+    { match, held: true },
+  ]);
   const killed = download();
   const enough = 24 * 1024 * 1024;
   await until(() => left().some((name) => statSync(join(folder, name)).size > enough), {
@@ -104,6 +110,7 @@ test('a download that was killed goes on in the next run, from what is already h
   });
   killed.kill();
   await killed.ended;
+  await story.simulator.setFaults([]);
   expect(left()).toHaveLength(1);
 
   const { code, out } = await download().ended;
