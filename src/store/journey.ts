@@ -82,7 +82,7 @@ export function eventJourney(
   if ('read' in found) {
     const { read, asked } = found;
     const { hints, readAgain, runs } = asked;
-    if (!isReconciled(event.headers)) return [...hintSteps(hints), readStep(read), ...own];
+    if (!isReconciled(event.headers)) return [...hintSteps(hints, [read]), readStep(read), ...own];
     const askers =
       readAgain.length > 0 ? readAgainSteps(readAgain) : [syncStep(runAt(runs, read.at), read.at)];
     return [...askers, readStep(read), ...own];
@@ -98,7 +98,7 @@ export function eventJourney(
 
 /** The journey of an event of which nothing but its read is kept. */
 export function sweptJourney(read: ReadToTell, { hints, readAgain }: Asked, nowMs: number): ExplainStep[] {
-  return [...hintSteps(hints), ...readAgainSteps(readAgain), ...readWithEvents(read, [], nowMs)];
+  return [...hintSteps(hints, [read]), ...readAgainSteps(readAgain), ...readWithEvents(read, [], nowMs)];
 }
 
 /** What is known of all tasks of one resource. Each list holds the newest of each task, and one more where there are more. */
@@ -118,7 +118,7 @@ export function resourceSteps(resource: ResourceToTell, nowMs: number): ExplainS
   const reads = newest(resource.reads, (read) => read.at);
   const events = newest(resource.events, (event) => event.decided_at);
   const steps = [
-    ...hintSteps(resource.hints),
+    ...hintSteps(resource.hints, reads),
     ...readAgainSteps(resource.readAgain),
     ...leftOut(resource.reads, reads, (read) => read.at, 'reads of it'),
     ...decidedSteps(reads, events, resource, nowMs),
@@ -188,14 +188,19 @@ function leftOut<Row>(all: Row[], told: Row[], atMs: (row: Row) => number, what:
   return told.length < all.length ? [leftOutStep(atMs(told[0]!), what)] : [];
 }
 
-function hintSteps(all: HintToTell[]): ExplainStep[] {
-  const hints = newest(all, (hint) => hint.received_at);
+/** `reads` are in order. A receiver has a clock of its own, all else the store's: what a read answers had come before it. */
+function hintSteps(all: HintToTell[], reads: ReadToTell[]): ExplainStep[] {
+  const came = all.map((hint) => {
+    const answer = reads.find((read) => read.task_id === hint.task_id && read.generation >= hint.generation);
+    return { ...hint, atMs: Math.min(hint.received_at, answer?.at ?? hint.received_at) };
+  });
+  const hints = newest(came, (hint) => hint.atMs);
   return [
-    ...leftOut(all, hints, (hint) => hint.received_at, 'notifications of it'),
+    ...leftOut(came, hints, (hint) => hint.atMs, 'notifications of it'),
     ...hints.map((hint) => ({
-      at: at(hint.received_at),
+      at: at(hint.atMs),
       step: 'hinted',
-      text: `delivery d${hint.id} said that it changed`,
+      text: `delivery d${hint.id} said that it changed${hint.atMs < hint.received_at ? `, at ${at(hint.received_at)} by the clock of its receiver` : ''}`,
       deliveryId: `d${hint.id}`,
       element: hint.element,
       generation: hint.generation,

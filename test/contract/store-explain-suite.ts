@@ -92,6 +92,26 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
       expect((await steps(left!.eventId))[2]!.text).toContain('with sequence 2 of 4711/equipment/1');
     });
 
+    test('a notification to a receiver whose clock is ahead is told before the read that answers it', async () => {
+      await hand.publish('1', 'a');
+      await sendToKafka();
+      under.advance(1000);
+      const receivedAtMs = under.nowMs() + 7_200_000;
+      await hand.put([hintOf('1')], { receivedAtMs });
+      await hand.finish(await hand.take(), draftOf('1', 'b'));
+      under.advance(1000);
+      const [sent] = await sendToKafka();
+      const told = ['hinted', 'published', 'decided', 'sent'];
+      expect(await names(address('1'))).toEqual([...told, ...told]);
+      for (const asked of [address('1'), sent!.eventId]) {
+        const journey = await steps(asked);
+        expect(journey.map(({ at }) => at)).toEqual(journey.map(({ at }) => at).toSorted());
+        expect(journey.findLast(({ step }) => step === 'hinted')!.text).toContain(
+          `at ${new Date(receivedAtMs).toISOString()} by the clock of its receiver`,
+        );
+      }
+    });
+
     test('a journey is told the same by a store that was opened since, whatever it is asked by', async () => {
       await hand.publish('1', 'a');
       await hand.put([hintOf('1')]);
