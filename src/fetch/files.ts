@@ -23,12 +23,15 @@ import {
   type Reach,
   unlinked,
 } from './reach';
+import { readAhead } from './read-ahead';
 
 export interface FileParts extends ListParts {
   doors: ProviderDoors;
   gate: Gate;
   callers: Callers;
   timeoutMs: number;
+  /** Of several organizations, so many lists are asked for at once. */
+  listsAtOnce: number;
 }
 
 /** A file's record, and through whom it was read. */
@@ -98,7 +101,7 @@ export function makeFiles(parts: FileParts) {
 }
 
 function makeFileLists(parts: FileParts) {
-  const { doors, callers, timeoutMs } = parts;
+  const { doors, callers, timeoutMs, listsAtOnce } = parts;
   const alone = () => callers.alone(timeoutMs);
 
   /** Once more by fresh links where the listing is not there any more. */
@@ -121,30 +124,28 @@ function makeFileLists(parts: FileParts) {
   async function* list(organizationId: string | null): AsyncGenerator<RawListed> {
     const reaches =
       organizationId === null ? everyReach(doors) : organizationReaches(doors, [organizationId]);
-    const told = new Set<string>();
-    for (const reached of reaches) {
-      if ('fault' in reached) {
-        yield reached;
-        continue;
-      }
-      const { reach } = reached;
-      for await (const line of onlyNew(through(reach, alone()), told)) {
-        // What an organization does not share is missed only where it was named.
-        if (reach.organizationId === organizationId || !isUnshared(line)) yield line;
-      }
-    }
+    yield* onlyNew(
+      readAhead(reaches, listsAtOnce, async function* (reached) {
+        if ('fault' in reached) return yield reached;
+        const { reach } = reached;
+        for await (const line of through(reach, alone())) {
+          // What an organization does not share is missed only where it was named.
+          if (reach.organizationId === organizationId || !isUnshared(line)) yield line;
+        }
+      }),
+    );
   }
 
   /** Why what is shown to no user may be there all the same: each organization that is closed. */
   async function closures(): Promise<RawFault[]> {
-    const faults: RawFault[] = [];
-    for (const reached of organizationReaches(doors, [])) {
-      const lines = 'fault' in reached ? [reached] : through(reached.reach, alone());
-      for await (const line of lines) {
-        if ('fault' in line && !isUnshared(line)) faults.push(line.fault);
-        break;
+    const closed = readAhead(organizationReaches(doors, []), listsAtOnce, async function* (reached) {
+      for await (const line of 'fault' in reached ? [reached] : through(reached.reach, alone())) {
+        if ('fault' in line && !isUnshared(line)) yield line.fault;
+        return;
       }
-    }
+    });
+    const faults: RawFault[] = [];
+    for await (const fault of closed) faults.push(fault);
     return faults;
   }
 
@@ -194,7 +195,8 @@ function wrongId(refused: NonNullable<ReturnType<typeof refusalOf>>): RawFault {
 }
 
 /** Several users may be shown the same file. */
-async function* onlyNew(lines: AsyncGenerator<RawListed>, told: Set<string>): AsyncGenerator<RawListed> {
+async function* onlyNew(lines: AsyncGenerator<RawListed>): AsyncGenerator<RawListed> {
+  const told = new Set<string>();
   for await (const line of lines) {
     const id = 'fault' in line ? null : idOf(line.item.body);
     if (id !== null && told.has(id)) continue;

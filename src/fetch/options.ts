@@ -31,6 +31,8 @@ export interface ProviderOptions {
   pagesMax: number;
   /** Sockets per origin. */
   connectionsMax: number;
+  /** Lists that one command reads of several organizations ask at once for so many. */
+  listsAtOnce: number;
   /** Sent as the preferred unit system; null = the provider's own choice. */
   unitSystem: 'metric' | 'english' | 'mixed' | null;
   /** Sent as the preferred kind of yields; null = the provider's own choice. */

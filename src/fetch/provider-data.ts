@@ -45,7 +45,7 @@ const rangeBytesMax = 4 * 1024 * 1024;
 /** A file is read in ranges of at most 4 MiB. */
 export function makeProviderData(parts: DataParts): ProviderData {
   const { options, doors, callers } = parts;
-  const { timeoutMs } = options;
+  const { timeoutMs, listsAtOnce } = options;
   const alone = () => callers.alone(timeoutMs);
   const rangeBytes = Math.min(rangeBytesMax, options.bodyBytesMax);
   const catalogUrl = new URL(options.catalogUrl);
@@ -54,7 +54,7 @@ export function makeProviderData(parts: DataParts): ProviderData {
   const readWritten = makeReadRecord({ ...parts, readResource, timeoutMs, catalogUrl });
   const equipment = makeWriteEquipment({ ...parts, readRecord: readWritten, timeoutMs });
   const reference = makeReference({ ...parts, caller: alone });
-  const files = makeFiles({ ...parts, timeoutMs });
+  const files = makeFiles({ ...parts, timeoutMs, listsAtOnce });
 
   async function measurements(
     id: string,

@@ -89,6 +89,7 @@ export function providerOptions(settings: Settings): ProviderOptions {
     depthMax: 64,
     pagesMax: settings.providerPagesMax,
     connectionsMax: settings.providerConcurrency,
+    listsAtOnce: listsAtOnceOf(settings),
     unitSystem: settings.providerUnitSystem === 'none' ? null : settings.providerUnitSystem,
     yieldPreference: settings.providerYieldPreference,
     probeMs: settings.probeSeconds * 1000,
@@ -146,8 +147,12 @@ export function pathOptions(settings: Settings): PathSettings {
 }
 
 /** Listings leave most of the places to reads that somebody waits for. */
+function listsAtOnceOf({ providerConcurrency }: Settings): number {
+  return Math.max(1, Math.min(4, Math.floor(providerConcurrency / 4)));
+}
+
 export function syncOptions(settings: Settings): Omit<ScheduleOptions, 'holder'> {
-  const requestsAtOnce = Math.max(1, Math.min(4, Math.floor(settings.providerConcurrency / 4)));
+  const requestsAtOnce = listsAtOnceOf(settings);
   return {
     intervalMs: settings.syncIntervalSeconds * 1000,
     leaseMs: settings.leaseSeconds * 1000,

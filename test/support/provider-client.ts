@@ -59,6 +59,7 @@ export function optionsOf(more: Partial<ProviderOptions> = {}): ProviderOptions 
     depthMax: 32,
     pagesMax: 20,
     connectionsMax: 4,
+    listsAtOnce: 4,
     unitSystem: null,
     yieldPreference: null,
     probeMs: 15_000,

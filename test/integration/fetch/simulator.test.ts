@@ -60,6 +60,7 @@ async function begin(auth: 'oauth1' | 'oauth2'): Promise<Stage> {
       depthMax: 64,
       pagesMax: 100,
       connectionsMax: 8,
+      listsAtOnce: 2,
       unitSystem: 'metric',
       yieldPreference: null,
       probeMs: 15_000,

@@ -122,6 +122,37 @@ test('of the organizations of a user each that is closed is a fault, one that sh
   ]);
 });
 
+test('of several organizations the lists are asked for together, and told in order', async () => {
+  const ids = ['1', '2', '3', '4', '5'];
+  const at = (id: string) => `${origin}/platform/organizations/${id}`;
+  const values = ids.map((id) => ({
+    id,
+    links: [
+      { rel: 'self', uri: at(id) },
+      { rel: 'files', uri: `${at(id)}/files` },
+    ],
+  }));
+  staged.sees.set('c1', new Set(ids));
+  listed();
+  api().get('/platform/organizations?itemLimit=100').reply(200, { links: [], values }, axiom);
+  for (const one of values.slice(1)) api().get(`/platform/organizations/${one.id}`).reply(200, one, axiom);
+  // The last three wait for each other.
+  const asked = new Map<string, () => void>();
+  for (const id of ids) {
+    api()
+      .get(`/platform/organizations/${id}/files?itemLimit=100`)
+      .reply(async () => {
+        if (Number(id) > 2)
+          await new Promise<void>((resolve) => {
+            asked.set(id, resolve);
+            if (asked.size === 3) for (const go of [...asked.values()].reverse()) go();
+          });
+        return [200, { links: [], values: [{ id: `f${id}` }] }, axiom];
+      });
+  }
+  expect(await idsListed()).toEqual(['f1', 'f2', 'f3', 'f4', 'f5']);
+});
+
 test('a relationship of the catalog that is no address is told as what it is, at the catalog', async () => {
   nock.cleanAll();
   const links = [
