@@ -2,12 +2,13 @@
  * The catalog, once per security context: the application alone, and each connection. It is read when a context is first
  * needed, when its token changes, after five minutes, and again on demand; callers that come together share one read. So
  * one that was wrong for a while, or grew, needs nobody to act. What cannot be read takes the place of nothing that could
- * be. What it names for authorization is told to the gate.
+ * be. What it names for authorization is told to the gate; until the application's own was read, what is documented.
  */
 import type { Answer } from '../model/answer';
 import type { Connection } from '../model/connection';
 import { shownAddress } from '../model/shown-address';
 import { typeNameOf } from '../model/type-name';
+import { withoutEndSlashes } from '../model/without-end-slashes';
 import type { Secret } from '../tools/secret';
 import type { Ask } from './ask';
 import { Attempt } from './attempt';
@@ -60,8 +61,16 @@ const keptMsMax = 300_000;
 /** Relationships of the consent flow and of tokens: their addresses are never read as resources. */
 const authorizationRel = /^oauth|token/i;
 
+/** Below the platform's root, where no catalog was read that names others: only the application's own does. */
+const documentedAuthorization = ['oauth/request_token', 'oauth/access_token'];
+
 /** A catalog is kept for at most 5 minutes. */
 export function makeCatalogs(parts: CatalogsParts): Catalogs {
+  const root = `${parts.catalogUrl.origin}${withoutEndSlashes(parts.catalogUrl.pathname)}`;
+  parts.gate.refuseAuthorization(
+    applicationId,
+    documentedAuthorization.map((path) => `${root}/${path}`),
+  );
   const contextOf = makeContexts(parts);
   const isCurrent = ({ catalog, readAtMs }: Context) =>
     catalog !== null && parts.nowMs() - readAtMs < keptMsMax;

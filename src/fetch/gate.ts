@@ -27,11 +27,12 @@ const dotSegment = /(?:^|\/)(?:\.|%2e){1,2}(?:(?:;|%3b)[^/]*)?(?:\/|$)/i;
 const disguised = /%(?:25)*(?:2f|5c|[01][0-9a-f]|7f)|%25(?:25)*2e/i;
 
 /**
- * Makes the gate for exact origins. Throws `settings.invalid` for an address that is not https, unless it is http on a
+ * Makes the gate for exact origins. Nothing at or below the path of `issuer`, the configured OAuth 2 issuer, is a resource,
+ * unless it has no path or one of `addresses` stands there too. Throws `settings.invalid` for an address that is not https, unless it is http on a
  * loopback literal. An address of more than 2,048 characters is refused; of
  * an origin 120 are told.
  */
-export function makeGate(addresses: string[]): Gate {
+export function makeGate(addresses: string[], issuer: string | null = null): Gate {
   const authorities = new Map<string, string>();
   for (const address of addresses) {
     const { origin, host, protocol } = configuredOrigin(address);
@@ -40,21 +41,33 @@ export function makeGate(addresses: string[]): Gate {
       authorities.set(`${protocol}//${host}:${protocol === 'https:' ? 443 : 80}`, origin);
     }
   }
+  const isOfIssuer = belowIssuer(issuer, addresses);
   const authorizationByContext = new Map<string, string[]>();
   let authorization = new Set<string>();
   return {
     admit(address) {
       const admission = judge(address, authorities);
-      if (admission.admitted && authorization.has(pathKey(admission.url))) {
+      if (!admission.admitted) return admission;
+      const key = pathKey(admission.url);
+      if (authorization.has(key)) {
         return refused('an address that the catalog names for authorization is no resource');
       }
-      return admission;
+      return isOfIssuer(key) ? refused('an address of the OAuth 2 issuer is no resource') : admission;
     },
     refuseAuthorization(context, named) {
       authorizationByContext.set(context, named.flatMap(authorizationKey));
       authorization = new Set([...authorizationByContext.values()].flat());
     },
   };
+}
+
+/** Judges the key of an address. */
+function belowIssuer(issuer: string | null, addresses: string[]): (key: string) => boolean {
+  const url = issuer === null ? null : URL.parse(issuer);
+  if (url === null || /^\/*$/.test(url.pathname)) return () => false;
+  const of = pathKey(url);
+  const isBelow = (key: string) => key === of || key.startsWith(`${of}/`);
+  return addresses.some((address) => isBelow(pathKey(configuredOrigin(address)))) ? () => false : isBelow;
 }
 
 /** True for a host, as a URL spells it, that is an address of this machine and no name. */

@@ -19,6 +19,8 @@ export interface ProviderOptions {
   equipmentApi: 'new' | 'old';
   /** Further exact origins that links may lead to. */
   origins: string[];
+  /** OAuth 2 issuer; null when there is none. */
+  issuer: string | null;
   clientKey: string;
   clientSecret: Secret;
   /** One deadline per attempt, over headers and bodies of all its calls. */

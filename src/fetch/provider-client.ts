@@ -229,9 +229,9 @@ async function* listItemsOf(
 }
 
 function joinParts(options: ProviderOptions, doors: ProviderDoors) {
-  const { catalogUrl, equipmentUrl, origins, timeoutMs, pagesMax } = options;
+  const { catalogUrl, equipmentUrl, origins, issuer, timeoutMs, pagesMax } = options;
   const { clock } = doors;
-  const gate = makeGate([catalogUrl, equipmentUrl, ...origins]);
+  const gate = makeGate([catalogUrl, equipmentUrl, ...origins], issuer);
   const catalogAddress = new URL(catalogUrl);
   const catalogOrigin = catalogAddress.origin;
   const equipment = makeEquipmentAddresses(equipmentUrl);

@@ -28,8 +28,6 @@ const connectionsMax = 4;
 const pagesMax = 1000;
 
 export interface TokenCallsOptions extends Omit<ProviderOptions, 'bodyBytesMax' | 'connectionsMax'> {
-  /** OAuth 2 issuer; null when there is none. */
-  issuer: string | null;
   /** One call is about to be sent: null, or what it waits for, which must not reject. */
   called(): Promise<void> | null;
 }

@@ -61,7 +61,7 @@ export function wireConnecting(settings: Settings, parts: ConnectingParts): Conn
   const { store, book, clock, holder } = parts;
   const sealer = makeSealer(settings.encryptionKeys ?? []);
   const calls = makeTokenCalls(
-    { ...options.providerOptions(settings), issuer: settings.providerIssuer, called: parts.called },
+    { ...options.providerOptions(settings), called: parts.called },
     parts.pause,
     clock,
   );

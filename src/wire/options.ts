@@ -82,6 +82,7 @@ export function providerOptions(settings: Settings): ProviderOptions {
     equipmentUrl: providerEquipmentUrl,
     equipmentApi: settings.providerEquipmentApi,
     origins: [...(settings.providerOrigins ?? [])],
+    issuer: settings.providerIssuer,
     clientKey: providerClientKey,
     clientSecret: providerClientSecret,
     timeoutMs: settings.providerTimeoutMs,

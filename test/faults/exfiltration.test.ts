@@ -78,7 +78,7 @@ function untilPaged(group: string) {
 }
 
 /** Every way to name this machine, the canaries or a place outside, by row; `own` is the provider's authority. */
-function hostileAddresses(own: string, port: number): [row: string, address: string][] {
+function hostileAddresses(own: string, issuer: string, port: number): [row: string, address: string][] {
   const ownPort = own.split(':')[1];
   const path = '/isg/equipment/217001';
   return [
@@ -126,6 +126,10 @@ function hostileAddresses(own: string, port: number): [row: string, address: str
     ['S9', `http://${own}/isg/%2f..%2fadmin`],
     ['S9', `http://${own}/isg/%252e%252e%252fadmin`],
     ['S9', `http://${own}/isg\\..\\admin`],
+    ['S9', `http://${own}/platform/oauth/request_token`],
+    ['S9', `http://${own}/platform/oauth/access_token`],
+    ['S9', `${issuer}/v1/token`],
+    ['S9', `${issuer}/.well-known/oauth-authorization-server`],
   ];
 }
 
@@ -137,7 +141,7 @@ test('S1, S2, S3, S8, S9: hostile addresses are quarantined by reason, their goo
   await canary('::1', Number(own.split(':')[1]));
   await canary('127.0.0.2', Number(own.split(':')[1]));
   const [first, second] = await story.equipment();
-  const hostile = hostileAddresses(own, port);
+  const hostile = hostileAddresses(own, story.simulator.issuer, port);
   const elements = hostile.map(([, targetResource]) => notificationOf(first!, { targetResource }));
   elements.unshift(notificationOf(first!));
   elements.splice(20, 0, notificationOf(second!));

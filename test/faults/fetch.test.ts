@@ -156,16 +156,19 @@ describe('S1–S3, S8, S9: an address that is not the provider’s', () => {
     staged.client.close();
     staged = stage({}, [connectionOf(auth)]);
     servers[0]!.removeAllListeners('request');
+    // Not where they are documented: those are refused before anything is asked.
     const rels = [
-      ['oauthRequestToken', '/platform/oauth/request_token'],
-      ['oauthAccessToken', '/platform/oauth/access_token'],
+      ['oauthRequestToken', '/platform/signing/request_token'],
+      ['oauthAccessToken', '/platform/signing/access_token'],
     ];
     servers[0]!.on('request', (request: IncomingMessage, response: ServerResponse) => {
       asked.push({ path: request.url ?? '', authorization: request.headers.authorization });
       const links = rels.map(([rel, path]) => ({ rel, uri: `${base}${path}` }));
       response.writeHead(200, json).end(JSON.stringify({ links }));
     });
-    for (const path of ['/platform/oauth/request_token', '/platform/oauth/ACCESS_TOKEN/?a=b']) {
+    expect((await read('/platform/oauth/access_token')).answer).toMatchObject({ kind: 'address-refused' });
+    expect(asked).toEqual([]);
+    for (const path of ['/platform/signing/request_token', '/platform/signing/ACCESS_TOKEN/?a=b']) {
       expect((await read(path)).answer).toMatchObject({ kind: 'address-refused' });
     }
     expect(asked.map(({ path }) => path)).toEqual(['/platform/', '/platform/']);

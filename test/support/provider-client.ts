@@ -52,6 +52,7 @@ export function optionsOf(more: Partial<ProviderOptions> = {}): ProviderOptions 
     equipmentUrl: `${equipmentOrigin}/isg`,
     equipmentApi: 'new',
     origins: [],
+    issuer: null,
     clientKey: 'client-key',
     clientSecret: new Secret('canary-client-secret'),
     timeoutMs: 2000,

@@ -53,6 +53,7 @@ async function begin(auth: 'oauth1' | 'oauth2'): Promise<Stage> {
       equipmentUrl: simulator.equipment,
       equipmentApi: 'new',
       origins: [],
+      issuer: null,
       clientKey: simulator.clientKey,
       clientSecret: new Secret(environment.PROVIDER_CLIENT_SECRET ?? ''),
       timeoutMs: 5000,

@@ -187,6 +187,26 @@ describe('addresses that the catalog names for authorization', () => {
   });
 });
 
+describe('the OAuth 2 issuer', () => {
+  const api = 'https://api.example.com/platform/';
+  const admits = (issuer: string, address: string) => makeGate([api], issuer).admit(address).admitted;
+  const token = 'https://api.example.com/signin/v1/token';
+
+  test('with a path has no resource there or below, in any spelling', () => {
+    const issuer = 'https://api.example.com/signin/';
+    expect(admits(issuer, token)).toBe(false);
+    expect(admits(issuer, 'https://api.example.com/SignIn')).toBe(false);
+    expect(admits(issuer, 'https://api.example.com/sign%69n;x=1/v1/token?a=b')).toBe(false);
+    expect(admits(issuer, 'https://api.example.com/signing')).toBe(true);
+    expect(admits('https://other.example.com/signin', token)).toBe(true);
+  });
+
+  test('without a path, or with the catalog below its own, closes nothing', () => {
+    expect(admits('https://api.example.com', token)).toBe(true);
+    expect(admits('https://api.example.com/platform', `${api}organizations`)).toBe(true);
+  });
+});
+
 test.each([
   ['http on a host', 'http://api.example.com/'],
   ['http on localhost by name', 'http://localhost:9100/'],

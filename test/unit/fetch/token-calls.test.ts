@@ -30,7 +30,7 @@ beforeEach(() => {
     counted += 1;
     return booking;
   };
-  const options = { ...optionsOf(), issuer: null, called };
+  const options = { ...optionsOf(), called };
   calls = makeTokenCalls(options, pause, stillClock());
 });
 afterEach(() => {
