@@ -21,6 +21,8 @@ export interface ConnectRoutesDoors {
   secure: boolean;
   /** What is not the browser's fault, for the log; it holds no secret. */
   failed(error: unknown): void;
+  /** A consent came back and is none, for the log: who asked for it may look nowhere else. It holds no secret. */
+  refused(code: ConsentFailure, detail: string): void;
 }
 
 /** To be mounted under `/connect`. */
@@ -39,10 +41,11 @@ const whereConsentIs = "'self' https: http://127.0.0.1:* http://localhost:*";
 
 /**
  * The pages a person sees at `/connect`. Every answer forbids caching, framing and passing its address on; what fails
- * is shown as a page with a status, and told to `failed`. A browser may have 20 consents under way, and a value of an
- * address 4,096 characters.
+ * is shown as a page with a status, and told to `failed` or `refused`. A browser may have 20 consents under way, and a
+ * value of an address 4,096 characters.
  */
-export function makeConnectRoutes({ consents, ready, secure, failed }: ConnectRoutesDoors): ConnectRoutes {
+export function makeConnectRoutes(doors: ConnectRoutesDoors): ConnectRoutes {
+  const { consents, ready, secure, failed, refused } = doors;
   const prefix = secure ? '__Host-tramline-connect-' : 'tramline-connect-';
   const bound = { httpOnly: true, secure, sameSite: 'lax', path: '/' } as const;
   // One for each consent, so that two of them in one browser do not end each other.
@@ -87,6 +90,7 @@ export function makeConnectRoutes({ consents, ready, secure, failed }: ConnectRo
     response.clearCookie(own, bound);
     const ended = await consents.returned(answer, browser);
     if (ended === null) return show(response, unknownPage());
+    if (ended.code !== null) refused(ended.code, ended.detail ?? '');
     show(
       response,
       ended.code === null

@@ -108,6 +108,7 @@ export function wireConnecting(settings: Settings, parts: ConnectingParts): Conn
           else
             observer.trouble({ place: 'connections', code: `grant-${error.fault}`, detail: error.message });
         },
+        refused: (code, detail) => observer.trouble({ place: 'connections', code, detail }),
       }),
     end: async (organizationId) =>
       parts.pause.leftMs() === 0 && (await endConnection({ calls, server }, organizationId)),

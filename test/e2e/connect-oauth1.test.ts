@@ -103,6 +103,9 @@ test('a user who declines sees so, once, and nothing changes', async () => {
   const { code, error } = await command.ended;
   expect([code, error]).toEqual([5, expect.stringContaining('consent-declined')]);
   expect(await stage.connections()).toEqual(before);
+  const told = () => stage.story.service.lines().filter((line) => line.includes('consent-declined'));
+  await until(async () => told().length > 0, soon);
+  expect(JSON.parse(told()[0]!)).toMatchObject({ place: 'connections', detail: 'the user declined' });
 });
 
 test('with --oob the verifier is carried to the terminal; a wrong one, and a spent one, is refused', async () => {

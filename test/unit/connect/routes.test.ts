@@ -29,10 +29,11 @@ function stage(
   secure = false,
   ready = async () => {},
 ) {
-  const heard: { opened: string[]; returned: [BrowserAnswer, string][]; failed: unknown[] } = {
-    opened: [],
-    returned: [],
-    failed: [],
+  const heard = {
+    opened: [] as string[],
+    returned: [] as [BrowserAnswer, string][],
+    failed: [] as unknown[],
+    refused: [] as string[],
   };
   const consents: Pick<Consents, 'open' | 'returned'> = {
     async open(link) {
@@ -48,7 +49,8 @@ function stage(
   const app = express();
   app.set('query parser', 'simple');
   const failed = (error: unknown) => heard.failed.push(error);
-  app.use('/connect', makeConnectRoutes({ consents, ready, secure, failed }));
+  const refused = (code: string, detail: string) => heard.refused.push(`${code}: ${detail}`);
+  app.use('/connect', makeConnectRoutes({ consents, ready, secure, failed, refused }));
   return { app, heard };
 }
 
@@ -144,6 +146,21 @@ test.each([
   const { app, heard } = stage();
   await request(app).get(`/connect/callback?${query}`);
   expect(heard.returned).toEqual([[answer, '']]);
+});
+
+test('a consent that comes back with an error is told to the log, and one that is given is not', async () => {
+  const failed = ended({
+    step: 'failed',
+    code: 'consent-refused',
+    detail: 'see PROVIDER_SCOPES',
+    seen: null,
+  });
+  const returned = async ({ error }: BrowserAnswer) => (error === null ? ended() : failed);
+  const { app, heard } = stage({ returned });
+  await request(app).get('/connect/callback?state=known&code=c');
+  expect(heard.refused).toEqual([]);
+  await request(app).get('/connect/callback?state=known&error=invalid_scope');
+  expect(heard.refused).toEqual(['consent-refused: see PROVIDER_SCOPES']);
 });
 
 test.each([
