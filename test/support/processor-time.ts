@@ -5,6 +5,17 @@
 export function processorTimeOf(work: () => void): number {
   const before = process.cpuUsage();
   work();
+  return since(before);
+}
+
+/** The same of work that waits in between. */
+export async function processorTimeDuring(work: () => Promise<void>): Promise<number> {
+  const before = process.cpuUsage();
+  await work();
+  return since(before);
+}
+
+function since(before: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(before);
   return user + system;
 }

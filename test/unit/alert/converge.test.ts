@@ -6,6 +6,7 @@ import { toldOf } from '../../../src/alert/held-text';
 import { loadSettings } from '../../../src/config';
 import type { Alert, Signal } from '../../../src/model/alert';
 import { alertingOptions } from '../../../src/wire/options';
+import { processorTimeOf } from '../../support/processor-time';
 import { anAlert, aSignal, minuteMs, noonMs } from './samples';
 
 const options = { holdMs: 60_000 };
@@ -190,9 +191,10 @@ describe('a signal that covers others', () => {
 test('5,000 alerts converge in well under a second', () => {
   const signals = Array.from({ length: 5000 }, (_, id) => aSignal({ labels: { organization_id: `${id}` } }));
   const alerts = converge(signals, [], noonMs, options);
-  const began = performance.now();
-  expect(converge(signals, alerts, noonMs + minuteMs, options)).toHaveLength(5000);
-  expect(performance.now() - began).toBeLessThan(1000);
+  const took = processorTimeOf(() => {
+    expect(converge(signals, alerts, noonMs + minuteMs, options)).toHaveLength(5000);
+  });
+  expect(took).toBeLessThan(1_000_000);
 });
 
 describe('F-11: with the hold that is shipped', () => {

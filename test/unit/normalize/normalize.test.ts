@@ -10,6 +10,7 @@ import type { EventKind } from '../../../src/model/resource';
 import { eventSchemas, normalizeDocument, normalizerVersion } from '../../../src/normalize/normalize';
 import { draftEvent } from '../../../src/publish/draft-event';
 import { writeJsonSchema } from '../../../src/tools/schema';
+import { processorTimeOf } from '../../support/processor-time';
 import fc from '../../support/properties';
 import { documentNames, type Json, type JsonObject, normalized, providerDocument } from './provider-document';
 
@@ -249,7 +250,8 @@ test('many totals of many products are joined in time that grows with their numb
       applicationProductTotals: Array.from({ length: 10_000 }, (_, at) => total(at)),
     })),
   };
-  const startedMs = performance.now();
-  expect(normalized(body).facts.measurements).toHaveLength(10);
-  expect(performance.now() - startedMs).toBeLessThan(5000);
+  const took = processorTimeOf(() => {
+    expect(normalized(body).facts.measurements).toHaveLength(10);
+  });
+  expect(took).toBeLessThan(5_000_000);
 });

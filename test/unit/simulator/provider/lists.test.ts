@@ -1,5 +1,6 @@
 // Lists: change tokens, the list of a whole organization, and every way in which a link to the next page misleads.
 import { type Simulator, startSimulator } from '../../../../src/simulator/simulator';
+import { processorTimeDuring } from '../../../support/processor-time';
 import { type Answered, type Body, control, get, rawControl } from '../caller';
 
 let simulator: Simulator;
@@ -111,13 +112,14 @@ test('an operation that was removed or went elsewhere leaves the list of its org
 test('fifty thousand operations of one organization are paged from any offset at once', async () => {
   const deep = await startSimulator({ organizations: 1, fieldOperations: 50_000 });
   await control(deep, 'PATCH', 'settings', { organizationFieldOperations: 'served' });
-  const from = performance.now();
-  const page = await get(
-    deep,
-    `${deep.catalog}organizations/4711/fieldOperations?pageOffset=49900&itemLimit=100`,
-  );
-  expect([page.body.total, page.body.values.length]).toEqual([50_000, 100]);
-  expect(performance.now() - from).toBeLessThan(500);
+  const took = await processorTimeDuring(async () => {
+    const page = await get(
+      deep,
+      `${deep.catalog}organizations/4711/fieldOperations?pageOffset=49900&itemLimit=100`,
+    );
+    expect([page.body.total, page.body.values.length]).toEqual([50_000, 100]);
+  });
+  expect(took).toBeLessThan(500_000);
   await deep.close();
 });
 
