@@ -119,11 +119,11 @@ describe('what is no answer of ours', () => {
 
 describe('another program', () => {
   let server: Server;
-  const listen = async (listener: RequestListener) => {
+  const listen = async (listener: RequestListener, timeoutMs = 10_000) => {
     server = createServer(listener);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    return makeClient({ url, token: new Secret('canary'), timeoutMs: 100 });
+    return makeClient({ url, token: new Secret('canary'), timeoutMs });
   };
   afterEach(() => {
     server.closeAllConnections();
@@ -157,7 +157,7 @@ describe('another program', () => {
   });
 
   test('that does not answer is given up', async () => {
-    const client = await listen(() => {});
+    const client = await listen(() => {}, 100);
     await expect(client.ledger()).rejects.toThrow(/no answer in time/);
   });
 

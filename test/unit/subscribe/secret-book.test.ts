@@ -66,7 +66,7 @@ test('a value that a delivery used ends those before it, also those of the setti
   const [, , second] = book.authorizationValues();
   book.used(second!);
   book.used(second!);
-  await until(() => accepted(book).length === 2, { withinMs: 1000, what: 'the confirmation' });
+  await until(() => accepted(book).length === 2, { withinMs: 10_000, what: 'the confirmation' });
   expect(accepted(book)).toEqual(['Bearer second', 'Bearer third']);
   const restarted = bookOf(['Bearer set', 'Bearer new']);
   await restarted.refresh();
@@ -90,11 +90,11 @@ test('a confirmation that is broken off is begun again with the next delivery', 
   const made = book.authorizationValues()[1]!;
   store.failure = new Error('not now');
   book.used(made);
-  await until(() => failures.length === 1, { withinMs: 1000, what: 'the failure' });
+  await until(() => failures.length === 1, { withinMs: 10_000, what: 'the failure' });
   expect(accepted(book)).toEqual(['Bearer set', 'Bearer made']);
   store.failure = null;
   book.used(made);
-  await until(() => accepted(book).length === 1, { withinMs: 1000, what: 'the confirmation' });
+  await until(() => accepted(book).length === 1, { withinMs: 10_000, what: 'the confirmation' });
   expect(accepted(book)).toEqual(['Bearer made']);
 });
 
