@@ -3,6 +3,7 @@
  * old one goes. Whoever spreads the load asks each replica every second whether it is ready, and hears of an end in no
  * other way: all that it sends is answered, 2xx or 503 with a time to wait, and what was answered 2xx comes to its end.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { describeWithNeighbour } from '../support/neighbour';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../support/postgres';
 import { temporaryFolder } from '../support/service';
@@ -13,12 +14,12 @@ import { until } from '../support/until';
 describeWithNeighbour('PostgreSQL', postgresAvailable(), 'T6: a rolling update', () => {
   let server: PostgresServer;
   const replicas: Story[] = [];
-  let probing: NodeJS.Timeout;
+  let probes = true;
   beforeAll(async () => {
     server = await startPostgres();
   });
   afterAll(async () => {
-    clearInterval(probing);
+    probes = false;
     for (const replica of replicas) await replica.end();
     await server?.stop();
   });
@@ -51,11 +52,14 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'T6: a rolling update',
     let ready: Story[] = first;
     const isReady = async ({ service }: Story) =>
       (await fetch(`${service.operationsUrl}/readyz`).catch(() => null))?.status === 200;
-    probing = setInterval(async () => {
-      const asked = [...started];
-      const answered = await Promise.all(asked.map(isReady));
-      ready = asked.filter((_replica, index) => answered[index]);
-    }, 1_000);
+    // One round after the other: what was heard last is what holds.
+    void (async () => {
+      for (; probes; await delay(1_000)) {
+        const asked = [...started];
+        const answered = await Promise.all(asked.map(isReady));
+        ready = asked.filter((_replica, index) => answered[index]);
+      }
+    })();
 
     const answers: Posted[] = [];
     const unanswered: unknown[] = [];
