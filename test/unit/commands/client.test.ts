@@ -2,6 +2,7 @@
 // apart, nothing hangs, and the token goes nowhere else.
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeClient, NobodyListens } from '../../../src/commands/client';
 import { serviceUrl } from '../../../src/commands/context';
@@ -62,7 +63,7 @@ describe('what is no answer of ours', () => {
     'field-operations measurements 1',
     'files list',
     'files get 1',
-    'files get 1 --output /nowhere/file',
+    `files get 1 --output ${join(tmpdir(), 'of-no-answer')}`,
     'sync',
     'replay --kind equipment',
     'events',
