@@ -42,6 +42,7 @@ import { makeRelocate } from './relocate';
 import { makeRenewingLine } from './renewing-line';
 import { makeSigner } from './sign';
 import { makeSubscriptionCalls } from './subscriptions';
+import { wholeOperation } from './whole-operation';
 
 export interface ReadRequest {
   /** As the delivery or a link gave it; it passes the gate here. */
@@ -123,7 +124,7 @@ export function makeProviderClient(options: ProviderOptions, doors: ProviderDoor
     }
     const owner = ownerOf(request, connection);
     const wanted = { url: admission.url, identity: request.resource, owner, connection };
-    const answer = await readResource(wanted, attempt);
+    const answer = wholeOperation(await readResource(wanted, attempt));
     return { answer, cost: attempt.end() };
   }
 

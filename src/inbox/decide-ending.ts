@@ -70,9 +70,9 @@ export function decideEnding(
     verb: 'postpone',
     ending: { ...held, dueInMs, own, agedMs: own ? sinceFailureMs : 0, code, detail },
   });
-  const quarantine = (reason: QuarantinedTask['reason'], detail: string | null): Ending => ({
+  const quarantine = (reason: QuarantinedTask['reason'], detail: string | null, path = ''): Ending => ({
     verb: 'quarantineTask',
-    ending: { ...held, reason, path: '', detail, raw: null },
+    ending: { ...held, reason, path, detail, raw: null },
   });
   const back = () => backoffMs(task.attempts, rules.backoff, rules.random);
   const sinceFailureMs =
@@ -122,7 +122,7 @@ export function decideEnding(
       return quarantine(answer.code, answer.detail);
     case 'transient': {
       if (situation.own && tooOld) {
-        return quarantine('never-readable', `${answer.code}: ${answer.detail}`);
+        return quarantine('never-readable', `${answer.code}: ${answer.detail}`, answer.path);
       }
       const tried = answer.code !== 'provider-held';
       const waitMs = tried && !situation.own ? Math.min(back(), sharedWaitMsMax) : back();

@@ -58,6 +58,7 @@ export function paused(
   if (answer.kind === 'refused' && health.isOwn(reading)) return answer;
   const asksFor = answer.kind === 'transient' ? (answer.retryAfterMs ?? 0) : 0;
   const retryAfterMs = Math.max(asksFor, health.pauseMs(reading, nowMs));
+  if (answer.kind === 'transient') return { ...answer, retryAfterMs };
   return { kind: 'transient', code, detail, origin, connectionId, retryAfterMs };
 }
 

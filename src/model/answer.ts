@@ -42,7 +42,7 @@ export type Answer =
    * of its end, milliseconds since the epoch.
    */
   | { kind: 'rate-limited'; retryAfterMs: number; untilMs: number }
-  /** Network, timeout, 5xx, cut bodies, HTML instead of JSON: worth another attempt. */
+  /** Network, timeout, 5xx, cut bodies, HTML instead of JSON, half a document: worth another attempt. */
   | {
       kind: 'transient';
       code: string;
@@ -52,6 +52,8 @@ export type Answer =
       retryAfterMs: number | null;
       /** A 403 on the way to the resource, at the catalog or a listing: the read waits, a person is told of a refusal. */
       forbidden?: true;
+      /** Where in the document that came something is missing. */
+      path?: string;
     }
   /** 400, 405, 406 and other answers that another attempt will not change. */
   | {

@@ -356,6 +356,26 @@ describe('an answer that is no document', () => {
     ]);
   });
 
+  test('F-4: an operation without the measurements that were asked for is put off, and never published so', async () => {
+    const { fieldOperations } = await story.simulator.state();
+    const [operation, ...others] = fieldOperations.filter(
+      ({ content }) => (content.measurementTypes as unknown[]).length > 0,
+    );
+    const { measurementTypes, ...rest } = operation!.content;
+    const half = { '@type': 'FieldOperation', ...rest, links: [] };
+    const match = { path: `/fieldOperations/${operation!.id}` };
+    await story.simulator.setFaults([{ match, times: 1, status: 200, body: half }] as SimulatorFault[]);
+    await story.post(
+      others.concat(operation!).map((one) => notificationOf(one, { eventTypeId: 'fieldOperation' })),
+    );
+    await until(() => codesOf(operation!).length > 0, soon);
+    expect(codesOf(operation!)).toEqual(['embed-unanswered']);
+    await story.untilRest();
+    const events = await story.eventsOf(operation!, 'field-operation');
+    const counts = events.map(({ data }) => (data as { measurements?: unknown[] }).measurements?.length);
+    expect(counts).toEqual([(measurementTypes as unknown[]).length]);
+  });
+
   test('F-5: a body beyond its bounds is stopped, however it is packed, and memory stays flat', async () => {
     const rssBefore = residentBytes(story.service.pid);
     const packed = gzipSync(Buffer.alloc(20_000_000, 0x20));

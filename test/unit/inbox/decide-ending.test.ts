@@ -214,6 +214,13 @@ describe('waiting', () => {
       ending: { reason: 'never-readable', detail: 'http-503: d' },
     });
   });
+  test('what was missing in what came is told with its path', () => {
+    const half = { ...transient, path: '/measurementTypes' };
+    expect(decide(half, { failedAtMs: 989_000 }, { own: true })).toMatchObject({
+      ending: { reason: 'never-readable', path: '/measurementTypes' },
+    });
+    expect(decide(transient, { failedAtMs: 989_000 }, { own: true })).toMatchObject({ ending: { path: '' } });
+  });
   test('a day on which nobody tried does not age an item by a day', () => {
     const dayMs = 86_400_000;
     const decided = decideEnding(
