@@ -9,6 +9,7 @@ import type { Store } from '../model/store';
 import { groupedStore, type Result } from './group';
 import type { SetAside } from './quarantine-entry';
 import type { StoreSettings } from './sqlite/context';
+import { packCalls, unpackResults } from './sqlite/crossing';
 import { type Call, openEngine } from './sqlite/engine';
 import type { Answers, ThreadData } from './sqlite/thread';
 
@@ -94,7 +95,7 @@ async function startThread(worker: Worker, heard: (highest: number) => void): Pr
   });
   worker.on('message', (answers: Answers) => {
     heard(answers.highest);
-    for (const results of answers.results) asked.shift()?.resolve(results);
+    for (const results of answers.results) asked.shift()?.resolve(unpackResults(results));
   });
   return {
     isLost: () => lost !== null,
@@ -102,7 +103,7 @@ async function startThread(worker: Worker, heard: (highest: number) => void): Pr
       new Promise((resolve, reject) => {
         if (lost !== null) return reject(lost);
         asked.push({ resolve, reject });
-        worker.postMessage(calls);
+        worker.postMessage(packCalls(calls));
       }),
     async close() {
       worker.postMessage('close');

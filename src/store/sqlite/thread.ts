@@ -6,7 +6,8 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { isProblem } from '../../model/problem';
 import type { Result } from '../group';
 import type { StoreSettings } from './context';
-import { type Call, type Engine, openEngine } from './engine';
+import { type PackedCalls, type PackedResults, packResults, unpackCalls } from './crossing';
+import { type Engine, openEngine } from './engine';
 
 /** What is answered and not on disk is committed after so long without a call. */
 const commitAfterMs = 50;
@@ -15,7 +16,7 @@ const idleMs = 100;
 /** A group ends with the message that makes it this large: whoever waits for it must not wait long. */
 const groupCalls = 1000;
 
-type Message = Call[] | 'close';
+type Message = PackedCalls | 'close';
 
 export interface ThreadData {
   settings: StoreSettings;
@@ -25,7 +26,7 @@ export interface ThreadData {
 
 /** What was asked by each message, and the highest fence or revision that anybody can have heard then. */
 export interface Answers {
-  results: Result[][];
+  results: PackedResults[];
   highest: number;
 }
 
@@ -59,25 +60,26 @@ function rest(): void {
 }
 
 /** Executes one group; answers the message that came after it, if one did. */
-function serve(first: Call[]): Message | undefined {
-  const messages = [first];
-  let count = first.length;
+function serve(first: PackedCalls): Message | undefined {
+  const messages = [unpackCalls(first)];
+  let count = messages[0]!.length;
   let next = received();
   while (Array.isArray(next) && count < groupCalls) {
-    messages.push(next);
-    count += next.length;
+    const calls = unpackCalls(next);
+    messages.push(calls);
+    count += calls.length;
     next = received();
   }
-  const results = engine!
-    .execute(messages.length === 1 ? first : messages.flat())
+  const results: Result[] = engine!
+    .execute(messages.flat())
     .map((result) =>
       'problem' in result ? { code: result.problem.code, message: result.problem.message } : result,
     );
   let from = 0;
   const answers: Answers = {
-    results: messages.map(({ length }) => {
-      from += length;
-      return results.slice(from - length, from);
+    results: messages.map((calls) => {
+      from += calls.length;
+      return packResults(calls, results.slice(from - calls.length, from));
     }),
     highest: engine!.highest(),
   };
