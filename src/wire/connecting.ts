@@ -8,7 +8,7 @@ import type { ConnectionBook } from '../connect/connection-book';
 import { makeConnectionsApi } from '../connect/connections-api';
 import { makeConsents } from '../connect/consents';
 import { endConnection } from '../connect/end-connection';
-import { expiringConditions } from '../connect/expiring';
+import { makeExpiring } from '../connect/expiring';
 import { GrantRefusal } from '../connect/grant-refusal';
 import { makeRenewal, type Renewal } from '../connect/renewal';
 import { type ConnectRoutes, makeConnectRoutes } from '../connect/routes';
@@ -78,6 +78,8 @@ export function wireConnecting(settings: Settings, parts: ConnectingParts): Conn
     callMsMax: settings.providerTimeoutMs,
   });
 
+  const expiring = makeExpiring();
+
   async function connected(connectionId: string) {
     const learning = book.learnOne(connectionId).catch(() => null);
     const seen = (await endsWithin(learning, learnMsMax, clock)) ? await learning : null;
@@ -117,7 +119,7 @@ export function wireConnecting(settings: Settings, parts: ConnectingParts): Conn
       const trouble = renewal.trouble();
       const unrenewed = { name: 'provider-unavailable' as const, labels: { origin: 'tokens' } };
       return [
-        ...expiringConditions(book.connections(), nowMs),
+        ...expiring(book.connections(), nowMs),
         ...(trouble === null ? [] : [{ ...unrenewed, ...trouble }]),
       ];
     },

@@ -1,6 +1,6 @@
 // The end of a consent is one state of its connection from 30 days before, and of those only that cannot be renewed.
 // How urgent it is, and so when it is told again, is the alert room's.
-import { expiringConditions } from '../../../src/connect/expiring';
+import { makeExpiring } from '../../../src/connect/expiring';
 import type { Connection } from '../../../src/model/connection';
 import { Secret } from '../../../src/tools/secret';
 
@@ -19,7 +19,7 @@ const connection = (more: Partial<Connection> = {}): Connection => ({
   ...more,
 });
 const daysBefore = (days: number, more: Partial<Connection> = {}) =>
-  expiringConditions([connection(more)], Date.parse(endsAt) - days * dayMs);
+  makeExpiring()([connection(more)], Date.parse(endsAt) - days * dayMs);
 
 test('nothing is said before the thirtieth day', () => {
   expect(daysBefore(30.01)).toEqual([]);
@@ -35,8 +35,25 @@ test('it is said from 30 days before until after the end, with the end, and as t
       endsAtMs: Date.parse(endsAt),
     },
   ]);
-  const [before, after] = [...daysBefore(7), ...daysBefore(-1)];
+  const expiring = makeExpiring();
+  const [before, after] = [7, -1].flatMap((days) =>
+    expiring([connection()], Date.parse(endsAt) - days * dayMs),
+  );
   expect(after).toEqual({ ...before, detail: expect.stringContaining('c1 ended at') });
+});
+
+test('it is so since the consent is known here, where that was given for less than 30 days, and since another one anew', () => {
+  const expiring = makeExpiring();
+  const sinceOf = (days: number, ...ends: string[]) =>
+    expiring(
+      ends.map((expiresAt, index) => connection({ connectionId: `c${index}`, expiresAt })),
+      Date.parse(endsAt) - days * dayMs,
+    ).map(({ sinceMs }) => (Date.parse(endsAt) - sinceMs) / dayMs);
+  expect(sinceOf(31, endsAt)).toEqual([]);
+  expect(sinceOf(20, endsAt)).toEqual([20]);
+  expect(sinceOf(10, endsAt, endsAt)).toEqual([20, 10]);
+  const later = new Date(Date.parse(endsAt) + 20 * dayMs).toISOString();
+  expect(sinceOf(5, later, endsAt)).toEqual([5, 10]);
 });
 
 test('no person is named', () => {
