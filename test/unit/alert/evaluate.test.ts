@@ -55,7 +55,7 @@ test('a condition is the signal of its row, with what is known and since when', 
           'No broker answers at kafka-1.example:9092. It has been so since 2026-03-01T12:00:00Z. Decided events wait in ' +
           'the store in their order, however long it takes; none is lost while the store has space.',
         owner: 'on-call',
-        first_step: 'Run `tramline check` and look at the brokers it names.',
+        first_step: 'Run `tramline check`: it names the brokers, and the settings to look at.',
         runbook_url: 'https://runbooks.example/tramline/TramlineKafkaUnavailable.md',
         until_when: 'no end while the store has space: what is decided waits in its order',
       },
