@@ -45,9 +45,11 @@ export function makeShowAgain(
     return clock.nowMs() < known.untilMs ? null : Math.min(known.forMs * 2, msMax);
   }
 
-  async function showOne(connection: Connection, forMs: number): Promise<void> {
+  /** Counts as shown from now on: of several that are probed at once, the others ask for nothing. */
+  async function showOne(connection: Connection, forMs: number, pay: Pay | null): Promise<void> {
     const { connectionId, token } = connection;
     pauses.set(connectionId, { token: token.open(), forMs, untilMs: clock.nowMs() + forMs });
+    await pay?.();
     const verdict = await show(connection, null);
     if (verdict.kind !== 'ok' && verdict.kind !== 'not-modified') return;
     await doors.accepted?.(connectionId);
@@ -60,9 +62,7 @@ export function makeShowAgain(
     );
     for (const connection of refused.slice(0, shownMax)) {
       const pauseMs = pauseOf(connection, askedBy === 'operator');
-      if (pauseMs === null) continue;
-      await pay();
-      await showOne(connection, pauseMs);
+      if (pauseMs !== null) await showOne(connection, pauseMs, pay);
     }
   }
 
@@ -79,7 +79,7 @@ export function makeShowAgain(
     const refused = unprobed();
     for (const connection of refused) {
       const pauseMs = pauseOf(connection, false, unprobedMsMax);
-      if (pauseMs !== null) await showOne(connection, pauseMs);
+      if (pauseMs !== null) await showOne(connection, pauseMs, null);
     }
     const ids = new Set(refused.map(({ connectionId }) => connectionId));
     return connections().some(({ connectionId, status }) => status === 'valid' && ids.has(connectionId));

@@ -56,6 +56,12 @@ test('each showing is paid for before it is made, and none that is not made', as
   expect(paid).toHaveLength(2);
 });
 
+test('of several organizations that are probed at once, one shows it, and pays', async () => {
+  const { ask, told, paid } = stage([refusedOf('c1')], () => refused);
+  await Promise.all([ask('schedule', '4711'), ask('schedule', '4712')]);
+  expect([told, paid]).toEqual([['shown c1 canary-token'], ['4711']]);
+});
+
 test('only what was refused and sees the organization is shown', async () => {
   const { ask, told } = stage([connectionOf({ connectionId: 'valid' }), refusedOf('other')], () => ok);
   await ask();
