@@ -210,13 +210,13 @@ async function fetch(path: Path, task: TakenTask, signal: AbortSignal, tracepare
 type Hearing = Pick<Path, 'store' | 'health' | 'access' | 'clock' | 'wakeWork'>;
 
 function hear(path: Hearing, asked: Asked, answer: Answer): Promise<void> {
+  const wakeFor = (due: number) => (due > 0 ? path.wakeWork() : undefined);
   return hearAnswer(asked, answer, {
     health: path.health,
     nowMs: path.clock.nowMs(),
     refuseGrant: path.access.refuseGrant,
-    async outageEnded() {
-      if ((await path.store.hasten()) > 0) path.wakeWork();
-    },
+    outageEnded: () => path.store.hasten().then(wakeFor),
+    clientServed: (refusedAtMs) => path.store.hastenRefused(refusedAtMs).then(wakeFor),
   });
 }
 

@@ -4,10 +4,12 @@
  */
 
 export interface ClientRefusals {
-  /** `thing`: what was asked, as its asker calls it each time. */
-  refused(thing: string, detail: string, nowMs: number): void;
-  /** It was read, or is known not to be there. */
-  served(thing: string): void;
+  /** `thing`: what was asked, as its asker calls it each time. `waits`: it is asked again when what waits is made due. */
+  refused(thing: string, detail: string, nowMs: number, waits: boolean): void;
+  /** It was read, or is known not to be there: true when it is remembered as refused. */
+  served(thing: string): boolean;
+  /** What waited at that time was made due: what is still refused is seen again. */
+  hastened(atMs: number): void;
   /** Since when, and what was said last; null where nothing is refused. */
   lasting(nowMs: number): { sinceMs: number; detail: string } | null;
 }
@@ -20,7 +22,7 @@ const thingsMax = 1000;
 /** Remembers at most 1,000 refused things. */
 export function makeClientRefusals(): ClientRefusals {
   /** The last refused stand last. */
-  const things = new Map<string, { lastMs: number; detail: string }>();
+  const things = new Map<string, { lastMs: number; detail: string; waits: boolean }>();
   let sinceMs = 0;
 
   function forgetOld(nowMs: number): void {
@@ -30,15 +32,18 @@ export function makeClientRefusals(): ClientRefusals {
   }
 
   return {
-    refused(thing, detail, nowMs) {
+    refused(thing, detail, nowMs, waits) {
       forgetOld(nowMs);
       if (things.size === 0) sinceMs = nowMs;
       things.delete(thing);
-      things.set(thing, { lastMs: nowMs, detail });
+      things.set(thing, { lastMs: nowMs, detail, waits });
       const [first] = things.keys();
       if (things.size > thingsMax) things.delete(first!);
     },
-    served: (thing) => void things.delete(thing),
+    served: (thing) => things.delete(thing),
+    hastened(atMs) {
+      for (const [thing, { lastMs, waits }] of things) if (waits && lastMs < atMs) things.delete(thing);
+    },
     lasting(nowMs) {
       forgetOld(nowMs);
       const last = [...things.values()].at(-1);

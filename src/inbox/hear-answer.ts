@@ -15,6 +15,8 @@ export interface AnswerDoors {
   refuseGrant(connectionId: string, message: string | null, sealedToken: string): Promise<void>;
   /** An outage ended: what waited for it is to be made due. */
   outageEnded(): Promise<void>;
+  /** Something that the client key was refused is answered: what else waits since then is to be made due. */
+  clientServed(refusedAtMs: number | null): Promise<void>;
 }
 
 const heldCode = 'provider-held';
@@ -24,13 +26,13 @@ const answeredCodes = new Set(['relocation-incomplete', 'organization-unlisted']
 /** What was asked, or is to be asked. */
 export type Asked = Pick<
   TakenTask,
-  'address' | 'connectionId' | 'organizationId' | 'hintedOrganizationId' | 'failedAtMs'
+  'address' | 'connectionId' | 'organizationId' | 'hintedOrganizationId' | 'failedAtMs' | 'code'
 >;
 
 /** A probe asks the address that was refused, else the last known one; empty when there is neither. */
 export function askedBy({ refusedAddress, knownAddress, connectionId, organizationId }: DueProbe): Asked {
   const address = refusedAddress ?? knownAddress ?? '';
-  return { address, connectionId, organizationId, hintedOrganizationId: null, failedAtMs: null };
+  return { address, connectionId, organizationId, hintedOrganizationId: null, failedAtMs: null, code: null };
 }
 
 /**
@@ -108,12 +110,14 @@ export async function hearAnswer(asked: Asked, answer: Answer, doors: AnswerDoor
     case 'no-connection':
       return;
     case 'client-refused':
-      health.clientRefused(asked.address, answer.message ?? unnamedRefusal, nowMs);
+      health.clientRefused(asked.address, answer.message ?? unnamedRefusal, nowMs, true);
       break;
     case 'ok':
     case 'not-modified':
     case 'gone':
-      health.clientServed(asked.address);
+      // Which other process was refused it, or this one before a start, is known of the task alone.
+      if (health.clientServed(asked.address) || asked.code === 'client-refused')
+        await doors.clientServed(asked.failedAtMs);
   }
   const read =
     answer.kind === 'ok' ? answer.document : { address: asked.address, connectionId: answer.connectionId };

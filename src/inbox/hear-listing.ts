@@ -11,6 +11,8 @@ export interface HearingDoors {
   nowMs(): number;
   /** An outage ended: what waited for it is to be made due. */
   outageEnded(): void;
+  /** A listing that the client key was refused is answered: what else waits since then is to be made due. */
+  clientServed(): void;
 }
 
 /** What the list of organizations is: no one organization's. */
@@ -25,11 +27,11 @@ export async function* hearListing<
   for await (const page of pages) {
     const answer = page.partial ? page.answer : null;
     if (!page.partial) {
-      health.clientServed(listed);
+      if (health.clientServed(listed)) doors.clientServed();
       if (health.succeeded(of, nowMs())) outageEnded();
     }
     if (answer?.kind === 'client-refused')
-      health.clientRefused(listed, answer.message ?? unnamedRefusal, nowMs());
+      health.clientRefused(listed, answer.message ?? unnamedRefusal, nowMs(), false);
     if (answer?.kind === 'transient')
       health.failed({ ...of, origin: answer.origin }, `${answer.code}: ${answer.detail}`, nowMs());
     yield page;

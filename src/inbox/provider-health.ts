@@ -17,6 +17,8 @@ export interface ProviderHealth extends Outages {
   clientRefused: ClientRefusals['refused'];
   /** This was read, or is known not to be there: the client key is not refused it any more. */
   clientServed: ClientRefusals['served'];
+  /** What waited since the client key was refused was made due then, by whichever process. */
+  refusedHastened: ClientRefusals['hastened'];
 }
 
 /** What is said of a refused client key when the provider gave no words. */
@@ -60,6 +62,7 @@ export function makeProviderHealth(
     },
     clientRefused: refusals.refused,
     clientServed: refusals.served,
+    refusedHastened: refusals.hastened,
     troubles(nowMs) {
       const found = outages.troubles(nowMs);
       if (coolUntilMs > nowMs && coolUntilMs - coolSinceMs > limitLastsMs) {

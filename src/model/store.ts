@@ -74,6 +74,13 @@ export interface Inbox {
   /** Makes tasks that were postponed for reasons that are not their own due now. */
   hasten(): Promise<number>;
   /**
+   * Something that the client key was refused at `refusedAtMs` is answered now; null: it is not known when. Makes due now what
+   * waits since the key was refused, once for all that was refused before: 0 when that was done since, by whichever process.
+   */
+  hastenRefused(refusedAtMs: number | null): Promise<number>;
+  /** Milliseconds since that was last done, by whichever process; null when it never was. */
+  refusedHastenedAgoMs(): Promise<number | null>;
+  /**
    * From now on `listener` is told, soon and not for sure, when any process that shares the store made tasks or probes
    * due (`work`) or decided events (`events`). A store of one process tells nothing: who acts there knows.
    */

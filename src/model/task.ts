@@ -38,6 +38,8 @@ export interface TakenTask {
   agedMs: number;
   /** When its previous attempt ended in failure; null when it has not. */
   failedAtMs: number | null;
+  /** How its previous attempt ended, as it was kept for `explain`; null when none ended so. */
+  code: string | null;
   /** When it was first found absent, with the address then used; null when it was not. */
   absentSinceMs: number | null;
   /** When the earliest notification it covers was accepted; null when none is. */

@@ -59,6 +59,7 @@ function listerOf(
   observer: Observer,
   clock: Clock,
 ) {
+  const failed = troubleOf(observer, 'store');
   return (connectionId: string) =>
     hearListing(
       client.organizations(connectionId),
@@ -66,7 +67,8 @@ function listerOf(
       {
         health,
         nowMs: clock.nowMs,
-        outageEnded: () => void store.hasten().then(() => work.wake(), troubleOf(observer, 'store')),
+        outageEnded: () => void store.hasten().then(work.wake, failed),
+        clientServed: () => void store.hastenRefused(null).then(work.wake, failed),
       },
     );
 }

@@ -22,6 +22,7 @@ import type { BehindWatch } from './behind';
 import { makeClosing } from './closing';
 import type { Connecting } from './connecting';
 import { heedPause } from './heed-pause';
+import { heedRefusals } from './heed-refusals';
 import type { Subscribing } from './subscribing';
 import { troubleOf } from './trouble-of';
 
@@ -96,6 +97,7 @@ export function loopsOf(parts: LoopParts, observer: Observer, clock: Clock): Loo
   // Others may connect, renew or revoke, or be asked for a pause, in other processes.
   const follow = async () => {
     await heedPause(parts, pipeline, clock);
+    await heedRefusals(parts, pipeline, clock);
     if (await book.follow()) learn.wake();
     await behind.look();
     await room.look();

@@ -132,7 +132,8 @@ function heardProvider(
   const doors = {
     health: pipeline.health,
     nowMs: clock.nowMs,
-    outageEnded: () => void store.hasten().then(() => pipeline.work.wake(), failed),
+    outageEnded: () => void store.hasten().then(pipeline.work.wake, failed),
+    clientServed: () => void store.hastenRefused(null).then(pipeline.work.wake, failed),
   };
   const platform = catalogOriginOf(settings);
   const equipment = settings.providerEquipmentUrl;

@@ -388,6 +388,48 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
       });
     });
 
+    describe('a refused client key', () => {
+      const refused = { ...failed, dueInMs: 300_000, code: 'client-refused', own: false, agedMs: 0 };
+      const takenIds = async () => (await hand.store.take(10)).map(({ address }) => address);
+
+      test('is answered again: what waits for it is due, once for all that was refused before', async () => {
+        expect(await hand.store.refusedHastenedAgoMs()).toBeNull();
+        await hand.put([hintOf('1'), hintOf('2'), hintOf('3')]);
+        const [first, second, third] = await hand.store.take(3);
+        const refusedAtMs = under.nowMs();
+        for (const task of [first, second]) await hand.store.postpone({ ...heldBy(task!), ...refused });
+        await hand.store.postpone({ ...heldBy(third!), ...refused, code: 'status-503' });
+        under.advance(2000);
+        expect(await hand.store.hastenRefused(refusedAtMs)).toBe(2);
+        const again = await hand.store.take(10);
+        expect(again).toMatchObject(
+          [first, second].map((task) => ({ taskId: task!.taskId, failedAtMs: refusedAtMs })),
+        );
+        expect(again.map(({ code }) => code)).toEqual(['client-refused', 'client-refused']);
+        under.advance(1000);
+        expect(await hand.store.refusedHastenedAgoMs()).toBe(1000);
+        // Another thing is still refused: what was refused before the last time makes it due no more.
+        await hand.store.postpone({ ...heldBy(again[1]!), ...refused });
+        expect(await hand.store.hastenRefused(refusedAtMs)).toBe(0);
+        under.advance(1000);
+        expect(await takenIds()).toEqual([]);
+        expect(await hand.store.hastenRefused(under.nowMs() - 1000)).toBe(1);
+        expect(await takenIds()).toEqual([second!.address]);
+      });
+
+      test('is answered where it is not known when it was refused, and after a clock that was ahead', async () => {
+        await hand.put([hintOf('1')]);
+        await hand.store.postpone({ ...heldBy(await hand.take()), ...refused });
+        under.advance(2000);
+        expect(await hand.store.hastenRefused(null)).toBe(1);
+        const task = await hand.take();
+        under.advance(-3_600_000);
+        await hand.store.postpone({ ...heldBy(task), ...refused });
+        expect(await hand.store.hastenRefused(under.nowMs())).toBe(1);
+        expect(await hand.store.refusedHastenedAgoMs()).toBe(0);
+      });
+    });
+
     describe('set aside', () => {
       test('ends with the hint that earns another attempt', async () => {
         await hand.put([hintOf('1')]);

@@ -49,10 +49,33 @@ const nextProbe = `
   FROM organizations WHERE probe_at IS NOT NULL OR probe_lease_until > 0`;
 
 /** The number of tasks that are due now. */
-export async function hasten(context: Context): Promise<number> {
+export function hasten(context: Context): Promise<number> {
+  return hastenThose(context, 'NOT own');
+}
+
+/** The row of the last time is locked before it is judged: of two processes that come at once the second has nothing to do. */
+export async function hastenRefused(context: Context, refusedAtMs: number | null): Promise<number> {
+  const { database, nowMs } = context;
+  const done = await database.get(
+    `INSERT INTO meta (name, value) VALUES ('refused-hastened', $1::bigint)
+     ON CONFLICT (name) DO UPDATE SET value = excluded.value
+     WHERE meta.value <= coalesce($2::bigint, meta.value) OR meta.value > excluded.value RETURNING value`,
+    nowMs(),
+    refusedAtMs,
+  );
+  return done === undefined ? 0 : hastenThose(context, "code = 'client-refused'");
+}
+
+export async function refusedHastenedAgoMs({ database, nowMs }: Context): Promise<number | null> {
+  const row = await database.get(`SELECT value FROM meta WHERE name = 'refused-hastened'`);
+  return row === undefined ? null : Math.max(0, nowMs() - Number(row.value));
+}
+
+/** `which`: a condition on a postponed task. */
+async function hastenThose(context: Context, which: string): Promise<number> {
   const rows = await context.database.all(
     `WITH waiting AS (
-       SELECT id FROM tasks WHERE state = 'postponed' AND NOT own AND due_at > $1 ORDER BY id FOR NO KEY UPDATE),
+       SELECT id FROM tasks WHERE state = 'postponed' AND ${which} AND due_at > $1 ORDER BY id FOR NO KEY UPDATE),
      hastened AS (
        UPDATE tasks t SET due_at = greatest($1, least(coalesce(t.read_at, 0), $1) + $2), state = 'due'
        FROM waiting w WHERE t.id = w.id RETURNING t.lane, t.due_at)

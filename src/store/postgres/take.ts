@@ -144,7 +144,7 @@ async function takeFrom(
      FROM due WHERE t.id = due.id AND (due.free_at > $3) IS NOT TRUE
      RETURNING due.nth, due.due_at AS was_due_at, t.id, t.fence, t.generation, (SELECT last_value FROM revision) AS revision,
        t.address, t.kind, t.resource_id, t.organization_id, t.hinted_organization_id, t.hinted_user, t.connection_id,
-       t.taken_epoch, t.settling, t.attempts, t.aged_ms, t.failed_at, t.absent_since, t.covered_hint_at, t.traceparent,
+       t.taken_epoch, t.settling, t.attempts, t.aged_ms, t.failed_at, t.code, t.absent_since, t.covered_hint_at, t.traceparent,
        t.reconciled, CASE WHEN NOT t.reconciled THEN (SELECT delivery_id FROM hints h WHERE h.task_id = t.id
          AND h.generation = t.generation) END AS delivery_id)
      SELECT e.early, e.newer, taken.* FROM (
@@ -238,6 +238,7 @@ function taskOf(row: Row): TakenTask {
     attempts: row.attempts,
     agedMs: row.aged_ms,
     failedAtMs: row.failed_at,
+    code: row.code,
     absentSinceMs: row.absent_since,
     acceptedAtMs: row.covered_hint_at,
     traceparent: row.traceparent,

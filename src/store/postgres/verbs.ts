@@ -11,7 +11,7 @@ import * as connections from './connections';
 import { findConsent, saveConsent, takeConsent } from './consents';
 import type { Context, InTransaction } from './context';
 import type { TransactionOptions } from './database';
-import { hasten, nextDueInMs } from './due';
+import { hasten, hastenRefused, nextDueInMs, refusedHastenedAgoMs } from './due';
 import { type EndingCall, endings, endTasks } from './end-tasks';
 import { equipmentRecords, nameTogether } from './equipment-names';
 import { listEvents } from './events';
@@ -64,6 +64,8 @@ type Answer<Verb extends Name> = Promise<Awaited<ReturnType<Store[Verb]>>>;
 export const verbs = {
   take,
   hasten,
+  hastenRefused,
+  refusedHastenedAgoMs,
   nextDueInMs,
   keepSample,
   holdLease,
@@ -158,6 +160,7 @@ const longMs = 30_000;
 export const transactionOptions: { [Verb in Name]?: TransactionOptions } = {
   take: { lock: lockNumbers.claim },
   hasten: { statementMs: longMs },
+  hastenRefused: { statementMs: longMs },
   learn: { lock: lockNumbers.connections },
   importConnections: { lock: lockNumbers.connections },
   refuseConnection: { lock: lockNumbers.connections },

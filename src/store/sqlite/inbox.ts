@@ -159,8 +159,8 @@ export function take(context: Context, limit: number): TakenTask[] {
 
 /** What a take needs to know of a task. The bound is an expression: of a bare parameter each value is planned anew. */
 const waitingTasks = `SELECT id, due_at, read_at, fence, generation, address, kind, resource_id, organization_id,
-    hinted_organization_id, hinted_user, connection_id, normalizer_version, settling, attempts, aged_ms, failed_at, absent_since,
-    coalesce(covered_hint_at, first_hint_at) AS covered_hint_at, traceparent, reconciled,
+    hinted_organization_id, hinted_user, connection_id, normalizer_version, settling, attempts, aged_ms, failed_at, code,
+    absent_since, coalesce(covered_hint_at, first_hint_at) AS covered_hint_at, traceparent, reconciled,
     CASE reconciled WHEN 0 THEN (SELECT delivery_id FROM hints h WHERE h.task_id = tasks.id
       AND h.generation = tasks.generation) END AS delivery_id
   FROM tasks WHERE lane = ? AND due_at IS NOT NULL ORDER BY due_at LIMIT ? + 0`;
@@ -248,6 +248,7 @@ function takeOne(context: Context, row: Row, lane: string, nowMs: number): Taken
     attempts: Number(row.attempts),
     agedMs: Number(row.aged_ms),
     failedAtMs: row.failed_at as number | null,
+    code: row.code as string | null,
     absentSinceMs: row.absent_since as number | null,
     acceptedAtMs: row.covered_hint_at as number | null,
     traceparent: row.traceparent as string | null,
@@ -258,14 +259,36 @@ function takeOne(context: Context, row: Row, lane: string, nowMs: number): Taken
 
 /** Makes tasks due that were postponed for reasons that are not their own. */
 export function hasten(context: Context): number {
+  return hastenThose(context, 'own = 0');
+}
+
+/** Those that wait since the client key was refused, once for all that was refused before. */
+export function hastenRefused(context: Context, refusedAtMs: number | null): number {
+  const done = context.database.run(
+    `INSERT INTO meta (name, value) VALUES ('refused-hastened', ?1)
+     ON CONFLICT (name) DO UPDATE SET value = excluded.value
+     WHERE meta.value <= coalesce(?2, meta.value) OR meta.value > excluded.value`,
+    context.nowMs(),
+    refusedAtMs,
+  );
+  return done === 0 ? 0 : hastenThose(context, "code = 'client-refused'");
+}
+
+export function refusedHastenedAgoMs({ database, nowMs }: Context): number | null {
+  const row = database.get(`SELECT value FROM meta WHERE name = 'refused-hastened'`);
+  return row === undefined ? null : Math.max(0, nowMs() - Number(row.value));
+}
+
+/** `which`: a condition on a postponed task. */
+function hastenThose(context: Context, which: string): number {
   const nowMs = context.nowMs();
-  const waiting = `FROM tasks WHERE due_at > ? AND state = 'postponed' AND own = 0`;
+  const waiting = `FROM tasks WHERE due_at > ? AND state = 'postponed' AND ${which}`;
   for (const { lane } of context.database.all(`SELECT DISTINCT lane ${waiting}`, nowMs)) {
     context.lanes.expect(String(lane), nowMs);
   }
   return context.database.run(
     `UPDATE tasks SET due_at = max(?1, min(coalesce(read_at, 0), ?1) + ?2), state = 'due'
-     WHERE due_at > ?1 AND state = 'postponed' AND own = 0`,
+     WHERE due_at > ?1 AND state = 'postponed' AND ${which}`,
     nowMs,
     context.settings.readGapMs,
   );

@@ -24,7 +24,7 @@ import { equipmentRecords, nameEquipment } from './equipment-names';
 import { explain } from './explain';
 import { finish } from './finish';
 import { forgetOrganization } from './forget';
-import { hasten, put, take } from './inbox';
+import { hasten, hastenRefused, put, refusedHastenedAgoMs, take } from './inbox';
 import {
   accessHistory,
   alertInputs,
@@ -79,6 +79,8 @@ export const verbs = {
   quarantineTask,
   releaseLeases,
   hasten,
+  hastenRefused,
+  refusedHastenedAgoMs,
   nextDueInMs,
   keepSample,
   holdLease,

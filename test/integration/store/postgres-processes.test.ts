@@ -7,6 +7,9 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { Client } from 'pg';
 import { processDoors } from '../../../src/commands/doors';
 import { loadSettings } from '../../../src/config';
+import { hearAnswer } from '../../../src/inbox/hear-answer';
+import { makeProviderHealth } from '../../../src/inbox/provider-health';
+import type { Answer } from '../../../src/model/answer';
 import { bytesHashOf } from '../../../src/model/event';
 import type { Store } from '../../../src/model/store';
 import type { TakenTask } from '../../../src/model/task';
@@ -14,6 +17,7 @@ import { poolConfig } from '../../../src/store/postgres/database';
 import { migrate, mustBeMigrated } from '../../../src/store/postgres/migrate';
 import { migrations } from '../../../src/store/postgres/migrations';
 import { openPostgres } from '../../../src/store/postgres/open-postgres';
+import { heedRefusals } from '../../../src/wire/heed-refusals';
 import { postgresSettingsFor } from '../../contract/open-postgres';
 import { address, aliasHintOf, deliveryOf, draftOf, heldBy, hintOf, terms } from '../../contract/store-hand';
 import { describeWithNeighbour } from '../../support/neighbour';
@@ -349,6 +353,44 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     expect(await store.unsentCount()).toBe(0);
     const { events } = await store.listEvents({ after: 0, limit: 9, type: null, organizationId: null });
     expect(events.map(({ record }) => record.key)).toEqual(['4711/equipment/1']);
+  });
+
+  test('the first success after a refused client key makes the rest due for all, and what others remember of it is over', async () => {
+    const [first, second] = (stores as [Store, Store]).map((store) => ({
+      store,
+      health: makeProviderHealth(),
+    }));
+    const clock = { nowMs: () => nowMs };
+    type Process = NonNullable<typeof first>;
+    const hear = ({ store, health }: Process, task: TakenTask, answer: Answer) =>
+      hearAnswer(task, answer, {
+        health,
+        nowMs,
+        refuseGrant: async () => {},
+        outageEnded: async () => {},
+        clientServed: async (refusedAtMs) => void (await store.hastenRefused(refusedAtMs)),
+      });
+    await put(first!.store, ['1', '2', '3']);
+    for (const task of await first!.store.take(3)) {
+      await hear(first!, task, { kind: 'client-refused', connectionId: 'c1', message: 'a scope is missing' });
+      const waits = {
+        dueInMs: task.taskId * 10_000,
+        own: false,
+        agedMs: 0,
+        code: 'client-refused',
+        detail: null,
+      };
+      await first!.store.postpone({ ...heldBy(task), ...waits });
+    }
+    nowMs += 10_000;
+    const [trial, ...others] = await second!.store.take(3);
+    expect(others).toEqual([]);
+    const document = { body: {}, address: trial!.address, mediaType: 'application/json', connectionId: 'c1' };
+    await hear(second!, trial!, { kind: 'ok', document });
+    expect(await first!.store.take(3)).toHaveLength(2);
+    expect(first!.health.troubles(nowMs)).toHaveLength(1);
+    await heedRefusals(first!, first!, clock);
+    expect(first!.health.troubles(nowMs)).toEqual([]);
   });
 
   test('equipment that calls of one moment name is kept by one transaction, and each gets its own', async () => {

@@ -22,6 +22,7 @@ const task: TakenTask = {
   dueAtMs: 900_000,
   agedMs: 0,
   failedAtMs: null,
+  code: null,
   absentSinceMs: null,
   acceptedAtMs: null,
   deliveryId: null,

@@ -14,6 +14,7 @@ const taskOf = (organizationId: string, machine: number) =>
     organizationId: null,
     hintedOrganizationId: organizationId,
     failedAtMs: 500,
+    code: null,
   }) as TakenTask;
 const task = taskOf('A', 1);
 const failed: Extract<Answer, { kind: 'transient' }> = {
@@ -40,6 +41,7 @@ function stage() {
       nowMs,
       refuseGrant: async (...refusal) => void calls.push(`refuse ${refusal.join(' ')}`),
       outageEnded: async () => void calls.push('outage ended'),
+      clientServed: async (refusedAtMs) => void calls.push(`client served, refused at ${refusedAtMs}`),
     });
   const outage = async () => {
     for (const each of [task, taskOf('A', 2), taskOf('B', 3)]) {
@@ -216,4 +218,16 @@ test.each([
   await hear({ kind: 'no-access', connectionId: 'c1', message: null }, 1000, { ...task, address: 'nowhere' });
   expect(calls).toEqual([]);
   expect(health.troubles(20_000)).toHaveLength(1);
+});
+
+test('what the client key was refused and is answered now makes the rest due, whichever process was refused it', async () => {
+  const { health, calls, hear } = stage();
+  const refused: Answer = { kind: 'client-refused', connectionId: 'c1', message: null };
+  await hear(refused, 1000);
+  await hear({ kind: 'ok', document }, 2000, taskOf('A', 2));
+  expect(calls).toEqual([]);
+  await hear({ kind: 'ok', document }, 2000);
+  await hear({ kind: 'ok', document }, 2000, { ...taskOf('A', 3), code: 'client-refused', failedAtMs: 700 });
+  expect(calls).toEqual(['client served, refused at 500', 'client served, refused at 700']);
+  expect(health.troubles(2000)).toEqual([]);
 });

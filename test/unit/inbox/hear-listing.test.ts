@@ -27,7 +27,12 @@ async function* listingOf(...pages: Page[]): AsyncGenerator<Page, void> {
 function hearing() {
   const health = makeProviderHealth(() => 0.5);
   const ended: string[] = [];
-  const doors = { health, nowMs: () => 1000, outageEnded: () => ended.push('ended') };
+  const doors = {
+    health,
+    nowMs: () => 1000,
+    outageEnded: () => ended.push('ended'),
+    clientServed: () => ended.push('served'),
+  };
   const hearOf = async (what: Reading, ...pages: Page[]): Promise<Page[]> => {
     const heard: Page[] = [];
     for await (const page of hearListing(listingOf(...pages), what, doors)) heard.push(page);
@@ -71,11 +76,15 @@ test('a listing that is refused for the client key says so', async () => {
 });
 
 test('it is over when the same listing is answered, and not when another is', async () => {
-  const { health, hear, hearOf } = hearing();
+  const { health, ended, hear, hearOf } = hearing();
   await hear({ partial: true, answer: { kind: 'client-refused', connectionId: 'c1', message: null } });
   await hearOf({ ...of, connectionId: 'c2' }, { partial: false });
   await hearOf({ ...of, address: 'the equipment of A' }, { partial: false });
+  // Nobody asks for a listing since what waits was made due.
+  health.refusedHastened(2000);
   expect(health.troubles(1000)).toHaveLength(1);
-  await hear({ partial: false });
+  expect(ended).toEqual([]);
+  await hear({ partial: false }, { partial: false });
   expect(health.troubles(1000)).toEqual([]);
+  expect(ended).toEqual(['served']);
 });

@@ -36,6 +36,7 @@ const task: TakenTask = {
   attempts: 2,
   agedMs: 0,
   failedAtMs: null,
+  code: null,
   absentSinceMs: null,
   acceptedAtMs: null,
   deliveryId: 'd7',
