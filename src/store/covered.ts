@@ -39,6 +39,14 @@ export interface ReadToTell {
   at: number;
 }
 
+/** A read, or an operator's word that ended a task as one would: then with the entry that it was given up as, if it had one. */
+export interface ToldRead extends ReadToTell {
+  givenUp: GivenUp | null;
+}
+
+/** The reason of a read's row that says that its organization was forgotten. */
+export const forgottenReason = 'organization-forgotten';
+
 /** A task that is not done, with the access of its lane's organization. */
 export interface TaskToTell {
   state: string;
@@ -60,18 +68,20 @@ export interface Marked {
   generation: number;
 }
 
-/**
- * The read that tells what the delivery said of one task, with its events; or the task, while none covers it. `givenUp` is the
- * entry by which an operator discarded it.
- */
+/** The read that tells what the delivery said of one task, with its events; or the task, while none covers it. */
 export type Covered = { hints: Marked[] } & (
-  | { read: ReadToTell; events: ToldEvent[]; givenUp: AsideToTell | null }
+  | { read: ToldRead; events: ToldEvent[] }
   | { waiting: TaskToTell | undefined }
 );
 
 /** What an operator has of a notification or of a task. */
 export interface AsideToTell extends EntryToTell {
   path: string;
+}
+
+/** That of a task which was given up. */
+export interface GivenUp extends AsideToTell {
+  detail: string | null;
 }
 
 /** That of a notification, by its number; `raw` is its redacted text, cut where it is long. */

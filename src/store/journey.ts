@@ -4,7 +4,7 @@
  */
 import type { ExplainStep } from '../model/inspection';
 import { accessStep, type TransitionToTell, transitionOf } from './access-step';
-import type { Covered, DeliveryToTell, ElementEntry, ReadToTell, TaskToTell } from './covered';
+import type { Covered, DeliveryToTell, ElementEntry, ReadToTell, TaskToTell, ToldRead } from './covered';
 import {
   eventSteps,
   isReconciled,
@@ -15,7 +15,7 @@ import {
 } from './event-steps';
 import { expiredEvent, expiredRead, expiredResource, expiredTransition } from './expired-steps';
 import { leftOutStep, stepsMax } from './left-out';
-import { asideOf, isParked, notificationSteps, whichOf, wordsOf } from './notification-steps';
+import { asideOf, discardedAs, isParked, notificationSteps, whichOf, wordsOf } from './notification-steps';
 import { fenceOf } from './read-fence';
 import { makeSwitchSteps } from './switch-steps';
 
@@ -57,8 +57,8 @@ export function deliverySteps(
     ...covered.flatMap((one) => {
       const ofNotifications = one.hints.map(({ element }) => element);
       if ('read' in one) {
-        const [read, ...events] = readWithEvents(one.read, one.events, nowMs);
-        return [{ ...read!, ofNotifications }, ...events];
+        const own = ownSteps(one.read).map((step) => ({ ...step, ofNotifications }));
+        return [...own, ...decidedBy(one.read, one.events, nowMs)];
       }
       return one.waiting === undefined ? [] : [{ ...waitingStep(one.waiting, nowMs), ofNotifications }];
     }),
@@ -98,13 +98,18 @@ export function eventJourney(
 
 /** The journey of an event of which nothing but its read is kept. */
 export function sweptJourney(read: ReadToTell, { hints, readAgain }: Asked, nowMs: number): ExplainStep[] {
-  return [...hintSteps(hints, [read]), ...readAgainSteps(readAgain), ...readWithEvents(read, [], nowMs)];
+  return [
+    ...hintSteps(hints, [read]),
+    ...readAgainSteps(readAgain),
+    readStep(read),
+    ...decidedBy(read, [], nowMs),
+  ];
 }
 
 /** What is known of all tasks of one resource. Each list holds the newest of each task, and one more where there are more. */
 export interface ResourceToTell {
   hints: HintToTell[];
-  reads: ReadToTell[];
+  reads: ToldRead[];
   events: ToldEvent[];
   readAgain: ReplayToTell[];
   runs: RunToTell[];
@@ -132,7 +137,7 @@ export function resourceSteps(resource: ResourceToTell, nowMs: number): ExplainS
 
 /** The reads with the events that each of them decided, and the events that none of these did. */
 function decidedSteps(
-  reads: ReadToTell[],
+  reads: ToldRead[],
   events: ToldEvent[],
   { readAgain, runs }: ResourceToTell,
   nowMs: number,
@@ -152,7 +157,8 @@ function decidedSteps(
     return [
       ...switchSteps(read.task_id, read.connection_id, at(read.at)),
       ...(isListed ? [syncStep(runAt(runs, read.at), read.at)] : []),
-      ...readWithEvents(read, own, nowMs),
+      ...ownSteps(read),
+      ...decidedBy(read, own, nowMs),
     ];
   });
   const others = [...ofCause.values()].flat();
@@ -165,11 +171,10 @@ function decidedSteps(
   }
 }
 
-function readWithEvents(read: ReadToTell, events: ToldEvent[], nowMs: number): ExplainStep[] {
+function decidedBy(read: ReadToTell, events: ToldEvent[], nowMs: number): ExplainStep[] {
   const { event_id: last } = read;
   const isTaken = last !== null && Boolean(read.swept) && !events.some(({ event_id }) => event_id === last);
   return [
-    readStep(read),
     ...events.flatMap((event) => eventSteps(event, nowMs)),
     ...(isTaken ? [expiredEvent(last, read.at)] : []),
   ];
@@ -214,6 +219,17 @@ function readAgainSteps(all: ReplayToTell[]): ExplainStep[] {
     ...leftOut(all, lines, (line) => line.at, 'reads that replays asked for'),
     ...lines.map((line) => replayStep(line)),
   ];
+}
+
+/** Where an operator gave it up, nothing was read by that: why it was set aside is told before it. */
+function ownSteps(read: ToldRead): ExplainStep[] {
+  const { givenUp: aside, outcome } = read;
+  if (outcome !== 'discarded') return [readStep(read)];
+  const entry = aside === null ? null : `q${aside.id}`;
+  const step = { at: at(read.at), step: outcome, text: discardedAs(read), entry, entryState: outcome };
+  if (aside === null) return [step];
+  const text = `quarantined as ${whichOf(aside)}`;
+  return [{ at: at(aside.at), step: 'quarantined', text, entry, detail: aside.detail }, step];
 }
 
 function readStep(read: ReadToTell): ExplainStep {

@@ -3,7 +3,15 @@
  * the entry that an operator has of it. Pure: all stores hand over rows with the same names.
  */
 import type { ExplainStep } from '../model/inspection';
-import type { AsideToTell, Covered, DeliveryToTell, ElementEntry, TaskToTell } from './covered';
+import {
+  type AsideToTell,
+  type Covered,
+  type DeliveryToTell,
+  type ElementEntry,
+  forgottenReason,
+  type TaskToTell,
+  type ToldRead,
+} from './covered';
 import type { EntryToTell } from './event-steps';
 
 interface Journalled {
@@ -78,16 +86,17 @@ function keptOf(raw: string | null): { eventTypeId?: string; address?: string } 
 function receivedAs({ line, reason, path }: Journalled, entry: ElementEntry | undefined): Became {
   if (line !== 'quarantined') return { line: line === 'hint' ? null : line, text: line };
   if (entry === undefined) return { line, text: `quarantined: ${reason}${placeOf(path)}` };
-  const became = entry.state === 'discarded' ? 'discarded' : 'quarantined';
-  return { line: became, text: `${became} as ${whichOf(entry)}`, aside: entry };
+  if (entry.state === 'discarded')
+    return { line: 'discarded', text: `discarded as ${whichOf(entry)}, by an operator`, aside: entry };
+  return { line, text: `quarantined as ${whichOf(entry)}`, aside: entry };
 }
 
 function hintBecame(one: Covered, generation: number): Became {
   if (!('read' in one)) return waitingAs(one.waiting);
-  const { read, events, givenUp } = one;
+  const { read, events } = one;
   const why = read.reason === null ? '' : ` (${read.reason})`;
   if (read.outcome === 'discarded')
-    return { line: 'discarded', text: `discarded${asOf(givenUp)}`, aside: givenUp };
+    return { line: 'discarded', text: discardedAs(read), aside: read.givenUp };
   if (generation < read.generation)
     return { line: 'merged', text: 'merged: one read answers it and a newer one of the same resource' };
   if (read.outcome !== 'published') return { line: read.outcome, text: `${read.outcome}${why}` };
@@ -137,6 +146,12 @@ export function asideOf({
 }: TaskToTell): AsideToTell | null {
   if (id === null) return null;
   return { id, at: entry_at!, reason: entry_reason!, path: entry_path ?? '', state: 'waiting' };
+}
+
+/** Who ended it, and why it was set aside, if it was. */
+export function discardedAs({ reason, givenUp }: ToldRead): string {
+  const why = reason === forgottenReason ? 'since an operator forgot its organization' : 'by an operator';
+  return `discarded${asOf(givenUp)}, ${why}`;
 }
 
 function asOf(entry: AsideToTell | EntryToTell | null | undefined): string {

@@ -272,7 +272,7 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
         `notification 3 (equipment) ${address('3')} → waiting, taken`,
         'notification 4 (weather) → ignored',
         `notification 5 (equipment) ${address('7')} → quarantined as q1: malformed-notification at /metadata`,
-        'notification 6 (type unknown) → discarded as q2: malformed-notification',
+        'notification 6 (type unknown) → discarded as q2: malformed-notification, by an operator',
         `notification 7 (equipment) ${address('4')} → waiting, due; before, it was q3: malformed-notification at /metadata, which was released`,
       ]);
       expect((await steps('d1'))[7]).toMatchObject({
@@ -320,7 +320,49 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
         });
       await hand.store.discardQuarantine(entry!.id);
       expect(await line()).toMatchObject({ ledger: 'discarded', entry: entry!.id, entryState: 'discarded' });
-      expect((await line()).text).toContain(`→ discarded as ${entry!.id}`);
+      const discarded = `discarded as ${entry!.id}: ${entry!.reason}, by an operator`;
+      expect((await line()).text).toContain(`→ ${discarded}`);
+      // Nothing was read by that; why it was set aside is told as before.
+      for (const asked of ['d1', address('1')]) {
+        const told = (await steps(asked)).filter((step) => ['quarantined', 'discarded'].includes(step.step));
+        expect(told).toMatchObject([
+          {
+            at: atEntry,
+            entry: entry!.id,
+            detail: entry!.detail,
+            text: `quarantined as ${entry!.id}: ${entry!.reason}`,
+          },
+          { entry: entry!.id, entryState: 'discarded', text: discarded },
+        ]);
+        expect(JSON.stringify(await steps(asked))).not.toContain('read and decided');
+      }
+    });
+
+    test('what waited for an organization that was forgotten is told so, and as what it was set aside', async () => {
+      await hand.put([hintOf('1', '99'), hintOf('2', '99')]);
+      const [first] = await hand.store.take(1);
+      await hand.quarantine(first!);
+      under.advance(1000);
+      await hand.store.discardQuarantine('q1');
+      under.advance(1000);
+      await hand.put([hintOf('1', '99'), hintOf('3', '99')]);
+      await hand.quarantine(await hand.takeAt(address('3')));
+      under.advance(1000);
+      await hand.store.forgetOrganization('99');
+      const texts = async (of: string) => (await steps(of)).map(({ text }) => text);
+      const forgotten = 'since an operator forgot its organization';
+      expect((await texts('d2')).slice(1, 3)).toEqual([
+        `notification 0 (equipment) ${address('1')} → discarded, ${forgotten}`,
+        `notification 1 (equipment) ${address('3')} → discarded as q2: no-access, ${forgotten}`,
+      ]);
+      expect((await texts(address('1'))).slice(-2)).toEqual([
+        'delivery d2 said that it changed',
+        `discarded, ${forgotten}`,
+      ]);
+      expect((await texts(address('3'))).slice(-2)).toEqual([
+        'quarantined as q2: no-access',
+        `discarded as q2: no-access, ${forgotten}`,
+      ]);
     });
 
     test('where a bound is, what it leaves out is said', async () => {

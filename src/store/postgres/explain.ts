@@ -6,14 +6,15 @@
 import type { Inspection } from '../../model/inspection';
 import { type TransitionToTell, transitionOf } from '../access-step';
 import {
-  type AsideToTell,
   type Covered,
   type DeliveryToTell,
   type ElementEntry,
+  type GivenUp,
   type Marked,
   type ReadToTell,
   readColumns,
   type TaskToTell,
+  type ToldRead,
   tellingFirst,
 } from '../covered';
 import {
@@ -103,30 +104,39 @@ async function coveredOf(context: Context, named: number[], delivery: number): P
   const events = Map.groupBy(await eventsOfReads(context, reads), ({ cause }) => cause);
   const undecided = hinted.filter(({ task_id }) => task_id === null).map(({ hinted_task }) => hinted_task);
   const waiting = new Map((await waitingOf(context, undecided)).map((task) => [task.id, task]));
-  const givenUp = await givenUpBy(context, reads);
+  const told = new Map((await toldReads(context, reads)).map((read) => [nameOf(read), read]));
   return hinted.map((row) => {
     const hints = JSON.parse(row.hints) as Marked[];
     if (row.task_id === null) return { hints, waiting: waiting.get(row.hinted_task) };
-    const own = events.get(`read ${row.task_id}/${row.fence}`) ?? [];
-    return { hints, read: row, events: own, givenUp: givenUp.get(`${row.task_id}/${row.fence}`) ?? null };
+    return { hints, read: told.get(nameOf(row))!, events: events.get(nameOf(row)) ?? [] };
   });
 }
 
-/** By read, named by its task and fence: an operator's word ends a task as one would. */
-async function givenUpBy(context: Context, reads: ReadToTell[]): Promise<Map<string, AsideToTell>> {
+/** As an event names what decided it. */
+function nameOf({ task_id: task, fence }: ReadToTell): string {
+  return `read ${task}/${fence}`;
+}
+
+/** An operator's word ends a task as a read would: what was given up by it was set aside since the read before. */
+async function toldReads(context: Context, reads: ReadToTell[]): Promise<ToldRead[]> {
   const discarded = reads.filter(({ outcome }) => outcome === 'discarded');
-  if (discarded.length === 0) return new Map();
-  const entries = await rows<AsideToTell & { task_id: number; fence: number }>(
+  if (discarded.length === 0) return reads.map((read) => ({ ...read, givenUp: null }));
+  const entries = await rows<GivenUp & { task_id: number; fence: number }>(
     context,
     `SELECT r.task_id, r.fence, q.* FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS r (task_id, at, fence)
      CROSS JOIN LATERAL (
-       SELECT id, reason, path, at, state FROM quarantine
-       WHERE task_id = r.task_id AND at <= r.at AND state = 'discarded' ORDER BY id DESC LIMIT 1) q`,
+       SELECT id, reason, path, detail, at, state FROM quarantine
+       WHERE task_id = r.task_id AND at <= r.at AND state = 'discarded' AND at >= coalesce((
+         SELECT b.at FROM reads b WHERE b.task_id = r.task_id AND b.fence < r.fence ORDER BY b.fence DESC LIMIT 1), 0)
+       ORDER BY id DESC LIMIT 1) q`,
     discarded.map(({ task_id }) => task_id),
     discarded.map(({ at }) => at),
     discarded.map(({ fence }) => fence),
   );
-  return new Map(entries.map((entry) => [`${entry.task_id}/${entry.fence}`, entry]));
+  const entryOf = new Map(
+    entries.map(({ task_id, fence, ...entry }) => [nameOf({ task_id, fence } as ReadToTell), entry]),
+  );
+  return reads.map((read) => ({ ...read, givenUp: entryOf.get(nameOf(read)) ?? null }));
 }
 
 /** Deliveries are numbered as they come: what is below one that is kept was here. */
@@ -294,8 +304,11 @@ async function explainResource(context: Context, of: string): Promise<Explanatio
        FROM hints h JOIN deliveries d ON d.id = h.delivery_id WHERE h.task_id = n.id
        ORDER BY h.generation DESC`,
     ),
-    reads: await ofEach<ReadToTell>(
-      `SELECT fence AS place, ${readColumns} FROM reads WHERE task_id = n.id ORDER BY fence DESC`,
+    reads: await toldReads(
+      context,
+      await ofEach(
+        `SELECT fence AS place, ${readColumns} FROM reads WHERE task_id = n.id ORDER BY fence DESC`,
+      ),
     ),
     events: await toldEvents(
       context,

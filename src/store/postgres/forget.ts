@@ -3,7 +3,7 @@
  * on rising; its connections were ended before, where they saw nobody else.
  */
 import { type CauseSet, type Forgotten, type Observation, transition } from '../../model/organization';
-import { finality } from '../covered';
+import { finality, forgottenReason } from '../covered';
 import { withoutName } from '../forgotten-name';
 import { listAlerts, saveAlerts } from './alerts';
 import { touchConnections } from './connections';
@@ -65,8 +65,8 @@ async function discardWork({ database, nowMs }: Context, lane: string): Promise<
        WHERE r.task_id = e.id AND r.generation = e.generation AND r.finality = ${finality.open}),
      given_up AS (
        UPDATE quarantine SET state = 'discarded' WHERE task_id = ANY($1::bigint[]) AND state = 'waiting')
-     INSERT INTO reads (task_id, fence, generation, outcome, at, finality)
-     SELECT id, fence, generation, 'discarded', $2, ${finality.final} FROM ended e WHERE NOT EXISTS (
+     INSERT INTO reads (task_id, fence, generation, outcome, reason, at, finality)
+     SELECT id, fence, generation, 'discarded', '${forgottenReason}', $2, ${finality.final} FROM ended e WHERE NOT EXISTS (
        SELECT 1 FROM reads r WHERE r.task_id = e.id AND r.generation >= e.generation)`,
     ids,
     nowMs(),

@@ -5,14 +5,15 @@
 import type { ExplainStep } from '../../model/inspection';
 import { type TransitionToTell, transitionOf } from '../access-step';
 import {
-  type AsideToTell,
   type Covered,
   type DeliveryToTell,
   type ElementEntry,
+  type GivenUp,
   type Marked,
   type ReadToTell,
   readColumns,
   type TaskToTell,
+  type ToldRead,
   tellingFirst,
 } from '../covered';
 import {
@@ -95,23 +96,27 @@ function coveredOf(context: Context, task: number, delivery: number): Covered[] 
     if (read === undefined) return [...covered, { hints: rest, waiting: waitingOf(context, task)[0] }];
     const events = eventsOfRead(context, read).map((event) => toldEvent(context, event));
     const told = rest.filter(({ generation }) => generation <= read.generation);
-    covered.push({ hints: told, read, events, givenUp: givenUpBy(context, read) });
+    covered.push({ hints: told, read: toldRead(context, read), events });
     rest = rest.slice(told.length);
   }
   return covered;
 }
 
-/** An operator's word ends a task as a read would; null of any other read. */
-function givenUpBy(context: Context, { task_id: task, outcome, at }: ReadToTell): AsideToTell | null {
-  if (outcome !== 'discarded') return null;
-  const [entry] = rows<AsideToTell>(
+/** An operator's word ends a task as a read would: what was given up by it was set aside since the read before. */
+function toldRead(context: Context, read: ReadToTell): ToldRead {
+  const { task_id: task, fence, outcome, at } = read;
+  if (outcome !== 'discarded') return { ...read, givenUp: null };
+  const [entry] = rows<GivenUp>(
     context,
-    `SELECT id, reason, path, at, state FROM quarantine WHERE task_id = ? AND at <= ? AND state = 'discarded'
+    `SELECT id, reason, path, detail, at, state FROM quarantine
+     WHERE task_id = ?1 AND at <= ?3 AND state = 'discarded' AND at >= coalesce((
+       SELECT at FROM reads WHERE task_id = ?1 AND fence < ?2 ORDER BY fence DESC LIMIT 1), 0)
      ORDER BY id DESC LIMIT 1`,
     task,
+    fence,
     at,
   );
-  return entry ?? null;
+  return { ...read, givenUp: entry ?? null };
 }
 
 /** Deliveries are numbered as they come: what is below one that is kept was here. */
@@ -255,7 +260,9 @@ function explainResource(context: Context, of: string): Explanation | null {
       `SELECT h.task_id, h.generation, h.element, d.id, d.received_at FROM hints h
        JOIN deliveries d ON d.id = h.delivery_id WHERE h.task_id = ? ORDER BY h.generation DESC LIMIT ?`,
     ),
-    reads: ofEach(`SELECT ${readColumns} FROM reads WHERE task_id = ? ORDER BY fence DESC LIMIT ?`),
+    reads: ofEach<ReadToTell>(
+      `SELECT ${readColumns} FROM reads WHERE task_id = ? ORDER BY fence DESC LIMIT ?`,
+    ).map((read) => toldRead(context, read)),
     events: ofEach<EventToTell>(
       `SELECT ${eventColumns} FROM outbox WHERE task_id = ? ORDER BY id DESC LIMIT ?`,
     ).map((event) => toldEvent(context, event)),

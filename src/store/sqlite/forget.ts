@@ -3,7 +3,7 @@
  * on rising; its connections were ended before, where they saw nobody else.
  */
 import { type CauseSet, type Forgotten, type Observation, transition } from '../../model/organization';
-import { finality } from '../covered';
+import { finality, forgottenReason } from '../covered';
 import { withoutName } from '../forgotten-name';
 import { touchConnections } from './connections';
 import type { Context } from './context';
@@ -68,8 +68,8 @@ function discardWork(context: Context, lane: string): number {
     const lease = context.leases.get(id);
     if (lease !== undefined) endLease(context, id, lease);
     database.run(
-      `INSERT INTO reads (task_id, fence, generation, outcome, at, finality)
-       SELECT ?1, ?2, ?3, 'discarded', ?4, ${finality.final} WHERE NOT EXISTS (SELECT 1 FROM reads WHERE task_id = ?1 AND generation >= ?3)`,
+      `INSERT INTO reads (task_id, fence, generation, outcome, reason, at, finality)
+       SELECT ?1, ?2, ?3, 'discarded', '${forgottenReason}', ?4, ${finality.final} WHERE NOT EXISTS (SELECT 1 FROM reads WHERE task_id = ?1 AND generation >= ?3)`,
       id,
       task.fence as number,
       task.generation as number,
