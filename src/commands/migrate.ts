@@ -3,7 +3,8 @@
  * to repeat; `serve` creates no topic. With `--from` and `--to` it moves an embedded store into a scaled one instead.
  */
 import type { Command } from 'commander';
-import { Problem } from '../model/problem';
+import type { LoadedSettings } from '../config';
+import { isProblem, Problem } from '../model/problem';
 import type { Action, CommandContext } from './context';
 import { exitCodes } from './exit-code';
 
@@ -44,10 +45,10 @@ async function reencrypt({ output, load, reencrypt: reseal }: CommandContext): P
   return exitCodes.done;
 }
 
-async function run({ output, load, openStore, createTopics }: CommandContext): Promise<number> {
+async function run(context: CommandContext): Promise<number> {
+  const { output, load, createTopics } = context;
   const loaded = load();
-  const store = await openStore(loaded, 'migrated');
-  await store.close();
+  const served = await migrateStore(context, loaded);
   const topics = await createTopics(loaded.settings);
   const shown = String(loaded.origins.DATABASE_URL.shown);
   if (output.json) {
@@ -58,9 +59,13 @@ async function run({ output, load, openStore, createTopics }: CommandContext): P
       created,
       below,
     }));
-    output.value({ store: shown, topics: lines });
+    output.value({ store: shown, served, topics: lines });
   } else {
-    output.line(`The store ${shown} is at this version.`);
+    output.line(
+      served
+        ? `The store ${shown} is left to the process that serves it, and is at the version of that one.`
+        : `The store ${shown} is at this version.`,
+    );
     for (const { topic, state, partitions, created } of topics) {
       output.line(`${topic}: ${created ? 'created' : state}, ${partitions} partitions`);
     }
@@ -68,6 +73,21 @@ async function run({ output, load, openStore, createTopics }: CommandContext): P
   }
   for (const { topic, below } of topics) if (below !== null) output.warn(`${topic}: ${below}`);
   return topics.every(({ state }) => state === 'present') ? exitCodes.done : exitCodes.failed;
+}
+
+/**
+ * True where another process serves the store: it has brought it to its own version. Topics may be missing all the same,
+ * and need no stop; where no broker is named there is nothing else to do, and the lock is told.
+ */
+async function migrateStore({ openStore }: CommandContext, loaded: LoadedSettings): Promise<boolean> {
+  try {
+    const store = await openStore(loaded, 'migrated');
+    await store.close();
+    return false;
+  } catch (error) {
+    if (isProblem(error, 'store.locked') && loaded.settings.kafkaBrokers !== null) return true;
+    throw error;
+  }
 }
 
 async function move({ output, moveStore }: CommandContext, from: string, to: string): Promise<number> {

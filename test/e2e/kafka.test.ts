@@ -184,6 +184,13 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'with a real Kafka', () => {
       code: 0,
       error: expect.stringContaining(`narrow.equipment.v1: ${below}\n`),
     });
+    // A page of missing topics asks for it while the service runs.
+    const beside = await runCommand(['migrate'], {
+      KAFKA_BROKERS: cluster.brokers.join(','),
+      KAFKA_TOPIC_PREFIX: 'beside',
+      DATABASE_URL: `sqlite:${join(story.dataFolder, 'tramline.db')}`,
+    });
+    expect(beside).toMatchObject({ code: 0, out: expect.stringContaining('beside.equipment.v1: created, ') });
     const { code, out } = await runCommand(['check', '--json'], {
       TRAMLINE_URL: story.service.operationsUrl,
     });

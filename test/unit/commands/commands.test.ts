@@ -553,6 +553,15 @@ describe('commands that ask no service', () => {
     expect(out).toContain('tramline.field-operation.v1: denied');
   });
 
+  test('migrate beside the process that serves the store creates topics, and is refused where no broker is named', async () => {
+    shell.refused = new Problem('store.locked', 't.db is in use by another process');
+    expect((await shell.run('migrate')).code).toBe(2);
+    shell.environment.KAFKA_BROKERS = 'b1:9092';
+    expect(await shell.json('migrate')).toMatchObject({ code: 0, value: { served: true, topics: [] } });
+    const { out } = await shell.run('migrate');
+    expect(out).toContain('is left to the process that serves it');
+  });
+
   test('migrate warns of a topic that has fewer copies than declared, and has done its work', async () => {
     const below = '2 replicas of 3 declared: the cluster has 2 brokers';
     const equipment = { topic: 't.equipment.v1', state: 'present', partitions: 12, created: true, below };
