@@ -1,5 +1,6 @@
 // Reads an `Authorization` header: `OAuth` with its parameters, or `Bearer`.
-// Promises strictness: quotes required, no parameter twice, percent-encoding well formed. Judges no credential.
+// Promises strictness: quotes required, no parameter twice, everything but a realm percent-encoded as RFC 5849 section
+// 3.5.1 wants it. Judges no credential.
 import { percentDecode } from './percent-encoding';
 
 export type ReadAuthorization =
@@ -9,6 +10,8 @@ export type ReadAuthorization =
   | { scheme: 'oauth1'; parameters: ReadonlyMap<string, string> };
 
 const PARAMETER = /^\s*([^\s=",]+)="([^"]*)"\s*$/;
+/** What RFC 5849 section 3.6 leaves as it is, and what it makes of the rest. */
+const ENCODED = /^[A-Za-z0-9\-._~%]*$/;
 
 export function readAuthorization(header: string | undefined): ReadAuthorization {
   if (header === undefined || header === '') return { scheme: 'none' };
@@ -20,7 +23,7 @@ export function readAuthorization(header: string | undefined): ReadAuthorization
     if (!match) return { scheme: 'unreadable', reason: 'malformed-parameter' };
     const name = percentDecode(match[1]!);
     const value = percentDecode(match[2]!);
-    if (name === undefined || value === undefined)
+    if (name === undefined || value === undefined || (name !== 'realm' && !ENCODED.test(match[2]!)))
       return { scheme: 'unreadable', reason: 'malformed-encoding' };
     if (parameters.has(name)) return { scheme: 'unreadable', reason: 'parameter-twice' };
     parameters.set(name, value);

@@ -123,6 +123,7 @@ test.each<[string, Signing, (header: string) => string]>([
   ['parameter-twice', {}, (header) => `${header}, oauth_nonce="again"`],
   ['malformed-parameter', {}, (header) => header.replace('oauth_version="1.0"', 'oauth_version=1.0')],
   ['malformed-encoding', {}, (header) => header.replace('oauth_nonce="', 'oauth_nonce="%zz')],
+  ['malformed-encoding', {}, (header) => header.replace(/(?<=oauth_signature=")[^"]*/, decodeURIComponent)],
   ['unknown-scheme', {}, () => 'Basic eDp5'],
 ])('%s: the request is refused and says so', async (reason, signing, change) => {
   expect(await reasonOf(signedGet(organizations(), signing, change))).toBe(reason);
