@@ -1,6 +1,9 @@
 // Goal: what a reader may rely on in every source file is so: an opening comment, no unfinished work, and the outside
 // world touched only where it is said to be.
 // Method: pure checks over the text of the sources, each shown a bad example first.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { repositoryRoot } from '../support/repository';
 import {
   commentsOfType,
   exportedFunctions,
@@ -276,4 +279,14 @@ describe('what an exported function throws', () => {
   test('is said by each of them, or by the type that it returns', () => {
     expect(silent(sources)).toEqual([]);
   });
+});
+
+test('what git leaves out of the repository is not linted: what a trial run wrote, with its tokens, is no source', () => {
+  const read = (path: string) => readFileSync(join(repositoryRoot(), path), 'utf8');
+  const folders = [...read('.gitignore').matchAll(/^(.+)\/$/gm)].map(([, folder]) => folder!);
+  expect(folders).toContain('data');
+  const { includes } = (JSON.parse(read('.ci/lint.json')) as { files: { includes: string[] } }).files;
+  expect(
+    folders.filter((folder) => !includes.some((glob) => [`!${folder}`, `!**/${folder}`].includes(glob))),
+  ).toEqual([]);
 });
