@@ -91,10 +91,10 @@ export function describeError(error: unknown): { code: string; detail: string } 
 
 const wordsCharsMax = 200;
 
-/** Of a connection that failed on our side and has no code; of one that was closed there is nothing more to tell. */
+/** Of a connection that failed and has no code. */
 function ownWords({ name, message }: Record<string, unknown>): string {
-  if (name !== 'KafkaJSConnectionError' || typeof message !== 'string') return '';
-  return message.slice(0, wordsCharsMax);
+  if (name === 'KafkaJSConnectionClosedError') return 'closed by the broker';
+  return typeof message === 'string' ? message.slice(0, wordsCharsMax) : '';
 }
 
 function firstOf(errors: unknown): unknown {

@@ -23,9 +23,9 @@ export async function createDeclaredTopics(
 }
 
 /**
- * What `check` says of Kafka: a warning where a topic has fewer copies than declared. Rejects with a sentence where one
- * is not there, cannot be written by what the brokers say of it, or was not by what the relay last told, and as
- * `CheckFailure` with the settings to look at where Kafka cannot be asked.
+ * What `check` says of Kafka: a warning where a topic has fewer copies than declared. Rejects with
+ * `CheckFailure` where one is not there, cannot be written by what the brokers say of it, or was not by what the relay
+ * last told, and with the settings to look at where Kafka cannot be asked.
  */
 export async function checkTopics(settings: Settings, listAlerts: () => Promise<Alert[]>): Promise<Found> {
   const kafka = kafkaOptions(settings);
@@ -43,7 +43,7 @@ const lookAt = {
   login: 'Look at KAFKA_SASL_MECHANISM, KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD.',
   certificates:
     'Look at KAFKA_TLS, KAFKA_CA_FILE and KAFKA_CERT_FILE, and at the certificate of the broker that is named.',
-  brokers: 'Look at KAFKA_BROKERS.',
+  brokers: 'Look at KAFKA_BROKERS, and at KAFKA_TLS where a broker closes the connection.',
 };
 
 /** Kafka cannot be asked: throws `CheckFailure` with what that puts in doubt. */
@@ -51,12 +51,14 @@ function unasked(error: Error): never {
   throw new CheckFailure(error.message, lookAt[doubtOf(describeError(error).code)]);
 }
 
-/** Throws `CheckFailure` with all that keeps events from being written, else an error where a topic is not there. */
+/** Throws `CheckFailure` with the topics that are not there, else with all that keeps events from being written. */
 export function kafkaFound(topics: DeclaredTopic[], alerts: Alert[]): Found {
-  const absent = topics
-    .filter(({ state }) => state !== 'present')
-    .map(({ topic, state }) => `${topic} is ${state}`);
-  if (absent.length > 0) throw new Error(`${absent.join('; ')}: tramline migrate creates what is missing`);
+  const absent = topics.filter(({ state }) => state !== 'present');
+  if (absent.length > 0) {
+    const isMissing = absent.some(({ state }) => state === 'missing');
+    const said = absent.map(({ topic, state }) => `${topic} is ${state}`);
+    throw new CheckFailure(said.join('; '), isMissing ? createThem : writeAgain);
+  }
   const stuck = topics.flatMap(({ topic, unwritable }) =>
     unwritable === null ? [] : [`${topic} has ${unwritable}`],
   );
@@ -69,6 +71,7 @@ export function kafkaFound(topics: DeclaredTopic[], alerts: Alert[]): Found {
   return { detail: `${topics.length} topics are there`, next: null };
 }
 
+const createThem = 'Run `tramline migrate`: it creates what is missing.';
 const writeAgain =
   'Bring the brokers back, or grant the client what it is refused: what waits is then written by itself.';
 

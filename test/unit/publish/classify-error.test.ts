@@ -50,7 +50,10 @@ test('a failed connection names the broker and the reason', () => {
     detail: 'no connection at b1:9092 (ECONNREFUSED)',
   });
   const closed = new errors.KafkaJSConnectionClosedError('Closed connection', { host: 'b2', port: 1 });
-  expect(describeError(closed)).toEqual({ code: 'CONNECTION', detail: 'no connection at b2:1' });
+  expect(describeError(closed)).toEqual({
+    code: 'CONNECTION',
+    detail: 'no connection at b2:1 (closed by the broker)',
+  });
 });
 
 test('a failed connection without a code is told in its own words', () => {

@@ -53,6 +53,17 @@ test('all is well where the topics are there and nobody is told that they are no
   expect(kafkaFound([topic()], others)).toEqual({ detail: '1 topics are there', next: null });
 });
 
+test.each([
+  ['missing', 'migrate'],
+  ['denied', 'grant'],
+] as const)('a topic that is %s fails, and the step says how it is mended', (state, step) => {
+  const failure = failureOf([topic({ state }), topic({ topic: 't.other.v1' })], []);
+  expect([failure.message, failure.next]).toEqual([
+    `t.equipment.v1 is ${state}`,
+    expect.stringContaining(step),
+  ]);
+});
+
 test('what the relay is refused fails, though each topic looks well', () => {
   for (const name of ['TramlineKafkaUnavailable', 'TramlineTopicDenied']) {
     const failure = failureOf([topic()], [alert(name)]);
