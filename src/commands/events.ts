@@ -17,6 +17,15 @@ interface Options {
   organization?: string;
 }
 
+/** What every type has around it. */
+const typeAround = /^io\.tramline\.|\.v1$/g;
+const eventTypes = [
+  ...['equipment', 'field-operation'].flatMap((kind) =>
+    ['created', 'updated', 'archived', 'restored', 'deleted'].map((change) => `${kind}.${change}`),
+  ),
+  ...['blocked', 'unblocked'].map((change) => `organization-access.${change}`),
+];
+
 /** Records have up to a megabyte: a page of this many fits into an answer. */
 const pageRows = 200;
 const followPauseMs = 500;
@@ -29,7 +38,7 @@ export function registerEvents(program: Command, action: Action<Options>): void 
     .description('published events, in order')
     .option('--follow', 'go on with those to come, until interrupted')
     .option('--after <position>', 'only those after this position', position)
-    .option('--type <type>', 'only those of this CloudEvents type')
+    .option('--type <type>', 'only those of this CloudEvents type, whole or as listed here', eventType)
     .option('--organization <id>', 'only those of this organization')
     .action(action((context, _argument, options) => run(context, options)));
 }
@@ -141,13 +150,21 @@ function print(output: CommandContext['output'], event: StructuredEvent): void {
     output.line(`${String(event.position).padStart(8)}  ${event.subject}: ${event.damaged}`);
     return;
   }
-  const change = event.type.replace(/^io\.tramline\.|\.v1$/g, '');
+  const change = event.type.replace(typeAround, '');
   const head = `${String(event.position).padStart(8)}  ${shortTime(event.time)}  ${change.padEnd(23)}  `;
   if (head.length + event.subject.length <= widthMax) output.line(head + event.subject);
   else {
     output.line(head.trimEnd());
     output.line(' '.repeat(10) + event.subject);
   }
+}
+
+/** `equipment.created`, as it is listed, or the whole type. One that no event has would wait for it without a word. */
+function eventType(text: string): string {
+  const short = text.replace(typeAround, '');
+  if (!eventTypes.includes(short))
+    throw new InvalidArgumentError(`one of ${eventTypes.join(', ')} is needed.`);
+  return `io.tramline.${short}.v1`;
 }
 
 function position(text: string): number {

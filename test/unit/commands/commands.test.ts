@@ -184,6 +184,12 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect(await positions('--after', '1')).toEqual(['2', '3']);
     expect(await positions('--organization', '4712')).toEqual(['3']);
     expect(await positions('--type', 'io.tramline.equipment.deleted.v1')).toEqual([]);
+    expect(await positions('--type', 'equipment.deleted')).toEqual([]);
+    expect(await positions('--type', 'equipment.updated')).toEqual(
+      await positions('--type', 'io.tramline.equipment.updated.v1'),
+    );
+    const mistyped = await shell.run('events', '--type', 'equipment.change');
+    expect([mistyped.code, mistyped.error]).toEqual([2, expect.stringContaining('equipment.created, ')]);
   });
 
   test('more events than a page holds are all printed', async () => {
