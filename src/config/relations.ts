@@ -132,6 +132,10 @@ const warnings: Check[] = [
     s.webhookAuth.includes('none') &&
     receives(s) &&
     'WEBHOOK_AUTH=none: anyone who reaches the public listener can send deliveries',
+  // Standard Webhooks asks for 24 to 64.
+  (s) =>
+    (s.webhookHmacSecrets ?? []).some((secret) => bytesOf(secret.open()) < 24) &&
+    'WEBHOOK_HMAC_SECRETS holds a secret of less than 24 bytes: it can be guessed',
   (s) =>
     s.alertmanagerUrls !== null &&
     s.alertResendSeconds < 4 &&
@@ -174,6 +178,10 @@ function receives(settings: Settings): boolean {
 
 function works(settings: Settings): boolean {
   return settings.role !== 'receiver';
+}
+
+function bytesOf(secret: string): number {
+  return Buffer.from(secret.replace(/^whsec_/, ''), 'base64').length;
 }
 
 function isAny(host: string): boolean {

@@ -330,6 +330,18 @@ describe('values with a form of their own', () => {
     ]);
   });
 
+  test('a secret of signatures that is shorter than 24 bytes is warned of, without a word of it', () => {
+    const warningsWith = (...bytes: number[]) => {
+      const secrets = bytes.map((length) => `whsec_${Buffer.alloc(length, 7).toString('base64')}`);
+      const given = { ...complete, WEBHOOK_AUTH: 'hmac', WEBHOOK_HMAC_SECRETS: secrets.join('\n') };
+      return loadSettings('serve', given).warnings;
+    };
+    expect(warningsWith(24, 32)).toEqual([]);
+    expect(warningsWith(32, 23)).toEqual([
+      'WEBHOOK_HMAC_SECRETS holds a secret of less than 24 bytes: it can be guessed',
+    ]);
+  });
+
   test('the first of several keys is the one that encrypts', () => {
     const keys = load({ ENCRYPTION_KEYS: `new:${Buffer.alloc(32, 1).toString('base64')}, old:${key}` });
     expect(keys.encryptionKeys?.map(({ id, key: bytes }) => [id, bytes.length])).toEqual([
