@@ -7,7 +7,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { evidenceOf, readTopics } from '../support/evidence';
-import { type KafkaCluster, kafkaAvailable, startKafka } from '../support/kafka';
+import { type KafkaCluster, kafkaAvailable, kafkaStartsWithinMs, startKafka } from '../support/kafka';
 import { checkLedger, repeatsIn } from '../support/ledger-checker';
 import { describeWithNeighbour } from '../support/neighbour';
 import { installedPostgresAvailable, type PostgresServer, startPostgres } from '../support/postgres';
@@ -28,7 +28,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'killed around the send to a re
   beforeAll(async () => {
     kafka = await startKafka();
     simulator = await startSimulator({ organizations: 1, equipment: 40, 'heartbeat-ms': 0 });
-  });
+  }, kafkaStartsWithinMs);
   afterAll(async () => {
     await service.kill();
     await simulator.kill();

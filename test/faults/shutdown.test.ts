@@ -11,7 +11,7 @@ import { createTopics, type TopicDeclaration } from '../../src/publish/topics';
 import { systemClock } from '../../src/tools/clock';
 import { startCommand } from '../support/command';
 import { evidenceOf, readTopics } from '../support/evidence';
-import { type KafkaCluster, kafkaAvailable, startKafka } from '../support/kafka';
+import { type KafkaCluster, kafkaAvailable, kafkaStartsWithinMs, startKafka } from '../support/kafka';
 import { checkLedger } from '../support/ledger-checker';
 import { describeWithNeighbour } from '../support/neighbour';
 import { temporaryFolder } from '../support/ready-process';
@@ -211,7 +211,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'with a real Kafka', () => {
 
   beforeAll(async () => {
     cluster = await startKafka({ properties: {} });
-  });
+  }, kafkaStartsWithinMs);
   afterAll(() => cluster?.stop());
 
   beforeEach(async () => {

@@ -1,7 +1,7 @@
 // Goal: the Kafka that other suites rely on is a real one, and its brokers stop and continue on request.
 // Method: one cluster of two brokers, kafkajs as any user would use it.
 
-import { type KafkaCluster, kafkaAvailable, startKafka } from '../../support/kafka';
+import { type KafkaCluster, kafkaAvailable, kafkaStartsWithinMs, startKafka } from '../../support/kafka';
 import { Kafka, type KafkaMessage, logLevel, Partitioners } from '../../support/kafka-client';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { until } from '../../support/until';
@@ -20,7 +20,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a real Kafka of two brokers', 
       waitForLeaders: true,
     });
     await admin.disconnect();
-  });
+  }, kafkaStartsWithinMs);
 
   afterAll(async () => {
     await cluster?.stop();

@@ -7,7 +7,7 @@ import { makeRelay, type Relay } from '../../../src/publish/relay';
 import { relayDefaults } from '../../../src/publish/relay-options';
 import { createTopics } from '../../../src/publish/topics';
 import { systemClock } from '../../../src/tools/clock';
-import { type KafkaCluster, kafkaAvailable, startKafka } from '../../support/kafka';
+import { type KafkaCluster, kafkaAvailable, kafkaStartsWithinMs, startKafka } from '../../support/kafka';
 import { Kafka, logLevel } from '../../support/kafka-client';
 import { type MemoryOutbox, makeMemoryOutbox } from '../../support/memory-outbox';
 import { describeWithNeighbour } from '../../support/neighbour';
@@ -33,7 +33,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'publishing while brokers fail'
     // The first producer of all makes the coordinators' topic.
     const { relay } = setUp('first');
     await until(async () => (await relay.step()) === 'empty', { withinMs: 30_000, everyMs: 100 });
-  });
+  }, kafkaStartsWithinMs);
 
   afterEach(async () => {
     cluster.resume(0);

@@ -6,7 +6,7 @@ import { relayDefaults } from '../../../src/publish/relay-options';
 import { createTopics } from '../../../src/publish/topics';
 import { systemClock } from '../../../src/tools/clock';
 import { traceSends } from '../../../src/wire/trace-sends';
-import { type KafkaCluster, kafkaAvailable, startKafka } from '../../support/kafka';
+import { type KafkaCluster, kafkaAvailable, kafkaStartsWithinMs, startKafka } from '../../support/kafka';
 import { makeMemoryOutbox } from '../../support/memory-outbox';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { readTopic } from '../../support/read-topic';
@@ -28,7 +28,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a leader of long standing', ()
     });
     const declared = [{ name: 'fenced', partitions: 1, replicationFactor: 1, config: {} }];
     await createTopics(kafka(), 'tramline', declared, { ...kafkaTargetDefaults, clock });
-  });
+  }, kafkaStartsWithinMs);
   afterAll(() => cluster?.stop());
 
   test('cannot write once its successor has, however long it led', async () => {

@@ -12,7 +12,7 @@ import type { Batch, PublishTarget } from '../../../src/publish/target';
 import { createTopics, describeTopics } from '../../../src/publish/topics';
 import { systemClock } from '../../../src/tools/clock';
 import { Secret } from '../../../src/tools/secret';
-import { type KafkaCluster, kafkaAvailable, startKafka } from '../../support/kafka';
+import { type KafkaCluster, kafkaAvailable, kafkaStartsWithinMs, startKafka } from '../../support/kafka';
 import { Kafka, logLevel } from '../../support/kafka-client';
 import { type MemoryOutbox, makeMemoryOutbox } from '../../support/memory-outbox';
 import { describeWithNeighbour } from '../../support/neighbour';
@@ -47,7 +47,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'publishing to two brokers', ()
         'allow.everyone.if.no.acl.found': true,
       },
     });
-  });
+  }, kafkaStartsWithinMs);
 
   afterEach(async () => {
     for (const target of open) await target.close();

@@ -18,7 +18,7 @@ import { openStoreHere } from '../../../src/store/open-store';
 import { systemClock } from '../../../src/tools/clock';
 import { settingsFor } from '../../contract/open-sqlite';
 import { address, draftOf, emptyRun, Hand, hintOf } from '../../contract/store-hand';
-import { type KafkaCluster, kafkaAvailable, startKafka } from '../../support/kafka';
+import { type KafkaCluster, kafkaAvailable, kafkaStartsWithinMs, startKafka } from '../../support/kafka';
 import { Kafka, logLevel } from '../../support/kafka-client';
 import { makeMemoryOutbox } from '../../support/memory-outbox';
 import { describeWithNeighbour } from '../../support/neighbour';
@@ -42,7 +42,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a store behind its topics', ()
     const declaration = { partitions: 3, replicationFactor: 1, config: {} };
     const declared = ['equipment.v1', 'audit'].map((name) => ({ name, ...declaration }));
     await createTopics(kafka(), 'tramline', declared, { ...kafkaTargetDefaults, clock });
-  });
+  }, kafkaStartsWithinMs);
   afterAll(async () => {
     await cluster?.stop();
     rmSync(folder, { recursive: true });

@@ -11,7 +11,7 @@ import { openPostgres } from '../../../src/store/postgres/open-postgres';
 import { systemClock } from '../../../src/tools/clock';
 import { postgresSettingsFor } from '../../contract/open-postgres';
 import { Hand } from '../../contract/store-hand';
-import { type KafkaCluster, kafkaAvailable, startKafka } from '../../support/kafka';
+import { type KafkaCluster, kafkaAvailable, kafkaStartsWithinMs, startKafka } from '../../support/kafka';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';
 import { readTopic } from '../../support/read-topic';
@@ -41,7 +41,7 @@ describeWithNeighbour('Kafka and PostgreSQL', neighbours, 'a replica that lags t
 
   beforeAll(async () => {
     [cluster, server] = await Promise.all([startKafka(), startPostgres()]);
-  });
+  }, kafkaStartsWithinMs);
   afterAll(async () => {
     await Promise.all([cluster?.stop(), server?.stop()]);
   });
