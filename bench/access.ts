@@ -10,7 +10,7 @@ export async function setTerms(provider: Simulator, ids: string[], termsAccepted
   await eachOf(ids, (id) => change(provider, id, { termsAccepted }));
 }
 
-/** The provider requires an action of its customer, and names no place for it: with one it would be told as terms. */
+/** The provider requires an action of its customer other than terms, and names no place for it. */
 export async function requireAction(provider: Simulator, id: string): Promise<void> {
   await change(provider, id, { requiredAction: { message: 'Call your dealer.', located: false } });
 }

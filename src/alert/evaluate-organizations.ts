@@ -128,7 +128,8 @@ function signalOf(ofCause: OrganizationRow, incident: Incident, options: Organiz
   const id = incident.labels.connection_id ?? first.organizationId;
   const kept = keptOf(incident.organizations, row.severity, options);
   const isAction = first.cause === 'required-action';
-  const message = isAction ? first.message : null;
+  // The words about a refused token stay out of pages.
+  const message = isAction || first.cause === 'terms' ? first.message : null;
   const place = isAction ? actionPlace(first, options) : actionUrl(incident.organizations);
   const isNowhere = isAction && place.action_url === undefined;
   const description = [

@@ -139,7 +139,7 @@ function classifyUnauthorized(
   return { kind: 'reauthorize', connectionId, message, sealedToken };
 }
 
-/** The headers tell it; the body carries no code. A warning without a place is an action with the provider's words. */
+/** The headers tell it; the body carries no code. What is to be done there is told by the place and by the provider's words. */
 function requiredActionOf(
   status: number,
   headers: ReceivedHeaders,
@@ -149,15 +149,25 @@ function requiredActionOf(
   const terms = headers[`x-${vendor}-terms-location`];
   const warning = headers[`x-${vendor}-warning`];
   if (terms === undefined && (status !== 403 || warning === undefined)) return null;
-  const quoted = /"([^"]*)"/.exec(String(warning ?? ''))?.[1];
+  const quoted = shown(/"([^"]*)"/.exec(String(warning ?? ''))?.[1] ?? String(warning ?? ''));
   return {
     kind: 'action-required',
-    cause: terms === undefined ? 'required-action' : 'terms',
+    cause: terms !== undefined && isForTerms(String(terms), message, quoted) ? 'terms' : 'required-action',
     actionUrl: pageAddress(terms),
-    message: message ?? shown(quoted ?? String(warning ?? '')),
+    message: message ?? quoted,
     connectionId,
   };
 }
+
+/** The header names a place for every action. Where no words come with it, terms are what its name says. */
+function isForTerms(place: string, message: string | null, warning: string | null): boolean {
+  if (message === null && warning === null) return true;
+  const path = URL.parse(place)?.pathname ?? place;
+  return [path, message, warning].some((said) => said !== null && speaksOfTerms.test(said));
+}
+
+/** The provider's words for an organization whose terms are not accepted are that its state is restricted. */
+const speaksOfTerms = /(?<![a-z])terms(?![a-z])|restricted state/i;
 
 function namesClient(message: string | null): boolean {
   return message !== null && /\bscopes?\b|\blicen[cs]es?\b|proper access for this API/i.test(message);

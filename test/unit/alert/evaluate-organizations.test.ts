@@ -101,12 +101,13 @@ test('an organization that concerns nobody yet raises nothing', () => {
   expect(organizationSignals([aBlocked({ concerns: false })], options)).toEqual([]);
 });
 
-test('only a required action carries what the provider says, and nobody personally', () => {
+test('terms and other required actions carry what the provider says, and nobody personally', () => {
   const message = 'Verify the account of jo@example.org';
   const texts = (cause: Cause) =>
     organizationSignals([aBlocked({ cause, message })], options)[0]?.annotations.description;
-  expect(texts('required-action')).toContain('The provider says: "Verify the account of [address]"');
-  for (const cause of ['terms', 'not-connected', 'refused-grant'] as const) {
+  for (const cause of ['terms', 'required-action'] as const)
+    expect(texts(cause)).toContain('The provider says: "Verify the account of [address]"');
+  for (const cause of ['not-connected', 'refused-grant'] as const) {
     expect(texts(cause)).not.toContain('Verify');
   }
 });

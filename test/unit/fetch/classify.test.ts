@@ -259,6 +259,24 @@ describe('a required customer action', () => {
     });
   });
 
+  test('with a place is one for terms where the place, the words or their absence say so', () => {
+    const account = 'https://teammanager.example.test/organizations/4711/account?from=terms';
+    const told = (message: string, headers: Record<string, string>) =>
+      answered(403, message === '' ? '' : said(message), { 'x-acme-terms-location': account, ...headers });
+    const verify = 'Verify account information.';
+    const verifying = { 'x-acme-warning': `partner.example.test "${verify}"` };
+    for (const other of [told(verify, {}), told(verify, verifying), told('', verifying)])
+      expect(other).toMatchObject({ cause: 'required-action', actionUrl: account, message: verify });
+    for (const ofTerms of [
+      told(verify, { 'x-acme-terms-location': terms }),
+      told('Accept the new Terms first.', verifying),
+      told('Access Denied', { 'x-acme-warning': warning }),
+      told('', {}),
+    ])
+      expect(ofTerms).toMatchObject({ cause: 'terms' });
+    expect(told('Determine the account.', {})).toMatchObject({ cause: 'required-action' });
+  });
+
   test('is told by the terms header under any other refusal too', () => {
     expect(answered(400, '', { 'x-acme-terms-location': terms })).toMatchObject({
       cause: 'terms',
