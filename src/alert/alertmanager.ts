@@ -24,8 +24,8 @@ export interface AlertmanagerOptions {
   generatorUrl?: string | null;
   /** For one round of posts to an instance, all batches together. Default 10 s. */
   timeoutMs?: number;
-  /** Of those, for one that gave no answer while another did, whether it is back: the others' news wait for it. Default 1 s. */
-  awayMs?: number;
+  /** So long the others are still waited for when one took everything; what they answer later says nothing. Default 1 s. */
+  othersMs?: number;
   /** How far ahead the end of a firing alert is set: several repetitions may be missed. Default 5 min. */
   endsAheadMs?: number;
   /** How long an alert fires in an instance before its end is told: longer than its `group_wait`. Default 60 s. */
@@ -38,11 +38,12 @@ interface Neighbour {
   name: string;
   instance: AlertmanagerInstance;
   memory: AlertmanagerMemory;
-  /** It gave no answer when it was asked last. */
-  isAway: boolean;
+  /** It has not answered a former round yet, and is told nothing until it has, or until that round's time is over. */
+  isBusy: boolean;
 }
 
 const name = 'alertmanager';
+const unanswered: InstanceAnswer = { outcomes: new Map(), status: null };
 
 /** Throws `settings.invalid` when an address is not http(s) or holds user info, or when there is none. */
 export function makeAlertmanagerSink(options: AlertmanagerOptions): AlertSink {
@@ -50,7 +51,7 @@ export function makeAlertmanagerSink(options: AlertmanagerOptions): AlertSink {
     urls,
     generatorUrl = null,
     timeoutMs = 10_000,
-    awayMs = 1_000,
+    othersMs = 1_000,
     endsAheadMs = 300_000,
     openMs = 60_000,
     abortAfter = (ms) => AbortSignal.timeout(ms),
@@ -61,19 +62,16 @@ export function makeAlertmanagerSink(options: AlertmanagerOptions): AlertSink {
     name: nameOf(url),
     instance: makeAlertmanagerInstance(url),
     memory: makeAlertmanagerMemory(openMs),
-    isAway: false,
+    isBusy: false,
   }));
 
   async function tell(neighbour: Neighbour, alerts: Alert[], nowMs: number): Promise<InstanceAnswer> {
     const { instance, memory } = neighbour;
     const deadline = abortAfter(timeoutMs);
-    const isWaitedFor = neighbour.isAway && neighbours.some(({ isAway }) => !isAway);
     try {
-      memory.begin(await instance.life(isWaitedFor ? abortAfter(awayMs) : deadline));
-      neighbour.isAway = false;
+      memory.begin(await instance.life(deadline));
     } catch {
-      neighbour.isAway = true;
-      return { outcomes: new Map(), status: null };
+      return unanswered;
     }
     const tellings = alerts.map((alert) => tellingOf(alert, memory, nowMs, endsAheadMs));
     const parcels = alerts.map((alert, index) => ({
@@ -88,13 +86,37 @@ export function makeAlertmanagerSink(options: AlertmanagerOptions): AlertSink {
     return answer;
   }
 
+  async function tellFree(neighbour: Neighbour, alerts: Alert[], nowMs: number): Promise<InstanceAnswer> {
+    if (neighbour.isBusy) return unanswered;
+    neighbour.isBusy = true;
+    return tell(neighbour, alerts, nowMs).finally(() => {
+      neighbour.isBusy = false;
+    });
+  }
+
+  /** The news of one that answers wait for no other: one that hangs is left to itself. */
+  async function tellAll(alerts: Alert[], nowMs: number): Promise<InstanceAnswer[]> {
+    const answers = neighbours.map(() => unanswered);
+    const told = neighbours.map(async (neighbour, at) => {
+      const answer = await tellFree(neighbour, alerts, nowMs);
+      answers[at] = answer;
+      return answer;
+    });
+    const isEnough = told.map(async (one) => {
+      if (isWhole(await one, alerts)) await over(abortAfter(othersMs));
+      else await Promise.all(told);
+    });
+    await Promise.race([Promise.all(told), ...isEnough]);
+    return [...answers];
+  }
+
   return {
     name,
     repeats: true,
     keeps: true,
     async post(alerts, nowMs) {
       const valid = alerts.filter((alert) => areLabelsValid(labelsOf(alert, alert.severity)));
-      const answers = await Promise.all(neighbours.map((neighbour) => tell(neighbour, valid, nowMs)));
+      const answers = await tellAll(valid, nowMs);
       const result = judge(alerts, new Set(valid), answers);
       if (neighbours.length === 1 || valid.length === 0) return result;
       return {
@@ -103,6 +125,18 @@ export function makeAlertmanagerSink(options: AlertmanagerOptions): AlertSink {
       };
     },
   };
+}
+
+/** It answered for every alert, whatever it made of it. */
+function isWhole({ outcomes }: InstanceAnswer, alerts: Alert[]): boolean {
+  return alerts.every(({ fingerprint }) => (outcomes.get(fingerprint) ?? 'failed') !== 'failed');
+}
+
+function over(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve());
+  });
 }
 
 function checkAddress(url: string): void {

@@ -71,15 +71,19 @@ function posted(instance: Instance, answer: Answer = (_, response) => void respo
   });
 }
 
-/** Time that the test moves: 6 s for an instance, and 50 ms for one that is away while another is there. */
+/** Time that the test moves: 6 s for an instance, and 50 ms for the others when one took everything. */
 function handTime() {
   const clock = makeHandClock(noonMs);
+  let waits = () => {};
   const abortAfter = (ms: number): AbortSignal => {
     const patience = new AbortController();
     void clock.wait(ms).then(() => patience.abort());
+    if (ms === 50) waits();
     return patience.signal;
   };
-  return { clock, patience: { timeoutMs: 6000, awayMs: 50, abortAfter } };
+  /** Resolves when the others are waited for. */
+  const waited = () => new Promise<void>((resolve) => (waits = resolve));
+  return { clock, waited, patience: { timeoutMs: 6000, othersMs: 50, abortAfter } };
 }
 
 async function isUnderWay(post: Promise<unknown>): Promise<boolean> {
@@ -316,24 +320,42 @@ test('of two instances with one away, the post counts, and all is told to the on
   expect(away.posts).toHaveLength(0);
 });
 
-test('of two instances, one that hangs is waited for once; when it answers again, it is told everything', async () => {
-  const [there, hanging] = [await startInstance(), await startInstance()];
-  const answers = hanging.status;
-  const time = handTime();
-  const sink = makeAlertmanagerSink({ urls: [hanging.url, there.url], ...time.patience });
-  for (const waitedMs of [6000, 50]) {
-    const asked = Promise.all([held(hanging), posted(there)]);
-    const post = sink.post([alert], noonMs);
-    await asked;
-    await time.clock.advance(waitedMs - 1);
-    expect(await isUnderWay(post)).toBe(true);
-    await time.clock.advance(1);
-    expect(await post).toMatchObject({ taken: [fingerprint] });
-  }
-  expect([there.posts.length, hanging.posts.length]).toEqual([2, 0]);
-  hanging.status = answers;
-  await sink.post([alert], noonMs);
-  expect(hanging.posts).toHaveLength(1);
+describe('of two instances, one that hangs', () => {
+  test.each(['status', 'post'] as const)(
+    'in its %s delays the other’s news by its own time, and none of the next while it hangs',
+    async (place) => {
+      const [there, hanging] = [await startInstance(), await startInstance()];
+      const time = handTime();
+      const sink = makeAlertmanagerSink({ urls: [hanging.url, there.url], ...time.patience });
+      const isTold = new Promise<ServerResponse>((resolve) => {
+        if (place === 'status') hanging.status = resolve;
+        else hanging.answer = (_, response) => resolve(response);
+      });
+      const waits = time.waited();
+      const post = sink.post([alert], noonMs);
+      const [response] = await Promise.all([isTold, waits]);
+      await time.clock.advance(49);
+      expect(await isUnderWay(post)).toBe(true);
+      await time.clock.advance(1);
+      const missed = { name: new URL(hanging.url).origin, outcome: 'unreachable', status: null };
+      const expected = { taken: [fingerprint], instances: [missed, { outcome: 'accepted' }] };
+      expect(await post).toMatchObject(expected);
+      // No time passes: it is not asked again before it has answered.
+      expect(await sink.post([ended], noonMs)).toMatchObject(expected);
+      expect([there.posts.length, hanging.posts.length]).toEqual([2, place === 'status' ? 0 : 1]);
+
+      const answers = await startInstance();
+      hanging.status = answers.status;
+      if (place === 'status') answers.status(response);
+      else response.end();
+      hanging.answer = answers.answer;
+      // As soon as it has answered for what it was told first, it is told everything.
+      let last = await sink.post([ended], noonMs);
+      while (last.instances?.[0]?.outcome !== 'accepted') last = await sink.post([ended], noonMs);
+      expect(last).toMatchObject({ taken: [fingerprint], instances: [{}, { outcome: 'accepted' }] });
+      expect(hanging.posts.map(([told]) => told?.labels.alertname)).toEqual([alert.name, alert.name]);
+    },
+  );
 });
 
 test('a lone instance, or where all hang, is given the whole time again', async () => {
