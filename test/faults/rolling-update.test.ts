@@ -99,5 +99,5 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'T6: a rolling update',
     // What was stored and could not be answered any more may be there as well.
     expect(ledger.accepted).toBeGreaterThanOrEqual(accepted.length);
     expect(ledger).toMatchObject({ waiting: 0, parked: 0, quarantined: 0, lost: 0 });
-  });
+  }, 150_000);
 });
