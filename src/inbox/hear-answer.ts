@@ -6,6 +6,7 @@ import type { Answer } from '../model/answer';
 import type { DueProbe } from '../model/organization';
 import type { TakenTask } from '../model/task';
 import type { Reading } from './failing';
+import { failureWords } from './failure-words';
 import { type ProviderHealth, unnamedRefusal } from './provider-health';
 
 export interface AnswerDoors {
@@ -97,7 +98,7 @@ export async function hearAnswer(asked: Asked, answer: Answer, doors: AnswerDoor
       if (answer.code === heldCode) return;
       if (!answeredCodes.has(answer.code)) {
         const reading = readingOf(asked, answer.origin, answer.connectionId);
-        return health.failed(reading, `${answer.code}: ${answer.detail}`, nowMs);
+        return health.failed(reading, failureWords(answer), nowMs);
       }
       break;
     case 'reauthorize':

@@ -4,6 +4,7 @@
  */
 import type { Answer } from '../model/answer';
 import type { Reading } from './failing';
+import { failureWords } from './failure-words';
 import { type ProviderHealth, unnamedRefusal } from './provider-health';
 
 export interface HearingDoors {
@@ -33,7 +34,7 @@ export async function* hearListing<
     if (answer?.kind === 'client-refused')
       health.clientRefused(listed, answer.message ?? unnamedRefusal, nowMs(), false);
     if (answer?.kind === 'transient')
-      health.failed({ ...of, origin: answer.origin }, `${answer.code}: ${answer.detail}`, nowMs());
+      health.failed({ ...of, origin: answer.origin }, failureWords(answer), nowMs());
     yield page;
   }
 }

@@ -137,7 +137,7 @@ function unavailable(origin: string, failing: Failing, nowMs: number): ProviderT
   if (!isOfMany(failing) || nowMs - sinceMs < loneLastsMs) return [];
   const [organization = 'that is not known'] = organizations;
   return [
-    { ...named, detail: `Only reads of organization ${organization} were tried, and all fail. ${detail}` },
+    { ...named, detail: `Only reads of organization ${organization} were tried, and all fail: ${detail}` },
   ];
 }
 

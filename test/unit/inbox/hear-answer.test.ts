@@ -143,7 +143,7 @@ test('what is refused to everybody is an outage, and waits as its failures do', 
   });
   expect(calls).toEqual([]);
   expect(health.troubles(20_000)).toMatchObject([
-    { name: 'provider-unavailable', detail: 'status-405: status 405: under maintenance' },
+    { name: 'provider-unavailable', detail: 'answers 405: under maintenance' },
   ]);
 });
 

@@ -133,7 +133,7 @@ describe('an organization that only fails', () => {
       {
         name: 'provider-unavailable',
         sinceMs: 1000,
-        detail: 'Only reads of organization A were tried, and all fail. status-503: away',
+        detail: 'Only reads of organization A were tried, and all fail: status-503: away',
         labels: { origin },
       },
     ]);
