@@ -31,6 +31,8 @@ export interface Found {
 /** With the provider's clock as its answer had it. */
 export interface ProviderAnswer extends Found {
   dateMs: number | null;
+  /** It answers, and yet the part fails. */
+  failure?: CheckFailure;
 }
 
 /** Why a part fails, and what to do about just that. */
@@ -74,6 +76,7 @@ export async function runCheck(doors: CheckDoors): Promise<CheckLine[]> {
       : async () => {
           const answer = await (doors.provider as NonNullable<CheckDoors['provider']>)();
           dateMs = answer.dateMs === null ? null : answer.dateMs - doors.nowMs();
+          if (answer.failure !== undefined) throw answer.failure;
           return answer;
         };
   const asked = await Promise.all([

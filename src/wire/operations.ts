@@ -18,6 +18,7 @@ import { attendance } from '../operations/unattended';
 import { systemClock } from '../tools/clock';
 import { makeRejudge } from '../webhook/rejudge';
 import type { Worker } from '../wire';
+import { checkProvider } from './check-provider';
 import { checkSinks } from './check-sinks';
 import { makeNameEquipment } from './equipment-names';
 import { alertingOptions, webhookOptions } from './options';
@@ -175,12 +176,13 @@ function checkDoors(
 ): CheckDoors {
   const { settings, missing, warnings } = loaded;
   const sinks = sinksOf(settings, null);
+  const listAlerts = () => alerts.listAlerts();
   return {
     settings: { missing: missing.map(({ name, text }) => `${name} ${text}`), warnings },
     store,
-    provider,
-    kafka: settings.kafkaBrokers === null ? null : () => checkTopics(settings, () => alerts.listAlerts()),
-    sinks: sinks.length === 0 ? null : () => checkSinks(settings, sinks, () => alerts.listAlerts()),
+    provider: provider === null ? null : () => checkProvider(provider, listAlerts),
+    kafka: settings.kafkaBrokers === null ? null : () => checkTopics(settings, listAlerts),
+    sinks: sinks.length === 0 ? null : () => checkSinks(settings, sinks, listAlerts),
     alerts: unattendedMs === null ? null : async () => attendance(await unattendedMs(), systemClock.nowMs()),
     nowMs: systemClock.nowMs,
   };

@@ -110,3 +110,24 @@ describe('while the store does not answer', () => {
     expect(anew!.annotations).not.toHaveProperty('closes_at');
   });
 });
+
+test('a check of the provider fails while the client key is refused something, whatever a list is answered', async () => {
+  const answer = { detail: 'answers for 1 connection', next: null, dateMs: Date.now() };
+  const worker = { checkProvider: async () => answer, connecting: {} } as unknown as Worker;
+  const lineOf = async (...alerts: Alert[]) => {
+    const store = { leaseFreeMs: async () => 0, listAlerts: async () => alerts, ready: async () => {} };
+    const lines = await apiOf(settings, store as unknown as Store, worker, writeAlert).check();
+    expect(lines.find(({ name }) => name === 'clock')).toMatchObject({ state: 'ok' });
+    return lines.find(({ name }) => name === 'provider');
+  };
+  const name = 'TramlineClientRefused';
+  const refused = anAlert({ name, annotations: { description: 'Scopes needed: eq1.' } });
+  expect(await lineOf(anAlert(), refused)).toEqual({
+    name: 'provider',
+    state: 'failed',
+    detail: 'answers for 1 connection; TramlineClientRefused: Scopes needed: eq1.',
+    next: expect.stringContaining('PROVIDER_SCOPES'),
+  });
+  for (const over of [{ quietSinceMs: 1 }, { state: 'resolved' as const }])
+    expect(await lineOf({ ...refused, ...over })).toMatchObject({ state: 'ok', detail: answer.detail });
+});
