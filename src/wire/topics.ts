@@ -8,7 +8,7 @@ import { CheckFailure, type Found } from '../operations/check';
 import { describeError, doubtOf } from '../publish/classify-error';
 import { kafkaTargetDefaults } from '../publish/kafka';
 import { createTopics, type DeclaredTopic, describeDeclared } from '../publish/topics';
-import { systemClock } from '../tools/clock';
+import { endsWithin, systemClock } from '../tools/clock';
 import { kafkaOptions } from './options';
 import { declaredTopics } from './package-files';
 
@@ -25,18 +25,32 @@ export async function createDeclaredTopics(
 /**
  * What `check` says of Kafka: a warning where a topic has fewer copies than declared. Rejects with
  * `CheckFailure` where one is not there, cannot be written by what the brokers say of it, or was not by what the relay
- * last told, and with the settings to look at where Kafka cannot be asked.
+ * last told, and with the settings to look at where Kafka cannot be asked: brokers that say nothing are given 4 s.
  */
 export async function checkTopics(settings: Settings, listAlerts: () => Promise<Alert[]>): Promise<Found> {
   const kafka = kafkaOptions(settings);
   if (kafka === null) throw new Error('no broker is named');
   const options = { ...kafkaTargetDefaults, clock: systemClock };
+  const described = describeDeclared(kafka, settings.kafkaTopicPrefix, declaredTopics(), options);
   // That the store does not answer is told in a line of its own.
   const [topics, alerts] = await Promise.all([
-    describeDeclared(kafka, settings.kafkaTopicPrefix, declaredTopics(), options).catch(unasked),
+    heardOf(described, kafka.brokers, heardMsMax).catch(unasked),
     listAlerts().catch(() => []),
   ]);
   return kafkaFound(topics, alerts);
+}
+
+/** Shorter than the check waits for a part, which cannot say who is mute. */
+const heardMsMax = 4000;
+
+/** As `asked`; rejects with the brokers' names where they take connections and say nothing for so many milliseconds. */
+export async function heardOf<Said>(
+  asked: Promise<Said>,
+  brokers: readonly string[],
+  withinMs: number,
+): Promise<Said> {
+  if (await endsWithin(asked, withinMs, systemClock)) return asked;
+  throw new Error(`no answer within ${withinMs / 1000} s from ${brokers.join(', ')}`);
 }
 
 const lookAt = {

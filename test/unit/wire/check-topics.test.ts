@@ -4,7 +4,7 @@
 import type { Alert } from '../../../src/model/alert';
 import { CheckFailure } from '../../../src/operations/check';
 import type { DeclaredTopic } from '../../../src/publish/topics';
-import { kafkaFound } from '../../../src/wire/topics';
+import { heardOf, kafkaFound } from '../../../src/wire/topics';
 
 const topic = (extra: Partial<DeclaredTopic> = {}): DeclaredTopic => ({
   topic: 't.equipment.v1',
@@ -79,4 +79,13 @@ test('what the brokers cannot write fails before anybody is told of it, and name
   const few = '6 of 6 partitions with 1 in sync, where a write waits for 2';
   const failure = failureOf([topic({ unwritable: few }), topic({ topic: 't.other.v1' })], []);
   expect(failure.message).toBe(`t.equipment.v1 has ${few}`);
+});
+
+test('brokers that say nothing are named before the check itself gives up', async () => {
+  const brokers = ['kafka-1:9092', 'kafka-2:9092'];
+  await expect(heardOf(new Promise(() => {}), brokers, 1)).rejects.toThrow(
+    'no answer within 0.001 s from kafka-1:9092, kafka-2:9092',
+  );
+  await expect(heardOf(Promise.resolve('topics'), brokers, 60_000)).resolves.toBe('topics');
+  await expect(heardOf(Promise.reject(new Error('refused')), brokers, 60_000)).rejects.toThrow('refused');
 });
