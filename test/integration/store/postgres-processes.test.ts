@@ -90,6 +90,11 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
       for (const name of ['enable_seqscan', 'enable_bitmapscan', 'jit'])
         expect(await shown(name)).toBe('off');
       expect(await shown('synchronous_commit')).toBe('on');
+      // A host that vanished is known to have after ten seconds, by the server too.
+      expect(await shown('tcp_keepalives_idle')).toBe('4');
+      expect(await shown('tcp_keepalives_interval')).toBe('2');
+      expect(await shown('tcp_keepalives_count')).toBe('3');
+      expect(await shown('tcp_user_timeout')).toBe('10000');
       await client.end();
     }
   });
