@@ -62,8 +62,8 @@ export interface Traces {
   /** One request to the provider; `template` is the route in words of ours, never a path. */
   startFetch(attempt: string, request: { method: string; template: string; address: string }): FetchSpan;
   /**
-   * One send of records of one topic, in the trace of the first of them that is kept and linked to the attempts that decided
-   * them. Where it has several, each of those that are kept has a span of its own in its own trace, linked to the send.
+   * One send of records of one topic, in the trace of the first of them that is kept, else in one of its own, and linked to the
+   * attempts that decided them. Where it has several, each of those that are kept has a span of its own in its own trace, linked to the send.
    */
   startSend(
     to: { topic: string; system: Sent['system']; clientId: string | null },
@@ -163,7 +163,7 @@ function startSend(
     'messaging.batch.message_count': count,
     ...(clientId === null ? {} : { 'messaging.client.id': clientId }),
   };
-  const parent = contextOf(traceparentOf(parentOf(batches)));
+  const parent = contextOf(traceparentOf(firstKept(batches)));
   const span = tracer.startSpan(`send ${topic}`, { kind: SpanKind.CLIENT, attributes }, parent);
   const startTime = Date.now();
   return {
@@ -207,13 +207,13 @@ const operation = (name: string): Attributes => ({
   'messaging.operation.type': name,
 });
 
-/** In whose trace a send is: of the first record that is kept, if one is. */
-function parentOf(batches: SpanBatch[]): SpanRow | undefined {
+/** In whose trace a send is. Where none is kept it begins one: below what nobody recorded it would hang from nothing. */
+function firstKept(batches: SpanBatch[]): SpanRow | undefined {
   for (const { rows } of batches) {
     const kept = rows.find((row) => keptContextOf(row) !== null);
     if (kept !== undefined) return kept;
   }
-  return batches[0]?.rows[0];
+  return undefined;
 }
 
 /** Of the attempt that decided the record; null where that one is not recorded. Bounds as `parseTraceparent` does. */

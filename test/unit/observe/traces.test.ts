@@ -204,6 +204,18 @@ describe('with an exporter', () => {
     expect(logged.links).toHaveLength(1);
   });
 
+  test('a send of which no record is kept begins a trace, and below no span that nobody recorded', () => {
+    const notKept = incoming.replace(/01$/, '00');
+    const rows = [rowOf('a', notKept), rowOf('b', null)];
+    traces
+      .startSend({ topic: 't', system: 'kafka', clientId: null }, [{ partition: 0, rows }])
+      .end({ errorType: null, places: () => [] });
+    const [send, ...others] = exporter.getFinishedSpans();
+    expect(others).toEqual([]);
+    expect(send).toMatchObject({ name: 'send t', parentSpanContext: undefined, links: [] });
+    expect(send!.spanContext().traceId).not.toBe(parseTraceparent(notKept)!.traceId);
+  });
+
   test('of a send of a thousand records 128 are told, and only those that are recorded', () => {
     const kept = traces.startAttempt(null, 'equipment').traceparent;
     const rows = Array.from({ length: 1000 }, (_, at) =>
