@@ -174,6 +174,7 @@ function startSend(
         const records = recordsOf(batches, told, hasPlaces);
         span.addLinks(records.map(({ context, attributes }) => ({ context, attributes })));
         if (hasPlaces) span.setAttributes(sharedPlace(batches, told, count === 1));
+        if (count === 1) span.setAttributes(eventOf(batches[0]!.rows[0]!));
         if (count > 1) createSpans(tracer, { topic, shared, startTime, send: span.spanContext() }, records);
       }
       finish(span, {}, errorType);
@@ -242,6 +243,24 @@ function recordPlace({ key }: SpanRow, firstOffset: string | null, further: numb
   return place;
 }
 
+/** By the conventions for CloudEvents: what a consumer or a journey names finds the trace. */
+const eventAttributes = new Map([
+  ['ce_id', 'cloudevents.event_id'],
+  ['ce_source', 'cloudevents.event_source'],
+  ['ce_specversion', 'cloudevents.event_spec_version'],
+  ['ce_subject', 'cloudevents.event_subject'],
+  ['ce_type', 'cloudevents.event_type'],
+]);
+
+function eventOf({ headers }: SpanRow): Attributes {
+  return Object.fromEntries(
+    headers.flatMap(([name, value]) => {
+      const attribute = eventAttributes.get(name);
+      return attribute === undefined ? [] : [[attribute, value]];
+    }),
+  );
+}
+
 /** Those that are kept, the first so many: a link to what nobody recorded leads nowhere. */
 function recordsOf(batches: SpanBatch[], places: SentPlace[], hasPlaces: boolean): SpanRecord[] {
   const records: SpanRecord[] = [];
@@ -251,9 +270,9 @@ function recordsOf(batches: SpanBatch[], places: SentPlace[], hasPlaces: boolean
       const context = keptContextOf(row);
       if (context === null) continue;
       if (records.length >= linksMax) return records;
-      const place = { 'messaging.destination.partition.id': String(partition) };
-      const attributes = hasPlaces ? { ...place, ...recordPlace(row, firstOffset, further) } : {};
-      records.push({ context, attributes, errorType });
+      const partitionId = { 'messaging.destination.partition.id': String(partition) };
+      const place = hasPlaces ? { ...partitionId, ...recordPlace(row, firstOffset, further) } : {};
+      records.push({ context, attributes: { ...place, ...eventOf(row) }, errorType });
     }
   }
   return records;

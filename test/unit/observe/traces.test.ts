@@ -204,6 +204,47 @@ describe('with an exporter', () => {
     expect(logged.links).toHaveLength(1);
   });
 
+  test('a record’s event is named where it is sent: on its own span, or that of a send of it alone', () => {
+    const kept = traces.startAttempt(null, 'equipment').traceparent;
+    const eventRow = (id: string): SpanBatch['rows'][number] => ({
+      key: 'a',
+      headers: [
+        ['ce_specversion', '1.0'],
+        ['ce_id', id],
+        ['ce_source', '/tramline/test'],
+        ['ce_type', 'io.tramline.equipment.updated.v1'],
+        ['ce_subject', '4711/equipment/1'],
+        ['ce_time', '2026-11-22T00:00:00Z'],
+        ['traceparent', kept],
+      ],
+    });
+    const named = (id: string) => ({
+      'cloudevents.event_spec_version': '1.0',
+      'cloudevents.event_id': id,
+      'cloudevents.event_source': '/tramline/test',
+      'cloudevents.event_type': 'io.tramline.equipment.updated.v1',
+      'cloudevents.event_subject': '4711/equipment/1',
+    });
+    const told = (system: 'kafka' | 'event-log', ...ids: string[]) => {
+      exporter.reset();
+      traces
+        .startSend({ topic: 't', system, clientId: null }, [{ partition: 0, rows: ids.map(eventRow) }])
+        .end({ errorType: null, places: () => [] });
+      return exporter
+        .getFinishedSpans()
+        .map(({ name, attributes }) => [
+          name,
+          Object.fromEntries(Object.entries(attributes).filter(([key]) => key.startsWith('cloudevents.'))),
+        ]);
+    };
+    expect(told('event-log', 'one')).toEqual([['send t', named('one')]]);
+    expect(told('kafka', 'one', 'two')).toEqual([
+      ['create t', named('one')],
+      ['create t', named('two')],
+      ['send t', {}],
+    ]);
+  });
+
   test('a send of which no record is kept begins a trace, and below no span that nobody recorded', () => {
     const notKept = incoming.replace(/01$/, '00');
     const rows = [rowOf('a', notKept), rowOf('b', null)];
