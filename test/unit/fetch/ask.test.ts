@@ -27,7 +27,7 @@ beforeEach(async () => {
     if (act === 'reset') return request.socket.resetAndDestroy();
     if (act === 'hang') return hangs();
     response.setHeader('content-type', 'application/vnd.Acme.axiom.v3+json');
-    response.end(JSON.stringify({ '@type': 'FieldOperation', id: 'op-1', links: [] }));
+    response.end(JSON.stringify({ '@type': 'FieldOperation', id: 'op-1', links: [], measurementTypes: [] }));
   });
   server.on('connection', (socket) => sockets.push(socket));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
