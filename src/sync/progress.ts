@@ -65,9 +65,10 @@ export class Progress {
     else this.#troubles.add(trouble);
   }
 
-  /** What could not be read of an organization, or of `organizations`, says nothing any more: it is read otherwise. */
+  /** What could not be read of a scope, and of those below it, says nothing any more: it is read otherwise, or once more. */
   withdraw(of: string): void {
-    for (const scope of this.#partial.keys()) if (scope.split('/', 1)[0] === of) this.#partial.delete(scope);
+    for (const scope of this.#partial.keys())
+      if (scope === of || scope.startsWith(`${of}/`)) this.#partial.delete(scope);
   }
 
   /** What was not read to its end. At most 100. */

@@ -4,7 +4,6 @@
  */
 import { toldIn } from '../model/answer-words';
 import type { ResourceKind } from '../model/resource';
-import { shownAddress } from '../model/shown-address';
 import type { ListingName, ListingRequest } from '../model/sync';
 import type { Item, ItemsPage } from './doors';
 import { readListing } from './read-listing';
@@ -23,12 +22,12 @@ import {
   waitOut,
 } from './walk';
 
-/** A list of fields that changed or moved while it was read is begun again so often. */
+/** A list of fields that changed or moved while it was read is begun so often; the last time goes on past what is not found. */
 const fieldWalksMax = 3;
 
 /**
  * Throws `RunStopped`, and what the store throws. What could not be read is in the progress. A list of fields that
- * changed meanwhile is begun at most 3 times.
+ * changed meanwhile, or of which something was not found, is begun at most 3 times.
  */
 export async function syncOrganization(walk: Walk, place: Place): Promise<void> {
   const { doors, options, run } = walk;
@@ -69,7 +68,8 @@ async function syncFields(walk: Walk, place: Place): Promise<End> {
   if (opened.ended) return 'whole';
   let from = opened.nextAddress;
   let { links, unread } = organization;
-  for (let tries = 0; ; tries += 1) {
+  const notFound = new Set<string>();
+  for (let tries = 1; ; tries += 1) {
     const address = links.get('fields');
     const broken = unread.get('fields') ?? unread.get('');
     if (address === undefined && broken !== undefined) {
@@ -82,16 +82,14 @@ async function syncFields(walk: Walk, place: Place): Promise<End> {
       revision: own.revision,
       address,
       from,
+      notFound,
+      last: tries >= fieldWalksMax,
     });
     if (ended === 'ended') break;
     if (ended === 'partial') return 'partial';
-    if (tries + 1 >= fieldWalksMax) {
-      const detail = `${shownAddress(address) ?? 'no readable address'}: it changed again and again while it was read`;
-      walk.progress.leavePartial(opened.scope, detail, 'later');
-      return 'partial';
-    }
     // What was not found may have moved: its address of today is with the organization. What was read stays read.
     from = null;
+    walk.progress.withdraw(opened.scope);
     walk.progress.listings.beginFields(id);
     const today = await organizationToday(walk, id, connectionId);
     if ('answer' in today || today.organization === null) {
@@ -119,13 +117,14 @@ interface FieldsAt {
   revision: number;
   address: string;
   from: string | null;
+  /** Addresses of operations that this run asked for in vain: shown again they have not moved. As many for each walk as are in hand. */
+  notFound: Set<string>;
+  /** It is not begun again. */
+  last: boolean;
 }
 
-async function walkFields(
-  walk: Walk,
-  place: Place,
-  { listingId, revision, address, from }: FieldsAt,
-): Promise<'ended' | 'again' | 'partial'> {
+async function walkFields(walk: Walk, place: Place, at: FieldsAt): Promise<'ended' | 'again' | 'partial'> {
+  const { listingId, revision, address, from, last } = at;
   const { doors, progress, run, signal } = walk;
   const { connectionId } = place;
   const { id } = place.organization;
@@ -141,15 +140,16 @@ async function walkFields(
   let met = 0;
   for await (const page of repeated(walk, ask)) {
     if (page.partial) {
-      if (page.reason === 'changed-meanwhile' || page.answer?.kind === 'gone') return 'again';
+      const changes = page.reason === 'changed-meanwhile';
+      if (!last && (changes || page.answer?.kind === 'gone')) return 'again';
       await hearRefusal(walk, id, page.answer);
-      progress.leavePartial(`${id}/fields`, page.detail, troubleOf(page.answer));
+      progress.leavePartial(`${id}/fields`, page.detail, changes ? 'later' : troubleOf(page.answer));
       return 'partial';
     }
     progress.counts.pages += 1;
     met += page.items.length;
     const behind = fieldsBehind(page, from === null ? met : null);
-    const read = await readOperations(walk, place, page.items, behind);
+    const read = await readOperations(walk, place, page.items, behind, at);
     if (read === 'again') return 'again';
     whole &&= read;
     if (walk.refusing.has(id)) return 'partial';
@@ -166,12 +166,13 @@ function fieldsBehind({ next, total }: { next: string | null; total: number | nu
   return total === null || met === null ? null : Math.max(total - met, 0);
 }
 
-/** The operations of a page of fields, several at once; fields without any are done. */
+/** The operations of a page of fields, several at once; fields without any are done. One that may have moved ends it. */
 async function readOperations(
   walk: Walk,
   place: Place,
   fields: Item[],
   behind: number | null,
+  { notFound, last }: FieldsAt,
 ): Promise<boolean | 'again'> {
   const { id } = place.organization;
   const listed = fields.filter((field) => field.id !== null && field.operations !== null);
@@ -184,8 +185,12 @@ async function readOperations(
     listings.map((opened, index) =>
       walk.slot(async () => {
         if (moved || walk.refusing.has(id)) return 'partial';
-        const of = { what: 'field-operations', address: listed[index]!.operations! } as const;
-        return readOne(walk, { kind: 'field-operation', opened, revision, connectionId, of }, () => {
+        const address = listed[index]!.operations!;
+        const of = { what: 'field-operations', address } as const;
+        const listing = { kind: 'field-operation', opened, revision, connectionId, of } as const;
+        if (last || notFound.has(address)) return readOne(walk, listing);
+        return readOne(walk, listing, () => {
+          notFound.add(address);
           moved = true;
         });
       }),

@@ -229,7 +229,7 @@ test('where next pages lead astray the listing is partial, named with its addres
   expect(await story.events()).toHaveLength(203);
 });
 
-test('a chain that repeats what it brought is followed for ten pages, is told, and what it brought is published', async () => {
+test('a chain that repeats what it brought is followed for ten pages, is told, and all it brought is published; a list that is found nowhere is the only one that is left', async () => {
   await begin({ flags: { organizations: 1, equipment: 0 } });
   await story.simulator.setFaults([{ match: { path: '/fieldOperations($|\\?)' }, nextPage: 'endless' }]);
   const before = (await story.requests()).length;
@@ -237,12 +237,21 @@ test('a chain that repeats what it brought is followed for ten pages, is told, a
   const asked = (await story.requests())
     .slice(before)
     .filter(({ path }) => path.endsWith('/fieldOperations'));
-  const lists = new Set(asked.map(({ path }) => path)).size;
+  const paths = [...new Set(asked.map(({ path }) => path))];
+  const lists = paths.length;
   expect(published).toBe(25);
   expect(partial).toHaveLength(lists);
   for (const { detail } of partial)
     expect(detail).toMatch(/^page \d+: 10 pages in a row hold nothing new \(loop\) at http/);
   expect(asked.length).toBeLessThanOrEqual(lists * 11);
+
+  const [first] = paths;
+  await story.simulator.setFaults([{ match: { path: `${first}($|\\?)` }, status: 404 }]);
+  const { partial: left, listings, trouble } = await sync();
+  const detail = expect.stringMatching(new RegExp(`\\(gone\\) at http\\S+${first}(\\?|$)`));
+  expect(left).toEqual([{ scope: expect.stringMatching(/^\d+\/fields\/./), detail }]);
+  // With it the fields and the organization are open.
+  expect([listings.known - listings.done, trouble]).toEqual([3, 'failed']);
 });
 
 test('where other units are asked for every document comes again, and what is the same in them is no news', async () => {

@@ -576,6 +576,59 @@ test('operations are listed field by field, and a field whose list is gone is lo
   expect(asked.filter((name) => name === 'fields')).toHaveLength(2);
 });
 
+describe('operations whose list is not found, and fields of which one is not', () => {
+  const gone: Answer = { kind: 'gone', certain: false, connectionId: 'c1', origin: 'o' };
+  const nowhere = [[partial(gone)]];
+  const numbered = (...numbers: number[]) => numbers.map((place) => item(`f${place}`, `ops-${place}`));
+  const read = (...numbers: number[]): Script =>
+    Object.fromEntries(numbers.map((place) => [`ops-${place}`, [[pageOf([item(`o${place}`)])]]]));
+
+  test('are left and named where their address is still the same, and all others are read', async () => {
+    const fields = [[pageOf(numbered(1, 2, 3, 4, 5), 'p2'), pageOf(numbered(6, 7))]];
+    const { run, asked } = stage({ fields, 'ops-2': nowhere, ...read(1, 3, 4, 5, 6, 7) });
+    expect(await run()).toMatchObject({
+      state: 'ended',
+      trouble: 'failed',
+      published: 6,
+      partial: [{ scope: '4711/fields/f2', detail: 'page 1: it failed' }],
+    });
+    expect(asked.filter((name) => name === 'ops-2')).toHaveLength(2);
+    expect(asked.filter((name) => name === 'fields')).toHaveLength(2);
+  });
+
+  test('are each named where many are, and no list is left unasked for them', async () => {
+    const pages = [pageOf(numbered(1, 2, 3), 'p2'), pageOf(numbered(4, 5, 6), 'p3'), pageOf(numbered(7, 8))];
+    const dead = Object.fromEntries([1, 2, 4, 7].map((place) => [`ops-${place}`, nowhere]));
+    const view = await stage({ fields: [pages], ...dead, ...read(3, 5, 6, 8) }).run();
+    expect(view).toMatchObject({ state: 'ended', trouble: 'failed', published: 4 });
+    expect(view.partial.map(({ scope }) => scope).sort()).toEqual(
+      [1, 2, 4, 7].map((place) => `4711/fields/f${place}`),
+    );
+  });
+
+  test('are read where they moved twice, and what was left of the fields before that is not named', async () => {
+    const first = [item('f1', 'ops-1'), item('f2', 'old-2')];
+    const second = [item('f1', 'ops-1'), item('f2', 'older-2')];
+    const { run } = stage({
+      fields: [[pageOf(first)], [pageOf(second)], [pageOf(numbered(1, 2))]],
+      'ops-1': [[partial(null, 'malformed-page')], [pageOf([item('o1')])]],
+      'old-2': nowhere,
+      'older-2': nowhere,
+      ...read(2),
+    });
+    expect(await run()).toMatchObject({ trouble: 'none', published: 2, partial: [] });
+  });
+
+  test('leave the fields named with the page that was not found', async () => {
+    const { run } = stage({ fields: [[pageOf(numbered(1), 'p2'), partial(gone)]], ...read(1) });
+    expect(await run()).toMatchObject({
+      trouble: 'failed',
+      published: 1,
+      partial: [{ scope: '4711/fields', detail: 'page 1: it failed' }],
+    });
+  });
+});
+
 test('F-15: a list that changes its length while it is read is asked for once more, at once', async () => {
   const changed = [pageOf([item('1')]), partial(null, 'changed-meanwhile')];
   const { run, asked } = stage({ equipment: [changed, [pageOf([item('1'), item('2')])]] });
