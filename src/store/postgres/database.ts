@@ -77,9 +77,13 @@ export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) |
     const { statementMs = statementMsMax } = options;
     const client = await pool.connect();
     let failed: Error | undefined;
+    let causeOfAbort: unknown;
+    const heard = (error: unknown) => {
+      if (!saysAborted(error)) causeOfAbort = error;
+    };
     try {
       const begun = await begin(client, options, statementMs);
-      const result = await work(statementsOf(client, nameOf, statementMs), nowMs?.() ?? begun);
+      const result = await work(statementsOf(client, nameOf, statementMs, heard), nowMs?.() ?? begun);
       await query(client, { text: 'COMMIT' }, statementMs);
       return result;
     } catch (error) {
@@ -89,7 +93,8 @@ export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) |
         () => (failed = undefined),
         () => {},
       );
-      throw error;
+      // By the answer to ROLLBACK all earlier ones have come.
+      throw saysAborted(error) ? (causeOfAbort ?? error) : error;
     } finally {
       client.release(failed);
     }
@@ -206,9 +211,21 @@ async function begin(
   return Number(begun.now);
 }
 
-function statementsOf(client: PoolClient, nameOf: (sql: string) => string, statementMs: number): Statements {
-  const send = (sql: string, values: Value[]) =>
-    query(client, { name: nameOf(sql), text: sql, values }, statementMs);
+/** `heard` is told every error, also where the caller of `all` such statements hears of another first. */
+function statementsOf(
+  client: PoolClient,
+  nameOf: (sql: string) => string,
+  statementMs: number,
+  heard: (error: unknown) => void,
+): Statements {
+  const send = async (sql: string, values: Value[]) => {
+    try {
+      return await query(client, { name: nameOf(sql), text: sql, values }, statementMs);
+    } catch (error) {
+      heard(error);
+      throw error;
+    }
+  };
   return {
     get: async (sql, ...values) => (await send(sql, values)).rows[0],
     all: async (sql, ...values) => (await send(sql, values)).rows,
@@ -228,6 +245,14 @@ function query(
 function codeOf(error: unknown): string | undefined {
   const { code } = error as { code?: unknown };
   return typeof code === 'string' ? code : undefined;
+}
+
+/**
+ * Was a statement refused only since an earlier one of its transaction had failed? Statements are sent without waiting for
+ * each other, and all after the one that failed are answered so: which of them a caller hears of first is chance.
+ */
+function saysAborted(error: unknown): boolean {
+  return codeOf(error) === '25P02';
 }
 
 /** Is the connection itself of no more use? What has no SQLSTATE did not come from the server. */

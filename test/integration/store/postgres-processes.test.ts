@@ -80,6 +80,37 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     }
   });
 
+  describe('a delivery whose second statement the server refuses, while all were sent at once', () => {
+    /** Raised for each insert of a task as long as `condition` holds. */
+    const refuseTasks = (sqlState: string, condition: string) =>
+      server.query(
+        `CREATE SEQUENCE tries;
+        CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+          IF ${condition} THEN RAISE EXCEPTION 'refused here' USING errcode = '${sqlState}'; END IF;
+          RETURN new;
+        END $$;
+        CREATE TRIGGER refuse BEFORE INSERT ON tasks FOR EACH ROW EXECUTE FUNCTION refuse()`,
+        new URL(url).pathname.slice(1),
+      );
+
+    test.each(['40P01', '40001'])('is made once more when it lost against another (%s)', async (code) => {
+      // Each is lost at its first attempt.
+      await refuseTasks(code, `nextval('tries') % 2 = 1`);
+      for (const id of range(10)) expect(await put(stores[0]!, [`new-${id}`])).toMatchObject({ due: 1 });
+    });
+
+    test('is refused alone when it is at fault, with the server’s own words', async () => {
+      await refuseTasks('23514', `new.address LIKE '%poisoned%'`);
+      const problem = { code: 'store.refused', message: expect.stringContaining('refused here') };
+      for (const id of range(5)) {
+        const group = [`${id}-a`, `${id}-poisoned`, `${id}-b`].map((each) => put(stores[0]!, [each]));
+        const [before, poisoned, after] = await Promise.allSettled(group);
+        expect([before!.status, after!.status]).toEqual(['fulfilled', 'fulfilled']);
+        expect(poisoned).toMatchObject({ status: 'rejected', reason: problem });
+      }
+    });
+  });
+
   test('what the address says of a session is heard, and takes nothing from what every session needs', async () => {
     const options = encodeURIComponent('-c search_path=elsewhere,public -c enable_seqscan=on');
     for (const theirs of ['', `?options=${options}&application_name=x`]) {
