@@ -62,6 +62,15 @@ export interface TaskToTell {
   entry_path: string | null;
 }
 
+/** What retention folded of a task's notifications while no read had covered them. Columns of tasks `t`. */
+export interface FoldedToTell {
+  folded: number;
+  folded_first_at: number;
+  folded_last_at: number;
+}
+
+export const foldedColumns = 't.folded, t.folded_first_at, t.folded_last_at';
+
 /** What a notification of the delivery made of its task. */
 export interface Marked {
   element: number;

@@ -3,6 +3,7 @@
  * that was marked, an event without its read. Pure.
  */
 import type { ExplainStep } from '../model/inspection';
+import type { FoldedToTell } from './covered';
 
 /** The journey of a delivery that is not kept; `oldest` is the first that is. */
 export function expiredDelivery(id: number, oldest: number, nowMs: number): ExplainStep[] {
@@ -29,6 +30,18 @@ export function expiredRead(eventId: string, atMs: number): ExplainStep {
 export function expiredTransition(organizationId: string, atMs: number): ExplainStep {
   const text = `the change of access of its organization ${organizationId}, of which it tells, is no longer kept`;
   return expired(atMs, text, { organizationId });
+}
+
+/** Said of a read that notifications led to of which none is kept. */
+export function expiredHints(atMs: number): ExplainStep {
+  return expired(atMs, 'the notifications that led to the read are no longer kept', {});
+}
+
+/** Notifications that still wait, as retention counted them with their task; told when the last of them came. */
+export function foldedStep({ folded, folded_first_at, folded_last_at }: FoldedToTell): ExplainStep {
+  const [first, last] = [folded_first_at, folded_last_at].map((ms) => new Date(ms).toISOString());
+  const text = `notifications that came from ${first} to ${last} and still wait: ${folded}; their deliveries are no longer kept`;
+  return expired(folded_last_at, text, { notifications: folded, first, last });
 }
 
 /** A resource that is known, and has neither hint nor read nor event any more. */

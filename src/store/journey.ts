@@ -4,7 +4,15 @@
  */
 import type { ExplainStep } from '../model/inspection';
 import { accessStep, type TransitionToTell, transitionOf } from './access-step';
-import type { Covered, DeliveryToTell, ElementEntry, ReadToTell, TaskToTell, ToldRead } from './covered';
+import type {
+  Covered,
+  DeliveryToTell,
+  ElementEntry,
+  FoldedToTell,
+  ReadToTell,
+  TaskToTell,
+  ToldRead,
+} from './covered';
 import {
   eventSteps,
   isReconciled,
@@ -13,7 +21,14 @@ import {
   syncStep,
   type ToldEvent,
 } from './event-steps';
-import { expiredEvent, expiredRead, expiredResource, expiredTransition } from './expired-steps';
+import {
+  expiredEvent,
+  expiredHints,
+  expiredRead,
+  expiredResource,
+  expiredTransition,
+  foldedStep,
+} from './expired-steps';
 import { leftOutStep, stepsMax } from './left-out';
 import { asideOf, discardedAs, isParked, notificationSteps, whichOf, wordsOf } from './notification-steps';
 import { fenceOf } from './read-fence';
@@ -82,7 +97,10 @@ export function eventJourney(
   if ('read' in found) {
     const { read, asked } = found;
     const { hints, readAgain, runs } = asked;
-    if (!isReconciled(event.headers)) return [...hintSteps(hints, [read]), readStep(read), ...own];
+    if (!isReconciled(event.headers)) {
+      const came = hints.length > 0 ? hintSteps(hints, [read]) : [expiredHints(read.at)];
+      return [...came, readStep(read), ...own];
+    }
     const askers =
       readAgain.length > 0 ? readAgainSteps(readAgain) : [syncStep(runAt(runs, read.at), read.at)];
     return [...askers, readStep(read), ...own];
@@ -109,6 +127,8 @@ export function sweptJourney(read: ReadToTell, { hints, readAgain }: Asked, nowM
 /** What is known of all tasks of one resource. Each list holds the newest of each task, and one more where there are more. */
 export interface ResourceToTell {
   hints: HintToTell[];
+  /** Of those of its tasks that have any. */
+  folded: FoldedToTell[];
   reads: ToldRead[];
   events: ToldEvent[];
   readAgain: ReplayToTell[];
@@ -123,6 +143,7 @@ export function resourceSteps(resource: ResourceToTell, nowMs: number): ExplainS
   const reads = newest(resource.reads, (read) => read.at);
   const events = newest(resource.events, (event) => event.decided_at);
   const steps = [
+    ...resource.folded.map(foldedStep),
     ...hintSteps(resource.hints, reads),
     ...readAgainSteps(resource.readAgain),
     ...leftOut(resource.reads, reads, (read) => read.at, 'reads of it'),

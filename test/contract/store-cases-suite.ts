@@ -580,6 +580,35 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
         expect(sumOf(ledger)).toBe(1);
       });
 
+      test('explains how many notifications it folded, and that those which led to an event are gone', async () => {
+        const stepsOf = async (of: string) => (await hand.store.explain(of))!.steps;
+        const parkTwo = async () => {
+          const first = new Date(under.nowMs()).toISOString();
+          await hand.put([hintOf('1')]);
+          under.advance(dayMs);
+          const last = new Date(under.nowMs()).toISOString();
+          await hand.put([hintOf('1')]);
+          await hand.observe(terms);
+          under.advance(40 * dayMs);
+          await hand.put([hintOf('9', '99')]);
+          await sweepAll();
+          return { step: 'expired', at: last, notifications: 2, first, last };
+        };
+        const parked = await parkTwo();
+        expect(await stepsOf(address('1'))).toMatchObject([parked, { step: 'parked' }]);
+        await hand.observe({ cause: null });
+        await hand.finish(await hand.takeAt(address('1')), draftOf('1', 'a'));
+        const { eventId } = (await hand.records()).find(({ key }) => key.endsWith('/1'))!;
+        const told = (await stepsOf(eventId)).map(({ step }) => step);
+        expect(told.slice(0, 3)).toEqual(['expired', 'published', 'decided']);
+        expect((await stepsOf(address('1'))).map(({ step }) => step)).not.toContain('expired');
+        const again = await parkTwo();
+        const counted = (await stepsOf(address('1'))).filter(
+          ({ notifications }) => notifications !== undefined,
+        );
+        expect(counted).toMatchObject([again]);
+      });
+
       test('leaves no hint of a joined task behind', async () => {
         await hand.publish('1', 'a');
         await hand.put([aliasHintOf('1')]);

@@ -9,6 +9,8 @@ import {
   type Covered,
   type DeliveryToTell,
   type ElementEntry,
+  type FoldedToTell,
+  foldedColumns,
   type GivenUp,
   type Marked,
   type ReadToTell,
@@ -303,6 +305,11 @@ async function explainResource(context: Context, of: string): Promise<Explanatio
       `SELECT h.generation AS place, h.task_id, h.generation, h.element, d.id, d.received_at
        FROM hints h JOIN deliveries d ON d.id = h.delivery_id WHERE h.task_id = n.id
        ORDER BY h.generation DESC`,
+    ),
+    folded: await rows<FoldedToTell>(
+      context,
+      `SELECT ${foldedColumns} FROM tasks t WHERE t.id = ANY($1::bigint[]) AND t.folded > 0 ORDER BY t.id`,
+      tasks,
     ),
     reads: await toldReads(
       context,

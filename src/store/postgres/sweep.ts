@@ -157,7 +157,7 @@ async function sweepDeliveries(context: Context): Promise<number> {
   return gone.length;
 }
 
-/** A hint that no read covers is counted with its task until one does. */
+/** A hint that no read covers is counted with its task until one does: what is folded after that is counted anew. */
 async function foldHints({ database }: Context, tasks: number[], deliveries: number[]): Promise<void> {
   await database.run(
     `WITH gone AS (
@@ -170,8 +170,9 @@ async function foldHints({ database }: Context, tasks: number[], deliveries: num
        SELECT g.task_id, count(*) AS count, min(g.received_at) AS first, max(g.received_at) AS last FROM gone g
        LEFT JOIN decided d ON d.task_id = g.task_id WHERE d.until IS NULL OR d.until < g.generation
        GROUP BY g.task_id)
-     UPDATE tasks t SET folded = t.folded + f.count, folded_first_at = least(t.folded_first_at, f.first),
-       folded_last_at = greatest(t.folded_last_at, f.last)
+     UPDATE tasks t SET folded = t.folded + f.count,
+       folded_first_at = least(CASE WHEN t.folded > 0 THEN t.folded_first_at END, f.first),
+       folded_last_at = greatest(CASE WHEN t.folded > 0 THEN t.folded_last_at END, f.last)
      FROM folded f WHERE t.id = f.task_id`,
     tasks,
     deliveries,

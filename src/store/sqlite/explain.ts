@@ -8,6 +8,8 @@ import {
   type Covered,
   type DeliveryToTell,
   type ElementEntry,
+  type FoldedToTell,
+  foldedColumns,
   type GivenUp,
   type Marked,
   type ReadToTell,
@@ -259,6 +261,13 @@ function explainResource(context: Context, of: string): Explanation | null {
     hints: ofEach(
       `SELECT h.task_id, h.generation, h.element, d.id, d.received_at FROM hints h
        JOIN deliveries d ON d.id = h.delivery_id WHERE h.task_id = ? ORDER BY h.generation DESC LIMIT ?`,
+    ),
+    folded: tasks.flatMap((task) =>
+      rows<FoldedToTell>(
+        context,
+        `SELECT ${foldedColumns} FROM tasks t WHERE t.id = ? AND t.folded > 0`,
+        task,
+      ),
     ),
     reads: ofEach<ReadToTell>(
       `SELECT ${readColumns} FROM reads WHERE task_id = ? ORDER BY fence DESC LIMIT ?`,

@@ -156,7 +156,7 @@ export function tasksOf(context: Context, deliveryId: number): Row[] {
   );
 }
 
-/** A hint that no read covers is counted with its task until one does. */
+/** A hint that no read covers is counted with its task until one does: what is folded after that is counted anew. */
 function foldUndecided(context: Context, taskId: number, hint: Row): void {
   const { generation, at } = hint as { generation: number; at: number };
   const decided = context.database.get(
@@ -166,11 +166,9 @@ function foldUndecided(context: Context, taskId: number, hint: Row): void {
   );
   if (decided !== undefined) return;
   context.database.run(
-    `UPDATE tasks SET folded = folded + 1, folded_first_at = min(coalesce(folded_first_at, ?), ?),
-       folded_last_at = max(coalesce(folded_last_at, ?), ?) WHERE id = ?`,
-    at,
-    at,
-    at,
+    `UPDATE tasks SET folded = folded + 1,
+       folded_first_at = iif(folded > 0, min(folded_first_at, ?1), ?1),
+       folded_last_at = iif(folded > 0, max(folded_last_at, ?1), ?1) WHERE id = ?2`,
     at,
     taskId,
   );
