@@ -1,3 +1,4 @@
+import { makeProviderHealth } from '../../../src/inbox/provider-health';
 import type { Swept } from '../../../src/model/inspection';
 import type { Observer } from '../../../src/observe/observer';
 import type { Clock } from '../../../src/tools/clock';
@@ -76,6 +77,40 @@ test('it goes on beyond a page of which nothing may be taken, and leaves the sto
     { ...kept, tookMs: 30_000 },
   ];
   expect(await waitsAfter(pages)).toEqual([50, 190, 60_000]);
+});
+
+test('what another process made due since the client key was refused is over here within two seconds', async () => {
+  const health = makeProviderHealth();
+  let nowMs = 10_000;
+  let hastenedAgoMs: number | null = null;
+  health.clientRefused('machine 1', 'a scope is missing', nowMs, true);
+  const rounds: number[] = [];
+  await new Promise<void>((done) => {
+    const clock: Clock = {
+      nowMs: () => nowMs,
+      steadyMs: () => nowMs,
+      wait: (ms) => {
+        rounds.push(health.troubles(nowMs).length);
+        if (rounds.length === 3) {
+          done();
+          return new Promise(() => {});
+        }
+        nowMs += ms;
+        // It was done a second after the refusal, which lies ahead of the first look only.
+        hastenedAgoMs = nowMs - 11_000;
+        return Promise.resolve();
+      },
+    };
+    const look = { look: async () => {} };
+    const parts = {
+      store: { readingPause: async () => null, refusedHastenedAgoMs: async () => hastenedAgoMs },
+      pipeline: { health },
+      book: { follow: async () => false },
+      ...{ behind: look, room: look, storeLog: look, unread: look },
+    };
+    loopsOf(parts as unknown as LoopParts, {} as Observer, clock).follow.start();
+  });
+  expect([rounds, nowMs]).toEqual([[1, 0, 0], 14_000]);
 });
 
 /** What is there to be ended, each under its name in `ended`; `replaced` takes the place of what a part does. */
