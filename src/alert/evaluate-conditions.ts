@@ -4,12 +4,13 @@
  */
 
 import type { Alert, Condition, ConditionName, Covers, IdentityLabels, Signal } from '../model/alert';
+import { asSentence } from '../model/as-sentence';
 import { withoutAddresses } from '../model/without-addresses';
 import { conditionRows } from './catalogue';
 import { findStorm } from './find-storm';
 import { fingerprintOf, subjectOf } from './fingerprint';
 import { firstStepFor } from './first-step';
-import { asSentence, plainMessage, plainName, plainTime } from './plain-text';
+import { plainMessage, plainName, plainTime } from './plain-text';
 import { signalOfRow } from './signal-of-row';
 import { timeOf } from './time-of-condition';
 

@@ -4,6 +4,7 @@
  */
 
 import type { AlertInputs, Covers, IdentityLabels, Severity, Signal } from '../model/alert';
+import { asSentence } from '../model/as-sentence';
 import { oauth1Ending } from '../model/connection';
 import type { Cause } from '../model/organization';
 import { withoutAddresses } from '../model/without-addresses';
@@ -18,7 +19,7 @@ import { findStorm, type Storm } from './find-storm';
 import { subjectOf } from './fingerprint';
 import { firstStepFor } from './first-step';
 import { type KeptUntil, keptUntil } from './kept-until';
-import { asSentence, plainAddress, plainMessage, plainName, plainTime } from './plain-text';
+import { plainAddress, plainMessage, plainName, plainTime } from './plain-text';
 
 export type Blocked = AlertInputs['blocked'][number];
 

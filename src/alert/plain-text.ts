@@ -55,11 +55,6 @@ function oneLine(text: string, lengthMax: number, hide: (line: string) => string
   return plain.length <= lengthMax ? plain : `${plain.slice(0, lengthMax - 1).toWellFormed()}…`;
 }
 
-/** With a stop where it has none: another sentence follows it. Nothing stays nothing. */
-export function asSentence(text: string): string {
-  return text === '' || /[.!?…]["”)]?$/u.test(text) ? text : `${text}.`;
-}
-
 /** As `pageAddress`, of at most 2,000 characters: what a version before it kept may hold an e-mail address still. */
 export function plainAddress(address: string | null): string | null {
   const plain = pageAddress(address);

@@ -5,8 +5,8 @@
  * stays as it was found, and what came malformed is told.
  */
 import type { Condition } from '../model/alert';
+import { asSentence } from '../model/as-sentence';
 import type { Connection } from '../model/connection';
-import type { RawFault } from '../model/provider-data';
 import type { Clock } from '../tools/clock';
 import type { SeenSubscription } from './documents';
 import type { SubscribeDoors } from './doors';
@@ -159,7 +159,8 @@ async function judge(doors: LookDoors, subscription: SeenSubscription): Promise<
   if (status !== 'Expired') return null;
   const fault = await putStatus(doors, subscription, 'Active');
   if (fault === null) return null;
-  const detail = `Subscription ${id} has expired and is not renewed: ${wordsOf(fault)}`;
+  const { message } = doors.problemOf({ ...fault, address: null });
+  const detail = asSentence(`Subscription ${id} has expired and is not renewed: ${message}`);
   return { name: 'subscription-expired', detail };
 }
 
@@ -175,8 +176,4 @@ async function adopt(
     if (subscription !== undefined) await book.bind(row.id, subscription.id);
     else if (whole && clock.nowMs() - row.madeAtMs >= forgottenMs) await book.drop(row.id);
   }
-}
-
-function wordsOf({ answer, detail }: RawFault): string {
-  return answer === null || detail === answer.kind ? detail : `${answer.kind}, ${detail}`;
 }

@@ -1,5 +1,6 @@
 // Who looks after subscriptions: what has expired is renewed, what cannot be is told until it can, silence is told until
 // it ends, and only one process does either.
+import { problemOf } from '../../../src/operations/provider-api';
 import { makeSubscriptionsApi } from '../../../src/subscribe/subscriptions';
 import { makeSubscriptionWatch, type SubscriptionWatch } from '../../../src/subscribe/watch';
 import { faultOf } from '../../support/scripted-calls';
@@ -19,6 +20,7 @@ function watchOf({ doors, store, clock }: Stage, silenceMsMin = 10_000): Subscri
   troubles = [];
   return makeSubscriptionWatch({
     ...doors,
+    problemOf,
     store: {
       holdLease: async () => holds,
       async noteListening(...listened) {
@@ -101,7 +103,7 @@ test('a refused renewal is told with the provider’s words, tried every minute,
   expect(condition).toMatchObject({
     name: 'subscription-expired',
     labels: { subscription_id: 's1' },
-    detail: expect.stringContaining('the address does not answer'),
+    detail: 'Subscription s1 has expired and is not renewed: the address does not answer.',
   });
   await stage.clock.advance(60_000);
   await watch.step();
@@ -124,13 +126,20 @@ test('an end by somebody else, and one that is not listed any more, is told unti
   expect(told()).toEqual([]);
 });
 
-test('what is told of an ended one says since when nothing was heard of it', async () => {
-  await heard();
-  const at = new Date(stage.clock.nowMs()).toISOString();
-  become('Terminated');
-  await look();
-  expect(watch.conditions()[0]!.detail).toMatch(new RegExp(`\\. Its last heartbeat came at ${at}\\.$`));
-});
+test.each([
+  ['Terminated', 's1 was ended at the provider'],
+  ['Expired', 's1 has expired and is not renewed: the provider refuses this: nope'],
+] as const)(
+  'what is told of one that is %s says since when nothing was heard of it',
+  async (status, what) => {
+    await heard();
+    const at = new Date(stage.clock.nowMs()).toISOString();
+    stage.calls.faults.change = faultOf('refused-unattributed', 'nope');
+    become(status);
+    await look();
+    expect(watch.conditions()[0]!.detail).toBe(`Subscription ${what}. Its last heartbeat came at ${at}.`);
+  },
+);
 
 test('a listing that breaks off changes nothing that was found, and proves no absence', async () => {
   stage.calls.listed.set('c1', []);
