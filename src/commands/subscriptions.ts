@@ -82,12 +82,19 @@ export function registerDelivery(program: Command, action: Action<Settings>): vo
   delivery
     .command('set')
     .description('change them')
-    .addOption(new Option('--status <status>', 'whether it delivers').choices(['active', 'paused']))
+    .addOption(statusOption())
     .option('--concurrency <number>', 'deliveries at a time, 1 to 10', wholeNumber(10))
     .option('--batch-size <number>', 'notifications of one delivery at most, 1 to 256', wholeNumber(256))
     .option('--rotate-authorization', 'another Authorization value, which is made and not shown')
     .option('--authorization-file <path>', 'another Authorization value, from a file; - is standard input')
     .action(action((context, _none, options) => set(context, options)));
+}
+
+/** In any case of letters: it is shown as the provider writes it. */
+function statusOption(): Option {
+  const option = new Option('--status <status>', 'whether it delivers').choices(['active', 'paused']);
+  const { parseArg: chosen } = option;
+  return option.argParser((value, before) => chosen?.(value.toLowerCase(), before));
 }
 
 function list(context: CommandContext): Promise<number> {

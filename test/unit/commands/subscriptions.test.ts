@@ -92,11 +92,14 @@ test.each(['renew', 'end'])('%s answers with the subscription, or that there is 
 
 test('delivery settings are shown, and changed by what is named only', async () => {
   expect((await shell.run('delivery')).out).toContain('authorizationHeaderValue  [secret]');
-  const words = ['--status', 'paused', '--concurrency', '3', '--batch-size', '100'];
-  expect((await shell.run('delivery', 'set', ...words)).code).toBe(0);
+  const words = ['--concurrency', '3', '--batch-size', '100'];
+  // As it is typed, and as it is shown.
+  for (const status of ['paused', 'Paused'])
+    expect((await shell.run('delivery', 'set', '--status', status, ...words)).code).toBe(0);
   const rotated = await shell.run('delivery', 'set', '--rotate-authorization');
   expect(rotated.out).toContain('accepted until the provider uses the new one');
   expect(shell.subscriptions.wanted).toEqual([
+    { status: 'Paused', concurrentDeliveries: 3, maxBatchSize: 100 },
     { status: 'Paused', concurrentDeliveries: 3, maxBatchSize: 100 },
     { authorization: { generate: true } },
   ]);
