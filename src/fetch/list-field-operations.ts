@@ -25,10 +25,11 @@ export async function* listFieldOperations(
   caller: Caller,
 ): AsyncGenerator<RawListed> {
   let fieldSeen = false;
-  const faults: RawFault[] = [];
+  // Of what could not be looked at to its end nothing is known: not that the field is not there.
+  let [looked, all] = [0, 0];
   for (const reached of organizationReaches(parts.doors, organizationId === null ? [] : [organizationId])) {
+    all += 1;
     if ('fault' in reached) {
-      faults.push(reached.fault);
       yield reached;
       continue;
     }
@@ -36,21 +37,23 @@ export async function* listFieldOperations(
     const found = await parts.organizations.find(reach.organizationId as string, reach.connection, caller);
     const opened = openedOf(found, reach);
     if ('fault' in opened) {
-      faults.push(opened.fault);
       yield opened;
       continue;
     }
+    let whole = true;
     for await (const line of ofOrganization(parts, opened.value, fieldId, reach, caller)) {
       if ('field' in line) {
         fieldSeen = true;
         continue;
       }
-      if ('fault' in line) faults.push(line.fault);
+      whole &&= !('fault' in line);
       yield line;
     }
+    if (whole) looked += 1;
   }
-  if (fieldId === null || fieldSeen || faults.length > 0) return;
-  const detail = `no organization that is looked at has a field ${fieldId}`;
+  if (fieldId === null || fieldSeen || looked === 0) return;
+  const those = looked === all ? 'is looked at' : 'could be looked at to its end';
+  const detail = `no organization that ${those} has a field ${fieldId}`;
   yield { fault: { answer: { kind: 'no-connection', detail }, detail, address: null, organizationId } };
 }
 

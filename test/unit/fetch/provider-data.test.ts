@@ -575,6 +575,22 @@ describe('field operations', () => {
     expect(faultsOf(lines)).toMatchObject([{ detail: 'no organization that is looked at has a field f9' }]);
   });
 
+  test('of a field that is not there are not found either where another organization cannot be looked at', async () => {
+    staged.sees.set('c1', new Set(['4711', '4712']));
+    organization([link('fields', fields)]);
+    api()
+      .get('/platform/organizations?itemLimit=100')
+      .reply(200, page([{ id: '4711', links: [] }]), axiom);
+    api()
+      .get('/platform/organizations/4711/fields?itemLimit=100')
+      .reply(200, page([{ id: 'f1' }]), axiom);
+    const lines = await allOf(staged.client.data.fieldOperations({ organizationId: null, fieldId: 'f9' }));
+    expect(faultsOf(lines)).toMatchObject([
+      { organizationId: '4712', detail: 'organization 4712 is not listed to this user' },
+      { organizationId: null, detail: 'no organization that could be looked at to its end has a field f9' },
+    ]);
+  });
+
   test.each([[null], ['f9']])(
     'behind a field that names nothing are told of, also where field %s is wanted',
     async (fieldId) => {
