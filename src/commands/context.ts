@@ -77,12 +77,19 @@ export type Action<Options = object> = (
 /** Where the API was found. */
 export type Via = 'service' | 'store';
 
-/** Like `withApi`, for what may begin with a store: a consent, a sync, a call of the provider. */
+/** A store that another process has is asked for again so long, and so often. */
+const lockedMsMax = 5000;
+const lockedPauseMs = 100;
+
+/** Like `withApi`, for what may begin with a store: a consent, a sync, a call of the provider. Bounds as `withApi` does. */
 export function withApiOrNewStore<Result>(context: CommandContext, work: Work<Result>): Promise<Result> {
   return withApi(context, work, 'made');
 }
 
-/** Like `withApiOrNewStore`, for what asks for equipment: beside no service it is this process that asks endpoints that end. */
+/**
+ * Like `withApiOrNewStore`, for what asks for equipment: beside no service it is this process that asks endpoints that end.
+ * Bounds as `withApi` does.
+ */
 export function withEquipment<Result>(context: CommandContext, work: Work<Result>): Promise<Result> {
   return withApiOrNewStore(context, (api, via, loaded) => {
     const said = loaded.warnings.filter(
@@ -93,7 +100,10 @@ export function withEquipment<Result>(context: CommandContext, work: Work<Result
   });
 }
 
-/** Like `withApi`, for what needs no store: nothing is made or changed where there is none, or an older one. */
+/**
+ * Like `withApi`, for what needs no store: nothing is made or changed where there is none, or an older one. Bounds as
+ * `withApi` does.
+ */
 export function withApiAsIs<Result>(context: CommandContext, work: Work<Result>): Promise<Result> {
   return withApi(context, work, 'as-is');
 }
@@ -105,7 +115,7 @@ type Work<Result> = (api: Api, via: Via, loaded: LoadedSettings) => Promise<Resu
  * can start there: a sync, a replay or a download that writes may take as long as it needs, since two that write are what
  * the lock is against; whoever only waits, for a person or for what comes, does that outside. Throws what `work` throws,
  * `settings.invalid` where neither a service listens nor a store is there, and `store.unavailable` where nobody listens at
- * another machine's address.
+ * another machine's address. An embedded store that another process has is waited for, at most 5 s.
  */
 export async function withApi<Result>(
   context: CommandContext,
@@ -122,13 +132,27 @@ export async function withApi<Result>(
     if (!isLoopback(new URL(url).hostname)) throw new Problem('store.unavailable', error.message, error);
     context.output.note(`${error.message}; using the store itself: ${placeOfStore(loaded, wish)}`);
   }
-  const { api, close } = await context.openStore(loaded, wish).catch((error: unknown) => {
+  const { api, close } = await opened(context, loaded, wish).catch((error: unknown) => {
     throw orStarting(wish === 'kept' ? orElsewhere(error) : error);
   });
   try {
     return await work(api, 'store', loaded);
   } finally {
     await close();
+  }
+}
+
+/** Another command has it for a moment, a sync or a service for longer. Throws as `openStore` does, `store.locked` after 5 s. */
+async function opened(context: CommandContext, loaded: LoadedSettings, wish: StoreWish) {
+  const { clock } = context;
+  const untilMs = clock.steadyMs() + lockedMsMax;
+  for (;;) {
+    try {
+      return await context.openStore(loaded, wish);
+    } catch (error) {
+      if (!isProblem(error, 'store.locked') || clock.steadyMs() >= untilMs) throw error;
+    }
+    await clock.wait(lockedPauseMs);
   }
 }
 

@@ -207,6 +207,26 @@ test('where another machine does not answer, no store of this one is opened inst
   expect([code, shell.opened]).toEqual([1, 0]);
 });
 
+test('a store that another command has for a moment is waited for, at most 5 s', async () => {
+  const shell = makeShell();
+  shell.environment = { TRAMLINE_URL: `http://127.0.0.1:${await freePort()}` };
+  shell.refused = new Problem('store.locked', 't.db is in use by another process');
+  const { wait } = shell.clock;
+  let leftMs = 4000;
+  shell.clock.wait = async (ms) => {
+    await wait(ms);
+    leftMs -= ms;
+    if (leftMs <= 0) shell.refused = null;
+  };
+  expect(await shell.run('ledger')).toMatchObject({ code: 0 });
+  expect([shell.opened, shell.closed]).toEqual([1, 1]);
+  leftMs = 60_000;
+  shell.refused = new Problem('store.locked', 't.db is in use by another process');
+  const beganMs = shell.clock.steadyMs();
+  expect(await shell.run('ledger')).toMatchObject({ code: 2 });
+  expect(shell.clock.steadyMs() - beganMs).toBe(5000);
+});
+
 test('where nobody listens and yet somebody has the store, it is said that a service may be starting', async () => {
   const shell = makeShell();
   shell.environment = { TRAMLINE_URL: `http://127.0.0.1:${await freePort()}` };
