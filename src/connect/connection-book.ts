@@ -44,6 +44,8 @@ export interface BookDoors {
   unconnected(organizationId: string, actionUrl: string | null, epoch: number): Promise<void>;
   /** The listing was refused for this token of the connection. */
   refused(connectionId: string, message: string | null, sealedToken: string): Promise<void>;
+  /** The listing came to its end, and holds these. */
+  keepSights(connectionId: string, organizations: string[]): Promise<void>;
   /** Something depends on what the connections see now: `learn` is to be called. */
   wanted(): void;
   clock: Clock;
@@ -198,7 +200,7 @@ function listOf({
 
 /** Where a listing did not come to its end, what it held so far is kept, and nothing is taken as absent. */
 async function listConnection(
-  { store, list, unconnected, refused }: BookDoors,
+  { store, list, unconnected, refused, keepSights }: BookDoors,
   connectionId: string,
   listed: Set<string>,
   manageUrls: Map<string, string | null>,
@@ -223,7 +225,7 @@ async function listConnection(
     seen.push(...page.organizations);
   }
   const ids = seen.map(({ id }) => id);
-  await store.keepSights(connectionId, ids);
+  await keepSights(connectionId, ids);
   listed.add(connectionId);
   return { end: 'whole', organizations: seen };
 }

@@ -238,9 +238,13 @@ export interface Connections {
   connectionsMark(): Promise<string>;
   /**
    * A listing of this connection that came to its end holds these only: what it does not hold is no longer seen through
-   * it where another valid connection sees it. Where none does, absence is only a hint.
+   * it where another connection sees it, and where that one was refused, the organization needs its consent anew: that is
+   * observed in the same transaction. Where no other sees it, absence is only a hint.
    */
-  keepSights(connectionId: string, organizations: string[]): Promise<void>;
+  keepSights(
+    connectionId: string,
+    organizations: string[],
+  ): Promise<{ observed: { observation: Observation; transition: Transition }[] }>;
 }
 
 /** Consents on their way. */

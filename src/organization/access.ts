@@ -34,6 +34,8 @@ export interface OrganizationAccess {
    * connection that holds another one by now.
    */
   refuseGrant(connectionId: string, message: string | null, sealedToken: string): Promise<void>;
+  /** A whole listing of a connection holds these alone: what only a refused one sees then needs that one's consent anew. */
+  keepSights(connectionId: string, organizations: string[]): Promise<void>;
   /** The refused token is taken again: what it alone sees is probed at once. */
   acceptGrant(connectionId: string): Promise<void>;
   /** A connection is given up: the same for what it alone saw. False when it is unknown. */
@@ -57,13 +59,13 @@ export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
     doors.answered();
   }
 
-  async function refuseGrant(
-    connectionId: string,
-    message: string | null,
-    sealedToken: string,
-  ): Promise<void> {
-    const { observed } = await store.refuseConnection(connectionId, message, sealedToken);
-    await ended(observed);
+  async function refuseGrant(...refusal: Parameters<Connections['refuseConnection']>): Promise<void> {
+    await ended((await store.refuseConnection(...refusal)).observed);
+  }
+
+  async function keepSights(...listed: Parameters<Connections['keepSights']>): Promise<void> {
+    const { observed } = await store.keepSights(...listed);
+    if (observed.length > 0) await ended(observed);
   }
 
   async function acceptGrant(connectionId: string): Promise<void> {
@@ -77,7 +79,7 @@ export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
     return revoked !== null;
   }
 
-  /** A connection is no longer used; what that means for organizations was observed with it. */
+  /** A connection is no longer used, or not for all that it saw; what that means for organizations was observed with it. */
   async function ended(observed: { observation: Observation; transition: Transition }[]): Promise<void> {
     await doors.connectionsChanged();
     for (const { observation, transition } of observed) {
@@ -118,6 +120,7 @@ export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
 
   return {
     refuseGrant,
+    keepSights,
     acceptGrant,
     revokeGrant,
     forget,

@@ -45,6 +45,7 @@ export function bookOf(
     list: listerOf(settings, client, pipeline, store, observer, clock),
     unconnected: pipeline.access.unconnected,
     refused: pipeline.access.refuseGrant,
+    keepSights: pipeline.access.keepSights,
     wanted: listsWanted,
     clock,
   });

@@ -183,6 +183,7 @@ function makeOwnParts(settings: Settings, store: Store, failed: (error: unknown)
         list: (connectionId) => client().organizations(connectionId),
         unconnected: nothing,
         refused: nothing,
+        keepSights: async (...listed) => void (await store.keepSights(...listed)),
         wanted: () => {},
         clock,
       }),

@@ -187,6 +187,56 @@ export function storeConnectionsSuite(name: string, openStore: () => Promise<Sto
       expect((await hand.store.findConnection('c2'))!.organizations).toEqual(['2']);
     });
 
+    test('what a whole listing does not hold and only refused consents saw waits for one of these, and is probed when listed', async () => {
+      for (const id of ['c0', 'c1', 'c2', 'c3']) await hand.store.saveConnection(connection(id));
+      await hand.store.revokeConnection('c0');
+      // Its listing was under way when it was revoked.
+      await learn('c0', '4711', '4714');
+      await learn('c1', '4711', '4712', '4713');
+      await learn('c2', '4711', '4712', '4713', '4714');
+      await learn('c3', '4711', '4713');
+      await hand.put([hintOf('1')]);
+      await hand.store.refuseConnection('c1', 'expired', 'sealed-1');
+      await hand.store.refuseConnection('c3', null, 'sealed-1');
+      const mark = await hand.store.connectionsMark();
+      const kept = await hand.store.keepSights('c2', ['4711', '4712', '4713']);
+      expect([kept, await hand.store.connectionsMark()]).toEqual([{ observed: [] }, mark]);
+
+      const { observed } = await hand.store.keepSights('c2', ['4712']);
+      expect(observed).toMatchObject(
+        ['4711', '4713'].map((organizationId) => ({
+          observation: {
+            organizationId,
+            by: 'grant',
+            found: { cause: 'refused-grant', connectionId: 'c1', message: 'expired' },
+          },
+          transition: { access: 'reauthorize', previous: 'active', changed: true },
+        })),
+      );
+      expect(await hand.store.connectionsMark()).not.toBe(mark);
+      const sees = async (id: string) => (await hand.store.findConnection(id))!.organizations;
+      // What is shown to no other in force stays: absence is a hint.
+      expect(await sees('c2')).toEqual(['4712', '4714']);
+      expect(await sees('c1')).toEqual(['4711', '4712', '4713']);
+      expect([await access('4712'), await access('4714')]).toEqual(['active', 'active']);
+      expect(await hand.store.take(10)).toEqual([]);
+      const { refusedConnections, blocked } = await hand.store.alertInputs();
+      expect(refusedConnections.map(({ connectionId, sees, alone }) => [connectionId, sees, alone])).toEqual([
+        ['c1', 3, 2],
+        ['c3', 2, 2],
+      ]);
+      expect(blocked.map(({ organizationId, parked }) => [organizationId, parked])).toEqual([
+        ['4711', 1],
+        ['4713', 0],
+      ]);
+      expect(await hand.store.keepSights('c2', ['4712'])).toEqual({ observed: [] });
+
+      await learn('c2', '4711');
+      expect(await hand.store.takeProbes(10, 30_000)).toMatchObject([
+        { organizationId: '4711', askedBy: 'listing' },
+      ]);
+    });
+
     test('a switch of connections is in the journey of the resource, and publishes nothing', async () => {
       const read = async (connectionId: string) => {
         await hand.put([hintOf('1')]);

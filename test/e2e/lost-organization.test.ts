@@ -1,7 +1,7 @@
 /**
  * Goal: a user who no longer sees an organization hands it over to another who does: what waits is read by the other, the
  * switch is journalled, nothing is published for it, and nobody is paged. Where the list of what a user sees is refused, a
- * person is told, and it is said of what is set aside for it.
+ * person is told, and it is said of what is set aside for it. Where the other's consent was refused, that is what it waits for.
  * Method: two users who see both organizations; the one whose token reads an organization loses sight of it while changes
  * of it wait. The provider then refuses that user what is the organization's, and does not list it to that user. Last it
  * refuses the lists themselves. Listings
@@ -166,4 +166,55 @@ test('a list that the provider goes on refusing is told to on-call, and is why w
   clock.advance(600_000);
   await story.post([hint]);
   await until(async () => (await connections()).every(({ unlisted }) => unlisted === undefined), soon);
+});
+
+test('what a user loses that only a refused consent saw waits for that consent, and is read on once it is listed again', async () => {
+  const [machine] = await story.equipment();
+  const [organizationId, other] = (await story.simulator.state()).organizations.map(({ id }) => id);
+  const first = (await lastReader(machine!))!;
+  const { id: refusedId } = (await connections()).find(({ user }) => user === first)!;
+  const { user: second } = (await connections()).find(({ user }) => user !== first)!;
+  const isSeen = async () =>
+    (await connections()).find(({ user }) => user === second)!.organizations.includes(organizationId!);
+  const organization = () => story.organization(organizationId!);
+  const texts = async () =>
+    (await story.alerts())
+      .filter(({ name, state }) => state === 'firing' && name === 'TramlineReauthorize')
+      .map(({ labels, annotations }) => ({ labels, text: Object.values(annotations).join(' ') }));
+  const untilSeen = (seen: boolean) =>
+    until(async () => {
+      clock.advance(10_000);
+      return (await isSeen()) === seen;
+    }, soon);
+  /** A start lists what each user sees. */
+  const seesBoth = async () => {
+    await story.simulator.changeUser(second, { sees: [organizationId!, other!] });
+    await story.service.stop();
+    await story.serve();
+    await untilSeen(true);
+  };
+  await seesBoth();
+  await story.simulator.expireTokens({ user: first, refresh: true });
+  await story.post([notificationOf(machine!)]);
+  await story.untilRest();
+  expect(await lastReader(machine!)).toBe(second);
+  expect(await organization()).toMatchObject({ access: 'active' });
+  await until(async () => (await texts()).some(({ text }) => text.includes('read through others')), soon);
+
+  await story.simulator.changeUser(second, { sees: [other!] });
+  await story.post([notificationOf(machine!)]);
+  await untilSeen(false);
+  expect(await organization()).toMatchObject({ access: 'reauthorize' });
+  await until(async () => (await organization()).parked === 1, soon);
+  const [alert, ...more] = await until(async () => {
+    const all = await texts();
+    return all.some(({ text }) => text.includes(organizationId!)) ? all : null;
+  }, soon);
+  expect(more).toEqual([]);
+  expect(alert).toMatchObject({ labels: { connection_id: refusedId } });
+  expect(alert!.text).not.toMatch(/read through others|nothing waits for it alone|connections revoke/);
+
+  await seesBoth();
+  expect(await story.untilRest()).toMatchObject({ lost: 0 });
+  expect(await organization()).toMatchObject({ access: 'active', parked: 0 });
 });

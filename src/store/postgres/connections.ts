@@ -232,30 +232,53 @@ async function blockThoseAlone(
        WHERE o.organization_id = s.organization_id AND c.status = 'valid') ORDER BY 1`,
     connectionId,
   );
-  const rows = await lockOrganizations(
-    context,
-    alone.map(({ id }) => id),
-  );
-  const found = { cause: 'refused-grant', actionUrl: null, message, connectionId } as const;
+  const waitsFor = alone.map(({ id }) => [id as string, { connectionId, message }] as const);
+  return block(context, new Map(waitsFor), by);
+}
+
+/** Each waits for its connection's consent from now on, unless it waits for a consent already. */
+async function block(
+  context: Context,
+  waitsFor: ReadonlyMap<string, { connectionId: string; message: string | null }>,
+  by: 'grant' | 'operator',
+): Promise<Observed[]> {
+  const rows = await lockOrganizations(context, [...waitsFor.keys()]);
   const observed: Observed[] = [];
   for (const row of rows.values()) {
     if (row.access === 'reauthorize') continue;
+    const found = { cause: 'refused-grant', actionUrl: null, ...waitsFor.get(row.id)! } as const;
     const observation: Observation = { organizationId: row.id, epoch: row.epoch, found, by };
     observed.push({ observation, transition: await observeLocked(context, row as ObservedRow, observation) });
   }
   return observed;
 }
 
+/** A sight of a refused connection is enough: the organization is not forgotten, and that consent is what it waits for. */
 export async function keepSights(
   context: Context,
   connectionId: string,
   organizations: string[],
-): Promise<void> {
-  await context.database.run(
+): Promise<{ observed: Observed[] }> {
+  const lost = await context.database.all(
     `DELETE FROM sights s WHERE s.connection_id = $1 AND NOT (s.organization_id = ANY($2::text[]))
        AND EXISTS (SELECT 1 FROM sights o JOIN connections c ON c.id = o.connection_id
-         WHERE o.organization_id = s.organization_id AND c.id <> $1 AND c.status = 'valid')`,
+         WHERE o.organization_id = s.organization_id AND c.id <> $1 AND c.status <> 'revoked')
+     RETURNING s.organization_id AS id`,
     connectionId,
     organizations,
   );
+  const unread = await context.database.all(
+    `SELECT DISTINCT ON (s.organization_id) s.organization_id AS id, c.id AS connection_id, c.refused_message AS message
+     FROM sights s JOIN connections c ON c.id = s.connection_id AND c.status = 'refused'
+     WHERE s.organization_id = ANY($1::text[]) AND NOT EXISTS (
+       SELECT 1 FROM sights o JOIN connections v ON v.id = o.connection_id
+       WHERE o.organization_id = s.organization_id AND v.status = 'valid') ORDER BY 1, 2`,
+    lost.map(({ id }) => id),
+  );
+  // Elsewhere it must be known, too, that nothing is asked through this one any more.
+  if (unread.length > 0) await touchConnections(context);
+  const waitsFor = unread.map(
+    (row) => [row.id as string, { connectionId: row.connection_id as string, message: row.message }] as const,
+  );
+  return { observed: await block(context, new Map(waitsFor), 'grant') };
 }

@@ -209,24 +209,56 @@ function blockThoseAlone(
        WHERE o.organization_id = s.organization_id AND c.status = 'valid')`,
     connectionId,
   );
-  const found = { cause: 'refused-grant', actionUrl: null, message, connectionId } as const;
-  return alone.flatMap(({ id }) => {
-    const { access, epoch } = context.organizations.ensure(String(id), database, context.undo);
-    if (access === 'reauthorize') return [];
-    const observation: Observation = { organizationId: String(id), epoch, found, by };
-    return [{ observation, transition: observe(context, observation) }];
-  });
+  return alone.flatMap(({ id }) => block(context, String(id), { message, connectionId, by }));
 }
 
-export function keepSights(context: Context, connectionId: string, organizations: string[]): void {
-  context.database.run(
+/** Waits for this connection's consent from now on, unless it waits for a consent already. */
+function block(
+  context: Context,
+  organizationId: string,
+  { message, connectionId, by }: { message: string | null; connectionId: string; by: 'grant' | 'operator' },
+): Observed[] {
+  const { access, epoch } = context.organizations.ensure(organizationId, context.database, context.undo);
+  if (access === 'reauthorize') return [];
+  const found = { cause: 'refused-grant', actionUrl: null, message, connectionId } as const;
+  const observation: Observation = { organizationId, epoch, found, by };
+  return [{ observation, transition: observe(context, observation) }];
+}
+
+/** A sight of a refused connection is enough: the organization is not forgotten, and that consent is what it waits for. */
+export function keepSights(
+  context: Context,
+  connectionId: string,
+  organizations: string[],
+): { observed: Observed[] } {
+  const { database } = context;
+  const lost = database.all(
     `DELETE FROM sights WHERE connection_id = ? AND organization_id NOT IN (SELECT value FROM json_each(?))
        AND EXISTS (SELECT 1 FROM sights o JOIN connections c ON c.id = o.connection_id
-         WHERE o.organization_id = sights.organization_id AND c.id <> ? AND c.status = 'valid')`,
+         WHERE o.organization_id = sights.organization_id AND c.id <> ? AND c.status <> 'revoked')
+     RETURNING organization_id AS id`,
     connectionId,
     JSON.stringify(organizations),
     connectionId,
   );
+  const unread = database.all(
+    `SELECT s.organization_id AS id, c.id AS connection_id, c.refused_message AS message
+     FROM sights s JOIN connections c ON c.id = s.connection_id AND c.status = 'refused'
+     WHERE s.organization_id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (
+       SELECT 1 FROM sights o JOIN connections v ON v.id = o.connection_id
+       WHERE o.organization_id = s.organization_id AND v.status = 'valid') ORDER BY 1, 2`,
+    JSON.stringify(lost.map(({ id }) => id)),
+  );
+  // Elsewhere it must be known, too, that nothing is asked through this one any more.
+  if (unread.length > 0) touchConnections(context);
+  const observed = unread.flatMap(({ id, connection_id, message }) =>
+    block(context, String(id), {
+      message: message as string | null,
+      connectionId: String(connection_id),
+      by: 'grant',
+    }),
+  );
+  return { observed };
 }
 
 /**

@@ -45,13 +45,6 @@ function stage(
       return true;
     },
     connectionsMark: async () => marks.at(-1),
-    async keepSights(id: string, seen: string[]) {
-      calls.push(`keeps ${id} ${seen}`);
-      const others = [...rows.values()].filter(({ connectionId }) => connectionId !== id);
-      const isElsewhere = (one: string) => others.some(({ organizations }) => organizations.includes(one));
-      const row = rows.get(id)!;
-      row.organizations = row.organizations.filter((one) => seen.includes(one) || !isElsewhere(one));
-    },
     epochs: async () => new Map([['x', 7]]),
     async learn(seen: { id: string; connectionId: string }[]) {
       for (const { id, connectionId } of seen) {
@@ -69,6 +62,13 @@ function stage(
     },
     unconnected: async (id, _url, epoch) => void calls.push(`unconnected ${id} ${epoch}`),
     refused: async (...refusal) => void calls.push(`refused ${refusal.join(' ')}`),
+    async keepSights(id: string, seen: string[]) {
+      calls.push(`keeps ${id} ${seen}`);
+      const others = [...rows.values()].filter(({ connectionId }) => connectionId !== id);
+      const isElsewhere = (one: string) => others.some(({ organizations }) => organizations.includes(one));
+      const row = rows.get(id)!;
+      row.organizations = row.organizations.filter((one) => seen.includes(one) || !isElsewhere(one));
+    },
     wanted: () => void calls.push('wanted'),
     clock,
   });

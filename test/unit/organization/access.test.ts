@@ -49,6 +49,13 @@ function stage(answer: Answer, changed = true, heldMs = 0) {
         ],
       };
     },
+    async keepSights(id: string, organizations: string[]) {
+      calls.push(`keeps ${id} ${organizations}`);
+      const transition = { causes: {}, access: 'reauthorize', previous: 'active', changed: true };
+      return {
+        observed: organizations.length > 0 ? [] : [{ observation: { organizationId: '1' }, transition }],
+      };
+    },
     async acceptConnection(id: string) {
       calls.push(`accept ${id}`);
       return true;
@@ -180,4 +187,11 @@ test.each([
   [{ kind: 'client-refused', connectionId: 'c1', message: null }],
 ] as [Answer][])('%j says nothing about the organization', (answer) => {
   expect(saidBy(answer)).toBeNull();
+});
+
+test('what a whole listing left to a refused consent alone is told, and nothing where it left nothing', async () => {
+  const { access, calls } = stage(terms);
+  await access.keepSights('c1', ['1']);
+  await access.keepSights('c1', []);
+  expect(calls).toEqual(['keeps c1 1', 'keeps c1 ', 'connections changed', 'changed 1', 'answered']);
 });

@@ -34,7 +34,6 @@ function stage() {
     },
     listConnections: async () => [...rows.values()],
     connectionsMark: async () => '1',
-    keepSights: async () => {},
     epochs: async () => new Map(),
     async learn(seen: { id: string; connectionId: string }[]) {
       for (const { id, connectionId } of seen) {
@@ -61,6 +60,7 @@ function stage() {
       },
       unconnected: async () => {},
       refused: async () => {},
+      keepSights: async () => {},
       wanted: () => {
         wanted += 1;
       },
