@@ -37,6 +37,8 @@ export interface ReplaySelection {
   keys: string[] | null;
   organizationId: string | null;
   topic: string | null;
+  /** A replay that goes on: what the journal says that it has sent already is not selected. */
+  notSentBy?: number;
 }
 
 /** An event that was published and is kept. */
@@ -53,6 +55,8 @@ export interface SelectedEvent {
 export interface SelectedPage {
   events: SelectedEvent[];
   after: number | null;
+  /** The first of these rows that would be selected had it been published: it waits to be. null: there is none. */
+  unsent: number | null;
 }
 
 export interface ReplayCounts {

@@ -149,20 +149,25 @@ export class ReplayRunner {
     const run = await this.beginRun(wanted);
     const { leftAtMs, counts: before } = run;
     if (leftAtMs !== null) progress.former = { counts: before, leftAtMs };
+    const isHistory = wanted.how === 'history';
+    if (isHistory && leftAtMs !== null) selection.notSentBy = run.replay;
+    /** History is gone on with from here: what waited to be sent when its page was looked at is in it by then. */
+    let unsent = Number.POSITIVE_INFINITY;
     for (let after: number | null = run.after; after !== null; ) {
       const page = await this.doors.store.selectReplay(selection, after, run.until, this.options.pageRows);
-      const chunks = wanted.how === 'history' ? chunksOf(page.events) : [page.events];
+      if (isHistory) unsent = Math.min(unsent, page.unsent ?? unsent);
+      const chunks = isHistory ? chunksOf(page.events) : [page.events];
       for (const [index, events] of chunks.entries()) {
         const newest = events.filter((event) => event.newest);
         const last = index === chunks.length - 1 ? (page.after ?? run.until) : events.at(-1)!.row;
         const counts = sumOf(progress.counts, { selected: events.length, keys: newest.length, replayed: 0 });
-        const rows = (wanted.how === 'history' ? events : newest).map(({ row }) => row);
+        const rows = (isHistory ? events : newest).map(({ row }) => row);
         const calls = newest.filter(({ key }) => !key.includes('/organization-access/')).length;
         if (wanted.how === 'reads') progress.calls += calls;
         if (!wanted.dryRun) {
           const step = {
             replay: run.replay,
-            after: last,
+            after: Math.min(last, unsent - 1),
             counts: sumOf(before, counts),
             lease: this.hold.held,
           };

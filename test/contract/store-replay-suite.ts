@@ -350,6 +350,25 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       expect(steps).toContainEqual(expect.objectContaining({ step: 'read-again', replay: run.replay }));
     });
 
+    test('a page names the first that waits to be sent, and leaves out what the replay sent that goes on', async () => {
+      for (const id of ['1', '2', '3']) await hand.publish(id, 'a');
+      const rows = (await hand.records()).map(({ row }) => row);
+      await hand.store.markSent([{ row: rows[1]!, partition: 2, offset: '0' }]);
+      const run = await hand.store.beginReplay('x');
+      const page = (selection: Partial<ReplaySelection> = {}, after = 0) =>
+        hand.store.selectReplay({ ...all, ...selection }, after, 1e9, 100);
+      expect(await page()).toMatchObject({ events: [{ row: rows[1] }], unsent: rows[0] });
+      expect(await page({}, rows[0])).toMatchObject({ events: [{ row: rows[1] }], unsent: rows[2] });
+      expect(await page({ topic: 'another' })).toEqual({ events: [], after: null, unsent: null });
+      await hand.store.noteHistory(stepOf(run, rows[0]! - 1), 'audit', [
+        { row: rows[1]!, partition: 0, offset: '7' },
+      ]);
+      await sendToKafka();
+      const left = await page({ notSentBy: run.replay });
+      expect([rowsOf(left.events), left.unsent]).toEqual([[rows[0], rows[2]], null]);
+      expect(rowsOf((await page({ notSentBy: run.replay + 1 })).events)).toEqual(rows);
+    });
+
     test('history is handed out whole and in order, and each record of it is journalled with its place', async () => {
       await hand.publish('1', 'a');
       await hand.publish('1', 'b');

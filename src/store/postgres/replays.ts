@@ -46,7 +46,7 @@ export async function beginReplay(
 
 export async function selectReplay(
   { database }: Context,
-  { events, keys, organizationId, topic }: ReplaySelection,
+  { events, keys, organizationId, topic, notSentBy }: ReplaySelection,
   after: number,
   until: number,
   limit: number,
@@ -59,11 +59,13 @@ export async function selectReplay(
     limit,
   ))!;
   const rows = await database.all(
-    `SELECT o.id, o.event_id, o.key, o.bytes, ${isNewest} AS newest
+    `SELECT o.id, o.event_id, o.key, o.bytes, o.position, ${isNewest} AS newest
      FROM outbox o JOIN sequences s ON s.key = o.key
-     WHERE o.id > $1 AND o.id <= $2 AND o.position IS NOT NULL AND o.state < 3
+     WHERE o.id > $1 AND o.id <= $2 AND o.state < 3
        AND ($3::text[] IS NULL OR o.event_id = ANY($3)) AND ($4::text[] IS NULL OR o.key = ANY($4))
        AND ($5::text IS NULL OR starts_with(o.key, $5)) AND ($6::text IS NULL OR o.topic = $6)
+       AND ($7::bigint IS NULL OR NOT EXISTS (
+         SELECT 1 FROM replayed r WHERE r.outbox_id = o.id AND r.replay = $7))
      ORDER BY o.id`,
     after,
     looked.last ?? after,
@@ -71,9 +73,11 @@ export async function selectReplay(
     keys,
     organizationId === null ? null : `${organizationId}/`,
     topic,
+    notSentBy ?? null,
   );
+  const published = rows.filter(({ position }) => position !== null);
   return {
-    events: rows.map(({ id, event_id, key, bytes, newest }) => ({
+    events: published.map(({ id, event_id, key, bytes, newest }) => ({
       row: id,
       eventId: event_id,
       key,
@@ -81,6 +85,7 @@ export async function selectReplay(
       newest,
     })),
     after: looked.rows < limit ? null : looked.last,
+    unsent: rows.find(({ position }) => position === null)?.id ?? null,
   };
 }
 

@@ -50,7 +50,7 @@ export function beginReplay({ database, nowMs }: Context, asked: string, resumab
 
 export function selectReplay(
   { database }: Context,
-  { events, keys, organizationId, topic }: ReplaySelection,
+  { events, keys, organizationId, topic, notSentBy }: ReplaySelection,
   after: number,
   until: number,
   limit: number,
@@ -62,12 +62,13 @@ export function selectReplay(
     limit,
   )!;
   const rows = database.all(
-    `SELECT o.id, o.event_id, o.key, o.bytes, ${isNewest} AS newest
+    `SELECT o.id, o.event_id, o.key, o.bytes, o.position, ${isNewest} AS newest
      FROM outbox o CROSS JOIN sequences s ON s.key = o.key
-     WHERE o.id > ? AND o.id <= ? AND o.position IS NOT NULL AND o.state < 3
+     WHERE o.id > ? AND o.id <= ? AND o.state < 3
        AND (? IS NULL OR o.event_id IN (SELECT value FROM json_each(?)))
        AND (? IS NULL OR o.key IN (SELECT value FROM json_each(?)))
        AND (? IS NULL OR o.key LIKE ? ESCAPE '\\') AND (? IS NULL OR o.topic = ?)
+       AND NOT EXISTS (SELECT 1 FROM replayed r WHERE r.outbox_id = o.id AND r.replay = ?)
      ORDER BY o.id`,
     after,
     looked.last ?? after,
@@ -75,9 +76,12 @@ export function selectReplay(
     ...twice(keys === null ? null : JSON.stringify(keys)),
     ...twice(organizationId === null ? null : `${escapeLike(organizationId)}/%`),
     ...twice(topic),
+    notSentBy ?? null,
   );
+  const unsent = rows.find(({ position }) => position === null);
+  const published = rows.filter(({ position }) => position !== null);
   return {
-    events: rows.map((row) => ({
+    events: published.map((row) => ({
       row: Number(row.id),
       eventId: String(row.event_id),
       key: String(row.key),
@@ -85,6 +89,7 @@ export function selectReplay(
       newest: row.newest === 1,
     })),
     after: Number(looked.rows) < limit ? null : Number(looked.last),
+    unsent: unsent === undefined ? null : Number(unsent.id),
   };
 }
 

@@ -171,6 +171,34 @@ describe('history that was left after its first page', () => {
     expect(sequences(started)).toEqual([1, 2, 3]);
   });
 
+  test('goes on with what waited to be sent when its page was looked at, and repeats nothing', async () => {
+    const { history, relay, run } = start({ pageRows: 2 });
+    for (const id of ['1', '2', '3']) await hand.publish(id, 'a');
+    const [first, ...others] = await hand.records();
+    await hand.store.markSent(others.map(({ row }) => ({ row, partition: 0, offset: String(row) })));
+    history.script.push(
+      (batches) => ({ outcomes: history.write(batches), spent: false }),
+      () => ({ outcomes: [refused], spent: true }),
+    );
+    expect(await run(wanted)).toMatchObject({ state: 'stopped', replayed: 1 });
+    await sendAll(relay);
+    await hand.publish('1', 'b');
+    await sendAll(relay);
+    expect(await run(wanted)).toMatchObject({
+      state: 'ended',
+      resumed: true,
+      replayedBefore: 1,
+      replayed: 3,
+    });
+    expect(history.written.map(({ key, sequence }) => [key.split('/').at(-1), sequence])).toEqual([
+      ['2', 1],
+      ['1', 1],
+      ['3', 1],
+      ['1', 2],
+    ]);
+    expect(first!.key).toMatch(/\/1$/);
+  });
+
   test('goes whole another day: nobody knows what the topic still has', async () => {
     const started = await left();
     await clock.pass(86_400_000);
