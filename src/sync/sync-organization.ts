@@ -1,6 +1,6 @@
 /**
  * One organization through one connection: its equipment, and its fields with the operations of each. Only where all of
- * that was read to its end something may be missing from it; what is missing is read, and only that read decides.
+ * one of these was read to its end something may be missing from it; what is missing is read, and only that read decides.
  */
 import { toldIn } from '../model/answer-words';
 import type { ResourceKind } from '../model/resource';
@@ -37,14 +37,13 @@ export async function syncOrganization(walk: Walk, place: Place): Promise<void> 
   const fieldsEnded = () => walk.progress.listings.fieldsEnded(id);
   if (mark.ended) return fieldsEnded();
   const ends = await Promise.all([syncEquipment(walk, place), syncFields(walk, place).finally(fieldsEnded)]);
-  if (ends.includes('partial')) return;
-  // Of what is not shared nothing is known: not that it is gone.
+  // Of what is not shared, or was not read to its end, nothing is known: not that it is gone.
   const kinds: ResourceKind[] = ['equipment', 'field-operation'];
   let absent = 0;
   for (const kind of kinds.filter((_kind, place) => ends[place] === 'whole'))
     absent += await doors.store.hintAbsent(run, id, kind, options.goneShareMax);
   if (absent > 0) doors.due();
-  if (ends.includes('not-shared')) return;
+  if (ends.some((end) => end !== 'whole')) return;
   await endListing(walk, mark, own.revision, place.connectionId);
 }
 

@@ -474,11 +474,12 @@ test('fields that are not shared with this user are not gone, and are looked for
   expect(await stage({ ...fields, ...other }, both).run()).toMatchObject({ listed: 2, partial: [] });
 });
 
-test('fields whose link cannot be read are no fields that are not shared, and nothing counts as missing', async () => {
+test('fields whose link cannot be read are no fields that are not shared, and no operation counts as missing', async () => {
   const fields = { fields: [[pageOf([item('f1', 'ops-1')])]], 'ops-1': [[pageOf([item('o1')])]] };
-  await stage({ ...fields, equipment: [[pageOf([item('1')])]] }).run();
+  const equipment = [[pageOf([item('1')])]];
+  await stage({ ...fields, equipment }).run();
   const broken = { ...seenAs('4711', {}), unread: new Map([['fields', 'expected an address, got number']]) };
-  const view = await stage({ organizations: [[organizations(broken)]] }).run();
+  const view = await stage({ organizations: [[organizations(broken)]], equipment }).run();
   const detail = 'its organization: expected an address, got number (malformed-entry)';
   expect(view).toMatchObject({ trouble: 'failed', partial: [{ scope: '4711/fields', detail }] });
   expect(await hand.store.take(10)).toEqual([]);
@@ -563,6 +564,18 @@ test('what a listing that could not be read to its end does not hold is not call
 test('what is not listed any more is read', async () => {
   await stage({ equipment: [[pageOf([item('1'), item('2')])]] }).run();
   await stage({ equipment: [[pageOf([item('1')])]] }).run();
+  expect((await hand.store.take(10)).map(({ address }) => address)).toEqual(['https://p/2']);
+});
+
+test('what equipment is not listed any more is read, also where a list of operations cannot be read', async () => {
+  const fields = { fields: [[pageOf([item('f1', 'ops-1')])]] };
+  const equipment = [[pageOf([item('1'), item('2')])]];
+  await stage({ ...fields, equipment, 'ops-1': [[pageOf([item('o1')])]] }).run();
+  const refused = { ...fields, 'ops-1': [[partial(null, 'malformed-entry')]] };
+  const run = async (listed: Item[]) =>
+    (await stage({ ...refused, equipment: [[pageOf(listed)]] }).run()).partial;
+  expect(await run([item('1')])).toMatchObject([{ scope: '4711/fields/f1' }]);
+  // The operation is not missed.
   expect((await hand.store.take(10)).map(({ address }) => address)).toEqual(['https://p/2']);
 });
 
