@@ -110,7 +110,7 @@ export async function openStore(settings: Settings, setAside?: SetAside): Promis
     const { openPostgres } = require('./store/postgres/open-postgres') as typeof Postgres;
     return await openPostgres(store, null, setAside);
   } catch (error) {
-    throw storeFault(error);
+    throw storeFault(error, settings.databaseUrl);
   }
 }
 

@@ -17,7 +17,7 @@ export function mustHaveStore({ databaseUrl }: Settings): void {
   try {
     mustBeStore(resolve(databaseUrl.path));
   } catch (error) {
-    throw storeFault(error);
+    throw storeFault(error, databaseUrl);
   }
 }
 
@@ -27,7 +27,7 @@ export async function mustHaveCurrentStore({ databaseUrl }: Settings): Promise<v
     if (databaseUrl.kind === 'sqlite') mustBeCurrent(resolve(databaseUrl.path));
     else await mustBeMigrated(poolConfig({ url: databaseUrl.url.open(), connections: 1 }));
   } catch (error) {
-    throw storeFault(error);
+    throw storeFault(error, databaseUrl);
   }
 }
 

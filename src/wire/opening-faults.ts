@@ -2,6 +2,7 @@
  * What the system says of an address or a store that cannot be had, as a line for whoever starts the process: it begins
  * with the setting to change. Pure; what no setting is to blame for passes unchanged.
  */
+import type { StoreAddress } from '../config/addresses';
 import { isProblem, Problem } from '../model/problem';
 
 /** Where a listener was to be, and what the two settings are called. */
@@ -29,7 +30,7 @@ export function listenFault(error: unknown, { portName, port, hostName, host }: 
 }
 
 /** The same code as before, with the setting's name. A store that was moved or is newer says itself what to do. */
-export function storeFault(error: unknown): unknown {
+export function storeFault(error: unknown, address: StoreAddress): unknown {
   if (isProblem(error, 'settings.invalid'))
     return new Problem(
       error.code,
@@ -50,8 +51,18 @@ export function storeFault(error: unknown): unknown {
       `the store of DATABASE_URL is not of this version: ${error.message}; ${step}`,
     );
   }
+  return storeAway(error, address);
+}
+
+/** Names the setting, and the server's host and port, of a store that does not answer; all else passes unchanged. */
+export function storeAway(error: unknown, address: StoreAddress): unknown {
   if (!isProblem(error, 'store.unavailable')) return error;
+  const host = address.kind === 'sqlite' ? '' : new URL(address.url.open()).host;
   // A name with several addresses, none of which answers, is an error without a message.
   const said = error.message || ((error.cause as NodeJS.ErrnoException | undefined)?.code ?? 'no answer');
-  return new Problem(error.code, `the store of DATABASE_URL is not there: ${said}`, error);
+  return new Problem(
+    error.code,
+    `the store of DATABASE_URL${host && ` at ${host}`} is not there: ${said}`,
+    error,
+  );
 }

@@ -141,7 +141,7 @@ describe('R1: a wrong or missing setting ends the process with 2 and a line that
     const away = { DATABASE_URL: 'postgres://tramline@127.0.0.1:2/tramline' };
     const { status, lines } = serveWith({ ...complete(temporaryFolder()), ...away });
     expect({ status, count: lines.length }).toEqual({ status: 1, count: 1 });
-    expect(lines[0]).toContain('the store of DATABASE_URL is not there: connect ECONNREFUSED');
+    expect(lines[0]).toContain('the store of DATABASE_URL at 127.0.0.1:2 is not there: connect ECONNREFUSED');
   });
 
   test('a second process on one store, or at one address, ends with 2 and leaves the first alone', async () => {

@@ -4,9 +4,27 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { loadSettings } from '../../../src/config';
+import type { StoreAddress } from '../../../src/config/addresses';
+import { startService } from '../../../src/main';
 import { Problem } from '../../../src/model/problem';
 import { openDatabase } from '../../../src/store/sqlite/database';
+import { Secret } from '../../../src/tools/secret';
 import { type ListenPlace, listenFault, storeFault } from '../../../src/wire/opening-faults';
+
+/** It opens, and answers nothing after that. */
+jest.mock('../../../src/wire', () => ({
+  ...jest.requireActual('../../../src/wire'),
+  openStore: async () => ({ close: async () => {} }),
+  wireWorker: async () => {
+    throw new Problem('store.unavailable', 'Query read timeout');
+  },
+}));
+
+const server: StoreAddress = {
+  kind: 'postgres',
+  url: new Secret('postgres://me:word@db.example:5433/tramline'),
+};
 
 const place: ListenPlace = {
   portName: 'OPERATIONS_PORT',
@@ -49,7 +67,7 @@ describe('a store that cannot be had', () => {
       openDatabase(file).close();
       return null;
     } catch (error) {
-      return storeFault(error);
+      return storeFault(error, { kind: 'sqlite', path: file });
     }
   };
 
@@ -74,16 +92,37 @@ describe('a store that cannot be had', () => {
 
   test('a server that does not answer may answer later, and is named', () => {
     const silent = new Problem('store.unavailable', '', systemError('ECONNREFUSED'));
-    expect(storeFault(silent)).toMatchObject({
+    expect(storeFault(silent, server)).toMatchObject({
       code: 'store.unavailable',
-      message: 'the store of DATABASE_URL is not there: ECONNREFUSED',
+      message: 'the store of DATABASE_URL at db.example:5433 is not there: ECONNREFUSED',
     });
     const moved = new Problem('store.moved', 'it was moved');
-    expect(storeFault(moved)).toBe(moved);
+    expect(storeFault(moved, server)).toBe(moved);
+  });
+
+  test('one that stops answering while the process starts is named too', async () => {
+    const loaded = loadSettings('serve', {
+      ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
+      PROVIDER_VENDOR: 'vendor',
+      PROVIDER_URL: 'https://api.example/platform',
+      PROVIDER_EQUIPMENT_URL: 'https://api.example/equipment',
+      PROVIDER_CLIENT_KEY: 'client',
+      PROVIDER_CLIENT_SECRET: 'word',
+      WEBHOOK_AUTHORIZATION: 'Bearer word',
+      LOG_LEVEL: 'silent',
+      DATABASE_URL: 'postgres://me:word@db.example:5433/tramline',
+    });
+    const starting = startService(loaded);
+    await expect(starting).rejects.toMatchObject({
+      code: 'store.unavailable',
+      message: 'the store of DATABASE_URL at db.example:5433 is not there: Query read timeout',
+    });
   });
 
   test('a store that another process serves names the setting, and where commands ask that process', () => {
-    expect(storeFault(new Problem('store.locked', 't.db is in use by another process'))).toMatchObject({
+    expect(
+      storeFault(new Problem('store.locked', 't.db is in use by another process'), server),
+    ).toMatchObject({
       code: 'store.locked',
       message: expect.stringMatching(
         /^DATABASE_URL must .*: t\.db is in use by another process; TRAMLINE_URL is/,
