@@ -21,8 +21,11 @@ export interface AnswerDoors {
 }
 
 const heldCode = 'provider-held';
-/** Waits that were concluded from what the provider did answer: that a place is not shown says nothing against it. */
-const answeredCodes = new Set(['relocation-incomplete', 'organization-unlisted']);
+/**
+ * Waits that were concluded from what the provider did answer: a place that is not shown, or a member that is left out of
+ * a document, says nothing against the origin.
+ */
+const answeredCodes = new Set(['relocation-incomplete', 'organization-unlisted', 'embed-unanswered']);
 
 /** What was asked, or is to be asked. */
 export type Asked = Pick<

@@ -1,6 +1,7 @@
 /**
  * What one read tells of the provider as a whole, and when a failure is the item's own.
  */
+import { decideEnding } from '../../../src/inbox/decide-ending';
 import { askedBy, hearAnswer, heldMs, isOwnFailure, leftAlone, paused } from '../../../src/inbox/hear-answer';
 import { makeProviderHealth } from '../../../src/inbox/provider-health';
 import type { Answer } from '../../../src/model/answer';
@@ -64,7 +65,7 @@ test('failures of two organizations are an outage: then tasks are left alone, an
   expect(leftAlone({ ...task, connectionId: null }, health, 1000)).toBeNull();
 });
 
-test.each(['relocation-incomplete', 'organization-unlisted'])(
+test.each(['relocation-incomplete', 'organization-unlisted', 'embed-unanswered'])(
   'a wait for what the provider does not show (%s) is no outage, ends one, and is the item’s own',
   async (code) => {
     const { health, calls, hear, outage } = stage();
@@ -78,6 +79,56 @@ test.each(['relocation-incomplete', 'organization-unlisted'])(
     expect(calls).toEqual(['outage ended']);
   },
 );
+
+test('operations without their measurements, of two organizations and with nothing else read, age and are set aside', async () => {
+  const { health, hear } = stage();
+  const code = 'embed-unanswered';
+  const answer = { ...failed, code, detail: 'got none', path: '/measurementTypes' };
+  const rules = {
+    goneAfterMs: 600_000,
+    goneShareMax: 0.05,
+    retryAgeMs: 120_000,
+    backoff: { baseMs: 1000, maxMs: 60_000 },
+    random: () => 0.5,
+  };
+  const operations = [taskOf('A', 1), taskOf('A', 2), taskOf('B', 3)].map((each) => ({
+    ...each,
+    failedAtMs: null as number | null,
+    attempts: 0,
+    agedMs: 0,
+  }));
+  const verbs: string[][] = [];
+  for (let nowMs = 1000; nowMs <= 181_000; nowMs += 60_000) {
+    const endings = [];
+    for (const operation of operations) {
+      expect(leftAlone(operation, health, nowMs)).toBeNull();
+      await hear(answer, nowMs, operation);
+      const own = isOwnFailure(operation, answer, health);
+      const situation = {
+        nowMs,
+        observedAt: '',
+        traceparent: null,
+        own,
+        organizationId: null,
+        proven: false,
+      };
+      const heard = paused(operation, answer, health, nowMs);
+      endings.push(decideEnding(operation, heard, situation, rules));
+    }
+    expect(health.troubles(nowMs + 20_000)).toEqual([]);
+    verbs.push(endings.map(({ verb }) => verb));
+    for (const [at, each] of endings.entries()) {
+      const operation = operations[at]!;
+      operation.failedAtMs = nowMs;
+      operation.attempts += 1;
+      if (each.verb === 'postpone') operation.agedMs += each.ending.agedMs;
+      else expect(each.ending).toMatchObject({ reason: 'never-readable', path: '/measurementTypes' });
+    }
+    if (verbs.at(-1)?.includes('quarantineTask')) break;
+  }
+  const waited = Array<string>(3).fill('postpone');
+  expect(verbs).toEqual([waited, waited, Array<string>(3).fill('quarantineTask')]);
+});
 
 test('failures of one organization leave another’s tasks and probes to be tried', async () => {
   const { health, hear } = stage();
