@@ -8,12 +8,15 @@ export type PostgresProxy = {
   port: number;
   /** The answer to the next COMMIT of a connection that ran a statement that matches is lost; resolves when it was. */
   loseCommitOf(statement: RegExp): Promise<void>;
+  /** The connections that there are stay open, and nothing passes on them any more; new ones are served. */
+  silence(): void;
   close(): Promise<void>;
 };
 
 /** Listens on a free port of loopback in front of the server at `serverPort`. */
 export async function startPostgresProxy(serverPort: number): Promise<PostgresProxy> {
   const sockets = new Set<Socket>();
+  const silent = new WeakSet<Socket>();
   let wanted: { statement: RegExp; lost: () => void } | null = null;
 
   const server = createServer((client) => {
@@ -51,10 +54,12 @@ export async function startPostgresProxy(serverPort: number): Promise<PostgresPr
       lost();
     });
     client.on('data', (chunk) => {
+      if (silent.has(client)) return;
       asked(chunk);
       upstream.write(chunk);
     });
     upstream.on('data', (chunk) => {
+      if (silent.has(client)) return;
       answered(chunk);
       if (!client.destroyed) client.write(chunk);
     });
@@ -66,6 +71,9 @@ export async function startPostgresProxy(serverPort: number): Promise<PostgresPr
       new Promise((lost) => {
         wanted = { statement, lost };
       }),
+    silence() {
+      for (const socket of sockets) silent.add(socket);
+    },
     async close() {
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));

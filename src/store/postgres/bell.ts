@@ -1,6 +1,7 @@
 /**
  * Tells other processes that something is due or decided, after it is committed: never in the transaction itself, since
- * commits that notify wait for each other. A notification that is lost costs a poll's time and nothing else.
+ * commits that notify wait for each other. A notification that is lost costs a poll's time and nothing else. Whoever only
+ * listens does not hear that nobody speaks any more, so it asks now and then.
  */
 import { Client } from 'pg';
 import type { News } from '../../model/store';
@@ -16,8 +17,11 @@ export interface Bell {
 const channel = 'tramline';
 const gapMs = 20;
 const reconnectMs = 1000;
+/** What is silent for longer is given up. */
+const silentMs = 3500;
 
-export function makeBell(settings: DatabaseSettings): Bell {
+/** Asks the server after `askedEveryMs` each time whether the connection on which it listens still holds. */
+export function makeBell(settings: DatabaseSettings, askedEveryMs = 5000): Bell {
   const config = poolConfig(settings);
   const ringer = openPool(settings, 1);
   const waiting = new Set<News>();
@@ -25,6 +29,7 @@ export function makeBell(settings: DatabaseSettings): Bell {
   let rung: Promise<void> | null = null;
   let listening: Client | null = null;
   let again: NodeJS.Timeout | undefined;
+  let asking: NodeJS.Timeout | undefined;
   let closed = false;
 
   async function ringOut(): Promise<void> {
@@ -32,9 +37,8 @@ export function makeBell(settings: DatabaseSettings): Bell {
       const told = [...waiting].map((news) => `SELECT pg_notify('${channel}', '${news}');`);
       waiting.clear();
       // Nothing is lost with it: it needs no flush.
-      await ringer
-        .query(`BEGIN; SET LOCAL synchronous_commit = off; ${told.join(' ')} COMMIT`)
-        .catch(() => {});
+      const text = `BEGIN; SET LOCAL synchronous_commit = off; ${told.join(' ')} COMMIT`;
+      await ringer.query(bounded(text)).catch(() => {});
       await new Promise((resolve) => setTimeout(resolve, gapMs));
     }
     rung = null;
@@ -46,6 +50,8 @@ export function makeBell(settings: DatabaseSettings): Bell {
     const lost = () => {
       if (listening !== client || closed) return;
       listening = null;
+      clearTimeout(asking);
+      void client.end().catch(() => {});
       again = setTimeout(() => void listen(), reconnectMs);
       again.unref();
     };
@@ -54,9 +60,15 @@ export function makeBell(settings: DatabaseSettings): Bell {
     client.on('notification', ({ payload }) => {
       for (const listener of listeners) listener(payload as News);
     });
+    const askLater = () => {
+      if (listening !== client || closed) return;
+      asking = setTimeout(() => client.query(bounded('SELECT 1')).then(askLater, lost), askedEveryMs);
+      asking.unref();
+    };
     try {
       await client.connect();
-      await client.query(`LISTEN ${channel}`);
+      await client.query(bounded(`LISTEN ${channel}`));
+      askLater();
     } catch {
       lost();
     }
@@ -74,9 +86,15 @@ export function makeBell(settings: DatabaseSettings): Bell {
     async close() {
       closed = true;
       clearTimeout(again);
+      clearTimeout(asking);
       await rung;
       await listening?.end().catch(() => {});
       await ringer.end();
     },
   };
+}
+
+/** pg takes a time limit for one query, which its types do not know. */
+function bounded(text: string): { text: string } {
+  return { text, query_timeout: silentMs } as { text: string };
 }

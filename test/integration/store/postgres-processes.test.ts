@@ -13,6 +13,7 @@ import type { Answer } from '../../../src/model/answer';
 import { bytesHashOf } from '../../../src/model/event';
 import type { Store } from '../../../src/model/store';
 import type { TakenTask } from '../../../src/model/task';
+import { makeBell } from '../../../src/store/postgres/bell';
 import { poolConfig } from '../../../src/store/postgres/database';
 import { migrate, mustBeMigrated } from '../../../src/store/postgres/migrate';
 import { migrations } from '../../../src/store/postgres/migrations';
@@ -22,6 +23,8 @@ import { postgresSettingsFor } from '../../contract/open-postgres';
 import { address, aliasHintOf, deliveryOf, draftOf, heldBy, hintOf, terms } from '../../contract/store-hand';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';
+import { startPostgresProxy } from '../../support/postgres-proxy';
+import { until } from '../../support/until';
 
 describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one PostgreSQL', () => {
   let server: PostgresServer;
@@ -464,5 +467,33 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     await put(stores[0]!, ['1']);
     expect(await heard).toBe('work');
     expect((await stores[1]!.take(1))[0]!.address).toBe(address('1'));
+  });
+
+  test('one that waits hears again after its connection went silent without an end', async () => {
+    const proxy = await startPostgresProxy(Number(new URL(url).port));
+    const behind = new URL(url);
+    behind.port = String(proxy.port);
+    const ringing = makeBell(postgresSettingsFor(url));
+    const waiting = makeBell(postgresSettingsFor(behind.href), 100);
+    try {
+      let heard = 0;
+      await waiting.heed(() => {
+        heard += 1;
+      });
+      const ringUntilHeard = (more: number) =>
+        until(
+          () => {
+            ringing.ring(['work']);
+            return heard >= more;
+          },
+          { withinMs: 30_000, what: 'the bell' },
+        );
+      await ringUntilHeard(1);
+      proxy.silence();
+      await ringUntilHeard(heard + 1);
+    } finally {
+      await Promise.all([ringing.close(), waiting.close()]);
+      await proxy.close();
+    }
   });
 });
