@@ -194,23 +194,32 @@ test('R2: it starts and works without root, in a folder that it cannot write, an
   await story.end();
 });
 
-test('R2: npm start serves from a built folder that its user cannot write, and changes nothing there', () => {
-  const built = ['dist/src/cli.js', 'dist/.tsbuildinfo'].map((path) => join(repositoryRoot(), path));
-  const changed = () => built.map((path) => statSync(path).ctimeMs);
-  const before = changed();
-  const { status, stdout, stderr } = spawnSync('npm', ['start', '--silent'], {
-    cwd: repositoryRoot(),
-    // Without a home, as a user of a service manager has none; npm asks no registry whether it is old.
-    env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', npm_config_update_notifier: 'false' },
-    encoding: 'utf8',
-    timeout: 60_000,
-    ...(process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}),
-  });
-  // It got as far as to the settings, of which none is given.
-  expect([stdout, stderr, status]).toEqual([
-    '',
-    expect.stringMatching(/^WEBHOOK_AUTHORIZATION is missing: /),
-    2,
-  ]);
-  expect(changed()).toEqual(before);
-});
+/** As it was built, made read-only by its permissions, and shared with a group. */
+test.each(['755', '555', '775'])(
+  'R2: npm start serves from a built folder that its user cannot write, and changes nothing there: command of mode %s',
+  (octal) => {
+    const built = ['dist/src/cli.js', 'dist/.tsbuildinfo'].map((path) => join(repositoryRoot(), path));
+    const [command] = built;
+    const modeBefore = statSync(command!).mode;
+    chmodSync(command!, Number.parseInt(octal, 8));
+    const changed = () => built.map((path) => statSync(path).ctimeMs);
+    const before = changed();
+    const { status, stdout, stderr } = spawnSync('npm', ['start', '--silent'], {
+      cwd: repositoryRoot(),
+      // Without a home, as a user of a service manager has none; npm asks no registry whether it is old.
+      env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', npm_config_update_notifier: 'false' },
+      encoding: 'utf8',
+      timeout: 60_000,
+      ...(process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}),
+    });
+    const after = changed();
+    chmodSync(command!, modeBefore);
+    // It got as far as to the settings, of which none is given.
+    expect([stdout, stderr, status]).toEqual([
+      '',
+      expect.stringMatching(/^WEBHOOK_AUTHORIZATION is missing: /),
+      2,
+    ]);
+    expect(after).toEqual(before);
+  },
+);
