@@ -50,7 +50,7 @@ async function changeBecomesEvent({ stage, teller }: Scene, world: World): Promi
   teller.step('A machine is renamed at the provider');
   teller.say(
     'The provider does not say what changed, only which resource: a notification has no id, no time and no data. ' +
-      'Tramline stores it, answers 204 once it is on disk, reads the resource through a signed request and decides the event once.',
+      'Tramline stores it, answers 204 once it is on disk, reads the resource through an authorized request and decides the event once.',
   );
   const created = await renamed(stage, machine, 'Harvester North', 1);
   teller.say(
