@@ -1,7 +1,7 @@
 /**
  * The end of the demonstration: the ledger, read back. What was sent is counted from the sender's own log, what became of
- * it from the journal, and every published event is held against what the provider holds now. Nothing is counted from
- * what was meant to happen, so this can fail, and the demonstration with it.
+ * it from the journal, and the newest event of each announced machine is held against what the provider holds now. Nothing
+ * is counted from what was meant to happen, so this can fail, and the demonstration with it.
  */
 import type { Ledger } from '../model/ledger';
 import type { StructuredEvent } from '../operations/structured-event';
@@ -68,7 +68,8 @@ export async function reckon(
   teller.say(
     faults.length === 0
       ? `The sender’s own log says the same. The ${events.length} events of the event log${onTopics} are the published ones, ` +
-          `in order for each key; the newest of each of the ${changed.length} announced machines says what the provider holds now.`
+          `in order for each key; the newest of each of the ${changed.length} announced machines has the identity, ` +
+          'organization, name, serial number and archived mark that the provider holds now.'
       : `This does not add up: ${faults.join('; ')}.`,
   );
   return faults;
@@ -99,14 +100,19 @@ function outOfOrder(events: StructuredEvent[]): string[] {
   });
 }
 
-/** Each machine that was announced has an event, and the newest one says what the provider says. */
+/** What is held against the provider, besides identity and organization: sent and published under the same names. */
+const compared = ['name', 'serialNumber', 'archived'];
+
+/** Each machine that was announced has an event, and the newest one says of it what the provider says. */
 function untrue(events: StructuredEvent[], changed: World['equipment']): string[] {
   const newest = new Map(events.map((event) => [event.subject, event]));
   return changed.flatMap(({ id, organizationId, content }) => {
     const key = `${organizationId}/equipment/${id}`;
     const event = newest.get(key);
     if (event === undefined) return [`${key} was announced and has no event`];
-    return content.name === (event.data as { name?: unknown }).name
+    const data = event.data as Record<string, unknown>;
+    const same = data.id === id && data.organizationId === organizationId;
+    return same && compared.every((member) => content[member] === data[member])
       ? []
       : [`${key} is not what the provider holds`];
   });

@@ -12,16 +12,16 @@ const machine = (id: string) => ({
   id,
   organizationId: '1',
   uri: `https://p/${id}`,
-  content: { name: `name ${id}` },
+  content: { name: `name ${id}`, serialNumber: `serial ${id}`, archived: false },
 });
 const machines = [machine('a'), machine('b')];
-const event = (id: string, sequence: number, name = `name ${id}`) =>
+const event = (id: string, sequence: number, name = `name ${id}`, other: object = {}) =>
   ({
     id: `${id}${sequence}`,
     subject: `1/equipment/${id}`,
     sequence: String(sequence).padStart(20, '0'),
     type: 'io.tramline.equipment.updated.v1',
-    data: { name },
+    data: { id, organizationId: '1', name, serialNumber: `serial ${id}`, archived: false, ...other },
   }) as unknown as StructuredEvent;
 const healthy = [event('a', 1, 'before'), event('a', 2), event('b', 1)];
 const recordsOf = (events: StructuredEvent[]): Records =>
@@ -81,6 +81,17 @@ test.each([
   ['an old truth', [event('a', 1, 'before'), event('a', 2, 'else'), event('b', 1)], 1],
 ])('%s does not add up', async (_what, events, faults) => {
   expect(await faultsOf({ events })).toHaveLength(faults);
+});
+
+test.each([
+  { id: 'b' },
+  { organizationId: '2' },
+  { serialNumber: 'serial b' },
+  { serialNumber: null },
+  { archived: true },
+])('a newest event that says %j of its machine does not add up', async (other) => {
+  const events = [event('a', 1, 'before'), event('a', 2, undefined, other), event('b', 1)];
+  expect(await faultsOf({ events })).toEqual(['1/equipment/a is not what the provider holds']);
 });
 
 test.each([
