@@ -184,15 +184,19 @@ function stormSignal(
       (left, right) => left.sinceMs - right.sinceMs || (left.organizationId < right.organizationId ? -1 : 1),
     );
   const row = rowOf(ofCause, organizations);
+  const isAction = cause === 'required-action';
+  // Of one alone it is said apart whether there is an address.
+  const ofAction = isAction ? { ...row, remedy: `${row.remedy} at the address of this alert` } : row;
   const kept = keptOf(organizations, manyOrganizationsRow.severity, options);
   const count =
     organizations.length === 1 ? '1 organization is' : `${organizations.length} organizations are`;
   const description = [
     `${count} blocked, the first since ${plainTime(storm.sinceMs)}: ${row.because}.`,
+    saidToMany(cause, organizations),
     ofConsents(incidents),
     waiting(organizations),
     kept?.sentence ?? '',
-    `What ends it for each: ${remedyOf(row, organizations)}; reading then goes on by itself.`,
+    `What ends it for each: ${remedyOf(ofAction, organizations)}; reading then goes on by itself.`,
     `Among them: ${named(organizations)}.`,
   ];
   return {
@@ -210,6 +214,30 @@ function stormSignal(
     sinceMs: storm.sinceMs,
     covers: coversOf(cause, incidents, storm.untilMs),
   };
+}
+
+/**
+ * What the provider says to most of those that it asks for terms or an action, or to the first where no words are said
+ * more often than others; then how many it tells something else.
+ */
+function saidToMany(cause: Cause, organizations: Blocked[]): string {
+  if (cause !== 'terms' && cause !== 'required-action') return '';
+  const words = organizations.map(({ message }) => (message === null ? '' : plainMessage(message, 500)));
+  const told = Map.groupBy(
+    words.filter((said) => said !== ''),
+    (said) => said,
+  );
+  // Equal counts keep their order.
+  const [most] = [...told].sort(([, left], [, right]) => right.length - left.length);
+  if (most === undefined) return '';
+  const [said, { length: count }] = most;
+  const others = organizations.length - count;
+  if (others === 0) return asSentence(`The provider says: "${said}"`);
+  const toOthers = others === 1 ? '1 other' : `${others} others`;
+  return (
+    `${asSentence(`To ${count} of them the provider says: "${said}"`)} To ${toOthers} it says something else or ` +
+    'nothing: `tramline organizations get ID` shows what.'
+  );
 }
 
 /** Of a refused consent only this is told: the provider's words about a token stay out of pages. */

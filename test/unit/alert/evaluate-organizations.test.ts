@@ -325,6 +325,61 @@ test('many that act at different places have no one address; equal times are ord
   );
 });
 
+describe('of many that the provider asks for an action or for terms', () => {
+  const verify = 'Verify the account of jo@example.org by 1 December.';
+  const toldOf = (of: (index: number) => Partial<Blocked>) =>
+    organizationSignals(many(51, of), options)[0]!.annotations;
+
+  test.each(['required-action', 'terms'] as const)('what it says to all is quoted once: %s', (cause) => {
+    const { description = '' } = toldOf(() => ({ cause, message: verify }));
+    expect(description).toContain('The provider says: "Verify the account of [address] by 1 December."');
+    expect(description.match(/Verify/g)).toHaveLength(1);
+    expect(description).not.toContain('something else');
+  });
+
+  test('what it says to most is quoted, and how many it tells something else', () => {
+    const of = (index: number) => ({ cause: 'required-action' as const, message: index < 2 ? null : verify });
+    expect(toldOf(of).description).toContain(
+      'To 49 of them the provider says: "Verify the account of [address] by 1 December." To 2 others it says ' +
+        'something else or nothing: `tramline organizations get ID` shows what.',
+    );
+    expect(toldOf((index) => of(index + 1)).description).toContain('To 1 other it says something else');
+  });
+
+  test('where it says something else to each, the first is quoted', () => {
+    const of = (index: number) => ({ cause: 'required-action' as const, message: `Verify account ${index}` });
+    expect(toldOf(of).description).toContain(
+      'To 1 of them the provider says: "Verify account 0". To 50 others it says something else or nothing',
+    );
+  });
+
+  test('where it says nothing to any, nothing is quoted', () => {
+    expect(toldOf(() => ({ cause: 'required-action' })).description).not.toMatch(
+      /provider says|something else/,
+    );
+  });
+
+  test('each is told where to act', () => {
+    const cause = 'required-action';
+    const apart = toldOf((index) => ({ cause, actionUrl: `https://provider.example/${index}` }));
+    expect(apart.description).toContain(
+      'does what the provider asks for at the address that `tramline organizations get ID` shows;',
+    );
+    const place = 'https://provider.example/account';
+    const together = toldOf(() => ({ cause, actionUrl: place }));
+    expect(together.description).toContain('does what the provider asks for at the address of this alert;');
+    expect(together.action_url).toBe(place);
+  });
+});
+
+test.each(['not-connected', 'refused-grant'] as const)('of many nothing is quoted for %s', (cause) => {
+  const of = (index: number) => ({ cause, message: 'Some words.', connectionId: `c${index}` });
+  expect(organizationSignals(many(51, of), options)).toEqual([
+    expect.objectContaining({ name: 'TramlineManyOrganizationsBlocked', labels: { cause } }),
+  ]);
+  expect(organizationSignals(many(51, of), options)[0]?.annotations.description).not.toContain('Some words');
+});
+
 test('severity rises with the time until which everything is kept, not with what waits', () => {
   const severityAt = (nowMs: number, of: Partial<Blocked> = {}, journalMs = 30 * dayMs) =>
     organizationSignals([aBlocked(of)], { ...options, journalMs, nowMs })[0]?.severity;
