@@ -162,12 +162,17 @@ function requiredActionOf(
 /** The header names a place for every action. Where no words come with it, terms are what its name says. */
 function isForTerms(place: string, message: string | null, warning: string | null): boolean {
   if (message === null && warning === null) return true;
-  const path = URL.parse(place)?.pathname ?? place;
-  return [path, message, warning].some((said) => said !== null && speaksOfTerms.test(said));
+  const page = URL.parse(place);
+  // A page that a script draws is named by the fragment.
+  const where = page === null ? place : `${page.pathname} ${page.hash}`;
+  const said = [where, message, warning].filter((words) => words !== null);
+  return said.some((words) => speaksOfTerms.test(words) || speaksOfState.test(words));
 }
 
-/** The provider's words for an organization whose terms are not accepted are that its state is restricted. */
-const speaksOfTerms = /(?<![a-z])terms(?![a-z])|restricted state/i;
+/** As a word, or as one of a name in camel case. */
+const speaksOfTerms = /(?<![A-Za-z])terms(?![a-z])|Terms(?![a-z])|(?<![A-Za-z])TERMS(?![A-Za-z])/;
+/** The provider's words for an organization whose terms are not accepted. */
+const speaksOfState = /restricted state/i;
 
 function namesClient(message: string | null): boolean {
   return message !== null && /\bscopes?\b|\blicen[cs]es?\b|proper access for this API/i.test(message);

@@ -277,6 +277,20 @@ describe('a required customer action', () => {
     expect(told('Determine the account.', {})).toMatchObject({ cause: 'required-action' });
   });
 
+  test.each([
+    ['/legal/termsAndConditions', 'terms'],
+    ['/TermsOfUse?org=1', 'terms'],
+    ['/organizations/1/acceptTerms', 'terms'],
+    ['/ACCEPT_TERMS', 'terms'],
+    ['/#/organizations/1/terms', 'terms'],
+    ['/determine#midterms', 'required-action'],
+    ['/TERMSHEET', 'required-action'],
+    ['/Termsheet', 'required-action'],
+  ])('at %s is one for %s, whatever words come with it', (place, cause) => {
+    const headers = { 'x-acme-terms-location': `https://portal.example.test${place}` };
+    expect(answered(403, said('Customer action required'), headers)).toMatchObject({ cause });
+  });
+
   test('is told by the terms header under any other refusal too', () => {
     expect(answered(400, '', { 'x-acme-terms-location': terms })).toMatchObject({
       cause: 'terms',
