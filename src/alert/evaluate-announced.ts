@@ -6,12 +6,14 @@
  */
 
 import type { AlertInputs, IdentityLabels, Signal } from '../model/alert';
-import { announcedPastStep, announcedRow, organizationRows } from './catalogue';
+import { announcedPastStep, announcedRow, organizationRows, revokedRow } from './catalogue';
 import { subjectOf } from './fingerprint';
 import { firstStepFor } from './first-step';
 import { plainAddress, plainName, plainTime } from './plain-text';
 
 type Announced = AlertInputs['announced'][number];
+/** What a text says of one beside who it is. */
+type Told = Pick<Announced, 'dueAtMs' | 'blockedBy' | 'revoked'>;
 
 const dayMs = 86_400_000;
 const aheadMs = 30 * dayMs;
@@ -103,13 +105,8 @@ function manySignal(near: Announced[], nowMs: number, untilMs: number): Signal {
   return { ...all, covers };
 }
 
-function signal(
-  labels: IdentityLabels,
-  who: string,
-  id: string,
-  { dueAtMs, blockedBy }: Pick<Announced, 'dueAtMs' | 'blockedBy'>,
-  nowMs: number,
-): Signal {
+function signal(labels: IdentityLabels, who: string, id: string, announced: Told, nowMs: number): Signal {
+  const { dueAtMs, blockedBy } = announced;
   const isPast = dueAtMs <= nowMs;
   // Who cannot be read is not shown to have acted by any answer: the customer is told still.
   const isAsked = isPast && blockedBy === undefined;
@@ -119,7 +116,7 @@ function signal(
     labels,
     annotations: {
       summary: announcedRow.summary,
-      description: `${who} ${outlook(isPast, blockedBy)} ${unnamedWords}`,
+      description: `${who} ${outlook(isPast, announced)} ${unnamedWords}`,
       owner: announcedRow.owner,
       first_step: firstStepFor(isAsked ? announcedPastStep : announcedRow.firstStep, id),
       until_when: plainTime(dueAtMs),
@@ -129,9 +126,9 @@ function signal(
 }
 
 /** How it goes on, and what ends it. */
-function outlook(isPast: boolean, blockedBy: Announced['blockedBy']): string {
+function outlook(isPast: boolean, { blockedBy, revoked }: Told): string {
   if (blockedBy === undefined) return isPast ? pastWords : aheadWords;
-  const { because, name } = organizationRows[blockedBy];
+  const { because, name } = revoked === true ? revokedRow : organizationRows[blockedBy];
   return (
     `Meanwhile it is blocked for something else (${because}; see ${name}): what ends that does not do this, and whether ` +
     'it was done shows once it may be read again.'

@@ -158,6 +158,8 @@ export interface AlertInputs {
     dueAtMs: number;
     /** What it is blocked by meanwhile; left out while it may be read. */
     blockedBy?: Cause;
+    /** Blocked since an operator revoked its connection here; left out while it may be read. */
+    revoked?: boolean;
   }[];
   quarantined: { reason: string; count: number; oldestMs: number }[];
   /** How many that may be read now are being asked whether they are blocked, or wait to be asked. */

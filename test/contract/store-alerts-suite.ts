@@ -433,6 +433,17 @@ export function storeAlertsSuite(name: string, openStore: () => Promise<StoreUnd
         expect([await told(), await shown()]).toEqual([[], []]);
       });
 
+      test('tells a connection that an operator revoked from a consent that is refused', async () => {
+        await hand.put([hintOf('a')]);
+        await announce(tomorrow());
+        await hand.observe(open);
+        const told = async () => (await hand.store.alertInputs()).announced;
+        await hand.store.refuseConnection('c1', null, 's');
+        expect(await told()).toMatchObject([{ blockedBy: 'refused-grant', revoked: false }]);
+        await hand.store.revokeConnection('c1');
+        expect(await told()).toMatchObject([{ blockedBy: 'refused-grant', revoked: true }]);
+      });
+
       test('stays beside those for other times, and each is asked for at its own', async () => {
         const nextInMs = async () => (await hand.store.nextDueInMs('probe')) ?? Number.NaN;
         const [firstMs, secondMs, thirdMs] = [tomorrow(), tomorrow() + 9 * dayMs, tomorrow() + 39 * dayMs];

@@ -112,13 +112,14 @@ async function announcedActions(
        AND (was_read OR id IN (SELECT organization_id FROM sights)) ORDER BY id`,
   );
   const concerned = blocked.filter(({ concerns }) => concerns);
-  const causes = new Map(concerned.map(({ organizationId, cause }) => [organizationId, cause]));
+  const blocks = new Map(
+    concerned.map(({ organizationId, cause, revoked }) => [organizationId, { blockedBy: cause, revoked }]),
+  );
   return rows.flatMap((row) => {
-    const cause = causes.get(row.id);
-    if (row.access !== 'active' && cause === undefined) return [];
+    const block = blocks.get(row.id);
+    if (row.access !== 'active' && block === undefined) return [];
     const of = { organizationId: row.id as string, name: row.name as string | null };
-    const blockedBy = cause === undefined ? {} : { blockedBy: cause };
-    return dueTimesOf(row as AnnouncedColumns).map((dueAtMs) => ({ ...of, dueAtMs, ...blockedBy }));
+    return dueTimesOf(row as AnnouncedColumns).map((dueAtMs) => ({ ...of, dueAtMs, ...block }));
   });
 }
 

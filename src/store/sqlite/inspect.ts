@@ -322,7 +322,9 @@ function refusedConnections({ database }: Context): AlertInputs['refusedConnecti
 /** A block for terms or another action is what was announced; one of any other cause ends no time. */
 function announcedActions({ database }: Context, blocked: AlertInputs['blocked']): AlertInputs['announced'] {
   const concerned = blocked.filter(({ concerns }) => concerns);
-  const causes = new Map(concerned.map(({ organizationId, cause }) => [organizationId, cause]));
+  const blocks = new Map(
+    concerned.map(({ organizationId, cause, revoked }) => [organizationId, { blockedBy: cause, revoked }]),
+  );
   return database
     .all(
       `SELECT id, name, access, announced, action_due_at, action_met FROM organizations
@@ -331,14 +333,13 @@ function announcedActions({ database }: Context, blocked: AlertInputs['blocked']
     )
     .flatMap((row) => {
       const organizationId = String(row.id);
-      const cause = causes.get(organizationId);
-      if (row.access !== 'active' && cause === undefined) return [];
+      const block = blocks.get(organizationId);
+      if (row.access !== 'active' && block === undefined) return [];
       const of = { organizationId, name: row.name as string | null };
-      const blockedBy = cause === undefined ? {} : { blockedBy: cause };
       return dueTimesOf(row as unknown as AnnouncedColumns).map((dueAtMs) => ({
         ...of,
         dueAtMs,
-        ...blockedBy,
+        ...block,
       }));
     });
 }

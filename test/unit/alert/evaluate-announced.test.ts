@@ -54,6 +54,15 @@ describe('while it is blocked for something else', () => {
     expect(at(noonMs).annotations.description).not.toContain('read as always');
   });
 
+  test('a connection that an operator revoked here is no refusal of the provider', () => {
+    const [signal] = announcedSignals([{ ...blocked, revoked: true }], 50, noonMs, null);
+    expect(signal!.annotations.description).toContain(
+      'was revoked here by an operator; see TramlineReauthorize',
+    );
+    expect(signal!.annotations.description).not.toContain('refuses');
+    expect(at(noonMs).annotations.description).toContain('the provider refuses the consent');
+  });
+
   test('it stands after its time too, since nothing shows whether the customer acted', () => {
     const { severity, annotations } = at(dueAtMs + 9 * dayMs);
     expect(severity).toBe('critical');
