@@ -61,11 +61,15 @@ export interface ConnectionBook {
   importTokens(tokens: NamedToken[]): Promise<void>;
   /** Reads connections and sights from the store. Throws `store.key-missing`. */
   refresh(): Promise<void>;
-  /** Reads them again if any was changed since, by whichever process; true when there is something new to learn. */
+  /**
+   * Reads them again if any was changed since, by whichever process, or could not be opened; true when there is something
+   * new to learn. Throws `store.key-missing`.
+   */
   follow(): Promise<boolean>;
   /**
    * Lists the organizations of each valid connection. False when one failed for the moment, so that it is worth asking soon
-   * again; what is answered in the same way each time, such as a refusal, is asked for like what came to its end.
+   * again; what is answered in the same way each time, such as a refusal, is asked for like what came to its end. Throws
+   * `store.key-missing`.
    */
   learn(): Promise<boolean>;
   /** Those of one connection; null when the listing did not come to its end. */
@@ -116,6 +120,8 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
   async function refresh(): Promise<void> {
     const markBefore = await store.connectionsMark();
     const sealed = await store.listConnections();
+    // What cannot be opened is read again by whoever follows, however long nobody changes it.
+    mark = '';
     connections = sealed.map((connection) => unsealConnection(connection, doors.sealer));
     for (const connection of connections) former.note(connection, byId.get(connection.connectionId));
     byId = new Map(connections.map((connection) => [connection.connectionId, connection]));
@@ -136,6 +142,8 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
     learned.began();
     let how = { whole: false, failed: true };
     try {
+      // First, so that the provider is not asked again and again for what cannot be kept.
+      await refresh();
       const lists = await listValid(connections, listOne);
       await refresh();
       unlisted.note(lists, sees);

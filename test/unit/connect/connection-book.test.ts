@@ -434,3 +434,38 @@ test('without the key of a row it is said which key is missing, and the row stay
   await expect(refreshed).rejects.toThrow('no encryption key with id k1');
   await refreshed.catch((error) => expect(isProblem(error, 'store.key-missing')).toBe(true));
 });
+
+describe('of a row whose key is missing here', () => {
+  /** One that was read and listed, until another key sealed it anew. */
+  async function resealed() {
+    const staged = stage([page('1')]);
+    const { book, rows, calls } = staged;
+    await book.importTokens([named('a')]);
+    await book.learn();
+    const row = rows.get('c1')!;
+    const other = makeSealer([keyOf('k2', 2)]);
+    rows.set('c1', { ...row, sealedToken: other.seal(new Secret('b'), 'c1/token') });
+    calls.length = 0;
+    return { ...staged, mend: () => rows.set('c1', row) };
+  }
+
+  test('nothing is listed while it cannot be opened', async () => {
+    const { book, calls, mend, clock } = await resealed();
+    const beforeMs = clock.nowMs();
+    await expect(book.learn()).rejects.toThrow('no encryption key with id k2');
+    expect([calls, clock.nowMs()]).toEqual([[], beforeMs]);
+    mend();
+    expect(await book.learn()).toBe(true);
+    expect(calls).toEqual(['keeps c1 1']);
+  });
+
+  test('it is read again until it can be opened, though nobody says that it was changed', async () => {
+    const { book, mend } = await resealed();
+    expect(await book.follow()).toBe(false);
+    await expect(book.learn()).rejects.toThrow('no encryption key with id k2');
+    for (const _round of [1, 2]) await expect(book.follow()).rejects.toThrow('no encryption key with id k2');
+    mend();
+    expect(await book.follow()).toBe(false);
+    expect(book.find('c1')?.token.open()).toBe('a');
+  });
+});
