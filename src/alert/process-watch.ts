@@ -10,6 +10,8 @@ export interface ProcessWatch {
   heardClock(offsetMs: number): void;
   /** A stored token could not be opened. `detail` names the key, never the token. */
   decryptionFailed(detail: string): void;
+  /** All stored tokens could be opened. */
+  decryptionSucceeded(): void;
   conditions(): Condition[];
 }
 
@@ -37,6 +39,7 @@ export function makeProcessWatch(clock: Pick<Clock, 'nowMs' | 'steadyMs'>): Proc
       notice('clock-off', `The provider’s clock is ${seconds} s ${side} ours.`);
     },
     decryptionFailed: (detail) => notice('decryption-failed', detail),
+    decryptionSucceeded: () => void noticed.delete('decryption-failed'),
     conditions() {
       const now = clock.steadyMs();
       for (const [name, { lastMs }] of noticed) if (now - lastMs >= rememberedMs) noticed.delete(name);

@@ -71,38 +71,20 @@ export type Loops = Record<'relay' | 'alert' | 'sweep' | 'learn' | 'follow' | 'r
 
 /** Made and not started. Lists that broke off are begun again after 5 minutes at most. */
 export function loopsOf(parts: LoopParts, observer: Observer, clock: Clock): Loops {
-  const { pipeline, relay, alerting, book, client, meter, store, watch } = parts;
+  const { relay, alerting, store } = parts;
   const { behind, room, storeLog, unread } = parts;
-  let retryMs = learnRetryMs;
-  const learn = makeLoop(
-    async () => {
-      const pauseMs = pipeline.health.coolDownMs(clock.nowMs());
-      if (pauseMs > 0) return pauseMs;
-      const whole = await book.learn();
-      if (book.known()) startReading(pipeline);
-      // After the others, which wait for nobody.
-      const isAnother = await client.showUnprobed();
-      await meter.look();
-      if (isAnother) return 0;
-      const waitMs = whole ? learnMs : retryMs;
-      retryMs = whole ? learnRetryMs : Math.min(retryMs * 2, learnRetryMsMax);
-      return waitMs;
-    },
-    clock,
-    (error) => {
-      if (isProblem(error, 'store.key-missing')) watch.decryptionFailed(error.message);
-      troubleOf(observer, 'provider')(error);
-    },
-  );
-  // Others may connect, renew or revoke, or be asked for a pause, in other processes.
+  const { learn, threw } = learning(parts, observer, clock);
+  const followChanges = changesFollower(parts, learn, threw, clock);
   const follow = async () => {
-    await heedPause(parts, pipeline, clock);
-    await heedRefusals(parts, pipeline, clock);
-    if (await book.follow()) learn.wake();
-    await behind.look();
-    await room.look();
-    await storeLog.look();
-    await unread.look();
+    try {
+      await followChanges();
+    } finally {
+      // One token that cannot be opened keeps nobody from looking at the rest.
+      await behind.look();
+      await room.look();
+      await storeLog.look();
+      await unread.look();
+    }
     return followMs;
   };
   // What only receivers meet, deliveries that find no room, is known here by readiness alone, and these raise no alerts.
@@ -114,6 +96,67 @@ export function loopsOf(parts: LoopParts, observer: Observer, clock: Clock): Loo
     learn,
     follow: makeLoop(follow, clock, troubleOf(observer, 'connections')),
     ready: makeLoop(ready, clock, troubleOf(observer, 'store'), readyMs),
+  };
+}
+
+/** A round that breaks off, or throws, is begun again after a time that grows. `threw` says whether the last one did. */
+function learning(
+  { pipeline, book, client, meter, watch }: LoopParts,
+  observer: Observer,
+  clock: Clock,
+): { learn: Loop; threw(): boolean } {
+  let [retryMs, hasThrown] = [learnRetryMs, false];
+  const waitAfter = (whole: boolean): number => {
+    const waitMs = whole ? learnMs : retryMs;
+    retryMs = whole ? learnRetryMs : Math.min(retryMs * 2, learnRetryMsMax);
+    return waitMs;
+  };
+  const step = async () => {
+    const pauseMs = pipeline.health.coolDownMs(clock.nowMs());
+    if (pauseMs > 0) return pauseMs;
+    const whole = await book.learn();
+    if (book.known()) startReading(pipeline);
+    // After the others, which wait for nobody.
+    const isAnother = await client.showUnprobed();
+    await meter.look();
+    hasThrown = false;
+    return isAnother ? 0 : waitAfter(whole);
+  };
+  const failed = troubleOf(observer, 'provider');
+  const brokeOff = (error: unknown): number => {
+    if (isProblem(error, 'store.key-missing')) watch.decryptionFailed(error.message);
+    failed(error);
+    hasThrown = true;
+    return waitAfter(false);
+  };
+  return { learn: makeLoop(() => step().catch(brokeOff), clock, failed), threw: () => hasThrown };
+}
+
+/**
+ * Others may connect, renew or revoke, or be asked for a pause, in other processes. Where the store could not be read, or
+ * a token not be opened, and now can, a learning that threw meanwhile goes on at once: it may have come to wait for minutes.
+ */
+function changesFollower(
+  parts: LoopParts,
+  learn: Pick<Loop, 'wake'>,
+  threw: () => boolean,
+  clock: Clock,
+): () => Promise<void> {
+  const { pipeline, book, watch } = parts;
+  let isBack = false;
+  return async () => {
+    try {
+      await heedPause(parts, pipeline, clock);
+      await heedRefusals(parts, pipeline, clock);
+      const isNew = await book.follow();
+      watch.decryptionSucceeded();
+      if (isNew || (isBack && threw())) learn.wake();
+      isBack = false;
+    } catch (error) {
+      if (isProblem(error, 'store.key-missing')) watch.decryptionFailed(error.message);
+      isBack = true;
+      throw error;
+    }
   };
 }
 

@@ -39,6 +39,14 @@ test('tokens that no key opens are told until they are not asked for any more', 
   expect(noticed.conditions()).toEqual([]);
 });
 
+test('tokens that no key opened are told no more once all are opened', () => {
+  const { watch: noticed } = watch();
+  noticed.heardClock(90_000);
+  noticed.decryptionFailed('no encryption key with id k1 is configured');
+  noticed.decryptionSucceeded();
+  expect(noticed.conditions()).toMatchObject([{ name: 'clock-off' }]);
+});
+
 test('what was noticed before the clock was set back is forgotten no later', () => {
   const { at, watch: noticed } = watch();
   noticed.heardClock(-3_600_000);

@@ -1,5 +1,8 @@
+import { makeProcessWatch } from '../../../src/alert/process-watch';
 import { makeProviderHealth } from '../../../src/inbox/provider-health';
 import type { Swept } from '../../../src/model/inspection';
+import { Problem } from '../../../src/model/problem';
+import type { Trouble } from '../../../src/observe/lines';
 import type { Observer } from '../../../src/observe/observer';
 import type { Clock } from '../../../src/tools/clock';
 import { type LoopParts, type Loops, loopsOf, stopLoops } from '../../../src/wire/loops';
@@ -31,8 +34,21 @@ async function waitsAfter(pages: (Swept & { tookMs: number })[]): Promise<number
   return waits;
 }
 
+function orThrown<Value>(value: Value | Error): Value {
+  if (value instanceof Error) throw value;
+  return value;
+}
+
+/** Adds each line of trouble to `said`. */
+function observerOf(said: string[]): Observer {
+  return { trouble: ({ place, code }: Trouble) => said.push(`${place} ${code}`) } as unknown as Observer;
+}
+
+const keyMissing = new Problem('store.key-missing', 'no encryption key with id k2 is configured');
+const storeAway = new Problem('store.unavailable', 'the store is away');
+
 /** How long what connections see is left alone after each of these rounds. */
-async function waitsAfterLists(rounds: boolean[]): Promise<number[]> {
+async function waitsAfterLists(rounds: (boolean | Error)[], trouble: string[] = []): Promise<number[]> {
   const waits: number[] = [];
   const left = [...rounds];
   await new Promise<void>((done) => {
@@ -49,10 +65,11 @@ async function waitsAfterLists(rounds: boolean[]): Promise<number[]> {
     const parts = {
       pipeline: { health: { coolDownMs: () => 0 } },
       client: { showUnprobed: async () => false },
-      book: { learn: async () => left.shift()!, known: () => false },
+      book: { learn: async () => orThrown(left.shift()!), known: () => false },
       meter: { look: async () => {} },
+      watch: { decryptionFailed: (detail: string) => trouble.push(`told ${detail}`) },
     };
-    loopsOf(parts as unknown as LoopParts, {} as Observer, clock).learn.start();
+    loopsOf(parts as unknown as LoopParts, observerOf(trouble), clock).learn.start();
   });
   return waits;
 }
@@ -61,6 +78,73 @@ test('lists that break off are asked for again soon at first, then each five min
   const rounds = [...Array<boolean>(10).fill(false), true, false];
   const seconds = [2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 600, 2];
   expect(await waitsAfterLists(rounds)).toEqual(seconds.map((each) => each * 1000));
+});
+
+test('a round that throws is begun again like one that breaks off, and tells which key is missing', async () => {
+  const trouble: string[] = [];
+  const rounds = [keyMissing, keyMissing, storeAway, false, true, keyMissing];
+  const seconds = [2, 4, 8, 16, 600, 2];
+  expect(await waitsAfterLists(rounds, trouble)).toEqual(seconds.map((each) => each * 1000));
+  const ofKey = [`told ${keyMissing.message}`, 'provider store.key-missing'];
+  expect(trouble).toEqual([...ofKey, ...ofKey, 'provider store.unavailable', ...ofKey]);
+});
+
+/** What is done in each round of following, where that comes to one of `rounds`, and every learning to `learns`. */
+async function followed(rounds: (boolean | Error)[], learns: boolean | Error = true): Promise<string[][]> {
+  const clock = makeHandClock(0);
+  const done: string[][] = [];
+  let now: string[] = [];
+  const did = (what: string) => async () => void now.push(what);
+  const look = (what: string) => ({ look: did(what) });
+  const left = [...rounds];
+  const watch = makeProcessWatch(clock);
+  const parts = {
+    store: { readingPause: async () => null, refusedHastenedAgoMs: async () => null },
+    pipeline: { health: makeProviderHealth() },
+    client: { showUnprobed: async () => false },
+    meter: { look: async () => {} },
+    book: {
+      follow: async () => orThrown(left.shift()!),
+      learn: async () => {
+        now.push('learns');
+        return orThrown(learns);
+      },
+      known: () => false,
+    },
+    ...{ behind: look('behind'), room: look('room'), storeLog: look('log'), unread: look('unread'), watch },
+  };
+  const { learn, follow } = loopsOf(parts as unknown as LoopParts, observerOf([]), clock);
+  learn.start();
+  // By then the next learning is minutes away, whether this one threw or not.
+  for (let ms = 1000; ms < 300_000; ms *= 2) await clock.advance(ms);
+  now = [];
+  follow.start();
+  for (const _round of rounds) {
+    await clock.advance(done.length === 0 ? 0 : 2000);
+    done.push([...now, ...watch.conditions().map(({ detail }) => `tells ${detail}`)]);
+    now = [];
+  }
+  await Promise.all([learn.stop(), follow.stop()]);
+  return done;
+}
+
+const looks = ['behind', 'room', 'log', 'unread'];
+
+test('a token that cannot be opened is told while it is followed, keeps nobody from looking, and is over when it can', async () => {
+  const tells = `tells ${keyMissing.message}`;
+  expect(await followed([false, keyMissing, keyMissing, false])).toEqual([
+    looks,
+    [...looks, tells],
+    [...looks, tells],
+    looks,
+  ]);
+});
+
+test('a learning that threw goes on when the connections can be read again, and not before', async () => {
+  const rounds = [keyMissing, storeAway, false, false];
+  const seen = await followed(rounds, storeAway);
+  expect(seen.map((did) => did.includes('learns'))).toEqual([false, false, true, false]);
+  expect((await followed(rounds)).flat()).not.toContain('learns');
 });
 
 test('retention goes on soon after a page of which something was taken, and waits a minute at the end of its walk', async () => {
@@ -107,6 +191,7 @@ test('what another process made due since the client key was refused is over her
       pipeline: { health },
       book: { follow: async () => false },
       ...{ behind: look, room: look, storeLog: look, unread: look },
+      watch: { decryptionSucceeded: () => {} },
     };
     loopsOf(parts as unknown as LoopParts, {} as Observer, clock).follow.start();
   });
