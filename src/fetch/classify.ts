@@ -166,11 +166,15 @@ function isForTerms(place: string, message: string | null, warning: string | nul
   // A page that a script draws is named by the fragment.
   const where = page === null ? place : `${page.pathname} ${page.hash}`;
   const said = [where, message, warning].filter((words) => words !== null);
-  return said.some((words) => speaksOfTerms.test(words) || speaksOfState.test(words));
+  return (
+    wordsOfTerms.test(where) || said.some((words) => speaksOfTerms.test(words) || speaksOfState.test(words))
+  );
 }
 
 /** As a word, or as one of a name in camel case. */
 const speaksOfTerms = /(?<![A-Za-z])terms(?![a-z])|Terms(?![a-z])|(?<![A-Za-z])TERMS(?![A-Za-z])/;
+/** As a place may write it in small letters, with the words that follow it there. */
+const wordsOfTerms = /(?<![a-z])terms(?:of|and)[a-z]/i;
 /** The provider's words for an organization whose terms are not accepted. */
 const speaksOfState = /restricted state/i;
 

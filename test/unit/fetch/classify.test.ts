@@ -283,7 +283,11 @@ describe('a required customer action', () => {
     ['/organizations/1/acceptTerms', 'terms'],
     ['/ACCEPT_TERMS', 'terms'],
     ['/#/organizations/1/terms', 'terms'],
+    ['/legal/termsandconditions', 'terms'],
+    ['/termsofuse', 'terms'],
+    ['/#/TERMSOFSERVICE', 'terms'],
     ['/determine#midterms', 'required-action'],
+    ['/midtermsofyear', 'required-action'],
     ['/TERMSHEET', 'required-action'],
     ['/Termsheet', 'required-action'],
   ])('at %s is one for %s, whatever words come with it', (place, cause) => {
