@@ -158,6 +158,11 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'with a real Kafka', () => {
       'messaging.kafka.message.key': event!.subject,
       'messaging.kafka.offset': Number(record!.offset),
       'messaging.batch.message_count': 1,
+      'cloudevents.event_id': event!.id,
+      'cloudevents.event_source': event!.source,
+      'cloudevents.event_spec_version': '1.0',
+      'cloudevents.event_subject': event!.subject,
+      'cloudevents.event_type': event!.type,
       'server.address': host,
       'server.port': Number(port),
     });
