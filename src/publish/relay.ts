@@ -312,6 +312,8 @@ class OutboxRelay implements Relay {
       if (kind === 'too-large' || kind === 'refused') await this.narrow(batch, failure);
       else if (kind !== 'fenced') this.setbacks.failed(batch, failure, nowMs);
     }
+    const failing = this.setbacks.unavailable();
+    if (failing !== null) this.trouble.met(failing.detail);
     const fenced = failures.find(([, { kind }]) => kind === 'fenced');
     if (fenced === undefined) return;
     const detail = `Another producer took over (${fenced[1].detail}). If this lasts, another installation uses the same KAFKA_CLIENT_ID.`;

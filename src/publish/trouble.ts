@@ -32,6 +32,8 @@ export interface Trouble {
   lastsLong(): boolean;
   /** Whether it has for 30 s written nothing, and is failing; that is told from now on, whoever leads next. */
   isInVain(failing: Pick<Condition, 'sinceMs' | 'detail'> | null): boolean;
+  /** What is told of it from now on: the newest that was met says most. Nothing where there is no trouble. */
+  met(detail: string): void;
   /** For 3 s this relay does not ask for the lease. */
   standBack(): void;
   /** `over`: it is to ask for the lease; null when it does not stand back. */
@@ -81,6 +83,9 @@ export function makeTrouble(options: RelayOptions): Trouble {
       if (failing === null || !hasLedSince(failing.sinceMs)) return false;
       began(failing.sinceMs, failing.detail);
       return true;
+    },
+    met(detail) {
+      if (trouble !== null) trouble = { ...trouble, detail };
     },
     standBack() {
       standsBackUntilMs = nowMs() + standBackMs;

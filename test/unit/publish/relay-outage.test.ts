@@ -170,6 +170,21 @@ test('a relay that alone sends in vain tells one absence, and tries on until a s
   expect(first.relay.conditions()).toEqual([]);
 });
 
+test('what is told of an absence is what was met last: where the producer opens again, why nothing can be written', async () => {
+  const { clock, first } = setUp();
+  first.target.openProblems = away('publish.unavailable').slice(0, 5);
+  first.target.script = inVain();
+  for (let elapsedMs = 0; elapsedMs < 60_000; elapsedMs += 500) {
+    await first.relay.step();
+    await clock.advance(500);
+  }
+  expect(first.target.sends.length).toBeGreaterThan(0);
+  const detail = expect.stringMatching(/cannot be written: .*TIMED_OUT/);
+  expect(first.relay.conditions()).toEqual([
+    { name: 'kafka-unavailable', sinceMs: expect.any(Number), detail },
+  ]);
+});
+
 test('a relay that cannot write one partition, and writes others, goes on leading', async () => {
   const both = setUp();
   const { outbox, first, second } = both;
