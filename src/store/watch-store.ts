@@ -30,7 +30,7 @@ const lateAlertPatienceMs = 250;
 
 /**
  * The same store, whose calls are timed while this process runs, and whose failures are remembered for a minute or until the verb succeeds.
- * Rejects as the store does.
+ * What failed for less than 5 s and was not tried again is over once the store was ready after it. Rejects as the store does.
  */
 export function watchStore(store: Store, clock: Clock): WatchedStore {
   /** By verb: reading goes on while nothing can be written. */
@@ -39,6 +39,7 @@ export function watchStore(store: Store, clock: Clock): WatchedStore {
   const closed = new AbortController();
   let looking = false;
   let lookedMs = 0;
+  let readyMs = Number.NEGATIVE_INFINITY;
 
   /** Time that this process stood still is nobody's waiting: answers may lie there unread. */
   function look(): void {
@@ -70,6 +71,7 @@ export function watchStore(store: Store, clock: Clock): WatchedStore {
         () => {
           asked.delete(question);
           failing.delete(verb);
+          if (verb === 'ready') readyMs = Math.max(readyMs, question.atMs);
         },
         (error: unknown) => {
           asked.delete(question);
@@ -105,6 +107,7 @@ export function watchStore(store: Store, clock: Clock): WatchedStore {
       }
       for (const [verb, { sinceMs, lastMs, detail }] of failing) {
         if (nowMs - lastMs >= rememberedMs) failing.delete(verb);
+        else if (lastMs - sinceMs < patienceMs && readyMs > lastMs) continue;
         else if (nowMs - sinceMs >= patienceMs) return { sinceMs: asPeopleCount(sinceMs), detail };
       }
       return null;

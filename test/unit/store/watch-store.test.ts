@@ -68,6 +68,26 @@ test('it is over with the first success of the same verb, or when nobody tried f
   expect(trouble()).toBeNull();
 });
 
+test('what failed once and is not tried again is over when the store was ready after it, and what goes on failing is not', async () => {
+  let isAway = true;
+  const ready = () => (isAway ? away() : Promise.resolve());
+  const { clock, store, trouble } = stage({ put: away, sweep: away, ready });
+  const ask = async (...verbs: ('put' | 'sweep' | 'ready')[]) => {
+    for (const verb of verbs) await store[verb]({} as never).catch(() => {});
+  };
+  await ask('ready', 'put', 'sweep');
+  await pass(clock, 4000);
+  await ask('ready');
+  await pass(clock, 4000);
+  expect(trouble()).toEqual({ sinceMs: 1000, detail: 'the disk is full' });
+  isAway = false;
+  await ask('ready');
+  expect(trouble()).toBeNull();
+  // Nobody sweeps again, but deliveries come.
+  await ask('put', 'ready');
+  expect(trouble()).toEqual({ sinceMs: 1000, detail: 'the disk is full' });
+});
+
 test('another problem than the store being away is none of its own', async () => {
   const { clock, store, trouble } = stage({
     put: () => Promise.reject(new Problem('store.refused', 'too strange')),
