@@ -28,6 +28,57 @@ const alertPatienceMs = 2000;
 /** While one of their questions is late the next are hardly waited for: a round asks several, and each would cost the page its time. */
 const lateAlertPatienceMs = 250;
 
+interface Question {
+  atMs: number;
+}
+
+/** What is asked and not yet answered, by the time for which this process ran since. Bounded by the calls that are under way. */
+function makeQuestions(clock: Clock) {
+  const open = new Set<Question>();
+  const closed = new AbortController();
+  let looking = false;
+  let lookedMs = 0;
+
+  /** Time that this process stood still is nobody's waiting: answers may lie there unread. */
+  function look(): void {
+    if (!looking) return;
+    const nowMs = clock.steadyMs();
+    const stoodMs = nowMs - lookedMs - lookMs;
+    lookedMs = nowMs;
+    if (stoodMs < lookMs) return;
+    for (const question of open) question.atMs = Math.min(question.atMs + stoodMs, nowMs);
+  }
+
+  async function lookOn(): Promise<void> {
+    looking = true;
+    lookedMs = clock.steadyMs();
+    while (open.size > 0 && !closed.signal.aborted) {
+      await clock.wait(lookMs, closed.signal);
+      look();
+    }
+    looking = false;
+  }
+
+  return {
+    ask(): Question {
+      const question = { atMs: clock.steadyMs() };
+      open.add(question);
+      if (!looking) void lookOn();
+      return question;
+    },
+    /** Who stood still hears answers before the time is looked at again. */
+    answered(question: Question): void {
+      look();
+      open.delete(question);
+    },
+    oldest(): Question | undefined {
+      look();
+      return open.values().next().value;
+    },
+    close: () => closed.abort(),
+  };
+}
+
 /**
  * The same store, whose calls are timed while this process runs, and whose failures are remembered for a minute or until the verb succeeds.
  * What failed for less than 5 s and was not tried again is over once the store was ready after it. Rejects as the store does.
@@ -35,46 +86,22 @@ const lateAlertPatienceMs = 250;
 export function watchStore(store: Store, clock: Clock): WatchedStore {
   /** By verb: reading goes on while nothing can be written. */
   const failing = new Map<string, StoreTrouble & { lastMs: number }>();
-  const asked = new Set<{ atMs: number }>();
-  const closed = new AbortController();
-  let looking = false;
-  let lookedMs = 0;
+  const questions = makeQuestions(clock);
   let readyMs = Number.NEGATIVE_INFINITY;
-
-  /** Time that this process stood still is nobody's waiting: answers may lie there unread. */
-  function look(): void {
-    const nowMs = clock.steadyMs();
-    const stoodMs = nowMs - lookedMs - lookMs;
-    lookedMs = nowMs;
-    if (stoodMs < lookMs) return;
-    for (const question of asked) question.atMs = Math.min(question.atMs + stoodMs, nowMs);
-  }
-
-  async function lookOn(): Promise<void> {
-    looking = true;
-    lookedMs = clock.steadyMs();
-    while (asked.size > 0 && !closed.signal.aborted) {
-      await clock.wait(lookMs, closed.signal);
-      look();
-    }
-    looking = false;
-  }
 
   function watch(verb: string, call: (...args: unknown[]) => Promise<unknown>) {
     return (...args: unknown[]): Promise<unknown> => {
-      const question = { atMs: clock.steadyMs() };
-      asked.add(question);
-      if (verb === 'close') closed.abort();
-      if (!looking) void lookOn();
+      const question = questions.ask();
+      if (verb === 'close') questions.close();
       const answer = call(...args);
       answer.then(
         () => {
-          asked.delete(question);
+          questions.answered(question);
           failing.delete(verb);
           if (verb === 'ready') readyMs = Math.max(readyMs, question.atMs);
         },
         (error: unknown) => {
-          asked.delete(question);
+          questions.answered(question);
           if (!isProblem(error, 'store.unavailable')) return;
           const sinceMs = failing.get(verb)?.sinceMs ?? question.atMs;
           failing.set(verb, { sinceMs, lastMs: clock.steadyMs(), detail: error.message });
@@ -98,10 +125,9 @@ export function watchStore(store: Store, clock: Clock): WatchedStore {
   return {
     store: Object.create(verbs) as Store,
     trouble() {
-      if (looking) look();
+      const oldest = questions.oldest();
       const nowMs = clock.steadyMs();
       const asPeopleCount = (steadyMs: number) => clock.nowMs() - (nowMs - steadyMs);
-      const [oldest] = asked;
       if (oldest !== undefined && nowMs - oldest.atMs >= patienceMs) {
         return { sinceMs: asPeopleCount(oldest.atMs), detail: 'the store does not answer' };
       }

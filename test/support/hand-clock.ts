@@ -4,6 +4,8 @@ import type { Clock } from '../../src/tools/clock';
 export type HandClock = Clock & {
   /** Moves the clock on, lets waiters go, and lets what hangs on them run. */
   advance(ms: number): Promise<void>;
+  /** As it passes for a process that does not run: what waits is let go with the next advance. */
+  standStill(ms: number): void;
   /** What people count is corrected: nobody waits for longer. */
   setBack(ms: number): void;
 };
@@ -15,6 +17,9 @@ export function makeHandClock(startMs: number): HandClock {
   return {
     nowMs: () => nowMs - backMs,
     steadyMs: () => nowMs,
+    standStill(ms) {
+      nowMs += ms;
+    },
     setBack(ms) {
       backMs += ms;
     },

@@ -109,6 +109,28 @@ test('the time that this process stood still is no time in which the store did n
   expect(trouble()).toEqual({ sinceMs: clock.nowMs() - 5000, detail: 'the store does not answer' });
 });
 
+test('a question that fails as this process runs again has been asked for no longer than it ran', async () => {
+  let lose: (problem: Problem) => void = () => {};
+  const { clock, store, trouble } = stage({
+    sweep: () =>
+      new Promise((_answer, reject) => {
+        lose = reject;
+      }),
+    ready: async () => {},
+  });
+  const swept = store.sweep();
+  await pass(clock, 1000);
+  // What lay there is heard before any timer that fell due meanwhile.
+  clock.standStill(9000);
+  lose(new Problem('store.unavailable', 'the connection was lost'));
+  await swept.catch(() => {});
+  await clock.advance(1);
+  await store.ready();
+  expect(trouble()).toBeNull();
+  await pass(clock, 5000);
+  expect(trouble()).toBeNull();
+});
+
 test('a store that does not answer is told as well', async () => {
   let answer: (value: unknown) => void = () => {};
   const { clock, store, trouble } = stage({
