@@ -215,6 +215,9 @@ test('what a user loses that only a refused consent saw waits for that consent, 
   expect(alert!.text).not.toMatch(/read through others|nothing waits for it alone|connections revoke/);
 
   await seesBoth();
+  // What is parked moves once the list is heeded, which is after it is seen.
+  await until(async () => (await organization()).access === 'active', soon);
+  await until(async () => (await organization()).parked === 0, soon);
   expect(await story.untilRest()).toMatchObject({ lost: 0 });
   expect(await organization()).toMatchObject({ access: 'active', parked: 0 });
 });

@@ -462,8 +462,11 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
   });
 
   test('a store that accepts rings for one that waits', async () => {
-    const heard = new Promise((resolve) => void stores[1]!.heed(resolve));
-    await turn();
+    let hear: (news: string) => void = () => {};
+    const heard = new Promise<string>((resolve) => {
+      hear = resolve;
+    });
+    await stores[1]!.heed((news) => hear(news));
     await put(stores[0]!, ['1']);
     expect(await heard).toBe('work');
     expect((await stores[1]!.take(1))[0]!.address).toBe(address('1'));
