@@ -668,9 +668,12 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
         under.advance(31 * dayMs);
         while ((await hand.store.sweep()).more);
       };
+      let nextOffset = 0;
       const send = async () => {
         const rows = await hand.records();
-        await hand.store.markSent(rows.map(({ row }) => ({ row, partition: 1, offset: '1' })));
+        await hand.store.markSent(
+          rows.map(({ row }) => ({ row, partition: 1, offset: String(nextOffset++) })),
+        );
       };
 
       test('the event before it is the newest one, and stays until another was published', async () => {
@@ -779,9 +782,12 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
       const sweepAll = async () => {
         while ((await hand.store.sweep()).more);
       };
+      let nextOffset = 0;
       const send = async () => {
         const rows = await hand.records();
-        await hand.store.markSent(rows.map(({ row }) => ({ row, partition: 1, offset: '1' })));
+        await hand.store.markSent(
+          rows.map(({ row }) => ({ row, partition: 1, offset: String(nextOffset++) })),
+        );
         return rows;
       };
 

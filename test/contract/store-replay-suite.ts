@@ -136,6 +136,27 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       });
     });
 
+    test('what was acknowledged before a replay, and is told again after it began, is not taken for its repeat', async () => {
+      await hand.publish('1', 'a');
+      const sends = async (offset: string) =>
+        (await hand.records()).map(({ row }) => ({ row, partition: 2, offset }));
+      let told = await sends('7');
+      await hand.store.markSent(told);
+      for (const offset of ['8', '9']) {
+        const run = await hand.store.beginReplay(offset);
+        await hand.store.resendNewest(stepOf(run, 9), rowsOf(await select()));
+        await hand.store.markSent(told);
+        expect(await hand.store.replayPending(run.replay)).toBe(1);
+        told = await sends(offset);
+        expect(told).toHaveLength(1);
+        await hand.store.markSent(told);
+        expect(await hand.store.replayPending(run.replay)).toBe(0);
+      }
+      const [row] = await select();
+      const { steps } = (await hand.store.explain(row!.eventId))!;
+      expect(steps.slice(-3).map((step) => 'offset' in step && step.offset)).toEqual(['7', '8', '9']);
+    });
+
     test('an event that was decided meanwhile goes out after the repeat', async () => {
       await hand.publish('1', 'a');
       await sendToKafka();

@@ -137,25 +137,35 @@ export async function leads(context: Context, lease: LeaseHeld): Promise<boolean
   return row!.leads;
 }
 
+/** Of `outbox o`: where it was sent before, the first time and by replays. Nothing is looked up for what was not. */
+const knownPlaces = `ARRAY(
+  SELECT o.partition || '/' || o.log_offset WHERE o.log_offset IS NOT NULL UNION ALL
+  SELECT r.partition || '/' || r.log_offset FROM replayed r
+  WHERE o.log_offset IS NOT NULL AND r.outbox_id = o.id AND r.topic = o.topic AND r.sent_at IS NOT NULL)`;
+
+const placeOf = ({ partition, offset }: Acknowledgement) => `${partition}/${offset}`;
+
+/**
+ * What is told again, since the answer to its commit was lost, is known: where a replay made the row unsent since, it waits
+ * for another place.
+ */
 export async function markSent(
   context: Context,
   acknowledgements: Acknowledgement[],
   lease?: LeaseHeld,
 ): Promise<void> {
   const { database } = context;
-  const unsent = await database.all(
-    `SELECT id, topic, event_id, position, log_offset FROM outbox WHERE id = ANY($1::bigint[]) AND state = 0
-       AND ($2::text IS NULL OR ${leading(2)}) ORDER BY id FOR NO KEY UPDATE`,
-    acknowledgements.map(({ row }) => row),
+  const told = new Map(acknowledgements.map((acknowledged) => [acknowledged.row, acknowledged]));
+  const found = await database.all(
+    `SELECT id, topic, event_id, position, log_offset, ${knownPlaces} AS known FROM outbox o
+     WHERE id = ANY($1::bigint[]) AND state = 0 AND ($2::text IS NULL OR ${leading(2)}) ORDER BY id FOR NO KEY UPDATE`,
+    [...told.keys()],
     ...leaderOf(lease, context),
   );
+  const unsent = found.filter(({ id, known }) => !known.includes(placeOf(told.get(id)!)));
   const positions = new Map<number, number | null>(unsent.map(({ id, position }) => [id, position]));
-  const marked = new Map(
-    acknowledgements
-      .filter(({ row }) => positions.has(row))
-      .map((acknowledged) => [acknowledged.row, acknowledged]),
-  );
-  if (marked.size === 0) return;
+  const marked = new Map([...told].filter(([row]) => positions.has(row)));
+  if (found.length === 0) return;
   let position = await lastPosition(context, unsent.filter((row) => row.position === null).length);
   const given = [...marked.values()].map(({ row }) => positions.get(row) ?? ++position);
   // What Kafka had before keeps its place in the journal: another place is that of a replay.
@@ -172,16 +182,16 @@ export async function markSent(
     [...marked.values()].map(({ offset }) => offset),
     context.nowMs(),
   );
-  const places = unsent.flatMap(({ id, topic, event_id: eventId, log_offset: before }) => {
-    const { partition, offset } = marked.get(id)!;
+  const places = found.flatMap(({ id, topic, event_id: eventId, log_offset: before }) => {
+    const { partition, offset } = told.get(id)!;
     return partition === null || offset === null ? [] : [{ id, topic, partition, offset, eventId, before }];
   });
   await notePlaces(
     context,
-    places.filter(({ before, offset }) => before !== null && before !== offset),
+    places.filter(({ id, before }) => before !== null && marked.has(id)),
   );
   // A row that is not here stands on its topic all the same: who reads on from the end as it was finds it.
-  if (marked.size === new Set(acknowledgements.map(({ row }) => row)).size)
+  if (found.length === told.size)
     await noteEnds(
       context,
       places.map((place) => ({ ...place, nextOffset: String(BigInt(place.offset) + 1n), last: place })),

@@ -105,6 +105,10 @@ export function leads(context: Context, { name, holder, ends = [] }: LeaseHeld):
   });
 }
 
+/**
+ * What is told again, since nobody heard that it was marked, is known: where a replay made the row unsent since, it waits
+ * for another place.
+ */
 export function markSent(context: Context, acknowledgements: Acknowledgement[], lease?: LeaseHeld): void {
   if (lease !== undefined && !leads(context, lease)) return;
   const nowMs = context.nowMs();
@@ -118,6 +122,15 @@ export function markSent(context: Context, acknowledgements: Acknowledgement[], 
     );
     isWhole &&= unsent !== undefined;
     if (unsent === undefined) continue;
+    const place =
+      partition === null || offset === null ? null : { topic: String(unsent.topic), partition, offset };
+    if (place !== null) {
+      const last = { offset: place.offset, eventId: String(unsent.event_id) };
+      const nextOffset = String(BigInt(place.offset) + 1n);
+      ends.set(`${place.topic}/${partition}`, { ...place, nextOffset, last });
+    }
+    const isRepeat = place !== null && unsent.log_offset !== null;
+    if (isRepeat && isKnown(context, row, place)) continue;
     // What Kafka had before keeps its place in the journal: another place is that of a replay.
     context.database.run(
       `UPDATE outbox SET state = ?, position = ?, partition = iif(log_offset IS NULL, ?, partition),
@@ -129,20 +142,35 @@ export function markSent(context: Context, acknowledgements: Acknowledgement[], 
       offset,
       row,
     );
-    if (partition === null || offset === null) continue;
-    const place = { topic: String(unsent.topic), partition, offset };
-    const [nextOffset, eventId] = [String(BigInt(offset) + 1n), String(unsent.event_id)];
-    ends.set(`${place.topic}/${partition}`, { ...place, nextOffset, last: { offset, eventId } });
-    if (unsent.log_offset !== null && unsent.log_offset !== offset) notePlace(context, row, place, nowMs);
+    if (isRepeat) notePlace(context, row, place, nowMs);
   }
   // A row that is not here stands on its topic all the same: who reads on from the end as it was finds it.
   if (isWhole) for (const end of ends.values()) noteEnd(context, end);
 }
 
+interface Place {
+  topic: string;
+  partition: number;
+  offset: string;
+}
+
+/** Where it was sent before, the first time or by a replay. */
+function isKnown({ database }: Context, row: number, { topic, partition, offset }: Place): boolean {
+  const found = database.get(
+    `SELECT 1 FROM outbox WHERE id = ?1 AND partition = ?3 AND log_offset = ?4 UNION ALL
+     SELECT 1 FROM replayed WHERE outbox_id = ?1 AND topic = ?2 AND partition = ?3 AND log_offset = ?4 LIMIT 1`,
+    row,
+    topic,
+    partition,
+    offset,
+  );
+  return found !== undefined;
+}
+
 function notePlace(
   { database }: Context,
   row: number,
-  { topic, partition, offset }: { topic: string; partition: number; offset: string },
+  { topic, partition, offset }: Place,
   nowMs: number,
 ): void {
   database.run(
