@@ -157,7 +157,7 @@ function deliveryInstruments(meter: Meter) {
     'tramline.deliveries',
     'Deliveries, by what became of them on receipt.',
     'outcome',
-    ['accepted', 'store-unavailable', 'body-unreadable'],
+    ['accepted', 'store-unavailable', 'body-unreadable', 'too-many-connections'],
   );
   const notifications = makeTally<'hint' | 'acted' | 'ignored' | 'quarantined'>(
     meter,

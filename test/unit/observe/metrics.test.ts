@@ -87,6 +87,13 @@ test('what keeps strangers out is there from the beginning, so that a first burs
   }
 });
 
+test('what the intake’s alerts count is there from the beginning, so that a first burst is seen to rise', async () => {
+  const text = await telemetry.metricsText();
+  for (const outcome of ['accepted', 'store-unavailable', 'body-unreadable', 'too-many-connections']) {
+    expect(text).toContain(`tramline_deliveries_total{outcome="${outcome}"} 0\n`);
+  }
+});
+
 test('the outcomes of posts to sinks are there from the beginning, so that the first refusal is seen', async () => {
   const text = await telemetry.metricsText();
   for (const sink of ['alertmanager', 'pagerduty', 'slack', 'log']) {
