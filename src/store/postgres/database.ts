@@ -63,6 +63,7 @@ const lostCodes = new Set(['40001', '40P01']);
 /** `nowMs` replaces the database's clock, for tests. A statement may take 3 s, unless a call says otherwise. */
 export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) | null = null): Database {
   const pool = openPool(settings, settings.connections);
+  const { borrow, giveBack } = makeLender(pool);
   const names = new Map<string, string>();
   const nameOf = (sql: string): string => {
     const name = names.get(sql) ?? `s${names.size}`;
@@ -75,7 +76,7 @@ export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) |
     options: TransactionOptions,
   ): Promise<Result> {
     const { statementMs = statementMsMax } = options;
-    const client = await pool.connect();
+    const client = await borrow();
     let failed: Error | undefined;
     let causeOfAbort: unknown;
     const heard = (error: unknown) => {
@@ -96,7 +97,7 @@ export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) |
       // By the answer to ROLLBACK all earlier ones have come.
       throw saysAborted(error) ? (causeOfAbort ?? error) : error;
     } finally {
-      client.release(failed);
+      giveBack(client, failed);
     }
   }
 
@@ -112,6 +113,32 @@ export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) |
       }
     },
     close: () => pool.end(),
+  };
+}
+
+/**
+ * One that failed may not be the only one: where the server's address moved, each that was made before is silent, and would
+ * cost its borrower the time limit of a statement. All that are not lent out are replaced with it.
+ */
+function makeLender(pool: Pool) {
+  const madeAfter = new WeakMap<PoolClient, number>();
+  let losses = 0;
+  pool.on('connect', (client) => madeAfter.set(client, losses));
+  return {
+    /** Looks at each connection of the pool once at most. */
+    async borrow(): Promise<PoolClient> {
+      for (;;) {
+        const client = await pool.connect();
+        if (madeAfter.get(client) === losses) return client;
+        client.release(true);
+      }
+    },
+    /** `failed`: it is of no more use. */
+    giveBack(client: PoolClient, failed: Error | undefined): void {
+      // Of several that were lent out when it happened, the first says it for all.
+      if (failed !== undefined && madeAfter.get(client) === losses) losses += 1;
+      client.release(failed);
+    },
   };
 }
 

@@ -14,7 +14,7 @@ import { bytesHashOf } from '../../../src/model/event';
 import type { Store } from '../../../src/model/store';
 import type { TakenTask } from '../../../src/model/task';
 import { makeBell } from '../../../src/store/postgres/bell';
-import { poolConfig } from '../../../src/store/postgres/database';
+import { openDatabase, poolConfig } from '../../../src/store/postgres/database';
 import { migrate, mustBeMigrated } from '../../../src/store/postgres/migrate';
 import { migrations } from '../../../src/store/postgres/migrations';
 import { openPostgres } from '../../../src/store/postgres/open-postgres';
@@ -470,6 +470,27 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     await put(stores[0]!, ['1']);
     expect(await heard).toBe('work');
     expect((await stores[1]!.take(1))[0]!.address).toBe(address('1'));
+  });
+
+  test('after connections went silent one call fails, and none of the idle ones fails another', async () => {
+    const proxy = await startPostgresProxy(Number(new URL(url).port));
+    const behind = new URL(url);
+    behind.port = String(proxy.port);
+    const database = openDatabase({ url: behind.href, connections: 4 });
+    const ask = () => database.transact((statements) => statements.get('SELECT pg_backend_pid() AS of'));
+    const askFour = async () =>
+      new Set((await Promise.all(range(4).map(ask))).map((row) => row!.of as number));
+    try {
+      const before = await askFour();
+      expect(before.size).toBe(4);
+      proxy.silence();
+      await expect(ask()).rejects.toMatchObject({ code: 'store.unavailable', message: 'Query read timeout' });
+      const after = await askFour();
+      expect([...after].filter((one) => before.has(one))).toEqual([]);
+    } finally {
+      await proxy.close();
+      await database.close();
+    }
   });
 
   test('one that waits hears again after its connection went silent without an end', async () => {
