@@ -74,7 +74,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'killed around the send to a re
 
   /** Makes the topics. */
   function migrate(prefix: string, databaseUrl: string): void {
-    const migrated = spawnSync('npx', ['--no-install', 'node', 'dist/src/cli.js', 'migrate', '--json'], {
+    const migrated = spawnSync(process.execPath, ['dist/src/cli.js', 'migrate', '--json'], {
       cwd: repositoryRoot(),
       encoding: 'utf8',
       env: { ...process.env, ...environmentFor(prefix, databaseUrl) },

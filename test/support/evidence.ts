@@ -139,7 +139,11 @@ export async function openTopics(brokers: string[], topics: string[]): Promise<T
   const kafka = new Kafka({ clientId: 'evidence', brokers, logLevel: logLevel.NOTHING });
   const admin = kafka.admin();
   await admin.connect();
-  const consumer = kafka.consumer({ groupId: `evidence-${process.pid}-${Math.random()}` });
+  // A broker with nothing new keeps a question for that long, and whoever closes waits for its answer.
+  const consumer = kafka.consumer({
+    groupId: `evidence-${process.pid}-${Math.random()}`,
+    maxWaitTimeInMs: 100,
+  });
   await consumer.connect();
   await consumer.subscribe({ topics, fromBeginning: true });
   const records: TopicRecord[] = [];
