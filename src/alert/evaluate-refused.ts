@@ -72,6 +72,7 @@ function signalOf(refused: Refused[], labels: IdentityLabels, { startsAtMs, nowM
   const description = [
     `The provider refuses ${what}, seen so since ${plainTime(sinceMs)}: ${standing(refused)}.`,
     refused.some(({ message }) => message?.includes(oauth1Ending)) ? oauth1Ending : '',
+    'What was subscribed with it is renewed by nobody meanwhile.',
     `What ends it: ${remedy}, or, where it is not needed, \`tramline connections revoke ID\`.`,
     'A refusal by mistake ends by itself: it is shown to the provider again at each start, and at last once a day.',
   ];

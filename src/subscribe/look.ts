@@ -16,7 +16,7 @@ import type { SecretBook } from './secret-book';
 import { listOne, putStatus } from './subscriptions';
 
 export interface LookDoors
-  extends Pick<SubscribeDoors, 'book' | 'calls' | 'connections' | 'sees' | 'target' | 'problemOf'> {
+  extends Pick<SubscribeDoors, 'book' | 'calls' | 'connections' | 'target' | 'problemOf'> {
   clock: Clock;
   /** What the provider lists cannot be read; nobody asked for it. */
   failed(error: unknown): void;
@@ -55,12 +55,10 @@ export async function lookAtSubscriptions(doors: LookDoors, before: Findings): P
     await adoptGiven(doors, connectionId, seen);
     await judgeAll(doors, connectionId, seen, fault === null, { before, found });
   }
-  for (const row of leftOf(boundTokens(book), valid)) {
-    const { subscriptionId: id, connectionId } = row;
+  // What nobody can look at now stays as it was found: the refused consent is an alert of its own.
+  for (const { subscriptionId: id } of leftOf(boundTokens(book), valid)) {
     const earlier = before.get(id);
-    const trouble = whole && isUntold(doors, row, valid) ? abandoned(id, connectionId) : null;
-    const still = trouble === null ? earlier : findingOf(doors, id, trouble, earlier);
-    if (still !== undefined) found.set(id, still);
+    if (earlier !== undefined && !found.has(id)) found.set(id, earlier);
   }
   return { findings: found, whole };
 }
@@ -121,16 +119,6 @@ async function takeOver(
   }
 }
 
-/** Of a refused consent that is not told itself, since others see its organizations. One erased here is an operator's act. */
-function isUntold(
-  { connections, sees }: LookDoors,
-  { connectionId }: HeldSecret,
-  valid: readonly Connection[],
-): boolean {
-  if (!connections().some((one) => one.connectionId === connectionId)) return false;
-  return [...sees(connectionId as string)].every((id) => valid.some((one) => sees(one.connectionId).has(id)));
-}
-
 /** Those whose subscription is known, of the settings too. */
 export function boundTokens(book: SecretBook): (HeldSecret & { subscriptionId: string })[] {
   return [...book.held('token'), ...book.inState('token', 'given')].flatMap((row) =>
@@ -142,13 +130,6 @@ type Trouble = Pick<Finding, 'name' | 'detail'>;
 
 function unlisted(id: string): Trouble {
   return { name: 'subscription-ended', detail: `Subscription ${id} is not listed any more.` };
-}
-
-function abandoned(id: string, connectionId: string | null): Trouble {
-  const detail =
-    `Subscription ${id} is listed by no connection: that of ${connectionId}, which had it, is refused. Whether it lasts ` +
-    'is not known, and nobody can renew it.';
-  return { name: 'subscription-ended', detail };
 }
 
 /** null: it is as it should be, or is so again. */

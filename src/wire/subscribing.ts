@@ -89,7 +89,6 @@ export function wireSubscribing(settings: Settings, parts: SubscribingParts): Su
       target,
       calls: parts.calls,
       connections: parts.connections,
-      sees: parts.sees,
       problemOf,
       failed,
       confirm: async () => void (await api.delivery()),

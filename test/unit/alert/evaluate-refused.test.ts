@@ -32,8 +32,8 @@ test('it is told with the connection, what ends it and what to do, and without t
       summary: 'A consent was refused by the provider: it expired or was revoked.',
       description:
         'The provider refuses the consent of connection c1, seen so since 2026-03-01T12:00:00Z: no organization was seen ' +
-        'with it yet. What ends it: the user of the connection gives consent anew, or, where it is not needed, `tramline ' +
-        'connections revoke ID`. A refusal by mistake ends by itself: it is shown to the provider again at each start, ' +
+        'with it yet. What was subscribed with it is renewed by nobody meanwhile. What ends it: the user of the connection ' +
+        'gives consent anew, or, where it is not needed, `tramline connections revoke ID`. A refusal by mistake ends by itself: it is shown to the provider again at each start, ' +
         'and at last once a day.',
       owner: 'customer-success',
       first_step:
@@ -47,7 +47,7 @@ test('it is told with the connection, what ends it and what to do, and without t
 
 test('it says what becomes of what the consent saw', () => {
   const said = (sees: number, alone: number) => told([{ ...one, sees, alone }])[0]?.annotations.description;
-  expect(said(3, 0)).toContain('12:00:00Z: its organizations are read through others. What ends it:');
+  expect(said(3, 0)).toContain('12:00:00Z: its organizations are read through others. What was subscribed');
   expect(said(3, 2)).toContain(
     ': 2 of the 3 organizations that it saw are seen with no valid consent any more.',
   );
