@@ -132,7 +132,7 @@ export const conditionRows: Record<ConditionName, ConditionRow> = {
     name: 'TramlineDecryptionFailed',
     severity: 'critical',
     owner: 'platform',
-    summary: 'Stored tokens cannot be opened with the configured encryption keys.',
+    summary: 'Stored tokens or secrets cannot be opened with the configured encryption keys.',
     firstStep: 'Put the former key back into ENCRYPTION_KEYS, behind the current one, and restart.',
     // As long as it is remembered.
     relearnedWithinMs: 15 * minuteMs,

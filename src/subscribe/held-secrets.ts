@@ -17,6 +17,11 @@ export interface HeldSecret extends StoredWebhookSecret {
   secret: Secret;
 }
 
+/** What no key opens, and why. */
+export interface UnopenedSecret extends StoredWebhookSecret {
+  why: string;
+}
+
 export interface SecretBookDoors {
   store: WebhookSecrets;
   /** null: there are no keys, so nothing is stored. */
@@ -37,26 +42,35 @@ export interface HeldSecrets {
   /** In any of these states, also what is only not dropped yet. */
   inState(kind: WebhookSecretKind, ...states: StoredWebhookSecret['state'][]): HeldSecret[];
   find(id: string): HeldSecret | null;
-  /** Reads the store. A secret that no key opens is left out and told. Throws what the store throws. */
+  /** What is stored in any state and no key opens, as last read. */
+  unopened(): readonly UnopenedSecret[];
+  /**
+   * Reads the store. A secret that no key opens is told, and left out where it was never opened here. Throws what the
+   * store throws.
+   */
   refresh(): Promise<void>;
 }
 
 export function makeHeldSecrets({ store, sealer, configured, failed }: SecretBookDoors): HeldSecrets {
   let opened = new Map<string, HeldSecret>();
+  let unopened = new Map<string, UnopenedSecret>();
   let values: readonly Secret[] = configured.authorizationValues;
   let given: readonly HeldToken[] = configured.tokens.map((token) => ({ ...token, id: null }));
   let tokens: readonly HeldToken[] = given;
 
-  function open(row: StoredWebhookSecret): HeldSecret | null {
+  function open(row: StoredWebhookSecret, closed: Map<string, UnopenedSecret>): HeldSecret | null {
     const known = opened.get(row.id);
     // The same secret stays the same object: what was worked out of it is kept with it.
-    if (known !== undefined && known.sealed === row.sealed) return { ...row, secret: known.secret };
+    const kept = known === undefined ? null : { ...row, secret: known.secret };
+    if (known?.sealed === row.sealed && !unopened.has(row.id)) return kept;
     if (sealer === null) return null;
     try {
       return { ...row, secret: sealer.unseal(row.sealed, contextOf(row)) };
     } catch (error) {
       failed(error);
-      return null;
+      closed.set(row.id, { ...row, why: error instanceof Error ? error.message : String(error) });
+      // Under one id it is always the same: sealed anew with a key that only others have, it is still known here.
+      return kept;
     }
   }
 
@@ -82,8 +96,11 @@ export function makeHeldSecrets({ store, sealer, configured, failed }: SecretBoo
     held,
     inState,
     find: (id) => opened.get(id) ?? null,
+    unopened: () => [...unopened.values()],
     async refresh() {
-      const read = (await store.listWebhookSecrets()).flatMap((row) => open(row) ?? []);
+      const closed = new Map<string, UnopenedSecret>();
+      const read = (await store.listWebhookSecrets()).flatMap((row) => open(row, closed) ?? []);
+      unopened = closed;
       opened = new Map(read.map((row) => [row.id, row]));
       const retired = new Set(inState('authorization', 'retired').map(({ secret }) => secret.open()));
       const kept = configured.authorizationValues.filter((value) => !retired.has(value.open()));

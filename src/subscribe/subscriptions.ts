@@ -47,11 +47,14 @@ export function makeSubscriptionsApi(doors: SubscribeDoors): SubscriptionsApi {
     },
     async end(id) {
       await doors.ready();
-      const tokens = doors.book.held('token').filter(({ subscriptionId }) => subscriptionId === id);
-      const found = await find(doors, id, tokens.length > 0);
-      if (found === null && tokens.length === 0) throw unknown(id);
+      // One that no key opens is not known any more, and is forgotten all the same.
+      const stored = [...doors.book.held('token'), ...doors.book.unopened()];
+      const own = stored.filter(({ kind, subscriptionId }) => kind === 'token' && subscriptionId === id);
+      const tokens = new Set(own.map((token) => token.id));
+      const found = await find(doors, id, tokens.size > 0);
+      if (found === null && tokens.size === 0) throw unknown(id);
       if (found !== null && found.status !== 'Terminated') await changeStatus(doors, found, 'Terminated');
-      for (const token of tokens) await doors.book.drop(token.id);
+      for (const token of tokens) await doors.book.drop(token);
       for (const token of doors.book.inState('token', 'given')) {
         if (token.subscriptionId === id) await doors.book.bind(token.id, null, { connectionId: null });
       }

@@ -8,14 +8,16 @@ import { shellValue, shellWord } from '../model/shell-word';
 import { CheckFailure, type Found } from '../operations/check';
 
 type Client = Pick<ProviderClient, 'organizations'>;
-type Book = Pick<ConnectionBook, 'connections' | 'sees'>;
+type Book = Pick<ConnectionBook, 'connections' | 'sees' | 'refresh'>;
 
 /**
  * Asks for the first page of organizations through every valid connection. A refused consent is a caution while another
  * connection is answered. Rejects with a sentence where one is not answered otherwise, where every consent was refused or
- * where there is none: `CheckFailure` where a user has to act.
+ * where there is none: `CheckFailure` where a user has to act. Throws `store.key-missing` where a stored token cannot be
+ * opened any more, whatever was opened before.
  */
 export async function checkConnections(client: Client, book: Book): Promise<Found> {
+  await book.refresh();
   const connections = book.connections();
   if (connections.length === 0) {
     const detail = 'there is no connection: no user has given consent, or each was revoked';

@@ -12,7 +12,7 @@ import { makeProviderClient, type ProviderClient } from '../fetch/provider-clien
 import { makeProviderHealth } from '../inbox/provider-health';
 import { wordsIn } from '../model/answer-words';
 import type { ConnectionsApi } from '../model/consent';
-import type { Problem } from '../model/problem';
+import { isProblem, type Problem } from '../model/problem';
 import type { ProviderApi, ProviderData } from '../model/provider-data';
 import type { Store } from '../model/store';
 import { documentOf } from '../normalize/known-as';
@@ -123,12 +123,19 @@ export function makeOwnProvider(
     await own.prepared();
     return own.connecting().api;
   };
+  /** What no key opens is listed, and can be revoked: there is no other way to be rid of it. */
+  const stored = async () => {
+    await own.prepared().catch((error: unknown) => {
+      if (!isProblem(error, 'store.key-missing')) throw error;
+    });
+    return own.connecting().api;
+  };
   return {
     api,
     subscribing,
     connections: {
-      list: async (page) => (await connections()).list(page),
-      revoke: async (id) => (await connections()).revoke(id),
+      list: async (page) => (await stored()).list(page),
+      revoke: async (id) => (await stored()).revoke(id),
       ask: async (wanted) => (await connections()).ask(wanted),
       consent: async (id) => (await connections()).consent(id),
       answer: async (id, answer) => (await connections()).answer(id, answer),

@@ -3,6 +3,7 @@
  * do; and, in a worker, who looks after them.
  */
 
+import { randomUUID } from 'node:crypto';
 import type { Settings } from '../config';
 import type { Condition, ConditionName } from '../model/alert';
 import type { Connection } from '../model/connection';
@@ -12,6 +13,7 @@ import { withoutEndSlashes } from '../model/without-end-slashes';
 import { listingFaultOf, problemOf } from '../operations/provider-api';
 import { makeSecretBook, type SecretBook } from '../subscribe/secret-book';
 import { makeSubscriptionsApi } from '../subscribe/subscriptions';
+import { makeUnopenedWatch } from '../subscribe/unopened';
 import { endLooking, makeSubscriptionWatch, type SubscriptionWatch } from '../subscribe/watch';
 import { type Clock, makeLoop } from '../tools/clock';
 import { makeSealer } from '../tools/secret';
@@ -36,7 +38,7 @@ export interface Subscribing {
   api: SubscriptionsApi;
   /** A heartbeat of the subscription with this token arrived. At once. */
   heartbeat(tokenId: string): void;
-  /** Of the one process that looks after subscriptions. */
+  /** Of subscriptions those of the one process that looks after them. */
   conditions(): Condition[];
   /** Those of which it is known whether they hold. */
   settled(): ConditionName[];
@@ -48,6 +50,8 @@ export interface Subscribing {
 const followMs = 1000;
 /** A process follows at least so often, also when it is busy. */
 const spreadMs = 2 * followMs;
+/** For so long what a receiver told holds; it tells anew each time it follows. */
+const toldMs = 20_000;
 
 /** Webhook secrets, subscriptions and their watch, joined; nothing runs yet. */
 export function wireSubscribing(settings: Settings, parts: SubscribingParts): Subscribing {
@@ -97,16 +101,21 @@ export function wireSubscribing(settings: Settings, parts: SubscribingParts): Su
       checkMs: settings.subscriptionCheckSeconds * 1000,
       silenceMsMin: settings.heartbeatSilenceSeconds * 1000,
     });
-  const follow = makeLoop(() => book.refresh().then(() => followMs), clock, failed);
+  const unopened = makeUnopenedWatch(book, clock);
+  /** Of a receiver, which evaluates no alerts: whoever does is told. */
+  let tell: () => Promise<void> = async () => {};
+  const followed = () => book.refresh().then(() => tell());
+  const follow = makeLoop(() => followed().then(() => followMs), clock, failed);
   let watching: (Pick<SubscriptionWatch, 'conditions' | 'settled'> & { stop(): Promise<void> }) | null = null;
   return {
     book,
     api,
     heartbeat: (tokenId) => void store.noteHeartbeat(tokenId).catch(failed),
-    conditions: () => watching?.conditions() ?? [],
+    conditions: () => [...unopened(), ...(watching?.conditions() ?? [])],
     settled: () => watching?.settled() ?? [],
     async start(holder) {
       await book.refresh();
+      if (holder === null) tell = teller(store, unopened);
       follow.start();
       if (holder === null) return;
       const { step, conditions, settled } = watch(holder);
@@ -117,5 +126,17 @@ export function wireSubscribing(settings: Settings, parts: SubscribingParts): Su
     async stop() {
       await Promise.all([follow.stop(), watching?.stop()]);
     },
+  };
+}
+
+/** Tells whoever evaluates alerts while there is something to tell, and once that there is nothing more. */
+function teller(store: Pick<Store, 'shareConditions'>, conditions: () => Condition[]): () => Promise<void> {
+  const holder = `receiver-${randomUUID()}`;
+  let hasTold = false;
+  return async () => {
+    const known = conditions();
+    if (known.length === 0 && !hasTold) return;
+    await store.shareConditions(holder, known, toldMs);
+    hasTold = known.length > 0;
   };
 }

@@ -132,6 +132,38 @@ test('without keys nothing is kept, and what no key opens is left out and told',
   expect(failures).toMatchObject([{ code: 'store.key-missing' }]);
 });
 
+test('what was sealed anew with a key that is not known here is told, and still accepted by who knew it', async () => {
+  const [book, other] = [bookOf(), makeSealer([key('k2', 2), key('k1', 1)])];
+  await book.offer(new Secret('Bearer made'), value);
+  await book.offer(new Secret('made-token'), token);
+  expect(book.unopened()).toEqual([]);
+  await resealSecrets(store, other, 'k2');
+  for (const _round of [1, 2]) {
+    await book.refresh();
+    expect([accepted(book), book.tokens().map((held) => held.token.open())]).toEqual([
+      ['Bearer made'],
+      ['made-token'],
+    ]);
+    expect(book.unopened()).toMatchObject([
+      { kind: 'authorization', why: 'no encryption key with id k2 is configured' },
+      { kind: 'token', connectionId: 'c1' },
+    ]);
+  }
+  await resealSecrets(store, makeSealer([key('k1', 1), key('k2', 2)]), 'k1');
+  await book.refresh();
+  expect([accepted(book), book.unopened()]).toEqual([['Bearer made'], []]);
+});
+
+test('a value that no key opens ends with the next one that the provider uses, a later one does not', async () => {
+  const strange = bookOf([], [], makeSealer([key('k2', 2)]));
+  await strange.offer(new Secret('Bearer lost'), value);
+  const book = bookOf();
+  const { id } = await book.offer(new Secret('Bearer new'), value);
+  const later = await strange.offer(new Secret('Bearer later'), value);
+  await book.confirm(id);
+  expect(store.rows.map((row) => row.id)).toEqual([id, later.id]);
+});
+
 test('all are sealed anew with the first key, once', async () => {
   await bookOf().offer(new Secret('Bearer made'), value);
   const turned = makeSealer([key('k2', 2), key('k1', 1)]);

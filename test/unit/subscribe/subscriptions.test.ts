@@ -2,7 +2,9 @@
 // secret is shown or repeated.
 import type { SubscriptionWanted } from '../../../src/model/subscription';
 import { listingFaultOf, problemOf } from '../../../src/operations/provider-api';
+import { makeSecretBook } from '../../../src/subscribe/secret-book';
 import { makeSubscriptionsApi } from '../../../src/subscribe/subscriptions';
+import { makeSealer } from '../../../src/tools/secret';
 import { faultOf } from '../../support/scripted-calls';
 import { type Stage, stageRoom } from './stage';
 
@@ -213,6 +215,21 @@ describe('list, renew, end', () => {
     const writes = stage.calls.written.length;
     expect(await api.end('s3')).toEqual({ id: 's3', status: 'Terminated' });
     expect([tokens(), stage.calls.written.length]).toEqual([[], writes]);
+  });
+
+  test('ending forgets a token, too, that no key opens', async () => {
+    await api.create(wanted());
+    const book = makeSecretBook({
+      store: stage.store,
+      sealer: makeSealer([{ id: 'k2', key: Buffer.alloc(32, 2) }]),
+      configured: { authorizationValues: [], tokens: [] },
+      failed: () => {},
+    });
+    await book.refresh();
+    expect(await makeSubscriptionsApi({ ...stage.doors, book }).end('s1')).toMatchObject({
+      status: 'Terminated',
+    });
+    expect(stage.store.rows).toEqual([]);
   });
 });
 

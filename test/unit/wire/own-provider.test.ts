@@ -3,8 +3,11 @@
 import express from 'express';
 import nock from 'nock';
 import request from 'supertest';
+import { conditionRows } from '../../../src/alert/catalogue';
 import { loadSettings } from '../../../src/config';
+import type { SealedConnection } from '../../../src/model/connection';
 import { isProblem } from '../../../src/model/problem';
+import { checkProvider } from '../../../src/wire/check-provider';
 import { makeOwnProvider, type OwnProvider } from '../../../src/wire/provider';
 import { openSqlite } from '../../contract/open-sqlite';
 import type { StoreUnderTest } from '../../contract/store-hand';
@@ -68,6 +71,43 @@ test('in a pause that another process was asked for nothing is sent, and whoever
   expect(await own.end('4711')).toBe(false);
   await expect(own.check()).rejects.toThrow('nothing is asked of it before');
   expect(nock.isDone()).toBe(true);
+});
+
+test('connections that no key opens are listed and can be revoked, and a check says that the key is missing', async () => {
+  await expect(own.connections.list({ limit: 9, after: null })).resolves.toMatchObject([{ id: 'c1' }]);
+  await own.close();
+  const ENCRYPTION_KEYS = `k2:${Buffer.alloc(32, 8).toString('base64')}`;
+  const { PROVIDER_TOKENS: _named, ...rest } = given;
+  own = makeOwnProvider(loadSettings('command', { ...rest, ENCRYPTION_KEYS }).settings, under.store);
+  const missing = 'no encryption key with id k1 is configured';
+  await expect(checkProvider(own.check, async () => [])).rejects.toMatchObject({
+    message: `stored tokens cannot be opened: ${missing}`,
+    next: conditionRows['decryption-failed'].firstStep,
+  });
+  const wanted = { auth: 'oauth2', user: 'ann', callback: null } as const;
+  await expect(own.connections.ask(wanted)).rejects.toThrow(missing);
+  await expect(own.connections.list({ limit: 9, after: null })).resolves.toMatchObject([
+    { id: 'c1', user: 'ann' },
+  ]);
+  await expect(own.connections.revoke('c1')).resolves.toEqual({
+    id: 'c1',
+    state: 'revoked',
+    atProvider: false,
+  });
+  await expect(own.connections.ask(wanted)).resolves.toMatchObject({ address: expect.any(String) });
+});
+
+test('a check reads the connections anew: a token that was opened before and cannot be any more fails it', async () => {
+  await expect(own.connections.list({ limit: 9, after: null })).resolves.toHaveLength(1);
+  const [{ connectionId, sealedToken, ...row }] = (await under.store.listConnections()) as [SealedConnection];
+  const tokens = { sealedTokenSecret: null, sealedRefresh: null, expiresAt: row.expiresAt };
+  await under.store.replaceTokens(connectionId, sealedToken, {
+    ...tokens,
+    sealedToken: `k3${sealedToken.slice(2)}`,
+  });
+  await expect(checkProvider(own.check, async () => [])).rejects.toThrow(
+    'stored tokens cannot be opened: no encryption key with id k3 is configured',
+  );
 });
 
 test('the pause that the provider asks a command for holds everybody, and is not taken for an absence', async () => {

@@ -1,0 +1,89 @@
+// Goal: whoever evaluates alerts hears of a secret of deliveries that no key opens, whichever process it is that lacks the
+// key. Method: the real embedded store; a receiver follows it, a worker is asked.
+
+import { loadSettings } from '../../../src/config';
+import type { Condition } from '../../../src/model/alert';
+import { Secret } from '../../../src/tools/secret';
+import { type Subscribing, wireSubscribing } from '../../../src/wire/subscribing';
+import { openSqlite } from '../../contract/open-sqlite';
+import type { StoreUnderTest } from '../../contract/store-hand';
+import { makeHandClock } from '../../support/hand-clock';
+import { until } from '../../support/until';
+
+const soon = { withinMs: 10_000 };
+const keyOf = (id: string, byte: number) => `${id}:${Buffer.alloc(32, byte).toString('base64')}`;
+
+let under: StoreUnderTest;
+beforeEach(async () => {
+  under = await openSqlite();
+});
+afterEach(() => under.close());
+
+/** With these keys, on the store as it is. */
+function subscribingWith(keys: string, clock = makeHandClock(Date.now())): Subscribing {
+  const { settings } = loadSettings('command', {
+    ENCRYPTION_KEYS: keys,
+    PUBLIC_URL: 'http://127.0.0.1:8080',
+  });
+  return wireSubscribing(settings, {
+    store: under.store,
+    clock,
+    calls: () => {
+      throw new Error('nobody is asked');
+    },
+    connections: () => [],
+    sees: () => new Set(),
+    ready: async () => {},
+    pausedMs: () => 0,
+    failed: () => {},
+  });
+}
+
+const missing: Partial<Condition> = {
+  name: 'decryption-failed',
+  detail: expect.stringContaining('cannot be opened: no encryption key with id k1 is configured.'),
+};
+
+async function activeToken(): Promise<string> {
+  const { book } = subscribingWith(keyOf('k1', 1));
+  const { id } = await book.offer(new Secret('made-token'), {
+    kind: 'token',
+    user: 'ann',
+    connectionId: 'c1',
+  });
+  await book.bind(id, 's1');
+  return id;
+}
+
+test('a worker knows of a token that no key opens, until it is dropped', async () => {
+  const id = await activeToken();
+  const { book, conditions } = subscribingWith(keyOf('k2', 2));
+  await book.refresh();
+  const [first] = conditions();
+  expect(first).toMatchObject(missing);
+  await book.refresh();
+  expect(conditions()).toEqual([first]);
+  await book.drop(id);
+  expect(conditions()).toEqual([]);
+});
+
+test('a receiver tells whoever evaluates alerts, each time it follows, and once that it is over', async () => {
+  const id = await activeToken();
+  const clock = makeHandClock(Date.now());
+  const receiver = subscribingWith(keyOf('k2', 2), clock);
+  const told = async () =>
+    (await under.store.shareConditions('worker', [], 1000)).map(({ conditions }) => conditions);
+  await receiver.start(null);
+  try {
+    await until(async () => (await told()).length > 0, soon);
+    expect(await told()).toMatchObject([[missing]]);
+    await under.store.dropWebhookSecret(id);
+    await until(async () => {
+      await clock.advance(1000);
+      return (await told()).flat().length === 0;
+    }, soon);
+    expect(await told()).toEqual([[]]);
+  } finally {
+    await receiver.stop();
+  }
+});
