@@ -274,6 +274,12 @@ function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
+/** What has no SQLSTATE did not come from the server. The system's EPIPE is as long as one. */
+function stateOf(error: unknown): string | undefined {
+  const code = codeOf(error);
+  return code !== undefined && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : undefined;
+}
+
 /**
  * Was a statement refused only since an earlier one of its transaction had failed? Statements are sent without waiting for
  * each other, and all after the one that failed are answered so: which of them a caller hears of first is chance.
@@ -282,11 +288,11 @@ function saysAborted(error: unknown): boolean {
   return codeOf(error) === '25P02';
 }
 
-/** Is the connection itself of no more use? What has no SQLSTATE did not come from the server. */
+/** Is the connection itself of no more use? */
 function isBroken(error: Error): boolean {
   if (error instanceof Problem) return false;
-  const code = codeOf(error);
-  return code === undefined || !/^[0-9A-Z]{5}$/.test(code) || /^(08|57P|0A000)/.test(code);
+  const state = stateOf(error);
+  return state === undefined || /^(08|57P|0A000)/.test(state);
 }
 
 /** Did it lose against another, or against a schema that was expanded meanwhile? */
@@ -306,9 +312,8 @@ export function saysDamaged(error: unknown): boolean {
 /** What a failed call means to its caller. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
-  const code = codeOf(error);
-  const state = code !== undefined && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
-  const fault = state === undefined && !isOutside(error, code);
+  const state = stateOf(error);
+  const fault = state === undefined && !isOutside(error);
   const unavailable =
     !fault &&
     (state === undefined ||
@@ -323,7 +328,7 @@ export function problemOf(error: unknown): Problem {
 }
 
 /** Errors of sockets have a code; those of the driver are about a connection. What is left is a fault of ours. */
-function isOutside(error: unknown, code: string | undefined): boolean {
-  if (code !== undefined) return true;
+function isOutside(error: unknown): boolean {
+  if (codeOf(error) !== undefined) return true;
   return error instanceof Error && /connection|timeout|terminated|ended|pool/i.test(error.message);
 }

@@ -2,6 +2,7 @@
  * Several processes on one PostgreSQL, each as a store of its own: they meet in the same rows at the same moment, and
  * nothing is lost, doubled or refused for it.
  */
+import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -489,6 +490,24 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
       expect([...after].filter((one) => before.has(one))).toEqual([]);
     } finally {
       await proxy.close();
+      await database.close();
+    }
+  });
+
+  test('statements that are written to a connection which the server has ended are no fault of their call', async () => {
+    const database = openDatabase({ url, connections: 1 });
+    const end = `new (require('pg').Client)('${url}')`;
+    try {
+      const asked = database.transact(async (statements) => {
+        const { of } = (await statements.get('SELECT pg_backend_pid() AS of'))!;
+        // Nothing is heard of the end meanwhile.
+        const script = `(async () => { const client = ${end}; await client.connect();
+          await client.query('SELECT pg_terminate_backend(${of}, 10000)'); await client.end() })()`;
+        expect(spawnSync(process.execPath, ['-e', script]).status).toBe(0);
+        await Promise.all(range(3).map((at) => statements.get('SELECT $1::int', at)));
+      });
+      await expect(asked).rejects.toMatchObject({ code: 'store.unavailable' });
+    } finally {
       await database.close();
     }
   });
