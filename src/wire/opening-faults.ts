@@ -54,15 +54,19 @@ export function storeFault(error: unknown, address: StoreAddress): unknown {
   return storeAway(error, address);
 }
 
-/** Names the setting, and the server's host and port, of a store that does not answer; all else passes unchanged. */
+/** What a server says that is there: it has no connection left, or starts or ends; or it has run out of something else. */
+const refusals: [RegExp, string][] = [
+  [/^(53300|57P0\d)$/, 'refuses connections now'],
+  [/^53\d{3}$/, 'has nothing left to work with now'],
+];
+
+/** Names the setting, and the server's host and port, of a store that cannot be had now; all else passes unchanged. */
 export function storeAway(error: unknown, address: StoreAddress): unknown {
   if (!isProblem(error, 'store.unavailable')) return error;
   const host = address.kind === 'sqlite' ? '' : new URL(address.url.open()).host;
   // A name with several addresses, none of which answers, is an error without a message.
-  const said = error.message || ((error.cause as NodeJS.ErrnoException | undefined)?.code ?? 'no answer');
-  return new Problem(
-    error.code,
-    `the store of DATABASE_URL${host && ` at ${host}`} is not there: ${said}`,
-    error,
-  );
+  const { code = '' } = (error.cause ?? {}) as NodeJS.ErrnoException;
+  const said = error.message || code || 'no answer';
+  const what = refusals.find(([codes]) => codes.test(code))?.[1] ?? 'is not there';
+  return new Problem(error.code, `the store of DATABASE_URL${host && ` at ${host}`} ${what}: ${said}`, error);
 }

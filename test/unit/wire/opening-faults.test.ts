@@ -100,6 +100,18 @@ describe('a store that cannot be had', () => {
     expect(storeFault(moved, server)).toBe(moved);
   });
 
+  test.each([
+    ['53300', 'sorry, too many clients already', 'refuses connections now'],
+    ['57P03', 'the database system is starting up', 'refuses connections now'],
+    ['53100', 'could not extend file "base/5/1259"', 'has nothing left to work with now'],
+  ])('a server that answers %s is there', (code, said, what) => {
+    const refused = new Problem('store.unavailable', said, Object.assign(new Error(said), { code }));
+    expect(storeFault(refused, server)).toMatchObject({
+      code: 'store.unavailable',
+      message: `the store of DATABASE_URL at db.example:5433 ${what}: ${said}`,
+    });
+  });
+
   test('one that stops answering while the process starts is named too', async () => {
     const loaded = loadSettings('serve', {
       ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
