@@ -134,8 +134,8 @@ export const conditionRows: Record<ConditionName, ConditionRow> = {
     owner: 'platform',
     summary: 'Stored tokens or secrets cannot be opened with the configured encryption keys.',
     firstStep: 'Put the former key back into ENCRYPTION_KEYS, behind the current one, and restart.',
-    // As long as it is remembered.
-    relearnedWithinMs: 15 * minuteMs,
+    // Each process reads what is sealed when it is started, and again within seconds.
+    relearnedWithinMs: minuteMs,
   },
   'kafka-unavailable': {
     name: 'TramlineKafkaUnavailable',
