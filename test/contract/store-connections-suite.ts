@@ -180,8 +180,12 @@ export function storeConnectionsSuite(name: string, openStore: () => Promise<Sto
       await hand.store.saveConnection(connection('c2'));
       await learn('c1', '1', '2', '3');
       await learn('c2', '2');
+      const shownWith = async () =>
+        (await hand.store.listOrganizations({ limit: 9, after: null })).map(({ connection }) => connection);
+      expect(await shownWith()).toEqual(['c1', 'c1', 'c1']);
       await hand.store.keepSights('c1', ['1']);
       expect((await hand.store.findConnection('c1'))!.organizations).toEqual(['1', '3']);
+      expect(await shownWith()).toEqual(['c1', 'c2', 'c1']);
       await hand.store.refuseConnection('c1', null, 'sealed-1');
       await hand.store.keepSights('c2', []);
       expect((await hand.store.findConnection('c2'))!.organizations).toEqual(['2']);

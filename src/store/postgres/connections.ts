@@ -168,7 +168,7 @@ export async function refuseConnection(
   );
   if (refused === 0) return { observed: [] };
   await touchConnections(context);
-  await passOn(context, connectionId);
+  await passOn(context, connectionId, await seenThrough(context, connectionId));
   return { observed: await blockThoseAlone(context, connectionId, message, 'grant') };
 }
 
@@ -194,20 +194,15 @@ export async function revokeConnection(
   );
   if (revoked === 0) return null;
   await touchConnections(context);
-  await passOn(context, connectionId);
+  await passOn(context, connectionId, await seenThrough(context, connectionId));
   const observed = await blockThoseAlone(context, connectionId, null, 'operator');
   await context.database.run('DELETE FROM sights WHERE connection_id = $1', connectionId);
   return { observed };
 }
 
-/** What was listed through this connection is listed through another that sees it, and stays with that one. */
-async function passOn(context: Context, connectionId: string): Promise<void> {
-  const seen = await context.database.all(
-    'SELECT organization_id AS id FROM sights WHERE connection_id = $1 ORDER BY 1',
-    connectionId,
-  );
-  const ids = seen.map(({ id }) => id as string);
-  await lockOrganizations(context, ids);
+/** What was listed through this connection, or is lost to it, is listed through another that sees it, and stays with that one. */
+async function passOn(context: Context, connectionId: string, among: string[]): Promise<void> {
+  await lockOrganizations(context, among);
   await context.database.run(
     `UPDATE organizations o SET connection_id = n.other
      FROM (SELECT s.organization_id AS id, min(c.id) AS other FROM sights s
@@ -215,8 +210,16 @@ async function passOn(context: Context, connectionId: string): Promise<void> {
        WHERE s.organization_id = ANY($2::text[]) GROUP BY 1) n
      WHERE o.id = n.id AND o.connection_id = $1`,
     connectionId,
-    ids,
+    among,
   );
+}
+
+async function seenThrough({ database }: Context, connectionId: string): Promise<string[]> {
+  const seen = await database.all(
+    'SELECT organization_id AS id FROM sights WHERE connection_id = $1 ORDER BY 1',
+    connectionId,
+  );
+  return seen.map(({ id }) => id as string);
 }
 
 /** Organizations that this connection sees and no valid one does. */
@@ -267,13 +270,15 @@ export async function keepSights(
     connectionId,
     organizations,
   );
+  const ids = lost.map(({ id }) => id as string);
+  if (ids.length > 0) await passOn(context, connectionId, ids);
   const unread = await context.database.all(
     `SELECT DISTINCT ON (s.organization_id) s.organization_id AS id, c.id AS connection_id, c.refused_message AS message
      FROM sights s JOIN connections c ON c.id = s.connection_id AND c.status = 'refused'
      WHERE s.organization_id = ANY($1::text[]) AND NOT EXISTS (
        SELECT 1 FROM sights o JOIN connections v ON v.id = o.connection_id
        WHERE o.organization_id = s.organization_id AND v.status = 'valid') ORDER BY 1, 2`,
-    lost.map(({ id }) => id),
+    ids,
   );
   // Elsewhere it must be known, too, that nothing is asked through this one any more.
   if (unread.length > 0) await touchConnections(context);

@@ -61,11 +61,15 @@ export function saveConnection(context: Context, connection: SealedConnection): 
 /** Other processes see that it changed, and those whose grant was refused are asked at once. */
 function changed(context: Context, connectionId: string, askedBy: ProbeAsker = 'consent'): void {
   touchConnections(context);
-  const sights = context.database.all(
+  for (const id of seenThrough(context, connectionId)) probeUnlessGranted(context, id, askedBy);
+}
+
+function seenThrough({ database }: Context, connectionId: string): string[] {
+  const sights = database.all(
     'SELECT organization_id AS id FROM sights WHERE connection_id = ?',
     connectionId,
   );
-  for (const { id } of sights) probeUnlessGranted(context, String(id), askedBy);
+  return sights.map(({ id }) => String(id));
 }
 
 /** Other processes see that something about connections changed. */
@@ -155,7 +159,7 @@ export function refuseConnection(
   );
   if (refused === 0) return { observed: [] };
   touchConnections(context);
-  passOn(context, connectionId);
+  passOn(context, connectionId, seenThrough(context, connectionId));
   return { observed: blockThoseAlone(context, connectionId, message, 'grant') };
 }
 
@@ -178,19 +182,20 @@ export function revokeConnection(context: Context, connectionId: string): { obse
   );
   if (revoked === 0) return null;
   touchConnections(context);
-  passOn(context, connectionId);
+  passOn(context, connectionId, seenThrough(context, connectionId));
   const observed = blockThoseAlone(context, connectionId, null, 'operator');
   context.database.run('DELETE FROM sights WHERE connection_id = ?', connectionId);
   return { observed };
 }
 
-/** What was listed through this connection is listed through another that sees it, and stays with that one. */
-function passOn({ database }: Context, connectionId: string): void {
+/** What was listed through this connection, or is lost to it, is listed through another that sees it, and stays with that one. */
+function passOn({ database }: Context, connectionId: string, among: string[]): void {
   database.run(
     `UPDATE organizations SET connection_id = o.id
      FROM (SELECT s.organization_id, min(c.id) AS id FROM sights s JOIN connections c ON c.id = s.connection_id
-       WHERE c.status = 'valid' GROUP BY 1) o
+       WHERE c.status = 'valid' AND s.organization_id IN (SELECT value FROM json_each(?)) GROUP BY 1) o
      WHERE o.organization_id = organizations.id AND organizations.connection_id = ?`,
+    JSON.stringify(among),
     connectionId,
   );
 }
@@ -241,13 +246,15 @@ export function keepSights(
     JSON.stringify(organizations),
     connectionId,
   );
+  const ids = lost.map(({ id }) => String(id));
+  if (ids.length > 0) passOn(context, connectionId, ids);
   const unread = database.all(
     `SELECT s.organization_id AS id, c.id AS connection_id, c.refused_message AS message
      FROM sights s JOIN connections c ON c.id = s.connection_id AND c.status = 'refused'
      WHERE s.organization_id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (
        SELECT 1 FROM sights o JOIN connections v ON v.id = o.connection_id
        WHERE o.organization_id = s.organization_id AND v.status = 'valid') ORDER BY 1, 2`,
-    JSON.stringify(lost.map(({ id }) => id)),
+    JSON.stringify(ids),
   );
   // Elsewhere it must be known, too, that nothing is asked through this one any more.
   if (unread.length > 0) touchConnections(context);
