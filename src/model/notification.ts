@@ -46,6 +46,8 @@ export interface ActedElement {
   probeOrganizationId: string | null;
   /** ISO 8601, when the action named a due time. */
   dueAt: string | null;
+  /** The action named a due time that cannot be read. */
+  dueUnread?: true;
 }
 
 /** A notification of an unknown type: kept and counted. */

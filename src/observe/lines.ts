@@ -63,6 +63,8 @@ export interface DeliveryAccepted {
   idReused: boolean;
   /** Tasks that became due. */
   due: number;
+  /** Required actions whose due time cannot be read, where there are any: they are announced to nobody before it. */
+  unreadDueTimes?: number;
   traceparent: string | null;
 }
 

@@ -65,6 +65,8 @@ export function acceptanceLine(
     if (element.line === 'hint') line.hints += 1;
     else if (element.line === 'quarantined') line.quarantined.push(element.reason);
     else line[element.line] += 1;
+    if (element.line === 'acted' && element.dueUnread === true)
+      line.unreadDueTimes = (line.unreadDueTimes ?? 0) + 1;
   }
   return line;
 }

@@ -3,7 +3,7 @@
  * something unknown that is kept and counted, or something that waits for an operator with its reason and the place of
  * the fault. Never throws; pure but for the current secrets that it hides. Whether its sender may say it is settled before.
  */
-import type { Element, QuarantineReason, RefusedElement } from '../model/notification';
+import type { ActedElement, Element, QuarantineReason, RefusedElement } from '../model/notification';
 import { withoutUserInfo } from '../model/without-user-info';
 import type { Secret } from '../tools/secret';
 import { digitsOf } from './exact-number';
@@ -84,7 +84,7 @@ function judgeRequiredAction(element: unknown): Element | Fault {
   const probeOrganizationId = named ?? organizationAt(targetResource ?? '');
   // Without an organization there is nothing to ask the provider about, and silence would lose it.
   if (probeOrganizationId === null) return { fault: '/metadata' };
-  return { line: 'acted', eventTypeId, probeOrganizationId, dueAt: dueTimeIn(metadata) };
+  return { line: 'acted', eventTypeId, probeOrganizationId, ...dueTimeIn(metadata) };
 }
 
 function judgeOther(element: unknown, received: boolean): Element | Fault {
@@ -130,12 +130,23 @@ function organizationAt(address: string): string | null {
 
 const dueKeys = ['dueTime', 'dueDate', 'dueAt'];
 const isoTime = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
+/** Seconds, or milliseconds, since 1970: of the years from 2001 to 2286 they have ten and thirteen digits. */
+const epochTime = /^[1-9]\d{9}(?:\d{3})?$/;
 
-/** A due time that cannot be read is no reason to lose the hint: it counts as none. Without a zone it is UTC. */
-function dueTimeIn(metadata: Metadata): string | null {
-  const text = metadata.find((entry) => dueKeys.includes(entry.key))?.value;
-  if (typeof text !== 'string' || !isoTime.test(text)) return null;
+/** A due time that cannot be read is no reason to lose the hint: it counts as none, and is told as unread. */
+function dueTimeIn(metadata: Metadata): Pick<ActedElement, 'dueAt' | 'dueUnread'> {
+  const value = metadata.find((entry) => dueKeys.includes(entry.key))?.value ?? null;
+  if (value === null) return { dueAt: null };
+  const text = typeof value === 'string' ? value : (digitsOf(value) ?? '');
+  const time = timeOf(text);
+  return time === null ? { dueAt: null, dueUnread: true } : { dueAt: time.toISOString() };
+}
+
+/** null where it is none. Without a zone it is UTC. */
+function timeOf(text: string): Date | null {
+  if (epochTime.test(text)) return new Date(Number(text.padEnd(13, '0')));
+  if (!isoTime.test(text)) return null;
   const zoned = /T/.test(text) && !/(?:Z|[+-]\d{2}:?\d{2})$/.test(text) ? `${text}Z` : text;
   const time = new Date(zoned);
-  return Number.isNaN(time.getTime()) ? null : time.toISOString();
+  return Number.isNaN(time.getTime()) ? null : time;
 }

@@ -61,6 +61,16 @@ test('an acceptance counts each element once, by what became of it', () => {
   });
 });
 
+test('an acceptance counts the due times that cannot be read', () => {
+  const unread = { line: 'acted', eventTypeId: 'x', probeOrganizationId: '1', dueAt: null } as const;
+  const elements = [{ ...unread, dueUnread: true } as const, unread, { ...unread, dueUnread: true } as const];
+  const accepted = { deliveryId: 'd1', repeated: false, idReused: false, due: 0, probes: true };
+  expect(acceptanceLine({ ...delivery, elements }, accepted, 't', 5)).toMatchObject({
+    acted: 3,
+    unreadDueTimes: 2,
+  });
+});
+
 test('an attempt tells what is known of the resource, and the connection that read it', () => {
   const cost = { calls: 1, resends: 0, bytes: 2, tookMs: 3, status: 200 };
   const document = { body: {}, address: 'a', mediaType: 'm', connectionId: 'c2' };

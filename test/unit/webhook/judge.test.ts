@@ -248,16 +248,24 @@ describe('a Required Customer Action', () => {
     ['dueDate', '2026-03-01', '2026-03-01T00:00:00.000Z'],
     ['dueAt', '2026-03-01T12:00:00+02:00', '2026-03-01T10:00:00.000Z'],
     ['dueAt', '2026-03-01T12:00:00', '2026-03-01T12:00:00.000Z'],
-    ['dueAt', 'soon', null],
-    ['dueAt', '2026-13-45', null],
-    ['dueAt', 1_772_366_400, null],
+    ['dueAt', 1_772_366_400, '2026-03-01T12:00:00.000Z'],
+    ['dueAt', '1772366400', '2026-03-01T12:00:00.000Z'],
+    ['dueAt', 1_772_366_400_250, '2026-03-01T12:00:00.250Z'],
+    ['dueAt', null, null],
     ['other', '2026-03-01', null],
   ])('with %s %j is due at %j', (key, value, dueAt) => {
-    expect(judge(action({ metadata: [orgId, { key, value }] }), null)).toMatchObject({
-      line: 'acted',
-      dueAt,
-    });
+    const judged = judge(action({ metadata: [orgId, { key, value }] }), null);
+    expect(judged).toMatchObject({ line: 'acted', dueAt });
+    expect(judged).not.toHaveProperty('dueUnread');
   });
+
+  test.each(['soon', '2026-13-45', '20260301', 17_723_664, 1.5, { at: 1 }])(
+    'with the due time %j has none, which is told',
+    (value) => {
+      const judged = judge(action({ metadata: [orgId, { key: 'dueAt', value }] }), null);
+      expect(judged).toMatchObject({ line: 'acted', dueAt: null, dueUnread: true });
+    },
+  );
 
   test('counts as one also when its type is listed as a resource', () => {
     const both = makeJudge({ requiredAction: ['x'], equipment: ['x'], fieldOperation: [] }, () => []);
