@@ -17,7 +17,7 @@ import type { Condition } from './model/alert';
 import type { ProviderData } from './model/provider-data';
 import type { Store } from './model/store';
 import type { Observer } from './observe/observer';
-import type { ProviderAnswer } from './operations/check';
+import type { Found } from './operations/check';
 import { makePipeline, type Pipeline, type ProviderDoor } from './pipeline';
 import { makeEventLogTarget } from './publish/event-log';
 import { kafkaTargetDefaults, makeKafkaTarget } from './publish/kafka';
@@ -45,7 +45,7 @@ import {
   wireConnecting,
 } from './wire/connecting';
 import { makeNameEquipment } from './wire/equipment-names';
-import { hearCalls } from './wire/hear-calls';
+import { type ClockHeard, hearCalls } from './wire/hear-calls';
 import { heedOthers } from './wire/heed-others';
 import { clientPauseOf, heedPause } from './wire/heed-pause';
 import { loopsOf, startReading, stopLoops } from './wire/loops';
@@ -92,7 +92,8 @@ export interface Worker {
   meter: SandboxMeter;
   conditions(): Condition[];
   /** Reads the first page of organizations through each connection; rejects with what a person should know. */
-  checkProvider(): Promise<ProviderAnswer>;
+  checkProvider(): Promise<Found>;
+  clockOffsetMs: ClockHeard['offsetMs'];
   start(): void;
   /** Takes nothing more, lets what is in flight end, gives the rest back, within `graceMs`. True when all ended well; never rejects. */
   stop(graceMs: number): Promise<boolean>;
@@ -190,10 +191,8 @@ export async function wireWorker(
     ...operated,
     data: client.data,
     conditions,
-    checkProvider: async () => ({
-      ...(await checkConnections(client, book)),
-      dateMs: heard.serverDateMs(),
-    }),
+    checkProvider: () => checkConnections(client, book),
+    clockOffsetMs: heard.clockOffsetMs,
     start() {
       if (book.known()) startReading(pipeline);
       heedOthers(store, pipeline, loops.relay);

@@ -13,11 +13,13 @@ export interface CheckDoors {
    * it where that is not the usual one; null: not configured here.
    */
   store: (() => Promise<string | Found>) | null;
-  provider: (() => Promise<ProviderAnswer>) | null;
+  provider: (() => Promise<Found>) | null;
   kafka: (() => Promise<string | Found>) | null;
   sinks: (() => Promise<string>) | null;
   /** Whether somebody evaluates alerts. */
   alerts: (() => Promise<Found>) | null;
+  /** How far the provider’s clock is ahead of ours by what it answered since then, whatever that was; null: nothing. */
+  clockOffsetMs(sinceMs: number): number | null;
   nowMs(): number;
   timeoutMs?: number;
 }
@@ -26,13 +28,6 @@ export interface CheckDoors {
 export interface Found {
   detail: string;
   next: string | null;
-}
-
-/** With the provider's clock as its answer had it. */
-export interface ProviderAnswer extends Found {
-  dateMs: number | null;
-  /** It answers, and yet the part fails. */
-  failure?: CheckFailure;
 }
 
 /** Why a part fails, and what to do about just that. */
@@ -69,23 +64,14 @@ export async function runCheck(doors: CheckDoors): Promise<CheckLine[]> {
       return line(name, 'failed', messageOf(error), error instanceof CheckFailure ? error.next : next);
     }
   };
-  let dateMs: number | null = null;
-  const provider =
-    doors.provider === null
-      ? null
-      : async () => {
-          const answer = await (doors.provider as NonNullable<CheckDoors['provider']>)();
-          dateMs = answer.dateMs === null ? null : answer.dateMs - doors.nowMs();
-          if (answer.failure !== undefined) throw answer.failure;
-          return answer;
-        };
+  const sinceMs = doors.nowMs();
   const asked = await Promise.all([
     ask('store', doors.store, 'not asked', 'Look at DATABASE_URL and at the disk or server behind it.'),
     ask(
       'provider',
-      provider,
+      doors.provider,
       'not asked: it takes a worker that runs, or a store that can be read',
-      'Look at PROVIDER_URL, the credentials and the way out.',
+      'Look at PROVIDER_URL, the credentials, this machine’s clock and the way out.',
     ),
     ask(
       'kafka',
@@ -96,7 +82,8 @@ export async function runCheck(doors: CheckDoors): Promise<CheckLine[]> {
     ask('sinks', doors.sinks, 'none set: alerts are log lines', 'Look at the sinks’ addresses.'),
     ask('alerts', doors.alerts, 'not asked: it takes a store that can be read', 'Look at the store first.'),
   ]);
-  return [settingsLine(doors.settings), ...asked, clockLine(dateMs)];
+  // A signature of another time is refused, so a part that fails may be the clock's doing.
+  return [settingsLine(doors.settings), ...asked, clockLine(doors.clockOffsetMs(sinceMs))];
 }
 
 function settingsLine({ missing, warnings }: CheckDoors['settings']): CheckLine {

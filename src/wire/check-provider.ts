@@ -5,25 +5,24 @@
 import { conditionRows } from '../alert/catalogue';
 import type { Alert } from '../model/alert';
 import { isProblem } from '../model/problem';
-import { CheckFailure, type ProviderAnswer } from '../operations/check';
+import { CheckFailure, type Found } from '../operations/check';
 
 const { name: clientRefused, firstStep } = conditionRows['client-refused'];
 
 /**
- * Rejects as `ask` does, and with what is to be done about a token that cannot be opened. Where alerts cannot be listed,
- * that is told in a line of its own.
+ * Rejects as `ask` does, and with what is to be done about a token that cannot be opened or a client key that is refused.
+ * Where alerts cannot be listed, that is told in a line of its own.
  */
 export async function checkProvider(
-  ask: () => Promise<ProviderAnswer>,
+  ask: () => Promise<Found>,
   listAlerts: () => Promise<Alert[]>,
-): Promise<ProviderAnswer> {
+): Promise<Found> {
   const [answer, alerts] = await Promise.all([ask().catch(unopened), listAlerts().catch(() => [])]);
   const told = alerts.find(
     ({ name, state, quietSinceMs }) => name === clientRefused && state === 'firing' && quietSinceMs === null,
   );
   if (told === undefined) return answer;
-  const said = `${answer.detail}; ${told.name}: ${told.annotations.description}`;
-  return { ...answer, failure: new CheckFailure(said, firstStep) };
+  throw new CheckFailure(`${answer.detail}; ${told.name}: ${told.annotations.description}`, firstStep);
 }
 
 /** Neither the provider's address nor its answer is to blame. */

@@ -11,8 +11,29 @@ import { callLine } from './options';
 
 export interface CallsHeard {
   called(call: Called): void;
-  /** The provider's clock as it stood in its last answer; null before the first. */
-  serverDateMs(): number | null;
+  clockOffsetMs: ClockHeard['offsetMs'];
+}
+
+/** What the provider's answers say of its clock. */
+export interface ClockHeard {
+  /** How far it was ahead of ours in an answer; null where that names no time. */
+  hear(serverDateMs: number | null): number | null;
+  /** The same of the last answer, where that came since then. */
+  offsetMs(sinceMs: number): number | null;
+}
+
+/** Remembers the last only. Never throws. */
+export function makeClockHeard(clock: Pick<Clock, 'nowMs'>): ClockHeard {
+  let last: { offsetMs: number; atMs: number } | null = null;
+  return {
+    hear(serverDateMs) {
+      if (serverDateMs === null) return null;
+      const atMs = clock.nowMs();
+      last = { offsetMs: serverDateMs - atMs, atMs };
+      return last.offsetMs;
+    },
+    offsetMs: (sinceMs) => (last !== null && last.atMs >= sinceMs ? last.offsetMs : null),
+  };
 }
 
 /** What every call to the provider is told to: clock and metrics. Never throws. */
@@ -24,16 +45,13 @@ export function hearCalls(
   },
   clock: Pick<Clock, 'nowMs'>,
 ): CallsHeard {
-  let serverDateMs: number | null = null;
+  const heard = makeClockHeard(clock);
   return {
     called(call) {
-      const nowMs = clock.nowMs();
-      if (call.serverDateMs !== null) {
-        serverDateMs = call.serverDateMs;
-        parts.watch.heardClock(call.serverDateMs - nowMs);
-      }
-      parts.observer.providerCall(callLine(settings, call, nowMs));
+      const offsetMs = heard.hear(call.serverDateMs);
+      if (offsetMs !== null) parts.watch.heardClock(offsetMs);
+      parts.observer.providerCall(callLine(settings, call, offsetMs));
     },
-    serverDateMs: () => serverDateMs,
+    clockOffsetMs: heard.offsetMs,
   };
 }

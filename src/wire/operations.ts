@@ -119,7 +119,10 @@ export function apiOf(
     endConnection: async (organizationId) =>
       (await (worker?.connecting ?? alone?.own)?.end(organizationId)) ?? false,
     check: () =>
-      runCheck(checkDoors(loaded, store, sayOfStore, providerCheck, standIn === null ? unattendedMs : null)),
+      runCheck({
+        ...checkDoors(loaded, store, sayOfStore, providerCheck, standIn === null ? unattendedMs : null),
+        clockOffsetMs: (worker ?? own)?.clockOffsetMs ?? (() => null),
+      }),
     unattendedMs,
     unattended: { runbookBase, journalDays: loaded.settings.journalDays },
     nowMs: systemClock.nowMs,
@@ -173,7 +176,7 @@ function checkDoors(
   store: CheckDoors['store'],
   provider: CheckDoors['provider'],
   unattendedMs: (() => Promise<number | null>) | null,
-): CheckDoors {
+): Omit<CheckDoors, 'clockOffsetMs'> {
   const { settings, missing, warnings } = loaded;
   const sinks = sinksOf(settings, null);
   const listAlerts = () => alerts.listAlerts();

@@ -113,7 +113,7 @@ function originOf(address: string): string {
 }
 
 /** One call as the metrics see it. The origin is one of those configured: the gate lets no other be called. */
-export function callLine(settings: Settings, call: Called, nowMs: number): ProviderCall {
+export function callLine(settings: Settings, call: Called, clockOffsetMs: number | null): ProviderCall {
   const address = call.operation.startsWith('equipment')
     ? settings.providerEquipmentUrl
     : settings.providerUrl;
@@ -125,7 +125,7 @@ export function callLine(settings: Settings, call: Called, nowMs: number): Provi
     errorType: call.status === null ? 'no-answer' : call.status >= 400 ? String(call.status) : null,
     tookMs: call.tookMs,
     bytes: call.bytes,
-    clockOffsetMs: call.serverDateMs === null ? null : call.serverDateMs - nowMs,
+    clockOffsetMs,
     elapsedMs: call.elapsedMs,
   };
 }

@@ -19,7 +19,7 @@ import { documentOf } from '../normalize/known-as';
 import { readFileEntry, readReferenceEntry } from '../normalize/listed-entry';
 import { normalizeDocument } from '../normalize/normalize';
 import type { Observer } from '../observe/observer';
-import type { ProviderAnswer } from '../operations/check';
+import type { Found } from '../operations/check';
 import { makeProviderApi, problemOf } from '../operations/provider-api';
 import { draftEvent } from '../publish/draft-event';
 import { systemClock } from '../tools/clock';
@@ -28,6 +28,7 @@ import { knownBy } from './book';
 import { checkConnections } from './check-connections';
 import { type Connecting, lateRenewal, readConnections, wireConnecting } from './connecting';
 import { makeNameEquipment, type NameEquipment } from './equipment-names';
+import { type ClockHeard, makeClockHeard } from './hear-calls';
 import { clientPauseOf, heedPause, pauseLoop } from './heed-pause';
 import { hideCredentials, hideInRefusal } from './hide-credentials';
 import * as options from './options';
@@ -84,7 +85,8 @@ export interface OwnProvider {
   /** For the public listener of a process that reads nothing itself. */
   routes(observer: Pick<Observer, 'fault' | 'trouble'>): ConnectRoutes;
   /** Asks the provider through each connection. Rejects with a sentence for people. */
-  check(): Promise<ProviderAnswer>;
+  check(): Promise<Found>;
+  clockOffsetMs: ClockHeard['offsetMs'];
   /** Also gives back the calls that were booked and not made. */
   close(): Promise<void>;
 }
@@ -148,8 +150,9 @@ export function makeOwnProvider(
     routes: (observer) => own.connecting().routes(observer, own.heeded),
     async check() {
       await own.prepared();
-      return { ...(await checkConnections(own.client(), own.book())), dateMs: own.serverDateMs() };
+      return checkConnections(own.client(), own.book());
     },
+    clockOffsetMs: own.clockOffsetMs,
     async close() {
       await subscribing.stop();
       await own.close();
@@ -167,7 +170,7 @@ function makeOwnParts(settings: Settings, store: Store, failed: (error: unknown)
   const pause = clientPauseOf(() => health, clock);
   const heeding = pauseLoop({ store }, { health }, clock);
   const meter = meterOf(settings, store, () => {}, clock);
-  let serverDateMs: number | null = null;
+  const heard = makeClockHeard(clock);
   const client = once(
     (): ProviderClient =>
       clientOf(settings, {
@@ -177,9 +180,7 @@ function makeOwnParts(settings: Settings, store: Store, failed: (error: unknown)
         clock,
         pause,
         sends: () => meter.called(),
-        called: (call) => {
-          serverDateMs = call.serverDateMs ?? serverDateMs;
-        },
+        called: ({ serverDateMs }) => void heard.hear(serverDateMs),
       }),
   );
   const book = once(
@@ -229,7 +230,7 @@ function makeOwnParts(settings: Settings, store: Store, failed: (error: unknown)
     prepared,
     heeded,
     pause,
-    serverDateMs: () => serverDateMs,
+    clockOffsetMs: heard.offsetMs,
     async close() {
       if (client.made()) client().close();
       if (connecting.made()) connecting().close();

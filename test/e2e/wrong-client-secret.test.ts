@@ -52,6 +52,8 @@ test('of a service that was read with before refuses nobody: what changed meanwh
   expect(checked.code).not.toBe(0);
   expect(checked.out + checked.error).toContain('signature-mismatch');
   expect(checked.out + checked.error).not.toContain('refused the consent');
+  // What is refused tells the time all the same: under OAuth 1 a clock that is off is one reason.
+  expect(checked.out).toMatch(/^clock +ok /m);
 
   await story.service.stop();
   await story.serve();

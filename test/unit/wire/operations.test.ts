@@ -112,8 +112,9 @@ describe('while the store does not answer', () => {
 });
 
 test('a check of the provider fails while the client key is refused something, whatever a list is answered', async () => {
-  const answer = { detail: 'answers for 1 connection', next: null, dateMs: Date.now() };
-  const worker = { checkProvider: async () => answer, connecting: {} } as unknown as Worker;
+  const answer = { detail: 'answers for 1 connection', next: null };
+  const clockOffsetMs = () => 0;
+  const worker = { checkProvider: async () => answer, clockOffsetMs, connecting: {} } as unknown as Worker;
   const lineOf = async (...alerts: Alert[]) => {
     const store = { leaseFreeMs: async () => 0, listAlerts: async () => alerts, ready: async () => {} };
     const lines = await apiOf(settings, store as unknown as Store, worker, writeAlert).check();

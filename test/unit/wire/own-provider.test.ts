@@ -110,6 +110,15 @@ test('a check reads the connections anew: a token that was opened before and can
   );
 });
 
+test('a check that the provider refuses compares its clock all the same, and with nothing that was heard before', async () => {
+  const fromMs = Date.now();
+  const date = new Date(fromMs - 600_000).toUTCString();
+  nock(origin).get('/platform/').reply(500, {}, { date });
+  await expect(own.check()).rejects.toThrow();
+  expect(own.clockOffsetMs(fromMs)! / 1000).toBeCloseTo(-600, -1);
+  expect(own.clockOffsetMs(Date.now() + 1000)).toBeNull();
+});
+
 test('the pause that the provider asks a command for holds everybody, and is not taken for an absence', async () => {
   catalog();
   limited();
