@@ -19,7 +19,7 @@ import { makeWebhookServer, type WebhookServer } from './webhook/server';
 import { type Around, openStore, type Worker, wireWorker } from './wire';
 import { makeClosing } from './wire/closing';
 import { endedByFaultMs, endOnFault } from './wire/end-on-fault';
-import { type ListenPlace, listenFault, storeAway } from './wire/opening-faults';
+import { type ListenPlace, listenFault, startFault } from './wire/opening-faults';
 import { operationsOf } from './wire/operations';
 import * as options from './wire/options';
 import { packageVersion } from './wire/package-files';
@@ -83,7 +83,7 @@ export async function startService(loaded: LoadedSettings, around?: Around): Pro
   } catch (error) {
     await closeAll(parts, failedStartMs);
     await observer.close();
-    throw storeAway(error, settings.databaseUrl);
+    throw startFault(error, settings.databaseUrl);
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * What the system says of an address or a store that cannot be had, as a line for whoever starts the process: it begins
- * with the setting to change. Pure; what no setting is to blame for passes unchanged.
+ * What is said of an address, a store or a stored token that cannot be had, as a line for whoever starts the process: it
+ * begins with the setting to change. Pure; what no setting is to blame for passes unchanged.
  */
 import type { StoreAddress } from '../config/addresses';
 import { isProblem, Problem } from '../model/problem';
@@ -69,4 +69,12 @@ export function storeAway(error: unknown, address: StoreAddress): unknown {
   const said = error.message || code || 'no answer';
   const what = refusals.find(([codes]) => codes.test(code))?.[1] ?? 'is not there';
   return new Problem(error.code, `the store of DATABASE_URL${host && ` at ${host}`} ${what}: ${said}`, error);
+}
+
+/** What ends a start beside that: a stored token that no key opens names the setting, and how to go on where a key is lost. */
+export function startFault(error: unknown, address: StoreAddress): unknown {
+  if (!isProblem(error, 'store.key-missing')) return storeAway(error, address);
+  const lost = 'where a key is lost: `tramline connections revoke ID`, and a new consent';
+  const line = `ENCRYPTION_KEYS must hold each key that a stored token was sealed with: ${error.message}; ${lost}`;
+  return new Problem(error.code, line, error);
 }

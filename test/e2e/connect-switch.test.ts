@@ -134,7 +134,7 @@ test('a store whose keys were turned is sealed anew, and the former key can go',
 
   // Without the key that is still needed nothing starts, and nothing is changed.
   await expect(story.serve({ settings: { ENCRYPTION_KEYS: next } })).rejects.toThrow(
-    'no encryption key with id k1 is configured',
+    /ENCRYPTION_KEYS must .*: no encryption key with id k1 is configured; where a key is lost: `tramline /,
   );
   expect(await reencrypt(next)).toMatchObject({ code: 2, error: expect.stringContaining('k1') });
 
