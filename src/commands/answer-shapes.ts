@@ -245,6 +245,7 @@ const revoked: Shape<Revoked> = z.looseObject({
   id: text,
   state: word<'revoked'>(),
   atProvider: truth,
+  subscriptions: texts.exactOptional(),
 });
 
 const subscription: Shape<SubscriptionView> = z.looseObject({ id: text });

@@ -20,6 +20,8 @@ const columns: Column<ConnectionView>[] = [
   { title: 'SEES', of: ({ organizations }) => organizations.length },
 ];
 
+const namedMax = 20;
+
 export function registerConnections(program: Command, action: Action): void {
   const connections = program.command('connections').description('whose consents there are');
   connections
@@ -71,9 +73,18 @@ async function revoke({ output }: CommandContext, api: Api, id: string): Promise
         ? 'The provider took its tokens back.'
         : 'The provider was not told: its user can end the consent there.',
     );
+    const { subscriptions = [] } = revoked;
+    if (subscriptions.length > 0) output.prose('', unattended(subscriptions));
     output.next('See who waits for a new consent: tramline organizations list');
   }
   return exitCodes.done;
+}
+
+/** A sentence that names the first 20. */
+function unattended(subscriptions: string[]): string {
+  const more = subscriptions.length - namedMax;
+  const named = `${subscriptions.slice(0, namedMax).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  return `What was subscribed with it is looked after no more, unless another connection lists it: ${named}`;
 }
 
 /** With the name that alerts and the log give it, where that is another. */

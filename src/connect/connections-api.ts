@@ -5,7 +5,7 @@
 import type { SealedConnection } from '../model/connection';
 import type { ConnectionsApi } from '../model/consent';
 import { Problem } from '../model/problem';
-import type { Connections } from '../model/store';
+import type { Connections, WebhookSecrets } from '../model/store';
 import type { Sealer } from '../tools/secret';
 import type { AuthorizationServer } from './authorization-server';
 import { viewOf } from './connection-view';
@@ -13,7 +13,7 @@ import type { Consents } from './consents';
 import { unsealConnection } from './token-vault';
 
 export interface ConnectionsApiDoors {
-  store: Pick<Connections, 'listConnections' | 'findConnection'>;
+  store: Pick<Connections, 'listConnections' | 'findConnection'> & Pick<WebhookSecrets, 'listWebhookSecrets'>;
   sealer: Sealer;
   /** null: no issuer is configured. */
   server: Pick<AuthorizationServer, 'revoke'> | null;
@@ -40,12 +40,22 @@ export function makeConnectionsApi(doors: ConnectionsApiDoors): ConnectionsApi {
       if (sealed === null || !(await doors.erase(id))) {
         throw new Problem('command.not-found', 'there is no such connection');
       }
-      return { id, state: 'revoked', atProvider };
+      return { id, state: 'revoked', atProvider, subscriptions: await subscribedWith(store, id) };
     },
     ask: consents.ask,
     consent: consents.view,
     answer: consents.answer,
   };
+}
+
+/** Each once. */
+async function subscribedWith(
+  store: Pick<WebhookSecrets, 'listWebhookSecrets'>,
+  id: string,
+): Promise<string[]> {
+  const secrets = await store.listWebhookSecrets();
+  const own = secrets.filter(({ connectionId }) => connectionId === id);
+  return [...new Set(own.flatMap(({ subscriptionId }) => subscriptionId ?? []))];
 }
 
 /** Only OAuth 2 has a place for it. What cannot be taken back now is erased here all the same. */

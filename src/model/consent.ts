@@ -149,11 +149,19 @@ export interface TokenRenewal {
   renew(connection: Connection): Promise<Renewed>;
 }
 
+export interface RevokedView {
+  id: string;
+  state: 'revoked';
+  /** Whether the provider took its token back too. */
+  atProvider: boolean;
+  /** What was subscribed with it here: nobody looks after these, unless another connection lists them. Older services leave it out. */
+  subscriptions?: string[];
+}
+
 /** What operators can do about connections. Throws as the rest of the API does. */
 export interface ConnectionsApi {
   list(page: { limit: number; after: string | null }): Promise<ConnectionView[]>;
-  /** `atProvider`: whether the provider took its token back too. */
-  revoke(id: string): Promise<{ id: string; state: 'revoked'; atProvider: boolean }>;
+  revoke(id: string): Promise<RevokedView>;
   /** A one-time link, or, with a callback of its own (`oob` too), the provider's address and an answer to be carried. */
   ask(wanted: ConsentWanted): Promise<ConsentView>;
   consent(id: string): Promise<ConsentView>;

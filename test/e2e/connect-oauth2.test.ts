@@ -88,7 +88,12 @@ test('a consent that is revoked is taken back at the provider, erased here, and 
   const [connection] = await stage.connections();
   const { organizations } = await story.simulator.state();
   const revoked = await runCommand(['connections', 'revoke', connection!.id, '--json'], environment);
-  expect(JSON.parse(revoked.out)).toEqual({ id: connection!.id, state: 'revoked', atProvider: true });
+  expect(JSON.parse(revoked.out)).toEqual({
+    id: connection!.id,
+    state: 'revoked',
+    atProvider: true,
+    subscriptions: [],
+  });
   expect(await stage.connections()).toEqual([]);
   for (const { id } of organizations) expect((await story.organization(id)).access).toBe('reauthorize');
   expect((await runCommand(['connections', 'revoke', connection!.id], environment)).code).toBe(3);

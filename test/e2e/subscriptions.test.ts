@@ -224,3 +224,10 @@ test('one that another ended pages until that is acknowledged; one that is ended
   expect((await tramline('subscriptions', 'end', second.id)).answer).toMatchObject({ status: 'Terminated' });
   expect(await statusOf(second.id)).toBe('Terminated');
 });
+
+test('a connection that is revoked names what was subscribed with it', async () => {
+  const { id } = await subscribed('--event-type', 'equipment');
+  const { answer: all } = await tramline<{ id: string }[]>('connections', 'list');
+  const revoked = await tramline('connections', 'revoke', all[0]!.id);
+  expect(revoked).toMatchObject({ code: 0, answer: { subscriptions: expect.arrayContaining([id]) } });
+});

@@ -126,7 +126,7 @@ test('connections are listed and revoked', async () => {
   );
   expect((await shell.json('connections', 'list')).value).toEqual([connection]);
   expect((await shell.run('connections', 'revoke', 'c1')).out).toContain(
-    'The provider took its tokens back.',
+    'The provider took its tokens back.\nWhat was subscribed with it is looked after no more, unless another connection\nlists it: s1, s2\n',
   );
   expect((await shell.run('connections', 'revoke', 'nobody')).code).toBe(3);
 });

@@ -182,7 +182,7 @@ export function makeSampleStore(): SampleStore {
         answer([connection].filter(({ id }) => after === null || id > after).slice(0, limit)),
       async revoke(id) {
         if (id !== connection.id) throw new Problem('command.not-found', 'there is no such connection');
-        return answer({ id, state: 'revoked' as const, atProvider: true });
+        return answer({ id, state: 'revoked' as const, atProvider: true, subscriptions: ['s1', 's2'] });
       },
       async ask(wanted) {
         sample.asked.push(wanted);
