@@ -1,6 +1,7 @@
 /**
  * `tramline demo`: the whole path on a laptop, told in plain sentences, with a ledger at its end. Exit code 1 when the
- * ledger does not add up, 130 when it is interrupted before that; nothing of it stays on the disk in either case.
+ * ledger does not add up, 130 when it is interrupted before that; nothing of it stays on the disk in either case. With
+ * `--json` the story goes to standard error, and the ledger is what is printed.
  */
 import { type Command, InvalidArgumentError } from 'commander';
 import pico from 'picocolors';
@@ -18,9 +19,16 @@ export function registerDemo(program: Command): void {
     .description('the whole path on a laptop: no credentials, under a minute')
     .option('--kafka <host:port>', 'publish to a real Kafka instead of the embedded event log', brokers)
     .option('--stay', 'keep running afterwards')
-    .action(async (given: { kafka?: string; stay?: boolean }) => {
-      process.exitCode = await demo(given.kafka ?? null, given.stay ?? false);
+    .action(async (_given: unknown, command: Command) => {
+      const { kafka = null, stay = false, json = false } = command.optsWithGlobals<DemoOptions>();
+      process.exitCode = await demo({ kafka, stay, json });
     });
+}
+
+interface DemoOptions {
+  kafka: string | null;
+  stay: boolean;
+  json: boolean;
 }
 
 function brokers(text: string): string {
@@ -28,13 +36,14 @@ function brokers(text: string): string {
   throw new InvalidArgumentError('host:port is needed, several with commas between them.');
 }
 
-async function demo(kafka: string | null, stay: boolean): Promise<number> {
+async function demo({ kafka, stay, json }: DemoOptions): Promise<number> {
   const interrupted = firstInterrupt();
   let silent = false;
   void interrupted.then(() => {
     silent = true;
   });
-  const write = (text: string) => void (silent || process.stdout.write(text));
+  const storyTo = json ? process.stderr : process.stdout;
+  const write = (text: string) => void (silent || storyTo.write(text));
   const teller = makeTeller(write, pico.isColorSupported);
   const pager = makePager();
   const setting = setStage({ kafka, sink: pager.sink, createTopics: createDeclaredTopics });
@@ -44,6 +53,10 @@ async function demo(kafka: string | null, stay: boolean): Promise<number> {
   try {
     const faults = await Promise.race([tellAll({ stage, teller, pager }, kafka), interrupted]);
     if (faults === 'interrupted') return exitCodes.interrupted;
+    if (json) {
+      const ledger = await stage.ask<object>('/api/ledger');
+      process.stdout.write(`${JSON.stringify({ ...ledger, faults })}\n`);
+    }
     if (stay) {
       teller.say(
         `It goes on running: operations at ${stage.service.ready.operations}, the provider’s page at ${stage.simulator.control.replace('_simulator/', '')}. Ctrl-C ends it.`,

@@ -23,7 +23,7 @@ beforeAll(async () => {
   writeFileSync(preload, forgetful);
   [told, falsified] = await Promise.all([
     runCommand(['demo'], {}),
-    runCommand(['demo'], { NODE_OPTIONS: `--require ${preload}` }),
+    runCommand(['demo', '--json'], { NODE_OPTIONS: `--require ${preload}` }),
   ]);
 });
 
@@ -42,9 +42,12 @@ test('the demonstration ends well: both events of a machine, one page, its end, 
   );
 });
 
-test('the demonstration ends with 1 when an event is missing from the log', () => {
+test('the demonstration ends with 1 when an event is missing from the log, and says so as JSON where that is asked for', () => {
   expect(falsified.code).toBe(1);
-  expect(falsified.out).toContain('This does not add up:');
+  expect(falsified.error).toContain('This does not add up:');
+  const said = JSON.parse(falsified.out) as { faults: string[] };
+  expect(said).toMatchObject({ published: 7, waiting: 0, lost: 0 });
+  expect(said.faults.length).toBeGreaterThan(0);
 });
 
 test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
