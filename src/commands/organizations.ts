@@ -145,9 +145,11 @@ async function get({ output, clock }: CommandContext, api: Api, id: string): Pro
 /** What says something about access: of all else who asked must not take what was known before for an answer. */
 const answers = new Set(['ok', 'not-modified', 'gone', 'no-access', 'action-required', 'not-connected']);
 
-/** A refused token says something only where no other one sees the organization. */
+/** What needs a consent: a refused token says something only where no other one sees the organization. */
+const needsConsent = new Set(['reauthorize', 'no-connection']);
+
 function isAnswered(probed: string, { access }: OrganizationView): boolean {
-  return answers.has(probed) || (probed === 'reauthorize' && access === 'reauthorize');
+  return answers.has(probed) || (needsConsent.has(probed) && access === 'reauthorize');
 }
 
 /** Beside a worker of an older version only the access tells what a probe found. */

@@ -14,12 +14,14 @@ export function refusedConsent({ connectionId, auth }: Of, organizationId: strin
   return { answer, detail, address: null, organizationId };
 }
 
+/** Where nobody has given a consent, or each was revoked. */
+export const noConsent = 'no user has consented yet: tramline connect';
+
 /** Of each refused one; of none at all one as well. Empty where every user's consent holds. */
 export function missingConsents(connections: readonly (Of & Pick<Connection, 'status'>)[]): RawFault[] {
   if (connections.length === 0) {
-    const detail = 'no user has consented yet: tramline connect';
-    const answer = { kind: 'no-connection', detail, nobody: true } as const;
-    return [{ answer, detail, address: null, organizationId: null }];
+    const answer = { kind: 'no-connection', detail: noConsent, nobody: true } as const;
+    return [{ answer, detail: noConsent, address: null, organizationId: null }];
   }
   return connections
     .filter(({ status }) => status === 'refused')

@@ -6,6 +6,7 @@ import type { Alert } from '../model/alert';
 import type { AlertTestLine, AlertView, Api, CheckLine, ConfigView, LedgerView } from '../model/api';
 import type { ConnectionsApi } from '../model/consent';
 import type { Ledger } from '../model/ledger';
+import { noConsent } from '../model/missing-consents';
 import type { Element } from '../model/notification';
 import { type Forgotten, type ForgottenView, historyMax, type OrganizationView } from '../model/organization';
 import { isProblem, Problem } from '../model/problem';
@@ -108,6 +109,7 @@ export function makeApi(doors: ApiDoors): Api {
     forget: (id) => forget(doors, id),
     async probe(id) {
       const probed = await probeNow(id);
+      if (probed === false || probed === 'no-connection') await expectConsent(connections);
       return probed === false ? notFound('organization', id) : { ...(await organization(id)), probed };
     },
     tasks: ({ limit, after, state }) => store.listTasks({ limit, after: after ?? 0, state }),
@@ -255,6 +257,12 @@ export function ledgerView(ledger: Ledger): LedgerView {
   const { accepted, ...lines } = ledger;
   const accounted = Object.values(lines).reduce((sum, count) => sum + count, 0);
   return { ...ledger, lost: accepted - accounted };
+}
+
+/** Where nobody consented, that is why nothing is known. Throws `provider.action-required`; not where consents are unknown. */
+async function expectConsent(connections: ConnectionsApi | null): Promise<void> {
+  const some = await connections?.list({ limit: 1, after: null });
+  if (some?.length === 0) throw new Problem('provider.action-required', noConsent);
 }
 
 /** Of what was asked for, in the answer that it is not there. */

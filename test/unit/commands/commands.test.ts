@@ -110,6 +110,28 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect(error).toContain(via === 'service' ? words : 'asked when one starts');
   });
 
+  test('a probe where nobody has consented ends with 5 and names the command for it', async () => {
+    Object.assign(shell.sample.connections, { list: async () => [] });
+    shell.probed = 'no-connection';
+    // Also of what was met in a delivery alone.
+    for (const id of ['x', '4711']) {
+      expect(await shell.run('organizations', 'probe', id)).toMatchObject({
+        code: 5,
+        error: expect.stringContaining('tramline: no user has consented yet: tramline connect'),
+      });
+    }
+  });
+
+  test('a probe that no connection can make is answered where the organization waits for a consent', async () => {
+    shell.probed = 'no-connection';
+    Object.assign(shell.sample.store, {
+      findOrganization: async (id: string) => ({ ...organizations[0], id, access: 'reauthorize' }),
+    });
+    expect((await shell.run('organizations', 'probe', '4711')).code).toBe(5);
+    Object.assign(shell.sample.store, { findOrganization: async () => organizations[0] });
+    expect((await shell.run('organizations', 'probe', '4711')).code).toBe(via === 'service' ? 1 : 0);
+  });
+
   test('a probe by a worker that does not say what it found ends by the access as it is, and says so', async () => {
     shell.probed = 'by-a-worker';
     for (const [id, code] of [
